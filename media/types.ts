@@ -1,0 +1,188 @@
+/**
+ * The vocabulary of the media library: what a host (the API process, a test, a benchmark) says to a media node and
+ * what the node says back. Every message is plain data, so that it crosses a process boundary as it is.
+ */
+
+/** RTMP message types that carry media (RTMP 1.0, section 7.1). */
+export type MediaKind = 'audio' | 'video' | 'data'
+
+/**
+ * One coded media message of a live source. `payload` is the RTMP message body (FLV tag body) and is shared by every
+ * consumer: nobody may write to it.
+ */
+export interface MediaMessage {
+  readonly kind: MediaKind
+  /** Milliseconds on the source's own timeline, unwrapped: never wraps at 32 bits, never jumps back on a resume. */
+  readonly timestamp: number
+  readonly payload: Buffer
+  /** A decoder configuration record or the onMetaData object: cached and replayed to whoever joins later. */
+  readonly isHeader: boolean
+  /** A video message that starts a closed group of pictures. */
+  readonly isKeyframe: boolean
+}
+
+/** Where one stream is to be sent. `url` carries no key; the key is a secret and is never logged or put on an event. */
+export interface Destination {
+  readonly id: string
+  /** `rtmp://host[:port]/app[?query]` or `rtmps://…`; the application is everything up to the key. */
+  readonly url: string
+  /** The stream name sent with `publish`, query string included. A secret. */
+  readonly streamKey: string
+}
+
+/** What a stream ought to look like on this node. Applying the same state twice changes nothing. */
+export interface DesiredStream {
+  readonly streamId: string
+  /** Public part of the ingest key. The only form in which a key may appear in logs, events and metrics. */
+  readonly path: string
+  /** Lower-case hex SHA-256 of the whole ingest key (`<path>-<secret>`); a publisher admitted with another is dropped. */
+  readonly keyHash: string
+  /** Whether media is relayed to the destinations. False: ingest only. */
+  readonly live: boolean
+  readonly destinations: readonly Destination[]
+}
+
+/** A publisher's request to send media, asked before `NetStream.Publish.Start`. */
+export interface PublishRequest {
+  /** Public part of the key. */
+  readonly path: string
+  /** Lower-case hex SHA-256 of the whole key as the publisher sent it. */
+  readonly keyHash: string
+  readonly remoteAddress: string
+}
+
+export type PublishDecision =
+  | { readonly allowed: true; readonly stream: DesiredStream }
+  | { readonly allowed: false; readonly reason: string }
+
+export type DestinationState =
+  | 'idle'
+  | 'resolving'
+  | 'connecting'
+  | 'handshake'
+  | 'publishing'
+  | 'live'
+  | 'congested'
+  | 'backoff'
+  | 'needs_attention'
+  | 'stopped'
+
+/** Why a destination is not live. `code` is stable; `message` is for a person and never contains the key. */
+export interface DestinationFault {
+  readonly code:
+    | 'dns_failed'
+    | 'address_refused'
+    | 'connection_refused'
+    | 'connect_timeout'
+    | 'tls_failed'
+    | 'handshake_failed'
+    | 'rejected'
+    | 'publish_timeout'
+    | 'stalled'
+    | 'closed_by_peer'
+    | 'network'
+    | 'protocol'
+  readonly message: string
+  /** ISO 8601, UTC. */
+  readonly at: string
+}
+
+/** The figures of one destination; counters run since the stream went live. */
+export interface DestinationStatus {
+  readonly id: string
+  readonly state: DestinationState
+  /** ISO 8601: when the present state began. */
+  readonly since: string
+  readonly bytesSent: number
+  /** Bytes that the peer acknowledged, by RTMP acknowledgement or by TCP where the peer sends none. */
+  readonly bytesAcknowledged: number
+  /** Outgoing bits per second over the last few seconds. */
+  readonly bitrate: number
+  readonly queuedBytes: number
+  /** Media time waiting in the queue, milliseconds. */
+  readonly queuedMs: number
+  readonly messagesSent: number
+  readonly droppedVideo: number
+  readonly droppedAudio: number
+  readonly reconnects: number
+  /** Seconds during which media moved. */
+  readonly liveSeconds: number
+  readonly lastError: DestinationFault | null
+  /** ISO 8601: when the next attempt is due; null when none is. */
+  readonly nextRetryAt: string | null
+}
+
+/** What is coming in. Null fields are not known yet. */
+export interface IngestStatus {
+  readonly sessionId: string
+  readonly since: string
+  readonly remoteAddress: string
+  readonly videoCodec: string | null
+  readonly audioCodec: string | null
+  readonly width: number | null
+  readonly height: number | null
+  readonly fps: number | null
+  /** Bits per second over the last few seconds. */
+  readonly bitrate: number
+  readonly bytesReceived: number
+  readonly keyframeIntervalSeconds: number | null
+  readonly uptimeSeconds: number
+  readonly warnings: readonly string[]
+}
+
+export interface StreamStatus {
+  readonly streamId: string
+  readonly path: string
+  readonly live: boolean
+  readonly ingest: IngestStatus | null
+  readonly destinations: readonly DestinationStatus[]
+  /** Milliseconds during which media was taken in while live, since this node first saw the stream; never goes back. */
+  readonly liveMs: number
+}
+
+/** What a node tells its host, in order. */
+export type MediaEvent =
+  | { readonly type: 'ingest.started'; readonly streamId: string; readonly sessionId: string; readonly remoteAddress: string }
+  | { readonly type: 'ingest.ended'; readonly streamId: string; readonly sessionId: string; readonly reason: string }
+  | { readonly type: 'destination.changed'; readonly streamId: string; readonly destination: DestinationStatus }
+  /** Once a second for every stream that is taking in media while live. `liveMs` counts since `ingest.started` of `sessionId`, monotonic. */
+  | { readonly type: 'usage'; readonly streamId: string; readonly sessionId: string; readonly liveMs: number }
+
+export interface MediaNodeStatus {
+  readonly rtmpPort: number
+  readonly uptimeSeconds: number
+  readonly connections: number
+  readonly streams: readonly StreamStatus[]
+}
+
+/** A running media node, in this process or behind a link to another one. */
+export interface MediaNode {
+  /** Makes the node hold this state; starts, changes and stops what differs. */
+  apply(stream: DesiredStream): void
+  /** Forgets a stream: drops its publisher (whatever the publisher does) and closes its destinations. */
+  remove(streamId: string): void
+  /** Connects a waiting or failed destination now. */
+  retry(streamId: string, destinationId: string): void
+  status(): MediaNodeStatus
+  /** Stops listening, ends publishers, sends destinations what is queued (at most 2 s), closes. */
+  close(): Promise<void>
+}
+
+/** What a node needs from whoever runs it. */
+export interface MediaNodeOptions {
+  readonly host: string
+  readonly port: number
+  /** Asked before Publish.Start; a rejection or 5 s without an answer refuses the publisher. */
+  readonly authorizePublish: (request: PublishRequest) => Promise<PublishDecision>
+  readonly onEvent: (event: MediaEvent) => void
+  /** Destinations may resolve to loopback and private ranges. */
+  readonly allowPrivateAddresses: boolean
+  readonly log: MediaLog
+}
+
+export interface MediaLog {
+  debug(fields: object, message: string): void
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
