@@ -1,0 +1,170 @@
+import { spawn } from 'node:child_process'
+import { chmodSync, chownSync, existsSync, lchownSync, mkdirSync, readdirSync, readFileSync, renameSync } from 'node:fs'
+import { rmSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { syncFolder } from './data-directory.ts'
+import type { PostgresPrograms } from './postgres-programs.ts'
+import { commandLine, ownLauncher, unprivilegedLauncher, unprivilegedUser } from './unprivileged.ts'
+import type { Launcher, User } from './unprivileged.ts'
+
+/** A database cluster on disk that is ready to be served, and how its server is to be run. */
+export interface Cluster {
+  folder: string
+  launcher: Launcher
+}
+
+export interface ClusterOptions {
+  /** The folder the cluster lies in, as `postgres`. */
+  parent: string
+  programs: PostgresPrograms
+  password: string
+  /** false: nothing is forced to disk, for databases that are thrown away. */
+  durable: boolean
+}
+
+/** The superuser and the database of the embedded cluster. */
+export const USER = 'crier'
+export const DATABASE = 'crier'
+
+/** PostgreSQL's fast shutdown: sessions are ended, transactions rolled back, everything written. */
+export const FAST_SHUTDOWN = 'SIGINT'
+
+/** Servers and tools get no environment of ours: it may hold secrets, and PG… variables would change what they do. */
+export const POSTGRES_ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
+
+/**
+ * Makes the cluster when there is none, and finds the user to serve it as. A cluster is made under another name and
+ * renamed when it is complete, so that one half made by a killed process is never taken for one.
+ *
+ * @throws {Error} when it cannot be made, or the one there is of another major version or another user
+ */
+export async function prepareCluster({ parent, programs, password, durable }: ClusterOptions): Promise<Cluster> {
+  const folder = join(parent, 'postgres')
+  const user = process.getuid?.() === 0 ? unprivilegedUser(folder) : undefined
+  if (user !== undefined) letPass(parent)
+
+  if (existsSync(folder)) {
+    checkVersion(folder, programs)
+    takeOver(folder, user)
+    return { folder, launcher: await findLauncher(user, programs, folder) }
+  }
+  const fresh = join(parent, 'postgres.new')
+  rmSync(fresh, { recursive: true, force: true })
+  mkdirSync(fresh, { mode: 0o700 })
+  if (user !== undefined) chownSync(fresh, user.uid, user.gid)
+  const launcher = await findLauncher(user, programs, fresh)
+  const passwordFile = join(parent, 'postgres.password')
+  try {
+    writeFileSync(passwordFile, password, { mode: 0o600 })
+    if (user !== undefined) chownSync(passwordFile, user.uid, user.gid)
+    await run(launcher, programs.initdb, initdbArguments(fresh, passwordFile, durable))
+  } finally {
+    rmSync(passwordFile, { force: true })
+  }
+  const single = [
+    '--single',
+    '-D',
+    fresh,
+    '-c',
+    'exit_on_error=on',
+    '-c',
+    `fsync=${durable ? 'on' : 'off'}`,
+    'template1',
+  ]
+  await run(launcher, programs.postgres, single, `CREATE DATABASE ${DATABASE}\n`)
+  renameSync(fresh, folder)
+  if (durable) syncFolder(parent)
+  return { folder, launcher }
+}
+
+/**
+ * Text is UTF-8 and sorted and compared by PostgreSQL's own Unicode tables: the same on every system, and no index goes
+ * bad when a system library changes. What is set here is in postgresql.conf, where whoever runs Crier may change it.
+ */
+function initdbArguments(folder: string, passwordFile: string, durable: boolean): string[] {
+  const settings = {
+    timezone: 'UTC',
+    log_timezone: 'UTC',
+    shared_buffers: '128MB',
+    max_connections: '100',
+    max_wal_size: '512MB',
+    wal_compression: 'on',
+    random_page_cost: '1.1',
+  }
+  return [
+    `--pgdata=${folder}`,
+    `--username=${USER}`,
+    `--pwfile=${passwordFile}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--data-checksums',
+    '--no-instructions',
+    ...(durable ? [] : ['--no-sync']),
+    ...Object.entries(settings).flatMap(([name, value]) => ['--set', `${name}=${value}`]),
+  ]
+}
+
+async function findLauncher(user: User | undefined, programs: PostgresPrograms, folder: string): Promise<Launcher> {
+  const deathSignal = FAST_SHUTDOWN.slice('SIG'.length)
+  if (user === undefined) return ownLauncher(deathSignal)
+  try {
+    return await unprivilegedLauncher(user, deathSignal, programs.postgres, folder)
+  } catch (error) {
+    const reason = (error as Error).message
+    throw new Error(`PostgreSQL refuses to run as root, and ${reason}`, { cause: error })
+  }
+}
+
+function checkVersion(folder: string, { version }: PostgresPrograms): void {
+  const made = readFileSync(join(folder, 'PG_VERSION'), 'utf8').trim()
+  const [major] = version.split('.')
+  if (made === major) return
+  throw new Error(
+    `${folder} was made by PostgreSQL ${made}, and this Crier brings ${version}. ` +
+      `Serve it with a PostgreSQL ${made} of your own (DATABASE_URL), or dump it there and restore it here.`,
+  )
+}
+
+/** Folders that other users may pass through are still not readable to them. */
+function letPass(folder: string): void {
+  const mode = statSync(folder).mode & 0o777
+  if ((mode & 0o001) === 0) chmodSync(folder, mode | 0o011)
+}
+
+/** The files can belong to another user after a restore from a back-up. */
+function takeOver(folder: string, user: User | undefined): void {
+  const owner = statSync(folder).uid
+  if (user === undefined) {
+    if (process.getuid === undefined || owner === process.getuid()) return
+    throw new Error(
+      `${folder} belongs to user number ${owner}, and Crier runs as ${process.getuid()}. ` +
+        'Start it as before, or give the data folder to the user it runs as now (chown -R).',
+    )
+  }
+  if (owner === user.uid) return
+  lchownSync(folder, user.uid, user.gid)
+  for (const entry of readdirSync(folder, { recursive: true })) {
+    lchownSync(join(folder, String(entry)), user.uid, user.gid)
+  }
+}
+
+/** @throws {Error} with the end of what it said, when it does not end with 0 */
+function run(launcher: Launcher, program: string, args: string[], input = ''): Promise<void> {
+  const [command, commandArgs] = commandLine(launcher, program, args)
+  const child = spawn(command, commandArgs, { ...launcher.user, cwd: '/', env: POSTGRES_ENV, stdio: 'pipe' })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text))
+  // It may end without having read its input; its exit code tells.
+  child.stdin.on('error', () => undefined).end(input)
+  return new Promise((resolve, reject) => {
+    child.once('error', reject)
+    child.once('close', (code, signal) => {
+      if (code === 0) resolve()
+      else reject(new Error(`${program} failed (${signal ?? code}): ${output.trim().slice(-2000)}`))
+    })
+  })
+}

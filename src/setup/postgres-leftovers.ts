@@ -1,0 +1,82 @@
+import { existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Log } from './log.ts'
+import { processCommand, processIdentity } from './process-identity.ts'
+
+/**
+ * Clears the way for a new server after a Crier or a server that was killed. May only be called by the holder of the
+ * data folder's lock: then every PostgreSQL process in the cluster is one that nobody looks after any more.
+ *
+ * A server left running is stopped, not adopted: its output goes nowhere, its port and settings are those of its time,
+ * and its sessions still hold what the killed Crier had locked. Coming back takes a tenth of a second.
+ */
+export async function clearLeftovers(cluster: string, log: Log): Promise<void> {
+  const pidFile = join(cluster, 'postmaster.pid')
+  const lines = existsSync(pidFile) ? readFileSync(pidFile, 'utf8').split('\n') : undefined
+  const pid = Number(lines?.[0])
+  if (lines !== undefined && !(pid > 0)) {
+    // A disk that was full or lost power left it empty, and PostgreSQL does not start over it.
+    rmSync(pidFile)
+  } else if (lines !== undefined && processIdentity(pid) !== undefined) {
+    if (serves(pid, cluster)) {
+      log.warn({ pid }, 'stopping the PostgreSQL server that a killed Crier left behind')
+      await end([pid], ['SIGINT', 'SIGQUIT', 'SIGKILL'])
+    } else {
+      // The number belongs to another process by now. PostgreSQL would take that for a running server; it knows that
+      // its own parent is none. It then still checks the rest of the file for sessions that use the cluster.
+      writeFileSync(pidFile, [process.pid, ...lines.slice(1)].join('\n'))
+    }
+  }
+  const sessions = processesIn(cluster)
+  if (sessions.length > 0) {
+    log.warn({ pids: sessions }, 'ending the sessions that a killed PostgreSQL server left behind')
+    await end(sessions, ['SIGQUIT', 'SIGKILL'])
+  }
+}
+
+/** A server is started with `-D cluster`, and its title never changes. */
+function serves(pid: number, cluster: string): boolean {
+  const command = processCommand(pid) ?? ''
+  return command.includes('postgres') && command.includes(`-D ${cluster}`)
+}
+
+/** Every PostgreSQL process has its cluster as working directory. Empty where there is no /proc to ask. */
+function processesIn(cluster: string): number[] {
+  if (!existsSync('/proc/self/cwd')) return []
+  return readdirSync('/proc')
+    .map(Number)
+    .filter((pid) => pid > 0 && workingFolder(pid) === cluster && processCommand(pid)?.includes('postgres'))
+}
+
+function workingFolder(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`)
+  } catch {
+    // Gone, or another user's: neither is a session of this cluster.
+    return undefined
+  }
+}
+
+const PATIENCE_MS = 5_000
+
+async function end(pids: number[], signals: NodeJS.Signals[]): Promise<void> {
+  let running = pids.map((pid) => ({ pid, identity: processIdentity(pid) }))
+  for (const signal of signals) {
+    for (const { pid } of running) kill(pid, signal)
+    for (let waited = 0; waited < PATIENCE_MS; waited += 10) {
+      running = running.filter(({ pid, identity }) => identity !== undefined && processIdentity(pid) === identity)
+      if (running.length === 0) return
+      await delay(10)
+    }
+  }
+  throw new Error(`PostgreSQL processes of an earlier run cannot be ended: ${running.map(({ pid }) => pid).join(', ')}`)
+}
+
+function kill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
