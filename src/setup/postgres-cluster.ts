@@ -88,7 +88,6 @@ function initdbArguments(folder: string, passwordFile: string, durable: boolean)
     shared_buffers: '128MB',
     max_connections: '100',
     max_wal_size: '512MB',
-    wal_compression: 'on',
     random_page_cost: '1.1',
   }
   return [

@@ -1,0 +1,31 @@
+import type { Logger } from '../core/log.ts'
+import { Listeners, type Coordination, type Listener } from './coordination.ts'
+
+/** The driver for a single node: a notice is a function call. */
+export class InProcessCoordination implements Coordination {
+  readonly kind = 'in-process'
+  readonly linked = true
+  readonly #listeners: Listeners
+
+  constructor(log: Logger) {
+    this.#listeners = new Listeners((error, channel) => log.error({ error, channel }, 'a listener failed'))
+  }
+
+  publish(channel: string, message: unknown): void {
+    this.#listeners.call(channel, message)
+  }
+
+  subscribe(channel: string, listener: Listener): () => void {
+    return this.#listeners.add(channel, listener)
+  }
+
+  onRecovered(): () => void {
+    return () => undefined
+  }
+
+  ping(): Promise<number> {
+    return Promise.resolve(0)
+  }
+
+  async close(): Promise<void> {}
+}

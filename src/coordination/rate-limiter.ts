@@ -1,0 +1,118 @@
+import type { Redis } from 'ioredis'
+import type { Clock } from '../core/clock.ts'
+import { RATE_LIMITS } from '../core/limits.ts'
+import type { Logger } from '../core/log.ts'
+import type { LimitClass } from '../core/operation.ts'
+import type { RateDecision, RateLimiter } from '../core/ports.ts'
+
+type Limited = Exclude<LimitClass, 'none'>
+
+interface Bucket {
+  tokens: number
+  at: number
+}
+
+/** Buckets kept at most; past it the fullest ones (the idle) go first. */
+const MOST_BUCKETS = 100_000
+
+/** Token buckets in memory: exact for one node. */
+export class MemoryRateLimiter implements RateLimiter {
+  readonly #clock: Clock
+  readonly #buckets = new Map<string, Bucket>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  take(limit: Limited, key: string): RateDecision {
+    const { burst, windowSeconds } = RATE_LIMITS[limit]
+    const now = this.#clock.monotonic()
+    const perMs = burst / (windowSeconds * 1000)
+    const name = `${limit}:${key}`
+    let bucket = this.#buckets.get(name)
+    if (bucket === undefined) {
+      if (this.#buckets.size >= MOST_BUCKETS) this.#forget(now)
+      bucket = { tokens: burst, at: now }
+      this.#buckets.set(name, bucket)
+    }
+    bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) * perMs)
+    bucket.at = now
+    const allowed = bucket.tokens >= 1
+    if (allowed) bucket.tokens -= 1
+    return decision(limit, allowed, bucket.tokens)
+  }
+
+  /** Forgets buckets that have been full for a window: they say the same as no bucket. */
+  #forget(now: number): void {
+    const longest = Math.max(...Object.values(RATE_LIMITS).map((policy) => policy.windowSeconds)) * 1000
+    for (const [name, bucket] of this.#buckets) if (now - bucket.at > longest) this.#buckets.delete(name)
+    if (this.#buckets.size >= MOST_BUCKETS) {
+      const oldest = this.#buckets.keys().next().value
+      if (oldest !== undefined) this.#buckets.delete(oldest)
+    }
+  }
+}
+
+function decision(limit: Limited, allowed: boolean, tokens: number): RateDecision {
+  const { burst, windowSeconds } = RATE_LIMITS[limit]
+  const perSecond = burst / windowSeconds
+  return {
+    allowed,
+    limit: burst,
+    windowSeconds,
+    remaining: Math.floor(tokens),
+    resetSeconds: Math.ceil((allowed ? burst - tokens : 1 - tokens) / perSecond),
+  }
+}
+
+/** The same bucket in Redis, by Redis's own clock. KEYS[1] bucket; ARGV burst, window ms. Returns allowed, tokens × 1000. */
+const TAKE = `
+local t = redis.call('TIME')
+local now = t[1] * 1000 + math.floor(t[2] / 1000)
+local burst, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local old = redis.call('HMGET', KEYS[1], 'n', 'at')
+local tokens = tonumber(old[1]) or burst
+local at = tonumber(old[2]) or now
+tokens = math.min(burst, tokens + math.max(0, now - at) * burst / window)
+local allowed = 0
+if tokens >= 1 then allowed = 1; tokens = tokens - 1 end
+redis.call('HSET', KEYS[1], 'n', tostring(tokens), 'at', now)
+redis.call('PEXPIRE', KEYS[1], window)
+return {allowed, math.floor(tokens * 1000)}
+`
+
+/** Token buckets that several nodes share. While Redis is away each node counts for itself: limits hold per node. */
+export class RedisRateLimiter implements RateLimiter {
+  readonly #redis: Redis
+  readonly #local: MemoryRateLimiter
+  readonly #log: Logger
+
+  constructor(redis: Redis, clock: Clock, log: Logger) {
+    this.#redis = redis
+    this.#local = new MemoryRateLimiter(clock)
+    this.#log = log
+  }
+
+  async take(limit: Limited, key: string): Promise<RateDecision> {
+    if (this.#redis.status !== 'ready') return this.#local.take(limit, key)
+    const { burst, windowSeconds } = RATE_LIMITS[limit]
+    try {
+      const [allowed, thousandths] = (await this.#redis.eval(
+        TAKE,
+        1,
+        `crier:{rl:${limit}:${key}}`,
+        burst,
+        windowSeconds * 1000,
+      )) as [number, number]
+      return decision(limit, allowed === 1, thousandths / 1000)
+    } catch (error) {
+      this.#log.warn({ error: (error as Error).message }, 'rate limits are counted on this node only')
+      return this.#local.take(limit, key)
+    }
+  }
+}
+
+/** No limits, where the configuration says so. */
+export const unlimited: RateLimiter = {
+  take: (limit) => decision(limit, true, RATE_LIMITS[limit].burst),
+}

@@ -1,0 +1,130 @@
+import { Redis } from 'ioredis'
+import { defineError } from '../core/error.ts'
+import { secretToken } from '../core/id.ts'
+import type { Logger } from '../core/log.ts'
+import { Listeners, type Coordination, type Listener } from './coordination.ts'
+
+export const RedisUnavailable = defineError({
+  code: 'redis_unavailable',
+  status: 503,
+  message: 'Redis does not answer right now.',
+  cause: 'The Redis server is restarting or out of reach.',
+  fix: 'Try again after Retry-After seconds.',
+})
+
+/** All notices travel on one Redis channel pattern, so that a node subscribes once. */
+const PREFIX = 'crier:n:'
+
+/**
+ * A connection that never runs a command late: nothing is queued while the link is down and nothing is sent twice.
+ * ioredis's defaults would do both.
+ */
+export function redisConnection(url: string, log: Logger): Redis {
+  const redis = new Redis(url, {
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: 1,
+    commandTimeout: 2_000,
+    connectTimeout: 2_000,
+    retryStrategy: (tries) => Math.min(2_000, 50 * 2 ** Math.min(tries, 6)),
+    autoResubscribe: false,
+    lazyConnect: true,
+  })
+  redis.on('error', (error: Error) => log.warn({ error: error.message }, 'redis'))
+  return redis
+}
+
+/** The driver for several nodes: Redis pub/sub, with local delivery that does not depend on Redis. */
+export class RedisCoordination implements Coordination {
+  readonly kind = 'redis'
+  readonly #commands: Redis
+  readonly #subscriber: Redis
+  readonly #listeners: Listeners
+  readonly #recovered = new Set<() => void>()
+  readonly #node = secretToken(9)
+  readonly #log: Logger
+  #linked = false
+  #everLinked = false
+
+  constructor(url: string, log: Logger) {
+    this.#log = log
+    this.#listeners = new Listeners((error, channel) => log.error({ error, channel }, 'a listener failed'))
+    this.#commands = redisConnection(url, log)
+    this.#subscriber = redisConnection(url, log)
+    this.#subscriber.on('ready', () => void this.#subscribe())
+    this.#subscriber.on('close', () => {
+      this.#linked = false
+    })
+    this.#subscriber.on('pmessage', (_pattern: string, channel: string, text: string) => this.#receive(channel, text))
+  }
+
+  /** Connects both connections. @throws when Redis cannot be reached at all at start */
+  async connect(): Promise<void> {
+    await Promise.all([this.#commands.connect(), this.#subscriber.connect()])
+  }
+
+  get linked(): boolean {
+    return this.#linked && this.#commands.status === 'ready'
+  }
+
+  /** For other users of the same Redis (rate limits). */
+  get commands(): Redis {
+    return this.#commands
+  }
+
+  publish(channel: string, message: unknown): void {
+    this.#listeners.call(channel, message)
+    if (this.#commands.status !== 'ready') return
+    this.#commands.publish(PREFIX + channel, JSON.stringify({ from: this.#node, message })).catch((error: Error) => {
+      this.#log.warn({ error: error.message, channel }, 'a notice did not reach the other nodes')
+    })
+  }
+
+  subscribe(channel: string, listener: Listener): () => void {
+    return this.#listeners.add(channel, listener)
+  }
+
+  onRecovered(listener: () => void): () => void {
+    this.#recovered.add(listener)
+    return () => this.#recovered.delete(listener)
+  }
+
+  async ping(): Promise<number> {
+    const start = performance.now()
+    try {
+      await this.#commands.ping()
+    } catch (error) {
+      throw RedisUnavailable({ retryAfter: 2, cause: error })
+    }
+    return performance.now() - start
+  }
+
+  async close(): Promise<void> {
+    this.#commands.disconnect()
+    this.#subscriber.disconnect()
+  }
+
+  async #subscribe(): Promise<void> {
+    try {
+      await this.#subscriber.psubscribe(`${PREFIX}*`)
+    } catch (error) {
+      this.#log.warn({ error: (error as Error).message }, 'subscription failed; connecting again')
+      this.#subscriber.disconnect(true)
+      return
+    }
+    this.#linked = true
+    if (this.#everLinked) for (const listener of this.#recovered) listener()
+    this.#everLinked = true
+  }
+
+  #receive(channel: string, text: string): void {
+    let notice: { from?: string; message?: unknown }
+    try {
+      notice = JSON.parse(text) as typeof notice
+    } catch {
+      this.#log.warn({ channel }, 'a notice that is no JSON was dropped')
+      return
+    }
+    if (notice.from !== this.#node) this.#listeners.call(channel.slice(PREFIX.length), notice.message)
+  }
+}

@@ -1,0 +1,165 @@
+import { defineError } from './error.ts'
+
+/** The errors that the pipeline itself can answer, and the general ones that domains share. */
+
+export const BadRequest = defineError({
+  code: 'bad_request',
+  status: 400,
+  message: 'The request cannot be read.',
+  cause: 'The body is not valid JSON, or a header or the URL is malformed.',
+  fix: 'Correct the request as the message says. JSON must be UTF-8 and complete.',
+})
+export const ValidationFailed = defineError({
+  code: 'validation_failed',
+  status: 400,
+  message: 'Some of the input is not valid.',
+  cause: 'A field is missing, unknown, of the wrong type or outside its limits.',
+  fix: 'Each row of `errors` names a field by JSON pointer and says what it must be.',
+})
+export const Unauthorized = defineError({
+  code: 'unauthorized',
+  status: 401,
+  message: 'Sign in, or send a valid API key.',
+  cause: 'The request carries no credential.',
+  fix: 'Send `Authorization: Bearer <access token>` or `X-API-Key: <key>`.',
+})
+export const InvalidCredential = defineError({
+  code: 'invalid_credential',
+  status: 401,
+  message: 'The credential is not valid.',
+  cause: 'The token or API key is malformed, unknown or was revoked.',
+  fix: 'Log in again, or create a new API key.',
+})
+export const CredentialExpired = defineError({
+  code: 'credential_expired',
+  status: 401,
+  message: 'The access token has expired.',
+  cause: 'Access tokens live 15 minutes.',
+  fix: 'Get a new pair with POST /api/auth/refresh.',
+})
+export const PlanLimit = defineError({
+  code: 'plan_limit_reached',
+  status: 402,
+  message: 'The plan does not allow more of this.',
+  cause: 'A limit of the plan is used up. `details` says which, its value and what is used.',
+  fix: 'Free some of it, wait for the next cycle, or upgrade the plan.',
+})
+export const Forbidden = defineError({
+  code: 'forbidden',
+  status: 403,
+  message: 'You are not allowed to do this.',
+  cause: 'You are a member, but your role lacks the scope that this operation needs.',
+  fix: 'Ask an owner or admin of the workspace for the scope that the message names.',
+})
+export const NotFound = defineError({
+  code: 'not_found',
+  status: 404,
+  message: 'There is nothing here, or nothing that you may see.',
+  cause: 'The id is unknown, was deleted, or belongs to a workspace of which you are no member.',
+  fix: 'Check the id and that the credential belongs to the right account.',
+})
+export const RouteNotFound = defineError({
+  code: 'route_not_found',
+  status: 404,
+  message: 'There is no such path.',
+  cause: 'The path is no operation of this API.',
+  fix: 'Compare the path with /docs.',
+})
+export const MethodNotAllowed = defineError({
+  code: 'method_not_allowed',
+  status: 405,
+  message: 'This path does not take that method.',
+  cause: 'The path exists, but not with this HTTP method.',
+  fix: 'Use a method from the Allow header.',
+})
+export const Conflict = defineError({
+  code: 'conflict',
+  status: 409,
+  message: 'The present state does not allow this.',
+  cause: 'The resource is in a state in which the operation makes no sense.',
+  fix: 'Read the resource again and act on its present state.',
+})
+export const IdempotencyRunning = defineError({
+  code: 'idempotency_key_in_use',
+  status: 409,
+  message: 'A request with this Idempotency-Key is still running.',
+  cause: 'The first request with the key has not been answered yet.',
+  fix: 'Wait for the first answer, then repeat with the same key to read it again.',
+})
+export const PreconditionFailed = defineError({
+  code: 'precondition_failed',
+  status: 412,
+  message: 'The resource has changed since you read it.',
+  cause: 'If-Match names a version that is not the present one.',
+  fix: 'Read the resource again, apply your change to it and send the new ETag.',
+})
+export const PayloadTooLarge = defineError({
+  code: 'payload_too_large',
+  status: 413,
+  message: 'The body is too large.',
+  cause: 'The body is over the limit of the operation.',
+  fix: 'Send less; the message says the limit in bytes.',
+})
+export const UnsupportedMediaType = defineError({
+  code: 'unsupported_media_type',
+  status: 415,
+  message: 'This operation does not take that content type.',
+  cause: 'The Content-Type header is missing or of another kind.',
+  fix: 'Send the content type that the message names.',
+})
+export const IdempotencyMismatch = defineError({
+  code: 'idempotency_key_reused',
+  status: 422,
+  message: 'This Idempotency-Key was used with another request.',
+  cause: 'The key belongs to an earlier request with a different path or body.',
+  fix: 'Use a new key for each new request.',
+})
+export const RateLimited = defineError({
+  code: 'rate_limited',
+  status: 429,
+  message: 'Too many requests.',
+  cause: 'The limit of this class of operations is used up for now.',
+  fix: 'Wait as many seconds as Retry-After says.',
+})
+export const InternalError = defineError({
+  code: 'internal_error',
+  status: 500,
+  message: 'Something went wrong on our side.',
+  cause: 'A fault of the server. It was logged under the request id.',
+  fix: 'Try again; if it stays, report the request id.',
+})
+export const DatabaseUnavailable = defineError({
+  code: 'database_unavailable',
+  status: 503,
+  message: 'The database does not answer right now.',
+  cause: 'PostgreSQL is starting, restarting or out of reach.',
+  fix: 'Try again after Retry-After seconds; nothing was changed.',
+})
+export const Overloaded = defineError({
+  code: 'overloaded',
+  status: 503,
+  message: 'The server has more to do than it can.',
+  cause: 'Too many requests are waiting, here or in this workspace.',
+  fix: 'Try again after Retry-After seconds.',
+})
+export const DeadlineExceeded = defineError({
+  code: 'deadline_exceeded',
+  status: 503,
+  message: 'The request was not begun in time and was dropped.',
+  cause: 'It waited past its deadline in a queue. It was not executed.',
+  fix: 'Try again after Retry-After seconds.',
+})
+export const ShuttingDown = defineError({
+  code: 'shutting_down',
+  status: 503,
+  message: 'The server is shutting down.',
+  cause: 'A restart or a deploy is under way.',
+  fix: 'Try again after Retry-After seconds.',
+})
+export const ServiceDisabled = defineError({
+  code: 'service_disabled',
+  status: 503,
+  message: 'This service is switched off at the moment.',
+  cause: 'An administrator has switched the service off.',
+  fix: 'See GET /api/services/status; try again later.',
+})

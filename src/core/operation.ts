@@ -1,0 +1,179 @@
+import type { Static, TSchema } from 'typebox'
+import type { Caller, Member } from './caller.ts'
+import type { ErrorDefinition } from './error.ts'
+import type { Reply } from './reply.ts'
+import type { Scope } from './scope.ts'
+import type { Services } from './services.ts'
+import type { Turn } from './turn.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+export type Route = `${Method} /${string}`
+
+/** `public`: anyone. `user`: any signed-in user. `admin`: platform administrators. `internal`: signed workers. */
+export type Access = 'public' | 'user' | 'admin' | 'internal' | Scope
+
+/** Rate-limit class; the limits themselves are in `core/limits.ts`. */
+export type LimitClass = 'read' | 'write' | 'auth' | 'mail' | 'none'
+
+/** How the workspace of a request is found. */
+export type WorkspaceSource =
+  | { readonly in: 'path' | 'query' | 'body'; readonly field: string }
+  /** The workspace that owns row `path[field]` of `table` (a table with `id` and `workspace_id`). */
+  | { readonly in: 'owner'; readonly table: string; readonly field: string }
+  /** A source that a domain registers under this name, for what has no table of that shape. */
+  | { readonly in: 'lookup'; readonly name: string; readonly field: string }
+
+export const from = {
+  path: (field: string): WorkspaceSource => ({ in: 'path', field }),
+  query: (field: string): WorkspaceSource => ({ in: 'query', field }),
+  body: (field: string): WorkspaceSource => ({ in: 'body', field }),
+}
+
+/** The workspace that owns the row which a path parameter names. */
+export function owner(table: string, field = 'id'): WorkspaceSource {
+  return { in: 'owner', table, field }
+}
+
+type Shape<S> = S extends TSchema ? Static<S> : Record<string, never>
+type Body<S> = S extends TSchema ? Static<S> : undefined
+
+/** What a handler is given. Services come beside these fields, by their names in `Services`. */
+export interface RequestContext<P, Q, B> {
+  readonly path: P
+  readonly query: Q
+  readonly body: B
+  /** Set unless the operation is public and the request came without a credential. */
+  readonly caller: Caller
+  /** Set when the operation names a workspace. */
+  readonly member: Member
+  /** Set when the operation runs as a turn. */
+  readonly turn: Turn
+  readonly requestId: string
+  /** Address of the caller, behind trusted proxies the one they name. */
+  readonly remoteAddress: string
+  readonly userAgent: string
+  /** The If-Match header, without quotes; `*` is undefined. */
+  readonly ifMatch: string | undefined
+}
+
+/** A reply of an operation: its schema, or null where there is no body, or a content type where it is no JSON. */
+export type Returns = TSchema | null | { readonly contentType: string }
+
+type ReplyFor<R extends Record<number, Returns>> = {
+  [S in keyof R & number]: R[S] extends TSchema
+    ? Reply<S, Static<R[S]>>
+    : R[S] extends null
+      ? Reply<S, undefined>
+      : Reply<S, import('./reply.ts').RawBody>
+}[keyof R & number]
+
+/** An example request; the generated tests send it and the documentation shows it. */
+export interface Example {
+  readonly path?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly body?: unknown
+}
+
+/** The literal from which everything about an operation is derived. */
+export interface OperationDeclaration<
+  RT extends Route,
+  P extends TSchema | undefined,
+  Q extends TSchema | undefined,
+  B extends TSchema | undefined,
+  R extends Record<number, Returns>,
+> {
+  readonly route: RT
+  readonly summary: string
+  /** More than the summary can say; Markdown. */
+  readonly description?: string
+  readonly access: Access
+  readonly workspace?: WorkspaceSource
+  /** Runs as a turn of the workspace's actor: in order, in one transaction, audited. */
+  readonly turn?: true
+  readonly limit?: LimitClass
+  readonly path?: P
+  readonly query?: Q
+  readonly body?: B
+  /** The body may be absent. */
+  readonly bodyOptional?: true
+  /** Bytes; 100 kB when absent. */
+  readonly bodyLimit?: number
+  readonly returns: R
+  /** Errors beyond those that the pipeline itself can answer. */
+  readonly errors?: readonly ErrorDefinition[]
+  /** The reply's `data.version` becomes an ETag; If-None-Match and If-Match are honoured. */
+  readonly etag?: true
+  /** Kept off the audit log although it is a turn. */
+  readonly audit?: false
+  readonly example: Example
+  readonly handle: (context: RequestContext<Shape<P>, Shape<Q>, Body<B>> & Services) => Promise<ReplyFor<R>>
+}
+
+/** An operation as the pipeline sees it, its own types set aside. */
+// oxlint-disable typescript/no-explicit-any -- the one place where the types of single operations are erased
+export type AnyOperation = OperationDeclaration<any, any, any, any, any>
+export type Operation = Omit<AnyOperation, 'handle'> & {
+  readonly handle: (context: any) => Promise<Reply>
+}
+// oxlint-enable typescript/no-explicit-any
+
+/**
+ * Declares an operation. The one constructor, with no way round it: routing, validation, credentials, scopes, tenancy,
+ * rate limits, idempotency, turns, documentation, client, CLI and the generated tests all come from this literal.
+ */
+export function operation<
+  const RT extends Route,
+  const R extends Record<number, Returns>,
+  P extends TSchema | undefined = undefined,
+  Q extends TSchema | undefined = undefined,
+  B extends TSchema | undefined = undefined,
+>(declaration: OperationDeclaration<RT, P, Q, B, R>): OperationDeclaration<RT, P, Q, B, R> {
+  return declaration
+}
+
+/** Operations by domain and by name (the OpenAPI operationId). */
+export type Registry = Readonly<Record<string, Readonly<Record<string, AnyOperation>>>>
+
+export interface NamedOperation extends Operation {
+  readonly name: string
+  readonly domain: string
+  readonly method: Method
+  /** The path with `{parameter}` placeholders. */
+  readonly pattern: string
+}
+
+/** Every operation of a registry. @throws when a declaration contradicts itself, naming it. */
+export function walk(registry: Registry): NamedOperation[] {
+  const operations: NamedOperation[] = []
+  const routes = new Set<string>()
+  for (const [domain, group] of Object.entries(registry)) {
+    for (const [name, declared] of Object.entries(group)) {
+      const route = declared.route as string
+      const space = route.indexOf(' ')
+      const named = {
+        ...(declared as Operation),
+        name,
+        domain,
+        method: route.slice(0, space) as Method,
+        pattern: route.slice(space + 1),
+      }
+      check(named, routes)
+      operations.push(named)
+    }
+  }
+  return operations
+}
+
+function check(op: NamedOperation, routes: Set<string>): void {
+  const fail = (why: string) => {
+    throw new Error(`operation ${op.name}: ${why}`)
+  }
+  if (routes.has(op.route)) fail(`route ${op.route} is declared twice`)
+  routes.add(op.route)
+  if (op.access.includes(':') && op.workspace === undefined) fail('a scope needs `workspace`')
+  if (op.turn && op.workspace === undefined) fail('a turn needs `workspace`')
+  if (op.method === 'GET' && op.body !== undefined) fail('GET takes no body')
+  const parameters = [...op.pattern.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
+  const declared = Object.keys((op.path as { properties?: object } | undefined)?.properties ?? {})
+  if (parameters.join() !== declared.join()) fail(`path schema must have exactly ${parameters.join(', ') || 'nothing'}`)
+}

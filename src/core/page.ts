@@ -1,0 +1,67 @@
+import { ValidationFailed } from './errors.ts'
+import { Input, Type } from './schema.ts'
+import type { PageResult } from './reply.ts'
+
+/**
+ * Keyset pagination over `(created_at, id)`, newest first: stable while rows are inserted. A cursor is opaque to
+ * callers; it names the last row of the page before.
+ */
+export interface Cursor {
+  /** ISO 8601 with microseconds as PostgreSQL prints it. */
+  readonly createdAt: string
+  readonly id: string
+}
+
+export const pageFields = {
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 100, default: 30, description: 'Rows on a page; 30 when absent, at most 100' }),
+  ),
+  cursor: Type.Optional(
+    Type.String({ maxLength: 200, description: '`pagination.nextCursor` of the page before' }),
+  ),
+}
+
+export const PageQuery = Input(pageFields)
+
+export interface PageRequest {
+  readonly limit: number
+  readonly after: Cursor | undefined
+}
+
+export function encodeCursor(cursor: Cursor): string {
+  return Buffer.from(`${cursor.createdAt}|${cursor.id}`).toString('base64url')
+}
+
+/** Reads `limit` and `cursor` of a query. @throws ValidationFailed for a cursor that we did not make. */
+export function pageRequest(query: { limit?: number; cursor?: string }): PageRequest {
+  return { limit: query.limit ?? 30, after: query.cursor === undefined ? undefined : decodeCursor(query.cursor) }
+}
+
+function decodeCursor(text: string): Cursor {
+  const match = /^(\d{4}-\d\d-\d\d[T ][\d:.]+[Z+\d:]*)\|([0-9a-f-]{36})$/.exec(Buffer.from(text, 'base64url').toString())
+  if (!match?.[1] || !match[2]) {
+    throw ValidationFailed({
+      errors: [{ path: '/query/cursor', code: 'cursor', message: 'must be a `nextCursor` from an earlier page' }],
+    })
+  }
+  return { createdAt: match[1], id: match[2] }
+}
+
+/**
+ * Cuts `limit + 1` fetched rows to a page: the extra row only says that there is more.
+ * @param view makes the API's view of a row; `key` its place in the order.
+ */
+export function pageOf<R, T>(
+  rows: readonly R[],
+  limit: number,
+  key: (row: R) => Cursor,
+  view: (row: R) => T,
+): PageResult<T> {
+  const shown = rows.length > limit ? rows.slice(0, limit) : rows
+  const last = shown.at(-1)
+  return {
+    items: shown.map(view),
+    limit,
+    nextCursor: rows.length > limit && last !== undefined ? encodeCursor(key(last)) : null,
+  }
+}

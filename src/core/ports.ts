@@ -1,0 +1,48 @@
+import type { Caller, Member } from './caller.ts'
+import type { LimitClass } from './operation.ts'
+
+/** What the request pipeline needs of the domains. Values may come at once or later: a hit in a cache costs no wait. */
+
+export interface Authenticator {
+  /**
+   * Who holds this credential.
+   * @throws AppError invalid_credential or credential_expired
+   */
+  authenticate(credential: Credential): Caller | Promise<Caller>
+}
+
+export type Credential =
+  | { readonly kind: 'token'; readonly token: string }
+  | { readonly kind: 'api_key'; readonly key: string }
+
+export interface Memberships {
+  /** The caller as a member of a workspace that is not deleted; undefined when they are none. */
+  find(workspaceId: string, userId: string): Member | undefined | Promise<Member | undefined>
+}
+
+export interface Owners {
+  /** The workspace of a row; undefined when there is no such row. A resource never moves between workspaces. */
+  workspaceOf(table: string, id: string): string | undefined | Promise<string | undefined>
+  /** The workspace that a registered lookup yields for a value (an invitation token, for example). */
+  lookup(name: string, value: string): Promise<string | undefined>
+}
+
+export interface RateDecision {
+  readonly allowed: boolean
+  /** The policy's quota and window. */
+  readonly limit: number
+  readonly windowSeconds: number
+  readonly remaining: number
+  /** Seconds until a token is there again (when refused), or until the bucket is full. */
+  readonly resetSeconds: number
+}
+
+export interface RateLimiter {
+  /** Takes one token of a bucket. */
+  take(limit: Exclude<LimitClass, 'none'>, key: string): RateDecision | Promise<RateDecision>
+}
+
+export interface Switches {
+  /** Whether a service (an operation's domain) is switched on. From memory; at most a second old. */
+  isOn(service: string): boolean
+}

@@ -1,0 +1,68 @@
+/**
+ * What a handler gives back. `body` is the whole JSON reply (envelope included); undefined sends no body. Plain data,
+ * so that a reply can cross to another node and be kept for an idempotency key.
+ */
+export interface Reply<S extends number = number, B = unknown> {
+  readonly status: S
+  readonly body: B
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A body that is no JSON: text, or bytes of a document. */
+export class RawBody {
+  readonly contentType: string
+  readonly content: string | Uint8Array
+
+  constructor(contentType: string, content: string | Uint8Array) {
+    this.contentType = contentType
+    this.content = content
+  }
+}
+
+export interface PageResult<T> {
+  readonly items: readonly T[]
+  readonly limit: number
+  readonly nextCursor: string | null
+  readonly page?: number
+  readonly total?: number
+}
+
+/** 200 with the common envelope. */
+export function ok<T>(message: string, data: T): Reply<200, { status: true; message: string; data: T }> {
+  return { status: 200, body: { status: true, message, data } }
+}
+
+/** 200 with an envelope that carries no data. */
+export function done(message: string): Reply<200, { status: true; message: string }> {
+  return { status: 200, body: { status: true, message } }
+}
+
+/** 201 with the common envelope. */
+export function created<T>(message: string, data: T): Reply<201, { status: true; message: string; data: T }> {
+  return { status: 201, body: { status: true, message, data } }
+}
+
+/** 200 with one page of a list. */
+export function list<T>(message: string, page: PageResult<T>) {
+  const total = page.total
+  return {
+    status: 200 as const,
+    body: {
+      status: true as const,
+      message,
+      data: page.items as T[],
+      pagination: {
+        limit: page.limit,
+        hasMore: page.nextCursor !== null,
+        nextCursor: page.nextCursor,
+        ...(page.page === undefined ? {} : { page: page.page }),
+        ...(total === undefined ? {} : { total, pages: Math.ceil(total / page.limit) }),
+      },
+    },
+  }
+}
+
+/** 200 without a body, where the contract says so. */
+export function empty(): Reply<200, undefined> {
+  return { status: 200, body: undefined }
+}

@@ -1,0 +1,124 @@
+import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox'
+
+/**
+ * Building blocks of request and response schemas. A schema is plain JSON Schema 2020-12, which is what OpenAPI 3.1
+ * speaks, so validation, documentation and serializers all read the same object.
+ */
+
+const names = new WeakMap<TSchema, string>()
+
+/** Gives a schema a name, under which OpenAPI lists it once and refers to it. */
+export function named<S extends TSchema>(name: string, schema: S): S {
+  names.set(schema, name)
+  return schema
+}
+
+/** The name that `named` gave, if any. */
+export function nameOf(schema: TSchema): string | undefined {
+  return names.get(schema)
+}
+
+/** An object of a request: unknown fields are refused. */
+export function Input<P extends TProperties>(properties: P, options: object = {}): TObject<P> {
+  return Type.Object(properties, { additionalProperties: false, ...options })
+}
+
+export const Id = Type.String({
+  format: 'uuid',
+  description: 'UUID (version 7)',
+  pattern: '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$',
+})
+
+export const Timestamp = Type.String({
+  format: 'date-time',
+  description: 'ISO 8601, UTC, with milliseconds',
+})
+
+/** A date and time that a caller sends: any offset is taken, a missing one is refused. */
+export const InstantInput = Type.String({
+  format: 'date-time',
+  maxLength: 40,
+  description: 'ISO 8601 date and time with an offset or Z',
+})
+
+/** Trimmed text of `min` to `max` characters. */
+export function Text(min: number, max: number, options: object = {}) {
+  return Type.String({ minLength: min, maxLength: max, ...options })
+}
+
+export const Email = Type.String({ format: 'email', maxLength: 254, description: 'E-mail address' })
+
+export function Nullable<S extends TSchema>(schema: S) {
+  return Type.Union([schema, Type.Null()])
+}
+
+/** One of a few strings; documented as `enum`. */
+export function OneOf<const V extends readonly string[]>(values: V, options: object = {}) {
+  return Type.Enum(values as unknown as [string, ...string[]], options) as unknown as ReturnType<typeof Type.Unsafe<V[number]>>
+}
+
+/** `{ status: true, message, data }`: the envelope of every reply but those that the contract names. */
+export function Envelope<S extends TSchema>(data: S) {
+  return Type.Object({ status: Type.Literal(true), message: Type.String(), data })
+}
+
+/** The envelope of a reply that has nothing to say but that it was done. */
+export const Done = Type.Object({ status: Type.Literal(true), message: Type.String() })
+
+export const PageInfo = named(
+  'Pagination',
+  Type.Object({
+    limit: Type.Integer(),
+    hasMore: Type.Boolean(),
+    nextCursor: Nullable(Type.String()),
+    page: Type.Optional(Type.Integer()),
+    pages: Type.Optional(Type.Integer()),
+    total: Type.Optional(Type.Integer()),
+  }),
+)
+
+/** The envelope of a list. */
+export function ListOf<S extends TSchema>(item: S) {
+  return Type.Object({
+    status: Type.Literal(true),
+    message: Type.String(),
+    data: Type.Array(item),
+    pagination: PageInfo,
+  })
+}
+
+/** The fields that every resource has. */
+export const ResourceBase = { _id: Id, createdAt: Timestamp, updatedAt: Timestamp }
+
+export const ErrorBody = named(
+  'ErrorResponse',
+  Type.Object({
+    status: Type.Literal(false),
+    message: Type.String(),
+    code: Type.String(),
+    requestId: Type.String(),
+    docUrl: Type.String(),
+    errors: Type.Optional(
+      Type.Array(Type.Object({ path: Type.String(), code: Type.String(), message: Type.String() })),
+    ),
+    details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  }),
+)
+
+export const ProblemBody = named(
+  'Problem',
+  Type.Object({
+    type: Type.String({ format: 'uri' }),
+    title: Type.String(),
+    status: Type.Integer(),
+    detail: Type.String(),
+    instance: Type.String(),
+    code: Type.String(),
+    errors: Type.Optional(
+      Type.Array(Type.Object({ path: Type.String(), code: Type.String(), message: Type.String() })),
+    ),
+    details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  }),
+)
+
+export { Type, type Static, type TSchema }

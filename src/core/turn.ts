@@ -1,0 +1,28 @@
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { EventData, EventType } from './event.ts'
+import type { Sql } from './sql.ts'
+
+/**
+ * One turn of a workspace's actor, as a handler sees it: a place in the workspace's order, inside one database
+ * transaction. A turn does nothing but that: no HTTP, no other actor, no process. What it emits leaves after the
+ * commit, and never when the transaction fails.
+ */
+export interface Turn {
+  readonly workspaceId: string
+  /** SQL inside the transaction. Rows that wait from `insert` are written before it runs. */
+  readonly sql: Sql
+  /** The unit of work inside the transaction; flushed when the turn ends. */
+  readonly em: EntityManager
+  /**
+   * Adds a row at the end of the batch: rows of many turns for one table go out as one statement. Columns by their
+   * database names; an object or array is written as JSON. A constraint that fails makes the batch run again turn by
+   * turn, so that it hurts this turn alone.
+   */
+  insert(table: string, row: Readonly<Record<string, unknown>>): void
+  /** Announces a change to those who may see it. */
+  emit<E extends EventType>(type: E, data: EventData<E>): void
+  /** Names what the turn acted on, for the audit log; the entry itself is written by the pipeline. */
+  audit(target: { readonly kind: string; readonly id: string; readonly details?: Readonly<Record<string, unknown>> }): void
+  /** Runs after the commit, in order; a failure is logged and changes nothing. For notices that only help. */
+  afterCommit(action: () => void | Promise<void>): void
+}

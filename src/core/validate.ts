@@ -1,0 +1,242 @@
+import { Compile } from 'typebox/compile'
+import type { TSchema } from 'typebox'
+import type { FieldError } from './error.ts'
+
+/**
+ * Validation of one part of a request: strings are trimmed, query text becomes numbers and booleans, and every fault
+ * is named by JSON pointer with what would be right.
+ */
+
+interface JsonSchema {
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, JsonSchema>>
+  readonly items?: JsonSchema
+  readonly anyOf?: readonly JsonSchema[]
+  readonly enum?: readonly unknown[]
+  readonly patternProperties?: Readonly<Record<string, JsonSchema>>
+  readonly additionalProperties?: JsonSchema | boolean
+  readonly description?: string
+  readonly 'x-verbatim'?: boolean
+}
+
+export type Validated = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly errors: FieldError[] }
+
+export type Validator = (value: unknown) => Validated
+
+/** Faults named in one reply at most. */
+const MOST_ERRORS = 20
+
+/**
+ * Compiles a validator.
+ * @param at where the value sits: `/body`, `/query` or `/path`
+ */
+export function validator(schema: TSchema, at: string): Validator {
+  const compiled = Compile(schema)
+  return (value) => {
+    const nul: FieldError[] = []
+    const trimmed = trim(value, schema as JsonSchema, at, nul)
+    if (nul.length > 0) return { ok: false, errors: nul }
+    if (compiled.Check(trimmed)) return { ok: true, value: trimmed }
+    return { ok: false, errors: explain(compiled.Errors(trimmed), trimmed, schema as JsonSchema, at) }
+  }
+}
+
+/** Trims strings in place of copies where nothing changes; finds NUL, which PostgreSQL cannot store. */
+function trim(value: unknown, schema: JsonSchema | undefined, at: string, nul: FieldError[]): unknown {
+  if (typeof value === 'string') {
+    if (value.includes('\0')) nul.push({ path: at, code: 'nul', message: 'must not contain the NUL character' })
+    return schema?.['x-verbatim'] ? value : value.trim()
+  }
+  if (Array.isArray(value)) {
+    const items = branch(schema, 'array')?.items
+    return value.map((item, index) => trim(item, items, `${at}/${index}`, nul))
+  }
+  if (value !== null && typeof value === 'object') {
+    const object = branch(schema, 'object')
+    const result: Record<string, unknown> = {}
+    for (const [key, item] of Object.entries(value)) {
+      // Own property even for `__proto__`, so that it is refused as unknown and never acts.
+      const inner = trim(item, object?.properties?.[key], `${at}/${escape(key)}`, nul)
+      if (key === '__proto__') Object.defineProperty(result, key, { value: inner, enumerable: true })
+      else result[key] = inner
+    }
+    return result
+  }
+  return value
+}
+
+function branch(schema: JsonSchema | undefined, type: string): JsonSchema | undefined {
+  if (schema?.type === type || !schema?.anyOf) return schema
+  return schema.anyOf.find((option) => option.type === type)
+}
+
+function escape(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+interface SchemaError {
+  readonly keyword: string
+  readonly instancePath: string
+  readonly schemaPath: string
+  readonly params: Readonly<Record<string, unknown>>
+  readonly message: string
+}
+
+function explain(found: readonly object[], value: unknown, schema: JsonSchema, at: string): FieldError[] {
+  const errors: FieldError[] = []
+  const add = (path: string, code: string, message: string) => {
+    if (!errors.some((error) => error.path === path)) errors.push({ path, code, message })
+  }
+  // What an option of a union misses only matters where the union itself failed; it is told once, as the union.
+  const unions = (found as SchemaError[]).filter((error) => error.keyword === 'anyOf').map((error) => error.instancePath)
+  for (const error of found as SchemaError[]) {
+    const path = at + error.instancePath
+    const inUnion = /\/anyOf\/\d+/.test(error.schemaPath)
+    if (error.keyword === 'boolean' || (inUnion && unions.includes(error.instancePath))) continue
+    if (error.keyword === 'required') {
+      for (const name of error.params['requiredProperties'] as string[]) add(`${path}/${escape(name)}`, 'required', 'is required')
+    } else if (error.keyword === 'additionalProperties' || error.keyword === 'unevaluatedProperties') {
+      const known = Object.keys(branch(locate(schema, error.instancePath), 'object')?.properties ?? {})
+      for (const name of error.params['additionalProperties'] as string[]) {
+        add(`${path}/${escape(name)}`, 'unknown_field', unknownField(name, known))
+      }
+    } else {
+      add(path, error.keyword, sentence(error, locate(schema, error.instancePath), read(value, error.instancePath)))
+    }
+  }
+  if (errors.length === 0) add(at, 'invalid', 'is not valid')
+  return errors.slice(0, MOST_ERRORS)
+}
+
+function sentence(error: SchemaError, schema: JsonSchema | undefined, value: unknown): string {
+  const { params } = error
+  const many = (count: unknown, one: string) => `${String(count)} ${one}${count === 1 ? '' : 's'}`
+  switch (error.keyword) {
+    case 'type':
+      return `must be ${article(String(params['type']))}, not ${article(typeName(value))}`
+    case 'enum':
+      return `must be one of ${(params['allowedValues'] as unknown[]).join(', ')}`
+    case 'const':
+      return `must be ${JSON.stringify(params['allowedValue'])}`
+    case 'minLength':
+      return params['limit'] === 1 ? 'must not be empty' : `must have at least ${many(params['limit'], 'character')}`
+    case 'maxLength':
+      return `must have at most ${many(params['limit'], 'character')}`
+    case 'minItems':
+      return `must have at least ${many(params['limit'], 'item')}`
+    case 'maxItems':
+      return `must have at most ${many(params['limit'], 'item')}`
+    case 'minProperties':
+      return `must have at least ${many(params['limit'], 'field')}`
+    case 'minimum':
+      return `must be at least ${String(params['limit'])}`
+    case 'maximum':
+      return `must be at most ${String(params['limit'])}`
+    case 'uniqueItems':
+      return 'must not contain the same item twice'
+    case 'format':
+      return `must be ${FORMATS[String(params['format'])] ?? `a valid ${String(params['format'])}`}`
+    case 'pattern':
+      return schema?.description ? `must be: ${schema.description}` : 'does not have the right form'
+    case 'anyOf':
+      return `must be ${alternatives(schema)}`
+    default:
+      return error.message
+  }
+}
+
+const FORMATS: Readonly<Record<string, string>> = {
+  'date-time': 'an ISO 8601 date and time with an offset, such as 2026-11-21T18:00:00Z',
+  date: 'a date such as 2026-11-21',
+  email: 'an e-mail address',
+  uri: 'an absolute URL',
+  uuid: 'a UUID',
+}
+
+function alternatives(schema: JsonSchema | undefined): string {
+  const names = (schema?.anyOf ?? []).map((option) => (option.enum ? `one of ${option.enum.join(', ')}` : article(option.type ?? 'value')))
+  return names.join(' or ') || 'of one of the documented forms'
+}
+
+function typeName(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+function article(type: string): string {
+  if (type === 'null') return 'null'
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
+}
+
+function locate(schema: JsonSchema, pointer: string): JsonSchema | undefined {
+  let here: JsonSchema | undefined = schema
+  for (const part of pointer.split('/').slice(1)) {
+    const key = part.replaceAll('~1', '/').replaceAll('~0', '~')
+    const object: JsonSchema | undefined = branch(here, 'object')
+    const extra = object?.additionalProperties
+    here =
+      object?.properties?.[key] ??
+      (/^\d+$/.test(key) ? branch(here, 'array')?.items : undefined) ??
+      (typeof extra === 'object' ? extra : Object.values(object?.patternProperties ?? {})[0])
+  }
+  return here
+}
+
+function read(value: unknown, pointer: string): unknown {
+  let here = value
+  for (const part of pointer.split('/').slice(1)) {
+    here = (here as Record<string, unknown> | undefined)?.[part.replaceAll('~1', '/').replaceAll('~0', '~')]
+  }
+  return here
+}
+
+function unknownField(name: string, known: readonly string[]): string {
+  const near = known.find((candidate) => distance(candidate.toLowerCase(), name.toLowerCase()) <= 2)
+  if (near) return `is not a known field; did you mean ${near}?`
+  return known.length > 0 && known.length <= 12
+    ? `is not a known field; known are ${known.join(', ')}`
+    : 'is not a known field'
+}
+
+/** Levenshtein distance, for short words. */
+function distance(a: string, b: string): number {
+  if (Math.abs(a.length - b.length) > 2 || a.length > 40) return 3
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i]
+    for (let j = 1; j <= b.length; j += 1) {
+      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)))
+    }
+    row = next
+  }
+  return row[b.length] ?? 0
+}
+
+/**
+ * Reads a query string by the types of its schema: numbers and booleans from their text, arrays from repetition or
+ * commas. What cannot be read stays text, so that validation names it.
+ */
+export function queryReader(schema: TSchema): (text: string) => Record<string, unknown> {
+  const properties = (schema as JsonSchema).properties ?? {}
+  return (text) => {
+    const result: Record<string, unknown> = {}
+    if (text === '') return result
+    for (const [key, raw] of new URLSearchParams(text)) {
+      const property = Object.hasOwn(properties, key) ? properties[key] : undefined
+      if (property?.type === 'array') {
+        const items = raw.split(',').map((item) => scalar(item, property.items))
+        result[key] = [...((result[key] as unknown[] | undefined) ?? []), ...items]
+      } else {
+        Object.defineProperty(result, key, { value: scalar(raw, property), enumerable: true, writable: true, configurable: true })
+      }
+    }
+    return result
+  }
+}
+
+function scalar(raw: string, schema: JsonSchema | undefined): unknown {
+  const text = raw.trim()
+  if ((schema?.type === 'integer' || schema?.type === 'number') && /^-?\d+(\.\d+)?$/.test(text)) return Number(text)
+  if (schema?.type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  return raw
+}

@@ -1,0 +1,174 @@
+import { MikroORM, type EntityManager, type EntitySchema } from '@mikro-orm/postgresql'
+import { Migrator } from '@mikro-orm/migrations'
+import type { Pool, PoolClient } from 'pg'
+import type { Logger } from '../core/log.ts'
+import type { Sql, SqlValue } from '../core/sql.ts'
+import { migrations } from './migrations/index.ts'
+import { PreparedSql, translate, withoutPool } from './prepared-sql.ts'
+import { boundEntityManager } from './bound-entity-manager.ts'
+
+export interface DatabaseOptions {
+  readonly url: string
+  readonly poolSize: number
+  readonly entities: readonly EntitySchema[]
+  readonly log: Logger
+}
+
+/** A transaction in hand: prepared SQL, and a unit of work when one is asked for. */
+export interface Transaction extends Sql {
+  /** A unit of work on this very transaction. `flush` it before the transaction ends. */
+  readonly em: EntityManager
+}
+
+/**
+ * PostgreSQL, for the ordinary path through MikroORM (`em`) and for hot paths through prepared statements on the same
+ * pool. A server that is away is answered as 503 `database_unavailable` by whoever lets the error through.
+ */
+export class Database implements Sql {
+  readonly #orm: MikroORM
+  readonly #pool: Pool
+  readonly #sql: PreparedSql
+
+  private constructor(orm: MikroORM, pool: Pool) {
+    this.#orm = orm
+    this.#pool = pool
+    this.#sql = new PreparedSql(pool)
+  }
+
+  /** Connects; does not migrate. */
+  static async connect(options: DatabaseOptions): Promise<Database> {
+    const orm = await MikroORM.init({
+      clientUrl: options.url,
+      entities: [...options.entities],
+      entitiesTs: [...options.entities],
+      discovery: { warnWhenNoEntities: false },
+      extensions: [Migrator],
+      migrations: { migrationsList: migrations, tableName: 'migrations', allOrNothing: true, snapshot: false },
+      pool: { min: 2, max: options.poolSize, idleTimeoutMillis: 60_000 },
+      driverOptions: {
+        connectionTimeoutMillis: 5_000,
+        keepAlive: true,
+        application_name: 'crier',
+        // Times as ISO text in UTC; a statement that runs away is ended by the server.
+        options: '-c timezone=UTC -c statement_timeout=15000 -c idle_in_transaction_session_timeout=30000',
+      },
+      logger: (message) => options.log.debug({ part: 'orm' }, message),
+    })
+    const pool = (await orm.em.getConnection().getNativeClient()) as Pool
+    return new Database(orm, pool)
+  }
+
+  /**
+   * Brings the schema up to date. Nodes that start together wait for one another on an advisory lock.
+   * @returns names of the migrations that ran
+   */
+  async migrate(): Promise<string[]> {
+    const client = await this.#pool.connect()
+    try {
+      // Waiting for another node's migration may take longer than a statement is given.
+      await client.query("set statement_timeout = '10min'")
+      await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
+      const ran = await this.#orm.migrator.up()
+      return ran.map((migration) => migration.name)
+    } finally {
+      await client.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined)
+      client.release(true)
+    }
+  }
+
+  /** SQL that would bring the database to what the entities say; empty when both agree. */
+  async drift(): Promise<string> {
+    return this.#orm.schema.getUpdateSchemaSQL({ wrap: false })
+  }
+
+  /** A fresh unit of work. */
+  em(): EntityManager {
+    return this.#orm.em.fork()
+  }
+
+  rows<R extends object>(text: string, values?: readonly SqlValue[]): Promise<R[]> {
+    return this.#sql.rows<R>(text, values)
+  }
+
+  row<R extends object>(text: string, values?: readonly SqlValue[]): Promise<R | undefined> {
+    return this.#sql.row<R>(text, values)
+  }
+
+  run(text: string, values?: readonly SqlValue[]): Promise<number> {
+    return this.#sql.run(text, values)
+  }
+
+  /** Runs `work` in one transaction; a throw rolls back. `em` is flushed before the commit when it was used. */
+  async transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.withClient(async (client, sql) => {
+      await client.query('begin')
+      const handle = transactionOn(client, sql, this.#orm)
+      const result = await work(handle.transaction)
+      await handle.flush()
+      await client.query('commit')
+      return result
+    })
+  }
+
+  /**
+   * Hands out one connection. Whatever is thrown rolls back; a connection whose state is unknown is closed, not
+   * returned.
+   */
+  async withClient<T>(work: (client: PoolClient, sql: PreparedSql) => Promise<T>): Promise<T> {
+    let client: PoolClient
+    try {
+      client = await this.#pool.connect()
+    } catch (error) {
+      throw translate(error)
+    }
+    let broken: Error | undefined
+    try {
+      return await work(client, new PreparedSql(client))
+    } catch (error) {
+      await client.query('rollback').catch((failed: Error) => {
+        broken = failed
+      })
+      throw translate(error)
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  /** A unit of work that runs on a connection with a transaction already open. */
+  entityManagerOn(client: PoolClient): EntityManager {
+    return boundEntityManager(this.#orm, withoutPool(client))
+  }
+
+  /** Milliseconds of a round trip. @throws AppError database_unavailable */
+  async ping(): Promise<number> {
+    const start = performance.now()
+    await this.row('select 1 as one')
+    return performance.now() - start
+  }
+
+  /** Connections in use, idle and waited for: for metrics. */
+  poolStatus(): { total: number; idle: number; waiting: number } {
+    return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#pool.waitingCount }
+  }
+
+  async close(): Promise<void> {
+    await this.#orm.close(true)
+  }
+}
+
+/** Any number that other programs on the same database do not use. */
+const MIGRATION_LOCK = 0x63_72_69_65
+
+function transactionOn(client: PoolClient, sql: PreparedSql, orm: MikroORM) {
+  let em: EntityManager | undefined
+  const transaction: Transaction = {
+    rows: (text, values) => sql.rows(text, values),
+    row: (text, values) => sql.row(text, values),
+    run: (text, values) => sql.run(text, values),
+    get em() {
+      em ??= boundEntityManager(orm, withoutPool(client))
+      return em
+    },
+  }
+  return { transaction, flush: async () => em?.flush() }
+}

@@ -1,0 +1,4 @@
+import { Foundation } from './0001-foundation.ts'
+
+/** In order. A migration that has shipped is never changed; what it made is changed by a later one. */
+export const migrations = [{ name: '0001-foundation', class: Foundation }]

@@ -1,0 +1,103 @@
+import { TypeOverrides, types as pgTypes, type Pool, type PoolClient, type QueryConfig, type QueryResult } from 'pg'
+import { AppError } from '../core/error.ts'
+import { DatabaseUnavailable } from '../core/errors.ts'
+import type { Sql, SqlValue } from '../core/sql.ts'
+
+const OID = { int8: 20, json: 114, timestamptz: 1184, numeric: 1700, jsonb: 3802 }
+
+/** `2026-11-21 01:12:14.1+00` as PostgreSQL prints it in a UTC session → `2026-11-21T01:12:14.100Z`. */
+export function isoTimestamp(text: string): string {
+  const dot = text.indexOf('.', 19)
+  const fraction = dot < 0 ? '000' : text.slice(dot + 1, text.indexOf('+', dot)).padEnd(3, '0').slice(0, 3)
+  return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`
+}
+
+function safeInteger(text: string): number {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError(`int8 ${text} is beyond 2^53`)
+  return value
+}
+
+const types = new TypeOverrides(pgTypes)
+types.setTypeParser(OID.int8, safeInteger)
+types.setTypeParser(OID.numeric, Number)
+types.setTypeParser(OID.timestamptz, isoTimestamp)
+types.setTypeParser(OID.json, JSON.parse)
+types.setTypeParser(OID.jsonb, JSON.parse)
+
+const names = new Map<string, string>()
+
+/** One name for each text: a statement is parsed and planned once a connection. */
+function nameOf(text: string): string {
+  let name = names.get(text)
+  if (name === undefined) {
+    if (names.size > 2_000) throw new Error('SQL texts must be constants; values belong in parameters')
+    name = `s${names.size + 1}`
+    names.set(text, name)
+  }
+  return name
+}
+
+/** Prepared statements over a pool or a single connection. */
+export class PreparedSql implements Sql {
+  readonly #queryable: Pool | PoolClient
+
+  constructor(queryable: Pool | PoolClient) {
+    this.#queryable = queryable
+  }
+
+  async rows<R extends object>(text: string, values: readonly SqlValue[] = []): Promise<R[]> {
+    return (await this.#query<R>(text, values)).rows
+  }
+
+  async row<R extends object>(text: string, values: readonly SqlValue[] = []): Promise<R | undefined> {
+    return (await this.#query<R>(text, values)).rows[0]
+  }
+
+  async run(text: string, values: readonly SqlValue[] = []): Promise<number> {
+    return (await this.#query(text, values)).rowCount ?? 0
+  }
+
+  async #query<R extends object>(text: string, values: readonly SqlValue[]): Promise<QueryResult<R>> {
+    const config: QueryConfig = { name: nameOf(text), text, values: values as unknown[], types }
+    try {
+      return await this.#queryable.query<R>(config)
+    } catch (error) {
+      throw translate(error)
+    }
+  }
+}
+
+/** SQLSTATE classes and codes that say "not now" rather than "not so". */
+const AWAY = /^(08|57P0|53[34]00|25006)/
+const AWAY_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN'])
+const AWAY_MESSAGE = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|pool after calling end/
+
+/** A lost or missing database becomes `database_unavailable`; every other error stays what it is. */
+export function translate(error: unknown): unknown {
+  if (error instanceof AppError || !(error instanceof Error)) return error
+  const code = (error as { code?: string }).code ?? ''
+  if (AWAY.test(code) || AWAY_CODES.has(code) || AWAY_MESSAGE.test(error.message)) {
+    return DatabaseUnavailable({ retryAfter: 2, cause: error })
+  }
+  return error
+}
+
+/** Whether an error is the violation of a named unique constraint or index. */
+export function isUniqueViolation(error: unknown, constraint?: string): boolean {
+  const found = error as { code?: string; constraint?: string; cause?: unknown } | undefined
+  if (found?.code === '23505') return constraint === undefined || found.constraint === constraint
+  return found?.cause !== undefined && found.cause !== error && isUniqueViolation(found.cause, constraint)
+}
+
+/** A connection in the clothes of a pool, for code that insists on taking and giving back. */
+export function withoutPool(client: PoolClient): Pool {
+  const lent = new Proxy(client, {
+    get: (target, key) => {
+      if (key === 'release') return () => undefined
+      const value: unknown = Reflect.get(target, key, target)
+      return typeof value === 'function' ? value.bind(target) : value
+    },
+  })
+  return { connect: async () => lent, end: async () => undefined } as unknown as Pool
+}

@@ -1,0 +1,120 @@
+import { execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { openDataDirectory } from './data-directory.ts'
+import { processIdentity } from './process-identity.ts'
+
+let root: string
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'crier-data-'))
+})
+afterEach(() => rmSync(root, { recursive: true }))
+
+const opener = new URL('./data-directory.ts', import.meta.url).href
+/** Another Crier: opens the folder, says so or why not, and stays until its standard input ends. */
+const SCRIPT = `
+  const { openDataDirectory } = await import(${JSON.stringify(opener)})
+  await openDataDirectory(process.argv[1]).then(() => console.log('open'), (error) => { console.log(error.message); process.exit() })
+  process.stdin.resume()`
+const otherCrier = (folder: string) =>
+  spawn(process.execPath, ['--input-type=module', '-e', SCRIPT, folder], { stdio: ['pipe', 'pipe', 'inherit'] })
+const firstWords = async (child: ReturnType<typeof otherCrier>) => String((await once(child.stdout, 'data'))[0]).trim()
+
+describe('the folder', () => {
+  test('is made for its owner alone, and known by its real path', async () => {
+    mkdirSync(join(root, 'real'))
+    symlinkSync('real', join(root, 'link'))
+    const directory = await openDataDirectory(join(root, 'link/deep/data'))
+    expect(directory.path).toBe(join(root, 'real/deep/data'))
+    expect(statSync(directory.path).mode & 0o777).toBe(0o700)
+  })
+
+  test('that cannot be made is named, with what to set', async () => {
+    writeFileSync(join(root, 'file'), '')
+    await expect(openDataDirectory(join(root, 'file/data'))).rejects.toThrow(/file\/data cannot be used.*DATA_DIR/)
+  })
+})
+
+describe('the lock', () => {
+  test('refuses a second Crier and names the first', async () => {
+    const first = otherCrier(root)
+    expect(await firstWords(first)).toBe('open')
+    await expect(openDataDirectory(root)).rejects.toThrow(`in use by another Crier, process ${first.pid}.`)
+    first.stdin.end()
+    await once(first, 'exit')
+  })
+
+  test('does not outlive a Crier that was killed', async () => {
+    const first = otherCrier(root)
+    expect(await firstWords(first)).toBe('open')
+    first.kill('SIGKILL')
+    await once(first, 'exit')
+    const directory = await openDataDirectory(root)
+    directory.close()
+  })
+
+  test('is not held by a later process that was given the same number', async () => {
+    const identity = `${processIdentity(process.ppid)}0`
+    writeFileSync(join(root, 'crier.lock'), JSON.stringify({ pid: process.ppid, identity }))
+    const directory = await openDataDirectory(root)
+    directory.close()
+  })
+
+  test('that was torn by a full disk does not block', async () => {
+    writeFileSync(join(root, 'crier.lock'), '{"pid":')
+    const directory = await openDataDirectory(root)
+    expect(JSON.parse(readFileSync(join(root, 'crier.lock'), 'utf8'))).toMatchObject({ pid: process.pid })
+    directory.close()
+  })
+
+  test('is given to exactly one of many who find a stale one at once', async () => {
+    writeFileSync(join(root, 'crier.lock'), JSON.stringify({ pid: 1, identity: 'of an earlier life' }))
+    const all = Array.from({ length: 8 }, () => otherCrier(root))
+    const words = await Promise.all(all.map(firstWords))
+    expect(words.filter((word) => word === 'open')).toHaveLength(1)
+    expect(words.filter((word) => word.includes('in use by another Crier'))).toHaveLength(7)
+    for (const child of all) child.stdin.end()
+    await Promise.all(all.filter((child) => child.exitCode === null).map((child) => once(child, 'exit')))
+  })
+
+  test('is free after close', async () => {
+    const first = await openDataDirectory(root)
+    first.close()
+    const second = await openDataDirectory(root)
+    second.close()
+  })
+})
+
+describe('a secret', () => {
+  test('is random, private, and the same ever after', async () => {
+    const first = await openDataDirectory(root)
+    const session = first.secret('session')
+    expect(Buffer.from(session, 'base64url')).toHaveLength(32)
+    expect(first.secret('other', 16)).not.toBe(session)
+    expect(statSync(join(root, 'secrets/session')).mode & 0o777).toBe(0o600)
+    first.close()
+    const second = await openDataDirectory(root)
+    expect(second.secret('session')).toBe(session)
+    second.close()
+  })
+
+  test('cannot be named out of its folder', async () => {
+    const directory = await openDataDirectory(root)
+    expect(() => directory.secret('../session')).toThrow(/not a secret's name/)
+    directory.close()
+  })
+})
+
+test.runIf(process.platform === 'linux')('a process that ended but was not reaped has no identity', async () => {
+  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const zombie = Number((await once(parent.stdout, 'data'))[0])
+  const isZombie = async () => (await promisify(execFile)('cat', [`/proc/${zombie}/stat`])).stdout.includes(') Z')
+  await expect.poll(isZombie).toBe(true)
+  expect(processIdentity(zombie)).toBeUndefined()
+  parent.kill()
+  await once(parent, 'exit')
+})

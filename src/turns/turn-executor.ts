@@ -1,0 +1,195 @@
+import type { EntityManager } from '@mikro-orm/postgresql'
+import { FencedError, type ActorHost, type Command, type Outcome } from '../../actors/index.ts'
+import type { Clock } from '../core/clock.ts'
+import type { EventType, WorkspaceEvent } from '../core/event.ts'
+import type { Logger } from '../core/log.ts'
+import type { NamedOperation } from '../core/operation.ts'
+import { RawBody, type Reply } from '../core/reply.ts'
+import type { Services } from '../core/services.ts'
+import type { AnySystemTurn } from '../core/system-turn.ts'
+import type { Turn } from '../core/turn.ts'
+import { uuidv7 } from '../core/id.ts'
+import type { Database } from '../db/database.ts'
+import { Batch, PendingRows, TurnSql } from './batch.ts'
+import type { OperationTurn, TurnPayload } from './payload.ts'
+
+export interface TurnExecutorOptions {
+  readonly database: Database
+  readonly clock: Clock
+  readonly log: Logger
+  readonly operations: ReadonlyMap<string, NamedOperation>
+  readonly systemTurns: ReadonlyMap<string, AnySystemTurn>
+  /** Called when handlers first run: services need the runner and the runner needs services. */
+  readonly services: () => Services
+  /** Hands committed events to whoever listens; must not throw. */
+  readonly publish: (workspaceId: string, events: readonly WorkspaceEvent[]) => void
+  /** Seals a reply that is kept for its idempotency key. */
+  readonly seal: (text: string) => string
+}
+
+/** A turn failed after it had changed something: the batch must go back, and its turns run alone. */
+class TouchedBatchError extends Error {
+  override readonly name = 'TouchedBatchError'
+}
+
+export const ACTOR_PREFIX = 'ws:'
+
+/** Runs batches of turns: one transaction, fenced by the actor's epoch, events numbered and audit written with it. */
+export class TurnExecutor implements ActorHost {
+  readonly #options: TurnExecutorOptions
+
+  constructor(options: TurnExecutorOptions) {
+    this.#options = options
+  }
+
+  async activate(actor: string): Promise<number> {
+    const row = await this.#options.database.row<{ epoch: number }>(
+      `insert into actor_fence (key) values ($1)
+       on conflict (key) do update set epoch = actor_fence.epoch + 1 returning epoch`,
+      [actor],
+    )
+    if (row === undefined) throw new Error('activation returned no row')
+    return row.epoch
+  }
+
+  async execute(actor: string, epoch: number, commands: readonly Command[]): Promise<readonly Outcome[]> {
+    const workspaceId = actor.slice(ACTOR_PREFIX.length)
+    const { database } = this.#options
+    const { outcomes, batch } = await database.withClient(async (client, sql) => {
+      const begun = client.query('begin')
+      // The row lock orders this batch among all that commit for the actor, and yields the next event number.
+      const fence = await sql.row<{ seq: number }>(
+        'update actor_fence set seq = seq where key = $1 and epoch = $2 returning seq',
+        [actor, epoch],
+      )
+      await begun
+      if (fence === undefined) throw new FencedError(`${actor} has moved on from epoch ${epoch}`)
+      const batch = new Batch(database, client, sql)
+      const outcomes: Outcome[] = []
+      for (const command of commands) {
+        outcomes.push(await this.#runOne(workspaceId, fence.seq, batch, command, commands.length > 1))
+      }
+      await batch.pending.flush(sql)
+      if (batch.events.length > 0) await this.#writeEvents(actor, sql, batch.events)
+      await client.query('commit')
+      return { outcomes, batch }
+    })
+    if (batch.events.length > 0) this.#options.publish(workspaceId, batch.events)
+    for (const action of batch.afterCommit) await this.#notify(action)
+    return outcomes
+  }
+
+  async #runOne(workspaceId: string, seq: number, batch: Batch, command: Command, shared: boolean): Promise<Outcome> {
+    const payload = command.payload as TurnPayload
+    const own = new PendingRows()
+    const sql = new TurnSql(batch, own)
+    const events: WorkspaceEvent[] = []
+    const after: (() => void | Promise<void>)[] = []
+    const audits: Parameters<Turn['audit']>[0][] = []
+    const at = new Date(this.#options.clock.now()).toISOString()
+    let em: EntityManager | undefined
+    const turn: Turn = {
+      workspaceId,
+      sql,
+      get em() {
+        sql.touched = true
+        em ??= batch.entityManager()
+        return em
+      },
+      insert: (table, row) => own.add(table, row),
+      emit: (type: EventType, data: unknown) => {
+        events.push({ workspaceId, seq: seq + batch.events.length + events.length + 1, type: type.name, data, at })
+      },
+      audit: (target) => void audits.push(target),
+      afterCommit: (action) => void after.push(action),
+    }
+    try {
+      const value = await this.#handle(payload, turn)
+      await em?.flush()
+      if (payload.kind === 'operation') this.#record(workspaceId, own, payload, audits, value as Reply, at)
+      batch.pending.addAll(own)
+      batch.events.push(...events)
+      batch.afterCommit.push(...after)
+      return { ok: true, value }
+    } catch (error) {
+      if (!sql.touched) return { ok: false, error }
+      if (shared) throw new TouchedBatchError('a turn failed after it had written', { cause: error })
+      throw error
+    }
+  }
+
+  async #handle(payload: TurnPayload, turn: Turn): Promise<unknown> {
+    const services = this.#options.services()
+    if (payload.kind === 'system') {
+      const declared = this.#options.systemTurns.get(payload.name)
+      if (declared === undefined) throw new Error(`no system turn is called ${payload.name}`)
+      return declared.run({ ...services, turn, input: payload.input })
+    }
+    const operation = this.#options.operations.get(payload.operation)
+    if (operation === undefined) throw new Error(`no operation is called ${payload.operation}`)
+    return operation.handle({ ...services, ...payload.context, turn })
+  }
+
+  /** The audit entry, and the reply for a repetition under the same idempotency key, in the turn's own transaction. */
+  #record(
+    workspaceId: string,
+    own: PendingRows,
+    payload: OperationTurn,
+    audits: readonly Parameters<Turn['audit']>[0][],
+    reply: Reply,
+    at: string,
+  ): void {
+    const { context, idempotency } = payload
+    if (payload.audited) {
+      for (const target of audits.length > 0 ? audits : [undefined]) {
+        own.add('audit_log', {
+          id: uuidv7(this.#options.clock.now()),
+          workspace_id: workspaceId,
+          actor_id: context.caller.userId,
+          actor_via: context.caller.via,
+          action: payload.operation,
+          target_kind: target?.kind ?? null,
+          target_id: target?.id ?? null,
+          details: target?.details ?? null,
+          remote_address: context.remoteAddress,
+          user_agent: context.userAgent,
+          request_id: context.requestId,
+          created_at: at,
+        })
+      }
+    }
+    if (idempotency && !(reply.body instanceof RawBody)) {
+      own.add('idempotency_keys', {
+        principal: idempotency.principal,
+        operation: payload.operation,
+        key: idempotency.key,
+        fingerprint: idempotency.fingerprint,
+        status: reply.status,
+        reply: this.#options.seal(JSON.stringify(reply)),
+        created_at: at,
+        expires_at: new Date(this.#options.clock.now() + idempotency.keepMs).toISOString(),
+      })
+    }
+  }
+
+  async #writeEvents(actor: string, sql: Batch['sql'], events: readonly WorkspaceEvent[]): Promise<void> {
+    await sql.run(
+      `with moved as (update actor_fence set seq = seq + $2 where key = $1)
+       insert into workspace_events (workspace_id, seq, type, data, at)
+       select workspace_id, seq, type, data, at from json_populate_recordset(null::workspace_events, $3::json)`,
+      [
+        actor,
+        events.length,
+        JSON.stringify(events.map((row) => ({ ...row, workspace_id: row.workspaceId }))),
+      ],
+    )
+  }
+
+  async #notify(action: () => void | Promise<void>): Promise<void> {
+    try {
+      await action()
+    } catch (error) {
+      this.#options.log.error({ error }, 'an action after a commit failed')
+    }
+  }
+}

@@ -1,0 +1,54 @@
+import { RefusedError, type Actors } from '../../actors/index.ts'
+import type { Clock } from '../core/clock.ts'
+import { DeadlineExceeded, Overloaded, ShuttingDown } from '../core/errors.ts'
+import { uuidv7 } from '../core/id.ts'
+import type { Reply } from '../core/reply.ts'
+import type { SystemTurn, TurnRunner } from '../core/system-turn.ts'
+import type { OperationTurn } from './payload.ts'
+import { ACTOR_PREFIX } from './turn-executor.ts'
+
+/** How long a turn may wait before it is dropped unexecuted. */
+const TURN_DEADLINE_MS = 10_000
+
+/** The service's side of the actor port: makes commands, and the pipeline's errors of refusals. */
+export class Turns implements TurnRunner {
+  readonly #actors: Actors
+  readonly #clock: Clock
+
+  constructor(actors: Actors, clock: Clock) {
+    this.#actors = actors
+    this.#clock = clock
+  }
+
+  /** Runs an operation's handler as a turn. @throws AppError */
+  async operation(workspaceId: string, payload: OperationTurn): Promise<Reply> {
+    return (await this.#run(workspaceId, payload.context.caller.userId, 'normal', payload)) as Reply
+  }
+
+  async system<I, R>(workspaceId: string, turn: SystemTurn<I, R>, input: I): Promise<R> {
+    return (await this.#run(workspaceId, 'system', 'control', { kind: 'system', name: turn.name, input })) as R
+  }
+
+  async #run(workspaceId: string, caller: string, priority: 'normal' | 'control', payload: unknown): Promise<unknown> {
+    try {
+      return await this.#actors.run({
+        actor: ACTOR_PREFIX + workspaceId,
+        operationId: uuidv7(this.#clock.now()),
+        caller,
+        priority,
+        deadline: this.#clock.monotonic() + TURN_DEADLINE_MS,
+        payload,
+      })
+    } catch (error) {
+      throw refusal(error)
+    }
+  }
+}
+
+function refusal(error: unknown): unknown {
+  if (!(error instanceof RefusedError)) return error
+  const options = { retryAfter: error.retryAfter, cause: error }
+  if (error.reason === 'expired') return DeadlineExceeded(options)
+  if (error.reason === 'closed') return ShuttingDown(options)
+  return Overloaded(options)
+}
