@@ -1,0 +1,90 @@
+import type { RtmpMessage } from '../rtmp/chunk-reader.ts'
+import { AUDIO, classify, readMetadata, DATA_AMF3, VIDEO } from '../rtmp/flv.ts'
+import type { DesiredStream, MediaMessage } from '../types.ts'
+import { IngestMeter } from './ingest-meter.ts'
+import type { PublisherStats } from './ingest-meter.ts'
+import type { Publisher } from './publisher.ts'
+import { Timeline } from './timeline.ts'
+
+export interface PublisherSessionOptions {
+  readonly sessionId: string
+  readonly path: string
+  readonly keyHash: string
+  readonly remoteAddress: string
+  readonly stream: DesiredStream
+  readonly now: () => number
+  readonly drop: (reason: string) => void
+}
+
+/** The publisher as its owner sees it, fed by the connection. */
+export class PublisherSession implements Publisher {
+  readonly sessionId: string
+  readonly path: string
+  readonly keyHash: string
+  readonly remoteAddress: string
+  readonly stream: DesiredStream
+  readonly meter: IngestMeter
+  onMessage: (message: MediaMessage) => void = () => {}
+  onEnd: (reason: string) => void = () => {}
+  ended = false
+  readonly #timeline = new Timeline()
+  readonly #drop: (reason: string) => void
+
+  constructor(options: PublisherSessionOptions) {
+    this.sessionId = options.sessionId
+    this.path = options.path
+    this.keyHash = options.keyHash
+    this.remoteAddress = options.remoteAddress
+    this.stream = options.stream
+    this.meter = new IngestMeter(options.now)
+    this.#drop = options.drop
+  }
+
+  drop(reason: string): void {
+    this.#drop(reason)
+  }
+
+  stats(): PublisherStats {
+    return this.meter.stats(this.#timeline.discontinuities)
+  }
+
+  /** Tells the owner that it is over; nothing is delivered after this. */
+  end(reason: string): void {
+    if (this.ended) return
+    this.ended = true
+    this.onEnd(reason)
+  }
+
+  /**
+   * Classifies a media message and hands it on.
+   *
+   * @throws RtmpProtocolError when a data message is not AMF0.
+   */
+  deliver(message: RtmpMessage): void {
+    if (this.ended) return
+    this.meter.bytes(message.payload.length)
+    if (message.type === AUDIO || message.type === VIDEO) this.#deliverTrack(message, message.type)
+    else this.#deliverData(message)
+  }
+
+  #deliverTrack(message: RtmpMessage, type: typeof AUDIO | typeof VIDEO): void {
+    const { payload } = message
+    // An empty message carries nothing to relay; some encoders send them to keep the connection busy.
+    if (payload.length === 0) return
+    const seen = classify(type, payload)
+    const { kind, isHeader, isKeyframe } = seen
+    const timestamp = seen.isFrame
+      ? this.#timeline.frame(kind, message.timestamp)
+      : this.#timeline.aside(message.timestamp)
+    this.meter.message(seen, timestamp, payload)
+    this.onMessage({ kind, timestamp, payload, isHeader, isKeyframe })
+  }
+
+  #deliverData(message: RtmpMessage): void {
+    const payload = message.type === DATA_AMF3 ? message.payload.subarray(1) : message.payload
+    const metadata = readMetadata(payload)
+    if (metadata !== null) this.meter.metadata(metadata)
+    const timestamp = this.#timeline.aside(message.timestamp)
+    this.onMessage({ kind: 'data', timestamp, payload, isHeader: metadata !== null, isKeyframe: false })
+  }
+}

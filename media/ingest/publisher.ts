@@ -1,0 +1,23 @@
+import type { DesiredStream, MediaMessage } from '../types.ts'
+import type { PublisherStats } from './ingest-meter.ts'
+
+/** An admitted publisher. Its owner sets `onMessage` and `onEnd` inside `onPublisher`, before anything is delivered. */
+export interface Publisher {
+  readonly sessionId: string
+  /** Public part of the key. */
+  readonly path: string
+  readonly keyHash: string
+  /** IP address, without the port. */
+  readonly remoteAddress: string
+  /** What the decision said of the stream. */
+  readonly stream: DesiredStream
+  onMessage: (message: MediaMessage) => void
+  /**
+   * Called once, whoever ended it: `unpublished`, `closed` (by the peer), `replaced` (by a newer publisher), `idle`,
+   * `protocol error`, `shutdown`, or what {@link Publisher.drop} was given.
+   */
+  onEnd: (reason: string) => void
+  /** Ends it now: the socket is destroyed whatever the peer does, and nothing it sent is delivered any more. */
+  drop(reason: string): void
+  stats(): PublisherStats
+}

@@ -1,0 +1,98 @@
+import type { Socket } from 'node:net'
+import type { MediaLog, MediaNodeOptions } from '../types.ts'
+import { AddressGate } from './address-gate.ts'
+import { Connection } from './connection.ts'
+import { createEngine } from './engine.ts'
+import type { EngineConnection } from './engine.ts'
+import { DEFAULT_INGEST_LIMITS } from './limits.ts'
+import type { IngestLimits } from './limits.ts'
+import type { Publisher } from './publisher.ts'
+
+export type { IngestLimits } from './limits.ts'
+export type { Publisher } from './publisher.ts'
+export type { PublisherStats } from './ingest-meter.ts'
+
+export interface IngestOptions {
+  readonly host: string
+  /** 0 takes a free port. */
+  readonly port: number
+  readonly authorizePublish: MediaNodeOptions['authorizePublish']
+  readonly log: MediaLog
+  /** Called before Publish.Start is said; the publisher's handlers are to be set in it. */
+  readonly onPublisher: (publisher: Publisher) => void
+  readonly limits?: Partial<IngestLimits>
+}
+
+export interface RtmpIngest {
+  readonly port: number
+  /** Open connections, publishers and strangers. */
+  connections(): number
+  /** Stops listening and drops everybody. */
+  close(): Promise<void>
+}
+
+/** How often deadlines are looked at, as a part of the shortest one, and in milliseconds at most. */
+const SWEEPS_PER_DEADLINE = 8
+const LONGEST_SWEEP_MS = 250
+
+/** Listens for RTMP publishers. Rejects when the port cannot be had. */
+export async function startRtmpIngest(options: IngestOptions): Promise<RtmpIngest> {
+  const { log } = options
+  const limits = { ...DEFAULT_INGEST_LIMITS, ...options.limits }
+  const now = (): number => performance.now()
+  const gate = new AddressGate(limits)
+  const connections = new Set<Connection>()
+  const publishers = new Map<string, Connection>()
+  let turnedAway = 0
+
+  const admitSocket = (socket: Socket): boolean => {
+    const entered = socket.remoteAddress !== undefined && gate.enter(socket.remoteAddress, now())
+    if (!entered) turnedAway += 1
+    return entered
+  }
+
+  const admit = (connection: Connection): boolean => {
+    const path = connection.path!
+    const current = publishers.get(path)
+    if (current !== undefined && current.publishOrder > connection.publishOrder) return false
+    current?.end('replaced')
+    publishers.set(path, connection)
+    gate.admit(connection.remoteAddress)
+    return true
+  }
+
+  const onClosed = (connection: Connection): void => {
+    connections.delete(connection)
+    gate.leave(connection.remoteAddress, connection.publisher !== null)
+    if (connection.path !== null && publishers.get(connection.path) === connection) publishers.delete(connection.path)
+  }
+
+  const onConnection = (engine: EngineConnection): void => {
+    const { authorizePublish, onPublisher } = options
+    connections.add(new Connection({ engine, limits, log, authorizePublish, admit, onPublisher, onClosed, now }))
+  }
+
+  const engine = createEngine({ log, admitSocket, onConnection })
+  const port = await engine.listen(options.host, options.port)
+  log.info({ host: options.host, port }, 'rtmp ingest listening')
+
+  const shortest = Math.min(limits.handshakeTimeoutMs, limits.idleTimeoutMs, limits.lingerMs)
+  const sweepMs = Math.max(5, Math.min(LONGEST_SWEEP_MS, shortest / SWEEPS_PER_DEADLINE))
+  const sweep = setInterval(() => {
+    const time = now()
+    for (const connection of connections) connection.checkDeadlines(time)
+    gate.prune(time)
+    if (turnedAway > 0) log.warn({ connections: turnedAway }, 'connections turned away: too many')
+    turnedAway = 0
+  }, sweepMs)
+
+  return {
+    port,
+    connections: () => gate.connections,
+    async close() {
+      clearInterval(sweep)
+      for (const connection of connections) connection.end('shutdown')
+      await engine.close()
+    },
+  }
+}

@@ -1,0 +1,62 @@
+/** Greatest step back, in milliseconds, that passes as the jitter of an encoder. */
+const JITTER_MS = 1_000
+/** A first frame this soon after a header's timestamp is taken as following it, across the 32-bit wrap too. */
+const START_MS = 60_000
+
+/**
+ * Lays the 32-bit timestamps of one publisher on a line that neither wraps nor jumps back.
+ *
+ * The choices: timestamps are unwrapped by the shorter way round from the last one; both tracks share one line, so
+ * audio and video stay in step. A step back of up to a second within a track passes as jitter. A greater one means
+ * that the encoder restarted its clock: the line goes on where it was, and the offset found then holds for both
+ * tracks. Steps forward pass as they are. Headers and data often carry 0 whatever the time is; they never move the
+ * line, and one that would lie before it is put at its end.
+ */
+export class Timeline {
+  #lastWire: number | null = null
+  #lastRaw = 0
+  #offset = 0
+  #highest = 0
+  #frameSeen = false
+  #firstAside: number | null = null
+  readonly #lastOfTrack = new Map<string, number>()
+  /** How often the publisher's clock was found to have jumped back. */
+  discontinuities = 0
+
+  /** Milliseconds on the line for a frame of `track` that came with `wire`. */
+  frame(track: string, wire: number): number {
+    const raw = this.#unwrap(wire)
+    this.#lastWire = wire
+    this.#lastRaw = raw
+    this.#frameSeen = true
+    let value = raw + this.#offset
+    const last = this.#lastOfTrack.get(track)
+    if (value < 0 || (last !== undefined && value < last - JITTER_MS)) {
+      this.discontinuities += 1
+      this.#offset += this.#highest - value
+      value = this.#highest
+    }
+    this.#lastOfTrack.set(track, value)
+    this.#highest = Math.max(this.#highest, value)
+    return value
+  }
+
+  /** The same for a message that is no frame: a header or data. */
+  aside(wire: number): number {
+    if (!this.#frameSeen) {
+      this.#firstAside ??= wire
+      return wire
+    }
+    const value = this.#unwrap(wire) + this.#offset
+    return value < this.#highest - JITTER_MS || value > this.#highest + JITTER_MS ? this.#highest : value
+  }
+
+  #unwrap(wire: number): number {
+    if (this.#lastWire === null) {
+      const sinceHeader = this.#firstAside === null ? -1 : (wire - this.#firstAside) | 0
+      return sinceHeader >= 0 && sinceHeader <= START_MS ? this.#firstAside! + sinceHeader : wire
+    }
+    // `| 0` makes the difference signed: the shorter way round the 32-bit circle.
+    return this.#lastRaw + ((wire - this.#lastWire) | 0)
+  }
+}

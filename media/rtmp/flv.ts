@@ -1,0 +1,195 @@
+import { decodeAmf0, decodeFirstAmf0 } from './amf0.ts'
+import { avcPictureSize, hevcPictureSize } from './sps.ts'
+import type { PictureSize } from './sps.ts'
+import type { MediaKind } from '../types.ts'
+
+/** What a media message's first bytes say of it. `codec` is a lower-case name, or the FourCC of one we do not know. */
+export interface Classification {
+  readonly kind: MediaKind
+  readonly isHeader: boolean
+  readonly isKeyframe: boolean
+  /** A picture or a piece of sound: neither header, nor end of sequence, nor metadata. */
+  readonly isFrame: boolean
+  readonly codec: string | null
+}
+
+/** RTMP message types that carry media. */
+export const AUDIO = 8
+export const VIDEO = 9
+export const DATA_AMF3 = 15
+export const DATA = 18
+
+/** CodecID of the FLV specification, E.4.3.1; 12 and 13 are the widespread private numbers of HEVC and AV1. */
+const VIDEO_CODECS: Record<number, string> = {
+  2: 'h263',
+  3: 'screen',
+  4: 'vp6',
+  5: 'vp6',
+  6: 'screen',
+  7: 'h264',
+  12: 'hevc',
+  13: 'av1',
+}
+/** SoundFormat of the FLV specification, E.4.2.1. */
+const AUDIO_CODECS: Record<number, string> = {
+  0: 'pcm',
+  1: 'adpcm',
+  2: 'mp3',
+  3: 'pcm',
+  4: 'nellymoser',
+  5: 'nellymoser',
+  6: 'nellymoser',
+  7: 'pcma',
+  8: 'pcmu',
+  10: 'aac',
+  11: 'speex',
+  14: 'mp3',
+}
+/** FourCCs of Enhanced RTMP v2. */
+const FOURCC_CODECS: Record<string, string> = {
+  avc1: 'h264',
+  hvc1: 'hevc',
+  av01: 'av1',
+  vp09: 'vp9',
+  vp08: 'vp8',
+  mp4a: 'aac',
+  Opus: 'opus',
+  fLaC: 'flac',
+  'ac-3': 'ac3',
+  'ec-3': 'eac3',
+  '.mp3': 'mp3',
+}
+/** Codecs whose legacy tags carry a packet type byte: 0 header, 1 frame, 2 end of sequence. */
+const PACKETISED = new Set([7, 12, 13])
+
+const SEQUENCE_START = 0
+const CODED_FRAMES = 1
+const CODED_FRAMES_X = 3
+const MPEG2TS_SEQUENCE_START = 5
+const AUDIO_MULTITRACK = 5
+const VIDEO_MULTITRACK = 6
+const MOD_EX = 7
+
+/** Classifies the body of an audio, video or data message; odd ones are frames of no known codec, never an error. */
+export function classify(type: typeof AUDIO | typeof VIDEO, payload: Buffer): Classification {
+  return type === VIDEO ? classifyVideo(payload) : classifyAudio(payload)
+}
+
+function classifyVideo(payload: Buffer): Classification {
+  const first = payload[0]
+  if (first === undefined) return other('video', null)
+  if ((first & 0x80) !== 0) return classifyEnhanced('video', payload)
+  const codecId = first & 0x0f
+  const codec = VIDEO_CODECS[codecId] ?? null
+  const frameType = first >> 4
+  if (frameType === 5) return other('video', codec)
+  if (!PACKETISED.has(codecId)) return frame('video', codec, frameType === 1)
+  const packetType = payload[1]
+  if (packetType === 0) return header('video', codec)
+  return packetType === 1 ? frame('video', codec, frameType === 1 || frameType === 4) : other('video', codec)
+}
+
+function classifyAudio(payload: Buffer): Classification {
+  const first = payload[0]
+  if (first === undefined) return other('audio', null)
+  const format = first >> 4
+  if (format === 9) return classifyEnhanced('audio', payload)
+  const codec = AUDIO_CODECS[format] ?? null
+  if (format === 10 && payload[1] === 0) return header('audio', codec)
+  return frame('audio', codec, false)
+}
+
+/**
+ * Enhanced RTMP v2, "ExVideoTagHeader" and "ExAudioTagHeader". Only the default track counts: another track's header
+ * would displace it in every cache that keeps one header of a kind.
+ */
+function classifyEnhanced(kind: 'audio' | 'video', payload: Buffer): Classification {
+  const frameType = (payload[0]! >> 4) & 0x07
+  let packetType = payload[0]! & 0x0f
+  let offset = 1
+  while (packetType === MOD_EX) {
+    let size = (payload[offset++] ?? 0) + 1
+    if (size === 256) {
+      if (offset + 2 > payload.length) return other(kind, null)
+      size = payload.readUInt16BE(offset) + 1
+      offset += 2
+    }
+    offset += size
+    const next = payload[offset++]
+    if (next === undefined) return other(kind, null)
+    packetType = next & 0x0f
+  }
+  if (kind === 'video' && frameType === 5 && packetType !== 4) return other(kind, null)
+  let defaultTrack = true
+  if (packetType === (kind === 'video' ? VIDEO_MULTITRACK : AUDIO_MULTITRACK)) {
+    const multitrack = payload[offset++] ?? 0
+    packetType = multitrack & 0x0f
+    // The FourCC comes before the track id, but after it when every track has a codec of its own.
+    defaultTrack = payload[offset + (multitrack >> 4 === 2 ? 0 : 4)] === 0
+    if (multitrack >> 4 === 2) offset += 1
+  }
+  const fourCc = payload.toString('latin1', offset, offset + 4)
+  if (fourCc.length < 4) return other(kind, null)
+  const codec = FOURCC_CODECS[fourCc] ?? (/^[\w.-]{4}$/.test(fourCc) ? fourCc : null)
+  if (packetType === SEQUENCE_START || (kind === 'video' && packetType === MPEG2TS_SEQUENCE_START)) {
+    return defaultTrack ? header(kind, codec) : other(kind, null)
+  }
+  if (packetType !== CODED_FRAMES && !(kind === 'video' && packetType === CODED_FRAMES_X)) return other(kind, codec)
+  return frame(
+    kind,
+    defaultTrack ? codec : null,
+    defaultTrack && kind === 'video' && (frameType === 1 || frameType === 4),
+  )
+}
+
+function header(kind: MediaKind, codec: string | null): Classification {
+  return { kind, isHeader: true, isKeyframe: false, isFrame: false, codec }
+}
+
+function frame(kind: MediaKind, codec: string | null, isKeyframe: boolean): Classification {
+  return { kind, isHeader: false, isKeyframe, isFrame: true, codec }
+}
+
+function other(kind: MediaKind, codec: string | null): Classification {
+  return { kind, isHeader: false, isKeyframe: false, isFrame: false, codec }
+}
+
+/** Picture size from a video header message; null for codecs whose header does not say, or is damaged. */
+export function headerPictureSize(payload: Buffer, codec: string | null): PictureSize | null {
+  const record = payload.subarray(5)
+  if (codec === 'h264') return avcPictureSize(record)
+  return codec === 'hevc' ? hevcPictureSize(record) : null
+}
+
+/** The figures of an onMetaData object. */
+export interface StreamMetadata {
+  readonly width: number | null
+  readonly height: number | null
+  readonly fps: number | null
+}
+
+/**
+ * Reads an onMetaData message, plain or wrapped in `@setDataFrame`; null for any other data message.
+ *
+ * @throws RtmpProtocolError when the body is not AMF0.
+ */
+export function readMetadata(payload: Buffer): StreamMetadata | null {
+  const name = decodeFirstAmf0(payload)
+  if (name !== 'onMetaData' && name !== '@setDataFrame') return null
+  const values = decodeAmf0(payload)
+  const at = values.indexOf('onMetaData')
+  if (at < 0) return null
+  const object = values[at + 1]
+  if (object === null || typeof object !== 'object' || Array.isArray(object) || object instanceof Date) {
+    return { width: null, height: null, fps: null }
+  }
+  return {
+    width: positive(object['width']),
+    height: positive(object['height']),
+    fps: positive(object['framerate']) ?? positive(object['fps']),
+  }
+}
+
+function positive(value: unknown): number | null {
+  return typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : null
+}

@@ -1,0 +1,179 @@
+/** Picture size of a coded video, in luma samples after cropping. */
+export interface PictureSize {
+  readonly width: number
+  readonly height: number
+}
+
+/** Bits of a NAL unit's payload, most significant first; reading past the end throws RangeError. */
+class BitReader {
+  readonly #bytes: Buffer
+  #position = 0
+
+  constructor(nalUnit: Buffer) {
+    this.#bytes = withoutEmulationPrevention(nalUnit)
+  }
+
+  bits(count: number): number {
+    let value = 0
+    for (let index = 0; index < count; index++) {
+      const byte = this.#bytes[this.#position >> 3]
+      if (byte === undefined) throw new RangeError('parameter set is cut short')
+      value = value * 2 + ((byte >> (7 - (this.#position & 7))) & 1)
+      this.#position += 1
+    }
+    return value
+  }
+
+  flag(): boolean {
+    return this.bits(1) === 1
+  }
+
+  skip(count: number): void {
+    this.#position += count
+  }
+
+  /** ue(v), an unsigned Exp-Golomb code (H.264 section 9.1). */
+  unsigned(): number {
+    let zeros = 0
+    while (!this.flag()) if (++zeros > 31) throw new RangeError('parameter set is damaged')
+    return 2 ** zeros - 1 + this.bits(zeros)
+  }
+
+  /** se(v), its signed form. */
+  signed(): number {
+    const code = this.unsigned()
+    return code % 2 === 0 ? -code / 2 : (code + 1) / 2
+  }
+}
+
+function withoutEmulationPrevention(nalUnit: Buffer): Buffer {
+  const bytes: number[] = []
+  let zeros = 0
+  for (const byte of nalUnit) {
+    if (zeros >= 2 && byte === 3) {
+      zeros = 0
+      continue
+    }
+    zeros = byte === 0 ? zeros + 1 : 0
+    bytes.push(byte)
+  }
+  return Buffer.from(bytes)
+}
+
+/** Picture size from an AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3); null when it holds none. */
+export function avcPictureSize(record: Buffer): PictureSize | null {
+  return sizeOrNull(() => {
+    const count = record.readUInt8(5) & 0x1f
+    if (count === 0) return null
+    const length = record.readUInt16BE(6)
+    return readAvcSps(new BitReader(record.subarray(8, 8 + Math.min(length, 1_024))))
+  })
+}
+
+/** Picture size from an HEVCDecoderConfigurationRecord (ISO/IEC 14496-15, 8.3.3); null when it holds none. */
+export function hevcPictureSize(record: Buffer): PictureSize | null {
+  return sizeOrNull(() => {
+    let offset = 23
+    for (let arrays = record.readUInt8(22); arrays > 0; arrays--) {
+      const type = record.readUInt8(offset) & 0x3f
+      const units = record.readUInt16BE(offset + 1)
+      offset += 3
+      for (let unit = 0; unit < units; unit++) {
+        const length = record.readUInt16BE(offset)
+        offset += 2
+        if (type === 33) return readHevcSps(new BitReader(record.subarray(offset, offset + Math.min(length, 1_024))))
+        offset += length
+      }
+    }
+    return null
+  })
+}
+
+/** The size is a figure to show: a parameter set that cannot be read costs the figure, never the stream. */
+function sizeOrNull(read: () => PictureSize | null): PictureSize | null {
+  try {
+    const size = read()
+    return size !== null && size.width > 0 && size.height > 0 ? size : null
+  } catch (error) {
+    if (error instanceof RangeError) return null
+    throw error
+  }
+}
+
+const PROFILES_WITH_CHROMA = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135])
+
+/** seq_parameter_set_data, H.264 section 7.3.2.1.1. */
+function readAvcSps(reader: BitReader): PictureSize {
+  reader.skip(8)
+  const profile = reader.bits(8)
+  reader.skip(16)
+  reader.unsigned()
+  let chroma = 1
+  if (PROFILES_WITH_CHROMA.has(profile)) {
+    chroma = reader.unsigned()
+    if (chroma === 3) reader.skip(1)
+    reader.unsigned()
+    reader.unsigned()
+    reader.skip(1)
+    if (reader.flag()) skipScalingLists(reader, chroma === 3 ? 12 : 8)
+  }
+  reader.unsigned()
+  const orderType = reader.unsigned()
+  if (orderType === 0) reader.unsigned()
+  else if (orderType === 1) {
+    reader.skip(1)
+    reader.signed()
+    reader.signed()
+    const cycle = reader.unsigned()
+    for (let index = 0; index < cycle; index++) reader.signed()
+  }
+  reader.unsigned()
+  reader.skip(1)
+  const widthInMacroblocks = reader.unsigned() + 1
+  const heightInMapUnits = reader.unsigned() + 1
+  const framesOnly = reader.flag()
+  if (!framesOnly) reader.skip(1)
+  reader.skip(1)
+  const crop = reader.flag() ? [0, 0, 0, 0].map(() => reader.unsigned()) : [0, 0, 0, 0]
+  const [left = 0, right = 0, top = 0, bottom = 0] = crop
+  const unitX = chroma === 1 || chroma === 2 ? 2 : 1
+  const unitY = (chroma === 1 ? 2 : 1) * (framesOnly ? 1 : 2)
+  return {
+    width: widthInMacroblocks * 16 - (left + right) * unitX,
+    height: heightInMapUnits * 16 * (framesOnly ? 1 : 2) - (top + bottom) * unitY,
+  }
+}
+
+function skipScalingLists(reader: BitReader, lists: number): void {
+  for (let list = 0; list < lists; list++) {
+    if (!reader.flag()) continue
+    let last = 8
+    let next = 8
+    for (let index = 0; index < (list < 6 ? 16 : 64); index++) {
+      if (next !== 0) next = (last + reader.signed() + 256) % 256
+      if (next !== 0) last = next
+    }
+  }
+}
+
+/** seq_parameter_set_rbsp, H.265 section 7.3.2.2.1, as far as the conformance window. */
+function readHevcSps(reader: BitReader): PictureSize {
+  reader.skip(16 + 4)
+  const subLayers = reader.bits(3)
+  reader.skip(1)
+  // profile_tier_level: 88 bits of profile, 8 of level, then what each sub-layer says of itself.
+  reader.skip(96)
+  const present = Array.from({ length: subLayers }, () => ({ profile: reader.flag(), level: reader.flag() }))
+  if (subLayers > 0) reader.skip(2 * (8 - subLayers))
+  for (const layer of present) reader.skip((layer.profile ? 88 : 0) + (layer.level ? 8 : 0))
+  reader.unsigned()
+  const chroma = reader.unsigned()
+  if (chroma === 3) reader.skip(1)
+  const width = reader.unsigned()
+  const height = reader.unsigned()
+  const crop = reader.flag() ? [0, 0, 0, 0].map(() => reader.unsigned()) : [0, 0, 0, 0]
+  const [left = 0, right = 0, top = 0, bottom = 0] = crop
+  const unitX = chroma === 1 || chroma === 2 ? 2 : 1
+  const unitY = chroma === 1 ? 2 : 1
+  return { width: width - (left + right) * unitX, height: height - (top + bottom) * unitY }
+}
