@@ -13,21 +13,12 @@ import { processCommand, processIdentity } from './process-identity.ts'
  */
 export async function clearLeftovers(cluster: string, log: Log): Promise<void> {
   const pidFile = join(cluster, 'postmaster.pid')
-  const lines = existsSync(pidFile) ? readFileSync(pidFile, 'utf8').split('\n') : undefined
-  const pid = Number(lines?.[0])
-  if (lines !== undefined && !(pid > 0)) {
-    // A disk that was full or lost power left it empty, and PostgreSQL does not start over it.
-    rmSync(pidFile)
-  } else if (lines !== undefined && processIdentity(pid) !== undefined) {
-    if (serves(pid, cluster)) {
-      log.warn({ pid }, 'stopping the PostgreSQL server that a killed Crier left behind')
-      await end([pid], ['SIGINT', 'SIGQUIT', 'SIGKILL'])
-    } else {
-      // The number belongs to another process by now. PostgreSQL would take that for a running server; it knows that
-      // its own parent is none. It then still checks the rest of the file for sessions that use the cluster.
-      writeFileSync(pidFile, [process.pid, ...lines.slice(1)].join('\n'))
-    }
+  const pid = Number(readLines(pidFile)[0])
+  if (pid > 0 && processIdentity(pid) !== undefined && serves(pid, cluster)) {
+    log.warn({ pid }, 'stopping the PostgreSQL server that a killed Crier left behind')
+    await end([pid], ['SIGINT', 'SIGQUIT', 'SIGKILL'])
   }
+  disown(pidFile)
   const sessions = processesIn(cluster)
   if (sessions.length > 0) {
     log.warn({ pids: sessions }, 'ending the sessions that a killed PostgreSQL server left behind')
@@ -35,10 +26,27 @@ export async function clearLeftovers(cluster: string, log: Log): Promise<void> {
   }
 }
 
+/**
+ * PostgreSQL does not start while the number in its pid file exists, and after a kill that can be a process of quite
+ * another kind, or one that ended and was not reaped. It knows that its own parent is no server, so that is what we
+ * enter: it then still checks the rest of the file for sessions that use the cluster.
+ */
+function disown(pidFile: string): void {
+  const [pid, ...rest] = readLines(pidFile)
+  if (pid === undefined) return
+  // A disk that was full or lost power left it empty, and PostgreSQL does not start over that.
+  if (pid === '') rmSync(pidFile)
+  else writeFileSync(pidFile, [process.pid, ...rest].join('\n'))
+}
+
+function readLines(file: string): string[] {
+  return existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
+}
+
 /** A server is started with `-D cluster`, and its title never changes. */
 function serves(pid: number, cluster: string): boolean {
   const command = processCommand(pid) ?? ''
-  return command.includes('postgres') && command.includes(`-D ${cluster}`)
+  return command.includes('postgres') && command.includes(`-D ${cluster} `)
 }
 
 /** Every PostgreSQL process has its cluster as working directory. Empty where there is no /proc to ask. */
