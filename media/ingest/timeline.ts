@@ -1,16 +1,18 @@
 /** Greatest step back, in milliseconds, that passes as the jitter of an encoder. */
 const JITTER_MS = 1_000
+const CIRCLE = 0x1_0000_0000
+const HALF_CIRCLE = 0x8000_0000
 /** A first frame this soon after a header's timestamp is taken as following it, across the 32-bit wrap too. */
 const START_MS = 60_000
 
 /**
  * Lays the 32-bit timestamps of one publisher on a line that neither wraps nor jumps back.
  *
- * The choices: timestamps are unwrapped by the shorter way round from the last one; both tracks share one line, so
- * audio and video stay in step. A step back of up to a second within a track passes as jitter. A greater one means
- * that the encoder restarted its clock: the line goes on where it was, and the offset found then holds for both
- * tracks. Steps forward pass as they are. Headers and data often carry 0 whatever the time is; they never move the
- * line, and one that would lie before it is put at its end.
+ * The choices: a great step down is a wrap, and a step that looks like 49 days up is one back over the wrap. Both
+ * tracks share one line, so audio and video stay in step. A step back of up to a second within a track passes as
+ * jitter. A greater one means that the encoder restarted its clock: the line goes on where it was, and the offset
+ * found then holds for both tracks. Steps forward pass as they are. Headers and data often carry 0 whatever the time
+ * is: they never move the line, and one that would lie off its end is put there.
  */
 export class Timeline {
   #lastWire: number | null = null
@@ -56,7 +58,9 @@ export class Timeline {
       const sinceHeader = this.#firstAside === null ? -1 : (wire - this.#firstAside) | 0
       return sinceHeader >= 0 && sinceHeader <= START_MS ? this.#firstAside! + sinceHeader : wire
     }
-    // `| 0` makes the difference signed: the shorter way round the 32-bit circle.
-    return this.#lastRaw + ((wire - this.#lastWire) | 0)
+    const step = wire - this.#lastWire
+    if (step < -HALF_CIRCLE) return this.#lastRaw + step + CIRCLE
+    const backOverZero = step - CIRCLE
+    return this.#lastRaw + (backOverZero > -START_MS ? backOverZero : step)
   }
 }

@@ -1,0 +1,28 @@
+import { createHash } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { fingerprintKey } from './stream-key.ts'
+
+const SECRET = '0123456789abcdef0123456789abcdef'
+
+test('a key gives its path and the hash of all of it; a query and white space are no part of it', () => {
+  const keyHash = createHash('sha256').update(`mystream1-${SECRET}`).digest('hex')
+  for (const name of [`mystream1-${SECRET}`, `mystream1-${SECRET}?bandwidthtest=1`, ` mystream1-${SECRET}\n`]) {
+    expect(fingerprintKey(name)).toEqual({ path: 'mystream1', keyHash })
+  }
+})
+
+test.each([
+  '',
+  '-',
+  SECRET,
+  `short-${SECRET}`,
+  `UPPERCASE-${SECRET}`,
+  `two-parts1-${SECRET}`,
+  `${'x'.repeat(65)}-${SECRET}`,
+  `mystream1-${SECRET}0`,
+  `mystream1-${SECRET.slice(1)}`,
+  `mystream1/${SECRET}`,
+  `__proto__-${SECRET}`,
+])('%j is no key', (name) => {
+  expect(fingerprintKey(name)).toBeNull()
+})

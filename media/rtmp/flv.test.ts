@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest'
+import { aacFrame, aacHeader, avcFrame, avcHeader, enhancedVideo } from '../testing/media-payloads.ts'
+import { splitAggregate } from './aggregate.ts'
+import { encodeAmf0 } from './amf0.ts'
+import { classify, headerPictureSize, readMetadata } from './flv.ts'
+import { avcPictureSize, hevcPictureSize } from './sps.ts'
+
+const hex = (digits: string): Buffer => Buffer.from(digits, 'hex')
+
+type Expected = 'header' | 'keyframe' | 'frame' | 'other'
+
+function seen(type: 8 | 9, payload: Buffer): [Expected, string | null] {
+  const { isHeader, isKeyframe, isFrame, codec } = classify(type, payload)
+  return [isHeader ? 'header' : isKeyframe ? 'keyframe' : isFrame ? 'frame' : 'other', codec]
+}
+
+describe('classifying payloads', () => {
+  test.each<[string, Buffer, Expected, string | null]>([
+    ['AVC header', avcHeader(), 'header', 'h264'],
+    ['AVC keyframe', avcFrame(true), 'keyframe', 'h264'],
+    ['AVC inter frame', avcFrame(false), 'frame', 'h264'],
+    ['AVC end of sequence', hex('1702000000'), 'other', 'h264'],
+    ['AVC without its second byte', hex('17'), 'other', 'h264'],
+    ['command frame', hex('5700'), 'other', 'h264'],
+    ['HEVC as CodecID 12, header', hex('1c00000000'), 'header', 'hevc'],
+    ['HEVC as CodecID 12, keyframe', hex('1c01000000'), 'keyframe', 'hevc'],
+    ['H.263 keyframe', hex('1200'), 'keyframe', 'h263'],
+    ['nothing', hex(''), 'other', null],
+    ['hvc1 SequenceStart', enhancedVideo('hvc1', 0, true), 'header', 'hevc'],
+    ['hvc1 CodedFrames, key', enhancedVideo('hvc1', 1, true), 'keyframe', 'hevc'],
+    ['hvc1 CodedFramesX, key', enhancedVideo('hvc1', 3, true), 'keyframe', 'hevc'],
+    ['hvc1 CodedFramesX, inter', enhancedVideo('hvc1', 3, false), 'frame', 'hevc'],
+    ['hvc1 SequenceEnd', enhancedVideo('hvc1', 2, true), 'other', 'hevc'],
+    ['hvc1 Metadata', enhancedVideo('hvc1', 4, true), 'other', 'hevc'],
+    ['avc1 SequenceStart', enhancedVideo('avc1', 0, true), 'header', 'h264'],
+    ['avc1 SequenceEnd', enhancedVideo('avc1', 2, true), 'other', 'h264'],
+    ['av01 SequenceStart', enhancedVideo('av01', 0, true), 'header', 'av1'],
+    ['av01 MPEG-2 TS SequenceStart', enhancedVideo('av01', 5, true), 'header', 'av1'],
+    ['vp09 key', enhancedVideo('vp09', 1, true), 'keyframe', 'vp9'],
+    ['a FourCC that is not known, key', enhancedVideo('vvc1', 1, true), 'keyframe', 'vvc1'],
+    ['a FourCC cut short', hex('906176'), 'other', null],
+    ['ModEx before a keyframe', hex('97020000000161766331ff'), 'keyframe', 'h264'],
+    ['ModEx that never ends', hex('97ff'), 'other', null],
+    [
+      'multitrack, default track, header',
+      Buffer.concat([hex('9600'), Buffer.from('avc1'), hex('00')]),
+      'header',
+      'h264',
+    ],
+    ['multitrack, second track, header', Buffer.concat([hex('9600'), Buffer.from('avc1'), hex('01')]), 'other', null],
+    ['multitrack, second track, key', Buffer.concat([hex('9601'), Buffer.from('avc1'), hex('01')]), 'frame', null],
+  ])('video: %s', (_name, payload, expected, codec) => {
+    expect(seen(9, payload)).toEqual([expected, codec])
+  })
+
+  test.each<[string, Buffer, Expected, string | null]>([
+    ['AAC header', aacHeader(), 'header', 'aac'],
+    ['AAC frame', aacFrame(), 'frame', 'aac'],
+    ['MP3', hex('2f00'), 'frame', 'mp3'],
+    ['AAC with one byte', hex('af'), 'frame', 'aac'],
+    ['nothing', hex(''), 'other', null],
+    ['Opus SequenceStart', Buffer.concat([hex('90'), Buffer.from('OpusOpusHead')]), 'header', 'opus'],
+    ['Opus CodedFrames', Buffer.concat([hex('91'), Buffer.from('Opus'), hex('00')]), 'frame', 'opus'],
+    ['mp4a SequenceEnd', Buffer.concat([hex('92'), Buffer.from('mp4a')]), 'other', 'aac'],
+    ['multichannel configuration', Buffer.concat([hex('94'), Buffer.from('mp4a')]), 'other', 'aac'],
+  ])('audio: %s', (_name, payload, expected, codec) => {
+    expect(seen(8, payload)).toEqual([expected, codec])
+  })
+})
+
+// Records as written by x264 and x265: Baseline, interlaced High with cropping, 4:4:4, three temporal layers.
+const BASELINE = '0142c01effe100196742c01eda0280bfe5c044000003000400000300f03c58ba8001000468ce0fc8'
+const INTERLACED = '01640028ffe1001a67640028acd94078044fde0220000003002000000783e2c5b2c001000668fba3cb22c0fdf8f800'
+const LAYERED =
+  '0101600000009000000000003ff000fcfdf8f800000f03a00001001840010c01ffff01600000030090000003000003003f959809' +
+  'a10001002c42010101600000030090000003000003003fa005120171c9265959a4932bc05a020000030002000003003c10a2000100' +
+  '074401c172b46240'
+const FULL_CHROMA =
+  '0104080000009e08000000003ff000fcfff8f800000f03a00001001740010c01ffff0408000003009e0800000300003f959809a1' +
+  '0001002d4201010408000003009e0800000300003f9000a2402e39e7cb2b349265780b7020200040000003004000000782a2000100' +
+  '084401c172860c4624'
+
+describe('picture size', () => {
+  test.each([
+    [avcPictureSize, BASELINE, { width: 640, height: 360 }],
+    [avcPictureSize, INTERLACED, { width: 1920, height: 1080 }],
+    [hevcPictureSize, LAYERED, { width: 642, height: 362 }],
+    [hevcPictureSize, FULL_CHROMA, { width: 642, height: 362 }],
+  ])('%o', (read, record, size) => {
+    expect(read(hex(record))).toEqual(size)
+    // Cut anywhere it is unknown, or known already; never an error.
+    for (let length = 0; length < record.length / 2; length++) {
+      expect([null, size]).toContainEqual(read(hex(record).subarray(0, length)))
+    }
+  })
+
+  test('comes from header messages, enhanced or not', () => {
+    expect(headerPictureSize(avcHeader(), 'h264')).toEqual({ width: 640, height: 360 })
+    expect(headerPictureSize(enhancedVideo('hvc1', 0, true, hex(LAYERED)), 'hevc')).toEqual({ width: 642, height: 362 })
+    expect(headerPictureSize(enhancedVideo('av01', 0, true), 'av1')).toBeNull()
+  })
+})
+
+describe('onMetaData', () => {
+  test('is read with and without @setDataFrame', () => {
+    const object = { width: 1280, height: 720, framerate: 29.97, encoder: 'x' }
+    const figures = { width: 1280, height: 720, fps: 29.97 }
+    expect(readMetadata(encodeAmf0('onMetaData', object))).toEqual(figures)
+    expect(readMetadata(encodeAmf0('@setDataFrame', 'onMetaData', object))).toEqual(figures)
+  })
+
+  test('odd ones have no figures, others are not metadata', () => {
+    const unknown = { width: null, height: null, fps: null }
+    expect(readMetadata(encodeAmf0('onMetaData', { width: 'wide', height: -1, framerate: Infinity }))).toEqual(unknown)
+    expect(readMetadata(encodeAmf0('onMetaData'))).toEqual(unknown)
+    expect(readMetadata(encodeAmf0('onMetaData', [1]))).toEqual(unknown)
+    expect(readMetadata(encodeAmf0('onTextData', { text: 'hi' }))).toBeNull()
+    expect(readMetadata(encodeAmf0('@setDataFrame', 'onOther', {}))).toBeNull()
+  })
+})
+
+describe('aggregate messages', () => {
+  const part = (type: number, timestamp: number, body: Buffer): Buffer => {
+    const head = Buffer.alloc(11)
+    head[0] = type
+    head.writeUIntBE(body.length, 1, 3)
+    head.writeUIntBE(timestamp & 0xff_ffff, 4, 3)
+    head[7] = timestamp >>> 24
+    return Buffer.concat([head, body, Buffer.alloc(4)])
+  }
+  const aggregate = { type: 22, streamId: 1, chunkStreamId: 4, timestamp: 5_000 }
+
+  test('are taken apart, on their own timeline', () => {
+    const payload = Buffer.concat([part(9, 0x0100_0000, Buffer.of(1)), part(8, 0x0100_0014, Buffer.of(2, 3))])
+    expect(splitAggregate({ ...aggregate, payload })).toEqual([
+      { type: 9, streamId: 1, chunkStreamId: 4, timestamp: 5_000, payload: Buffer.of(1) },
+      { type: 8, streamId: 1, chunkStreamId: 4, timestamp: 5_020, payload: Buffer.of(2, 3) },
+    ])
+  })
+
+  test('that lie of a length are refused', () => {
+    const payload = part(9, 0, Buffer.alloc(10)).subarray(0, 15)
+    expect(() => splitAggregate({ ...aggregate, payload })).toThrow('cut short')
+    expect(() => splitAggregate({ ...aggregate, payload: Buffer.alloc(5) })).toThrow('cut short')
+  })
+})
