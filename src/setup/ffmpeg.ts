@@ -1,0 +1,115 @@
+import { execFile } from 'node:child_process'
+import { statSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { delimiter, dirname, isAbsolute, join } from 'node:path'
+import { promisify } from 'node:util'
+
+/** Where to look, as the configuration has it. */
+export interface FfmpegSources {
+  FFMPEG_PATH?: string | undefined
+  PATH?: string | undefined
+}
+
+/** An ffmpeg that was run and answered. */
+export interface Ffmpeg {
+  path: string
+  /** The ffprobe beside it, or on PATH; the bundled ffmpeg has none. */
+  ffprobePath?: string
+  /** As it calls itself: `5.1.9-0+deb12u1`, or `N-92722-gf22fcd4483` for a build between releases. */
+  version: string
+  source: 'FFMPEG_PATH' | 'PATH' | 'bundled'
+  /** Sentences for the person who starts Crier. */
+  warnings: string[]
+}
+
+/** What came of the search; without an ffmpeg, `why` is a sentence with what to do about it. */
+export type FfmpegSearch = { ffmpeg: Ffmpeg } | { ffmpeg: undefined; why: string }
+
+const OLDEST_MAJOR = 5
+/** ffmpeg 5.0 came in January 2022; a build between releases tells only the year of its sources. */
+const OLDEST_YEAR = 2022
+
+/** Looks for an ffmpeg that runs: the one that FFMPEG_PATH names, on PATH, and the one that npm brought, in this order. */
+export async function findFfmpeg({ FFMPEG_PATH, PATH = '' }: FfmpegSources): Promise<FfmpegSearch> {
+  const folders = PATH.split(delimiter).filter(isAbsolute)
+  const candidates: { path: string | undefined; source: Ffmpeg['source'] }[] = [
+    { path: FFMPEG_PATH, source: 'FFMPEG_PATH' },
+    { path: firstFile(folders, 'ffmpeg'), source: 'PATH' },
+    { path: bundledFfmpeg(), source: 'bundled' },
+  ]
+  const problems: string[] = []
+  for (const { path, source } of candidates) {
+    if (path === undefined || path === '') continue
+    const answer = await askVersion(path)
+    if (typeof answer === 'string') {
+      problems.push(`${source === 'FFMPEG_PATH' ? `FFMPEG_PATH names ${path}, which` : path} does not run: ${answer}.`)
+      continue
+    }
+    const ffprobePath = firstFile([dirname(path), ...folders], 'ffprobe')
+    return {
+      ffmpeg: {
+        path,
+        ...(ffprobePath !== undefined && { ffprobePath }),
+        version: answer.version,
+        source,
+        warnings: [...problems, ...warnAboutAge(path, answer)],
+      },
+    }
+  }
+  const found = problems.length > 0 ? `${problems.join(' ')} ` : ''
+  return {
+    ffmpeg: undefined,
+    why: `${found}No ffmpeg was found on PATH. Install it (Debian: apt-get install ffmpeg) or set FFMPEG_PATH.`,
+  }
+}
+
+interface Version {
+  version: string
+  /** Of the release, if it is one. */
+  major: number | undefined
+  /** The last year of its copyright line. */
+  year: number | undefined
+}
+
+/** @returns what is wrong, in words, when it does not answer as an ffmpeg within 10 s */
+async function askVersion(path: string): Promise<Version | string> {
+  try {
+    const { stdout } = await promisify(execFile)(path, ['-hide_banner', '-version'], { timeout: 10_000 })
+    const [, version, year] = /^ffmpeg version (\S+)(?:.*?\d{4}-(\d{4}))?/.exec(stdout) ?? []
+    if (version === undefined) return `it answers "${stdout.split('\n')[0]}"`
+    const major = /^n?(\d+)\./.exec(version)?.[1]
+    return {
+      version,
+      major: major === undefined ? undefined : Number(major),
+      year: year === undefined ? undefined : Number(year),
+    }
+  } catch (error) {
+    return (error as Error).message.split('\n')[0] ?? 'no reason given'
+  }
+}
+
+function warnAboutAge(path: string, { version, major, year }: Version): string[] {
+  const old = major === undefined ? year !== undefined && year < OLDEST_YEAR : major < OLDEST_MAJOR
+  if (!old) return []
+  const age = year === undefined ? '' : ` of ${year}`
+  return [
+    `ffmpeg ${version}${age} (${path}) is older than version ${OLDEST_MAJOR} and misses years of security fixes. ` +
+      'Install a newer one (Debian: apt-get install ffmpeg) or set FFMPEG_PATH.',
+  ]
+}
+
+function firstFile(folders: string[], program: string): string | undefined {
+  const name = process.platform === 'win32' ? `${program}.exe` : program
+  return folders.map((folder) => join(folder, name)).find((file) => statSync(file, { throwIfNoEntry: false })?.isFile())
+}
+
+function bundledFfmpeg(): string | undefined {
+  const resolve = createRequire(import.meta.url).resolve
+  try {
+    const manifest = resolve(`@ffmpeg-installer/${process.platform}-${process.arch}/package.json`)
+    return firstFile([dirname(manifest)], 'ffmpeg')
+  } catch {
+    // Optional: npm brings it for some systems only.
+    return undefined
+  }
+}
