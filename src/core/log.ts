@@ -36,7 +36,7 @@ export function createLog(options: { level: string; destination?: pino.Destinati
   }
   if (options.destination) return pino(settings, options.destination)
   // Lines are gathered and written a few times a second: a system call a line is what logging costs most.
-  const output = pino.destination({ dest: 2, sync: false, minLength: 16_384 })
+  const output = pino.destination({ dest: 2, sync: false, minLength: 8_192 })
   setInterval(() => output.flush(), 200).unref()
   process.once('exit', () => output.flushSync())
   return pino(settings, output)

@@ -1,0 +1,37 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+/** Something sealed cannot be opened: it was damaged, or the secret has changed. */
+export class UnsealError extends Error {
+  override readonly name = 'UnsealError'
+}
+
+/**
+ * Seals small secrets for storage: AES-256-GCM under a key derived from the installation's secret for one purpose
+ * (HKDF, RFC 5869). A text sealed for one purpose cannot be opened for another.
+ */
+export class SealedBox {
+  readonly #key: Buffer
+
+  constructor(secret: string, purpose: string) {
+    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', purpose, 32))
+  }
+
+  seal(text: string): string {
+    const nonce = randomBytes(12)
+    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce)
+    const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
+  }
+
+  /** @throws UnsealError */
+  open(sealed: string): string {
+    const bytes = Buffer.from(sealed, 'base64url')
+    try {
+      const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12))
+      decipher.setAuthTag(bytes.subarray(12, 28))
+      return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
+    } catch (error) {
+      throw new UnsealError('a stored secret cannot be opened; has JWT_SECRET changed?', { cause: error })
+    }
+  }
+}

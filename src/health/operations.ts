@@ -1,0 +1,33 @@
+import { operation } from '../core/operation.ts'
+import { ok } from '../core/reply.ts'
+import { Envelope, Type } from '../core/schema.ts'
+import { Liveness, ReadinessReport } from './schemas.ts'
+
+export const getHealth = operation({
+  route: 'GET /api/health',
+  summary: 'Say that the process is alive',
+  description: 'Touches no dependency: it answers as long as the event loop turns.',
+  access: 'public',
+  limit: 'none',
+  returns: { 200: Envelope(Liveness) },
+  example: {},
+  handle: async ({ health }) => ok('Alive', { version: health.version, uptimeSeconds: health.uptimeSeconds() }),
+})
+
+export const getReadiness = operation({
+  route: 'GET /api/ready',
+  summary: 'Say whether the service can do its work',
+  description: 'Asks the database, Redis, storage and the media node, each with its latency. 503 when one of them fails and while shutting down.',
+  access: 'public',
+  limit: 'none',
+  returns: {
+    200: Envelope(ReadinessReport),
+    503: Type.Object({ status: Type.Literal(false), message: Type.String(), data: ReadinessReport }),
+  },
+  example: {},
+  handle: async ({ health }) => {
+    const report = await health.readiness()
+    if (report.ready) return ok('Ready', report)
+    return { status: 503, body: { status: false, message: 'Not ready', data: report }, headers: { 'Retry-After': '2' } }
+  },
+})

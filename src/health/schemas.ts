@@ -1,0 +1,23 @@
+import { Type, named } from '../core/schema.ts'
+
+export const Liveness = named(
+  'Liveness',
+  Type.Object({ version: Type.String(), uptimeSeconds: Type.Integer({ minimum: 0 }) }),
+)
+
+export const Check = Type.Object({
+  ok: Type.Boolean(),
+  latencyMs: Type.Number(),
+  error: Type.Optional(Type.String()),
+  details: Type.Optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]))),
+})
+
+export const ReadinessReport = named(
+  'Readiness',
+  Type.Object({
+    ready: Type.Boolean(),
+    draining: Type.Boolean({ description: 'The server is shutting down' }),
+    version: Type.String(),
+    checks: Type.Record(Type.String(), Check),
+  }),
+)

@@ -1,0 +1,40 @@
+import { STATUS_CODES } from 'node:http'
+import { AppError } from '../core/error.ts'
+import { InternalError } from '../core/errors.ts'
+
+export interface ErrorReply {
+  readonly status: number
+  readonly headers: [string, string][]
+  readonly body: string
+}
+
+/** Any thrown thing as the error that the caller sees. What was not meant for callers becomes `internal_error`. */
+export function publicError(error: unknown): AppError {
+  return error instanceof AppError ? error : InternalError({ cause: error })
+}
+
+/** Writes an error as the common error body, or as an RFC 9457 problem where the caller asks for one. */
+export function errorReply(error: AppError, accept: string, requestId: string, publicUrl: string): ErrorReply {
+  const docUrl = `${publicUrl}/docs/errors#${error.code}`
+  const headers: [string, string][] = []
+  if (error.status === 401) headers.push(['WWW-Authenticate', 'Bearer'])
+  if (error.retryAfter !== undefined) headers.push(['Retry-After', String(error.retryAfter)])
+  const common = {
+    ...(error.errors ? { errors: error.errors } : {}),
+    ...(error.details ? { details: error.details } : {}),
+  }
+  const asProblem = accept.includes('application/problem+json')
+  headers.push(['Content-Type', asProblem ? 'application/problem+json' : 'application/json'])
+  const body = asProblem
+    ? {
+        type: docUrl,
+        title: STATUS_CODES[error.status],
+        status: error.status,
+        detail: error.message,
+        instance: `urn:crier:request:${requestId}`,
+        code: error.code,
+        ...common,
+      }
+    : { status: false, message: error.message, code: error.code, requestId, docUrl, ...common }
+  return { status: error.status, headers, body: JSON.stringify(body) }
+}

@@ -1,0 +1,137 @@
+import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import { PayloadTooLarge } from '../core/errors.ts'
+
+/** Headers that the pipeline reads. uWS gives a request's headers only until the first await, so they are taken then. */
+export interface RequestHeaders {
+  readonly authorization: string
+  readonly apiKey: string
+  readonly requestId: string
+  readonly accept: string
+  readonly userAgent: string
+  readonly contentType: string
+  readonly contentLength: string
+  readonly idempotencyKey: string
+  readonly ifMatch: string
+  readonly ifNoneMatch: string
+  readonly origin: string
+}
+
+const STATUS_LINES: Record<number, string> = {
+  200: '200 OK',
+  201: '201 Created',
+  202: '202 Accepted',
+  204: '204 No Content',
+  302: '302 Found',
+  304: '304 Not Modified',
+  400: '400 Bad Request',
+  401: '401 Unauthorized',
+  402: '402 Payment Required',
+  403: '403 Forbidden',
+  404: '404 Not Found',
+  405: '405 Method Not Allowed',
+  409: '409 Conflict',
+  410: '410 Gone',
+  412: '412 Precondition Failed',
+  413: '413 Payload Too Large',
+  415: '415 Unsupported Media Type',
+  422: '422 Unprocessable Content',
+  429: '429 Too Many Requests',
+  500: '500 Internal Server Error',
+  503: '503 Service Unavailable',
+  507: '507 Insufficient Storage',
+}
+
+/**
+ * One request and its reply over uWS: what was read before the first await, the body, and the one reply. uWS's duties
+ * live here: `onAborted` is set first, body chunks are copied, late writes are corked, and nothing touches a response
+ * whose client has gone.
+ */
+export class Exchange {
+  readonly headers: RequestHeaders
+  readonly query: string
+  readonly remoteAddress: string
+  readonly #response: HttpResponse
+  #ended = false
+  aborted = false
+  /** Called once, when the reply was sent or the client has gone. */
+  onOver: (() => void) | undefined
+  /** Sent with whatever reply. */
+  corsHeaders: readonly (readonly [string, string])[] = []
+
+  constructor(response: HttpResponse, request: HttpRequest, hasBody: boolean, trustProxy: boolean) {
+    this.#response = response
+    response.onAborted(() => {
+      const wasOver = this.over
+      this.aborted = true
+      if (!wasOver) this.onOver?.()
+    })
+    this.query = request.getQuery() ?? ''
+    this.headers = {
+      authorization: request.getHeader('authorization'),
+      apiKey: request.getHeader('x-api-key'),
+      requestId: request.getHeader('x-request-id'),
+      accept: request.getHeader('accept'),
+      userAgent: request.getHeader('user-agent'),
+      origin: request.getHeader('origin'),
+      ifNoneMatch: hasBody ? '' : request.getHeader('if-none-match'),
+      contentType: hasBody ? request.getHeader('content-type') : '',
+      contentLength: hasBody ? request.getHeader('content-length') : '',
+      idempotencyKey: hasBody ? request.getHeader('idempotency-key') : '',
+      ifMatch: hasBody ? request.getHeader('if-match') : '',
+    }
+    const forwarded = trustProxy ? request.getHeader('x-forwarded-for').split(',').at(-1)?.trim() : ''
+    this.remoteAddress = forwarded || readableAddress(Buffer.from(response.getRemoteAddressAsText()).toString())
+  }
+
+  /** Whether the reply was sent or can no longer be. */
+  get over(): boolean {
+    return this.#ended || this.aborted
+  }
+
+  /**
+   * The whole body, at most `limit` bytes.
+   * @throws AppError payload_too_large; a client that goes away leaves the promise pending, with nothing held
+   */
+  body(limit: number): Promise<Buffer> {
+    const tooLarge = () => PayloadTooLarge({ message: `The body is larger than the ${limit} bytes that this operation takes.` })
+    if (Number(this.headers.contentLength) > limit) return Promise.reject(tooLarge())
+    return new Promise((resolve, reject) => {
+      let chunks: Buffer[] = []
+      let size = 0
+      this.#response.onData((chunk, isLast) => {
+        size += chunk.byteLength
+        if (size > limit) {
+          chunks = []
+          reject(tooLarge())
+          return
+        }
+        // uWS reuses the memory of a chunk after this callback.
+        if (chunk.byteLength > 0) chunks.push(Buffer.from(new Uint8Array(chunk.slice(0))))
+        if (isLast) resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
+      })
+    })
+  }
+
+  /**
+   * Sends the reply, once.
+   * @param close ends the connection too: for a body that was not read to its end
+   */
+  send(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array, close = false): void {
+    if (this.over) return
+    this.#ended = true
+    this.#response.cork(() => {
+      this.#response.writeStatus(STATUS_LINES[status] ?? String(status))
+      for (const [name, value] of headers) this.#response.writeHeader(name, value)
+      for (const [name, value] of this.corsHeaders) this.#response.writeHeader(name, value)
+      if (status === 304 || status === 204) this.#response.endWithoutBody()
+      else this.#response.end(body, close)
+    })
+    this.onOver?.()
+  }
+}
+
+/** uWS prints IPv4 callers on a dual-stack socket as IPv6. */
+function readableAddress(text: string): string {
+  const mapped = /^0{4}:0{4}:0{4}:0{4}:0{4}:ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/.exec(text)
+  return mapped ? mapped.slice(1).map((byte) => Number.parseInt(byte, 16)).join('.') : text
+}

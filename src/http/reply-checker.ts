@@ -1,0 +1,62 @@
+import { Compile } from 'typebox/compile'
+import type { TSchema } from 'typebox'
+import type { AppError, ErrorDefinition } from '../core/error.ts'
+import type { NamedOperation } from '../core/operation.ts'
+import { RawBody, type Reply } from '../core/reply.ts'
+import { rawContentType } from './serialize.ts'
+
+/** A reply or error that the operation does not declare. Answered as 500, so that no test overlooks it. */
+export class ContractError extends Error {
+  override readonly name = 'ContractError'
+}
+
+/** Holds an operation to its declaration: statuses, bodies and error codes. For development and tests. */
+export class ReplyChecker {
+  readonly #op: NamedOperation
+  readonly #schemas = new Map<number, { check: ReturnType<typeof Compile>; strict: TSchema } | null>()
+  readonly #codes: ReadonlySet<string>
+
+  constructor(op: NamedOperation, pipeline: readonly ErrorDefinition[]) {
+    this.#op = op
+    this.#codes = new Set([...pipeline, ...(op.errors ?? [])].map((error) => error.code))
+    for (const [status, schema] of Object.entries(op.returns as Record<string, TSchema | null>)) {
+      if (schema === null || rawContentType(schema) !== undefined) this.#schemas.set(Number(status), null)
+      else {
+        const strict = closed(schema) as TSchema
+        this.#schemas.set(Number(status), { check: Compile(strict), strict })
+      }
+    }
+  }
+
+  /** @throws ContractError */
+  checkReply(reply: Reply): void {
+    const schema = this.#schemas.get(reply.status)
+    if (schema === undefined) throw new ContractError(`${this.#op.name} answered the undeclared status ${reply.status}`)
+    if (schema === null) {
+      if (reply.body !== undefined && !(reply.body instanceof RawBody)) {
+        throw new ContractError(`${this.#op.name} answered ${reply.status} with a body that it does not declare`)
+      }
+      return
+    }
+    const plain = JSON.parse(JSON.stringify(reply.body ?? null)) as unknown
+    if (schema.check.Check(plain)) return
+    const faults = schema.check.Errors(plain).map((fault) => `${fault.instancePath} ${fault.message}`)
+    throw new ContractError(`${this.#op.name} answered ${reply.status} against its schema: ${faults.join('; ')}`)
+  }
+
+  /** @throws ContractError for an error code that the operation does not declare */
+  checkError(error: AppError): void {
+    if (!this.#codes.has(error.code)) throw new ContractError(`${this.#op.name} raised the undeclared error ${error.code}`)
+  }
+}
+
+/** The same schema with every object closed: a field that is not declared would be dropped silently otherwise. */
+function closed(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(closed)
+  if (schema === null || typeof schema !== 'object') return schema
+  const copy = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, closed(value)]))
+  if (copy['type'] === 'object' && copy['properties'] !== undefined && copy['additionalProperties'] === undefined) {
+    copy['additionalProperties'] = false
+  }
+  return copy
+}

@@ -1,0 +1,173 @@
+import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
+import { AppError } from '../core/error.ts'
+import { MethodNotAllowed, Overloaded, RouteNotFound, ShuttingDown } from '../core/errors.ts'
+import { requestId } from '../core/id.ts'
+import type { Logger } from '../core/log.ts'
+import type { Method, NamedOperation } from '../core/operation.ts'
+import { Cors } from './cors.ts'
+import { errorReply } from './error-reply.ts'
+import { Exchange } from './exchange.ts'
+import type { HttpMetrics } from './metrics.ts'
+import { compileOperation, type PipelineOptions, type RequestHandler } from './pipeline.ts'
+
+/** A page that is no operation: documentation, its script, the API description. */
+export interface Page {
+  readonly path: string
+  readonly serve: () => Promise<PageContent> | PageContent
+}
+
+export interface PageContent {
+  readonly contentType: string
+  readonly content: string | Uint8Array
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface ServerOptions {
+  readonly operations: readonly NamedOperation[]
+  readonly pipeline: PipelineOptions
+  readonly pages: readonly Page[]
+  readonly metrics: HttpMetrics
+  readonly log: Logger
+  readonly trustProxy: boolean
+  readonly cors: Cors
+}
+
+/** Requests answered at the same time; past it the rest is told to come back. */
+const MOST_IN_FLIGHT = 4_096
+
+const VERBS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const
+
+/** The HTTP front end: uWebSockets.js, every operation, the pages, 404 and 405. */
+export class HttpServer {
+  readonly app: TemplatedApp
+  readonly #options: ServerOptions
+  #listening: us_listen_socket | undefined
+  #inFlight = 0
+  #draining = false
+  #whenIdle: (() => void) | undefined
+
+  constructor(options: ServerOptions) {
+    this.#options = options
+    this.app = uWS.App()
+    const methods = new Map<string, Method[]>()
+    for (const op of options.operations) {
+      const pattern = op.pattern.replace(/\{(\w+)\}/g, ':$1')
+      const parameters = [...op.pattern.matchAll(/\{\w+\}/g)].length
+      const handle = compileOperation(op, options.pipeline)
+      this.app[VERBS[op.method]](pattern, (response, request) => this.#serve(response, request, op.method !== 'GET', parameters, handle))
+      methods.set(pattern, [...(methods.get(pattern) ?? []), op.method])
+    }
+    for (const page of options.pages) {
+      this.app.get(page.path, (response, request) => this.#page(response, request, page))
+      methods.set(page.path, [...(methods.get(page.path) ?? []), 'GET'])
+    }
+    for (const [pattern, allowed] of methods) {
+      this.app.options(pattern, (response, request) => this.#preflight(response, request, allowed))
+      this.app.any(pattern, (response, request) => this.#refuse(response, request, MethodNotAllowed, [['Allow', [...allowed, 'OPTIONS'].join(', ')]]))
+    }
+  }
+
+  /** Answers everything that no route takes. Called last: sockets add their own routes before. */
+  finishRoutes(): void {
+    this.app.any('/*', (response, request) => this.#refuse(response, request, RouteNotFound, []))
+  }
+
+  /** @returns the port that was bound. @throws Error when it is taken */
+  listen(host: string, port: number): Promise<number> {
+    return new Promise((resolve, reject) => {
+      // Exclusive: two servers sharing one port would each get half of the requests.
+      this.app.listen(host, port, uWS.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
+        if (!socket) {
+          reject(new Error(`port ${port} on ${host} is taken: set PORT to a free one`))
+          return
+        }
+        this.#listening = socket
+        resolve(uWS.us_socket_local_port(socket))
+      })
+    })
+  }
+
+  /** Stops listening; requests under way are answered, new ones on open connections get 503. */
+  async drain(withinMs: number): Promise<void> {
+    this.#draining = true
+    if (this.#listening) uWS.us_listen_socket_close(this.#listening)
+    this.#listening = undefined
+    if (this.#inFlight === 0) return
+    let timer: NodeJS.Timeout | undefined
+    await Promise.race([
+      new Promise<void>((resolve) => {
+        this.#whenIdle = resolve
+      }),
+      new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, withinMs)
+      }),
+    ])
+    clearTimeout(timer)
+  }
+
+  /** Closes every connection. */
+  close(): void {
+    this.app.close()
+  }
+
+  #serve(response: HttpResponse, request: HttpRequest, hasBody: boolean, parameters: number, handle: RequestHandler): void {
+    const exchange = new Exchange(response, request, hasBody, this.#options.trustProxy)
+    exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin)
+    if (this.#draining) {
+      this.#fail(exchange, ShuttingDown({ retryAfter: 5 }))
+      return
+    }
+    if (this.#inFlight >= MOST_IN_FLIGHT) {
+      this.#options.metrics.refused.inc()
+      this.#fail(exchange, Overloaded({ retryAfter: 1 }))
+      return
+    }
+    const values: string[] = []
+    for (let index = 0; index < parameters; index += 1) values.push(request.getParameter(index) ?? '')
+    this.#inFlight += 1
+    exchange.onOver = () => {
+      this.#inFlight -= 1
+      this.#options.metrics.inFlight.set(this.#inFlight)
+      if (this.#inFlight === 0) this.#whenIdle?.()
+    }
+    handle(exchange, values).catch((error: unknown) => {
+      this.#options.log.error({ error }, 'a request could not be answered')
+      this.#fail(exchange, Overloaded({ retryAfter: 1 }))
+    })
+  }
+
+  #page(response: HttpResponse, request: HttpRequest, page: Page): void {
+    const exchange = new Exchange(response, request, false, this.#options.trustProxy)
+    Promise.resolve()
+      .then(() => page.serve())
+      .then(({ contentType, content, headers }) =>
+        exchange.send(200, [['Content-Type', contentType], ...Object.entries(headers ?? {})], content),
+      )
+      .catch((error: unknown) => {
+        this.#options.log.error({ error, path: page.path }, 'a page could not be served')
+        this.#fail(exchange, Overloaded({ retryAfter: 1 }))
+      })
+  }
+
+  #preflight(response: HttpResponse, request: HttpRequest, allowed: readonly Method[]): void {
+    const exchange = new Exchange(response, request, false, this.#options.trustProxy)
+    const methods = [...allowed, 'OPTIONS'].join(', ')
+    exchange.send(204, [['Allow', methods], ...this.#options.cors.preflight(exchange.headers.origin, methods)], '')
+  }
+
+  #refuse(
+    response: HttpResponse,
+    request: HttpRequest,
+    error: () => AppError,
+    headers: readonly (readonly [string, string])[],
+  ): void {
+    const exchange = new Exchange(response, request, false, this.#options.trustProxy)
+    this.#fail(exchange, error(), headers)
+  }
+
+  #fail(exchange: Exchange, error: AppError, extra: readonly (readonly [string, string])[] = []): void {
+    const id = requestId()
+    const reply = errorReply(error, exchange.headers.accept, id, this.#options.pipeline.publicUrl)
+    exchange.send(reply.status, [['X-Request-Id', id], ...extra, ...reply.headers], reply.body, true)
+  }
+}

@@ -1,0 +1,50 @@
+import { readFileSync } from 'node:fs'
+import { Cors } from './http/cors.ts'
+import { IdempotencyKeys } from './http/idempotency.ts'
+import { HttpMetrics } from './http/metrics.ts'
+import { HttpServer } from './http/server.ts'
+import { RequestLog } from './http/request-log.ts'
+import { MemoryRateLimiter, RedisRateLimiter, unlimited } from './coordination/rate-limiter.ts'
+import { RedisCoordination } from './coordination/redis.ts'
+import type { RateLimiter } from './core/ports.ts'
+import type { Composition, Foundation } from './services.ts'
+
+/** Version of this build, from package.json. */
+export const VERSION = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version
+
+/** Puts the HTTP front end before a composed service. Routes of sockets are added by the caller, then `finishRoutes`. */
+export function createHttpServer(foundation: Foundation, composition: Composition): HttpServer {
+  const { config, clock, database, log, metrics } = foundation
+  const httpMetrics = new HttpMetrics(metrics)
+  const idempotency = new IdempotencyKeys(database, clock, composition.replyBox)
+  return new HttpServer({
+    operations: composition.operations,
+    pipeline: {
+      authenticator: composition.authenticator,
+      memberships: composition.memberships,
+      owners: composition.owners,
+      limiter: rateLimiter(foundation),
+      switches: composition.services.switches,
+      idempotency,
+      turns: composition.turns,
+      services: composition.services,
+      requestLog: new RequestLog(log, httpMetrics),
+      publicUrl: config.PUBLIC_URL,
+      checkReplies: config.CHECK_REPLIES,
+    },
+    pages: [],
+    metrics: httpMetrics,
+    log,
+    trustProxy: config.TRUST_PROXY,
+    cors: new Cors([...config.CORS_ORIGINS, new URL(config.PUBLIC_URL).origin]),
+  })
+}
+
+/** Nodes that share a Redis by configuration share their limits; a single node counts in memory, which is exact. */
+function rateLimiter({ config, coordination, clock, log }: Foundation): RateLimiter {
+  if (!config.RATE_LIMITS) return unlimited
+  if (config.REDIS_URL !== undefined && coordination instanceof RedisCoordination) {
+    return new RedisRateLimiter(coordination.commands, clock, log)
+  }
+  return new MemoryRateLimiter(clock)
+}

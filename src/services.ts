@@ -1,0 +1,93 @@
+import type { Registry as MetricsRegistry } from 'prom-client'
+import { LocalActors } from '../actors/index.ts'
+import { api, systemTurns } from './api.ts'
+import type { Config } from './config.ts'
+import type { Coordination } from './coordination/coordination.ts'
+import type { Clock } from './core/clock.ts'
+import { InvalidCredential } from './core/errors.ts'
+import type { Logger } from './core/log.ts'
+import { walk, type NamedOperation } from './core/operation.ts'
+import type { Authenticator, Memberships } from './core/ports.ts'
+import { SealedBox } from './core/sealed-box.ts'
+import type { Services } from './core/services.ts'
+import type { Database } from './db/database.ts'
+import { RowOwners } from './db/owners.ts'
+import { HealthService } from './health/service.ts'
+import { ServiceSwitches } from './services/service.ts'
+import { TurnExecutor } from './turns/turn-executor.ts'
+import { Turns } from './turns/turn-runner.ts'
+
+/** What everything else stands on; made by `main.ts`, or by a test. */
+export interface Foundation {
+  readonly config: Config
+  readonly log: Logger
+  readonly clock: Clock
+  readonly database: Database
+  readonly coordination: Coordination
+  readonly metrics: MetricsRegistry
+  readonly version: string
+  /** The installation's secret: from it every other key is derived. */
+  readonly secret: string
+}
+
+/** The composed service. */
+export interface Composition {
+  readonly operations: readonly NamedOperation[]
+  readonly services: Services
+  readonly turns: Turns
+  readonly owners: RowOwners
+  readonly authenticator: Authenticator
+  readonly memberships: Memberships
+  readonly replyBox: SealedBox
+  /** Ends timers and waits for turns; the foundation is closed by whoever made it. */
+  close(): Promise<void>
+}
+
+/** The composition root: plain constructors, in the order of their needs. */
+export function compose(foundation: Foundation): Composition {
+  const { clock, coordination, database, log, secret, version } = foundation
+  const operations = walk(api)
+  const replyBox = new SealedBox(secret, 'idempotent replies')
+
+  const executor = new TurnExecutor({
+    database,
+    clock,
+    log: log.child({ part: 'turns' }),
+    operations: new Map(operations.map((op) => [op.name, op])),
+    systemTurns: new Map(systemTurns.map((turn) => [turn.name, turn])),
+    services: () => services,
+    publish: (workspaceId, events) => coordination.publish(`ev:${workspaceId}`, events),
+    seal: (text) => replyBox.seal(text),
+  })
+  const actors = new LocalActors({
+    host: executor,
+    monotonic: () => clock.monotonic(),
+    onError: (actor, error) => log.error({ actor, error }, 'an actor could not be activated'),
+  })
+  const turns = new Turns(actors, clock)
+  const owners = new RowOwners(database)
+  const health = new HealthService(clock, version)
+  health.register('database', async () => void (await database.ping()))
+  health.register(coordination.kind === 'redis' ? 'redis' : 'coordination', async () => void (await coordination.ping()))
+  const switches = new ServiceSwitches(Object.keys(api), database, clock, coordination, log)
+
+  const services: Services = { turns, health, switches }
+
+  return {
+    operations,
+    services,
+    turns,
+    owners,
+    replyBox,
+    authenticator: {
+      authenticate: () => {
+        throw InvalidCredential()
+      },
+    },
+    memberships: { find: () => undefined },
+    close: async () => {
+      switches.close()
+      await actors.close(5_000)
+    },
+  }
+}
