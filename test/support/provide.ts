@@ -1,0 +1,166 @@
+/**
+ * Sees to it that the machine has the programs that tests run besides what npm brings; `npm test` runs it first.
+ *
+ * They come from Debian's packages. As root they are installed. Otherwise the packages and what they depend on are
+ * fetched with an apt state of our own, unpacked below node_modules/.cache and started from there, which changes
+ * nothing on the machine. When all is there this takes no time; when something cannot be had it says what, and how to
+ * get it, and fails: tests are not skipped.
+ */
+import { spawnSync } from 'node:child_process'
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { join, relative } from 'node:path'
+import { CACHE, missingTools, TOOLS } from './tools.ts'
+import type { Tool } from './tools.ts'
+
+function provide(): void {
+  const wanted = missingTools()
+  if (wanted.length === 0) return
+  console.log(`Tests need ${wanted.join(', ')}: getting ${packagesOf(wanted).join(', ')} from Debian's packages …`)
+  if (hasApt()) {
+    if (process.getuid?.() === 0) install(packagesOf(wanted))
+    if (missingTools().length > 0) unpack(packagesOf(missingTools()))
+  }
+  const missing = missingTools()
+  if (missing.length > 0) {
+    console.error(
+      `Tests cannot run without ${missing.join(', ')}.\n` +
+        `On Debian and Ubuntu: apt-get install ${packagesOf(missing).join(' ')}\n` +
+        'Elsewhere: install them by the means of the system, so that they are on PATH.',
+    )
+    process.exitCode = 1
+  }
+}
+
+function packagesOf(tools: readonly Tool[]): string[] {
+  return [...new Set(tools.flatMap((tool) => TOOLS[tool]))]
+}
+
+function hasApt(): boolean {
+  return existsSync('/usr/bin/apt-get') && existsSync('/usr/bin/dpkg-deb')
+}
+
+function install(packages: string[]): void {
+  if (run('apt-get', ['-q', 'update'])) run('apt-get', ['-qy', 'install', '--no-install-recommends', ...packages])
+}
+
+/**
+ * The new set is complete before it takes the place of the old one. What the machine has installed is taken from there.
+ */
+function unpack(packages: string[]): void {
+  const fresh = `${CACHE}.${process.pid}`
+  const state = join(fresh, 'apt')
+  const root = join(fresh, 'root')
+  for (const folder of ['lists/partial', 'archives/partial']) mkdirSync(join(state, folder), { recursive: true })
+  mkdirSync(root)
+  try {
+    if (!fetch(packages, state)) return
+    for (const name of readdirSync(join(state, 'archives')).filter(isUsable)) {
+      run('dpkg-deb', ['-x', join(state, 'archives', name), root])
+    }
+    rmSync(state, { recursive: true })
+    keepOlder(root)
+    writeStarters(fresh)
+    rmSync(CACHE, { recursive: true, force: true })
+    renameSync(fresh, CACHE)
+  } finally {
+    rmSync(fresh, { recursive: true, force: true })
+  }
+}
+
+function fetch(packages: string[], state: string): boolean {
+  const options = [
+    `Dir::State=${state}`,
+    `Dir::State::Lists=${state}/lists`,
+    'Dir::State::Status=/var/lib/dpkg/status',
+    `Dir::Cache=${state}`,
+    `Dir::Log=${state}`,
+    'Debug::NoLocking=1',
+    'APT::Sandbox::User=',
+    'Acquire::Languages=none',
+  ].flatMap((option) => ['-o', option])
+  const choice = ['-qy', 'install', '--download-only', '--no-install-recommends', ...packages]
+  return run('apt-get', [...options, '-q', 'update']) && run('apt-get', [...options, ...choice])
+}
+
+function keepOlder(root: string): void {
+  const older = join(CACHE, 'root')
+  if (existsSync(older)) cpSync(older, root, { recursive: true, force: false, verbatimSymlinks: true })
+}
+
+/** The C library belongs to the loader of the machine: another one beside it would end every program at its start. */
+const isUsable = (name: string): boolean => name.endsWith('.deb') && !/^(libc6|libc-bin)_/.test(name)
+
+const STARTED: Record<Tool, string> = {
+  'redis-server': 'usr/bin/redis-server',
+  ffmpeg: 'usr/bin/ffmpeg',
+  ffprobe: 'usr/bin/ffprobe',
+  // /usr/bin/chromium is a script full of absolute paths.
+  chromium: 'usr/lib/chromium/chromium',
+  nginx: 'usr/sbin/nginx',
+}
+
+/** Scripts that start a program out of `root/`, and find it relative to themselves, so that the folder may be moved. */
+function writeStarters(folder: string): void {
+  const root = join(folder, 'root')
+  const libraries = libraryFolders(root).map((path) => `$root/${path}`)
+  mkdirSync(join(folder, 'bin'))
+  for (const [tool, program] of Object.entries(STARTED)) {
+    if (!existsSync(join(root, program))) continue
+    const script = join(folder, 'bin', tool)
+    writeFileSync(
+      script,
+      `#!/bin/sh
+root=$(cd "\${0%/*}/../root" && pwd) || exit 1
+export LD_LIBRARY_PATH="${libraries.join(':')}"
+export FONTCONFIG_FILE="$root/../fonts.conf"
+exec "$root/${program}" "$@"
+`,
+    )
+    chmodSync(script, 0o755)
+  }
+  writeFileSync(
+    join(folder, 'fonts.conf'),
+    `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "urn:fontconfig:fonts.dtd">
+<fontconfig>
+  <dir prefix="relative">root/usr/share/fonts</dir>
+  <dir>/usr/share/fonts</dir>
+  <cachedir prefix="xdg">fontconfig</cachedir>
+</fontconfig>
+`,
+  )
+}
+
+/** Libraries also lie in folders that an installation would link to, such as those of BLAS. */
+function libraryFolders(root: string): string[] {
+  const entries = ['lib', 'usr/lib']
+    .map((top) => join(root, top))
+    .filter((top) => existsSync(top) && statSync(top).isDirectory())
+    .flatMap((top) => readdirSync(top, { recursive: true, withFileTypes: true }))
+  const libraries = entries.filter(({ name }) => /^lib.*\.so(\.\d|$)/.test(name))
+  return [...new Set(libraries.map(({ parentPath }) => relative(root, parentPath)))].sort()
+}
+
+/** @returns whether it ended well; what it has to say is shown when it did not */
+function run(command: string, args: string[]): boolean {
+  const { status, stdout, stderr, error } = spawnSync(command, args, {
+    encoding: 'utf8',
+    env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' },
+    maxBuffer: 100_000_000,
+  })
+  if (status === 0) return true
+  console.error(`${command} ${args.join(' ')}: ${error?.message ?? `${stdout}${stderr}`.slice(-4000)}`)
+  return false
+}
+
+provide()

@@ -1,0 +1,63 @@
+import { statSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The programs that tests run besides what npm brings, with the Debian packages they come in. */
+export const TOOLS = {
+  'redis-server': ['redis-server'],
+  ffmpeg: ['ffmpeg'],
+  ffprobe: ['ffmpeg'],
+  chromium: ['chromium'],
+  nginx: ['nginx', 'libnginx-mod-rtmp'],
+} as const
+
+export type Tool = keyof typeof TOOLS
+
+/** How to start a tool: `spawn(command, args, { env: { ...process.env, ...env } })`. */
+export interface ToolCommand {
+  command: string
+  env: Record<string, string>
+}
+
+/** Where provide.ts unpacks what it may not install: `root/` holds the packages, `bin/` starts their programs. */
+export const CACHE = fileURLToPath(new URL('../../node_modules/.cache/crier-tools', import.meta.url))
+
+/** nginx is for administrators and so not on everybody's PATH. */
+const ADMIN_FOLDERS = ['/usr/local/sbin', '/usr/sbin', '/sbin']
+
+/**
+ * @throws {Error} when the machine has no such program; `npm test` sees to it that it has
+ */
+export function toolPath(tool: Tool): ToolCommand {
+  const command = findTool(tool)
+  if (command === undefined) throw new Error(`${tool} is not on this machine: run node test/support/provide.ts`)
+  return { command, env: {} }
+}
+
+/** The file to name in nginx's `load_module`. */
+export function nginxRtmpModule(): string {
+  const file = findRtmpModule()
+  if (file === undefined) throw new Error('nginx has no RTMP module here: run node test/support/provide.ts')
+  return file
+}
+
+export function findTool(tool: Tool): string | undefined {
+  const system = [...(process.env['PATH'] ?? '').split(delimiter), ...ADMIN_FOLDERS]
+  const complete = tool !== 'nginx' || findRtmpModule() !== undefined
+  return complete ? [...system, join(CACHE, 'bin')].map((folder) => join(folder, tool)).find(isFile) : undefined
+}
+
+function findRtmpModule(): string | undefined {
+  return ['/', join(CACHE, 'root')]
+    .map((root) => join(root, 'usr/lib/nginx/modules/ngx_rtmp_module.so'))
+    .find((file) => isFile(file))
+}
+
+/** Names of the tools that cannot be started here. */
+export function missingTools(): Tool[] {
+  return (Object.keys(TOOLS) as Tool[]).filter((tool) => findTool(tool) === undefined)
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+}
