@@ -2,8 +2,9 @@ import type { Config } from './config.ts'
 import { InProcessCoordination } from './coordination/in-process.ts'
 import { RedisCoordination } from './coordination/redis.ts'
 import type { Coordination } from './coordination/coordination.ts'
-import { systemClock } from './core/clock.ts'
+import { systemClock, type Clock } from './core/clock.ts'
 import type { Logger } from './core/log.ts'
+import type { Registry } from './core/operation.ts'
 import { Database } from './db/database.ts'
 import { entities } from './entities.ts'
 import type { HttpServer } from './http/server.ts'
@@ -23,6 +24,14 @@ export interface Node {
   readonly facts: readonly (readonly [string, string])[]
   /** Unready, stop listening, finish what is under way, close everything; at most 10 s. */
   stop(): Promise<void>
+}
+
+/** What a test puts in the place of the real thing. */
+export interface NodeOverrides {
+  readonly clock?: Clock
+  /** Other operations than those of the service. */
+  readonly registry?: Registry
+  readonly adapt?: (composition: Composition) => Composition
 }
 
 /** Undoes what was started, last first; one failure does not keep the rest from closing. */
@@ -53,17 +62,17 @@ class Undo {
  * Starts everything that the configuration asks for, in the order of needs.
  * @throws Error that says what to change, after undoing what was started
  */
-export async function startNode(config: Config, log: Logger): Promise<Node> {
+export async function startNode(config: Config, log: Logger, overrides: NodeOverrides = {}): Promise<Node> {
   const undo = new Undo(log)
   try {
-    return await start(config, log, undo)
+    return await start(config, log, undo, overrides)
   } catch (error) {
     await undo.all()
     throw error
   }
 }
 
-async function start(config: Config, log: Logger, undo: Undo): Promise<Node> {
+async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOverrides): Promise<Node> {
   const facts: [string, string][] = []
   const directory = await openDataDirectory(config.DATA_DIR)
   undo.add('data folder', () => directory.close())
@@ -72,14 +81,15 @@ async function start(config: Config, log: Logger, undo: Undo): Promise<Node> {
   const foundation: Foundation = {
     config,
     log,
-    clock: systemClock,
+    clock: overrides.clock ?? systemClock,
     database,
     coordination,
     metrics: createMetrics(),
     version: VERSION,
     secret: config.JWT_SECRET ?? directory.secret('jwt-secret'),
   }
-  const composition = compose(foundation)
+  const composed = compose(foundation, overrides.registry)
+  const composition = overrides.adapt?.(composed) ?? composed
   undo.add('services', () => composition.close())
   await composition.services.switches.refresh()
   const server = createHttpServer(foundation, composition)

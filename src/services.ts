@@ -6,7 +6,7 @@ import type { Coordination } from './coordination/coordination.ts'
 import type { Clock } from './core/clock.ts'
 import { InvalidCredential } from './core/errors.ts'
 import type { Logger } from './core/log.ts'
-import { walk, type NamedOperation } from './core/operation.ts'
+import { walk, type NamedOperation, type Registry } from './core/operation.ts'
 import type { Authenticator, Memberships } from './core/ports.ts'
 import { SealedBox } from './core/sealed-box.ts'
 import type { Services } from './core/services.ts'
@@ -44,9 +44,9 @@ export interface Composition {
 }
 
 /** The composition root: plain constructors, in the order of their needs. */
-export function compose(foundation: Foundation): Composition {
+export function compose(foundation: Foundation, registry: Registry = api): Composition {
   const { clock, coordination, database, log, secret, version } = foundation
-  const operations = walk(api)
+  const operations = walk(registry)
   const replyBox = new SealedBox(secret, 'idempotent replies')
 
   const executor = new TurnExecutor({
@@ -69,7 +69,7 @@ export function compose(foundation: Foundation): Composition {
   const health = new HealthService(clock, version)
   health.register('database', async () => void (await database.ping()))
   health.register(coordination.kind === 'redis' ? 'redis' : 'coordination', async () => void (await coordination.ping()))
-  const switches = new ServiceSwitches(Object.keys(api), database, clock, coordination, log)
+  const switches = new ServiceSwitches(Object.keys(registry), database, clock, coordination, log)
 
   const services: Services = { turns, health, switches }
 
