@@ -1,4 +1,5 @@
 import pino, { type Logger } from 'pino'
+import { systemClock } from './clock.ts'
 
 export type { Logger }
 
@@ -27,7 +28,7 @@ export function createLog(options: { level: string; destination?: pino.Destinati
   const settings = {
     level: options.level,
     base: undefined,
-    timestamp: pino.stdTimeFunctions.isoTime,
+    timestamp: isoTime,
     redact: {
       paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
       censor: '[secret]',
@@ -40,4 +41,17 @@ export function createLog(options: { level: string; destination?: pino.Destinati
   setInterval(() => output.flush(), 200).unref()
   process.once('exit', () => output.flushSync())
   return pino(settings, output)
+}
+
+let stampedAt = 0
+let stamp = ''
+
+/** The time of a line, written anew only when the millisecond has changed. */
+function isoTime(): string {
+  const now = systemClock.now()
+  if (now !== stampedAt) {
+    stampedAt = now
+    stamp = `,"time":"${new Date(now).toISOString()}"`
+  }
+  return stamp
 }

@@ -49,8 +49,9 @@ const STATUS_LINES: Record<number, string> = {
 export class Exchange {
   readonly headers: RequestHeaders
   readonly query: string
-  readonly remoteAddress: string
   readonly #response: HttpResponse
+  readonly #forwarded: string
+  #remoteAddress: string | undefined
   #ended = false
   aborted = false
   /** Called once, when the reply was sent or the client has gone. */
@@ -58,6 +59,7 @@ export class Exchange {
   /** Sent with whatever reply. */
   corsHeaders: readonly (readonly [string, string])[] = []
 
+  /** Every header costs a call into uWS: those that only changing operations use are read for those alone. */
   constructor(response: HttpResponse, request: HttpRequest, hasBody: boolean, trustProxy: boolean) {
     this.#response = response
     response.onAborted(() => {
@@ -66,21 +68,30 @@ export class Exchange {
       if (!wasOver) this.onOver?.()
     })
     this.query = request.getQuery() ?? ''
+    const authorization = request.getHeader('authorization')
     this.headers = {
-      authorization: request.getHeader('authorization'),
-      apiKey: request.getHeader('x-api-key'),
+      authorization,
+      apiKey: authorization === '' ? request.getHeader('x-api-key') : '',
       requestId: request.getHeader('x-request-id'),
       accept: request.getHeader('accept'),
-      userAgent: request.getHeader('user-agent'),
       origin: request.getHeader('origin'),
       ifNoneMatch: hasBody ? '' : request.getHeader('if-none-match'),
+      userAgent: hasBody ? request.getHeader('user-agent') : '',
       contentType: hasBody ? request.getHeader('content-type') : '',
       contentLength: hasBody ? request.getHeader('content-length') : '',
       idempotencyKey: hasBody ? request.getHeader('idempotency-key') : '',
       ifMatch: hasBody ? request.getHeader('if-match') : '',
     }
-    const forwarded = trustProxy ? request.getHeader('x-forwarded-for').split(',').at(-1)?.trim() : ''
-    this.remoteAddress = forwarded || readableAddress(Buffer.from(response.getRemoteAddressAsText()).toString())
+    this.#forwarded = trustProxy ? (request.getHeader('x-forwarded-for').split(',').at(-1)?.trim() ?? '') : ''
+    // A body may still be on its way when the client goes, and its address with it.
+    if (hasBody) void this.remoteAddress
+  }
+
+  /** The client's address, behind a trusted proxy the one that the proxy names. */
+  get remoteAddress(): string {
+    this.#remoteAddress ??=
+      this.#forwarded || (this.aborted ? 'unknown' : addressText(this.#response.getRemoteAddressAsText()))
+    return this.#remoteAddress
   }
 
   /** Whether the reply was sent or can no longer be. */
@@ -130,8 +141,15 @@ export class Exchange {
   }
 }
 
+const IPV4_MAPPED = /^0{4}:0{4}:0{4}:0{4}:0{4}:ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/
+
 /** uWS prints IPv4 callers on a dual-stack socket as IPv6. */
-function readableAddress(text: string): string {
-  const mapped = /^0{4}:0{4}:0{4}:0{4}:0{4}:ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/.exec(text)
-  return mapped ? mapped.slice(1).map((byte) => Number.parseInt(byte, 16)).join('.') : text
+function addressText(bytes: ArrayBuffer): string {
+  const text = Buffer.from(bytes).toString('latin1')
+  const mapped = IPV4_MAPPED.exec(text)
+  if (!mapped) return text
+  return mapped
+    .slice(1)
+    .map((byte) => Number.parseInt(byte, 16))
+    .join('.')
 }

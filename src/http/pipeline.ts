@@ -35,7 +35,7 @@ import { errorReply, publicError } from './error-reply.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
 import { ReplyChecker } from './reply-checker.ts'
 import type { RequestLog } from './request-log.ts'
-import { rawContentType, serializers } from './serialize.ts'
+import { serializers } from './serialize.ts'
 
 /** What the pipeline is built from. */
 export interface PipelineOptions {
@@ -186,7 +186,9 @@ async function answer(
     caller: passage.caller as Caller,
     member: member as Member,
     requestId: passage.requestId,
-    remoteAddress: exchange.remoteAddress,
+    get remoteAddress() {
+      return exchange.remoteAddress
+    },
     userAgent: exchange.headers.userAgent.slice(0, 300),
     ifMatch: entityTag(exchange.headers.ifMatch),
   }
@@ -248,7 +250,7 @@ function workspaceOf(context: RequestData): string {
 
 async function readBody(compiled: Compiled, exchange: Exchange): Promise<string> {
   const { op } = compiled
-  const { contentType, contentLength } = exchange.headers
+  const { contentType } = exchange.headers
   if (op.body !== undefined && contentType !== '' && !/^application\/json\s*(;|$)/i.test(contentType)) {
     throw UnsupportedMediaType({ message: 'Send the body as application/json.' })
   }
@@ -256,7 +258,6 @@ async function readBody(compiled: Compiled, exchange: Exchange): Promise<string>
   if (op.body !== undefined && bytes.length > 0 && contentType === '') {
     throw UnsupportedMediaType({ message: 'Send Content-Type: application/json.' })
   }
-  void contentLength
   return bytes.toString('utf8')
 }
 
@@ -439,4 +440,3 @@ function commonHeaders(compiled: Compiled, passage: Passage): [string, string][]
   return headers
 }
 
-export { rawContentType }
