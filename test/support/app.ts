@@ -1,0 +1,132 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadConfig, type Config } from '../../src/config.ts'
+import type { Clock } from '../../src/core/clock.ts'
+import { createLog } from '../../src/core/log.ts'
+import { startNode, type Node, type NodeOverrides } from '../../src/node.ts'
+import type { Composition } from '../../src/services.ts'
+import type { Database } from '../../src/db/database.ts'
+import { freeLoopbackPort } from '../../src/setup/free-port.ts'
+import { Outbox } from './outbox.ts'
+import { createDatabase } from './postgres.ts'
+import { send, type Answer, type SendOptions } from './send.ts'
+
+export interface AppOptions {
+  /** Settings beside those that a test needs anyway. */
+  readonly env?: Readonly<Record<string, string>>
+  /** Time stands still on a ManualClock until the test moves it. */
+  readonly clock?: Clock
+  readonly redisUrl?: string
+  /** Enforce the rate limits; off when absent. */
+  readonly rateLimits?: boolean
+  /** Run the media process too; off when absent. */
+  readonly media?: boolean
+  /** A second node on the database of another. */
+  readonly databaseUrl?: string
+  /** The data folder of a node that was stopped, for tests of restarts. */
+  readonly dataDir?: string
+  readonly registry?: NodeOverrides['registry']
+  readonly adapt?: NodeOverrides['adapt']
+}
+
+/** A node of Crier in this process, on a database and in a folder of its own. */
+export interface App {
+  readonly url: string
+  readonly port: number
+  readonly config: Config
+  readonly node: Node
+  readonly composition: Composition
+  readonly database: Database
+  readonly databaseUrl: string
+  readonly dataDir: string
+  /** Mails that would have been sent. */
+  readonly outbox: Outbox
+  /** What was logged so far: one object a line. Nothing is printed. */
+  readonly logs: readonly LogLine[]
+  /** Sends a request; see `send`. */
+  send(route: string, options?: SendOptions): Promise<Answer>
+  /** Shuts down as on SIGTERM; removes folder and database unless they were handed in. */
+  stop(): Promise<void>
+}
+
+export interface LogLine {
+  readonly level: number
+  readonly msg?: string
+  readonly [field: string]: unknown
+}
+
+/** Boots the real thing over `startNode`. Every reply is checked against its declaration. */
+export async function startApp(options: AppOptions = {}): Promise<App> {
+  const created = options.databaseUrl === undefined ? await createDatabase() : undefined
+  const databaseUrl = options.databaseUrl ?? created?.url ?? ''
+  const dataDir = options.dataDir ?? (await mkdtemp(join(tmpdir(), 'crier-test-')))
+  const logs: LogLine[] = []
+  const cleanUp = async () => {
+    await created?.drop()
+    if (options.dataDir === undefined) await rm(dataDir, { recursive: true, force: true })
+  }
+  try {
+    const { node, config } = await start(options, { DATABASE_URL: databaseUrl, DATA_DIR: dataDir }, logs)
+    return {
+      url: node.url,
+      port: node.port,
+      config,
+      node,
+      composition: node.composition,
+      database: node.foundation.database,
+      databaseUrl,
+      dataDir,
+      outbox: new Outbox(join(dataDir, 'outbox')),
+      logs,
+      send: (route, sendOptions) => send(node.url, route, sendOptions),
+      stop: async () => {
+        await node.stop()
+        await cleanUp()
+      },
+    }
+  } catch (error) {
+    await cleanUp()
+    throw error
+  }
+}
+
+/** Ports are chosen beforehand, because URLs name them; another process may be faster. */
+async function start(
+  options: AppOptions,
+  needed: Record<string, string>,
+  logs: LogLine[],
+): Promise<{ node: Node; config: Config }> {
+  const log = createLog({
+    level: options.env?.['LOG_LEVEL'] ?? 'info',
+    destination: { write: (line: string) => void logs.push(JSON.parse(line) as LogLine) },
+  })
+  const overrides: NodeOverrides = {
+    ...(options.clock && { clock: options.clock }),
+    ...(options.registry && { registry: options.registry }),
+    ...(options.adapt && { adapt: options.adapt }),
+  }
+  for (let tries = 1; ; tries += 1) {
+    const config = loadConfig({
+      PATH: process.env['PATH'],
+      HOST: '127.0.0.1',
+      RTMP_HOST: '127.0.0.1',
+      PORT: String(await freeLoopbackPort()),
+      RTMP_PORT: String(await freeLoopbackPort()),
+      ADMIN_PORT: '0',
+      CHECK_REPLIES: '1',
+      RATE_LIMITS: options.rateLimits ? '1' : '0',
+      ROLES: options.media ? 'api,jobs,media' : 'api,jobs',
+      REDIS_PRIVATE: '0',
+      DATABASE_POOL: '5',
+      ...(options.redisUrl && { REDIS_URL: options.redisUrl }),
+      ...needed,
+      ...options.env,
+    })
+    try {
+      return { node: await startNode(config, log, overrides), config }
+    } catch (error) {
+      if (tries === 3 || !/port \d+ .*is taken|EADDRINUSE/.test((error as Error).message)) throw error
+    }
+  }
+}

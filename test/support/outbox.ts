@@ -1,0 +1,42 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import PostalMime, { type Email } from 'postal-mime'
+import { waitFor } from './wait.ts'
+
+/** The mails that a node without SMTP_URL leaves as files. */
+export class Outbox {
+  readonly #folder: string
+
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** Every mail so far to an address (to anyone when absent), oldest first. */
+  async mails(address?: string): Promise<Email[]> {
+    const names = await readdir(this.#folder).catch(() => [] as string[])
+    const files = names.filter((name) => name.endsWith('.eml')).sort()
+    const mails = await Promise.all(
+      files.map(async (name) => PostalMime.parse(await readFile(join(this.#folder, name)))),
+    )
+    return mails.filter((mail) => address === undefined || recipients(mail).includes(address.toLowerCase()))
+  }
+
+  /** The newest mail to an address, waited for; with `subject`, the newest whose subject matches. */
+  async newest(address: string, subject: RegExp = /./): Promise<Email> {
+    return waitFor(async () => (await this.mails(address)).findLast((mail) => subject.test(mail.subject ?? '')), {
+      what: `a mail to ${address} with the subject ${subject}`,
+    })
+  }
+
+  /** The six-digit code in the newest mail to an address. */
+  async code(address: string): Promise<string> {
+    const mail = await this.newest(address)
+    const code = /\b\d{6}\b/.exec(mail.text ?? '')?.[0]
+    if (code === undefined) throw new Error(`the newest mail to ${address} has no code: ${mail.subject}`)
+    return code
+  }
+}
+
+function recipients(mail: Email): string[] {
+  return (mail.to ?? []).map((recipient) => (recipient.address ?? '').toLowerCase())
+}

@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { inject } from 'vitest'
+import { TEMPLATE } from './template.ts'
+
+export interface TestDatabase {
+  readonly url: string
+  /** Ends every session on it and removes it. */
+  drop(): Promise<void>
+}
+
+/** A database of one's own with the present schema: a copy of the migrated template. */
+export async function createDatabase(): Promise<TestDatabase> {
+  return create(` template ${TEMPLATE}`)
+}
+
+/** A database without any schema, for tests of migrations. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  return create('')
+}
+
+async function create(options: string): Promise<TestDatabase> {
+  const server = await serverUrl()
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await administer(server, `create database ${name}${options}`)
+  const url = new URL(server)
+  url.pathname = `/${name}`
+  return { url: url.href, drop: () => administer(server, `drop database if exists ${name} with (force)`) }
+}
+
+let asked: Promise<string> | undefined
+
+/** The PostgreSQL server of this run of tests, started by the first who asks. */
+export function serverUrl(): Promise<string> {
+  asked ??= fetch(inject('postgresDesk')).then(async (response) => {
+    const text = await response.text()
+    if (!response.ok) throw new Error(`PostgreSQL for tests did not start: ${text}`)
+    return text
+  })
+  return asked
+}
+
+async function administer(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(statement)
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,64 @@
+/** Sends requests as an outsider would: over HTTP, with nothing of the server's own code. */
+
+export interface SendOptions {
+  readonly path?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, unknown>>
+  /** Sent as JSON; a string or bytes go out as they are. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  /** An API key. */
+  readonly apiKey?: string | undefined
+  /** An access token. */
+  readonly token?: string | undefined
+  readonly signal?: AbortSignal
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  /** Parsed when it is JSON, else the text. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into replies of every shape
+  readonly body: any
+  readonly text: string
+}
+
+/** @param route such as `GET /api/streams/{id}`, with the parameters in `path` */
+export async function send(url: string, route: string, options: SendOptions = {}): Promise<Answer> {
+  const [method = 'GET', pattern = '/'] = route.split(' ')
+  const path = pattern.replace(/\{(\w+)\}/g, (_all, name: string) => {
+    const value = options.path?.[name]
+    if (value === undefined) throw new Error(`${route} needs path.${name}`)
+    return encodeURIComponent(value)
+  })
+  const raw = typeof options.body === 'string' || options.body instanceof Uint8Array
+  const response = await fetch(url + path + queryText(options.query), {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(options.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(options.apiKey === undefined ? {} : { 'X-API-Key': options.apiKey }),
+      ...(options.token === undefined ? {} : { Authorization: `Bearer ${options.token}` }),
+      ...options.headers,
+    },
+    ...(options.body === undefined ? {} : { body: (raw ? options.body : JSON.stringify(options.body)) as BodyInit }),
+    ...(options.signal ? { signal: options.signal } : {}),
+  })
+  const text = await response.text()
+  const isJson = /[/+]json/.test(response.headers.get('content-type') ?? '')
+  return {
+    status: response.status,
+    headers: response.headers,
+    body: isJson ? (JSON.parse(text) as unknown) : text,
+    text,
+  }
+}
+
+function queryText(query: Readonly<Record<string, unknown>> = {}): string {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue
+    for (const item of Array.isArray(value) ? value : [value]) parameters.append(name, String(item))
+  }
+  const text = parameters.toString()
+  return text === '' ? '' : `?${text}`
+}

@@ -1,0 +1,89 @@
+import type { AnyOperation } from '../../src/core/operation.ts'
+import type { Scope } from '../../src/core/scope.ts'
+import type { App } from './app.ts'
+import type { Answer, SendOptions } from './send.ts'
+import { seedMember, seedUser, seedWorkspace, type SeededUser } from './seed.ts'
+
+/**
+ * Who is in a test, told by names:
+ *
+ *     await world.user('ada')
+ *     await world.workspace('acme', 'ada')
+ *     await world.member('acme', 'bob', { role: 'editor' })
+ *     const reply = await world.as('bob').call(createStream, { body: { workspaceId: world.id('acme'), title: 'Hi' } })
+ *
+ * People and memberships are written where the service reads them; what a test is about goes through the API.
+ */
+export class World {
+  readonly app: App
+  readonly #users = new Map<string, SeededUser>()
+  readonly #workspaces = new Map<string, string>()
+
+  constructor(app: App) {
+    this.app = app
+  }
+
+  /** A verified user with an API key. The same name is the same user. */
+  async user(name: string, options: { readonly admin?: boolean; readonly plan?: string } = {}): Promise<SeededUser> {
+    const known = this.#users.get(name)
+    if (known) return known
+    const user = await seedUser(this.app, name, options)
+    this.#users.set(name, user)
+    return user
+  }
+
+  /** @returns the workspace's id; its owner is made when there is no such user yet */
+  async workspace(name: string, owner: string): Promise<string> {
+    const user = await this.user(owner)
+    const id = await seedWorkspace(this.app, name, user)
+    this.#workspaces.set(name, id)
+    return id
+  }
+
+  /** Makes someone a member, by role or with exactly these scopes. */
+  async member(
+    workspace: string,
+    user: string,
+    as: { readonly role: string } | { readonly scopes: readonly Scope[] } = { role: 'contributor' },
+  ): Promise<SeededUser> {
+    const seeded = await this.user(user)
+    await seedMember(this.app, this.id(workspace), seeded, as)
+    return seeded
+  }
+
+  /** The id of a user or workspace of this world. */
+  id(name: string): string {
+    const id = this.#workspaces.get(name) ?? this.#users.get(name)?.id
+    if (id === undefined) throw new Error(`nobody and nothing in this world is called ${name}`)
+    return id
+  }
+
+  /** Speaks as a user of this world. */
+  as(name: string): Voice {
+    const user = this.#users.get(name)
+    if (user === undefined) throw new Error(`nobody in this world is called ${name}`)
+    return new Voice(this.app, { apiKey: user.apiKey })
+  }
+
+  /** Speaks without a credential. */
+  anonymous(): Voice {
+    return new Voice(this.app, {})
+  }
+}
+
+/** Someone who calls the API. */
+export class Voice {
+  readonly #app: App
+  readonly #credential: SendOptions
+
+  constructor(app: App, credential: SendOptions) {
+    this.#app = app
+    this.#credential = credential
+  }
+
+  /** @param operation an operation's literal, or its route such as `GET /api/streams/{id}` */
+  call(operation: AnyOperation | string, options: SendOptions = {}): Promise<Answer> {
+    const route = typeof operation === 'string' ? operation : (operation.route as string)
+    return this.#app.send(route, { ...this.#credential, ...options })
+  }
+}
