@@ -1,0 +1,86 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { toolPath } from '../../test/support/tools.ts'
+import { findFfmpeg } from './ffmpeg.ts'
+import type { Ffmpeg } from './ffmpeg.ts'
+
+const installed = dirname(toolPath('ffmpeg').command)
+
+let root: string
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'crier-ffmpeg-'))
+})
+afterEach(() => rmSync(root, { recursive: true }))
+
+async function found(sources: Parameters<typeof findFfmpeg>[0]): Promise<Ffmpeg> {
+  const search = await findFfmpeg(sources)
+  if (search.ffmpeg === undefined) throw new Error(search.why)
+  return search.ffmpeg
+}
+
+/** A program that calls itself the given ffmpeg. */
+function pretend(folder: string, banner: string): string {
+  const file = join(root, folder, 'ffmpeg')
+  mkdirSync(dirname(file))
+  writeFileSync(file, `#!/bin/sh\necho '${banner}'\n`, { mode: 0o755 })
+  return file
+}
+
+test('the one on PATH is taken, with its ffprobe', async () => {
+  const ffmpeg = await found({ PATH: `${root}:${installed}` })
+  expect(ffmpeg).toMatchObject({
+    path: join(installed, 'ffmpeg'),
+    ffprobePath: join(installed, 'ffprobe'),
+    source: 'PATH',
+    warnings: [],
+  })
+  expect(ffmpeg.version).toMatch(/^\d+\.\d+/)
+})
+
+test('FFMPEG_PATH comes first', async () => {
+  const path = pretend('mine', 'ffmpeg version 8.0.1 Copyright (c) 2000-2026 the FFmpeg developers')
+  expect(await found({ FFMPEG_PATH: path, PATH: installed })).toMatchObject({
+    path,
+    version: '8.0.1',
+    source: 'FFMPEG_PATH',
+    warnings: [],
+  })
+})
+
+test('a FFMPEG_PATH that does not run is passed over, and said', async () => {
+  const ffmpeg = await found({ FFMPEG_PATH: join(root, 'nowhere'), PATH: installed })
+  expect(ffmpeg.source).toBe('PATH')
+  expect(ffmpeg.warnings).toEqual([expect.stringMatching(/^FFMPEG_PATH names .*nowhere, which does not run: .*ENOENT/)])
+})
+
+test('something else by that name is not taken', async () => {
+  const path = pretend('mine', 'hello')
+  expect(await found({ FFMPEG_PATH: path, PATH: installed })).toMatchObject({
+    source: 'PATH',
+    warnings: [expect.stringContaining('it answers "hello"')],
+  })
+})
+
+test.runIf(process.platform === 'linux' && process.arch === 'x64')(
+  'without any, the one that npm brought runs, with a warning about its age',
+  async () => {
+    const ffmpeg = await found({ PATH: root })
+    expect(ffmpeg.source).toBe('bundled')
+    expect(ffmpeg.ffprobePath).toBeUndefined()
+    expect(ffmpeg.warnings).toEqual([expect.stringMatching(/of 2018 .*is older than version 5/)])
+  },
+)
+
+test.each([
+  ['4.4.6', true],
+  ['5.1.9-0+deb12u1', false],
+  ['n7.1', false],
+  ['10.0', false],
+  ['N-118000-gabc', false],
+])('version %s is warned about: %s', async (version, warned) => {
+  const path = pretend('mine', `ffmpeg version ${version} Copyright (c) 2000-2026 the FFmpeg developers`)
+  const { warnings } = await found({ FFMPEG_PATH: path })
+  expect(warnings.length > 0).toBe(warned)
+})

@@ -1,0 +1,2 @@
+export declare function needsRelabel(): boolean
+export declare function relabel(file: string): number
