@@ -1,4 +1,8 @@
 import { Foundation } from './0001-foundation.ts'
+import { People } from './0002-people.ts'
 
 /** In order. A migration that has shipped is never changed; what it made is changed by a later one. */
-export const migrations = [{ name: '0001-foundation', class: Foundation }]
+export const migrations = [
+  { name: '0001-foundation', class: Foundation },
+  { name: '0002-people', class: People },
+]
