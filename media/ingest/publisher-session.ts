@@ -61,7 +61,8 @@ export class PublisherSession implements Publisher {
    * @throws RtmpProtocolError when a data message is not AMF0.
    */
   deliver(message: RtmpMessage): void {
-    if (this.ended) return
+    // An empty message carries nothing to relay; some encoders send them to keep the connection busy.
+    if (this.ended || message.payload.length === 0) return
     this.meter.bytes(message.payload.length)
     if (message.type === AUDIO || message.type === VIDEO) this.#deliverTrack(message, message.type)
     else this.#deliverData(message)
@@ -69,8 +70,6 @@ export class PublisherSession implements Publisher {
 
   #deliverTrack(message: RtmpMessage, type: typeof AUDIO | typeof VIDEO): void {
     const { payload } = message
-    // An empty message carries nothing to relay; some encoders send them to keep the connection busy.
-    if (payload.length === 0) return
     const seen = classify(type, payload)
     const { kind, isHeader, isKeyframe } = seen
     const timestamp = seen.isFrame

@@ -17,5 +17,6 @@ export function fingerprintKey(name: string): KeyFingerprint | null {
   const key = name.split('?', 1)[0]!.trim()
   const path = KEY.exec(key)?.[1]
   if (path === undefined) return null
-  return { path, keyHash: createHash('sha256').update(key).digest('hex') }
+  // A substring keeps the string it was cut from in memory; a copy does not.
+  return { path: Buffer.from(path).toString(), keyHash: createHash('sha256').update(key).digest('hex') }
 }

@@ -1,0 +1,136 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { makeFlv, publishFlv, runFfmpeg } from '../testing/ffmpeg.ts'
+import { digest, readFlv } from '../testing/flv-file.ts'
+import type { PacketDigest } from '../testing/flv-file.ts'
+import type { Measurement } from '../testing/ingest-child.ts'
+import { newKey, startIngest } from '../testing/ingest-fixture.ts'
+import { startIngestProcess } from '../testing/ingest-process.ts'
+import { createRandom, mutatedSession } from '../testing/mutate.ts'
+
+let folder: string
+let file: string
+const SECONDS = 12
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crier-ingest-'))
+  file = join(folder, 'source.flv')
+  await makeFlv(file, SECONDS)
+}, 60_000)
+
+afterAll(() => rm(folder, { recursive: true }))
+
+/** By track: how the two interleave is the sender's business. */
+const byTrack = (packets: readonly PacketDigest[]): PacketDigest[][] =>
+  ['video', 'audio'].map((kind) => packets.filter((packet) => packet.kind === kind))
+
+describe('ffmpeg', () => {
+  test('every packet of a file arrives, bit for bit and at its time', async () => {
+    const fixture = await startIngest()
+    await publishFlv(file, `rtmp://127.0.0.1:${fixture.port}/live/${newKey()}`, { realTime: false })
+    const session = fixture.sessions[0]!
+    await waitFor(() => session.ended !== null)
+    const received = session.messages.flatMap((one) =>
+      one.kind === 'data' ? [] : [digest(one.kind, one.timestamp, one.payload)],
+    )
+    const sent = readFlv(file)
+    expect(sent.length).toBeGreaterThan(SECONDS * 60)
+    expect(byTrack(received)).toEqual(byTrack(sent))
+    expect(
+      session.messages
+        .filter((one) => one.isHeader)
+        .map((one) => one.kind)
+        .sort(),
+    ).toEqual(['audio', 'data', 'video'])
+    expect(session.messages.filter((one) => one.isKeyframe)).toHaveLength(SECONDS / 2)
+    expect(session.publisher.stats()).toMatchObject({
+      videoCodec: 'h264',
+      audioCodec: 'aac',
+      width: 640,
+      height: 360,
+      fps: 30,
+      keyframeIntervalSeconds: 2,
+    })
+    await fixture.ingest.close()
+  }, 30_000)
+
+  test('is told why it is refused, and leaves', async () => {
+    const fixture = await startIngest(
+      {},
+      { authorizePublish: async () => ({ allowed: false, reason: 'This stream was stopped.' }) },
+    )
+    const publishing = publishFlv(file, `rtmp://127.0.0.1:${fixture.port}/live/${newKey()}`)
+    await expect(publishing).rejects.toThrow('This stream was stopped.')
+    expect(fixture.sessions).toEqual([])
+    await fixture.ingest.close()
+  }, 30_000)
+
+  test('cannot play', async () => {
+    const fixture = await startIngest()
+    const playing = runFfmpeg('-i', `rtmp://127.0.0.1:${fixture.port}/live/${newKey()}`, '-f', 'null', '-')
+    await expect(playing).rejects.toThrow('publishers only')
+    await fixture.ingest.close()
+  }, 30_000)
+})
+
+/** Sends all of it at once and waits until the server is done with it. */
+async function attack(port: number, bytes: Buffer): Promise<void> {
+  const socket = connect({ port, host: '127.0.0.1' })
+  socket.on('error', () => {})
+  const closed = once(socket, 'close')
+  socket.resume()
+  socket.end(bytes)
+  await closed.catch(() => {})
+}
+
+async function attackMany(port: number, count: number, seed: number): Promise<void> {
+  const random = createRandom(seed)
+  let left = count
+  const worker = async (): Promise<void> => {
+    while (left-- > 0) await attack(port, mutatedSession(random))
+  }
+  await Promise.all(Array.from({ length: 40 }, worker))
+}
+
+test('10,000 damaged sessions: no crash, no growth, and a live stream beside them that does not notice', async () => {
+  const server = await startIngestProcess(folder)
+  try {
+    await attackMany(server.port, 2_000, 1)
+    const before = await server.ask<Measurement>({ ask: 'measure' })
+    const publishing = publishFlv(file, `rtmp://127.0.0.1:${server.port}/live/${newKey('watched12345')}`)
+    await attackMany(server.port, 8_000, 2)
+    await publishing
+    await waitFor(
+      async () => (await server.ask<{ ended: string | null } | null>({ ask: 'digests', path: 'watched12345' }))?.ended,
+    )
+    const live = await server.ask<{ packets: PacketDigest[]; longestGapMs: number }>({
+      ask: 'digests',
+      path: 'watched12345',
+    })
+    expect(byTrack(live.packets)).toEqual(byTrack(readFlv(file)))
+    expect(live.longestGapMs).toBeLessThan(1_000)
+    await waitFor(async () => (await server.ask<Measurement>({ ask: 'measure' })).connections === 0)
+    const after = await server.ask<Measurement>({ ask: 'measure' })
+    expect(server.child.exitCode).toBeNull()
+    expect(server.output()).toBe('')
+    // Enough of the damaged sessions must have got as far as publishing for this to mean anything.
+    expect(after.published).toBeGreaterThan(500)
+    const grown = {
+      heap: after.heapUsed - before.heapUsed,
+      buffers: after.arrayBuffers - before.arrayBuffers,
+      rss: after.rss - before.rss,
+    }
+    console.log('after 8,000 more sessions', grown, { published: after.published, longestGapMs: live.longestGapMs })
+    expect(grown.heap).toBeLessThan(3_000_000)
+    expect(grown.buffers).toBeLessThan(3_000_000)
+    // The allocator's warm-up goes on for some thousand sessions; a leak of one read buffer each would be 500 MB.
+    expect(grown.rss).toBeLessThan(64_000_000)
+  } finally {
+    server.stop()
+  }
+}, 120_000)

@@ -1,0 +1,367 @@
+import { createHash } from 'node:crypto'
+import { createServer } from 'node:net'
+import { afterEach, describe, expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { encodeAmf0 } from '../rtmp/amf0.ts'
+import { newKey, startIngest } from '../testing/ingest-fixture.ts'
+import type { IngestFixture } from '../testing/ingest-fixture.ts'
+import { aacFrame, aacHeader, avcFrame, avcHeader, enhancedVideo } from '../testing/media-payloads.ts'
+import { TestPublisher } from '../testing/publisher.ts'
+import type { TestPublisherOptions } from '../testing/publisher.ts'
+import { startRtmpIngest } from './rtmp-ingest.ts'
+
+const fixtures: IngestFixture[] = []
+const publishers: TestPublisher[] = []
+
+afterEach(async () => {
+  for (const publisher of publishers.splice(0)) publisher.close()
+  for (const fixture of fixtures.splice(0)) await fixture.ingest.close()
+})
+
+async function start(...parameters: Parameters<typeof startIngest>): Promise<IngestFixture> {
+  const fixture = await startIngest(...parameters)
+  fixtures.push(fixture)
+  return fixture
+}
+
+async function connect(fixture: IngestFixture, options: Partial<TestPublisherOptions> = {}): Promise<TestPublisher> {
+  const publisher = await TestPublisher.connect({ port: fixture.port, ...options })
+  publishers.push(publisher)
+  return publisher
+}
+
+/** Goes on publishing, whatever the server says, until the connection is gone. */
+async function floodUntilClosed(publisher: TestPublisher): Promise<void> {
+  const flood = setInterval(() => publisher.video(1, avcFrame(false, 10_000, 66)), 2)
+  await publisher.closed
+  clearInterval(flood)
+}
+
+describe('publishing', () => {
+  test('media arrives whole, in order, classified, and the end is told at once', async () => {
+    const fixture = await start()
+    const publisher = await connect(fixture)
+    const key = newKey('mystream1')
+    expect(await publisher.publish(`${key}?token=ignored`)).toMatchObject({ code: 'NetStream.Publish.Start' })
+    publisher.metadata({ width: 640, height: 360, framerate: 30 })
+    publisher.video(0, avcHeader())
+    publisher.audio(0, aacHeader())
+    publisher.setChunkSize(4_096)
+    publisher.video(0, avcFrame(true, 30_000, 1))
+    publisher.audio(10, aacFrame(60, 2))
+    publisher.video(33, avcFrame(false, 5_000, 3))
+    publisher.send(18, 40, encodeAmf0('onTextData', { text: 'hello' }))
+    publisher.video(2_000, avcFrame(true, 100, 4))
+    publisher.video(2_000, Buffer.alloc(0))
+    const session = await waitFor(() => (fixture.sessions[0]?.messages.length === 8 ? fixture.sessions[0] : null))
+    expect(fixture.requests).toEqual([
+      { path: 'mystream1', keyHash: createHash('sha256').update(key).digest('hex'), remoteAddress: '127.0.0.1' },
+    ])
+    expect(session.publisher).toMatchObject({
+      path: 'mystream1',
+      remoteAddress: '127.0.0.1',
+      stream: { streamId: 'mystream1' },
+    })
+    expect(session.messages.map((one) => [one.kind, one.timestamp, one.isHeader, one.isKeyframe])).toEqual([
+      ['data', 0, true, false],
+      ['video', 0, true, false],
+      ['audio', 0, true, false],
+      ['video', 0, false, true],
+      ['audio', 10, false, false],
+      ['video', 33, false, false],
+      ['data', 40, false, false],
+      ['video', 2_000, false, true],
+    ])
+    expect(session.messages[3]?.payload).toEqual(avcFrame(true, 30_000, 1))
+    expect(session.publisher.stats()).toMatchObject({
+      videoCodec: 'h264',
+      audioCodec: 'aac',
+      width: 640,
+      height: 360,
+      fps: 30,
+      keyframeIntervalSeconds: 2,
+      warnings: [],
+      bytesReceived: session.messages.reduce((sum, one) => sum + one.payload.length, 0),
+    })
+    const before = performance.now()
+    publisher.close()
+    await waitFor(() => session.ended === 'closed')
+    expect(performance.now() - before).toBeLessThan(500)
+    await waitFor(() => fixture.ingest.connections() === 0)
+  })
+
+  test.each(['FCUnpublish', 'closeStream', 'deleteStream'])('%s ends the stream at once', async (command) => {
+    const fixture = await start()
+    const publisher = await connect(fixture, { ignoreFin: true })
+    await publisher.publish(newKey())
+    publisher.command(command, 5, null, 1)
+    publisher.video(0, avcFrame(true))
+    await waitFor(() => fixture.sessions[0]?.ended === 'unpublished', { timeoutMs: 500 })
+    await floodUntilClosed(publisher)
+    expect(fixture.sessions[0]?.messages).toEqual([])
+  })
+
+  test('Enhanced RTMP is offered, and its end of sequence displaces no header', async () => {
+    const fixture = await start()
+    const publisher = await connect(fixture)
+    const answer = publisher.messages.find((message) => message.type === 20)!.payload.toString('latin1')
+    for (const word of ['fourCcList', 'capsEx', 'videoFourCcInfoMap', 'hvc1', 'av01']) expect(answer).toContain(word)
+    await publisher.publish(newKey())
+    for (const [packetType, isKeyframe] of [
+      [0, true],
+      [1, true],
+      [3, false],
+      [2, true],
+    ] as const) {
+      publisher.video(0, enhancedVideo('hvc1', packetType, isKeyframe))
+    }
+    publisher.audio(0, aacHeader())
+    publisher.video(0, enhancedVideo('zzzz', 1, true))
+    await waitFor(() => fixture.sessions[0]?.messages.length === 6)
+    const { messages } = fixture.sessions[0]!
+    expect(messages.map((one) => `${one.isHeader ? 'header' : ''}${one.isKeyframe ? 'key' : ''}`)).toEqual([
+      'header',
+      'key',
+      '',
+      '',
+      'header',
+      'key',
+    ])
+    expect(messages[5]?.payload).toEqual(enhancedVideo('zzzz', 1, true))
+  })
+
+  test('timestamps go on across 0xFFFFFF and the 32-bit wrap', async () => {
+    const fixture = await start()
+    const publisher = await connect(fixture)
+    await publisher.publish(newKey())
+    const times = [0xff_fff0, 0xff_ffff, 0x100_0010, 0xffff_fff0, 0xffff_ffff, 0x1_0000_0010]
+    for (const time of times) publisher.video(time % 0x1_0000_0000, avcFrame(true, 500))
+    await waitFor(() => fixture.sessions[0]?.messages.length === times.length)
+    expect(fixture.sessions[0]!.messages.map((message) => message.timestamp)).toEqual(times)
+  })
+
+  test('aggregate messages and AMF3-typed commands and data are understood', async () => {
+    const fixture = await start()
+    const publisher = await connect(fixture)
+    publisher.send(17, 0, Buffer.concat([Buffer.of(0), encodeAmf0('publish', 3, null, newKey(), 'live')]), {
+      chunkStreamId: 3,
+    })
+    await publisher.until(() => publisher.statuses.length === 1)
+    const body = avcFrame(true, 40)
+    const head = Buffer.from('0900002800000000000000', 'hex')
+    publisher.send(22, 77, Buffer.concat([head, body, Buffer.alloc(4)]))
+    publisher.send(15, 80, Buffer.concat([Buffer.of(0), encodeAmf0('onMetaData', { width: 8 })]))
+    await waitFor(() => fixture.sessions[0]?.messages.length === 2)
+    expect(fixture.sessions[0]!.messages).toMatchObject([
+      { kind: 'video', timestamp: 77, payload: body, isKeyframe: true },
+      { kind: 'data', timestamp: 80, isHeader: true, payload: encodeAmf0('onMetaData', { width: 8 }) },
+    ])
+  })
+
+  test('pings are answered and received bytes acknowledged', async () => {
+    const fixture = await start()
+    const publisher = await connect(fixture)
+    await publisher.publish(newKey())
+    publisher.send(4, 0, Buffer.from('000600000007', 'hex'), { chunkStreamId: 2 })
+    await publisher.until(() => publisher.messages.some((one) => one.payload.toString('hex') === '000700000007'))
+    const window = Buffer.alloc(4)
+    window.writeUInt32BE(10_000)
+    publisher.send(5, 0, window, { chunkStreamId: 2 })
+    publisher.video(0, avcFrame(true, 30_000))
+    await publisher.until(() => publisher.messages.some((one) => one.type === 3))
+    expect(publisher.messages.find((one) => one.type === 3)!.payload.readUInt32BE()).toBeGreaterThan(10_000)
+  })
+})
+
+describe('admission', () => {
+  test('a publisher is asked for before Publish.Start; a refused one gets the reason and nothing of it is delivered', async () => {
+    let refuse = (): void => {}
+    const asked = new Promise<void>((resolve) => (refuse = resolve))
+    const fixture = await start(
+      {},
+      { authorizePublish: async () => (await asked, { allowed: false, reason: 'This key was replaced.' }) },
+    )
+    const publisher = await connect(fixture, { ignoreFin: true })
+    const answer = publisher.publish(newKey())
+    for (let index = 0; index < 50; index++) publisher.video(index, avcFrame(true))
+    // An answer to a ping sent before publish shows that everything up to it has been worked through.
+    await waitFor(() => publisher.messages.length > 0)
+    expect(publisher.statuses).toEqual([])
+    refuse()
+    expect(await answer).toEqual({
+      level: 'error',
+      code: 'NetStream.Publish.BadName',
+      description: 'This key was replaced.',
+    })
+    // It ignores the FIN and goes on sending: its socket is destroyed all the same.
+    await floodUntilClosed(publisher)
+    expect(fixture.sessions).toEqual([])
+    expect(publisher.messages.some((one) => one.payload.includes('Publish.Start'))).toBe(false)
+    await waitFor(() => fixture.ingest.connections() === 0)
+  })
+
+  test.each(['', 'mystream', 'mystream1-tooshort', '../../etc/passwd'])(
+    'a name that is no key is refused unasked: %j',
+    async (name) => {
+      const fixture = await start()
+      const publisher = await connect(fixture)
+      expect(await publisher.publish(name)).toMatchObject({ code: 'NetStream.Publish.BadName' })
+      expect(fixture.requests).toEqual([])
+    },
+  )
+
+  test('a check that fails or takes too long refuses', async () => {
+    const failing = await start({}, { authorizePublish: () => Promise.reject(new Error('database is down')) })
+    expect(await (await connect(failing)).publish(newKey())).toMatchObject({ code: 'NetStream.Publish.BadName' })
+    const hanging = await start({ authorizeTimeoutMs: 50 }, { authorizePublish: () => new Promise(() => {}) })
+    const answer = await (await connect(hanging)).publish(newKey())
+    expect(answer?.description).toContain('could not be checked')
+  })
+
+  test('what a publisher sends ahead of the answer is bounded, and delivered once it is admitted', async () => {
+    let admit = (): void => {}
+    const asked = new Promise<void>((resolve) => (admit = resolve))
+    const fixture = await start(
+      {},
+      {
+        authorizePublish: async ({ path, keyHash }) => {
+          await asked
+          return { allowed: true, stream: { streamId: 's', path, keyHash, live: true, destinations: [] } }
+        },
+      },
+    )
+    const publisher = await connect(fixture)
+    const answer = publisher.publish(newKey())
+    for (let index = 0; index < 100; index++) publisher.video(index, avcFrame(true, 20_000))
+    await waitFor(() => publisher.socket.writableLength > 0 || publisher.socket.bytesWritten > 2_000_000)
+    expect(fixture.sessions).toEqual([])
+    admit()
+    expect(await answer).toMatchObject({ code: 'NetStream.Publish.Start' })
+    await waitFor(() => fixture.sessions[0]?.messages.length === 100)
+  })
+
+  test('players are refused', async () => {
+    const fixture = await start()
+    const live = await connect(fixture)
+    const key = newKey()
+    await live.publish(key)
+    const player = await connect(fixture)
+    player.command('play', 4, null, key)
+    await player.closed
+    expect(player.statuses).toMatchObject([{ level: 'error', code: 'NetStream.Play.Failed' }])
+    expect(fixture.sessions[0]?.ended).toBeNull()
+  })
+
+  test('other applications are refused, with a hint', async () => {
+    const fixture = await start()
+    const publisher = await connect(fixture, { app: 'other/app' })
+    await publisher.closed
+    expect(publisher.statuses).toMatchObject([{ code: 'NetConnection.Connect.Rejected' }])
+  })
+
+  test('a newer publisher takes over; nothing of the older one is delivered after that', async () => {
+    const fixture = await start()
+    const key = newKey()
+    const older = await connect(fixture, { ignoreFin: true })
+    await older.publish(key)
+    older.video(0, avcFrame(true))
+    await waitFor(() => fixture.sessions[0]?.messages.length === 1)
+    const flooding = floodUntilClosed(older)
+    const newer = await connect(fixture)
+    expect(await newer.publish(key)).toMatchObject({ code: 'NetStream.Publish.Start' })
+    expect(fixture.sessions[0]?.ended).toBe('replaced')
+    const delivered = fixture.sessions[0]!.messages.length
+    newer.video(5, avcFrame(true))
+    await waitFor(() => fixture.sessions[1]?.messages.length === 1)
+    await flooding
+    expect(fixture.sessions[0]?.messages).toHaveLength(delivered)
+    expect(fixture.sessions[1]?.ended).toBeNull()
+  })
+
+  test('of two that wait for their answers, the one that asked later stays', async () => {
+    const answers: (() => void)[] = []
+    const fixture = await start(
+      {},
+      {
+        authorizePublish: async ({ path, keyHash }) => {
+          await new Promise<void>((resolve) => answers.push(resolve))
+          return { allowed: true, stream: { streamId: 's', path, keyHash, live: true, destinations: [] } }
+        },
+      },
+    )
+    const key = newKey()
+    const [first, second] = [await connect(fixture), await connect(fixture)]
+    const firstAnswer = first.publish(key)
+    await waitFor(() => answers.length === 1)
+    const secondAnswer = second.publish(key)
+    await waitFor(() => answers.length === 2)
+    answers[1]!()
+    expect(await secondAnswer).toMatchObject({ code: 'NetStream.Publish.Start' })
+    answers[0]!()
+    expect(await firstAnswer).toMatchObject({ code: 'NetStream.Publish.BadName' })
+    expect(fixture.sessions.map((session) => session.ended)).toEqual([null])
+  })
+
+  test('drop destroys the socket of a publisher that ignores it, and delivers nothing more', async () => {
+    const fixture = await start()
+    const publisher = await connect(fixture, { ignoreFin: true })
+    await publisher.publish(newKey())
+    // Dropped from within a delivery: the rest of the same read must not come either.
+    const session = fixture.sessions[0]!
+    session.publisher.onMessage = (message) => {
+      session.messages.push(message)
+      session.publisher.drop('minutes used up')
+    }
+    publisher.write(
+      Buffer.concat(
+        [0, 1, 2].map((timestamp) =>
+          publisher.encoder.encode({ type: 9, streamId: 1, chunkStreamId: 6, timestamp, payload: avcFrame(true) }),
+        ),
+      ),
+    )
+    await floodUntilClosed(publisher)
+    expect(session.ended).toBe('minutes used up')
+    expect(session.messages).toHaveLength(1)
+  })
+})
+
+describe('running', () => {
+  test('a port in use is an error, not an exit', async () => {
+    const other = createServer()
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as { port: number }
+    const { log, authorizePublish } = {
+      log: { debug() {}, info() {}, warn() {}, error() {} },
+      authorizePublish: () => new Promise<never>(() => {}),
+    }
+    const options = { host: '127.0.0.1', port, log, authorizePublish, onPublisher: () => {} }
+    await expect(startRtmpIngest(options)).rejects.toMatchObject({ code: 'EADDRINUSE' })
+    other.close()
+  })
+
+  test('close ends everybody and frees the port', async () => {
+    const fixture = await startIngest()
+    const publisher = await TestPublisher.connect({ port: fixture.port, ignoreFin: true })
+    await publisher.publish(newKey())
+    const idle = await TestPublisher.open({ port: fixture.port, ignoreFin: true })
+    await fixture.ingest.close()
+    expect(fixture.sessions[0]?.ended).toBe('shutdown')
+    await floodUntilClosed(publisher)
+    idle.close()
+    expect(fixture.ingest.connections()).toBe(0)
+    await expect(TestPublisher.open({ port: fixture.port })).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  })
+
+  test('a failure of the owner costs that publisher only, and is logged', async () => {
+    const fixture = await start()
+    const publisher = await connect(fixture)
+    await publisher.publish(newKey())
+    fixture.sessions[0]!.publisher.onMessage = () => {
+      throw new Error('owner is broken')
+    }
+    publisher.video(0, avcFrame(true))
+    await publisher.closed
+    expect(fixture.sessions[0]?.ended).toBe('protocol error')
+    expect(fixture.lines.some((line) => line.startsWith('error') && line.includes('owner is broken'))).toBe(true)
+  })
+})

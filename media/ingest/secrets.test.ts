@@ -1,0 +1,67 @@
+import { createHash } from 'node:crypto'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { newKey } from '../testing/ingest-fixture.ts'
+import { startIngestProcess } from '../testing/ingest-process.ts'
+import { aacHeader, avcFrame, avcHeader } from '../testing/media-payloads.ts'
+import { TestPublisher } from '../testing/publisher.ts'
+
+const secretOf = (key: string): string => key.split('-')[1]!
+
+test('no key is logged, stored, printed or kept, in whatever way a publisher presents it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'crier-ingest-'))
+  const server = await startIngestProcess(folder)
+  const open: TestPublisher[] = []
+  const connect = async (app = 'live'): Promise<TestPublisher> => {
+    const publisher = await TestPublisher.connect({ port: server.port, app })
+    open.push(publisher)
+    return publisher
+  }
+  try {
+    const keys = Array.from({ length: 6 }, () => newKey())
+    const [live, refused, asApp, malformed, replaced, ended] = keys as [string, string, string, string, string, string]
+    const publisher = await connect()
+    publisher.command('releaseStream', 2, null, live)
+    publisher.command('FCPublish', 3, null, live)
+    await publisher.publish(`${live}?key=${live}`)
+    publisher.video(0, avcHeader())
+    publisher.audio(0, aacHeader())
+    publisher.video(0, avcFrame(true))
+    const stranger = await connect()
+    await stranger.publish(refused.replace(/^.*-/, 'refused12345-'))
+    await connect(`live/${asApp}`)
+    const odd = await connect()
+    await odd.publish(`rtmp://host/live/${malformed}/`)
+    await (await connect()).publish(replaced)
+    await (await connect()).publish(replaced)
+    const finished = await connect()
+    await finished.publish(ended)
+    finished.command('FCUnpublish', 6, null, ended)
+    await finished.closed
+
+    const seen = await server.ask<{ context: string; lines: string[] }>({ ask: 'context' })
+    const reversed = keys.map((key) => [...Buffer.from(secretOf(key))].toReversed())
+    const inHeap = await server.ask<boolean[]>({ ask: 'heap', reversed })
+    const everything = [seen.context, ...seen.lines, server.output()].join('\n')
+    for (const key of keys) {
+      expect(everything).not.toContain(secretOf(key))
+      expect(everything).not.toContain(Buffer.from(secretOf(key)).toString('hex'))
+    }
+    // The searches look where there is something to find: the public path is there.
+    expect(seen.context).toContain(live.split('-')[0])
+    expect(seen.lines.join('\n')).toContain(live.split('-')[0])
+    const hash = createHash('sha256').update(live).digest('hex')
+    const present = await server.ask<boolean[]>({ ask: 'heap', reversed: [[...Buffer.from(hash)].toReversed()] })
+    expect(present).toEqual([true])
+    expect(inHeap).toEqual(keys.map(() => false))
+    expect(server.output()).toBe('')
+    // No ./data, nor anything else.
+    expect(await readdir(folder)).toEqual([])
+  } finally {
+    for (const publisher of open) publisher.close()
+    server.stop()
+    await rm(folder, { recursive: true })
+  }
+}, 30_000)

@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+/** Runs ffmpeg to its end; rejects with what it said when it fails. `FFMPEG_PATH` or the one on PATH. */
+export async function runFfmpeg(...args: string[]): Promise<void> {
+  const child = spawn(
+    process.env['FFMPEG_PATH'] ?? 'ffmpeg',
+    ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y', ...args],
+    {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  )
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+  const [code] = (await once(child, 'close')) as [number | null]
+  if (code !== 0) throw new Error(`ffmpeg ended with ${code}: ${said}`)
+}
+
+/** Writes a test picture and tone as H.264 and AAC into an FLV file. */
+export async function makeFlv(file: string, seconds: number): Promise<void> {
+  const picture = ['-f', 'lavfi', '-i', 'testsrc=size=640x360:rate=30']
+  const tone = ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000']
+  const video = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-g', '60', '-b:v', '1M']
+  await runFfmpeg(...picture, ...tone, '-t', String(seconds), ...video, '-c:a', 'aac', '-b:a', '96k', '-f', 'flv', file)
+}
+
+/** Publishes an FLV file as it is; at its own pace unless told to hurry. */
+export function publishFlv(file: string, url: string, { realTime = true } = {}): Promise<void> {
+  return runFfmpeg(
+    ...(realTime ? ['-re'] : []),
+    '-i',
+    file,
+    '-c',
+    'copy',
+    '-f',
+    'flv',
+    '-flvflags',
+    'no_duration_filesize',
+    url,
+  )
+}
