@@ -1,0 +1,41 @@
+import { defineEntity, p } from '@mikro-orm/postgresql'
+import type { StoredSettings } from './settings.ts'
+
+const UserSchema = defineEntity({
+  name: 'User',
+  tableName: 'users',
+  properties: {
+    id: p.uuid().primary(),
+    /** As `normalizeEmail` leaves it. */
+    email: p.text().unique('users_email_key'),
+    emailVerified: p.boolean().default(false),
+    /** PHC string of argon2id; null for those who only sign in with a provider or an API key. */
+    passwordHash: p.text().nullable(),
+    name: p.text().default(''),
+    bio: p.text().default(''),
+    timezone: p.text().default('UTC'),
+    locale: p.text().default('en'),
+    company: p.text().default(''),
+    pictureUrl: p.text().nullable(),
+    isAdmin: p.boolean().default(false),
+    onboardingStep: p.text().nullable(),
+    onboardingCompletedAt: p.datetime().columnType('timestamptz').nullable(),
+    /** Only what the user has set; the rest is filled in from the defaults. */
+    settings: p.json<StoredSettings>().default('{}'),
+    settingsVersion: p.integer().default(1),
+    apiKeyHash: p.text().nullable().unique('users_api_key_hash_key'),
+    /** The first characters of the key, by which its owner knows it again. */
+    apiKeyPrefix: p.text().nullable(),
+    /** When something was revoked for the whole user; nodes that missed the notice find it by this. */
+    credentialsChangedAt: p.datetime().columnType('timestamptz').nullable().index('users_by_credentials_change'),
+    version: p.integer().default(1),
+    createdAt: p.datetime().columnType('timestamptz'),
+    updatedAt: p.datetime().columnType('timestamptz'),
+  },
+})
+
+/** A person who uses Crier. */
+export class User extends UserSchema.class {}
+UserSchema.setClass(User)
+
+export const userEntities = [UserSchema]

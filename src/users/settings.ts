@@ -1,0 +1,1 @@
+export type StoredSettings = Record<string, unknown>
