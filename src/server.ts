@@ -27,7 +27,7 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
       switches: composition.services.switches,
       idempotency,
       turns: composition.turns,
-      services: composition.services,
+      context: composition.context,
       requestLog: new RequestLog(log, httpMetrics),
       publicUrl: config.PUBLIC_URL,
       checkReplies: config.CHECK_REPLIES,

@@ -4,6 +4,7 @@ import { api, systemTurns } from './api.ts'
 import type { Config } from './config.ts'
 import type { Coordination } from './coordination/coordination.ts'
 import type { Clock } from './core/clock.ts'
+import { contextFactory, type ContextFactory } from './core/context.ts'
 import { InvalidCredential } from './core/errors.ts'
 import type { Logger } from './core/log.ts'
 import { walk, type NamedOperation, type Registry } from './core/operation.ts'
@@ -34,6 +35,7 @@ export interface Foundation {
 export interface Composition {
   readonly operations: readonly NamedOperation[]
   readonly services: Services
+  readonly context: ContextFactory
   readonly turns: Turns
   readonly owners: RowOwners
   readonly authenticator: Authenticator
@@ -56,6 +58,7 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
     operations: new Map(operations.map((op) => [op.name, op])),
     systemTurns: new Map(systemTurns.map((turn) => [turn.name, turn])),
     services: () => services,
+    context: () => context,
     publish: (workspaceId, events) => coordination.publish(`ev:${workspaceId}`, events),
     seal: (text) => replyBox.seal(text),
   })
@@ -72,10 +75,12 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
   const switches = new ServiceSwitches(Object.keys(registry), database, clock, coordination, log)
 
   const services: Services = { turns, health, switches }
+  const context = contextFactory(services)
 
   return {
     operations,
     services,
+    context,
     turns,
     owners,
     replyBox,

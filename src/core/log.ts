@@ -1,5 +1,6 @@
 import pino, { type Logger } from 'pino'
 import { systemClock } from './clock.ts'
+import { LogWriter } from './log-writer.ts'
 
 export type { Logger }
 
@@ -23,31 +24,37 @@ const SECRET_FIELDS = [
   'cookie',
 ]
 
+const STANDARD_ERROR = 2
+
 /** Makes the root logger. Subsystems take `log.child({ part: 'media' })`. */
 export function createLog(options: { level: string; destination?: pino.DestinationStream }): Logger {
-  const settings = {
-    level: options.level,
-    base: undefined,
-    timestamp: isoTime,
-    redact: {
-      paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
-      censor: '[secret]',
+  return pino(
+    {
+      level: options.level,
+      base: null,
+      timestamp: isoTime,
+      redact: {
+        paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
+        censor: '[secret]',
+      },
+      serializers: { error: pino.stdSerializers.err },
     },
-    serializers: { error: pino.stdSerializers.err },
-  }
-  if (options.destination) return pino(settings, options.destination)
-  // Lines are gathered and written a few times a second: a system call a line is what logging costs most.
-  const output = pino.destination({ dest: 2, sync: false, minLength: 8_192 })
-  setInterval(() => output.flush(), 200).unref()
-  process.once('exit', () => output.flushSync())
-  return pino(settings, output)
+    options.destination ?? new LogWriter(STANDARD_ERROR),
+  )
+}
+
+/** Writes finished lines of JSON where a logger writes its own. */
+export function lineSink(log: Logger): (line: string) => void {
+  const stream = (log as unknown as Record<symbol, pino.DestinationStream>)[pino.symbols.streamSym]
+  if (stream === undefined) throw new Error('this logger has no stream')
+  return (line) => stream.write(line)
 }
 
 let stampedAt = 0
 let stamp = ''
 
 /** The time of a line, written anew only when the millisecond has changed. */
-function isoTime(): string {
+export function isoTime(): string {
   const now = systemClock.now()
   if (now !== stampedAt) {
     stampedAt = now

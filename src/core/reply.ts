@@ -62,6 +62,11 @@ export function list<T>(message: string, page: PageResult<T>) {
   }
 }
 
+/** Any other status with a body of its own form. */
+export function reply<const S extends number, B>(status: S, body: B, headers: Readonly<Record<string, string>> = {}): Reply<S, B> {
+  return { status, body, headers }
+}
+
 /** 200 without a body, where the contract says so. */
 export function empty(): Reply<200, undefined> {
   return { status: 200, body: undefined }

@@ -53,8 +53,8 @@ export function Nullable<S extends TSchema>(schema: S) {
 }
 
 /** One of a few strings; documented as `enum`. */
-export function OneOf<const V extends readonly string[]>(values: V, options: object = {}) {
-  return Type.Enum(values as unknown as [string, ...string[]], options) as unknown as ReturnType<typeof Type.Unsafe<V[number]>>
+export function OneOf<const V extends readonly [string, ...string[]]>(values: V, options: object = {}) {
+  return Type.Unsafe<V[number]>({ type: 'string', enum: [...values], ...options })
 }
 
 /** `{ status: true, message, data }`: the envelope of every reply but those that the contract names. */

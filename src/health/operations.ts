@@ -1,5 +1,5 @@
 import { operation } from '../core/operation.ts'
-import { ok } from '../core/reply.ts'
+import { ok, reply } from '../core/reply.ts'
 import { Envelope, Type } from '../core/schema.ts'
 import { Liveness, ReadinessReport } from './schemas.ts'
 
@@ -28,6 +28,6 @@ export const getReadiness = operation({
   handle: async ({ health }) => {
     const report = await health.readiness()
     if (report.ready) return ok('Ready', report)
-    return { status: 503, body: { status: false, message: 'Not ready', data: report }, headers: { 'Retry-After': '2' } }
+    return reply(503, { status: false as const, message: 'Not ready', data: report }, { 'Retry-After': '2' })
   },
 })

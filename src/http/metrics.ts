@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { Counter, Gauge, Registry, collectDefaultMetrics, type Histogram } from 'prom-client'
 
 /** The process's metrics: one registry, handed to whoever counts. */
 export function createMetrics(): Registry {
@@ -7,21 +7,45 @@ export function createMetrics(): Registry {
   return registry
 }
 
-/** Requests by operation and class of status. Handles of label sets are kept: looking them up costs more than counting. */
+/** Upper bounds of the duration buckets, seconds. */
+const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+interface Durations {
+  readonly op: string
+  readonly status: string
+  /** Observations by bucket, the last beyond all bounds; not cumulative. */
+  readonly counts: Float64Array
+  sum: number
+}
+
+/**
+ * Requests by operation and class of status. Counted in plain arrays and turned into a Prometheus histogram when it is
+ * scraped: the library's own histogram costs more than the rest of a small request.
+ */
 export class HttpMetrics {
-  readonly #durations: Histogram<'op' | 'status'>
-  readonly #handles = new Map<string, Histogram.Internal<'op' | 'status'>>()
+  readonly #durations = new Map<string, Durations>()
+  readonly #byCode = new Map<string, Durations[]>()
   readonly inFlight: Gauge
   readonly refused: Counter
 
   constructor(registry: Registry) {
-    this.#durations = new Histogram({
-      name: 'crier_http_request_seconds',
+    const durations = this.#durations
+    const name = 'crier_http_request_seconds'
+    const metric = {
+      name,
       help: 'Time from the request line to the reply, by operation and class of status',
-      labelNames: ['op', 'status'],
-      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
-      registers: [registry],
-    })
+      type: 'histogram',
+      aggregator: 'sum',
+      get: async () => ({
+        name,
+        help: metric.help,
+        type: metric.type,
+        aggregator: metric.aggregator,
+        values: [...durations.values()].flatMap((row) => histogramValues(name, row)),
+      }),
+      reset: () => durations.clear(),
+    }
+    registry.registerMetric(metric as unknown as Histogram)
     this.inFlight = new Gauge({ name: 'crier_http_in_flight', help: 'Requests being answered', registers: [registry] })
     this.refused = new Counter({
       name: 'crier_http_overloaded_total',
@@ -31,12 +55,38 @@ export class HttpMetrics {
   }
 
   observe(op: string, status: number, seconds: number): void {
-    const key = `${op} ${status}`
-    let handle = this.#handles.get(key)
-    if (handle === undefined) {
-      handle = this.#durations.labels({ op, status: `${Math.floor(status / 100)}xx` })
-      this.#handles.set(key, handle)
-    }
-    handle.observe(seconds)
+    const family = Math.floor(status / 100)
+    const rows = this.#byCode.get(op) ?? this.#remember(op)
+    const row = (rows[family] ??= this.#row(op, `${family}xx`))
+    let bucket = 0
+    while (bucket < BOUNDS.length && seconds > (BOUNDS[bucket] as number)) bucket += 1
+    row.counts[bucket] = (row.counts[bucket] as number) + 1
+    row.sum += seconds
   }
+
+  #remember(op: string): Durations[] {
+    const rows: Durations[] = []
+    this.#byCode.set(op, rows)
+    return rows
+  }
+
+  #row(op: string, status: string): Durations {
+    const row = { op, status, counts: new Float64Array(BOUNDS.length + 1), sum: 0 }
+    this.#durations.set(`${op} ${status}`, row)
+    return row
+  }
+}
+
+function histogramValues(name: string, row: Durations) {
+  const labels = { op: row.op, status: row.status }
+  let total = 0
+  const buckets = [...row.counts].map((count, index) => {
+    total += count
+    return { metricName: `${name}_bucket`, labels: { le: BOUNDS[index] ?? '+Inf', ...labels }, value: total }
+  })
+  return [
+    ...buckets,
+    { metricName: `${name}_sum`, labels, value: row.sum },
+    { metricName: `${name}_count`, labels, value: total },
+  ]
 }

@@ -20,15 +20,14 @@ import {
   ValidationFailed,
 } from '../core/errors.ts'
 import type { Caller, Member } from '../core/caller.ts'
+import type { ContextFactory, RequestData } from '../core/context.ts'
 import { requestId as newRequestId } from '../core/id.ts'
 import { DEFAULT_BODY_LIMIT, limitClassOf, RATE_LIMITS } from '../core/limits.ts'
 import type { NamedOperation, WorkspaceSource } from '../core/operation.ts'
 import type { Authenticator, Memberships, Owners, RateDecision, RateLimiter, Switches } from '../core/ports.ts'
 import { RawBody, type Reply } from '../core/reply.ts'
 import type { Scope } from '../core/scope.ts'
-import type { Services } from '../core/services.ts'
 import { queryReader, validator, type Validator } from '../core/validate.ts'
-import type { RequestData } from '../turns/payload.ts'
 import type { Turns } from '../turns/turn-runner.ts'
 import { Exchange } from './exchange.ts'
 import { errorReply, publicError } from './error-reply.ts'
@@ -46,7 +45,7 @@ export interface PipelineOptions {
   readonly switches: Switches
   readonly idempotency: IdempotencyKeys
   readonly turns: Turns
-  readonly services: Services
+  readonly context: ContextFactory
   readonly requestLog: RequestLog
   readonly publicUrl: string
   /** Check every reply and error against the declaration. */
@@ -81,6 +80,44 @@ interface Passage {
   workspaceId: string | undefined
   rate: RateDecision | undefined
   replayed: boolean
+}
+
+/** The request as its handler, or the turn that runs it, knows it. */
+class Request implements RequestData {
+  readonly path: unknown
+  readonly query: unknown
+  readonly body: unknown
+  readonly caller: Caller
+  readonly member: Member
+  readonly workspaceId: string | undefined
+  readonly requestId: string
+  readonly userAgent: string
+  readonly ifMatch: string | undefined
+  readonly #exchange: Exchange
+
+  constructor(passage: Passage, input: Input, member: Member | undefined) {
+    const { exchange } = passage
+    this.path = input.path
+    this.query = input.query
+    this.body = input.body
+    this.caller = passage.caller as Caller
+    this.member = member as Member
+    this.workspaceId = passage.workspaceId
+    this.requestId = passage.requestId
+    this.userAgent = exchange.headers.userAgent.slice(0, 300)
+    this.ifMatch = entityTag(exchange.headers.ifMatch)
+    this.#exchange = exchange
+  }
+
+  get remoteAddress(): string {
+    return this.#exchange.remoteAddress
+  }
+}
+
+interface Input {
+  readonly path: unknown
+  readonly query: unknown
+  readonly body: unknown
 }
 
 /** The errors that the pipeline itself can answer for an operation: what OpenAPI lists and the tests expect. */
@@ -181,17 +218,7 @@ async function answer(
   const data = readInput(compiled, passage, parameters, text)
   // tenant 404, 403
   const member = await admit(op, options, passage, data)
-  const context: RequestData = {
-    ...data,
-    caller: passage.caller as Caller,
-    member: member as Member,
-    requestId: passage.requestId,
-    get remoteAddress() {
-      return exchange.remoteAddress
-    },
-    userAgent: exchange.headers.userAgent.slice(0, 300),
-    ifMatch: entityTag(exchange.headers.ifMatch),
-  }
+  const context = new Request(passage, data, member)
   // idempotency replay, handler
   const key = exchange.headers.idempotencyKey
   if (key === '' || op.method !== 'POST') return run(compiled, options, context)
@@ -200,8 +227,8 @@ async function answer(
 
 function run(compiled: Compiled, options: PipelineOptions, context: RequestData): Promise<Reply> {
   const { op } = compiled
-  if (!op.turn) return op.handle({ ...options.services, ...context })
-  return options.turns.operation(workspaceOf(context), {
+  if (!op.turn) return op.handle(options.context(context))
+  return options.turns.operation({
     kind: 'operation',
     operation: op.name,
     audited: op.audit !== false,
@@ -228,12 +255,12 @@ async function runOnce(
   const { claim, release } = claimed
   try {
     if (!op.turn) {
-      const reply = await op.handle({ ...options.services, ...context })
+      const reply = await op.handle(options.context(context))
       await options.idempotency.keep(op.name, claim, reply)
       return reply
     }
     const payload = { kind: 'operation' as const, operation: op.name, audited: op.audit !== false, context }
-    return await options.turns.operation(workspaceOf(context), { ...payload, idempotency: claim })
+    return await options.turns.operation({ ...payload, idempotency: claim })
   } catch (error) {
     const kept = await options.idempotency.afterConflict(op.name, claim, error)
     if (kept === undefined) throw error
@@ -242,10 +269,6 @@ async function runOnce(
   } finally {
     release()
   }
-}
-
-function workspaceOf(context: RequestData): string {
-  return (context as RequestData & { workspaceId: string }).workspaceId
 }
 
 async function readBody(compiled: Compiled, exchange: Exchange): Promise<string> {
@@ -292,7 +315,7 @@ async function takeToken(op: NamedOperation, limiter: RateLimiter, passage: Pass
   }
 }
 
-function readInput(compiled: Compiled, passage: Passage, parameters: readonly string[], text: string) {
+function readInput(compiled: Compiled, passage: Passage, parameters: readonly string[], text: string): Input {
   const errors: NonNullable<AppError['errors']>[number][] = []
   const path = compiled.checkPath ? readPath(compiled, compiled.checkPath, parameters) : {}
   let query: unknown = {}
@@ -354,7 +377,7 @@ async function admit(
   op: NamedOperation,
   options: PipelineOptions,
   passage: Passage,
-  data: { path: unknown; query: unknown; body: unknown; workspaceId?: string },
+  data: Input,
 ): Promise<Member | undefined> {
   const { caller } = passage
   if (op.access === 'admin' && !caller?.isAdmin) {
@@ -364,7 +387,6 @@ async function admit(
   const found = findWorkspace(op.workspace, options.owners, data)
   const workspaceId = found instanceof Promise ? await found : found
   if (workspaceId === undefined) throw NotFound()
-  data.workspaceId = workspaceId
   passage.workspaceId = workspaceId
   if (!op.access.includes(':')) return undefined
   const membership = options.memberships.find(workspaceId, caller?.userId ?? '')
@@ -379,7 +401,7 @@ async function admit(
 function findWorkspace(
   source: WorkspaceSource,
   owners: Owners,
-  data: { path: unknown; query: unknown; body: unknown },
+  data: Input,
 ): string | undefined | Promise<string | undefined> {
   if (source.in === 'owner' || source.in === 'lookup') {
     const value = (data.path as Record<string, string>)[source.field] ?? ''

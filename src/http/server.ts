@@ -35,6 +35,10 @@ export interface ServerOptions {
 /** Requests answered at the same time; past it the rest is told to come back. */
 const MOST_IN_FLIGHT = 4_096
 
+/** The package's types leave out the options of `listen`. */
+const EXCLUSIVE_PORT = (uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number }).LIBUS_LISTEN_EXCLUSIVE_PORT
+type ListenWithOptions = (host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void) => void
+
 const VERBS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const
 
 /** The HTTP front end: uWebSockets.js, every operation, the pages, 404 and 405. */
@@ -76,7 +80,8 @@ export class HttpServer {
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       // Exclusive: two servers sharing one port would each get half of the requests.
-      this.app.listen(host, port, uWS.LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
+      const listen = this.app.listen.bind(this.app) as unknown as ListenWithOptions
+      listen(host, port, EXCLUSIVE_PORT, (socket) => {
         if (!socket) {
           reject(new Error(`port ${port} on ${host} is taken: set PORT to a free one`))
           return

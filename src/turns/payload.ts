@@ -1,17 +1,4 @@
-import type { Caller, Member } from '../core/caller.ts'
-
-/** What the pipeline knows of a request, as the handler's context carries it. Plain data but for the scope set. */
-export interface RequestData {
-  readonly path: unknown
-  readonly query: unknown
-  readonly body: unknown
-  readonly caller: Caller
-  readonly member: Member
-  readonly requestId: string
-  readonly remoteAddress: string
-  readonly userAgent: string
-  readonly ifMatch: string | undefined
-}
+import type { RequestData } from '../core/context.ts'
 
 export interface IdempotencyClaim {
   readonly principal: string

@@ -1,6 +1,7 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import { FencedError, type ActorHost, type Command, type Outcome } from '../../actors/index.ts'
 import type { Clock } from '../core/clock.ts'
+import type { ContextFactory } from '../core/context.ts'
 import type { EventType, WorkspaceEvent } from '../core/event.ts'
 import type { Logger } from '../core/log.ts'
 import type { NamedOperation } from '../core/operation.ts'
@@ -21,6 +22,7 @@ export interface TurnExecutorOptions {
   readonly systemTurns: ReadonlyMap<string, AnySystemTurn>
   /** Called when handlers first run: services need the runner and the runner needs services. */
   readonly services: () => Services
+  readonly context: () => ContextFactory
   /** Hands committed events to whoever listens; must not throw. */
   readonly publish: (workspaceId: string, events: readonly WorkspaceEvent[]) => void
   /** Seals a reply that is kept for its idempotency key. */
@@ -119,15 +121,14 @@ export class TurnExecutor implements ActorHost {
   }
 
   async #handle(payload: TurnPayload, turn: Turn): Promise<unknown> {
-    const services = this.#options.services()
     if (payload.kind === 'system') {
       const declared = this.#options.systemTurns.get(payload.name)
       if (declared === undefined) throw new Error(`no system turn is called ${payload.name}`)
-      return declared.run({ ...services, turn, input: payload.input })
+      return declared.run({ ...this.#options.services(), turn, input: payload.input })
     }
     const operation = this.#options.operations.get(payload.operation)
     if (operation === undefined) throw new Error(`no operation is called ${payload.operation}`)
-    return operation.handle({ ...services, ...payload.context, turn })
+    return operation.handle(this.#options.context()(payload.context, turn))
   }
 
   /** The audit entry, and the reply for a repetition under the same idempotency key, in the turn's own transaction. */

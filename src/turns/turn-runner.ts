@@ -21,8 +21,10 @@ export class Turns implements TurnRunner {
   }
 
   /** Runs an operation's handler as a turn. @throws AppError */
-  async operation(workspaceId: string, payload: OperationTurn): Promise<Reply> {
-    return (await this.#run(workspaceId, payload.context.caller.userId, 'normal', payload)) as Reply
+  async operation(payload: OperationTurn): Promise<Reply> {
+    const { workspaceId, caller } = payload.context
+    if (workspaceId === undefined) throw new Error(`the turn ${payload.operation} names no workspace`)
+    return (await this.#run(workspaceId, caller.userId, 'normal', payload)) as Reply
   }
 
   async system<I, R>(workspaceId: string, turn: SystemTurn<I, R>, input: I): Promise<R> {

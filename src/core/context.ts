@@ -1,0 +1,61 @@
+import type { Caller, Member } from './caller.ts'
+import type { RequestContext } from './operation.ts'
+import type { Services } from './services.ts'
+import type { Turn } from './turn.ts'
+
+/** What the pipeline has established about a request when its handler runs. */
+export interface RequestData {
+  readonly path: unknown
+  readonly query: unknown
+  readonly body: unknown
+  readonly caller: Caller
+  readonly member: Member
+  readonly workspaceId: string | undefined
+  readonly requestId: string
+  readonly remoteAddress: string
+  readonly userAgent: string
+  readonly ifMatch: string | undefined
+}
+
+type HandlerContext = RequestContext<unknown, unknown, unknown> & Services
+
+/** Makes what handlers are given of a request's data, with the services beside it. */
+export type ContextFactory = (data: RequestData, turn?: Turn) => HandlerContext
+
+/**
+ * Services are inherited, not copied: a context costs the same however many services there are. The address is asked
+ * for when a handler reads it, because finding it is dear and few do.
+ */
+export function contextFactory(services: Services): ContextFactory {
+  class Context {
+    readonly path: unknown
+    readonly query: unknown
+    readonly body: unknown
+    readonly caller: Caller
+    readonly member: Member
+    readonly requestId: string
+    readonly userAgent: string
+    readonly ifMatch: string | undefined
+    readonly turn: Turn | undefined
+    readonly #data: RequestData
+
+    constructor(data: RequestData, turn: Turn | undefined) {
+      this.path = data.path
+      this.query = data.query
+      this.body = data.body
+      this.caller = data.caller
+      this.member = data.member
+      this.requestId = data.requestId
+      this.userAgent = data.userAgent
+      this.ifMatch = data.ifMatch
+      this.turn = turn
+      this.#data = data
+    }
+
+    get remoteAddress(): string {
+      return this.#data.remoteAddress
+    }
+  }
+  Object.setPrototypeOf(Context.prototype, services)
+  return (data, turn) => new Context(data, turn) as unknown as HandlerContext
+}
