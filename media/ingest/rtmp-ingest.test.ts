@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import type { EventEmitter } from 'node:events'
+import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { afterEach, describe, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
@@ -10,6 +12,13 @@ import { TestPublisher } from '../testing/publisher.ts'
 import type { TestPublisherOptions } from '../testing/publisher.ts'
 import { startRtmpIngest } from './rtmp-ingest.ts'
 
+/** node-media-server's own state, shared by all that runs in this process. */
+const engine = createRequire(import.meta.url)('node-media-server/src/core/context.js') as {
+  sessions: Map<string, { streamPath: string }>
+  broadcasts: Map<string, { publisher: unknown }>
+  store: unknown
+  eventEmitter: EventEmitter
+}
 const fixtures: IngestFixture[] = []
 const publishers: TestPublisher[] = []
 
@@ -99,6 +108,25 @@ describe('publishing', () => {
     await waitFor(() => fixture.sessions[0]?.ended === 'unpublished', { timeoutMs: 500 })
     await floodUntilClosed(publisher)
     expect(fixture.sessions[0]?.messages).toEqual([])
+  })
+
+  test('the engine has a session and a broadcast for it, under its public path, and says at once that it is done', async () => {
+    const fixture = await start()
+    const events: string[] = []
+    for (const event of ['prePublish', 'postPublish', 'donePublish']) {
+      engine.eventEmitter.on(event, (session: { streamPath: string }) => events.push(`${event} ${session.streamPath}`))
+    }
+    const publisher = await connect(fixture)
+    await publisher.publish(newKey('mystream2'))
+    expect([...engine.broadcasts.keys()]).toEqual(['/live/mystream2'])
+    expect([...engine.sessions.values()].map((session) => session.streamPath)).toContain('/live/mystream2')
+    publisher.close()
+    await waitFor(() => fixture.sessions[0]?.ended !== null)
+    expect(events).toEqual(['prePublish /live/mystream2', 'postPublish /live/mystream2', 'donePublish /live/mystream2'])
+    expect(engine.broadcasts.size).toBe(0)
+    await waitFor(() => engine.sessions.size === 0)
+    expect(engine.store).toBeNull()
+    engine.eventEmitter.removeAllListeners()
   })
 
   test('Enhanced RTMP is offered, and its end of sequence displaces no header', async () => {
