@@ -1,11 +1,13 @@
 import type { Registry } from './core/operation.ts'
 import type { AnySystemTurn } from './core/system-turn.ts'
 import * as health from './health/operations.ts'
+import * as plans from './plans/operations.ts'
 import * as services from './services/operations.ts'
 
 /** Every operation of the service, by domain. A domain is also what can be switched on and off. */
 export const api = {
   health,
+  plans,
   services,
 } satisfies Registry
 

@@ -14,6 +14,7 @@ import type { Services } from './core/services.ts'
 import type { Database } from './db/database.ts'
 import { RowOwners } from './db/owners.ts'
 import { HealthService } from './health/service.ts'
+import { PlanService } from './plans/service.ts'
 import { ServiceSwitches } from './services/service.ts'
 import { TurnExecutor } from './turns/turn-executor.ts'
 import { Turns } from './turns/turn-runner.ts'
@@ -74,7 +75,9 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
   health.register(coordination.kind === 'redis' ? 'redis' : 'coordination', async () => void (await coordination.ping()))
   const switches = new ServiceSwitches(Object.keys(registry), database, clock, coordination, log)
 
-  const services: Services = { turns, health, switches }
+  const plans = new PlanService(database, clock, coordination)
+
+  const services: Services = { turns, health, switches, plans }
   const context = contextFactory(services)
 
   return {
@@ -92,6 +95,7 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
     memberships: { find: () => undefined },
     close: async () => {
       switches.close()
+      plans.close()
       await actors.close(5_000)
     },
   }

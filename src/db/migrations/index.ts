@@ -1,8 +1,10 @@
 import { Foundation } from './0001-foundation.ts'
 import { People } from './0002-people.ts'
+import { Workspaces } from './0003-workspaces.ts'
 
 /** In order. A migration that has shipped is never changed; what it made is changed by a later one. */
 export const migrations = [
   { name: '0001-foundation', class: Foundation },
   { name: '0002-people', class: People },
+  { name: '0003-workspaces', class: Workspaces },
 ]

@@ -1,0 +1,21 @@
+import { Type } from 'typebox'
+import Format from 'typebox/format'
+
+/** Whether a name is a time zone of the IANA database (links such as `Asia/Calcutta` included). Offsets are none. */
+export function isTimeZone(name: string): boolean {
+  if (!/^[A-Za-z]/.test(name)) return false
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
+  } catch {
+    return false
+  }
+}
+
+Format.Set('iana-time-zone', isTimeZone)
+
+/** A time zone as callers send it. */
+export const TimeZone = Type.String({
+  format: 'iana-time-zone',
+  maxLength: 64,
+  description: 'IANA time zone, such as Europe/Berlin',
+})

@@ -1,0 +1,17 @@
+import type { EventType } from './core/event.ts'
+import * as workspaces from './workspaces/events.ts'
+
+/** Every event that a workspace can see, by domain. */
+const declared: Readonly<Record<string, Readonly<Record<string, EventType>>>> = { workspaces }
+
+/** Every event type by its name. */
+export const eventTypes: ReadonlyMap<string, EventType> = byName()
+
+function byName(): Map<string, EventType> {
+  const types = new Map<string, EventType>()
+  for (const type of Object.values(declared).flatMap((domain) => Object.values(domain))) {
+    if (types.has(type.name)) throw new Error(`event ${type.name} is declared twice`)
+    types.set(type.name, type)
+  }
+  return types
+}

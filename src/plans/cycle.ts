@@ -1,0 +1,24 @@
+/** One month of a subscription, counted from the day it began. Milliseconds since the epoch, `end` exclusive. */
+export interface Cycle {
+  readonly start: number
+  readonly end: number
+}
+
+/** The month in which `now` lies. A month that lacks the anchor's day ends on its own last day. */
+export function cycleAt(anchor: number, now: number): Cycle {
+  const from = new Date(anchor)
+  const at = new Date(now)
+  let months = (at.getUTCFullYear() - from.getUTCFullYear()) * 12 + at.getUTCMonth() - from.getUTCMonth()
+  if (addMonths(anchor, months) > now) months -= 1
+  months = Math.max(0, months)
+  return { start: addMonths(anchor, months), end: addMonths(anchor, months + 1) }
+}
+
+function addMonths(anchor: number, months: number): number {
+  const date = new Date(anchor)
+  const day = date.getUTCDate()
+  date.setUTCDate(1)
+  date.setUTCMonth(date.getUTCMonth() + months)
+  const lastDay = new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1, 0)).getUTCDate()
+  return date.setUTCDate(Math.min(day, lastDay))
+}

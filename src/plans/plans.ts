@@ -1,0 +1,112 @@
+/** The plans as data: what they cost and what they allow. Nothing else in the service knows a plan by name. */
+
+export const PLAN_NAMES = ['free', 'starter', 'pro', 'business'] as const
+export type PlanName = (typeof PLAN_NAMES)[number]
+
+export const TERMS = ['month', 'quarter', 'year'] as const
+export type Term = (typeof TERMS)[number]
+
+/** An amount in minor units (cents) of an ISO 4217 currency. */
+export interface Money {
+  readonly amount: number
+  readonly currency: string
+}
+
+/** What a plan allows. Counts are held by the billing owner of a workspace unless their text says otherwise. */
+export const LIMITS = {
+  workspaces: 'Workspaces that one user owns',
+  members: 'Members of one workspace, open invitations included',
+  socialAccounts: 'Connected social accounts over all workspaces',
+  streamDestinations: 'Destinations of one stream',
+  streamingMinutesPerMonth: 'Minutes of live streaming a month over all workspaces',
+  concurrentStreams: 'Streams that are live at the same time over all workspaces',
+  storageBytes: 'Bytes in the media libraries of all workspaces',
+  aiCreditsPerMonth: 'AI credits a month',
+} as const
+
+export type LimitName = keyof typeof LIMITS
+export type PlanLimits = Readonly<Record<LimitName, number>>
+
+export interface Plan {
+  readonly name: PlanName
+  readonly title: string
+  readonly summary: string
+  /** The price of the whole term, not of its months. */
+  readonly prices: Readonly<Record<Term, Money>>
+  readonly limits: PlanLimits
+}
+
+const GB = 1_000_000_000
+
+/** A quarter costs a tenth less than its months, a year two months less. */
+function pricedAt(month: number): Readonly<Record<Term, Money>> {
+  const usd = (amount: number): Money => ({ amount: Math.round(amount), currency: 'USD' })
+  return { month: usd(month), quarter: usd(month * 3 * 0.9), year: usd(month * 10) }
+}
+
+export const PLANS: Readonly<Record<PlanName, Plan>> = {
+  free: {
+    name: 'free',
+    title: 'Free',
+    summary: 'Enough to publish and to go live to three places at once.',
+    prices: pricedAt(0),
+    limits: {
+      workspaces: 3,
+      members: 5,
+      socialAccounts: 5,
+      streamDestinations: 3,
+      streamingMinutesPerMonth: 120,
+      concurrentStreams: 2,
+      storageBytes: 1 * GB,
+      aiCreditsPerMonth: 20,
+    },
+  },
+  starter: {
+    name: 'starter',
+    title: 'Starter',
+    summary: 'For one person who publishes every day.',
+    prices: pricedAt(1_900),
+    limits: {
+      workspaces: 5,
+      members: 10,
+      socialAccounts: 15,
+      streamDestinations: 6,
+      streamingMinutesPerMonth: 1_200,
+      concurrentStreams: 3,
+      storageBytes: 25 * GB,
+      aiCreditsPerMonth: 250,
+    },
+  },
+  pro: {
+    name: 'pro',
+    title: 'Pro',
+    summary: 'For a team with several brands.',
+    prices: pricedAt(4_900),
+    limits: {
+      workspaces: 15,
+      members: 30,
+      socialAccounts: 50,
+      streamDestinations: 12,
+      streamingMinutesPerMonth: 6_000,
+      concurrentStreams: 6,
+      storageBytes: 150 * GB,
+      aiCreditsPerMonth: 1_500,
+    },
+  },
+  business: {
+    name: 'business',
+    title: 'Business',
+    summary: 'For agencies and broadcasters.',
+    prices: pricedAt(14_900),
+    limits: {
+      workspaces: 100,
+      members: 200,
+      socialAccounts: 300,
+      streamDestinations: 30,
+      streamingMinutesPerMonth: 45_000,
+      concurrentStreams: 20,
+      storageBytes: 1_000 * GB,
+      aiCreditsPerMonth: 10_000,
+    },
+  },
+}
