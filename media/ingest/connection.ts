@@ -6,12 +6,13 @@ import { decodeAmf0 } from '../rtmp/amf0.ts'
 import type { AmfValue } from '../rtmp/amf0.ts'
 import { RtmpProtocolError } from '../rtmp/errors.ts'
 import { AUDIO, DATA, DATA_AMF3, VIDEO } from '../rtmp/flv.ts'
-import type { DesiredStream, MediaLog, MediaNodeOptions, PublishDecision } from '../types.ts'
-import { answerHandshake } from './engine.ts'
+import type { DesiredStream, MediaLog, MediaNodeOptions } from '../types.ts'
+import { authorize } from './authorize.ts'
 import type { EngineConnection } from './engine.ts'
 import type { IngestLimits } from './limits.ts'
 import { PublisherSession } from './publisher-session.ts'
 import * as replies from './replies.ts'
+import { HANDSHAKE_BYTES, ServerHandshake } from './server-handshake.ts'
 import { fingerprintKey } from './stream-key.ts'
 import type { KeyFingerprint } from './stream-key.ts'
 
@@ -30,14 +31,10 @@ export interface ConnectionOptions {
 
 type Phase = 'handshake' | 'connecting' | 'authorizing' | 'publishing' | 'closing' | 'closed'
 
-const C0C1_BYTES = 1 + 1_536
-const C2_BYTES = 1_536
-const RTMP_VERSION = 3
 const APP = 'live'
 const STREAM_ID = 1
 const DEFAULT_ACK_WINDOW = 2_500_000
 const LONGEST_DESCRIPTION = 200
-const EMPTY = Buffer.alloc(0)
 
 /** Message type ids (RTMP 1.0, sections 5.4 and 7.1). */
 const ACKNOWLEDGEMENT_WINDOW = 5
@@ -61,8 +58,7 @@ export class Connection {
   readonly #reader: ChunkReader
   readonly #acceptedAt: number
   #phase: Phase = 'handshake'
-  #handshake: Buffer = EMPTY
-  #handshakeBytes = C0C1_BYTES
+  readonly #handshake = new ServerHandshake((bytes) => this.#send(bytes))
   #connected = false
   #fingerprint: KeyFingerprint | null = null
   #bytesReceived = 0
@@ -166,7 +162,7 @@ export class Connection {
 
   #afterBytes(): void {
     const { limits } = this.#options
-    if (this.#phase === 'connecting' && this.#bytesReceived > limits.maxUnadmittedBytes + C0C1_BYTES + C2_BYTES) {
+    if (this.#phase === 'connecting' && this.#bytesReceived > limits.maxUnadmittedBytes + HANDSHAKE_BYTES) {
       throw new RtmpProtocolError('too many bytes before publishing')
     }
     if (this.#bytesReceived - this.#bytesAcknowledged >= this.#ackWindow) {
@@ -176,21 +172,8 @@ export class Connection {
   }
 
   #shakeHands(bytes: Buffer): void {
-    const missing = this.#handshakeBytes - this.#handshake.length
-    this.#handshake = Buffer.concat([this.#handshake, bytes.subarray(0, missing)])
-    if (this.#handshake[0] !== RTMP_VERSION && this.#handshakeBytes === C0C1_BYTES) {
-      throw new RtmpProtocolError('not an RTMP client')
-    }
-    if (this.#handshake.length < this.#handshakeBytes) return
-    const rest = bytes.subarray(missing)
-    if (this.#handshakeBytes === C0C1_BYTES) {
-      this.#send(answerHandshake(this.#handshake.subarray(1)))
-      this.#handshakeBytes = C2_BYTES
-      this.#handshake = EMPTY
-      if (rest.length > 0) this.#shakeHands(rest)
-      return
-    }
-    this.#handshake = EMPTY
+    const rest = this.#handshake.push(bytes)
+    if (rest === null) return
     this.#phase = 'connecting'
     if (rest.length > 0) this.#reader.push(rest)
   }
@@ -304,7 +287,11 @@ export class Connection {
   }
 
   async #authorize(fingerprint: KeyFingerprint): Promise<void> {
-    const decision = await this.#decide(fingerprint)
+    const { authorizePublish, limits, log } = this.#options
+    const request = { ...fingerprint, remoteAddress: this.remoteAddress }
+    const decision = await authorize(authorizePublish, request, limits.authorizeTimeoutMs, (error) =>
+      log.warn({ ...this.#logFields(), error: error.message }, 'publisher could not be checked'),
+    )
     if (this.#phase !== 'authorizing') return
     this.#lastBytesAt = this.#lastMediaAt = this.#options.now()
     this.#guard(() => {
@@ -313,23 +300,6 @@ export class Connection {
     })
     // Reading goes on for refused peers too: bytes left unread would turn the close into a reset that eats the answer.
     if (!this.#engine.socket.destroyed) this.#engine.socket.resume()
-  }
-
-  async #decide(fingerprint: KeyFingerprint): Promise<PublishDecision> {
-    const { authorizePublish, limits, log } = this.#options
-    let timer: NodeJS.Timeout | undefined
-    const timeout = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Error('no answer in time')), limits.authorizeTimeoutMs)
-    })
-    try {
-      const request = { ...fingerprint, remoteAddress: this.remoteAddress }
-      return await Promise.race([authorizePublish(request), timeout])
-    } catch (error) {
-      log.warn({ ...this.#logFields(), error: (error as Error).message }, 'publisher could not be checked')
-      return { allowed: false, reason: 'The stream key could not be checked; try again.' }
-    } finally {
-      clearTimeout(timer)
-    }
   }
 
   #start(fingerprint: KeyFingerprint, stream: DesiredStream): void {

@@ -2,14 +2,13 @@ import { createHash } from 'node:crypto'
 import type { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { encodeAmf0 } from '../rtmp/amf0.ts'
 import { newKey, startIngest } from '../testing/ingest-fixture.ts'
-import type { IngestFixture } from '../testing/ingest-fixture.ts'
 import { aacFrame, aacHeader, avcFrame, avcHeader, enhancedVideo } from '../testing/media-payloads.ts'
 import { TestPublisher } from '../testing/publisher.ts'
-import type { TestPublisherOptions } from '../testing/publisher.ts'
+import { floodUntilClosed, useIngest } from '../testing/use-ingest.ts'
 import { startRtmpIngest } from './rtmp-ingest.ts'
 
 /** node-media-server's own state, shared by all that runs in this process. */
@@ -19,32 +18,7 @@ const engine = createRequire(import.meta.url)('node-media-server/src/core/contex
   store: unknown
   eventEmitter: EventEmitter
 }
-const fixtures: IngestFixture[] = []
-const publishers: TestPublisher[] = []
-
-afterEach(async () => {
-  for (const publisher of publishers.splice(0)) publisher.close()
-  for (const fixture of fixtures.splice(0)) await fixture.ingest.close()
-})
-
-async function start(...parameters: Parameters<typeof startIngest>): Promise<IngestFixture> {
-  const fixture = await startIngest(...parameters)
-  fixtures.push(fixture)
-  return fixture
-}
-
-async function connect(fixture: IngestFixture, options: Partial<TestPublisherOptions> = {}): Promise<TestPublisher> {
-  const publisher = await TestPublisher.connect({ port: fixture.port, ...options })
-  publishers.push(publisher)
-  return publisher
-}
-
-/** Goes on publishing, whatever the server says, until the connection is gone. */
-async function floodUntilClosed(publisher: TestPublisher): Promise<void> {
-  const flood = setInterval(() => publisher.video(1, avcFrame(false, 10_000, 66)), 2)
-  await publisher.closed
-  clearInterval(flood)
-}
+const { start, connect } = useIngest()
 
 describe('publishing', () => {
   test('media arrives whole, in order, classified, and the end is told at once', async () => {
@@ -198,158 +172,6 @@ describe('publishing', () => {
     publisher.video(0, avcFrame(true, 30_000))
     await publisher.until(() => publisher.messages.some((one) => one.type === 3))
     expect(publisher.messages.find((one) => one.type === 3)!.payload.readUInt32BE()).toBeGreaterThan(10_000)
-  })
-})
-
-describe('admission', () => {
-  test('a publisher is asked for before Publish.Start; a refused one gets the reason and nothing of it is delivered', async () => {
-    let refuse = (): void => {}
-    const asked = new Promise<void>((resolve) => (refuse = resolve))
-    const fixture = await start(
-      {},
-      { authorizePublish: async () => (await asked, { allowed: false, reason: 'This key was replaced.' }) },
-    )
-    const publisher = await connect(fixture, { ignoreFin: true })
-    const answer = publisher.publish(newKey())
-    for (let index = 0; index < 50; index++) publisher.video(index, avcFrame(true))
-    // An answer to a ping sent before publish shows that everything up to it has been worked through.
-    await waitFor(() => publisher.messages.length > 0)
-    expect(publisher.statuses).toEqual([])
-    refuse()
-    expect(await answer).toEqual({
-      level: 'error',
-      code: 'NetStream.Publish.BadName',
-      description: 'This key was replaced.',
-    })
-    // It ignores the FIN and goes on sending: its socket is destroyed all the same.
-    await floodUntilClosed(publisher)
-    expect(fixture.sessions).toEqual([])
-    expect(publisher.messages.some((one) => one.payload.includes('Publish.Start'))).toBe(false)
-    await waitFor(() => fixture.ingest.connections() === 0)
-  })
-
-  test.each(['', 'mystream', 'mystream1-tooshort', '../../etc/passwd'])(
-    'a name that is no key is refused unasked: %j',
-    async (name) => {
-      const fixture = await start()
-      const publisher = await connect(fixture)
-      expect(await publisher.publish(name)).toMatchObject({ code: 'NetStream.Publish.BadName' })
-      expect(fixture.requests).toEqual([])
-    },
-  )
-
-  test('a check that fails or takes too long refuses', async () => {
-    const failing = await start({}, { authorizePublish: () => Promise.reject(new Error('database is down')) })
-    expect(await (await connect(failing)).publish(newKey())).toMatchObject({ code: 'NetStream.Publish.BadName' })
-    const hanging = await start({ authorizeTimeoutMs: 50 }, { authorizePublish: () => new Promise(() => {}) })
-    const answer = await (await connect(hanging)).publish(newKey())
-    expect(answer?.description).toContain('could not be checked')
-  })
-
-  test('what a publisher sends ahead of the answer is bounded, and delivered once it is admitted', async () => {
-    let admit = (): void => {}
-    const asked = new Promise<void>((resolve) => (admit = resolve))
-    const fixture = await start(
-      {},
-      {
-        authorizePublish: async ({ path, keyHash }) => {
-          await asked
-          return { allowed: true, stream: { streamId: 's', path, keyHash, live: true, destinations: [] } }
-        },
-      },
-    )
-    const publisher = await connect(fixture)
-    const answer = publisher.publish(newKey())
-    for (let index = 0; index < 100; index++) publisher.video(index, avcFrame(true, 20_000))
-    await waitFor(() => publisher.socket.writableLength > 0 || publisher.socket.bytesWritten > 2_000_000)
-    expect(fixture.sessions).toEqual([])
-    admit()
-    expect(await answer).toMatchObject({ code: 'NetStream.Publish.Start' })
-    await waitFor(() => fixture.sessions[0]?.messages.length === 100)
-  })
-
-  test('players are refused', async () => {
-    const fixture = await start()
-    const live = await connect(fixture)
-    const key = newKey()
-    await live.publish(key)
-    const player = await connect(fixture)
-    player.command('play', 4, null, key)
-    await player.closed
-    expect(player.statuses).toMatchObject([{ level: 'error', code: 'NetStream.Play.Failed' }])
-    expect(fixture.sessions[0]?.ended).toBeNull()
-  })
-
-  test('other applications are refused, with a hint', async () => {
-    const fixture = await start()
-    const publisher = await connect(fixture, { app: 'other/app' })
-    await publisher.closed
-    expect(publisher.statuses).toMatchObject([{ code: 'NetConnection.Connect.Rejected' }])
-  })
-
-  test('a newer publisher takes over; nothing of the older one is delivered after that', async () => {
-    const fixture = await start()
-    const key = newKey()
-    const older = await connect(fixture, { ignoreFin: true })
-    await older.publish(key)
-    older.video(0, avcFrame(true))
-    await waitFor(() => fixture.sessions[0]?.messages.length === 1)
-    const flooding = floodUntilClosed(older)
-    const newer = await connect(fixture)
-    expect(await newer.publish(key)).toMatchObject({ code: 'NetStream.Publish.Start' })
-    expect(fixture.sessions[0]?.ended).toBe('replaced')
-    const delivered = fixture.sessions[0]!.messages.length
-    newer.video(5, avcFrame(true))
-    await waitFor(() => fixture.sessions[1]?.messages.length === 1)
-    await flooding
-    expect(fixture.sessions[0]?.messages).toHaveLength(delivered)
-    expect(fixture.sessions[1]?.ended).toBeNull()
-  })
-
-  test('of two that wait for their answers, the one that asked later stays', async () => {
-    const answers: (() => void)[] = []
-    const fixture = await start(
-      {},
-      {
-        authorizePublish: async ({ path, keyHash }) => {
-          await new Promise<void>((resolve) => answers.push(resolve))
-          return { allowed: true, stream: { streamId: 's', path, keyHash, live: true, destinations: [] } }
-        },
-      },
-    )
-    const key = newKey()
-    const [first, second] = [await connect(fixture), await connect(fixture)]
-    const firstAnswer = first.publish(key)
-    await waitFor(() => answers.length === 1)
-    const secondAnswer = second.publish(key)
-    await waitFor(() => answers.length === 2)
-    answers[1]!()
-    expect(await secondAnswer).toMatchObject({ code: 'NetStream.Publish.Start' })
-    answers[0]!()
-    expect(await firstAnswer).toMatchObject({ code: 'NetStream.Publish.BadName' })
-    expect(fixture.sessions.map((session) => session.ended)).toEqual([null])
-  })
-
-  test('drop destroys the socket of a publisher that ignores it, and delivers nothing more', async () => {
-    const fixture = await start()
-    const publisher = await connect(fixture, { ignoreFin: true })
-    await publisher.publish(newKey())
-    // Dropped from within a delivery: the rest of the same read must not come either.
-    const session = fixture.sessions[0]!
-    session.publisher.onMessage = (message) => {
-      session.messages.push(message)
-      session.publisher.drop('minutes used up')
-    }
-    publisher.write(
-      Buffer.concat(
-        [0, 1, 2].map((timestamp) =>
-          publisher.encoder.encode({ type: 9, streamId: 1, chunkStreamId: 6, timestamp, payload: avcFrame(true) }),
-        ),
-      ),
-    )
-    await floodUntilClosed(publisher)
-    expect(session.ended).toBe('minutes used up')
-    expect(session.messages).toHaveLength(1)
   })
 })
 

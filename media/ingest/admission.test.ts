@@ -1,0 +1,157 @@
+import { expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { newKey } from '../testing/ingest-fixture.ts'
+import { avcFrame } from '../testing/media-payloads.ts'
+import { floodUntilClosed, useIngest } from '../testing/use-ingest.ts'
+
+const { start, connect } = useIngest()
+
+test('a publisher is asked for before Publish.Start; a refused one gets the reason and nothing of it is delivered', async () => {
+  let refuse = (): void => {}
+  const asked = new Promise<void>((resolve) => (refuse = resolve))
+  const fixture = await start(
+    {},
+    { authorizePublish: async () => (await asked, { allowed: false, reason: 'This key was replaced.' }) },
+  )
+  const publisher = await connect(fixture, { ignoreFin: true })
+  const answer = publisher.publish(newKey())
+  for (let index = 0; index < 50; index++) publisher.video(index, avcFrame(true))
+  // An answer to a ping sent before publish shows that everything up to it has been worked through.
+  await waitFor(() => publisher.messages.length > 0)
+  expect(publisher.statuses).toEqual([])
+  refuse()
+  expect(await answer).toEqual({
+    level: 'error',
+    code: 'NetStream.Publish.BadName',
+    description: 'This key was replaced.',
+  })
+  // It ignores the FIN and goes on sending: its socket is destroyed all the same.
+  await floodUntilClosed(publisher)
+  expect(fixture.sessions).toEqual([])
+  expect(publisher.messages.some((one) => one.payload.includes('Publish.Start'))).toBe(false)
+  await waitFor(() => fixture.ingest.connections() === 0)
+})
+
+test.each(['', 'mystream', 'mystream1-tooshort', '../../etc/passwd'])(
+  'a name that is no key is refused unasked: %j',
+  async (name) => {
+    const fixture = await start()
+    const publisher = await connect(fixture)
+    expect(await publisher.publish(name)).toMatchObject({ code: 'NetStream.Publish.BadName' })
+    expect(fixture.requests).toEqual([])
+  },
+)
+
+test('a check that fails or takes too long refuses', async () => {
+  const failing = await start({}, { authorizePublish: () => Promise.reject(new Error('database is down')) })
+  expect(await (await connect(failing)).publish(newKey())).toMatchObject({ code: 'NetStream.Publish.BadName' })
+  const hanging = await start({ authorizeTimeoutMs: 50 }, { authorizePublish: () => new Promise(() => {}) })
+  const answer = await (await connect(hanging)).publish(newKey())
+  expect(answer?.description).toContain('could not be checked')
+})
+
+test('what a publisher sends ahead of the answer is bounded, and delivered once it is admitted', async () => {
+  let admit = (): void => {}
+  const asked = new Promise<void>((resolve) => (admit = resolve))
+  const fixture = await start(
+    {},
+    {
+      authorizePublish: async ({ path, keyHash }) => {
+        await asked
+        return { allowed: true, stream: { streamId: 's', path, keyHash, live: true, destinations: [] } }
+      },
+    },
+  )
+  const publisher = await connect(fixture)
+  const answer = publisher.publish(newKey())
+  for (let index = 0; index < 100; index++) publisher.video(index, avcFrame(true, 20_000))
+  await waitFor(() => publisher.socket.writableLength > 0 || publisher.socket.bytesWritten > 2_000_000)
+  expect(fixture.sessions).toEqual([])
+  admit()
+  expect(await answer).toMatchObject({ code: 'NetStream.Publish.Start' })
+  await waitFor(() => fixture.sessions[0]?.messages.length === 100)
+})
+
+test('players are refused', async () => {
+  const fixture = await start()
+  const live = await connect(fixture)
+  const key = newKey()
+  await live.publish(key)
+  const player = await connect(fixture)
+  player.command('play', 4, null, key)
+  await player.closed
+  expect(player.statuses).toMatchObject([{ level: 'error', code: 'NetStream.Play.Failed' }])
+  expect(fixture.sessions[0]?.ended).toBeNull()
+})
+
+test('other applications are refused, with a hint', async () => {
+  const fixture = await start()
+  const publisher = await connect(fixture, { app: 'other/app' })
+  await publisher.closed
+  expect(publisher.statuses).toMatchObject([{ code: 'NetConnection.Connect.Rejected' }])
+})
+
+test('a newer publisher takes over; nothing of the older one is delivered after that', async () => {
+  const fixture = await start()
+  const key = newKey()
+  const older = await connect(fixture, { ignoreFin: true })
+  await older.publish(key)
+  older.video(0, avcFrame(true))
+  await waitFor(() => fixture.sessions[0]?.messages.length === 1)
+  const flooding = floodUntilClosed(older)
+  const newer = await connect(fixture)
+  expect(await newer.publish(key)).toMatchObject({ code: 'NetStream.Publish.Start' })
+  expect(fixture.sessions[0]?.ended).toBe('replaced')
+  const delivered = fixture.sessions[0]!.messages.length
+  newer.video(5, avcFrame(true))
+  await waitFor(() => fixture.sessions[1]?.messages.length === 1)
+  await flooding
+  expect(fixture.sessions[0]?.messages).toHaveLength(delivered)
+  expect(fixture.sessions[1]?.ended).toBeNull()
+})
+
+test('of two that wait for their answers, the one that asked later stays', async () => {
+  const answers: (() => void)[] = []
+  const fixture = await start(
+    {},
+    {
+      authorizePublish: async ({ path, keyHash }) => {
+        await new Promise<void>((resolve) => answers.push(resolve))
+        return { allowed: true, stream: { streamId: 's', path, keyHash, live: true, destinations: [] } }
+      },
+    },
+  )
+  const key = newKey()
+  const [first, second] = [await connect(fixture), await connect(fixture)]
+  const firstAnswer = first.publish(key)
+  await waitFor(() => answers.length === 1)
+  const secondAnswer = second.publish(key)
+  await waitFor(() => answers.length === 2)
+  answers[1]!()
+  expect(await secondAnswer).toMatchObject({ code: 'NetStream.Publish.Start' })
+  answers[0]!()
+  expect(await firstAnswer).toMatchObject({ code: 'NetStream.Publish.BadName' })
+  expect(fixture.sessions.map((session) => session.ended)).toEqual([null])
+})
+
+test('drop destroys the socket of a publisher that ignores it, and delivers nothing more', async () => {
+  const fixture = await start()
+  const publisher = await connect(fixture, { ignoreFin: true })
+  await publisher.publish(newKey())
+  // Dropped from within a delivery: the rest of the same read must not come either.
+  const session = fixture.sessions[0]!
+  session.publisher.onMessage = (message) => {
+    session.messages.push(message)
+    session.publisher.drop('minutes used up')
+  }
+  publisher.write(
+    Buffer.concat(
+      [0, 1, 2].map((timestamp) =>
+        publisher.encoder.encode({ type: 9, streamId: 1, chunkStreamId: 6, timestamp, payload: avcFrame(true) }),
+      ),
+    ),
+  )
+  await floodUntilClosed(publisher)
+  expect(session.ended).toBe('minutes used up')
+  expect(session.messages).toHaveLength(1)
+})
