@@ -9,10 +9,11 @@ import { Database } from './db/database.ts'
 import { entities } from './entities.ts'
 import type { HttpServer } from './http/server.ts'
 import { createMetrics } from './http/metrics.ts'
-import { createHttpServer, VERSION } from './server.ts'
+import { createHttpServer } from './server.ts'
 import { compose, type Composition, type Foundation } from './services.ts'
 import { openDataDirectory, type DataDirectory } from './setup/data-directory.ts'
 import { startEmbeddedPostgres } from './setup/embedded-postgres.ts'
+import { VERSION } from './version.ts'
 
 /** A running node of Crier. */
 export interface Node {

@@ -1,5 +1,6 @@
-import { readFileSync } from 'node:fs'
+import { DOMAINS } from './domains.ts'
 import { Cors } from './http/cors.ts'
+import { documentPages } from './http/documents.ts'
 import { IdempotencyKeys } from './http/idempotency.ts'
 import { HttpMetrics } from './http/metrics.ts'
 import { HttpServer } from './http/server.ts'
@@ -8,9 +9,7 @@ import { MemoryRateLimiter, RedisRateLimiter, unlimited } from './coordination/r
 import { RedisCoordination } from './coordination/redis.ts'
 import type { RateLimiter } from './core/ports.ts'
 import type { Composition, Foundation } from './services.ts'
-
-/** Version of this build, from package.json. */
-export const VERSION = (JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string }).version
+import { VERSION } from './version.ts'
 
 /** Puts the HTTP front end before a composed service. Routes of sockets are added by the caller, then `finishRoutes`. */
 export function createHttpServer(foundation: Foundation, composition: Composition): HttpServer {
@@ -32,7 +31,7 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
       publicUrl: config.PUBLIC_URL,
       checkReplies: config.CHECK_REPLIES,
     },
-    pages: [],
+    pages: documentPages(composition.operations, { version: VERSION, domains: DOMAINS }),
     metrics: httpMetrics,
     log,
     trustProxy: config.TRUST_PROXY,

@@ -58,6 +58,10 @@ export class Exchange {
   onOver: (() => void) | undefined
   /** Sent with whatever reply. */
   corsHeaders: readonly (readonly [string, string])[] = []
+  /** A HEAD request: the reply is told without its body. */
+  headOnly = false
+  /** More body is coming than it is worth waiting for: the reply ends the connection. */
+  #endless = false
 
   /** Every header costs a call into uWS: those that only changing operations use are read for those alone. */
   constructor(response: HttpResponse, request: HttpRequest, hasBody: boolean, trustProxy: boolean) {
@@ -100,12 +104,19 @@ export class Exchange {
   }
 
   /**
-   * The whole body, at most `limit` bytes.
+   * The whole body, at most `limit` bytes. Of a larger one the rest is read and dropped within bounds, because a client
+   * that is still sending when the connection ends never sees the reply.
    * @throws AppError payload_too_large; a client that goes away leaves the promise pending, with nothing held
    */
   body(limit: number): Promise<Buffer> {
-    const tooLarge = () => PayloadTooLarge({ message: `The body is larger than the ${limit} bytes that this operation takes.` })
-    if (Number(this.headers.contentLength) > limit) return Promise.reject(tooLarge())
+    const tooLarge = () =>
+      PayloadTooLarge({ message: `The body is larger than the ${limit} bytes that this operation takes.` })
+    const announced = Number(this.headers.contentLength)
+    if (announced > limit) {
+      // uWS itself drops what comes of a body that was already answered.
+      this.#endless = announced > MOST_DROPPED
+      return Promise.reject(tooLarge())
+    }
     return new Promise((resolve, reject) => {
       let chunks: Buffer[] = []
       let size = 0
@@ -113,7 +124,8 @@ export class Exchange {
         size += chunk.byteLength
         if (size > limit) {
           chunks = []
-          reject(tooLarge())
+          this.#endless = size > MOST_DROPPED
+          if (isLast || this.#endless) reject(tooLarge())
           return
         }
         // uWS reuses the memory of a chunk after this callback.
@@ -125,9 +137,14 @@ export class Exchange {
 
   /**
    * Sends the reply, once.
-   * @param close ends the connection too: for a body that was not read to its end
+   * @param close ends the connection too
    */
-  send(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array, close = false): void {
+  send(
+    status: number,
+    headers: readonly (readonly [string, string])[],
+    body: string | Uint8Array,
+    close = false,
+  ): void {
     if (this.over) return
     this.#ended = true
     this.#response.cork(() => {
@@ -135,11 +152,15 @@ export class Exchange {
       for (const [name, value] of headers) this.#response.writeHeader(name, value)
       for (const [name, value] of this.corsHeaders) this.#response.writeHeader(name, value)
       if (status === 304 || status === 204) this.#response.endWithoutBody()
-      else this.#response.end(body, close)
+      else if (this.headOnly) this.#response.endWithoutBody(Buffer.byteLength(body), close)
+      else this.#response.end(body, close || this.#endless)
     })
     this.onOver?.()
   }
 }
+
+/** Bytes of an oversized body that are read and dropped before the connection is ended instead. */
+const MOST_DROPPED = 16_000_000
 
 const IPV4_MAPPED = /^0{4}:0{4}:0{4}:0{4}:0{4}:ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/
 

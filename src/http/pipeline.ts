@@ -122,7 +122,14 @@ interface Input {
 
 /** The errors that the pipeline itself can answer for an operation: what OpenAPI lists and the tests expect. */
 export function pipelineErrors(op: NamedOperation): ErrorDefinition[] {
-  const errors: ErrorDefinition[] = [BadRequest, ValidationFailed, InternalError, Overloaded, ShuttingDown, DatabaseUnavailable]
+  const errors: ErrorDefinition[] = [
+    BadRequest,
+    ValidationFailed,
+    InternalError,
+    Overloaded,
+    ShuttingDown,
+    DatabaseUnavailable,
+  ]
   errors.push(InvalidCredential, CredentialExpired)
   if (op.access !== 'public') errors.push(Unauthorized)
   if (op.access === 'admin' || op.access.includes(':')) errors.push(Forbidden)
@@ -160,8 +167,7 @@ export function compileOperation(op: NamedOperation, options: PipelineOptions): 
       const reply = await answer(compiled, options, passage, parameters)
       status = sendReply(compiled, passage, reply)
     } catch (error) {
-      failure = publicError(error)
-      compiled.checker?.checkError(failure)
+      failure = declared(compiled, publicError(error))
       status = sendError(compiled, options, passage, failure)
     }
     options.requestLog.write({
@@ -176,6 +182,16 @@ export function compileOperation(op: NamedOperation, options: PipelineOptions): 
       failure,
       aborted: exchange.aborted,
     })
+  }
+}
+
+/** The error itself, or `internal_error` for one that the operation does not declare, where replies are checked. */
+function declared(compiled: Compiled, failure: AppError): AppError {
+  try {
+    compiled.checker?.checkError(failure)
+    return failure
+  } catch (error) {
+    return publicError(error)
   }
 }
 
@@ -364,7 +380,10 @@ function readPath(compiled: Compiled, check: Validator, parameters: readonly str
 
 function parseJson(text: string): unknown {
   if (text === '') {
-    throw ValidationFailed({ message: 'The body is required.', errors: [{ path: '/body', code: 'required', message: 'is required' }] })
+    throw ValidationFailed({
+      message: 'The body is required.',
+      errors: [{ path: '/body', code: 'required', message: 'is required' }],
+    })
   }
   try {
     return JSON.parse(text) as unknown
@@ -447,9 +466,7 @@ function sendReply(compiled: Compiled, passage: Passage, reply: Reply): number {
 function sendError(compiled: Compiled, options: PipelineOptions, passage: Passage, error: AppError): number {
   const { exchange } = passage
   const reply = errorReply(error, exchange.headers.accept, passage.requestId, options.publicUrl)
-  // What is left of a body that nobody will read would be taken for the next request.
-  const unread = error.status === 413
-  exchange.send(reply.status, [...commonHeaders(compiled, passage), ...reply.headers], reply.body, unread)
+  exchange.send(reply.status, [...commonHeaders(compiled, passage), ...reply.headers], reply.body)
   return reply.status
 }
 
@@ -457,8 +474,10 @@ function commonHeaders(compiled: Compiled, passage: Passage): [string, string][]
   const headers: [string, string][] = [['X-Request-Id', passage.requestId]]
   if (passage.rate) {
     headers.push(['RateLimit-Policy', compiled.rateHeader])
-    headers.push(['RateLimit', `"${limitClassOf(compiled.op)}";r=${passage.rate.remaining};t=${passage.rate.resetSeconds}`])
+    headers.push([
+      'RateLimit',
+      `"${limitClassOf(compiled.op)}";r=${passage.rate.remaining};t=${passage.rate.resetSeconds}`,
+    ])
   }
   return headers
 }
-

@@ -1,10 +1,10 @@
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
-import { AppError } from '../core/error.ts'
+import type { AppError } from '../core/error.ts'
 import { MethodNotAllowed, Overloaded, RouteNotFound, ShuttingDown } from '../core/errors.ts'
 import { requestId } from '../core/id.ts'
 import type { Logger } from '../core/log.ts'
 import type { Method, NamedOperation } from '../core/operation.ts'
-import { Cors } from './cors.ts'
+import type { Cors } from './cors.ts'
 import { errorReply } from './error-reply.ts'
 import { Exchange } from './exchange.ts'
 import type { HttpMetrics } from './metrics.ts'
@@ -37,7 +37,12 @@ const MOST_IN_FLIGHT = 4_096
 
 /** The package's types leave out the options of `listen`. */
 const EXCLUSIVE_PORT = (uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number }).LIBUS_LISTEN_EXCLUSIVE_PORT
-type ListenWithOptions = (host: string, port: number, options: number, done: (socket: us_listen_socket | false) => void) => void
+type ListenWithOptions = (
+  host: string,
+  port: number,
+  options: number,
+  done: (socket: us_listen_socket | false) => void,
+) => void
 
 const VERBS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const
 
@@ -58,16 +63,24 @@ export class HttpServer {
       const pattern = op.pattern.replace(/\{(\w+)\}/g, ':$1')
       const parameters = [...op.pattern.matchAll(/\{\w+\}/g)].length
       const handle = compileOperation(op, options.pipeline)
-      this.app[VERBS[op.method]](pattern, (response, request) => this.#serve(response, request, op.method !== 'GET', parameters, handle))
+      this.app[VERBS[op.method]](pattern, (response, request) =>
+        this.#serve(response, request, op.method !== 'GET', parameters, handle),
+      )
+      if (op.method === 'GET') {
+        this.app.head(pattern, (response, request) => this.#serve(response, request, false, parameters, handle, true))
+      }
       methods.set(pattern, [...(methods.get(pattern) ?? []), op.method])
     }
     for (const page of options.pages) {
-      this.app.get(page.path, (response, request) => this.#page(response, request, page))
+      this.app.get(page.path, (response, request) => this.#page(response, request, page, false))
+      this.app.head(page.path, (response, request) => this.#page(response, request, page, true))
       methods.set(page.path, [...(methods.get(page.path) ?? []), 'GET'])
     }
     for (const [pattern, allowed] of methods) {
       this.app.options(pattern, (response, request) => this.#preflight(response, request, allowed))
-      this.app.any(pattern, (response, request) => this.#refuse(response, request, MethodNotAllowed, [['Allow', [...allowed, 'OPTIONS'].join(', ')]]))
+      this.app.any(pattern, (response, request) =>
+        this.#refuse(response, request, MethodNotAllowed, [['Allow', allowHeader(allowed)]]),
+      )
     }
   }
 
@@ -115,8 +128,16 @@ export class HttpServer {
     this.app.close()
   }
 
-  #serve(response: HttpResponse, request: HttpRequest, hasBody: boolean, parameters: number, handle: RequestHandler): void {
+  #serve(
+    response: HttpResponse,
+    request: HttpRequest,
+    hasBody: boolean,
+    parameters: number,
+    handle: RequestHandler,
+    headOnly = false,
+  ): void {
     const exchange = new Exchange(response, request, hasBody, this.#options.trustProxy)
+    exchange.headOnly = headOnly
     exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin)
     if (this.#draining) {
       this.#fail(exchange, ShuttingDown({ retryAfter: 5 }))
@@ -141,22 +162,26 @@ export class HttpServer {
     })
   }
 
-  #page(response: HttpResponse, request: HttpRequest, page: Page): void {
+  #page(response: HttpResponse, request: HttpRequest, page: Page, headOnly: boolean): void {
     const exchange = new Exchange(response, request, false, this.#options.trustProxy)
-    Promise.resolve()
-      .then(() => page.serve())
-      .then(({ contentType, content, headers }) =>
-        exchange.send(200, [['Content-Type', contentType], ...Object.entries(headers ?? {})], content),
-      )
-      .catch((error: unknown) => {
-        this.#options.log.error({ error, path: page.path }, 'a page could not be served')
-        this.#fail(exchange, Overloaded({ retryAfter: 1 }))
-      })
+    exchange.headOnly = headOnly
+    exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin)
+    this.#servePage(exchange, page).catch((error: unknown) => {
+      this.#options.log.error({ error, path: page.path }, 'a page could not be served')
+      this.#fail(exchange, Overloaded({ retryAfter: 1 }))
+    })
+  }
+
+  async #servePage(exchange: Exchange, page: Page): Promise<void> {
+    const { contentType, content, headers = {} } = await page.serve()
+    const known = headers['ETag'] !== undefined && exchange.headers.ifNoneMatch === headers['ETag']
+    const all: [string, string][] = [['Content-Type', contentType], ...Object.entries(headers)]
+    exchange.send(known ? 304 : 200, all, known ? '' : content)
   }
 
   #preflight(response: HttpResponse, request: HttpRequest, allowed: readonly Method[]): void {
     const exchange = new Exchange(response, request, false, this.#options.trustProxy)
-    const methods = [...allowed, 'OPTIONS'].join(', ')
+    const methods = allowHeader(allowed)
     exchange.send(204, [['Allow', methods], ...this.#options.cors.preflight(exchange.headers.origin, methods)], '')
   }
 
@@ -167,12 +192,18 @@ export class HttpServer {
     headers: readonly (readonly [string, string])[],
   ): void {
     const exchange = new Exchange(response, request, false, this.#options.trustProxy)
+    exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin)
+    exchange.headOnly = request.getCaseSensitiveMethod() === 'HEAD'
     this.#fail(exchange, error(), headers)
   }
 
   #fail(exchange: Exchange, error: AppError, extra: readonly (readonly [string, string])[] = []): void {
     const id = requestId()
     const reply = errorReply(error, exchange.headers.accept, id, this.#options.pipeline.publicUrl)
-    exchange.send(reply.status, [['X-Request-Id', id], ...extra, ...reply.headers], reply.body, true)
+    exchange.send(reply.status, [['X-Request-Id', id], ...extra, ...reply.headers], reply.body, this.#draining)
   }
+}
+
+function allowHeader(methods: readonly Method[]): string {
+  return [...methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'].join(', ')
 }

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import pg from 'pg'
+import { Client } from 'pg'
 import type { TestProject } from 'vitest/node'
 import { createLog } from '../../src/core/log.ts'
 import { Database } from '../../src/db/database.ts'
@@ -61,7 +61,7 @@ async function startPostgres(): Promise<{ url: string; stop: () => Promise<void>
 }
 
 async function makeTemplate(url: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url })
+  const client = new Client({ connectionString: url })
   await client.connect()
   await client.query(`create database ${TEMPLATE}`)
   await client.end()

@@ -40,11 +40,13 @@ export async function send(url: string, route: string, options: SendOptions = {}
       ...(options.token === undefined ? {} : { Authorization: `Bearer ${options.token}` }),
       ...options.headers,
     },
-    ...(options.body === undefined ? {} : { body: (raw ? options.body : JSON.stringify(options.body)) as BodyInit }),
+    ...(options.body === undefined
+      ? {}
+      : { body: (raw ? options.body : JSON.stringify(options.body)) as NonNullable<RequestInit['body']> }),
     ...(options.signal ? { signal: options.signal } : {}),
   })
   const text = await response.text()
-  const isJson = /[/+]json/.test(response.headers.get('content-type') ?? '')
+  const isJson = text !== '' && /[/+]json/.test(response.headers.get('content-type') ?? '')
   return {
     status: response.status,
     headers: response.headers,

@@ -1,0 +1,108 @@
+import type { TSchema } from 'typebox'
+import { nameOf } from './schema.ts'
+
+export type Json = { readonly [key: string]: unknown }
+
+/**
+ * Turns schemas into those of an OpenAPI document: what `named` gave a name stands once under `components.schemas`,
+ * and everything else refers to it.
+ */
+export class ComponentSchemas {
+  readonly #components = new Map<string, Json>()
+  readonly #names = new Map<string, string>()
+  readonly #sources = new Map<string, string>()
+
+  /**
+   * Learns the names inside a schema. To be called with every schema before the first is written: wrapping one (as an
+   * optional field, for example) copies it, and only its content then tells what it was called.
+   * @throws Error when two different schemas have one name
+   */
+  learn(schema: TSchema): void {
+    visit(schema, (part) => {
+      const name = nameOf(part)
+      if (name === undefined) return
+      const source = JSON.stringify(part)
+      const known = this.#sources.get(name)
+      if (known !== undefined && known !== source) throw new Error(`two different schemas are called ${name}`)
+      this.#sources.set(name, source)
+      this.#names.set(source, name)
+    })
+  }
+
+  /** The schema as the document writes it. */
+  write(schema: TSchema): Json {
+    return this.#write(schema as Json)
+  }
+
+  /** All that was referred to, by name. */
+  components(): Record<string, Json> {
+    return Object.fromEntries([...this.#components].sort(([a], [b]) => a.localeCompare(b)))
+  }
+
+  #write(schema: Json): Json {
+    const name = nameOf(schema) ?? this.#names.get(JSON.stringify(schema))
+    if (name === undefined) return this.#inner(schema)
+    if (!this.#components.has(name)) {
+      this.#components.set(name, {})
+      this.#components.set(name, this.#inner(schema))
+    }
+    return { $ref: `#/components/schemas/${name}` }
+  }
+
+  #inner(schema: Json): Json {
+    const result: Record<string, unknown> = {}
+    for (const [key, value] of Object.entries(schema)) {
+      if (OWN.has(key)) continue
+      if (key === 'properties' || key === 'patternProperties') {
+        result[key] = Object.fromEntries(
+          Object.entries(value as Json).map(([name, part]) => [name, this.#write(part as Json)]),
+        )
+      } else if (Array.isArray(value) && LISTS.has(key)) {
+        result[key] = value.map((part) => this.#write(part as Json))
+      } else if (SINGLE.has(key) && isObject(value)) {
+        result[key] = this.#write(value)
+      } else {
+        result[key] = value
+      }
+    }
+    return readable(result)
+  }
+}
+
+/** Options of ours that say nothing to others. */
+const OWN = new Set(['x-verbatim'])
+const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
+const SINGLE = new Set(['items', 'additionalProperties', 'not'])
+
+/** Spellings that generators of clients understand better, with the same meaning. */
+function readable(schema: Record<string, unknown>): Json {
+  const patterns = schema['patternProperties'] as Json | undefined
+  if (patterns !== undefined && Object.keys(patterns).join() === '^.*$') {
+    const { patternProperties: _, ...rest } = schema
+    return { ...rest, additionalProperties: patterns['^.*$'] }
+  }
+  if (
+    Array.isArray(schema['enum']) &&
+    schema['type'] === undefined &&
+    schema['enum'].every((value) => typeof value === 'string')
+  ) {
+    return { type: 'string', ...schema }
+  }
+  const [first, second] = (schema['anyOf'] as Json[] | undefined) ?? []
+  const isNullable = first !== undefined && second?.['type'] === 'null' && (schema['anyOf'] as Json[]).length === 2
+  if (isNullable && typeof first['type'] === 'string' && first['enum'] === undefined && first['const'] === undefined) {
+    const { anyOf: _, ...rest } = schema
+    return { ...rest, ...first, type: [first['type'], 'null'] }
+  }
+  return schema
+}
+
+function isObject(value: unknown): value is Json {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+function visit(value: unknown, see: (part: object) => void): void {
+  if (value === null || typeof value !== 'object') return
+  if (!Array.isArray(value)) see(value)
+  for (const part of Object.values(value)) visit(part, see)
+}

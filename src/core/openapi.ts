@@ -1,0 +1,217 @@
+import { STATUS_CODES } from 'node:http'
+import type { TSchema } from 'typebox'
+import type { ErrorDefinition } from './error.ts'
+import { limitClassOf, RATE_LIMITS } from './limits.ts'
+import type { NamedOperation } from './operation.ts'
+import { ErrorBody, ProblemBody } from './schema.ts'
+import { SCOPES, type Scope } from './scope.ts'
+import { ComponentSchemas, type Json } from './openapi-schemas.ts'
+import { headers, parameters, securitySchemes } from './openapi-parts.ts'
+
+/** What the document says besides the operations. */
+export interface OpenApiOptions {
+  readonly title: string
+  readonly version: string
+  readonly description: string
+  /** What a domain is about; Markdown. */
+  readonly domains: Readonly<Record<string, string>>
+  /** The errors that are answered before an operation's handler runs. */
+  readonly pipelineErrors: (op: NamedOperation) => readonly ErrorDefinition[]
+}
+
+/** The OpenAPI 3.1 description of all operations. The same operations always give the same text. */
+export function openApiDocument(operations: readonly NamedOperation[], options: OpenApiOptions): Json {
+  const schemas = new ComponentSchemas()
+  for (const schema of [ErrorBody, ProblemBody, ...operations.flatMap(schemasOf)]) schemas.learn(schema)
+  const replies = new ErrorReplies(schemas)
+  const paths: Record<string, Record<string, Json>> = {}
+  for (const op of operations) {
+    paths[op.pattern] ??= {}
+    ;(paths[op.pattern] as Record<string, Json>)[op.method.toLowerCase()] = describe(op, options, schemas, replies)
+  }
+  const domains = [...new Set(operations.map((op) => op.domain))]
+  return {
+    openapi: '3.1.1',
+    info: { title: options.title, version: options.version, description: options.description },
+    servers: [{ url: '/', description: 'The server of this document' }],
+    tags: domains.map((name) => ({ name, ...(options.domains[name] ? { description: options.domains[name] } : {}) })),
+    paths,
+    components: {
+      securitySchemes,
+      parameters,
+      headers,
+      responses: replies.components(),
+      schemas: schemas.components(),
+    },
+  }
+}
+
+function schemasOf(op: NamedOperation): TSchema[] {
+  const returns = Object.values(op.returns as Record<string, unknown>).filter((schema) => isSchema(schema))
+  return [op.path, op.query, op.body, ...returns].filter((schema) => schema !== undefined) as TSchema[]
+}
+
+function isSchema(returns: unknown): returns is TSchema {
+  return returns !== null && !contentTypeOf(returns)
+}
+
+function contentTypeOf(returns: unknown): string | undefined {
+  return (returns as { contentType?: string } | null)?.contentType
+}
+
+function describe(op: NamedOperation, options: OpenApiOptions, schemas: ComponentSchemas, replies: ErrorReplies): Json {
+  const scope = op.access.includes(':') ? (op.access as Scope) : undefined
+  return {
+    operationId: op.name,
+    tags: [op.domain],
+    summary: op.summary,
+    description: [op.description, accessInWords(op, scope), op.turn ? TURN : undefined].filter(Boolean).join('\n\n'),
+    security: security(op, scope),
+    'x-access': op.access,
+    ...(scope ? { 'x-scope': scope } : {}),
+    'x-turn': op.turn === true,
+    'x-rate-limit': limitClassOf(op),
+    parameters: [...fields(op, 'path', schemas), ...fields(op, 'query', schemas), ...headerParameters(op)],
+    ...(op.body ? { requestBody: requestBody(op, op.body, schemas) } : {}),
+    responses: responses(op, [...options.pipelineErrors(op), ...(op.errors ?? [])], schemas, replies),
+  }
+}
+
+const TURN = 'Runs as a turn of the workspace: in one order with every other change of that workspace.'
+
+function accessInWords(op: NamedOperation, scope: Scope | undefined): string {
+  if (scope) return `Needs the scope \`${scope}\` in the workspace: ${SCOPES[scope].toLowerCase()}.`
+  if (op.access === 'admin') return 'For platform administrators.'
+  if (op.access === 'internal') return 'For workers of this installation, which sign their requests.'
+  return op.access === 'public' ? 'Needs no credential.' : 'For every signed-in user.'
+}
+
+function security(op: NamedOperation, scope: Scope | undefined): Json[] {
+  if (op.access === 'public') return []
+  const roles = scope ? [scope] : []
+  return [{ bearer: roles }, { apiKey: roles }]
+}
+
+function fields(op: NamedOperation, where: 'path' | 'query', schemas: ComponentSchemas): Json[] {
+  const schema = op[where] as { properties?: Record<string, TSchema>; required?: string[] } | undefined
+  return Object.entries(schema?.properties ?? {}).map(([name, field]) => {
+    const { description, ...written } = schemas.write(field)
+    const example = op.example[where]?.[name]
+    return {
+      name,
+      in: where,
+      required: where === 'path' || (schema?.required ?? []).includes(name),
+      ...(description ? { description } : {}),
+      schema: written,
+      ...(example === undefined ? {} : { example }),
+      // Arrays by repetition; the server takes commas too.
+      ...(written['type'] === 'array' ? { style: 'form', explode: true } : {}),
+    }
+  })
+}
+
+function headerParameters(op: NamedOperation): Json[] {
+  const names = ['RequestId']
+  if (op.method === 'POST') names.push('IdempotencyKey')
+  if (op.etag) names.push(op.method === 'GET' ? 'IfNoneMatch' : 'IfMatch')
+  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
+}
+
+function requestBody(op: NamedOperation, body: TSchema, schemas: ComponentSchemas): Json {
+  const example = op.example.body
+  return {
+    required: op.bodyOptional !== true,
+    content: { 'application/json': { schema: schemas.write(body), ...(example === undefined ? {} : { example }) } },
+  }
+}
+
+function responses(
+  op: NamedOperation,
+  errors: readonly ErrorDefinition[],
+  schemas: ComponentSchemas,
+  replies: ErrorReplies,
+): Record<string, Json> {
+  const result: Record<string, Json> = {}
+  for (const [status, definitions] of byStatus(errors)) result[status] = replies.refer(status, definitions)
+  for (const [status, returns] of Object.entries(op.returns as Record<string, TSchema | null>)) {
+    const own = reply(op, status, returns, schemas)
+    // A status that is both an answer and an error (a readiness report and `overloaded`) may have either body.
+    result[status] = result[status] ? either(own, replies.inline(status, byStatus(errors).get(status) ?? [])) : own
+  }
+  if (op.etag && op.method === 'GET') result['304'] = { description: 'Not changed since the ETag of If-None-Match' }
+  return result
+}
+
+function reply(op: NamedOperation, status: string, returns: TSchema | null, schemas: ComponentSchemas): Json {
+  const names = ['X-Request-Id']
+  if (op.etag) names.push('ETag')
+  if (op.method === 'POST') names.push('Idempotent-Replayed')
+  if (limitClassOf(op) in RATE_LIMITS) names.push('RateLimit', 'RateLimit-Policy')
+  const type = contentTypeOf(returns)
+  return {
+    description: STATUS_CODES[status] ?? status,
+    headers: referTo(names),
+    ...(type ? { content: { [type]: { schema: { type: 'string', format: 'binary' } } } } : {}),
+    ...(returns !== null && !type ? { content: { 'application/json': { schema: schemas.write(returns) } } } : {}),
+  }
+}
+
+function either(own: Json, error: Json): Json {
+  const content = own['content'] as Record<string, { schema: Json }>
+  const others = error['content'] as Record<string, { schema: Json }>
+  const schema = { anyOf: [content['application/json']?.schema, others['application/json']?.schema] }
+  return { ...own, content: { ...others, 'application/json': { schema } } }
+}
+
+function referTo(names: readonly string[]): Json {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+}
+
+function byStatus(errors: readonly ErrorDefinition[]): Map<string, ErrorDefinition[]> {
+  const groups = new Map<string, ErrorDefinition[]>()
+  for (const error of [...new Map(errors.map((row) => [row.code, row])).values()].sort(inTableOrder)) {
+    const status = String(error.status)
+    groups.set(status, [...(groups.get(status) ?? []), error])
+  }
+  return groups
+}
+
+function inTableOrder(a: ErrorDefinition, b: ErrorDefinition): number {
+  return a.status - b.status || a.code.localeCompare(b.code)
+}
+
+/** Error replies: most operations share a few sets of codes, so a set stands once, under the names of its codes. */
+class ErrorReplies {
+  readonly #schemas: ComponentSchemas
+  readonly #sets = new Map<string, Json>()
+
+  constructor(schemas: ComponentSchemas) {
+    this.#schemas = schemas
+  }
+
+  refer(status: string, errors: readonly ErrorDefinition[]): Json {
+    const name = errors.map((error) => error.code).join('.')
+    if (!this.#sets.has(name)) this.#sets.set(name, this.inline(status, errors))
+    return { $ref: `#/components/responses/${name}` }
+  }
+
+  inline(status: string, errors: readonly ErrorDefinition[]): Json {
+    const names = ['X-Request-Id']
+    if (status === '401') names.push('WWW-Authenticate')
+    if (status === '429' || status === '503') names.push('Retry-After')
+    if (status === '429') names.push('RateLimit', 'RateLimit-Policy')
+    return {
+      description: `${STATUS_CODES[status]}\n\n${errors.map((error) => `- \`${error.code}\`: ${error.message}`).join('\n')}`,
+      headers: referTo(names),
+      content: {
+        'application/json': { schema: this.#schemas.write(ErrorBody) },
+        'application/problem+json': { schema: this.#schemas.write(ProblemBody) },
+      },
+      'x-codes': errors.map((error) => error.code),
+    }
+  }
+
+  components(): Record<string, Json> {
+    return Object.fromEntries([...this.#sets].sort(([a], [b]) => a.localeCompare(b)))
+  }
+}

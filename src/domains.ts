@@ -1,0 +1,11 @@
+/** What each domain of the registry is about: shown in the documentation and in the help of the command line. */
+export const DOMAINS: Readonly<Record<string, string>> = {
+  auth: 'Sign-up, log-in, sessions and passwords',
+  users: 'The own account: profile, settings, API key',
+  workspaces: 'Workspaces, their settings and their audit log',
+  team: 'Members, invitations, roles and groups of a workspace',
+  plans: 'Plans and what they allow',
+  streams: 'Live streams: ingest, destinations, relay and usage',
+  services: 'Which services are switched on',
+  health: 'Whether the server lives and can do its work',
+}

@@ -1,0 +1,131 @@
+import { createHash } from 'node:crypto'
+import { errorTable } from '../core/error.ts'
+import { openApiDocument } from '../core/openapi.ts'
+import type { NamedOperation } from '../core/operation.ts'
+import { DocsScript } from './docs-script.ts'
+import { errorPage } from './error-page.ts'
+import { pipelineErrors } from './pipeline.ts'
+import type { Page, PageContent } from './server.ts'
+
+export interface DocumentOptions {
+  readonly version: string
+  /** What each domain is about. */
+  readonly domains: Readonly<Record<string, string>>
+}
+
+const DESCRIPTION = `
+One server to publish to social networks, to go live everywhere at once, and to work together while doing it.
+
+**Credentials.** Send \`Authorization: Bearer <access token>\` (from log-in; 15 minutes) or \`X-API-Key: <key>\`. An
+unknown, expired or revoked credential is 401, also where none is needed.
+
+**Replies** are \`{ "status": true, "message", "data" }\`; lists add \`pagination\` with \`nextCursor\`, to be sent back
+as \`cursor\`. **Errors** are \`{ "status": false, "message", "code", "requestId", "docUrl", "errors"? }\`, or an RFC 9457
+problem where \`Accept: application/problem+json\` asks for one. [All codes, with cause and fix](/docs/errors).
+
+**Repeating safely.** Send an \`Idempotency-Key\` with a POST: the first answer is kept 24 hours and repeated with
+\`Idempotent-Replayed: true\`. **Editing safely.** Send the \`ETag\` that you read as \`If-Match\`: 412 says that somebody
+was faster. **Limits** are told by \`RateLimit\` and \`RateLimit-Policy\`; past them 429 with \`Retry-After\`.
+
+Ids are UUIDs (version 7), times ISO 8601 in UTC, durations seconds, sizes bytes. Unknown fields are refused.
+`.trim()
+
+/** The OpenAPI description as text, the same for the same operations. */
+export function openApiText(operations: readonly NamedOperation[], options: DocumentOptions): string {
+  const document = openApiDocument(operations, {
+    title: 'Crier',
+    version: options.version,
+    description: DESCRIPTION,
+    domains: options.domains,
+    pipelineErrors,
+  })
+  return `${JSON.stringify(document, null, 2)}\n`
+}
+
+/**
+ * Nothing of the documentation is loaded from elsewhere and nothing is sent elsewhere: the browser itself is told so.
+ * Scalar writes style elements, hence the inline styles.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "worker-src 'self' blob:",
+  "media-src 'self' blob:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const GUARDED = {
+  'Content-Security-Policy': POLICY,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+}
+
+const DOCS_PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Crier API</title>
+<link rel="icon" href="data:,">
+</head>
+<body>
+<div id="reference"></div>
+<noscript>The interactive documentation needs scripts; the same is in <a href="/api/openapi.json">openapi.json</a>.</noscript>
+<script src="/docs/scalar.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`
+
+/** Everything of Scalar's that would reach for another host is off. */
+const START_SCRIPT = `Scalar.createApiReference('#reference', ${JSON.stringify({
+  url: '/api/openapi.json',
+  withDefaultFonts: false,
+  telemetry: false,
+  agent: { disabled: true, hideAddApi: true },
+  mcp: { disabled: true },
+  hideClientButton: true,
+  showDeveloperTools: 'never',
+  documentDownloadType: 'direct',
+  showOperationId: true,
+  modelsSectionLabel: 'Schemas',
+  externalUrls: { dashboardUrl: '', registryUrl: '', proxyUrl: '', apiBaseUrl: '' },
+})})
+`
+
+/** The pages that describe the API. */
+export function documentPages(operations: readonly NamedOperation[], options: DocumentOptions): Page[] {
+  const script = new DocsScript()
+  const description = once(() => page('application/json', openApiText(operations, options)))
+  const errors = once(() => page('text/html; charset=utf-8', errorPage(errorTable()), GUARDED))
+  const docs = page('text/html; charset=utf-8', DOCS_PAGE, GUARDED)
+  const start = page('text/javascript; charset=utf-8', START_SCRIPT)
+  return [
+    { path: '/docs', serve: () => docs },
+    { path: '/docs/errors', serve: errors },
+    { path: '/docs/start.js', serve: () => start },
+    {
+      path: '/docs/scalar.js',
+      // Whoever runs it is a browser, and every browser takes gzip.
+      serve: async () =>
+        page('text/javascript; charset=utf-8', await script.compressed(), { 'Content-Encoding': 'gzip' }),
+    },
+    { path: '/api/openapi.json', serve: description },
+  ]
+}
+
+function page(contentType: string, content: string | Uint8Array, headers: Record<string, string> = {}): PageContent {
+  const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
+  return { contentType, content, headers: { ...headers, ETag: etag, 'Cache-Control': 'no-cache' } }
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined
+  return () => (made ??= make())
+}

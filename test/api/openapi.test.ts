@@ -1,0 +1,114 @@
+import { readFile } from 'node:fs/promises'
+import { Validator } from '@seriousme/openapi-schema-validator'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { api } from '../../src/api.ts'
+import { DOMAINS } from '../../src/domains.ts'
+import { openApiText } from '../../src/http/documents.ts'
+import { walk } from '../../src/core/operation.ts'
+import { VERSION } from '../../src/version.ts'
+import { startApp, type App } from '../support/app.ts'
+
+let app: App
+beforeAll(async () => {
+  app = await startApp()
+})
+afterAll(() => app?.stop())
+
+const operations = walk(api)
+const text = openApiText(operations, { version: VERSION, domains: DOMAINS })
+
+/** What these tests look at in an OpenAPI document. */
+interface Document {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly components: {
+    readonly responses: Readonly<Record<string, Response>>
+    readonly schemas: Readonly<Record<string, { readonly properties: Readonly<Record<string, unknown>> }>>
+  }
+}
+
+interface Described {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly security: readonly object[]
+  readonly responses: Readonly<Record<string, Response>>
+  readonly 'x-scope'?: string
+  readonly 'x-turn': boolean
+}
+
+interface Response {
+  readonly $ref?: string
+  readonly 'x-codes'?: readonly string[]
+  readonly content?: Readonly<
+    Record<string, { readonly schema: { readonly properties: { readonly data: { readonly items: object } } } }>
+  >
+}
+
+const document = JSON.parse(text) as Document
+
+test('the document is valid OpenAPI 3.1 and all of its references lead somewhere', async () => {
+  const validator = new Validator()
+  const result = await validator.validate(JSON.parse(text) as Record<string, unknown>)
+  expect(result.errors ?? []).toEqual([])
+  expect(result.valid).toBe(true)
+  expect(validator.version).toBe('3.1')
+  const references = [...text.matchAll(/"\$ref": "#\/([^"]+)"/g)].map((match) => match[1] as string)
+  expect(references.length).toBeGreaterThan(0)
+  for (const reference of new Set(references)) {
+    const target = reference
+      .split('/')
+      .reduce<unknown>((here, key) => (here as Record<string, unknown> | undefined)?.[key], document)
+    expect(target, reference).toBeDefined()
+  }
+})
+
+test('every operation stands in it under its name, with its domain, its scope and its errors', () => {
+  const described = Object.values(document.paths).flatMap((path) => Object.values(path))
+  expect(new Set(described.map((row) => row.operationId))).toEqual(new Set(operations.map((op) => op.name)))
+  for (const op of operations) {
+    const row = document.paths[op.pattern]?.[op.method.toLowerCase()] as Described
+    expect(row.tags).toEqual([op.domain])
+    expect(row['x-scope']).toBe(op.access.includes(':') ? op.access : undefined)
+    expect(row['x-turn']).toBe(op.turn === true)
+    expect(row.security.length > 0).toBe(op.access !== 'public')
+    const codes = Object.values(row.responses).flatMap(codesOf)
+    for (const error of op.errors ?? []) expect(codes, `${op.name}: ${error.code}`).toContain(error.code)
+    for (const status of Object.keys(op.returns as object)) expect(row.responses).toHaveProperty(status)
+  }
+})
+
+function codesOf(response: Response): readonly string[] {
+  const name = response.$ref?.split('/').at(-1)
+  return (name ? document.components.responses[name] : response)?.['x-codes'] ?? []
+}
+
+test('every domain is explained', () => {
+  for (const domain of Object.keys(api)) expect(DOMAINS, 'src/domains.ts').toHaveProperty(domain)
+})
+
+test('schemas with a name stand in it once', () => {
+  expect(document.components.schemas['ErrorResponse']?.properties['code']).toEqual({ type: 'string' })
+  expect(document.components.schemas['ServiceStatus']?.properties['updatedAt']).toEqual({
+    type: ['string', 'null'],
+    format: 'date-time',
+    description: 'ISO 8601, UTC, with milliseconds',
+  })
+  const listed =
+    document.paths['/api/services/status']?.['get']?.responses['200']?.content?.['application/json']?.schema
+  expect(listed?.properties.data.items).toEqual({ $ref: '#/components/schemas/ServiceStatus' })
+})
+
+test('it is served with an ETag, and not again to who has it', async () => {
+  const first = await app.send('GET /api/openapi.json')
+  expect(first.status).toBe(200)
+  expect(first.headers.get('content-type')).toBe('application/json')
+  expect(first.text).toBe(text)
+  const etag = first.headers.get('etag') ?? ''
+  expect(etag).toMatch(/^"[\w-]{22}"$/)
+  const again = await app.send('GET /api/openapi.json', { headers: { 'If-None-Match': etag } })
+  expect(again.status).toBe(304)
+  expect(again.text).toBe('')
+})
+
+test('openapi.json of the repository is up to date: npm run openapi writes it', async () => {
+  expect(await readFile(new URL('../../openapi.json', import.meta.url), 'utf8')).toBe(text)
+})
