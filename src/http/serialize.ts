@@ -16,12 +16,13 @@ export function serializers(op: NamedOperation): ReadonlyMap<number, Serializer>
   const compiled = new Map<number, Serializer>()
   for (const [status, schema] of Object.entries(op.returns as Record<string, unknown>)) {
     if (schema === null || rawContentType(schema) !== undefined) continue
-    compiled.set(Number(status), compile(schema as TSchema))
+    compiled.set(Number(status), compileSerializer(schema as TSchema))
   }
   return compiled
 }
 
-function compile(schema: TSchema): Serializer {
+/** Compiles a serializer from a schema. */
+export function compileSerializer(schema: TSchema): Serializer {
   // Formats say what a value means; the serializer would turn strings into Dates and back for them.
   const plain = JSON.parse(JSON.stringify(schema, (key, value: unknown) => (SKIPPED.has(key) && typeof value === 'string' ? undefined : value))) as object
   return fastJson(plain as Parameters<typeof fastJson>[0]) as Serializer

@@ -1,0 +1,131 @@
+/**
+ * The best server that can be written by hand for two routes, on the same driver and tables: uWebSockets.js, pg with
+ * prepared statements, a compiled body check and serializers from the same schemas. It knows its one API key, checks
+ * no membership, limit, plan or idempotency key, and writes no event, audit entry or log line.
+ *
+ * `DATABASE_URL=… API_KEY=… node hand-written.ts <port>`
+ */
+import { randomBytes } from 'node:crypto'
+import { Pool, types } from 'pg'
+import { Compile } from 'typebox/compile'
+import uWS, { type HttpResponse } from 'uWebSockets.js'
+import { sha256, uuidv7 } from '../../../src/core/id.ts'
+import { Envelope, ListOf } from '../../../src/core/schema.ts'
+import { NewStream, StreamView } from '../../../src/streams/schemas.ts'
+import { compileSerializer } from '../../../src/http/serialize.ts'
+
+const [port] = process.argv.slice(2)
+const keys = new Map([[process.env['API_KEY'] ?? '', 'caller']])
+
+types.setTypeParser(types.builtins.TIMESTAMPTZ, (text) => `${text.slice(0, 10)}T${text.slice(11, 23).padEnd(12, '.000').slice(0, 12)}Z`)
+const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 10, options: '-c timezone=UTC' })
+
+const writeList = compileSerializer(ListOf(StreamView))
+const writeStream = compileSerializer(Envelope(StreamView))
+const checkBody = Compile(NewStream)
+
+const LIST = {
+  name: 'list',
+  text: `select s.id as "_id", s.workspace_id as "workspaceId", s.title, s.description, s.status, s.status_reason as "statusReason",
+      s.status_since as "statusSince", s.scheduled_for as "scheduledFor", s.live_at as "liveAt", s.record, s.profile, s.version,
+      s.created_at as "createdAt", s.updated_at as "updatedAt",
+      coalesce((select json_agg(json_build_object('_id', d.id, 'platform', d.platform, 'accountId', d.account_id, 'name', d.name,
+        'enabled', d.enabled, 'status', d.status, 'since', d.since, 'lastError', d.last_error) order by d.id)
+        from stream_destinations d where d.stream_id = s.id), '[]'::json) as platforms
+    from streams s where s.workspace_id = $1 order by s.created_at desc, s.id desc limit $2`,
+}
+
+const CREATE = {
+  name: 'create',
+  text: `insert into streams (id, workspace_id, title, description, status, status_since, path, key_hash, key_sealed, key_expires_at,
+      record, profile, version, created_at, updated_at)
+    values ($1, $2, $3, $4, 'idle', $5, $6, $7, $8, $9, false, 'source', 1, $5, $5) returning id`,
+}
+
+function send(response: HttpResponse, gone: { aborted: boolean }, status: string, body: string): void {
+  if (gone.aborted) return
+  response.cork(() => {
+    response.writeStatus(status).writeHeader('Content-Type', 'application/json')
+    response.end(body)
+  })
+}
+
+async function listStreams(response: HttpResponse, gone: { aborted: boolean }, workspaceId: string): Promise<void> {
+  const { rows } = await pool.query({ ...LIST, values: [workspaceId, 21] })
+  const data = rows.slice(0, 20).map((row: object) => ({ ...row, rtmpIngestUrl: 'rtmp://localhost:1935/live' }))
+  const pagination = { limit: 20, hasMore: rows.length > 20, nextCursor: null }
+  send(response, gone, '200 OK', writeList({ status: true, message: 'Streams', data, pagination }))
+}
+
+async function createStream(response: HttpResponse, gone: { aborted: boolean }, body: unknown): Promise<void> {
+  if (!checkBody.Check(body)) return send(response, gone, '400 Bad Request', '{}')
+  const input = body as { workspaceId: string; title: string; description?: string }
+  const now = new Date()
+  const at = now.toISOString()
+  const id = uuidv7(now.getTime())
+  const path = randomBytes(8).toString('hex')
+  const key = `${path}-${randomBytes(16).toString('hex')}`
+  const expires = new Date(now.getTime() + 86_400_000)
+  await pool.query({
+    ...CREATE,
+    values: [id, input.workspaceId, input.title, input.description ?? '', now, path, sha256(key), key, expires],
+  })
+  const data = {
+    _id: id,
+    workspaceId: input.workspaceId,
+    title: input.title,
+    description: input.description ?? '',
+    status: 'idle',
+    statusReason: null,
+    statusSince: at,
+    rtmpIngestUrl: 'rtmp://localhost:1935/live',
+    streamKey: key,
+    streamKeyExpiresAt: expires.toISOString(),
+    platforms: [],
+    scheduledFor: null,
+    liveAt: null,
+    record: false,
+    profile: 'source',
+    version: 1,
+    createdAt: at,
+    updatedAt: at,
+  }
+  send(response, gone, '201 Created', writeStream({ status: true, message: 'Stream created', data }))
+}
+
+function onBody(response: HttpResponse, done: (body: unknown) => void): void {
+  let text = ''
+  response.onData((chunk, isLast) => {
+    text += Buffer.from(chunk).toString('utf8')
+    if (isLast) done(JSON.parse(text))
+  })
+}
+
+function guarded(response: HttpResponse, key: string): { aborted: boolean } | undefined {
+  const gone = { aborted: false }
+  response.onAborted(() => {
+    gone.aborted = true
+  })
+  if (keys.has(key)) return gone
+  response.writeStatus('401 Unauthorized').end()
+  return undefined
+}
+
+function failed(response: HttpResponse, gone: { aborted: boolean }) {
+  return (error: unknown) => {
+    console.error(error)
+    send(response, gone, '500 Internal Server Error', '{}')
+  }
+}
+
+uWS
+  .App()
+  .get('/api/streams', (response, request) => {
+    const gone = guarded(response, request.getHeader('x-api-key'))
+    if (gone) listStreams(response, gone, request.getQuery('workspaceId') ?? '').catch(failed(response, gone))
+  })
+  .post('/api/streams', (response, request) => {
+    const gone = guarded(response, request.getHeader('x-api-key'))
+    if (gone) onBody(response, (body) => void createStream(response, gone, body).catch(failed(response, gone)))
+  })
+  .listen('127.0.0.1', Number(port), () => console.log('ready'))

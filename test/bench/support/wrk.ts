@@ -1,0 +1,55 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+export interface Load {
+  readonly url: string
+  readonly connections: number
+  readonly seconds: number
+  readonly headers?: Readonly<Record<string, string>>
+  readonly method?: string
+  readonly body?: string
+}
+
+export interface LoadResult {
+  readonly requests: number
+  readonly perSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+  /** Replies whose status was not 2xx or 3xx, and requests that got none. */
+  readonly failed: number
+}
+
+/** Runs wrk (Debian package `wrk`) with one thread. @throws Error when wrk is missing */
+export function wrk(load: Load): LoadResult {
+  const args = ['-t1', `-c${load.connections}`, `-d${load.seconds}s`, '--latency', '--timeout', '10s']
+  for (const [name, value] of Object.entries(load.headers ?? {})) args.push('-H', `${name}: ${value}`)
+  if (load.method !== undefined) {
+    const script = join(mkdtempSync(join(tmpdir(), 'crier-wrk-')), 'request.lua')
+    writeFileSync(script, `wrk.method = ${JSON.stringify(load.method)}\nwrk.body = [==[${load.body ?? ''}]==]\n`)
+    args.push('-s', script)
+  }
+  let text: string
+  try {
+    text = execFileSync('wrk', [...args, load.url], { encoding: 'utf8' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new Error('benchmarks need wrk: apt-get install wrk')
+    throw error
+  }
+  const number = (pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? 0)
+  const errors = /Socket errors: connect (\d+), read (\d+), write (\d+), timeout (\d+)/.exec(text)
+  return {
+    requests: number(/(\d+) requests in/),
+    perSecond: number(/Requests\/sec:\s+([\d.]+)/),
+    p50Ms: milliseconds(/50%\s+(\S+)/.exec(text)?.[1]),
+    p99Ms: milliseconds(/99%\s+(\S+)/.exec(text)?.[1]),
+    failed: number(/Non-2xx or 3xx responses: (\d+)/) + (errors?.slice(1).reduce((sum, n) => sum + Number(n), 0) ?? 0),
+  }
+}
+
+function milliseconds(text = ''): number {
+  const value = Number.parseFloat(text)
+  if (text.endsWith('us')) return value / 1000
+  return text.endsWith('ms') ? value : value * 1000
+}
