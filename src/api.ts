@@ -3,12 +3,14 @@ import type { AnySystemTurn } from './core/system-turn.ts'
 import * as health from './health/operations.ts'
 import * as plans from './plans/operations.ts'
 import * as services from './services/operations.ts'
+import * as workspaces from './workspaces/operations.ts'
 
 /** Every operation of the service, by domain. A domain is also what can be switched on and off. */
 export const api = {
   health,
   plans,
   services,
+  workspaces,
 } satisfies Registry
 
 /** Turns that the service asks for by itself. */

@@ -13,8 +13,13 @@ import { SealedBox } from './core/sealed-box.ts'
 import type { Services } from './core/services.ts'
 import type { Database } from './db/database.ts'
 import { RowOwners } from './db/owners.ts'
+import { eventTypes } from './events.ts'
 import { HealthService } from './health/service.ts'
 import { PlanService } from './plans/service.ts'
+import { AuditLog } from './workspaces/audit-log.ts'
+import { EventLog } from './workspaces/event-log.ts'
+import { MemberCache } from './workspaces/memberships.ts'
+import { WorkspaceService } from './workspaces/service.ts'
 import { ServiceSwitches } from './services/service.ts'
 import { TurnExecutor } from './turns/turn-executor.ts'
 import { Turns } from './turns/turn-runner.ts'
@@ -76,8 +81,12 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
   const switches = new ServiceSwitches(Object.keys(registry), database, clock, coordination, log)
 
   const plans = new PlanService(database, clock, coordination)
+  const memberships = new MemberCache(database, clock, coordination)
+  const workspaces = new WorkspaceService(database, clock, plans, memberships, log)
+  const auditLog = new AuditLog(database)
+  const eventLog = new EventLog(database, eventTypes)
 
-  const services: Services = { turns, health, switches, plans }
+  const services: Services = { turns, health, switches, plans, memberships, workspaces, auditLog, eventLog }
   const context = contextFactory(services)
 
   return {
@@ -92,10 +101,12 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
         throw InvalidCredential()
       },
     },
-    memberships: { find: () => undefined },
+    memberships,
     close: async () => {
       switches.close()
       plans.close()
+      memberships.close()
+      workspaces.close()
       await actors.close(5_000)
     },
   }

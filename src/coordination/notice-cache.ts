@@ -47,7 +47,8 @@ export class NoticeCache<V> {
   /** At once when it is kept; otherwise from the database. */
   find(group: string, key = ''): V | undefined | Promise<V | undefined> {
     const kept = this.#groups.get(group)?.get(key)
-    const fresh = kept !== undefined && kept.until > this.#options.clock.monotonic() && this.#options.coordination.linked
+    const fresh =
+      kept !== undefined && kept.until > this.#options.clock.monotonic() && this.#options.coordination.linked
     return fresh ? kept.value : this.#load(group, key)
   }
 

@@ -9,7 +9,13 @@ export const Subscription = defineEntity({
   name: 'Subscription',
   tableName: 'subscriptions',
   properties: {
-    user: p.oneToOne(User).owner().primary().deleteRule('cascade').updateRule('no action').foreignKeyName('subscriptions_user_id_fkey'),
+    user: p
+      .oneToOne(User)
+      .owner()
+      .primary()
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('subscriptions_user_id_fkey'),
     plan: p.text().$type<PlanName>(),
     status: p.text(),
     anchorAt: time(),

@@ -4,7 +4,11 @@ import { User } from '../users/entities.ts'
 import type { AiSettingsData } from './schemas.ts'
 
 const time = () => p.datetime().columnType('timestamptz')
-const scopes = () => p.array<Scope>((text) => text as Scope).columnType('text[]').defaultRaw(`'{}'`)
+const scopes = () =>
+  p
+    .array<Scope>((text) => text as Scope)
+    .columnType('text[]')
+    .defaultRaw(`'{}'`)
 
 const WorkspaceSchema = defineEntity({
   name: 'Workspace',
@@ -12,7 +16,12 @@ const WorkspaceSchema = defineEntity({
   properties: {
     id: p.uuid().primary(),
     /** Who pays for it; also a member with the role owner. */
-    owner: p.manyToOne(User).deleteRule('no action').updateRule('no action').foreignKeyName('workspaces_owner_id_fkey').index('workspaces_by_owner'),
+    owner: p
+      .manyToOne(User)
+      .deleteRule('no action')
+      .updateRule('no action')
+      .foreignKeyName('workspaces_owner_id_fkey')
+      .index('workspaces_by_owner'),
     name: p.text(),
     timezone: p.text(),
     logo: p.text().nullable(),
@@ -56,9 +65,22 @@ export const WorkspaceMember = defineEntity({
   checks: [{ name: 'workspace_members_one_role', expression: 'num_nonnulls(role, role_id) = 1' }],
   properties: {
     workspace: inWorkspace('workspace_members_workspace_id_fkey').primary(),
-    user: p.manyToOne(User).primary().deleteRule('cascade').updateRule('no action').foreignKeyName('workspace_members_user_id_fkey').index('workspace_members_by_user'),
+    user: p
+      .manyToOne(User)
+      .primary()
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('workspace_members_user_id_fkey')
+      .index('workspace_members_by_user'),
     role: p.text().nullable(),
-    customRole: p.manyToOne(Role).joinColumn('role_id').nullable().deleteRule('no action').updateRule('no action').foreignKeyName('workspace_members_role_id_fkey').index('workspace_members_by_role'),
+    customRole: p
+      .manyToOne(Role)
+      .joinColumn('role_id')
+      .nullable()
+      .deleteRule('no action')
+      .updateRule('no action')
+      .foreignKeyName('workspace_members_role_id_fkey')
+      .index('workspace_members_by_role'),
     addedScopes: scopes(),
     removedScopes: scopes(),
     joinedAt: time(),
@@ -88,8 +110,20 @@ export const GroupMember = defineEntity({
   tableName: 'group_members',
   indexes: [{ name: 'group_members_by_member', properties: ['member'] }],
   properties: {
-    group: p.manyToOne(Group).primary().deleteRule('cascade').updateRule('no action').foreignKeyName('group_members_group_id_fkey'),
-    member: p.manyToOne(WorkspaceMember).primary().joinColumns('workspace_id', 'user_id').deleteRule('cascade').updateRule('no action').foreignKeyName('group_members_member_fkey').index(false),
+    group: p
+      .manyToOne(Group)
+      .primary()
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('group_members_group_id_fkey'),
+    member: p
+      .manyToOne(WorkspaceMember)
+      .primary()
+      .joinColumns('workspace_id', 'user_id')
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('group_members_member_fkey')
+      .index(false),
   },
 })
 

@@ -119,7 +119,10 @@ export const AuditEntry = named(
     _id: Id,
     createdAt: Timestamp,
     actor: Nullable(
-      Type.Object({ _id: Id, name: Type.String(), email: Type.String() }, { description: 'Null when the user is gone' }),
+      Type.Object(
+        { _id: Id, name: Type.String(), email: Type.String() },
+        { description: 'Null when the user is gone' },
+      ),
     ),
     via: Type.String({ description: 'token or api_key' }),
     action: Type.String({ description: 'Name of the operation' }),
@@ -151,10 +154,14 @@ export const EventView = named(
 export const SyncPage = named(
   'WorkspaceEvents',
   Type.Object({
-    events: Type.Array(EventView, { description: 'In order; numbers that are missing belong to events not visible to the caller' }),
+    events: Type.Array(EventView, {
+      description: 'In order; numbers that are missing belong to events not visible to the caller',
+    }),
     after: Type.Integer({ description: 'What to send as `after` next' }),
     lastSeq: Type.Integer({ description: 'Number of the newest event of the workspace' }),
     hasMore: Type.Boolean({ description: 'Ask again at once, with the new `after`' }),
-    reset: Type.Boolean({ description: '`after` is ahead of the workspace: forget what was seen and load everything anew' }),
+    reset: Type.Boolean({
+      description: '`after` is ahead of the workspace: forget what was seen and load everything anew',
+    }),
   }),
 )

@@ -1,0 +1,57 @@
+import type { Member } from '../core/caller.ts'
+import type { EventType } from '../core/event.ts'
+import type { Static } from '../core/schema.ts'
+import type { Sql } from '../core/sql.ts'
+import type { EventView, SyncPage } from './schemas.ts'
+
+declare module '../core/services.ts' {
+  interface Services {
+    readonly eventLog: EventLog
+  }
+}
+
+/** Numbers that one page looks at, at most: a caller who may see little still costs a bounded read. */
+const WINDOW = 2_000
+
+/** The events of a workspace after the fact: what a client that was away has missed. */
+export class EventLog {
+  readonly #sql: Sql
+  readonly #types: ReadonlyMap<string, EventType>
+
+  constructor(sql: Sql, types: ReadonlyMap<string, EventType>) {
+    this.#sql = sql
+    this.#types = types
+  }
+
+  /** Events after a number that the member may see, in order. Applying page after page leads to the present state. */
+  async after(member: Member, after: number, limit: number): Promise<Static<typeof SyncPage>> {
+    // Read before the events: what is committed in between waits for the next page instead of being stepped over.
+    const lastSeq = await this.#lastSeq(member.workspaceId)
+    if (after > lastSeq) return { events: [], after: 0, lastSeq, hasMore: false, reset: true }
+    const until = Math.min(lastSeq, after + WINDOW)
+    const events = await this.#sql.rows<Static<typeof EventView>>(
+      `select seq, type, data, at from workspace_events
+       where workspace_id = $1 and seq > $2 and seq <= $3 and type = any($4) order by seq limit $5`,
+      [member.workspaceId, after, until, this.#visibleTo(member), limit],
+    )
+    const reached = events.length === limit ? (events.at(-1)?.seq ?? until) : until
+    return { events, after: reached, lastSeq, hasMore: reached < lastSeq, reset: false }
+  }
+
+  /** Whether a member may see events of a type; of a type that is not declared nobody may. */
+  mayBeSeen(type: string, member: Member): boolean {
+    const declared = this.#types.get(type)
+    return declared !== undefined && member.scopes.has(declared.scope)
+  }
+
+  #visibleTo(member: Member): string[] {
+    return [...this.#types.keys()].filter((type) => this.mayBeSeen(type, member))
+  }
+
+  async #lastSeq(workspaceId: string): Promise<number> {
+    const row = await this.#sql.row<{ seq: number }>('select seq from actor_fence where key = $1', [
+      `ws:${workspaceId}`,
+    ])
+    return row?.seq ?? 0
+  }
+}
