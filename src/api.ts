@@ -3,6 +3,8 @@ import type { AnySystemTurn } from './core/system-turn.ts'
 import * as health from './health/operations.ts'
 import * as plans from './plans/operations.ts'
 import * as services from './services/operations.ts'
+import * as streams from './streams/operations.ts'
+import { streamTurns } from './streams/turns.ts'
 import * as workspaces from './workspaces/operations.ts'
 
 /** Every operation of the service, by domain. A domain is also what can be switched on and off. */
@@ -10,10 +12,11 @@ export const api = {
   health,
   plans,
   services,
+  streams,
   workspaces,
 } satisfies Registry
 
 /** Turns that the service asks for by itself. */
-export const systemTurns: readonly AnySystemTurn[] = []
+export const systemTurns: readonly AnySystemTurn[] = [...streamTurns]
 
 export type Api = typeof api

@@ -1,8 +1,9 @@
 import type { EntitySchema } from '@mikro-orm/postgresql'
 import { authEntities } from './auth/entities.ts'
 import { planEntities } from './plans/entities.ts'
+import { streamEntities } from './streams/entities.ts'
 import { userEntities } from './users/entities.ts'
 import { workspaceEntities } from './workspaces/entities.ts'
 
 /** Every entity of the service; the schema of the database is checked against this list. */
-export const entities: readonly EntitySchema[] = [...userEntities, ...authEntities, ...planEntities, ...workspaceEntities]
+export const entities: readonly EntitySchema[] = [...userEntities, ...authEntities, ...planEntities, ...workspaceEntities, ...streamEntities]

@@ -16,11 +16,14 @@ import { RowOwners } from './db/owners.ts'
 import { eventTypes } from './events.ts'
 import { HealthService } from './health/service.ts'
 import { PlanService } from './plans/service.ts'
+import type { DesiredStates } from './streams/desired-state.ts'
+import type { StreamNotices } from './streams/notices.ts'
 import { AuditLog } from './workspaces/audit-log.ts'
 import { EventLog } from './workspaces/event-log.ts'
 import { MemberCache } from './workspaces/memberships.ts'
 import { WorkspaceService } from './workspaces/service.ts'
 import { ServiceSwitches } from './services/service.ts'
+import { composeStreams } from './streams/compose.ts'
 import { TurnExecutor } from './turns/turn-executor.ts'
 import { Turns } from './turns/turn-runner.ts'
 
@@ -46,6 +49,8 @@ export interface Composition {
   readonly owners: RowOwners
   readonly authenticator: Authenticator
   readonly memberships: Memberships
+  /** What the media link of a node stands on. */
+  readonly streaming: { readonly desiredStates: DesiredStates; readonly notices: StreamNotices }
   readonly replyBox: SealedBox
   /** Ends timers and waits for turns; the foundation is closed by whoever made it. */
   close(): Promise<void>
@@ -53,7 +58,7 @@ export interface Composition {
 
 /** The composition root: plain constructors, in the order of their needs. */
 export function compose(foundation: Foundation, registry: Registry = api): Composition {
-  const { clock, coordination, database, log, secret, version } = foundation
+  const { clock, config, coordination, database, log, secret, version } = foundation
   const operations = walk(registry)
   const replyBox = new SealedBox(secret, 'idempotent replies')
 
@@ -86,7 +91,30 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
   const auditLog = new AuditLog(database)
   const eventLog = new EventLog(database, eventTypes)
 
-  const services: Services = { turns, health, switches, plans, memberships, workspaces, auditLog, eventLog }
+  const streaming = composeStreams({
+    database,
+    clock,
+    coordination,
+    secret,
+    plans,
+    switches,
+    memberships,
+    workspaces,
+    rtmpUrl: config.PUBLIC_RTMP_URL,
+    allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
+  })
+
+  const services: Services = {
+    turns,
+    health,
+    switches,
+    plans,
+    memberships,
+    workspaces,
+    auditLog,
+    eventLog,
+    ...streaming.services,
+  }
   const context = contextFactory(services)
 
   return {
@@ -102,11 +130,13 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
       },
     },
     memberships,
+    streaming,
     close: async () => {
       switches.close()
       plans.close()
       memberships.close()
       workspaces.close()
+      streaming.close()
       await actors.close(5_000)
     },
   }

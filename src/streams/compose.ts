@@ -1,0 +1,70 @@
+import type { Clock } from '../core/clock.ts'
+import type { Memberships, Switches } from '../core/ports.ts'
+import { SealedBox } from '../core/sealed-box.ts'
+import type { Database } from '../db/database.ts'
+import type { Coordination } from '../coordination/coordination.ts'
+import type { PlanService } from '../plans/service.ts'
+import type { WorkspaceService } from '../workspaces/service.ts'
+import { Broadcasts } from './broadcasts.ts'
+import { DesiredStates } from './desired-state.ts'
+import { RtmpDestinations } from './destinations.ts'
+import { MediaDirectory } from './media-directory.ts'
+import { StreamNotices } from './notices.ts'
+import { PlatformChooser } from './platforms.ts'
+import { RelayStatus } from './relay-status.ts'
+import { StreamService } from './service.ts'
+import { StreamSessions } from './sessions.ts'
+import { StreamingUsage } from './usage.ts'
+
+export interface StreamsNeeds {
+  readonly database: Database
+  readonly clock: Clock
+  readonly coordination: Coordination
+  readonly secret: string
+  readonly plans: PlanService
+  readonly switches: Switches
+  readonly memberships: Memberships
+  readonly workspaces: WorkspaceService
+  readonly rtmpUrl: string
+  readonly allowPrivateAddresses: boolean
+}
+
+/** Builds the services of the domain, and what the media link of a node stands on. */
+export function composeStreams(needs: StreamsNeeds) {
+  const { clock, coordination, database, memberships, plans, secret, switches, workspaces } = needs
+  const ingestKeys = new SealedBox(secret, 'ingest keys')
+  const destinationKeys = new SealedBox(secret, 'destination keys')
+  const mediaNodes = new MediaDirectory(clock, coordination)
+  const notices = new StreamNotices(coordination)
+  const broadcasts = new Broadcasts({ clock, plans, media: mediaNodes, notices })
+  const streams = new StreamService({
+    sql: database,
+    clock,
+    keys: ingestKeys,
+    chooser: new PlatformChooser(clock, plans),
+    broadcasts,
+    notices,
+    rtmpUrl: needs.rtmpUrl,
+  })
+  workspaces.onDelete((turn) => streams.endAll(turn))
+  workspaces.onPurge((sql, workspaceIds) => streams.purge(sql, workspaceIds))
+  return {
+    services: {
+      streams,
+      broadcasts,
+      mediaNodes,
+      rtmpDestinations: new RtmpDestinations({
+        sql: database,
+        clock,
+        keys: destinationKeys,
+        allowPrivateAddresses: needs.allowPrivateAddresses,
+      }),
+      relayStatus: new RelayStatus(database, mediaNodes, memberships),
+      streamSessions: new StreamSessions(database, clock),
+      streamingUsage: new StreamingUsage(database, clock, plans),
+    },
+    notices,
+    desiredStates: new DesiredStates({ sql: database, clock, switches, plans, keys: destinationKeys }),
+    close: () => mediaNodes.close(),
+  }
+}

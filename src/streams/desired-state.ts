@@ -1,0 +1,115 @@
+import { timingSafeEqual } from 'node:crypto'
+import type { DesiredStream, PublishDecision, PublishRequest } from '../../media/types.ts'
+import { MINUTE, type Clock } from '../core/clock.ts'
+import type { Switches } from '../core/ports.ts'
+import type { SealedBox } from '../core/sealed-box.ts'
+import type { Sql } from '../core/sql.ts'
+import type { PlanService } from '../plans/service.ts'
+import { isOnAir, type StreamStatus } from './state.ts'
+import { monthOf, usedMs } from './usage.ts'
+
+/** What a media node is to do with a stream, and for whom it counts. */
+export interface DesiredState {
+  readonly stream: DesiredStream
+  readonly workspaceId: string
+  readonly ownerId: string
+  readonly status: StreamStatus
+  /** The broadcast under way. */
+  readonly sessionId: string | null
+  readonly ingestNode: string | null
+}
+
+interface Row {
+  id: string
+  workspace_id: string
+  owner_id: string
+  path: string
+  key_hash: string
+  key_expires_at: string
+  status: StreamStatus
+  session_id: string | null
+  ingest_node: string | null
+  workspace_deleted: boolean
+  destinations: { id: string; url: string; key: string }[] | null
+}
+
+const SELECT = `
+  select s.id, s.workspace_id, w.owner_id, s.path, s.key_hash, s.key_expires_at, s.status, s.session_id, s.ingest_node,
+    w.deleted_at is not null as workspace_deleted,
+    (select json_agg(json_build_object('id', d.id, 'url', r.url, 'key', r.key_sealed) order by d.id)
+      from stream_destinations d join rtmp_destinations r on r.id = d.account_id
+      where d.stream_id = s.id and d.enabled) as destinations
+  from streams s join workspaces w on w.id = s.workspace_id`
+const BY_PATH = `${SELECT} where s.path = $1`
+const BY_ID = `${SELECT} where s.id = $1`
+
+export interface DesiredStatesOptions {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly switches: Switches
+  readonly plans: PlanService
+  /** Opens the keys of destinations. */
+  readonly keys: SealedBox
+}
+
+/** Reads from the database, at the moment of asking, what a media node is to do. */
+export class DesiredStates {
+  readonly #options: DesiredStatesOptions
+
+  constructor(options: DesiredStatesOptions) {
+    this.#options = options
+  }
+
+  /** Undefined when the node should have nothing to do with the stream: it has ended or is gone. */
+  async of(streamId: string): Promise<DesiredState | undefined> {
+    const row = await this.#options.sql.row<Row>(BY_ID, [streamId])
+    return row === undefined || row.status === 'ended' || row.workspace_deleted ? undefined : this.#state(row)
+  }
+
+  /** Whether a publisher may send, asked before it is told so. The reason of a refusal is for logs and the publisher. */
+  async authorize(request: PublishRequest): Promise<PublishDecision & { readonly state?: DesiredState }> {
+    const row = await this.#options.sql.row<Row>(BY_PATH, [request.path])
+    if (row === undefined || !sameHash(row.key_hash, request.keyHash) || row.workspace_deleted) {
+      return { allowed: false, reason: 'unknown key' }
+    }
+    if (row.status === 'ended') return { allowed: false, reason: 'the stream has ended; arm it for a new key' }
+    const { clock, plans, sql, switches } = this.#options
+    if (Date.parse(row.key_expires_at) <= clock.now()) {
+      return { allowed: false, reason: 'the key has expired; arm the stream for a new one' }
+    }
+    if (!switches.isOn('streams')) return { allowed: false, reason: 'streams are switched off at the moment' }
+    const allowance = await plans.limitsOf(row.owner_id)
+    const used = await usedMs(sql, row.owner_id, monthOf(clock.now()))
+    if (used >= allowance.streamingMinutesPerMonth * MINUTE) {
+      return { allowed: false, reason: 'the streaming minutes of this month are used up' }
+    }
+    const state = this.#state(row)
+    return { allowed: true, stream: state.stream, state }
+  }
+
+  #state(row: Row): DesiredState {
+    return {
+      stream: {
+        streamId: row.id,
+        path: row.path,
+        keyHash: row.key_hash,
+        live: isOnAir(row.status),
+        destinations: (row.destinations ?? []).map(({ id, url, key }) => ({
+          id,
+          url,
+          streamKey: this.#options.keys.open(key),
+        })),
+      },
+      workspaceId: row.workspace_id,
+      ownerId: row.owner_id,
+      status: row.status,
+      sessionId: row.session_id,
+      ingestNode: row.ingest_node,
+    }
+  }
+}
+
+function sameHash(left: string, right: string): boolean {
+  const [a, b] = [Buffer.from(left), Buffer.from(right)]
+  return a.length === b.length && timingSafeEqual(a, b)
+}

@@ -1,0 +1,62 @@
+import { event } from '../core/event.ts'
+import { Id, Nullable, OneOf, Timestamp, Type } from '../core/schema.ts'
+import { DESTINATION_STATES, END_REASONS } from './schemas.ts'
+import { STREAM_STATUSES } from './state.ts'
+
+/** No event of a stream carries a key, or a URL that could hold one. */
+
+const changed = Type.Object({
+  streamId: Id,
+  title: Type.String(),
+  status: OneOf(STREAM_STATUSES),
+  statusReason: Nullable(OneOf(END_REASONS)),
+  version: Type.Integer(),
+})
+
+export const streamCreated = event({
+  name: 'stream.created',
+  summary: 'A stream was created',
+  scope: 'streams:read',
+  data: changed,
+})
+
+export const streamUpdated = event({
+  name: 'stream.updated',
+  summary: 'A stream was edited, or its status has changed',
+  scope: 'streams:read',
+  data: changed,
+})
+
+export const streamDeleted = event({
+  name: 'stream.deleted',
+  summary: 'A stream was deleted',
+  scope: 'streams:read',
+  data: Type.Object({ streamId: Id }),
+})
+
+export const streamDestinationChanged = event({
+  name: 'stream.destination',
+  summary: 'A destination of a stream has changed its state',
+  scope: 'streams:read',
+  data: Type.Object({
+    streamId: Id,
+    destinationId: Id,
+    platform: Type.String(),
+    accountId: Id,
+    name: Type.String(),
+    status: OneOf(DESTINATION_STATES),
+    since: Timestamp,
+    lastError: Nullable(Type.Object({ code: Type.String(), message: Type.String(), at: Timestamp })),
+  }),
+})
+
+export const streamWarning = event({
+  name: 'stream.warning',
+  summary: 'A live stream will be stopped soon',
+  scope: 'streams:read',
+  data: Type.Object({
+    streamId: Id,
+    code: OneOf(['minutes_running_out'] as const),
+    minutesLeft: Type.Integer({ description: 'Streaming minutes of the plan that are left this month' }),
+  }),
+})

@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto'
+import { sha256 } from '../core/id.ts'
+
+/** A fresh ingest key. Only `key` is secret. */
+export interface IngestKey {
+  /** `<path>-<secret>`: what a streamer enters in OBS. */
+  readonly key: string
+  /** The public part: may appear in logs. */
+  readonly path: string
+  /** Lower-case hex SHA-256 of the whole key. */
+  readonly hash: string
+}
+
+/** Makes an ingest key with a secret of 128 random bits. */
+export function newIngestKey(): IngestKey {
+  const path = randomBytes(8).toString('hex')
+  const key = `${path}-${randomBytes(16).toString('hex')}`
+  return { key, path, hash: sha256(key) }
+}
+
+const SHOWN = 4
+
+/** What lists show of a destination's key: its end, when enough stays hidden. */
+export function keyHint(key: string): string {
+  const [name = ''] = key.split('?', 1)
+  return name.length >= SHOWN * 3 ? name.slice(-SHOWN) : ''
+}
+
+export function masked(hint: string): string {
+  return `••••${hint}`
+}

@@ -1,0 +1,108 @@
+import type { MediaNodeStatus, StreamStatus } from '../../media/types.ts'
+import { SECOND, type Clock } from '../core/clock.ts'
+import type { Coordination } from '../coordination/coordination.ts'
+import { MediaUnavailable } from './errors.ts'
+
+declare module '../core/services.ts' {
+  interface Services {
+    readonly mediaNodes: MediaDirectory
+  }
+}
+
+const CHANNEL = 'media-nodes'
+
+/** A node that has said nothing for this long is taken for gone. */
+export const SILENCE_MS = 5 * SECOND
+
+/** What a media node says of itself, about once a second. */
+export interface MediaReport {
+  readonly nodeId: string
+  /** Null while its media process is not there. */
+  readonly status: MediaNodeStatus | null
+  /** The node shuts down and will say no more. */
+  readonly gone?: true
+}
+
+export interface MediaNodeEntry {
+  readonly nodeId: string
+  readonly ok: boolean
+  readonly status: MediaNodeStatus | null
+  /** ISO 8601: when it last spoke. */
+  readonly at: string
+}
+
+interface Heard {
+  readonly report: MediaReport
+  readonly at: number
+  readonly until: number
+}
+
+/** The media nodes of the installation, here and elsewhere, as they last described themselves. */
+export class MediaDirectory {
+  readonly #clock: Clock
+  readonly #coordination: Coordination
+  readonly #heard = new Map<string, Heard>()
+  readonly #end: () => void
+
+  constructor(clock: Clock, coordination: Coordination) {
+    this.#clock = clock
+    this.#coordination = coordination
+    this.#end = coordination.subscribe(CHANNEL, (message) => this.#hear(message as MediaReport))
+  }
+
+  /** Called by the node itself. */
+  announce(report: MediaReport): void {
+    this.#coordination.publish(CHANNEL, report)
+  }
+
+  nodes(): MediaNodeEntry[] {
+    const now = this.#clock.monotonic()
+    return [...this.#heard.values()].map(({ report, at, until }) => ({
+      nodeId: report.nodeId,
+      status: report.status,
+      ok: report.status !== null && now <= until,
+      at: new Date(at).toISOString(),
+    }))
+  }
+
+  /** Nodes that may still hold publishers: those that spoke lately, up or not. */
+  present(): string[] {
+    const now = this.#clock.monotonic()
+    return [...this.#heard.values()].filter(({ until }) => now <= until).map(({ report }) => report.nodeId)
+  }
+
+  /** @throws AppError media_unavailable when no node can take a stream */
+  require(): void {
+    if (!this.nodes().some((node) => node.ok)) throw MediaUnavailable({ retryAfter: 2 })
+  }
+
+  /** The figures of a stream from the node that takes it in, or has it. */
+  statusOf(streamId: string): { readonly status: StreamStatus; readonly at: string } | undefined {
+    let found: { status: StreamStatus; at: string } | undefined
+    for (const node of this.nodes()) {
+      if (!node.ok) continue
+      const status = node.status?.streams.find((stream) => stream.streamId === streamId)
+      if (status && (found === undefined || status.ingest !== null)) found = { status, at: node.at }
+    }
+    return found
+  }
+
+  close(): void {
+    this.#end()
+  }
+
+  #hear(report: MediaReport): void {
+    if (report.gone) {
+      this.#heard.delete(report.nodeId)
+      return
+    }
+    const now = this.#clock.monotonic()
+    this.#heard.set(report.nodeId, { report, at: this.#clock.now(), until: now + SILENCE_MS })
+    for (const [nodeId, { until }] of this.#heard) {
+      if (now - until > FORGET_MS) this.#heard.delete(nodeId)
+    }
+  }
+}
+
+/** A node that was lost is shown as such this long. */
+const FORGET_MS = 60 * SECOND

@@ -1,0 +1,132 @@
+import type { Static } from 'typebox'
+import type { DestinationStatus, StreamStatus } from '../../media/types.ts'
+import { NotFound } from '../core/errors.ts'
+import type { Member } from '../core/caller.ts'
+import type { Memberships } from '../core/ports.ts'
+import type { Sql } from '../core/sql.ts'
+import type { MediaDirectory } from './media-directory.ts'
+import type { RelayDestination, RelayHealthView, RelayStatusView, StreamPlatformData } from './schemas.ts'
+import { isOnAir } from './state.ts'
+import { findStream } from './store.ts'
+
+declare module '../core/services.ts' {
+  interface Services {
+    readonly relayStatus: RelayStatus
+  }
+}
+
+type PathView = Static<typeof RelayHealthView>['paths'][number]
+
+/** How media flows right now, from what the media nodes tell about once a second. */
+export class RelayStatus {
+  readonly #sql: Sql
+  readonly #media: MediaDirectory
+  readonly #memberships: Memberships
+
+  constructor(sql: Sql, media: MediaDirectory, memberships: Memberships) {
+    this.#sql = sql
+    this.#media = media
+    this.#memberships = memberships
+  }
+
+  /** @throws AppError not_found */
+  async of(id: string): Promise<Static<typeof RelayStatusView>> {
+    const row = await findStream(this.#sql, id)
+    if (row === undefined) throw NotFound()
+    const found = this.#media.statusOf(id)
+    const figures = new Map(found?.status.destinations.map((destination) => [destination.id, destination]))
+    return {
+      streamId: id,
+      status: row.status,
+      path: row.path,
+      live: isOnAir(row.status),
+      ingest: found?.status.ingest ? ingestView(found.status.ingest) : null,
+      destinations: (row.platforms ?? []).map((platform) => destinationView(platform, figures.get(platform._id))),
+      at: found?.at ?? null,
+    }
+  }
+
+  /** The media nodes, and the streams that take in media in workspaces whose streams the caller may see. */
+  async health(userId: string): Promise<Static<typeof RelayHealthView>> {
+    const nodes = this.#media.nodes()
+    const active = nodes.flatMap((node) =>
+      node.ok ? (node.status?.streams ?? []).filter((stream) => stream.ingest !== null) : [],
+    )
+    return {
+      nodes: nodes.map(({ nodeId, ok, at, status }) => ({
+        nodeId,
+        ok,
+        at,
+        uptimeSeconds: status?.uptimeSeconds ?? 0,
+        connections: status?.connections ?? 0,
+        streams: (status?.streams ?? []).filter((stream) => stream.ingest !== null).length,
+      })),
+      paths: await this.#visible(userId, active),
+    }
+  }
+
+  async #visible(userId: string, active: readonly StreamStatus[]): Promise<PathView[]> {
+    if (active.length === 0) return []
+    const rows = await this.#sql.rows<{ id: string; workspace_id: string; title: string }>(
+      `select s.id, s.workspace_id, s.title from streams s
+       join workspace_members m on m.workspace_id = s.workspace_id and m.user_id = $1
+       where s.id = any($2) order by s.id`,
+      [userId, active.map((stream) => stream.streamId)],
+    )
+    const members = new Map<string, Member | undefined>()
+    for (const workspaceId of new Set(rows.map((row) => row.workspace_id))) {
+      members.set(workspaceId, await this.#memberships.find(workspaceId, userId))
+    }
+    return rows.flatMap((row) => {
+      const stream = active.find((one) => one.streamId === row.id)
+      const maySee = members.get(row.workspace_id)?.scopes.has('streams:read')
+      return stream && maySee ? [pathView(row, stream)] : []
+    })
+  }
+}
+
+function pathView(row: { id: string; workspace_id: string; title: string }, stream: StreamStatus): PathView {
+  return {
+    streamId: row.id,
+    workspaceId: row.workspace_id,
+    title: row.title,
+    path: stream.path,
+    live: stream.live,
+    bitrate: stream.ingest?.bitrate ?? 0,
+    videoCodec: stream.ingest?.videoCodec ?? null,
+    audioCodec: stream.ingest?.audioCodec ?? null,
+    readers: stream.destinations.filter(({ state }) => state === 'live' || state === 'congested').length,
+  }
+}
+
+/** The publisher's address stays with the operators. */
+function ingestView(ingest: NonNullable<StreamStatus['ingest']>) {
+  const { remoteAddress: _address, warnings, ...figures } = ingest
+  return { ...figures, warnings: [...warnings] }
+}
+
+function destinationView(
+  platform: StreamPlatformData,
+  figures: DestinationStatus | undefined,
+): Static<typeof RelayDestination> {
+  return {
+    destinationId: platform._id,
+    platform: platform.platform,
+    accountId: platform.accountId,
+    name: platform.name,
+    state: figures?.state ?? platform.status,
+    since: figures?.since ?? platform.since,
+    bytesSent: figures?.bytesSent ?? 0,
+    bytesAcknowledged: figures?.bytesAcknowledged ?? 0,
+    bitrate: figures?.bitrate ?? 0,
+    queuedBytes: figures?.queuedBytes ?? 0,
+    queuedMs: figures?.queuedMs ?? 0,
+    messagesSent: figures?.messagesSent ?? 0,
+    droppedVideo: figures?.droppedVideo ?? 0,
+    droppedAudio: figures?.droppedAudio ?? 0,
+    reconnects: figures?.reconnects ?? 0,
+    liveSeconds: figures?.liveSeconds ?? 0,
+    lastError: figures?.lastError ?? platform.lastError,
+    nextRetryAt: figures?.nextRetryAt ?? null,
+  }
+}

@@ -1,0 +1,297 @@
+import {
+  Id,
+  Input,
+  InstantInput,
+  named,
+  Nullable,
+  OneOf,
+  ResourceBase,
+  Text,
+  Timestamp,
+  Type,
+  type Static,
+} from '../core/schema.ts'
+import { pageFields } from '../core/page.ts'
+import { STREAM_STATUSES } from './state.ts'
+
+export const DESTINATION_STATES = [
+  'idle',
+  'resolving',
+  'connecting',
+  'handshake',
+  'publishing',
+  'live',
+  'congested',
+  'backoff',
+  'needs_attention',
+  'stopped',
+] as const
+
+export const END_REASONS = ['stopped', 'source_lost', 'minutes_used_up', 'deleted'] as const
+export type EndReason = (typeof END_REASONS)[number]
+
+const FaultView = named(
+  'DestinationFault',
+  Type.Object({
+    code: Type.String({ description: 'Stable, for programs: for example `rejected` or `connection_refused`' }),
+    message: Type.String({ description: 'For people' }),
+    at: Timestamp,
+  }),
+)
+
+const Platform = Text(1, 40, { description: '`custom` for an RTMP destination of the workspace' })
+
+export const StreamPlatform = named(
+  'StreamPlatform',
+  Type.Object({
+    _id: Id,
+    platform: Type.String(),
+    accountId: Id,
+    name: Type.String({ description: 'Name of the destination' }),
+    enabled: Type.Boolean({ description: 'Whether going live sends to it' }),
+    status: OneOf(DESTINATION_STATES),
+    since: Timestamp,
+    lastError: Nullable(FaultView),
+  }),
+)
+
+export const StreamView = named(
+  'Stream',
+  Type.Object({
+    ...ResourceBase,
+    workspaceId: Id,
+    title: Type.String(),
+    description: Type.String(),
+    status: OneOf(STREAM_STATUSES),
+    statusReason: Nullable(OneOf(END_REASONS, { description: 'Why it ended' })),
+    statusSince: Timestamp,
+    rtmpIngestUrl: Type.String({ description: 'The server to enter in OBS' }),
+    streamKey: Type.Optional(
+      Type.String({ description: 'The key to enter in OBS; a secret. Only for members with streams:manage' }),
+    ),
+    streamKeyExpiresAt: Type.Optional(Timestamp),
+    platforms: Type.Array(StreamPlatform),
+    scheduledFor: Nullable(Timestamp),
+    liveAt: Nullable(Timestamp),
+    record: Type.Boolean(),
+    profile: Type.String(),
+    version: Type.Integer(),
+  }),
+)
+export type StreamData = Static<typeof StreamView>
+export type StreamPlatformData = Static<typeof StreamPlatform>
+
+const MOST_PLATFORMS = 50
+
+export const Platforms = Type.Array(
+  Input({
+    platform: Platform,
+    accountId: Type.String({ ...Id, description: 'Of a custom RTMP destination, with platform `custom`' }),
+  }),
+  { maxItems: MOST_PLATFORMS },
+)
+export type PlatformInput = Static<typeof Platforms>[number]
+
+/** Transcoding profiles; `source` relays media as it comes. */
+const Profile = OneOf(['source'] as const)
+
+const editable = {
+  title: Text(1, 200),
+  description: Type.Optional(Text(0, 5_000)),
+  platforms: Type.Optional(Platforms),
+  scheduledFor: Type.Optional(Nullable(InstantInput)),
+  record: Type.Optional(Type.Boolean({ default: false })),
+  profile: Type.Optional(Profile),
+}
+
+export const NewStream = Input({ workspaceId: Id, ...editable })
+export type NewStreamData = Static<typeof NewStream>
+
+export const StreamEdit = Input(editable)
+export type StreamEditData = Static<typeof StreamEdit>
+
+export const StreamPath = Input({ id: Id })
+
+export const StreamQuery = Input({
+  workspaceId: Id,
+  status: Type.Optional(OneOf(STREAM_STATUSES)),
+  from: Type.Optional(Type.String({ ...InstantInput, description: 'Created at this time or later' })),
+  to: Type.Optional(Type.String({ ...InstantInput, description: 'Created before this time' })),
+  ...pageFields,
+})
+
+export const GoLive = Input({
+  destinationIds: Type.Optional(
+    Type.Array(Id, {
+      minItems: 1,
+      maxItems: MOST_PLATFORMS,
+      uniqueItems: true,
+      description:
+        '`_id`s of the stream’s platforms; the others are switched off. All that are switched on when absent',
+    }),
+  ),
+  waitForIngest: Type.Optional(
+    Type.Boolean({ description: 'Go live as soon as a publisher sends, from its first frame on' }),
+  ),
+})
+
+export const ArmedStream = named(
+  'ArmedStream',
+  Type.Object({
+    rtmpIngestUrl: Type.String(),
+    streamKey: Type.String({ description: 'The new key; a secret' }),
+    expiresAt: Timestamp,
+  }),
+)
+
+export type ArmedData = Static<typeof ArmedStream>
+
+export const StreamSessionView = named(
+  'StreamSession',
+  Type.Object({
+    _id: Id,
+    streamId: Id,
+    startedAt: Timestamp,
+    endedAt: Nullable(Timestamp),
+    endReason: Nullable(OneOf(END_REASONS)),
+    duration: Type.Integer({ description: 'Seconds from going live to the end, or until now' }),
+    liveSeconds: Type.Integer({ description: 'Seconds during which media came in: what counts against the plan' }),
+    destinations: Type.Array(
+      Type.Object({
+        destinationId: Id,
+        platform: Type.String(),
+        accountId: Id,
+        name: Type.String(),
+        status: OneOf(DESTINATION_STATES),
+        lastError: Nullable(FaultView),
+      }),
+    ),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  }),
+)
+
+export const SessionQuery = Input(pageFields)
+
+export const RtmpDestinationView = named(
+  'RtmpDestination',
+  Type.Object({
+    ...ResourceBase,
+    workspaceId: Id,
+    name: Type.String(),
+    url: Type.String(),
+    streamKey: Type.String({ description: 'Masked: `••••` and the last characters' }),
+  }),
+)
+export type RtmpDestinationData = Static<typeof RtmpDestinationView>
+
+export const NewRtmpDestination = Input({
+  workspaceId: Id,
+  name: Text(1, 100),
+  url: Text(1, 2_048, { description: '`rtmp://host[:port]/app` or `rtmps://…`, without the key' }),
+  streamKey: Text(1, 500, {
+    pattern: '^[\\x21-\\x7e]+$',
+    description: 'the stream key at that server, with its query if it has one, without spaces; stored encrypted',
+  }),
+})
+export type NewRtmpDestinationData = Static<typeof NewRtmpDestination>
+
+export const DestinationQuery = Input({ workspaceId: Id, ...pageFields })
+
+export const StreamingUsageView = named(
+  'StreamingUsage',
+  Type.Object({
+    month: Type.String({ description: 'Calendar month in UTC, such as 2026-11' }),
+    minutesUsed: Type.Number({ description: 'Over all workspaces that you own' }),
+    minutesLimit: Type.Integer(),
+    destinationLimit: Type.Integer({ description: 'Destinations of one stream' }),
+    concurrentLimit: Type.Integer({ description: 'Streams that are live at the same time' }),
+    activeStreams: Type.Integer(),
+    workspaces: Type.Array(
+      Type.Object({
+        workspaceId: Id,
+        minutesUsed: Type.Number(),
+        activeStreams: Type.Integer(),
+        owned: Type.Boolean({ description: 'Whether its minutes count against your own plan' }),
+      }),
+    ),
+  }),
+)
+
+const IngestView = Type.Object({
+  sessionId: Type.String(),
+  since: Timestamp,
+  videoCodec: Nullable(Type.String()),
+  audioCodec: Nullable(Type.String()),
+  width: Nullable(Type.Integer()),
+  height: Nullable(Type.Integer()),
+  fps: Nullable(Type.Number()),
+  bitrate: Type.Number({ description: 'Bits per second over the last few seconds' }),
+  bytesReceived: Type.Integer(),
+  keyframeIntervalSeconds: Nullable(Type.Number()),
+  uptimeSeconds: Type.Number(),
+  warnings: Type.Array(Type.String()),
+})
+
+export const RelayDestination = Type.Object({
+  destinationId: Id,
+  platform: Type.String(),
+  accountId: Id,
+  name: Type.String(),
+  state: OneOf(DESTINATION_STATES),
+  since: Timestamp,
+  bytesSent: Type.Integer(),
+  bytesAcknowledged: Type.Integer(),
+  bitrate: Type.Number(),
+  queuedBytes: Type.Integer(),
+  queuedMs: Type.Number(),
+  messagesSent: Type.Integer(),
+  droppedVideo: Type.Integer(),
+  droppedAudio: Type.Integer(),
+  reconnects: Type.Integer(),
+  liveSeconds: Type.Number(),
+  lastError: Nullable(FaultView),
+  nextRetryAt: Nullable(Timestamp),
+})
+
+export const RelayStatusView = named(
+  'RelayStatus',
+  Type.Object({
+    streamId: Id,
+    status: OneOf(STREAM_STATUSES),
+    path: Type.String({ description: 'Public part of the ingest key' }),
+    live: Type.Boolean(),
+    ingest: Nullable(IngestView),
+    destinations: Type.Array(RelayDestination),
+    at: Nullable(Timestamp),
+  }),
+)
+
+export const RelayHealthView = named(
+  'RelayHealth',
+  Type.Object({
+    nodes: Type.Array(
+      Type.Object({
+        nodeId: Id,
+        ok: Type.Boolean(),
+        uptimeSeconds: Type.Integer(),
+        connections: Type.Integer(),
+        streams: Type.Integer({ description: 'Streams that take in media' }),
+        at: Timestamp,
+      }),
+    ),
+    paths: Type.Array(
+      Type.Object({
+        streamId: Id,
+        workspaceId: Id,
+        title: Type.String(),
+        path: Type.String(),
+        live: Type.Boolean(),
+        bitrate: Type.Number(),
+        videoCodec: Nullable(Type.String()),
+        audioCodec: Nullable(Type.String()),
+        readers: Type.Integer({ description: 'Destinations that are connected' }),
+      }),
+    ),
+  }),
+)

@@ -1,0 +1,256 @@
+import type { Static } from 'typebox'
+import type { Clock } from '../core/clock.ts'
+import type { Member } from '../core/caller.ts'
+import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
+import { DAY } from '../core/clock.ts'
+import { uuidv7 } from '../core/id.ts'
+import { requireVersion } from '../core/precondition.ts'
+import { pageOf, pageRequest } from '../core/page.ts'
+import type { PageResult } from '../core/reply.ts'
+import type { SealedBox } from '../core/sealed-box.ts'
+import type { Sql } from '../core/sql.ts'
+import type { Turn } from '../core/turn.ts'
+import type { Broadcasts } from './broadcasts.ts'
+import { streamCreated, streamDeleted, streamUpdated } from './events.ts'
+import { newIngestKey } from './keys.ts'
+import type { StreamNotices } from './notices.ts'
+import { checkForm, type ChosenPlatform, type PlatformChooser } from './platforms.ts'
+import type { ArmedData, NewStreamData, PlatformInput, StreamData, StreamEditData, StreamQuery } from './schemas.ts'
+import { isOnAir, next } from './state.ts'
+import { findStream, pageOfStreams, streamView, type StreamRow } from './store.ts'
+
+declare module '../core/services.ts' {
+  interface Services {
+    readonly streams: StreamService
+  }
+}
+
+export interface StreamServiceOptions {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly keys: SealedBox
+  readonly chooser: PlatformChooser
+  readonly broadcasts: Broadcasts
+  readonly notices: StreamNotices
+  readonly rtmpUrl: string
+}
+
+/** A key that nobody uses dies this long after it was made, or after the stream was to begin. */
+const KEY_LIFE_MS = 30 * DAY
+
+/** When a key that is made now ends to work. */
+export function keyExpiry(now: number, scheduledFor: number | undefined): Date {
+  return new Date(Math.max(now, scheduledFor ?? 0) + KEY_LIFE_MS)
+}
+
+/** Streams as things that are made, changed, shown and deleted. What happens on the air is in `Broadcasts`. */
+export class StreamService {
+  readonly #options: StreamServiceOptions
+
+  constructor(options: StreamServiceOptions) {
+    this.#options = options
+  }
+
+  /** Writes without reading, unless platforms are named: creates of one moment share one statement. */
+  async create(turn: Turn, body: NewStreamData): Promise<StreamData> {
+    const { clock, chooser, keys, rtmpUrl } = this.#options
+    const now = clock.now()
+    const at = new Date(now).toISOString()
+    const scheduledFor = instant(body.scheduledFor, '/body/scheduledFor')
+    const id = uuidv7(now)
+    checkForm(body.platforms ?? [])
+    const platforms = await chooser.choose(turn, id, body.platforms ?? [])
+    const key = newIngestKey()
+    const row: StreamRow = {
+      id,
+      workspace_id: turn.workspaceId,
+      title: body.title,
+      description: body.description ?? '',
+      status: 'idle',
+      status_reason: null,
+      status_since: at,
+      path: key.path,
+      key_sealed: keys.seal(key.key),
+      key_expires_at: keyExpiry(now, scheduledFor?.getTime()).toISOString(),
+      scheduled_for: scheduledFor?.toISOString() ?? null,
+      live_at: null,
+      session_id: null,
+      ingest_id: null,
+      ingest_node: null,
+      record: body.record ?? false,
+      profile: body.profile ?? 'source',
+      version: 1,
+      created_at: at,
+      updated_at: at,
+      platforms: platforms.map(({ view }) => view),
+    }
+    const { platforms: _platforms, ...columns } = row
+    turn.insert('streams', { ...columns, key_hash: key.hash })
+    for (const platform of platforms) turn.insert('stream_destinations', platform.row)
+    turn.audit({ kind: 'stream', id })
+    turn.emit(streamCreated, { streamId: id, title: row.title, status: row.status, statusReason: null, version: 1 })
+    return streamView(row, rtmpUrl, keys)
+  }
+
+  /** @throws AppError not_found */
+  async get(id: string, member: Member): Promise<StreamData> {
+    const row = await findStream(this.#options.sql, id)
+    if (row === undefined) throw NotFound()
+    return this.viewFor(row, member)
+  }
+
+  async list(query: Static<typeof StreamQuery>, member: Member): Promise<PageResult<StreamData>> {
+    const page = pageRequest(query)
+    const filter = {
+      workspaceId: query.workspaceId,
+      status: query.status,
+      from: instant(query.from, '/query/from'),
+      to: instant(query.to, '/query/to'),
+    }
+    const rows = await pageOfStreams(this.#options.sql, filter, page)
+    return pageOf(
+      rows,
+      page.limit,
+      (row) => ({ createdAt: row.created_at, id: row.id }),
+      (row) => this.viewFor(row, member),
+    )
+  }
+
+  /** The key goes only to those who may manage streams. */
+  viewFor(row: StreamRow, member: Member): StreamData {
+    const mayManage = member.scopes.has('streams:manage')
+    return streamView(row, this.#options.rtmpUrl, mayManage ? this.#options.keys : undefined)
+  }
+
+  /**
+   * Changes what is given and keeps the rest; `platforms` replaces the whole list, and only what differs is touched
+   * on the air.
+   * @throws AppError not_found, precondition_failed, validation_failed, plan_limit_reached
+   */
+  async update(turn: Turn, id: string, edit: StreamEditData, ifMatch: string | undefined): Promise<StreamData> {
+    const { clock, keys, notices, rtmpUrl } = this.#options
+    const row = await this.#find(turn.sql, id)
+    requireVersion(ifMatch, row.version)
+    const scheduledFor =
+      edit.scheduledFor === undefined
+        ? instant(row.scheduled_for, '/body/scheduledFor')
+        : instant(edit.scheduledFor, '/body/scheduledFor')
+    if (edit.platforms) await this.replacePlatforms(turn, row, edit.platforms)
+    const now = clock.now()
+    await turn.sql.run(
+      `update streams set title = $2, description = $3, scheduled_for = $4, record = $5, profile = $6,
+         key_expires_at = greatest(key_expires_at, $7), version = version + 1, updated_at = $8 where id = $1`,
+      [
+        id,
+        edit.title,
+        edit.description ?? row.description,
+        scheduledFor ?? null,
+        edit.record ?? row.record,
+        edit.profile ?? row.profile,
+        keyExpiry(0, scheduledFor?.getTime()),
+        new Date(now),
+      ],
+    )
+    const changed = await this.#find(turn.sql, id)
+    turn.audit({ kind: 'stream', id })
+    turn.emit(streamUpdated, {
+      streamId: id,
+      title: changed.title,
+      status: changed.status,
+      statusReason: changed.status_reason,
+      version: changed.version,
+    })
+    notices.changed(turn, id)
+    return streamView(changed, rtmpUrl, keys)
+  }
+
+  /**
+   * A new key; the publisher with the old one is dropped.
+   * @param platforms a new set of destinations, if it is to change
+   * @throws AppError not_found, validation_failed, plan_limit_reached
+   */
+  async arm(turn: Turn, id: string, platforms: readonly PlatformInput[] | undefined): Promise<ArmedData> {
+    const { broadcasts, clock, keys, rtmpUrl } = this.#options
+    const row = await this.#find(turn.sql, id)
+    if (platforms) await this.replacePlatforms(turn, row, platforms)
+    const key = newIngestKey()
+    const expiresAt = keyExpiry(clock.now(), row.scheduled_for === null ? undefined : Date.parse(row.scheduled_for))
+    await turn.sql.run(
+      `update streams set path = $2, key_hash = $3, key_sealed = $4, key_expires_at = $5,
+         ingest_id = null, ingest_node = null where id = $1`,
+      [id, key.path, key.hash, keys.seal(key.key), expiresAt],
+    )
+    await broadcasts.move(turn, { ...row, status_reason: null }, next(row.status, 'arm') ?? row.status)
+    turn.audit({ kind: 'stream', id })
+    return { rtmpIngestUrl: rtmpUrl, streamKey: key.key, expiresAt: expiresAt.toISOString() }
+  }
+
+  /** Makes a stream's destinations those named; the ones that stay are left as they are. */
+  async replacePlatforms(turn: Turn, row: StreamRow, wanted: readonly PlatformInput[]): Promise<void> {
+    const { broadcasts, chooser } = this.#options
+    const present = row.platforms ?? []
+    const isKept = (accountId: string) => wanted.some((platform) => platform.accountId === accountId)
+    const removed = present.filter((platform) => !isKept(platform.accountId))
+    const added = wanted.filter((platform) => !present.some((one) => one.accountId === platform.accountId))
+    checkForm(wanted)
+    const chosen = await chooser.choose(turn, row.id, added, present.length - removed.length)
+    if (removed.length > 0) {
+      await broadcasts.noteRemoved(turn, row, removed)
+      await turn.sql.run('delete from stream_destinations where id = any($1)', [
+        removed.map((platform) => platform._id),
+      ])
+    }
+    await insertPlatforms(turn, chosen)
+  }
+
+  /** @throws AppError not_found; conflict while on the air, unless forced */
+  async delete(turn: Turn, id: string, force: boolean, ifMatch: string | undefined): Promise<void> {
+    const row = await this.#find(turn.sql, id)
+    requireVersion(ifMatch, row.version)
+    if (isOnAir(row.status) && !force) {
+      throw Conflict({ message: `The stream is ${row.status}: stop it first, or delete it with force=true.` })
+    }
+    await turn.sql.run('delete from streams where id = $1', [id])
+    turn.audit({ kind: 'stream', id, details: { title: row.title } })
+    turn.emit(streamDeleted, { streamId: id })
+    this.#options.notices.changed(turn, id)
+  }
+
+  /** Ends whatever a workspace that is being deleted has running. */
+  async endAll(turn: Turn): Promise<void> {
+    const running = await turn.sql.rows<{ id: string }>(
+      `select id from streams where workspace_id = $1 and status in ('receiving', 'starting', 'live', 'interrupted')`,
+      [turn.workspaceId],
+    )
+    for (const { id } of running) await this.#options.broadcasts.end(turn, await this.#find(turn.sql, id), 'stopped')
+  }
+
+  /** Removes everything of workspaces that are gone. What was used stays on record. */
+  async purge(sql: Sql, workspaceIds: readonly string[]): Promise<void> {
+    await sql.run('delete from streams where workspace_id = any($1)', [workspaceIds])
+    await sql.run('delete from rtmp_destinations where workspace_id = any($1)', [workspaceIds])
+  }
+
+  async #find(sql: Sql, id: string): Promise<StreamRow> {
+    const row = await findStream(sql, id)
+    if (row === undefined) throw NotFound()
+    return row
+  }
+}
+
+/** Written one by one rather than with the batch: the stream they belong to must be there first. */
+async function insertPlatforms(turn: Turn, chosen: readonly ChosenPlatform[]): Promise<void> {
+  if (chosen.length === 0) return
+  await turn.sql.run(
+    'insert into stream_destinations select * from json_populate_recordset(null::stream_destinations, $1::json)',
+    [JSON.stringify(chosen.map(({ row }) => row))],
+  )
+}
+
+/** @throws AppError validation_failed for a date that the calendar does not have */
+function instant(text: string | null | undefined, path: string): Date | undefined {
+  if (text === null || text === undefined) return undefined
+  const date = new Date(text)
+  if (!Number.isNaN(date.getTime()) && date.getUTCFullYear() <= 9_999) return date
+  throw ValidationFailed({ errors: [{ path, code: 'format', message: 'must be a date that the calendar has' }] })
+}

@@ -1,0 +1,105 @@
+import type { SealedBox } from '../core/sealed-box.ts'
+import type { Sql } from '../core/sql.ts'
+import type { PageRequest } from '../core/page.ts'
+import type { EndReason, StreamData, StreamPlatformData } from './schemas.ts'
+import type { StreamStatus } from './state.ts'
+
+/** A stream as the database has it, its destinations with it. Times are ISO 8601 text already. */
+export interface StreamRow {
+  readonly id: string
+  readonly workspace_id: string
+  readonly title: string
+  readonly description: string
+  readonly status: StreamStatus
+  readonly status_reason: EndReason | null
+  readonly status_since: string
+  readonly path: string
+  readonly key_sealed: string
+  readonly key_expires_at: string
+  readonly scheduled_for: string | null
+  readonly live_at: string | null
+  readonly session_id: string | null
+  readonly ingest_id: string | null
+  readonly ingest_node: string | null
+  readonly record: boolean
+  readonly profile: string
+  readonly version: number
+  readonly created_at: string
+  readonly updated_at: string
+  readonly platforms: StreamPlatformData[] | null
+}
+
+const ISO = (column: string) => `to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+const SELECT = `
+  select s.id, s.workspace_id, s.title, s.description, s.status, s.status_reason, s.status_since, s.path, s.key_sealed,
+    s.key_expires_at, s.scheduled_for, s.live_at, s.session_id, s.ingest_id, s.ingest_node, s.record, s.profile,
+    s.version, s.created_at, s.updated_at,
+    (select json_agg(json_build_object('_id', d.id, 'platform', d.platform, 'accountId', d.account_id, 'name', d.name,
+        'enabled', d.enabled, 'status', d.status, 'since', ${ISO('d.since')}, 'lastError', d.last_error) order by d.id)
+      from stream_destinations d where d.stream_id = s.id) as platforms
+  from streams s`
+
+const BY_ID = `${SELECT} where s.id = $1`
+
+const PAGE_FROM = `${SELECT} where s.workspace_id = $1 and s.created_at >= $2 and s.created_at < $3`
+const PAGE_END = 'order by s.created_at desc, s.id desc limit $4'
+/** One text each, so that each gets a plan that follows its index. */
+const PAGES = {
+  first: `${PAGE_FROM} ${PAGE_END}`,
+  firstOfStatus: `${PAGE_FROM} and s.status = $5 ${PAGE_END}`,
+  next: `${PAGE_FROM} and (s.created_at, s.id) < ($5::timestamptz, $6::uuid) ${PAGE_END}`,
+  nextOfStatus: `${PAGE_FROM} and s.status = $7 and (s.created_at, s.id) < ($5::timestamptz, $6::uuid) ${PAGE_END}`,
+}
+
+export interface StreamFilter {
+  readonly workspaceId: string
+  readonly status: StreamStatus | undefined
+  readonly from: Date | undefined
+  readonly to: Date | undefined
+}
+
+export function findStream(sql: Sql, id: string): Promise<StreamRow | undefined> {
+  return sql.row<StreamRow>(BY_ID, [id])
+}
+
+/** One row more than the page holds. */
+export function pageOfStreams(sql: Sql, filter: StreamFilter, page: PageRequest): Promise<StreamRow[]> {
+  const { status, workspaceId, from, to } = filter
+  const common = [workspaceId, from ?? '-infinity', to ?? 'infinity', page.limit + 1]
+  if (page.after === undefined) {
+    return status === undefined
+      ? sql.rows<StreamRow>(PAGES.first, common)
+      : sql.rows<StreamRow>(PAGES.firstOfStatus, [...common, status])
+  }
+  const after = [page.after.createdAt, page.after.id]
+  return status === undefined
+    ? sql.rows<StreamRow>(PAGES.next, [...common, ...after])
+    : sql.rows<StreamRow>(PAGES.nextOfStatus, [...common, ...after, status])
+}
+
+/**
+ * The API's view of a row.
+ * @param keys opens the ingest key, for those who may see it
+ */
+export function streamView(row: StreamRow, rtmpIngestUrl: string, keys: SealedBox | undefined): StreamData {
+  return {
+    _id: row.id,
+    workspaceId: row.workspace_id,
+    title: row.title,
+    description: row.description,
+    status: row.status,
+    statusReason: row.status_reason,
+    statusSince: row.status_since,
+    rtmpIngestUrl,
+    ...(keys ? { streamKey: keys.open(row.key_sealed), streamKeyExpiresAt: row.key_expires_at } : {}),
+    platforms: row.platforms ?? [],
+    scheduledFor: row.scheduled_for,
+    liveAt: row.live_at,
+    record: row.record,
+    profile: row.profile,
+    version: row.version,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
