@@ -1,5 +1,13 @@
 import { Mailbox, type Waiting } from './mailbox.ts'
-import { FencedError, RefusedError, type ActorHost, type Actors, type ActorStats, type Command } from './types.ts'
+import {
+  BatchError,
+  FencedError,
+  RefusedError,
+  type ActorHost,
+  type Actors,
+  type ActorStats,
+  type Command,
+} from './types.ts'
 
 export interface LocalActorsOptions {
   readonly host: ActorHost
@@ -121,7 +129,8 @@ export class LocalActors implements Actors {
     ])
     clearTimeout(timer)
     for (const actor of this.#actors.values()) {
-      for (const waiting of actor.mailbox.take(Number.POSITIVE_INFINITY)) this.#reject(waiting, new RefusedError('closed'))
+      for (const waiting of actor.mailbox.take(Number.POSITIVE_INFINITY))
+        this.#reject(waiting, new RefusedError('closed'))
     }
   }
 
@@ -140,42 +149,46 @@ export class LocalActors implements Actors {
     actor.running = true
     this.#running += 1
     // Whatever else arrives in this turn of the event loop belongs to the same batch.
-    setImmediate(() => {
-      void this.#drain(actor).finally(() => {
-        actor.running = false
-        actor.usedAt = this.#monotonic()
-        this.#running -= 1
-        if (this.#waiting === 0 && this.#running === 0) this.#whenIdle?.()
-      })
-    })
+    setImmediate(() => void this.#drain(actor))
   }
 
   async #drain(actor: Actor): Promise<void> {
     while (actor.mailbox.size > 0) {
-      const now = this.#monotonic()
-      const batch: Waiting[] = []
-      for (const waiting of actor.mailbox.take(this.#limits.batch)) {
-        if (waiting.command.deadline > now) batch.push(waiting)
-        else {
-          this.#counts.expired += 1
-          this.#reject(waiting, new RefusedError('expired'))
-        }
-      }
-      if (batch.length > 0) await this.#perform(actor, batch)
+      await this.#perform(actor, actor.mailbox.take(this.#limits.batch))
     }
+    // In the same step as the look into the mailbox: a command that came in between would never be woken up for.
+    actor.running = false
+    actor.usedAt = this.#monotonic()
+    this.#running -= 1
+    if (this.#waiting === 0 && this.#running === 0) this.#whenIdle?.()
   }
 
-  async #perform(actor: Actor, batch: readonly Waiting[]): Promise<void> {
+  async #perform(actor: Actor, taken: readonly Waiting[]): Promise<void> {
+    const batch = this.#unexpired(taken)
+    if (batch.length === 0) return
     try {
       await this.#attempt(actor, batch)
     } catch (error) {
-      const alone = batch[0]
-      if (batch.length === 1 && alone !== undefined) {
-        this.#reject(alone, error)
+      if (batch.length === 1 || error instanceof BatchError || error instanceof RefusedError) {
+        const reason = error instanceof BatchError ? error.reason : error
+        for (const waiting of batch) this.#reject(waiting, reason)
         return
       }
       for (const waiting of batch) await this.#perform(actor, [waiting])
     }
+  }
+
+  #unexpired(taken: readonly Waiting[]): Waiting[] {
+    const now = this.#monotonic()
+    const batch: Waiting[] = []
+    for (const waiting of taken) {
+      if (waiting.command.deadline > now) batch.push(waiting)
+      else {
+        this.#counts.expired += 1
+        this.#reject(waiting, new RefusedError('expired'))
+      }
+    }
+    return batch
   }
 
   /** One transaction, tried again when another owner had the actor in between. */
@@ -210,7 +223,7 @@ export class LocalActors implements Actors {
     } catch (error) {
       this.#noteFailure(actor.key)
       this.#onError(actor.key, error)
-      throw error
+      throw new BatchError(error)
     }
   }
 
@@ -243,7 +256,8 @@ export class LocalActors implements Actors {
   #passivateIdle(): void {
     const now = this.#monotonic()
     for (const [key, actor] of this.#actors) {
-      if (!actor.running && actor.mailbox.size === 0 && now - actor.usedAt > this.#limits.idleMs) this.#actors.delete(key)
+      if (!actor.running && actor.mailbox.size === 0 && now - actor.usedAt > this.#limits.idleMs)
+        this.#actors.delete(key)
     }
     for (const [key, row] of this.#quarantines) {
       if (row.failures.every((at) => now - at > 60_000) && row.until < now) this.#quarantines.delete(key)

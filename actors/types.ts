@@ -26,7 +26,8 @@ export interface ActorHost {
   /**
    * Runs commands in order inside one transaction that commits only under `epoch`.
    * @returns one outcome a command; a command that failed cleanly left nothing behind
-   * @throws FencedError when the epoch is no longer the actor's; any other error when the whole batch was rolled back
+   * @throws FencedError when the epoch is no longer the actor's; BatchError when no command is to blame; any other error
+   *   when the whole batch was rolled back and its commands may run again one by one
    */
   execute(actor: string, epoch: number, commands: readonly Command[]): Promise<readonly Outcome[]>
 }
@@ -55,6 +56,20 @@ export interface ActorStats {
 /** The actor has another owner by now: nothing was committed. */
 export class FencedError extends Error {
   override readonly name = 'FencedError'
+}
+
+/**
+ * A whole batch failed, and running its commands one by one would not help or could do them twice: the store is away,
+ * for example. Every command is rejected with `reason`.
+ */
+export class BatchError extends Error {
+  override readonly name = 'BatchError'
+  readonly reason: unknown
+
+  constructor(reason: unknown) {
+    super('the whole batch failed', { cause: reason })
+    this.reason = reason
+  }
 }
 
 /** Why a command was not taken; nothing of it was executed. */

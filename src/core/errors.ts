@@ -135,6 +135,13 @@ export const DatabaseUnavailable = defineError({
   cause: 'PostgreSQL is starting, restarting or out of reach.',
   fix: 'Try again after Retry-After seconds; nothing was changed.',
 })
+export const OutcomeUnknown = defineError({
+  code: 'outcome_unknown',
+  status: 503,
+  message: 'The database went away while the change was being committed: it may or may not have been made.',
+  cause: 'The link to PostgreSQL broke in the moment of the commit and did not come back in time to ask.',
+  fix: 'Read the resource to see. Repeating the request with the same Idempotency-Key never does it twice.',
+})
 export const Overloaded = defineError({
   code: 'overloaded',
   status: 503,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import Format from 'typebox/format'
+import { Set as setFormat } from 'typebox/format'
 
 /** Whether a name is a time zone of the IANA database (links such as `Asia/Calcutta` included). Offsets are none. */
 export function isTimeZone(name: string): boolean {
@@ -11,7 +11,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-Format.Set('iana-time-zone', isTimeZone)
+setFormat('iana-time-zone', isTimeZone)
 
 /** A time zone as callers send it. */
 export const TimeZone = Type.String({

@@ -84,6 +84,7 @@ const ONLY_READS = /^\s*select\b(?![\s\S]*\bfor\s+(?:update|no key update|share|
 export class TurnSql implements Sql {
   readonly #batch: Batch
   readonly #own: PendingRows
+  /** Also after a statement that failed, whatever it was: the transaction can only go back then. */
   touched = false
 
   constructor(batch: Batch, own: PendingRows) {
@@ -92,31 +93,34 @@ export class TurnSql implements Sql {
   }
 
   async rows<R extends object>(text: string, values?: readonly SqlValue[]): Promise<R[]> {
-    await this.#before(text)
-    return this.#batch.sql.rows<R>(text, values)
+    return this.#within(text, () => this.#batch.sql.rows<R>(text, values))
   }
 
   async row<R extends object>(text: string, values?: readonly SqlValue[]): Promise<R | undefined> {
-    await this.#before(text)
-    return this.#batch.sql.row<R>(text, values)
+    return this.#within(text, () => this.#batch.sql.row<R>(text, values))
   }
 
   async run(text: string, values?: readonly SqlValue[]): Promise<number> {
-    await this.#before(text)
-    return this.#batch.sql.run(text, values)
+    return this.#within(text, () => this.#batch.sql.run(text, values))
+  }
+
+  async #within<T>(text: string, statement: () => Promise<T>): Promise<T> {
+    try {
+      await this.#settle()
+      if (!ONLY_READS.test(text)) this.touched = true
+      return await statement()
+    } catch (error) {
+      this.touched = true
+      throw error
+    }
   }
 
   /** Writes every waiting row, so that a statement sees the turns before it and this one's own rows. */
-  async settle(): Promise<void> {
+  async #settle(): Promise<void> {
     if (!this.#batch.pending.isEmpty) await this.#batch.pending.flush(this.#batch.sql)
     if (!this.#own.isEmpty) {
       this.touched = true
       await this.#own.flush(this.#batch.sql)
     }
-  }
-
-  async #before(text: string): Promise<void> {
-    await this.settle()
-    if (!ONLY_READS.test(text)) this.touched = true
   }
 }

@@ -1,6 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/postgresql'
-import { FencedError, type ActorHost, type Command, type Outcome } from '../../actors/index.ts'
+import type { PoolClient } from 'pg'
+import { BatchError, FencedError, type ActorHost, type Command, type Outcome } from '../../actors/index.ts'
 import type { Clock } from '../core/clock.ts'
+import { AppError } from '../core/error.ts'
+import { DatabaseUnavailable, OutcomeUnknown } from '../core/errors.ts'
 import type { ContextFactory } from '../core/context.ts'
 import type { EventType, WorkspaceEvent } from '../core/event.ts'
 import type { Logger } from '../core/log.ts'
@@ -11,6 +15,7 @@ import type { AnySystemTurn } from '../core/system-turn.ts'
 import type { Turn } from '../core/turn.ts'
 import { uuidv7 } from '../core/id.ts'
 import type { Database } from '../db/database.ts'
+import type { PreparedSql } from '../db/prepared-sql.ts'
 import { Batch, PendingRows, TurnSql } from './batch.ts'
 import type { OperationTurn, TurnPayload } from './payload.ts'
 
@@ -36,6 +41,24 @@ class TouchedBatchError extends Error {
 
 export const ACTOR_PREFIX = 'ws:'
 
+/** How long a lost commit is asked after, and how often. */
+const RESOLVE_TRIES = 30
+const RESOLVE_PAUSE_MS = 200
+
+/** One try at a batch, and how far it came. */
+interface Attempt {
+  readonly id: string
+  readonly actor: string
+  readonly epoch: number
+  readonly outcomes: Outcome[]
+  batch: Batch | undefined
+  committing: boolean
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof AppError && error.code === DatabaseUnavailable.code
+}
+
 /** Runs batches of turns: one transaction, fenced by the actor's epoch, events numbered and audit written with it. */
 export class TurnExecutor implements ActorHost {
   readonly #options: TurnExecutorOptions
@@ -56,29 +79,74 @@ export class TurnExecutor implements ActorHost {
 
   async execute(actor: string, epoch: number, commands: readonly Command[]): Promise<readonly Outcome[]> {
     const workspaceId = actor.slice(ACTOR_PREFIX.length)
-    const { database } = this.#options
-    const { outcomes, batch } = await database.withClient(async (client, sql) => {
-      const begun = client.query('begin')
-      // The row lock orders this batch among all that commit for the actor, and yields the next event number.
-      const fence = await sql.row<{ seq: number }>(
-        'update actor_fence set seq = seq where key = $1 and epoch = $2 returning seq',
-        [actor, epoch],
-      )
-      await begun
-      if (fence === undefined) throw new FencedError(`${actor} has moved on from epoch ${epoch}`)
-      const batch = new Batch(database, client, sql)
-      const outcomes: Outcome[] = []
-      for (const command of commands) {
-        outcomes.push(await this.#runOne(workspaceId, fence.seq, batch, command, commands.length > 1))
-      }
-      await batch.pending.flush(sql)
-      if (batch.events.length > 0) await this.#writeEvents(actor, sql, batch.events)
-      await client.query('commit')
-      return { outcomes, batch }
-    })
-    if (batch.events.length > 0) this.#options.publish(workspaceId, batch.events)
-    for (const action of batch.afterCommit) await this.#notify(action)
+    const attempt: Attempt = {
+      id: uuidv7(this.#options.clock.now()),
+      actor,
+      epoch,
+      outcomes: [],
+      batch: undefined,
+      committing: false,
+    }
+    try {
+      await this.#options.database.withClient((client, sql) => this.#transact(attempt, client, sql, commands))
+    } catch (error) {
+      // Commands of a batch that went back with the link to the database would fare no better one by one.
+      if (!isAway(error)) throw error
+      if (!attempt.committing || !(await this.#wasCommitted(attempt))) throw new BatchError(error)
+    }
+    const { batch, outcomes } = attempt
+    if (batch?.events.length) this.#options.publish(workspaceId, batch.events)
+    for (const action of batch?.afterCommit ?? []) await this.#notify(action)
     return outcomes
+  }
+
+  async #transact(attempt: Attempt, client: PoolClient, sql: PreparedSql, commands: readonly Command[]): Promise<void> {
+    const { actor, epoch } = attempt
+    // The row lock orders this batch among all that commit for the actor, and yields the next event number.
+    const [, fence] = await Promise.all([
+      client.query('begin'),
+      sql.row<{ seq: number }>('update actor_fence set batch = $3 where key = $1 and epoch = $2 returning seq', [
+        actor,
+        epoch,
+        attempt.id,
+      ]),
+    ])
+    if (fence === undefined) throw new FencedError(`${actor} has moved on from epoch ${epoch}`)
+    const batch = new Batch(this.#options.database, client, sql)
+    attempt.batch = batch
+    const workspaceId = actor.slice(ACTOR_PREFIX.length)
+    for (const command of commands) {
+      attempt.outcomes.push(await this.#runOne(workspaceId, fence.seq, batch, command, commands.length > 1))
+    }
+    await batch.pending.flush(sql)
+    if (batch.events.length > 0) await this.#writeEvents(actor, sql, batch.events)
+    attempt.committing = true
+    const { command } = await client.query('commit')
+    // PostgreSQL answers the commit of a transaction in which a statement has failed with ROLLBACK, and no error.
+    if (command !== 'COMMIT') throw new Error('the batch was rolled back: a turn went on after a statement had failed')
+  }
+
+  /**
+   * Finds out whether a batch took effect whose commit was never answered. Its id is in the actor's row if so, and the
+   * row's lock is only had when the lost transaction has ended one way or the other.
+   * @throws BatchError outcome_unknown, when the database stays away or the actor has another owner by now
+   */
+  async #wasCommitted(attempt: Attempt): Promise<boolean> {
+    const { database } = this.#options
+    for (let tries = 1; ; tries += 1) {
+      try {
+        const row = await database.row<{ batch: string | null }>(
+          'select batch from actor_fence where key = $1 and epoch = $2 for update',
+          [attempt.actor, attempt.epoch],
+        )
+        if (row === undefined) throw new BatchError(OutcomeUnknown({ retryAfter: 2 }))
+        return row.batch === attempt.id
+      } catch (error) {
+        if (!isAway(error)) throw error
+        if (tries === RESOLVE_TRIES) throw new BatchError(OutcomeUnknown({ retryAfter: 2, cause: error }))
+        await delay(RESOLVE_PAUSE_MS)
+      }
+    }
   }
 
   async #runOne(workspaceId: string, seq: number, batch: Batch, command: Command, shared: boolean): Promise<Outcome> {
@@ -115,7 +183,7 @@ export class TurnExecutor implements ActorHost {
       return { ok: true, value }
     } catch (error) {
       if (!sql.touched) return { ok: false, error }
-      if (shared) throw new TouchedBatchError('a turn failed after it had written', { cause: error })
+      if (shared && !isAway(error)) throw new TouchedBatchError('a turn failed after it had written', { cause: error })
       throw error
     }
   }
@@ -178,11 +246,7 @@ export class TurnExecutor implements ActorHost {
       `with moved as (update actor_fence set seq = seq + $2 where key = $1)
        insert into workspace_events (workspace_id, seq, type, data, at)
        select workspace_id, seq, type, data, at from json_populate_recordset(null::workspace_events, $3::json)`,
-      [
-        actor,
-        events.length,
-        JSON.stringify(events.map((row) => ({ ...row, workspace_id: row.workspaceId }))),
-      ],
+      [actor, events.length, JSON.stringify(events.map((row) => ({ ...row, workspace_id: row.workspaceId })))],
     )
   }
 

@@ -7,7 +7,8 @@ export class Foundation extends Migration {
       create table actor_fence (
         key text primary key,
         epoch bigint not null default 1,
-        seq bigint not null default 0
+        seq bigint not null default 0,
+        batch uuid
       )`)
     this.addSql(`
       create table workspace_events (
