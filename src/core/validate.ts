@@ -19,9 +19,14 @@ interface JsonSchema {
   readonly 'x-verbatim'?: boolean
 }
 
-export type Validated = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly errors: FieldError[] }
+export type Validated =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly errors: FieldError[] }
 
 export type Validator = (value: unknown) => Validated
+
+/** Levels of nesting that any input may have; deeper is an attack on whoever walks it. */
+const MOST_LEVELS = 64
 
 /** Faults named in one reply at most. */
 const MOST_ERRORS = 20
@@ -33,30 +38,42 @@ const MOST_ERRORS = 20
 export function validator(schema: TSchema, at: string): Validator {
   const compiled = Compile(schema)
   return (value) => {
-    const nul: FieldError[] = []
-    const trimmed = trim(value, schema as JsonSchema, at, nul)
-    if (nul.length > 0) return { ok: false, errors: nul }
+    const faults: FieldError[] = []
+    const trimmed = trim(value, schema as JsonSchema, at, faults, 0)
+    if (faults.length > 0) return { ok: false, errors: faults.slice(0, MOST_ERRORS) }
     if (compiled.Check(trimmed)) return { ok: true, value: trimmed }
     return { ok: false, errors: explain(compiled.Errors(trimmed), trimmed, schema as JsonSchema, at) }
   }
 }
 
-/** Trims strings in place of copies where nothing changes; finds NUL, which PostgreSQL cannot store. */
-function trim(value: unknown, schema: JsonSchema | undefined, at: string, nul: FieldError[]): unknown {
+/** Trims strings; finds NUL, which PostgreSQL cannot store, and nesting that goes too deep. */
+function trim(
+  value: unknown,
+  schema: JsonSchema | undefined,
+  at: string,
+  faults: FieldError[],
+  level: number,
+): unknown {
   if (typeof value === 'string') {
-    if (value.includes('\0')) nul.push({ path: at, code: 'nul', message: 'must not contain the NUL character' })
+    if (value.includes('\0')) faults.push({ path: at, code: 'nul', message: 'must not contain the NUL character' })
     return schema?.['x-verbatim'] ? value : value.trim()
+  }
+  if (level > MOST_LEVELS) {
+    faults.push({ path: at, code: 'too_deep', message: `must not be nested deeper than ${MOST_LEVELS} levels` })
+    return value
   }
   if (Array.isArray(value)) {
     const items = branch(schema, 'array')?.items
-    return value.map((item, index) => trim(item, items, `${at}/${index}`, nul))
+    return value.map((item, index) => trim(item, items, `${at}/${index}`, faults, level + 1))
   }
   if (value !== null && typeof value === 'object') {
     const object = branch(schema, 'object')
     const result: Record<string, unknown> = {}
     for (const [key, item] of Object.entries(value)) {
+      if (key.includes('\0'))
+        faults.push({ path: at, code: 'nul', message: 'must not have a field with the NUL character' })
       // Own property even for `__proto__`, so that it is refused as unknown and never acts.
-      const inner = trim(item, object?.properties?.[key], `${at}/${escape(key)}`, nul)
+      const inner = trim(item, object?.properties?.[key], `${at}/${escape(key)}`, faults, level + 1)
       if (key === '__proto__') Object.defineProperty(result, key, { value: inner, enumerable: true })
       else result[key] = inner
     }
@@ -88,13 +105,16 @@ function explain(found: readonly object[], value: unknown, schema: JsonSchema, a
     if (!errors.some((error) => error.path === path)) errors.push({ path, code, message })
   }
   // What an option of a union misses only matters where the union itself failed; it is told once, as the union.
-  const unions = (found as SchemaError[]).filter((error) => error.keyword === 'anyOf').map((error) => error.instancePath)
+  const unions = (found as SchemaError[])
+    .filter((error) => error.keyword === 'anyOf')
+    .map((error) => error.instancePath)
   for (const error of found as SchemaError[]) {
     const path = at + error.instancePath
     const inUnion = /\/anyOf\/\d+/.test(error.schemaPath)
     if (error.keyword === 'boolean' || (inUnion && unions.includes(error.instancePath))) continue
     if (error.keyword === 'required') {
-      for (const name of error.params['requiredProperties'] as string[]) add(`${path}/${escape(name)}`, 'required', 'is required')
+      for (const name of error.params['requiredProperties'] as string[])
+        add(`${path}/${escape(name)}`, 'required', 'is required')
     } else if (error.keyword === 'additionalProperties' || error.keyword === 'unevaluatedProperties') {
       const known = Object.keys(branch(locate(schema, error.instancePath), 'object')?.properties ?? {})
       for (const name of error.params['additionalProperties'] as string[]) {
@@ -155,7 +175,9 @@ const FORMATS: Readonly<Record<string, string>> = {
 }
 
 function alternatives(schema: JsonSchema | undefined): string {
-  const names = (schema?.anyOf ?? []).map((option) => (option.enum ? `one of ${option.enum.join(', ')}` : article(option.type ?? 'value')))
+  const names = (schema?.anyOf ?? []).map((option) =>
+    option.enum ? `one of ${option.enum.join(', ')}` : article(option.type ?? 'value'),
+  )
   return names.join(' or ') || 'of one of the documented forms'
 }
 
@@ -206,7 +228,9 @@ function distance(a: string, b: string): number {
   for (let i = 1; i <= a.length; i += 1) {
     const next = [i]
     for (let j = 1; j <= b.length; j += 1) {
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)))
+      next.push(
+        Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1)),
+      )
     }
     row = next
   }
@@ -228,7 +252,12 @@ export function queryReader(schema: TSchema): (text: string) => Record<string, u
         const items = raw.split(',').map((item) => scalar(item, property.items))
         result[key] = [...((result[key] as unknown[] | undefined) ?? []), ...items]
       } else {
-        Object.defineProperty(result, key, { value: scalar(raw, property), enumerable: true, writable: true, configurable: true })
+        Object.defineProperty(result, key, {
+          value: scalar(raw, property),
+          enumerable: true,
+          writable: true,
+          configurable: true,
+        })
       }
     }
     return result

@@ -1,6 +1,6 @@
 import { AppError } from '../core/error.ts'
 import { BadRequest, IdempotencyMismatch, IdempotencyRunning } from '../core/errors.ts'
-import { DAY, type Clock } from '../core/clock.ts'
+import { DAY, MINUTE, type Clock } from '../core/clock.ts'
 import { sha256 } from '../core/id.ts'
 import { RawBody, type Reply } from '../core/reply.ts'
 import type { Sql } from '../core/sql.ts'
@@ -10,14 +10,24 @@ import type { IdempotencyClaim } from '../turns/payload.ts'
 
 const KEEP_MS = DAY
 
+/** After this long a request that never came to its end (its node died) no longer blocks its key. */
+const RUNNING_MS = MINUTE
+
 /** The answer to repeat, or the claim under which the request may run. */
 export type Claimed = { readonly replay: Reply } | { readonly claim: IdempotencyClaim; readonly release: () => void }
+
+interface KeptRow {
+  readonly fingerprint: string
+  /** Null while the request runs. */
+  readonly reply: string | null
+  readonly expired: boolean
+}
 
 /**
  * Idempotency keys (the IETF httpapi draft and Stripe's practice): the first answer of a caller and operation is kept
  * for 24 hours and repeated. Kept replies are sealed, because some carry a secret that is shown once. A turn writes
  * its reply in its own transaction (see TurnExecutor), so that the effect and the kept answer exist together or not
- * at all.
+ * at all. Everything else takes the key in the database before it runs, so that no other node runs it too.
  */
 export class IdempotencyKeys {
   readonly #sql: Sql
@@ -33,45 +43,63 @@ export class IdempotencyKeys {
 
   /**
    * @param principal whose key it is: the caller, or the address of an anonymous one
+   * @param isTurn the request will run as a turn, which writes its own reply
    * @throws AppError bad_request, idempotency_key_in_use, idempotency_key_reused
    */
-  async claim(principal: string, operation: string, key: string, request: string): Promise<Claimed> {
+  async claim(principal: string, operation: string, key: string, request: string, isTurn: boolean): Promise<Claimed> {
     if (key.length > 255 || !/^[\x21-\x7e]+$/.test(key)) {
       throw BadRequest({ message: 'Idempotency-Key must be 1 to 255 visible ASCII characters.' })
     }
-    const fingerprint = sha256(request)
     const name = `${principal} ${operation} ${key}`
-    const kept = await this.#find(principal, operation, key, fingerprint)
-    if (kept) return { replay: kept }
+    // Before the database is asked: an answer that is kept while we ask would be missed.
     if (this.#running.has(name)) throw IdempotencyRunning({ retryAfter: 1 })
     this.#running.add(name)
-    return { claim: { principal, key, fingerprint, keepMs: KEEP_MS }, release: () => this.#running.delete(name) }
+    const release = () => void this.#running.delete(name)
+    try {
+      const claim = { principal, key, fingerprint: sha256(request), keepMs: KEEP_MS }
+      if (!isTurn && (await this.#take(operation, claim))) return { claim, release }
+      const replay = await this.#find(operation, claim)
+      if (replay === undefined) return { claim, release }
+      release()
+      return { replay }
+    } catch (error) {
+      release()
+      throw error
+    }
   }
 
   /** Keeps the answer of a request that was no turn. */
   async keep(operation: string, claim: IdempotencyClaim, reply: Reply): Promise<void> {
-    if (reply.body instanceof RawBody) return
-    const now = this.#clock.now()
+    if (reply.body instanceof RawBody) {
+      await this.giveUp(operation, claim)
+      return
+    }
     await this.#sql.run(
-      `insert into idempotency_keys (principal, operation, key, fingerprint, status, reply, created_at, expires_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict do nothing`,
+      `update idempotency_keys set status = $4, reply = $5, expires_at = $6
+       where principal = $1 and operation = $2 and key = $3`,
       [
         claim.principal,
         operation,
         claim.key,
-        claim.fingerprint,
         reply.status,
         this.#box.seal(JSON.stringify(reply)),
-        new Date(now),
-        new Date(now + claim.keepMs),
+        new Date(this.#clock.now() + claim.keepMs),
       ],
+    )
+  }
+
+  /** Frees the key of a request that was no turn and failed. */
+  async giveUp(operation: string, claim: IdempotencyClaim): Promise<void> {
+    await this.#sql.run(
+      'delete from idempotency_keys where principal = $1 and operation = $2 and key = $3 and reply is null',
+      [claim.principal, operation, claim.key],
     )
   }
 
   /** A second node ran the same key first: its answer, when that is why a turn failed. */
   async afterConflict(operation: string, claim: IdempotencyClaim, error: unknown): Promise<Reply | undefined> {
     if (error instanceof AppError || !isUniqueViolation(error, 'idempotency_keys_pkey')) return undefined
-    return this.#find(claim.principal, operation, claim.key, claim.fingerprint)
+    return this.#find(operation, claim)
   }
 
   /** Deletes what is older than a day. */
@@ -79,14 +107,39 @@ export class IdempotencyKeys {
     return this.#sql.run('delete from idempotency_keys where expires_at < $1', [new Date(this.#clock.now())])
   }
 
-  async #find(principal: string, operation: string, key: string, fingerprint: string): Promise<Reply | undefined> {
-    const row = await this.#sql.row<{ fingerprint: string; reply: string }>(
-      `select fingerprint, reply from idempotency_keys
-       where principal = $1 and operation = $2 and key = $3 and expires_at > $4`,
-      [principal, operation, key, new Date(this.#clock.now())],
+  /** @returns whether the key was free and is now ours */
+  async #take(operation: string, claim: IdempotencyClaim): Promise<boolean> {
+    const now = this.#clock.now()
+    const taken = await this.#sql.run(
+      `insert into idempotency_keys (principal, operation, key, fingerprint, created_at, expires_at)
+       values ($1, $2, $3, $4, $5, $6)
+       on conflict (principal, operation, key) do update
+       set fingerprint = excluded.fingerprint, status = null, reply = null,
+           created_at = excluded.created_at, expires_at = excluded.expires_at
+       where idempotency_keys.expires_at <= $5`,
+      [claim.principal, operation, claim.key, claim.fingerprint, new Date(now), new Date(now + RUNNING_MS)],
+    )
+    return taken === 1
+  }
+
+  /** What is kept for a key; undefined when it is free. */
+  async #find(operation: string, claim: IdempotencyClaim): Promise<Reply | undefined> {
+    const key = [claim.principal, operation, claim.key]
+    const row = await this.#sql.row<KeptRow>(
+      `select fingerprint, reply, expires_at <= $4 as expired from idempotency_keys
+       where principal = $1 and operation = $2 and key = $3`,
+      [...key, new Date(this.#clock.now())],
     )
     if (row === undefined) return undefined
-    if (row.fingerprint !== fingerprint) throw IdempotencyMismatch()
+    if (row.expired) {
+      await this.#sql.run(
+        'delete from idempotency_keys where principal = $1 and operation = $2 and key = $3 and expires_at <= $4',
+        [...key, new Date(this.#clock.now())],
+      )
+      return undefined
+    }
+    if (row.fingerprint !== claim.fingerprint) throw IdempotencyMismatch()
+    if (row.reply === null) throw IdempotencyRunning({ retryAfter: 1 })
     return JSON.parse(this.#box.open(row.reply)) as Reply
   }
 }

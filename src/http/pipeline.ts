@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { AppError, type ErrorDefinition } from '../core/error.ts'
 import {
   BadRequest,
@@ -10,6 +11,7 @@ import {
   InternalError,
   InvalidCredential,
   NotFound,
+  OutcomeUnknown,
   Overloaded,
   PayloadTooLarge,
   RateLimited,
@@ -134,11 +136,12 @@ export function pipelineErrors(op: NamedOperation): ErrorDefinition[] {
   if (op.access !== 'public') errors.push(Unauthorized)
   if (op.access === 'admin' || op.access.includes(':')) errors.push(Forbidden)
   if (op.workspace !== undefined || op.path !== undefined) errors.push(NotFound)
-  if (op.body !== undefined) errors.push(PayloadTooLarge, UnsupportedMediaType)
+  if (op.method !== 'GET') errors.push(PayloadTooLarge)
+  if (op.body !== undefined) errors.push(UnsupportedMediaType)
   if (op.method === 'POST') errors.push(IdempotencyRunning, IdempotencyMismatch)
   if (limitClassOf(op) !== 'none') errors.push(RateLimited)
   if (!ALWAYS_ON.has(op.domain)) errors.push(ServiceDisabled)
-  if (op.turn) errors.push(DeadlineExceeded)
+  if (op.turn) errors.push(DeadlineExceeded, OutcomeUnknown)
   return errors
 }
 
@@ -151,10 +154,9 @@ export function pipelineErrors(op: NamedOperation): ErrorDefinition[] {
 export function compileOperation(op: NamedOperation, options: PipelineOptions): RequestHandler {
   const compiled = compile(op, options)
   return async (exchange, parameters) => {
-    const given = exchange.headers.requestId
     const passage: Passage = {
       exchange,
-      requestId: given !== '' && /^[\w-]{1,128}$/.test(given) ? given : newRequestId(),
+      requestId: requestIdOf(exchange),
       startedAt: performance.now(),
       caller: undefined,
       workspaceId: undefined,
@@ -183,6 +185,12 @@ export function compileOperation(op: NamedOperation, options: PipelineOptions): 
       aborted: exchange.aborted,
     })
   }
+}
+
+/** The id that the caller gave the request, when it is a sane one, or a new one. */
+export function requestIdOf(exchange: Exchange): string {
+  const given = exchange.headers.requestId
+  return given !== '' && /^[\w-]{1,128}$/.test(given) ? given : newRequestId()
 }
 
 /** The error itself, or `internal_error` for one that the operation does not declare, where replies are checked. */
@@ -220,7 +228,7 @@ async function answer(
   const { op } = compiled
   const { exchange } = passage
   // 413, 415
-  const text = compiled.hasBody ? await readBody(compiled, exchange) : ''
+  const bytes = compiled.hasBody ? await readBody(compiled, exchange) : NO_BODY
   // 401
   const caller = identify(op, options.authenticator, exchange)
   passage.caller = caller instanceof Promise ? await caller : caller
@@ -231,6 +239,7 @@ async function answer(
     throw ServiceDisabled({ message: `The service ${op.domain} is switched off at the moment.`, retryAfter: 30 })
   }
   // 400
+  const text = decode(bytes)
   const data = readInput(compiled, passage, parameters, text)
   // tenant 404, 403
   const member = await admit(op, options, passage, data)
@@ -263,7 +272,7 @@ async function runOnce(
   const { op } = compiled
   const principal = passage.caller?.userId ?? `address:${context.remoteAddress}`
   const request = `${op.name}\n${JSON.stringify(context.path)}\n${JSON.stringify(context.query)}\n${text}`
-  const claimed = await options.idempotency.claim(principal, op.name, key, request)
+  const claimed = await options.idempotency.claim(principal, op.name, key, request, op.turn === true)
   if ('replay' in claimed) {
     passage.replayed = true
     return claimed.replay
@@ -278,6 +287,7 @@ async function runOnce(
     const payload = { kind: 'operation' as const, operation: op.name, audited: op.audit !== false, context }
     return await options.turns.operation({ ...payload, idempotency: claim })
   } catch (error) {
+    if (!op.turn) await options.idempotency.giveUp(op.name, claim)
     const kept = await options.idempotency.afterConflict(op.name, claim, error)
     if (kept === undefined) throw error
     passage.replayed = true
@@ -287,7 +297,9 @@ async function runOnce(
   }
 }
 
-async function readBody(compiled: Compiled, exchange: Exchange): Promise<string> {
+const NO_BODY = Buffer.alloc(0)
+
+async function readBody(compiled: Compiled, exchange: Exchange): Promise<Buffer> {
   const { op } = compiled
   const { contentType } = exchange.headers
   if (op.body !== undefined && contentType !== '' && !/^application\/json\s*(;|$)/i.test(contentType)) {
@@ -297,6 +309,11 @@ async function readBody(compiled: Compiled, exchange: Exchange): Promise<string>
   if (op.body !== undefined && bytes.length > 0 && contentType === '') {
     throw UnsupportedMediaType({ message: 'Send Content-Type: application/json.' })
   }
+  return bytes
+}
+
+function decode(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw BadRequest({ message: 'The body is not valid UTF-8.' })
   return bytes.toString('utf8')
 }
 

@@ -1,14 +1,13 @@
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
 import type { AppError } from '../core/error.ts'
 import { MethodNotAllowed, Overloaded, RouteNotFound, ShuttingDown } from '../core/errors.ts'
-import { requestId } from '../core/id.ts'
 import type { Logger } from '../core/log.ts'
 import type { Method, NamedOperation } from '../core/operation.ts'
 import type { Cors } from './cors.ts'
 import { errorReply } from './error-reply.ts'
 import { Exchange } from './exchange.ts'
 import type { HttpMetrics } from './metrics.ts'
-import { compileOperation, type PipelineOptions, type RequestHandler } from './pipeline.ts'
+import { compileOperation, requestIdOf, type PipelineOptions, type RequestHandler } from './pipeline.ts'
 
 /** A page that is no operation: documentation, its script, the API description. */
 export interface Page {
@@ -198,7 +197,7 @@ export class HttpServer {
   }
 
   #fail(exchange: Exchange, error: AppError, extra: readonly (readonly [string, string])[] = []): void {
-    const id = requestId()
+    const id = requestIdOf(exchange)
     const reply = errorReply(error, exchange.headers.accept, id, this.#options.pipeline.publicUrl)
     exchange.send(reply.status, [['X-Request-Id', id], ...extra, ...reply.headers], reply.body, this.#draining)
   }
