@@ -1,5 +1,5 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
-import { LocalActors } from '../actors/index.ts'
+import { LocalActors, type Actors } from '../actors/index.ts'
 import { api, systemTurns } from './api.ts'
 import type { Config } from './config.ts'
 import type { Coordination } from './coordination/coordination.ts'
@@ -46,6 +46,7 @@ export interface Composition {
   readonly services: Services
   readonly context: ContextFactory
   readonly turns: Turns
+  readonly actors: Actors
   readonly owners: RowOwners
   readonly authenticator: Authenticator
   readonly memberships: Memberships

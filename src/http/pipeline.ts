@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { AppError, type ErrorDefinition } from '../core/error.ts'
+import type { AppError, ErrorDefinition } from '../core/error.ts'
 import {
   BadRequest,
   CredentialExpired,
@@ -31,7 +31,7 @@ import { RawBody, type Reply } from '../core/reply.ts'
 import type { Scope } from '../core/scope.ts'
 import { queryReader, validator, type Validator } from '../core/validate.ts'
 import type { Turns } from '../turns/turn-runner.ts'
-import { Exchange } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
 import { errorReply, publicError } from './error-reply.ts'
 import type { IdempotencyKeys } from './idempotency.ts'
 import { ReplyChecker } from './reply-checker.ts'
