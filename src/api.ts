@@ -1,18 +1,22 @@
 import type { Registry } from './core/operation.ts'
 import type { AnySystemTurn } from './core/system-turn.ts'
+import * as auth from './auth/operations.ts'
 import * as health from './health/operations.ts'
 import * as plans from './plans/operations.ts'
 import * as services from './services/operations.ts'
 import * as streams from './streams/operations.ts'
 import { streamTurns } from './streams/turns.ts'
+import * as users from './users/operations.ts'
 import * as workspaces from './workspaces/operations.ts'
 
 /** Every operation of the service, by domain. A domain is also what can be switched on and off. */
 export const api = {
+  auth,
   health,
   plans,
   services,
   streams,
+  users,
   workspaces,
 } satisfies Registry
 

@@ -93,10 +93,12 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   const composition = overrides.adapt?.(composed) ?? composed
   undo.add('services', () => composition.close())
   await composition.services.switches.refresh()
+  await composition.people.start()
   const server = createHttpServer(foundation, composition)
   const port = await listen(server, config, undo)
   const url = config.PUBLIC_URL.replace(/:0$/, `:${port}`)
   facts.unshift(['API', `${url}/api`], ['Documentation', `${url}/docs`])
+  facts.push(['Mails', composition.people.postman.destination])
   facts.push(['Data', directory.path])
   return {
     url,

@@ -1,11 +1,11 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
 import { LocalActors, type Actors } from '../actors/index.ts'
 import { api, systemTurns } from './api.ts'
+import { composeAuth, type AuthComposition } from './auth/compose.ts'
 import type { Config } from './config.ts'
 import type { Coordination } from './coordination/coordination.ts'
 import type { Clock } from './core/clock.ts'
 import { contextFactory, type ContextFactory } from './core/context.ts'
-import { InvalidCredential } from './core/errors.ts'
 import type { Logger } from './core/log.ts'
 import { walk, type NamedOperation, type Registry } from './core/operation.ts'
 import type { Authenticator, Memberships } from './core/ports.ts'
@@ -49,6 +49,7 @@ export interface Composition {
   readonly actors: Actors
   readonly owners: RowOwners
   readonly authenticator: Authenticator
+  readonly people: AuthComposition
   readonly memberships: Memberships
   /** What the media link of a node stands on. */
   readonly streaming: { readonly desiredStates: DesiredStates; readonly notices: StreamNotices }
@@ -87,6 +88,7 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
   const switches = new ServiceSwitches(Object.keys(registry), database, clock, coordination, log)
 
   const plans = new PlanService(database, clock, coordination)
+  const people = composeAuth({ ...foundation, plans })
   const memberships = new MemberCache(database, clock, coordination)
   const workspaces = new WorkspaceService(database, clock, plans, memberships, log)
   const auditLog = new AuditLog(database)
@@ -114,6 +116,7 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
     workspaces,
     auditLog,
     eventLog,
+    ...people.services,
     ...streaming.services,
   }
   const context = contextFactory(services)
@@ -125,15 +128,13 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
     turns,
     owners,
     replyBox,
-    authenticator: {
-      authenticate: () => {
-        throw InvalidCredential()
-      },
-    },
+    authenticator: people.authenticator,
+    people,
     memberships,
     streaming,
     close: async () => {
       switches.close()
+      await people.close()
       plans.close()
       memberships.close()
       workspaces.close()

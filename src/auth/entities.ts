@@ -26,7 +26,10 @@ export const Session = defineEntity({
   name: 'Session',
   tableName: 'sessions',
   indexes: [
-    { name: 'sessions_by_user', expression: 'create index sessions_by_user on sessions (user_id, created_at desc, id desc)' },
+    {
+      name: 'sessions_by_user',
+      expression: 'create index sessions_by_user on sessions (user_id, created_at desc, id desc)',
+    },
   ],
   properties: {
     id: p.uuid().primary(),
@@ -49,7 +52,13 @@ export const OneTimeCode = defineEntity({
   name: 'OneTimeCode',
   tableName: 'one_time_codes',
   properties: {
-    user: p.oneToOne(User).primary().deleteRule('cascade').updateRule('no action').foreignKeyName('one_time_codes_user_id_fkey').unique(false),
+    user: p
+      .oneToOne(User)
+      .primary()
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('one_time_codes_user_id_fkey')
+      .unique(false),
     codeHash: p.text(),
     tries: p.integer().default(0),
     sentAt: time(),

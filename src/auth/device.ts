@@ -1,0 +1,28 @@
+const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+  [/iPhone/, 'iPhone'],
+  [/iPad/, 'iPad'],
+  [/Android/, 'Android'],
+  [/Windows/, 'Windows'],
+  [/CrOS/, 'ChromeOS'],
+  [/Macintosh|Mac OS X/, 'macOS'],
+  [/Linux/, 'Linux'],
+]
+
+/** Order matters: browsers name the ones they descend from too. */
+const PROGRAMS: readonly (readonly [RegExp, string])[] = [
+  [/Edg(e|A|iOS)?\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/SamsungBrowser\//, 'Samsung Internet'],
+  [/Firefox\/|FxiOS\//, 'Firefox'],
+  [/CriOS\/|Chrome\//, 'Chrome'],
+  [/Version\/.*Safari\//, 'Safari'],
+]
+
+/** What a person would call the program and device behind a User-Agent header: `Firefox on Windows`, `curl`. */
+export function deviceName(userAgent: string): string {
+  const program = PROGRAMS.find(([pattern]) => pattern.test(userAgent))?.[1] ?? /^([\w.-]{1,40})\//.exec(userAgent)?.[1]
+  const system = SYSTEMS.find(([pattern]) => pattern.test(userAgent))?.[1]
+  const name = program === 'Mozilla' ? undefined : program
+  if (name !== undefined && system !== undefined) return `${name} on ${system}`
+  return name ?? system ?? 'Unknown device'
+}

@@ -1,0 +1,42 @@
+/**
+ * A bounded map that forgets what was not asked for lately. Two generations instead of an ordered list: a hit in the
+ * young one costs a single look-up and moves nothing; when it is full it becomes the old one, and what is still
+ * wanted comes back from there. Holds between `capacity` and twice that.
+ */
+export class RecentMap<V> {
+  readonly #capacity: number
+  #young = new Map<string, V>()
+  #old = new Map<string, V>()
+
+  constructor(capacity: number) {
+    this.#capacity = capacity
+  }
+
+  get(key: string): V | undefined {
+    const found = this.#young.get(key)
+    if (found !== undefined) return found
+    const older = this.#old.get(key)
+    if (older !== undefined) this.set(key, older)
+    return older
+  }
+
+  set(key: string, value: V): void {
+    if (this.#young.size >= this.#capacity) {
+      this.#old = this.#young
+      this.#young = new Map()
+    }
+    this.#young.set(key, value)
+  }
+
+  /** Removes every entry that the test names. */
+  deleteWhere(test: (value: V) => boolean): void {
+    for (const generation of [this.#young, this.#old]) {
+      for (const [key, value] of generation) if (test(value)) generation.delete(key)
+    }
+  }
+
+  clear(): void {
+    this.#young = new Map()
+    this.#old = new Map()
+  }
+}

@@ -1,0 +1,285 @@
+import type { Caller } from '../core/caller.ts'
+import type { Clock } from '../core/clock.ts'
+import { NotFound } from '../core/errors.ts'
+import type { Logger } from '../core/log.ts'
+import { pageOf, pageRequest } from '../core/page.ts'
+import type { PageResult } from '../core/reply.ts'
+import type { Static } from '../core/schema.ts'
+import type { Sql } from '../core/sql.ts'
+import type { Coordination } from '../coordination/coordination.ts'
+import type { Database } from '../db/database.ts'
+import type { Postman } from '../mail/postman.ts'
+import { passwordResetMail, securityMail, verificationMail, welcomeMail } from '../mail/templates.ts'
+import { newApiKey } from '../users/api-keys.ts'
+import { announceCredentials } from '../users/credential-notices.ts'
+import { normalizeEmail } from '../users/email-address.ts'
+import type { UserData } from '../users/schemas.ts'
+import { emailInUse, type UserService } from '../users/service.ts'
+import type { UserRow } from '../users/user-row.ts'
+import type { Background } from './background.ts'
+import { deviceName } from './device.ts'
+import { EmailUnverified, InvalidResetToken, WrongCode, WrongLogin } from './errors.ts'
+import type { OneTimeCodes } from './one-time-codes.ts'
+import type { PasswordHasher } from './passwords.ts'
+import type { PasswordResets } from './password-resets.ts'
+import { checkPassword } from './password-rules.ts'
+import type { SessionView, SignUpData } from './schemas.ts'
+import type { Origin, SessionRow, Sessions, TokenPair } from './sessions.ts'
+import type { AttemptThrottle } from './throttle.ts'
+
+declare module '../core/services.ts' {
+  interface Services {
+    readonly auth: AuthService
+  }
+}
+
+export interface AuthServiceOptions {
+  readonly database: Database
+  readonly clock: Clock
+  readonly coordination: Coordination
+  readonly log: Logger
+  readonly publicUrl: string
+  readonly users: UserService
+  readonly sessions: Sessions
+  readonly hasher: PasswordHasher
+  readonly codes: OneTimeCodes
+  readonly resets: PasswordResets
+  readonly throttle: AttemptThrottle
+  readonly postman: Postman
+  readonly background: Background
+}
+
+export type SignedInData = { user: UserData } & TokenPair
+
+/**
+ * Signing up and in with e-mail and password.
+ *
+ * Whether an address has an account is told by nothing but sign-up, which must say that it is taken. An account that
+ * was never confirmed is not given to whoever signs up next: its API key works, so it may own things. The owner of the
+ * mailbox gets it with a password reset, which ends every access that somebody else had to it.
+ */
+export class AuthService {
+  readonly #options: AuthServiceOptions
+
+  constructor(options: AuthServiceOptions) {
+    this.#options = options
+  }
+
+  /** @throws AppError email_in_use, validation_failed, overloaded */
+  async signUp(data: SignUpData): Promise<UserData & { apiKey: string }> {
+    const { codes, database, hasher, postman, users } = this.#options
+    const email = normalizeEmail(data.email)
+    checkPassword(data.password, email)
+    hasher.admit()
+    if ((await users.findByEmail(database, email)) !== undefined) throw emailInUse()
+    const passwordHash = await hasher.hash(data.password)
+    const apiKey = newApiKey()
+    const { code, view } = await database.transaction(async (tx) => {
+      const row = await users.insert(tx, { email, name: data.name, passwordHash, apiKey })
+      return { code: await codes.issue(tx, row.id), view: await users.viewOf(tx, row) }
+    })
+    if (code !== undefined) postman.post(verificationMail(view, code))
+    return { ...view, apiKey: apiKey.key }
+  }
+
+  /** Confirms an address with its code, and signs in. @throws AppError wrong_code, too_many_attempts */
+  async verifyEmail(address: string, otp: string, origin: Origin): Promise<SignedInData> {
+    const { codes, database, postman, publicUrl, sessions, throttle, users } = this.#options
+    const email = normalizeEmail(address)
+    await throttle.begin('code', email)
+    // A wrong code is not thrown in the transaction: the count of tries must stay.
+    const result = await database.transaction(async (tx) => {
+      const row = await users.findByEmail(tx, email)
+      if (row === undefined || !(await codes.use(tx, row.id, otp))) return undefined
+      await markVerified(tx, row.id, this.#now())
+      const pair = await sessions.start(tx, row.id, 'code', origin)
+      return { user: await this.#fresh(tx, email), pair }
+    })
+    if (result === undefined) throw WrongCode()
+    await throttle.clear('code', email)
+    postman.post(welcomeMail(result.user, publicUrl))
+    return { user: result.user, ...result.pair }
+  }
+
+  /** Mails a new code when there is somebody to mail it to; the caller never learns whether. */
+  resendCode(address: string): void {
+    const { background, codes, database, postman, users } = this.#options
+    background.run('resend code', async () => {
+      const row = await users.findByEmail(database, address)
+      if (row === undefined || row.email_verified) return
+      const code = await codes.issue(database, row.id)
+      if (code !== undefined) postman.post(verificationMail(row, code))
+    })
+  }
+
+  /** @throws AppError wrong_login, email_unverified, too_many_attempts, overloaded */
+  async login(address: string, password: string, origin: Origin): Promise<SignedInData> {
+    const { database, hasher, sessions, throttle, users } = this.#options
+    const email = normalizeEmail(address)
+    hasher.admit()
+    await throttle.begin('password', email)
+    const row = await users.findByEmail(database, email)
+    // The same work whether or not there is such a user, and nothing that depends on it before it is done.
+    const matches = await hasher.verify(row?.password_hash, password)
+    if (row === undefined || !matches) throw WrongLogin()
+    await throttle.clear('password', email)
+    if (!row.email_verified) throw EmailUnverified()
+    const pair = await database.transaction(async (tx) => {
+      // A reset that was committed while we hashed has ended what this password opens.
+      const still = await tx.row('select 1 as one from users where id = $1 and password_hash = $2 for share', [
+        row.id,
+        row.password_hash,
+      ])
+      return still && sessions.start(tx, row.id, 'password', origin)
+    })
+    if (pair === undefined) throw WrongLogin()
+    return { user: await users.viewOf(database, row), ...pair }
+  }
+
+  /** Mails a reset token when there is somebody to mail it to; the caller never learns whether. */
+  forgotPassword(address: string): void {
+    const { background, database, postman, publicUrl, resets, users } = this.#options
+    background.run('forgot password', async () => {
+      const row = await users.findByEmail(database, address)
+      const token = row && (await resets.issue(database, row.id))
+      if (row && token) postman.post(passwordResetMail(row, publicUrl, token))
+    })
+  }
+
+  /**
+   * Sets a new password with a mailed token. Ends all sessions; in an account that was never confirmed the API key
+   * too, because it may be a stranger's.
+   * @throws AppError invalid_reset_token, validation_failed, overloaded
+   */
+  async resetPassword(token: string, password: string): Promise<void> {
+    const { coordination, database, hasher, postman, resets, sessions, throttle } = this.#options
+    const userId = await resets.find(database, token)
+    const user = userId && (await database.row<UserRow>('select * from users where id = $1', [userId]))
+    if (!user) throw InvalidResetToken()
+    checkPassword(password, user.email)
+    const passwordHash = await hasher.hash(password)
+    const used = await database.transaction(async (tx) => {
+      if (!(await resets.use(tx, user.id, token))) return false
+      await evictStranger(tx, sessions, user.id, this.#now())
+      await tx.run('update users set password_hash = $2, version = version + 1, updated_at = $3 where id = $1', [
+        user.id,
+        passwordHash,
+        this.#now(),
+      ])
+      await markVerified(tx, user.id, this.#now())
+      await sessions.revokeAll(tx, user.id, 'password')
+      await throttle.clear('password', user.email, tx)
+      return true
+    })
+    if (!used) throw InvalidResetToken()
+    announceCredentials(coordination, { kind: 'user', userId: user.id })
+    postman.post(securityMail(user, { kind: 'password_changed' }))
+  }
+
+  /** @throws AppError invalid_refresh_token, refresh_token_reused */
+  async refresh(token: string, origin: Origin): Promise<TokenPair> {
+    return this.#options.sessions.refresh(token, origin, (row) => this.#onReuse(row))
+  }
+
+  /** Ends the caller's session, the one of a refresh token, or all. @returns how many were ended */
+  async logout(caller: Caller, options: { refreshToken?: string; everywhere?: boolean }): Promise<number> {
+    const { coordination, database, sessions } = this.#options
+    if (options.everywhere) {
+      const count = await sessions.revokeAll(database, caller.userId, 'logout')
+      announceCredentials(coordination, { kind: 'user', userId: caller.userId })
+      return count
+    }
+    const ids = new Set(caller.sessionId === undefined ? [] : [caller.sessionId])
+    const named = options.refreshToken && (await sessions.sessionOf(database, options.refreshToken))
+    if (named && named.user_id === caller.userId) ids.add(named.id)
+    const ended = await Promise.all([...ids].map((id) => this.#end(caller.userId, id, 'logout')))
+    return ended.filter(Boolean).length
+  }
+
+  async listSessions(
+    caller: Caller,
+    query: { limit?: number; cursor?: string },
+  ): Promise<PageResult<Static<typeof SessionView>>> {
+    const { limit, after } = pageRequest(query)
+    const rows = await this.#options.database.rows<SessionRow & { cursor_at: string }>(
+      `select *, created_at::text as cursor_at from sessions
+       where user_id = $1 and revoked_at is null and expires_at > $2
+         and ($3::timestamptz is null or (created_at, id) < ($3::timestamptz, $4::uuid))
+       order by created_at desc, id desc limit $5`,
+      [caller.userId, this.#now(), after?.createdAt ?? null, after?.id ?? null, limit + 1],
+    )
+    const key = (row: { cursor_at: string; id: string }) => ({ createdAt: row.cursor_at, id: row.id })
+    return pageOf(rows, limit, key, (row) => sessionView(row, caller))
+  }
+
+  /** @throws AppError not_found */
+  async revokeSession(caller: Caller, sessionId: string): Promise<void> {
+    if (!(await this.#end(caller.userId, sessionId, 'revoked'))) throw NotFound()
+  }
+
+  async #end(userId: string, sessionId: string, because: 'logout' | 'revoked'): Promise<boolean> {
+    const { coordination, database, sessions } = this.#options
+    const ended = await sessions.revoke(database, userId, sessionId, because)
+    if (ended) announceCredentials(coordination, { kind: 'session', userId, sessionId })
+    return ended
+  }
+
+  #onReuse(row: SessionRow): void {
+    const { background, coordination, database, log, postman } = this.#options
+    announceCredentials(coordination, { kind: 'session', userId: row.user_id, sessionId: row.id })
+    log.warn({ userId: row.user_id, sessionId: row.id }, 'a used refresh token came again; its session was ended')
+    background.run('tell of a replayed refresh token', async () => {
+      const user = await database.row<UserRow>('select * from users where id = $1', [row.user_id])
+      const device = deviceName(row.user_agent)
+      if (user) postman.post(securityMail(user, { kind: 'refresh_token_replayed', device }))
+    })
+  }
+
+  async #fresh(sql: Sql, email: string): Promise<UserData> {
+    const row = await this.#options.users.findByEmail(sql, email)
+    if (row === undefined) throw WrongCode()
+    return this.#options.users.viewOf(sql, row)
+  }
+
+  #now(): Date {
+    return new Date(this.#options.clock.now())
+  }
+}
+
+/** The address is confirmed: what proves it is used up. */
+export async function markVerified(sql: Sql, userId: string, now: Date): Promise<void> {
+  await sql.run(
+    `update users set email_verified = true, version = version + 1, updated_at = $2
+     where id = $1 and not email_verified`,
+    [userId, now],
+  )
+  await sql.run('delete from one_time_codes where user_id = $1', [userId])
+}
+
+/**
+ * Whoever signed up with an address that was never confirmed may be a stranger: their password, API key and sessions
+ * go. For the transaction in which the owner of the mailbox has shown to be one; a confirmed account stays as it is.
+ */
+export async function evictStranger(sql: Sql, sessions: Sessions, userId: string, now: Date): Promise<boolean> {
+  const evicted = await sql.run(
+    `update users set password_hash = null, api_key_hash = null, api_key_prefix = null, credentials_changed_at = $2,
+       version = version + 1, updated_at = $2 where id = $1 and not email_verified`,
+    [userId, now],
+  )
+  if (evicted > 0) await sessions.revokeAll(sql, userId, 'takeover')
+  return evicted > 0
+}
+
+function sessionView(row: SessionRow, caller: Caller): Static<typeof SessionView> {
+  return {
+    _id: row.id,
+    device: deviceName(row.user_agent),
+    ip: row.remote_address,
+    method: row.method,
+    current: row.id === caller.sessionId,
+    createdAt: row.created_at,
+    updatedAt: row.last_used_at,
+    lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
+  }
+}

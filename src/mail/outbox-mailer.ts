@@ -1,0 +1,63 @@
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createTransport } from 'nodemailer'
+import type { Clock } from '../core/clock.ts'
+import { secretToken } from '../core/id.ts'
+import type { Mail, Mailer } from './mailer.ts'
+
+/**
+ * Leaves every mail as an `.eml` file, named by time and recipient, so that nothing but a file browser is needed to
+ * read it. A file appears whole or not at all.
+ */
+export class OutboxMailer implements Mailer {
+  readonly destination: string
+  readonly #folder: string
+  readonly #from: string
+  readonly #clock: Clock
+  readonly #transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
+  #count = 0
+
+  constructor(folder: string, from: string, clock: Clock) {
+    this.destination = folder
+    this.#folder = folder
+    this.#from = from
+    this.#clock = clock
+  }
+
+  async send(mail: Mail): Promise<void> {
+    const date = new Date(this.#clock.now())
+    const { message } = await this.#transport.sendMail({ ...mail, from: this.#from, date })
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    const file = join(this.#folder, this.#name(mail.to, date))
+    const draft = `${file}.${secretToken(6)}.part`
+    try {
+      await writeWhole(draft, message as Buffer)
+      await rename(draft, file)
+    } catch (error) {
+      await rm(draft, { force: true })
+      throw error
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#transport.close()
+  }
+
+  /** `2026-11-21T18-00-00.000Z-000001-ada@example.com.eml`: sorts by time, also within a millisecond. */
+  #name(recipient: string, date: Date): string {
+    this.#count += 1
+    const safe = recipient.replaceAll(/[^\w.@+-]/g, '_').slice(0, 100)
+    return `${date.toISOString().replaceAll(':', '-')}-${String(this.#count).padStart(6, '0')}-${safe}.eml`
+  }
+}
+
+async function writeWhole(path: string, content: Buffer): Promise<void> {
+  // Mails hold codes and links that sign people in: for the owner of the service only.
+  const file = await open(path, 'wx', 0o600)
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}

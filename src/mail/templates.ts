@@ -1,0 +1,79 @@
+import type { Mail } from './mailer.ts'
+import { renderMail } from './layout.ts'
+
+/** Who gets a mail. */
+export interface Recipient {
+  readonly email: string
+  readonly name: string
+}
+
+const hello = ({ name }: Recipient): string => (name === '' ? 'Hello,' : `Hello ${name},`)
+
+export function verificationMail(to: Recipient, code: string): Mail {
+  return renderMail(to.email, `${code} is your Crier code`, [
+    hello(to),
+    'Enter this code to confirm your e-mail address. It works for 10 minutes.',
+    { code },
+    'If you did not sign up for Crier, ignore this mail and give the code to nobody: without it nothing happens.',
+  ])
+}
+
+export function welcomeMail(to: Recipient, url: string): Mail {
+  return renderMail(to.email, 'Welcome to Crier', [
+    hello(to),
+    'Your e-mail address is confirmed and your account is ready.',
+    { link: `${url}/docs`, label: 'Open the documentation' },
+  ])
+}
+
+export function passwordResetMail(to: Recipient, url: string, token: string): Mail {
+  return renderMail(to.email, 'Reset your Crier password', [
+    hello(to),
+    'Somebody asked to reset the password of your Crier account. The link works once, within 30 minutes.',
+    { link: `${url}/reset-password?token=${encodeURIComponent(token)}`, label: 'Choose a new password' },
+    'If the page asks for the token, it is:',
+    token,
+    'If that was not you, ignore this mail: your password stays as it is.',
+  ])
+}
+
+/** What has happened to an account, told to its owner so that a stranger's doing is noticed. */
+export type SecurityEvent =
+  | { readonly kind: 'password_changed' }
+  | { readonly kind: 'api_key_created' }
+  | { readonly kind: 'sign_in_linked'; readonly provider: string }
+  | { readonly kind: 'refresh_token_replayed'; readonly device: string }
+
+export function securityMail(to: Recipient, event: SecurityEvent): Mail {
+  const { subject, text } = describe(event)
+  return renderMail(to.email, subject, [
+    hello(to),
+    text,
+    'If that was not you, reset your password now and then create a new API key: both end every other access.',
+  ])
+}
+
+function describe(event: SecurityEvent): { subject: string; text: string } {
+  switch (event.kind) {
+    case 'password_changed':
+      return {
+        subject: 'Your Crier password was changed',
+        text: 'The password of your Crier account was changed, and all its sessions were ended.',
+      }
+    case 'api_key_created':
+      return {
+        subject: 'A new Crier API key was created',
+        text: 'A new API key was created for your Crier account. The earlier key has stopped working.',
+      }
+    case 'sign_in_linked':
+      return {
+        subject: `Sign-in with ${event.provider} was added to your Crier account`,
+        text: `From now on your Crier account can also be opened by signing in with ${event.provider}.`,
+      }
+    case 'refresh_token_replayed':
+      return {
+        subject: 'A Crier session was ended for safety',
+        text: `A login of yours (${event.device}) was ended, because one of its used tokens was presented again. That happens when somebody has copied it.`,
+      }
+  }
+}

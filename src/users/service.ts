@@ -1,0 +1,208 @@
+import { LockMode } from '@mikro-orm/postgresql'
+import type { Clock } from '../core/clock.ts'
+import type { Caller } from '../core/caller.ts'
+import { InvalidCredential, PreconditionFailed } from '../core/errors.ts'
+import { uuidv7 } from '../core/id.ts'
+import type { Sql } from '../core/sql.ts'
+import type { Coordination } from '../coordination/coordination.ts'
+import type { Database, Transaction } from '../db/database.ts'
+import { isUniqueViolation } from '../db/prepared-sql.ts'
+import type { Postman } from '../mail/postman.ts'
+import { securityMail } from '../mail/templates.ts'
+import type { PlanService } from '../plans/service.ts'
+import { newApiKey, type NewApiKey } from './api-keys.ts'
+import { announceCredentials } from './credential-notices.ts'
+import { normalizeEmail } from './email-address.ts'
+import { User } from './entities.ts'
+import { EmailInUse } from './errors.ts'
+import type { ProfileChanges, SettingsData, UserData } from './schemas.ts'
+import { completeSettings, DEFAULT_SETTINGS, mergeDeep } from './settings.ts'
+import { userView, type UserRow } from './user-row.ts'
+
+declare module '../core/services.ts' {
+  interface Services {
+    readonly users: UserService
+  }
+}
+
+export interface UserServiceOptions {
+  readonly database: Database
+  readonly clock: Clock
+  readonly coordination: Coordination
+  readonly plans: PlanService
+  readonly postman: Postman
+}
+
+/** What a new user starts with; the address must be normalised. */
+export interface NewUserData {
+  readonly email: string
+  readonly name?: string | undefined
+  readonly passwordHash?: string
+  readonly emailVerified?: boolean
+  readonly isAdmin?: boolean
+  readonly apiKey?: NewApiKey
+}
+
+type Section = keyof typeof DEFAULT_SETTINGS
+
+/** Users: their profile, settings and API key. */
+export class UserService {
+  readonly #options: UserServiceOptions
+
+  constructor(options: UserServiceOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Makes a user, on the free plan, in a transaction of the caller's.
+   * @throws AppError email_in_use
+   */
+  async insert(tx: Transaction, data: NewUserData): Promise<UserRow> {
+    const now = this.#options.clock.now()
+    const id = uuidv7(now)
+    try {
+      await tx.run(
+        `insert into users (id, email, name, password_hash, email_verified, is_admin, api_key_hash, api_key_prefix,
+           created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
+        [
+          id,
+          data.email,
+          data.name ?? '',
+          data.passwordHash ?? null,
+          data.emailVerified ?? false,
+          data.isAdmin ?? false,
+          data.apiKey?.hash ?? null,
+          data.apiKey?.prefix ?? null,
+          new Date(now),
+        ],
+      )
+    } catch (error) {
+      if (isUniqueViolation(error, 'users_email_key')) throw emailInUse()
+      throw error
+    }
+    await this.#options.plans.start(tx, id)
+    return this.#row(tx, id)
+  }
+
+  /** A user whose address an administrator vouches for. @throws AppError email_in_use */
+  async createWithApiKey(data: { email: string; name?: string }): Promise<UserData & { apiKey: string }> {
+    const apiKey = newApiKey()
+    return this.#options.database.transaction(async (tx) => {
+      const email = normalizeEmail(data.email)
+      const row = await this.insert(tx, { email, name: data.name, emailVerified: true, apiKey })
+      return { ...(await this.viewOf(tx, row)), apiKey: apiKey.key }
+    })
+  }
+
+  /** @param sql the transaction that wrote the row, when it is not committed yet */
+  async viewOf(sql: Sql, row: UserRow): Promise<UserData> {
+    return userView(row, await this.#options.plans.subscriptionOf(row.id, sql))
+  }
+
+  /** The user with an address, in whatever spelling. */
+  async findByEmail(sql: Sql, address: string): Promise<UserRow | undefined> {
+    return sql.row<UserRow>('select * from users where email = $1', [normalizeEmail(address)])
+  }
+
+  async profile(caller: Caller): Promise<UserData> {
+    const { database } = this.#options
+    return this.viewOf(database, await this.#row(database, caller.userId))
+  }
+
+  /** @param ifMatch the version that the caller has read. @throws AppError precondition_failed */
+  async updateProfile(caller: Caller, changes: ProfileChanges, ifMatch: string | undefined): Promise<UserData> {
+    return this.#change(caller, ifMatch, (user) => {
+      const locale = changes.locale === undefined ? {} : { locale: Intl.getCanonicalLocales(changes.locale)[0] ?? 'en' }
+      Object.assign(user, changes, locale)
+    })
+  }
+
+  /** Notes how far the first steps have come. @throws AppError precondition_failed */
+  async onboard(
+    caller: Caller,
+    { step, completed }: { step?: string; completed: boolean },
+    ifMatch: string | undefined,
+  ): Promise<UserData> {
+    return this.#change(caller, ifMatch, (user) => {
+      if (step !== undefined) user.onboardingStep = step
+      user.onboardingCompletedAt = completed
+        ? (user.onboardingCompletedAt ?? new Date(this.#options.clock.now()))
+        : null
+    })
+  }
+
+  async settings(caller: Caller): Promise<SettingsData> {
+    const row = await this.#options.database.row<Pick<UserRow, 'settings' | 'settings_version'>>(
+      'select settings, settings_version from users where id = $1',
+      [caller.userId],
+    )
+    if (row === undefined) throw InvalidCredential()
+    return { ...completeSettings(row.settings), version: row.settings_version }
+  }
+
+  /** Lays a change over one section of the settings. @throws AppError precondition_failed */
+  async updateSettings(
+    caller: Caller,
+    section: Section,
+    change: object,
+    ifMatch: string | undefined,
+  ): Promise<SettingsData> {
+    return this.#options.database.transaction(async (tx) => {
+      const user = await this.#locked(tx, caller)
+      matches(ifMatch, user.settingsVersion)
+      user.settings = { ...user.settings, [section]: mergeDeep(user.settings[section] ?? {}, change) }
+      user.settingsVersion += 1
+      user.updatedAt = new Date(this.#options.clock.now())
+      return { ...completeSettings(user.settings), version: user.settingsVersion }
+    })
+  }
+
+  /** A new API key in place of the old one, which stops working on every node. */
+  async regenerateApiKey(caller: Caller): Promise<{ apiKey: string; apiKeyPrefix: string }> {
+    const { clock, coordination, database, postman } = this.#options
+    const { key, hash, prefix } = newApiKey()
+    const user = await database.transaction(async (tx) => {
+      const locked = await this.#locked(tx, caller)
+      Object.assign(locked, { apiKeyHash: hash, apiKeyPrefix: prefix, version: locked.version + 1 })
+      locked.credentialsChangedAt = new Date(clock.now())
+      locked.updatedAt = new Date(clock.now())
+      return locked
+    })
+    announceCredentials(coordination, { kind: 'user', userId: caller.userId })
+    postman.post(securityMail(user, { kind: 'api_key_created' }))
+    return { apiKey: key, apiKeyPrefix: prefix }
+  }
+
+  async #change(caller: Caller, ifMatch: string | undefined, apply: (user: User) => void): Promise<UserData> {
+    return this.#options.database.transaction(async (tx) => {
+      const user = await this.#locked(tx, caller)
+      matches(ifMatch, user.version)
+      apply(user)
+      user.version += 1
+      user.updatedAt = new Date(this.#options.clock.now())
+      await tx.em.flush()
+      return this.viewOf(tx, await this.#row(tx, user.id))
+    })
+  }
+
+  async #locked(tx: Transaction, caller: Caller): Promise<User> {
+    const user = await tx.em.findOne(User, caller.userId, { lockMode: LockMode.PESSIMISTIC_WRITE })
+    if (user === null) throw InvalidCredential()
+    return user
+  }
+
+  async #row(sql: Sql, id: string): Promise<UserRow> {
+    const row = await sql.row<UserRow>('select * from users where id = $1', [id])
+    if (row === undefined) throw InvalidCredential()
+    return row
+  }
+}
+
+/** The 400 of an address that is taken, naming the field. */
+export function emailInUse() {
+  return EmailInUse({ errors: [{ path: '/body/email', code: 'in_use', message: 'is in use already' }] })
+}
+
+function matches(ifMatch: string | undefined, version: number): void {
+  if (ifMatch !== undefined && ifMatch !== String(version)) throw PreconditionFailed()
+}
