@@ -1,0 +1,379 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { LocalActors } from '../../actors/index.ts'
+import { cutProxy, type CutProxy } from '../../test/support/cut-proxy.ts'
+import { createDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { waitFor } from '../../test/support/wait.ts'
+import { systemClock } from '../core/clock.ts'
+import { contextFactory, type RequestData } from '../core/context.ts'
+import { Conflict } from '../core/errors.ts'
+import { event, type WorkspaceEvent } from '../core/event.ts'
+import { uuidv7 } from '../core/id.ts'
+import { createLog } from '../core/log.ts'
+import { from, operation, walk } from '../core/operation.ts'
+import { created } from '../core/reply.ts'
+import { Envelope, Id, Input, Type } from '../core/schema.ts'
+import { SealedBox } from '../core/sealed-box.ts'
+import type { Services } from '../core/services.ts'
+import { systemTurn } from '../core/system-turn.ts'
+import { Database } from '../db/database.ts'
+import { isUniqueViolation } from '../db/prepared-sql.ts'
+import { IdempotencyKeys } from '../http/idempotency.ts'
+import { TurnExecutor } from './turn-executor.ts'
+import { Turns } from './turn-runner.ts'
+
+const noted = event({
+  name: 'note.written',
+  summary: 'A note was written',
+  scope: 'team:read',
+  data: Type.Object({ text: Type.String() }),
+})
+
+/** How a turn of these tests behaves beside writing its note. */
+type Way = 'well' | 'write-then-fail' | 'refuse' | 'bad-row' | 'read' | 'go-on-after-failure'
+
+const gates = new Map<string, Promise<void>>()
+const runs: string[] = []
+
+const write = systemTurn<{ text: string; way?: Way }, string>({
+  name: 'write',
+  run: async ({ turn, input: { text, way = 'well' } }) => {
+    runs.push(text)
+    await gates.get(text)
+    turn.afterCommit(() => void runs.push(`after ${text}`))
+    // An event would fail to be written after a failed statement, and tell.
+    if (way !== 'go-on-after-failure') turn.emit(noted, { text })
+    if (way === 'refuse') throw Conflict()
+    if (way === 'bad-row') turn.insert('notes', { workspace_id: turn.workspaceId, text: null })
+    else if (way === 'read') await turn.sql.row('select 1 as one')
+    else await turn.sql.run('insert into notes (workspace_id, text) values ($1, $2)', [turn.workspaceId, text])
+    if (way === 'write-then-fail') throw Conflict()
+    if (way === 'go-on-after-failure') await turn.sql.row('select 1 / $1::int', [0]).catch(() => undefined)
+    return text
+  },
+})
+
+const writeNote = operation({
+  route: 'POST /api/notes',
+  summary: 'Write a note',
+  access: 'team:read',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  body: Input({ workspaceId: Id, text: Type.String() }),
+  returns: { 201: Envelope(Type.Object({ text: Type.String() })) },
+  example: { body: {} },
+  handle: async ({ turn, body }) => {
+    turn.insert('notes', { workspace_id: turn.workspaceId, text: body.text })
+    turn.emit(noted, { text: body.text })
+    turn.audit({ kind: 'note', id: body.text, details: { words: 1 } })
+    return created('Written', { text: body.text })
+  },
+})
+
+interface Runtime {
+  readonly database: Database
+  readonly actors: LocalActors
+  readonly turns: Turns
+  readonly published: WorkspaceEvent[]
+}
+
+const box = new SealedBox('a secret of these tests, long enough', 'idempotent replies')
+const log = createLog({ level: 'silent' })
+let made: TestDatabase
+let database: Database
+let opened: Runtime[] = []
+let workspaceId: string
+
+async function runtime(url = made.url): Promise<Runtime> {
+  const own = await Database.connect({ url, poolSize: 4, entities: [], log })
+  const published: WorkspaceEvent[] = []
+  const executor = new TurnExecutor({
+    database: own,
+    clock: systemClock,
+    log,
+    operations: new Map(walk({ notes: { writeNote } }).map((op) => [op.name, op])),
+    systemTurns: new Map([[write.name, write]]),
+    services: () => ({}) as Services,
+    context: () => contextFactory({} as Services),
+    publish: (_workspaceId, events) => published.push(...events),
+    seal: (text) => box.seal(text),
+  })
+  const actors = new LocalActors({ host: executor, monotonic: () => systemClock.monotonic() })
+  const result = { database: own, actors, turns: new Turns(actors, systemClock), published }
+  opened.push(result)
+  return result
+}
+
+function gate(text: string): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  gates.set(text, promise)
+  return resolve
+}
+
+const started = (text: string) => waitFor(() => runs.includes(text), { what: `the turn ${text}` })
+
+/** Runs turns that share one batch: they wait while a first one holds the actor. */
+async function together(
+  on: Runtime,
+  inputs: readonly { text: string; way?: Way }[],
+): Promise<PromiseSettledResult<string>[]> {
+  const first = `first of ${inputs[0]?.text}`
+  const open = gate(first)
+  const held = on.turns.system(workspaceId, write, { text: first })
+  await started(first)
+  const rest = inputs.map((input) => on.turns.system(workspaceId, write, input))
+  open()
+  await held
+  return Promise.allSettled(rest)
+}
+
+async function texts(): Promise<string[]> {
+  const rows = await database.rows<{ text: string }>('select text from notes where workspace_id = $1 order by n', [
+    workspaceId,
+  ])
+  return rows.map((row) => row.text)
+}
+
+async function events(): Promise<{ seq: number; text: string }[]> {
+  return database.rows(
+    `select seq, data ->> 'text' as text from workspace_events where workspace_id = $1 order by seq`,
+    [workspaceId],
+  )
+}
+
+async function seq(): Promise<number> {
+  const row = await database.row<{ seq: number }>('select seq from actor_fence where key = $1', [`ws:${workspaceId}`])
+  return row?.seq ?? -1
+}
+
+beforeAll(async () => {
+  made = await createDatabase()
+  database = await Database.connect({ url: made.url, poolSize: 3, entities: [], log })
+  await database.run(
+    'create table notes (n bigint generated always as identity, workspace_id uuid not null, text text not null, unique (workspace_id, text))',
+  )
+})
+afterEach(async () => {
+  for (const one of opened) {
+    await one.actors.close(5_000)
+    await one.database.close()
+  }
+  opened = []
+  runs.length = 0
+  gates.clear()
+})
+afterAll(async () => {
+  await database?.close()
+  await made?.drop()
+})
+
+function fresh(): void {
+  workspaceId = uuidv7(Date.now())
+}
+
+describe('one transaction', () => {
+  it('shows rows, events and audit together, and tells of them after the commit only', async () => {
+    fresh()
+    const one = await runtime()
+    const open = gate('slow')
+    const done = one.turns.system(workspaceId, write, { text: 'slow' })
+    await started('slow')
+    expect([await texts(), await events(), one.published]).toEqual([[], [], []])
+    open()
+    await done
+    expect(await texts()).toEqual(['slow'])
+    expect(await events()).toEqual([{ seq: 1, text: 'slow' }])
+    expect(one.published).toMatchObject([{ workspaceId, seq: 1, type: 'note.written', data: { text: 'slow' } }])
+    expect(runs).toEqual(['slow', 'after slow'])
+  })
+
+  it('leaves nothing behind when a turn fails after it has written', async () => {
+    fresh()
+    const one = await runtime()
+    await expect(one.turns.system(workspaceId, write, { text: 'bad', way: 'write-then-fail' })).rejects.toMatchObject({
+      code: 'conflict',
+    })
+    expect([await texts(), await events(), one.published, await seq()]).toEqual([[], [], [], 0])
+    expect(runs).toEqual(['bad'])
+  })
+
+  it('writes the audit entry with the operation, and numbers no event twice', async () => {
+    fresh()
+    const one = await runtime()
+    await one.turns.operation(payload('hello'))
+    const [entry] = await database.rows('select * from audit_log where workspace_id = $1', [workspaceId])
+    expect(entry).toMatchObject({
+      actor_id: CALLER.userId,
+      actor_via: 'token',
+      action: 'writeNote',
+      target_kind: 'note',
+      target_id: 'hello',
+      details: { words: 1 },
+      remote_address: '192.0.2.7',
+      user_agent: 'a test',
+      request_id: 'req-1',
+    })
+    expect(await seq()).toBe(1)
+  })
+})
+
+describe('a batch', () => {
+  it('runs again turn by turn when one fails after it has written; the others all commit', async () => {
+    fresh()
+    const one = await runtime()
+    const results = await together(one, [
+      { text: 'a' },
+      { text: 'b', way: 'write-then-fail' },
+      { text: 'c' },
+      { text: 'd' },
+    ])
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled', 'fulfilled'])
+    expect(await texts()).toEqual(['first of a', 'a', 'c', 'd'])
+    expect((await events()).map((row) => row.seq)).toEqual([1, 2, 3, 4])
+    expect(one.published.map((row) => row.seq)).toEqual([1, 2, 3, 4])
+    expect(runs.filter((run) => run === 'after a')).toHaveLength(1)
+  })
+
+  it('is not disturbed by a turn that fails cleanly', async () => {
+    fresh()
+    const one = await runtime()
+    const results = await together(one, [{ text: 'a' }, { text: 'b', way: 'refuse' }, { text: 'c' }])
+    expect(results.map((result) => result.status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+    expect((await events()).map((row) => row.text)).toEqual(['first of a', 'a', 'c'])
+    expect((await events()).map((row) => row.seq)).toEqual([1, 2, 3])
+    expect(runs.filter((run) => run === 'a')).toHaveLength(1)
+  })
+
+  it('blames a waiting row that cannot be written on its own turn, not on the next that reads', async () => {
+    fresh()
+    const one = await runtime()
+    const results = await together(one, [{ text: 'a', way: 'bad-row' }, { text: 'b', way: 'read' }, { text: 'c' }])
+    expect(results.map((result) => result.status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
+    expect(await texts()).toEqual(['first of a', 'c'])
+    expect((await events()).map((row) => row.text)).toEqual(['first of a', 'b', 'c'])
+  })
+
+  it('never answers well what PostgreSQL has rolled back', async () => {
+    fresh()
+    const one = await runtime()
+    const results = await together(one, [{ text: 'a', way: 'go-on-after-failure' }, { text: 'b' }])
+    expect(results.map((result) => result.status)).toEqual(['rejected', 'fulfilled'])
+    expect(await texts()).toEqual(['first of a', 'b'])
+  })
+})
+
+describe('two runtimes on one database', () => {
+  it('take the actor from each other; every turn commits once, events stay dense', async () => {
+    fresh()
+    const [one, two] = [await runtime(), await runtime()]
+    const wanted = Array.from({ length: 60 }, (_, index) => `n${index}`)
+    // In rounds, so that each of them loses the actor in between.
+    for (let round = 0; round < 6; round += 1) {
+      const some = wanted.slice(round * 10, round * 10 + 10)
+      await Promise.all(some.map((text, index) => (index % 2 ? one : two).turns.system(workspaceId, write, { text })))
+    }
+    expect((await texts()).toSorted()).toEqual(wanted.toSorted())
+    expect((await events()).map((row) => row.seq)).toEqual(wanted.map((_, index) => index + 1))
+    expect(one.actors.stats().fenced + two.actors.stats().fenced).toBeGreaterThan(0)
+  })
+
+  it('refuse the commit of an owner that has been replaced, and it takes the actor again', async () => {
+    fresh()
+    const [one, two] = [await runtime(), await runtime()]
+    await one.turns.system(workspaceId, write, { text: 'a' })
+    await two.turns.system(workspaceId, write, { text: 'b' })
+    await one.turns.system(workspaceId, write, { text: 'c' })
+    expect(one.actors.stats()).toMatchObject({ fenced: 1, activations: 2 })
+    const row = await database.row<{ epoch: number }>('select epoch from actor_fence where key = $1', [
+      `ws:${workspaceId}`,
+    ])
+    expect(row?.epoch).toBe(3)
+    expect(await texts()).toEqual(['a', 'b', 'c'])
+  })
+})
+
+describe('idempotency', () => {
+  it('repeats the answer when the process died between commit and answer, and has one effect', async () => {
+    fresh()
+    const keys = new IdempotencyKeys(database, systemClock, box)
+    const claim = { principal: CALLER.userId, key: 'once', fingerprint: 'print', keepMs: 60_000 }
+    const dead = await runtime()
+    // The answer goes nowhere: all that is left is what was committed.
+    await dead.turns.operation({ ...payload('mine'), idempotency: claim })
+    const next = await runtime()
+    const again = next.turns.operation({ ...payload('mine again'), idempotency: claim })
+    const error: unknown = await again.catch((reason: unknown) => reason)
+    expect(isUniqueViolation(error, 'idempotency_keys_pkey')).toBe(true)
+    expect(await keys.afterConflict('writeNote', claim, error)).toEqual({
+      status: 201,
+      body: { status: true, message: 'Written', data: { text: 'mine' } },
+    })
+    expect(await texts()).toEqual(['mine'])
+    expect(await seq()).toBe(1)
+  })
+})
+
+describe('a database that goes away', () => {
+  let proxy: CutProxy
+  let one: Runtime
+
+  async function behindProxy(): Promise<void> {
+    fresh()
+    proxy = await cutProxy(made.url)
+    one = await runtime(proxy.url)
+    await one.turns.system(workspaceId, write, { text: 'warm' })
+  }
+  afterEach(() => proxy?.close())
+
+  it('answers well what was committed although the answer of the commit was lost, without doing it twice', async () => {
+    await behindProxy()
+    proxy.cutAt('commit', 'after')
+    await expect(one.turns.system(workspaceId, write, { text: 'a' })).resolves.toBe('a')
+    expect(await texts()).toEqual(['warm', 'a'])
+    expect(runs.filter((run) => run === 'a')).toHaveLength(1)
+    expect(one.published.map((row) => row.seq)).toEqual([1, 2])
+  })
+
+  it('says that nothing was changed when the commit never arrived', async () => {
+    await behindProxy()
+    proxy.cutAt('commit', 'before')
+    await expect(one.turns.system(workspaceId, write, { text: 'a' })).rejects.toMatchObject({
+      code: 'database_unavailable',
+    })
+    expect(await texts()).toEqual(['warm'])
+    await expect(one.turns.system(workspaceId, write, { text: 'b' })).resolves.toBe('b')
+  })
+
+  it('fails a whole batch at once when the link breaks in it, and is there again with the database', async () => {
+    await behindProxy()
+    const open = gate('held')
+    const held = one.turns.system(workspaceId, write, { text: 'held' })
+    await started('held')
+    const rest = Array.from({ length: 30 }, (_, index) => one.turns.system(workspaceId, write, { text: `w${index}` }))
+    proxy.away(true)
+    open()
+    const results = await Promise.allSettled([held, ...rest])
+    for (const result of results) expect(result).toMatchObject({ reason: { code: 'database_unavailable' } })
+    expect(runs.filter((run) => run.startsWith('w') && run !== 'warm').length).toBeLessThanOrEqual(30)
+    proxy.away(false)
+    await expect(one.turns.system(workspaceId, write, { text: 'back' })).resolves.toBe('back')
+    expect(await texts()).toEqual(['warm', 'back'])
+  })
+})
+
+const CALLER = { userId: uuidv7(Date.now()), email: 'ada@example.com', isAdmin: false, via: 'token' as const }
+
+function payload(text: string) {
+  const context: RequestData = {
+    path: {},
+    query: {},
+    body: { workspaceId, text },
+    caller: CALLER,
+    member: { workspaceId, userId: CALLER.userId, role: 'owner', scopes: new Set() },
+    workspaceId,
+    requestId: 'req-1',
+    remoteAddress: '192.0.2.7',
+    userAgent: 'a test',
+    ifMatch: undefined,
+  }
+  return { kind: 'operation' as const, operation: 'writeNote', audited: true, context }
+}

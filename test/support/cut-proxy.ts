@@ -1,0 +1,70 @@
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+
+export interface CutProxy {
+  /** The database's URL by way of the proxy. */
+  readonly url: string
+  /**
+   * Cuts the connection on which a client next sends `text`: `before` the server sees it, or `after` the server has
+   * answered, so that the answer is what is lost.
+   */
+  cutAt(text: string, when: 'before' | 'after'): void
+  /** Refuses connections from now on, and cuts those that are open; or takes them again. */
+  away(isAway: boolean): void
+  close(): Promise<void>
+}
+
+/** Stands between a client and PostgreSQL on loopback, and loses what a test wants lost. */
+export async function cutProxy(databaseUrl: string): Promise<CutProxy> {
+  const target = new URL(databaseUrl)
+  const open = new Set<Socket>()
+  let cut: { readonly text: string; readonly when: 'before' | 'after' } | undefined
+  let isAway = false
+  const server = createServer((client) => {
+    if (isAway) {
+      client.destroy()
+      return
+    }
+    const upstream = connect(Number(target.port), target.hostname)
+    const end = () => {
+      client.destroy()
+      upstream.destroy()
+      open.delete(client)
+    }
+    open.add(client)
+    let losesAnswer = false
+    client.on('data', (bytes) => {
+      if (cut && bytes.includes(cut.text)) {
+        const { when } = cut
+        cut = undefined
+        if (when === 'before') {
+          end()
+          return
+        }
+        losesAnswer = true
+      }
+      upstream.write(bytes)
+    })
+    upstream.on('data', (bytes) => {
+      if (losesAnswer) end()
+      else client.write(bytes)
+    })
+    for (const socket of [client, upstream]) socket.on('error', end).on('close', end)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = new URL(databaseUrl)
+  url.port = String((server.address() as AddressInfo).port)
+  return {
+    url: url.href,
+    cutAt: (text, when) => {
+      cut = { text, when }
+    },
+    away: (now) => {
+      isAway = now
+      if (now) for (const socket of open) socket.destroy()
+    },
+    close: async () => {
+      for (const socket of open) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
