@@ -46,7 +46,7 @@ describe('Dockerfile', () => {
   test('runs Crier as a numbered user that is not root, with its data in a volume', () => {
     const [user = ''] = finalStage.filter(({ name }) => name === 'USER').map(({ value }) => value)
     expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/)
-    expect(text).toContain(`useradd --system --uid ${user.split(':')[0]}`)
+    expect(text).toContain(`useradd --uid ${user.replace(':', ' --gid ')} `)
     expect(finalStage.slice(finalStage.findIndex(({ name }) => name === 'USER')).map(({ name }) => name)).not.toContain(
       'RUN',
     )
