@@ -125,6 +125,7 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
     operations,
     services,
     context,
+    actors,
     turns,
     owners,
     replyBox,

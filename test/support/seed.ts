@@ -1,4 +1,6 @@
+import { uuidv7 } from '../../src/core/id.ts'
 import type { Scope } from '../../src/core/scope.ts'
+import type { PlanName } from '../../src/plans/plans.ts'
 import type { App } from './app.ts'
 
 export interface SeededUser {
@@ -15,14 +17,16 @@ export const PASSWORD = 'correct horse battery staple'
 export async function seedUser(
   app: App,
   name: string,
-  options: { readonly admin?: boolean; readonly plan?: string } = {},
+  options: { readonly admin?: boolean; readonly plan?: PlanName } = {},
 ): Promise<SeededUser> {
   const email = `${name}@example.com`
   const signedUp = await app.send('POST /api/auth/signup', { body: { email, password: PASSWORD, name } })
   if (signedUp.status !== 201) throw new Error(`${name} could not sign up: ${signedUp.text}`)
   await app.send('POST /api/auth/verify-otp', { body: { email, otp: await app.outbox.code(email) } })
-  void options
-  return { id: signedUp.body.user._id, name, email, password: PASSWORD, apiKey: signedUp.body.user.apiKey }
+  const id: string = signedUp.body.user._id
+  if (options.admin) await app.database.run('update users set is_admin = true where id = $1', [id])
+  if (options.plan) await app.composition.services.plans.change(id, options.plan)
+  return { id, name, email, password: PASSWORD, apiKey: signedUp.body.user.apiKey }
 }
 
 export async function seedWorkspace(app: App, name: string, owner: SeededUser): Promise<string> {
@@ -34,15 +38,26 @@ export async function seedWorkspace(app: App, name: string, owner: SeededUser): 
   return made.body.data._id
 }
 
+/** `scopes` makes a role of the workspace's own with exactly these. */
 export async function seedMember(
   app: App,
   workspaceId: string,
   user: SeededUser,
   as: { readonly role: string } | { readonly scopes: readonly Scope[] },
 ): Promise<void> {
-  void app
-  void workspaceId
-  void user
-  void as
-  throw new Error('there are no workspace members yet')
+  const now = new Date()
+  const roleId = 'scopes' in as ? uuidv7(now.getTime()) : null
+  if (roleId !== null && 'scopes' in as) {
+    await app.database.run(
+      'insert into roles (id, workspace_id, name, scopes, created_at, updated_at) values ($1, $2, $3, $4, $5, $5)',
+      [roleId, workspaceId, `role of ${user.name} ${roleId}`, as.scopes, now],
+    )
+  }
+  await app.database.run(
+    `insert into workspace_members (workspace_id, user_id, role, role_id, joined_at, updated_at)
+     values ($1, $2, $3, $4, $5, $5)
+     on conflict (workspace_id, user_id) do update set role = excluded.role, role_id = excluded.role_id`,
+    [workspaceId, user.id, 'role' in as ? as.role : null, roleId, now],
+  )
+  app.composition.services.memberships.changed(workspaceId)
 }

@@ -1,5 +1,6 @@
 import type { AnyOperation } from '../../src/core/operation.ts'
 import type { Scope } from '../../src/core/scope.ts'
+import type { PlanName } from '../../src/plans/plans.ts'
 import type { App } from './app.ts'
 import type { Answer, SendOptions } from './send.ts'
 import { seedMember, seedUser, seedWorkspace, type SeededUser } from './seed.ts'
@@ -24,7 +25,7 @@ export class World {
   }
 
   /** A verified user with an API key. The same name is the same user. */
-  async user(name: string, options: { readonly admin?: boolean; readonly plan?: string } = {}): Promise<SeededUser> {
+  async user(name: string, options: { readonly admin?: boolean; readonly plan?: PlanName } = {}): Promise<SeededUser> {
     const known = this.#users.get(name)
     if (known) return known
     const user = await seedUser(this.app, name, options)
