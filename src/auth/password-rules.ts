@@ -29,7 +29,7 @@ export function checkPassword(password: string, email: string, path = '/body/pas
 export function passwordFault(password: string, email: string): string | undefined {
   const text = password.normalize('NFKC').toLowerCase()
   const plain = text.replaceAll(/\s/g, '')
-  if ([...plain].length < MIN_PASSWORD) return `must have at least ${MIN_PASSWORD} characters that are not blanks`
+  if (plain.length < MIN_PASSWORD) return `must have at least ${MIN_PASSWORD} characters that are not blanks`
   if (new Set(plain).size < 4) return 'must have at least 4 different characters'
   if (isOfEmail(plain, email)) return 'must not be made of the e-mail address'
   if (COMMON_PASSWORDS.has(plain)) return 'is among the most common passwords'
@@ -70,7 +70,7 @@ const ROWS = [
   '1a2b3c4d5e6f7g8h9i0j',
   '!@#$%^&*()_+',
 ]
-const RUNS = [...ROWS, ...ROWS.map((row) => [...row].reverse().join(''))]
+const RUNS = [...ROWS, ...ROWS.map((row) => row.split('').toReversed().join(''))]
 
 /** Made of at most three pieces of three or more characters that lie side by side somewhere, but for two at the end. */
 function isWalk(plain: string): boolean {
@@ -99,10 +99,7 @@ const LEET: Readonly<Record<string, string>> = {
 /** `P@ssw0rd` → `password`, without digits and signs that stand around it. */
 function letters(plain: string): string {
   const bare = plain.replaceAll(/^[\d\W_]+|[\d\W_]+$/g, '')
-  return [...bare]
-    .map((character) => LEET[character] ?? character)
-    .join('')
-    .replaceAll(/[^\p{L}]/gu, '')
+  return bare.replaceAll(/[@431!0$57]/g, (sign) => LEET[sign] ?? sign).replaceAll(/[^\p{L}]/gu, '')
 }
 
 /** Nothing but one or two of the commonest words, however decorated. */

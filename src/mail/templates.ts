@@ -54,26 +54,26 @@ export function securityMail(to: Recipient, event: SecurityEvent): Mail {
 }
 
 function describe(event: SecurityEvent): { subject: string; text: string } {
-  switch (event.kind) {
-    case 'password_changed':
-      return {
-        subject: 'Your Crier password was changed',
-        text: 'The password of your Crier account was changed, and all its sessions were ended.',
-      }
-    case 'api_key_created':
-      return {
-        subject: 'A new Crier API key was created',
-        text: 'A new API key was created for your Crier account. The earlier key has stopped working.',
-      }
-    case 'sign_in_linked':
-      return {
-        subject: `Sign-in with ${event.provider} was added to your Crier account`,
-        text: `From now on your Crier account can also be opened by signing in with ${event.provider}.`,
-      }
-    case 'refresh_token_replayed':
-      return {
-        subject: 'A Crier session was ended for safety',
-        text: `A login of yours (${event.device}) was ended, because one of its used tokens was presented again. That happens when somebody has copied it.`,
-      }
+  if (event.kind === 'password_changed') {
+    return {
+      subject: 'Your Crier password was changed',
+      text: 'The password of your Crier account was changed, and all its sessions were ended.',
+    }
+  }
+  if (event.kind === 'api_key_created') {
+    return {
+      subject: 'A new Crier API key was created',
+      text: 'A new API key was created for your Crier account. The earlier key has stopped working.',
+    }
+  }
+  if (event.kind === 'sign_in_linked') {
+    return {
+      subject: `Sign-in with ${event.provider} was added to your Crier account`,
+      text: `From now on your Crier account can also be opened by signing in with ${event.provider}.`,
+    }
+  }
+  return {
+    subject: 'A Crier session was ended for safety',
+    text: `A login of yours (${event.device}) was ended, because one of its used tokens was presented again. That happens when somebody has copied it.`,
   }
 }

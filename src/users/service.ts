@@ -16,7 +16,7 @@ import { normalizeEmail } from './email-address.ts'
 import { User } from './entities.ts'
 import { EmailInUse } from './errors.ts'
 import type { ProfileChanges, SettingsData, UserData } from './schemas.ts'
-import { completeSettings, DEFAULT_SETTINGS, mergeDeep } from './settings.ts'
+import { completeSettings, mergeDeep, type Settings } from './settings.ts'
 import { userView, type UserRow } from './user-row.ts'
 
 declare module '../core/services.ts' {
@@ -42,8 +42,6 @@ export interface NewUserData {
   readonly isAdmin?: boolean
   readonly apiKey?: NewApiKey
 }
-
-type Section = keyof typeof DEFAULT_SETTINGS
 
 /** Users: their profile, settings and API key. */
 export class UserService {
@@ -143,7 +141,7 @@ export class UserService {
   /** Lays a change over one section of the settings. @throws AppError precondition_failed */
   async updateSettings(
     caller: Caller,
-    section: Section,
+    section: keyof Settings,
     change: object,
     ifMatch: string | undefined,
   ): Promise<SettingsData> {
