@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DAY, ManualClock } from '../../src/core/clock.ts'
+import { listPlans } from '../../src/plans/operations.ts'
+import { startApp, type App } from '../support/app.ts'
+import { World } from '../support/world.ts'
+
+const clock = new ManualClock(Date.parse('2026-01-31T10:00:00Z'))
+let app: App
+let world: World
+
+beforeAll(async () => {
+  app = await startApp({ clock })
+  world = new World(app)
+  await world.user('ada')
+})
+afterAll(() => app?.stop())
+
+test('anyone can read the plans', async () => {
+  const { status, body } = await world.anonymous().call(listPlans)
+  expect(status).toBe(200)
+  expect(body.data.map((plan: { name: string }) => plan.name)).toEqual(['free', 'starter', 'pro', 'business'])
+  const [free, starter] = body.data
+  expect(free.limits).toMatchObject({ streamDestinations: 3, streamingMinutesPerMonth: 120 })
+  expect(free.prices.month).toEqual({ amount: 0, currency: 'USD' })
+  expect(starter.prices).toEqual({
+    month: { amount: 1_900, currency: 'USD' },
+    quarter: { amount: 5_130, currency: 'USD' },
+    year: { amount: 19_000, currency: 'USD' },
+  })
+})
+
+test('a new user is on the free plan, with a cycle of one month', async () => {
+  const { plans } = app.composition.services
+  expect(await plans.subscriptionOf(world.id('ada'))).toEqual({
+    plan: 'free',
+    status: 'active',
+    creditsRemaining: 20,
+    creditsPerMonth: 20,
+    startDate: '2026-01-31T10:00:00.000Z',
+    endDate: '2026-02-28T10:00:00.000Z',
+  })
+})
+
+test('credits come back with the next cycle', async () => {
+  const { plans } = app.composition.services
+  await app.database.run('update subscriptions set credits_used = 15, credits_since = $2 where user_id = $1', [
+    world.id('ada'),
+    new Date(clock.now()),
+  ])
+  expect((await plans.subscriptionOf(world.id('ada'))).creditsRemaining).toBe(5)
+  clock.advance(29 * DAY)
+  expect(await plans.subscriptionOf(world.id('ada'))).toMatchObject({
+    creditsRemaining: 20,
+    startDate: '2026-02-28T10:00:00.000Z',
+    endDate: '2026-03-31T10:00:00.000Z',
+  })
+})
+
+test('a change of plan is known at once', async () => {
+  const { plans } = app.composition.services
+  expect(await plans.limitsOf(world.id('ada'))).toMatchObject({ plan: 'free', streamDestinations: 3 })
+  await plans.change(world.id('ada'), 'pro')
+  expect(await plans.limitsOf(world.id('ada'))).toMatchObject({ plan: 'pro', streamDestinations: 12 })
+})
