@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { HOUR, ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
+import { startApp, type App } from '../support/app.ts'
+import { login, newAddress, signIn, signUp, verify } from '../support/people.ts'
+import type { Answer } from '../support/send.ts'
+
+let app: App
+const clock = new ManualClock()
+
+beforeAll(async () => {
+  app = await startApp({ clock })
+})
+afterAll(() => app.stop())
+
+const wait = ({ headers }: Answer) => Number(headers.get('retry-after'))
+
+describe('the lock on an address', () => {
+  test('grows from one second to fifteen minutes, the same for addresses that nobody has', async () => {
+    const { email } = await signIn(app)
+    for (const address of [email, newAddress()]) {
+      const waits: number[] = []
+      for (let failures = 1; failures <= 16; failures += 1) {
+        const failed = await login(app, address, 'not the password')
+        expect(failed.body.code).toBe('wrong_login')
+        const locked = failures < 5 ? undefined : await login(app, address, 'not the password')
+        if (locked === undefined) continue
+        expect(locked.status).toBe(429)
+        expect(locked.body.code).toBe('too_many_attempts')
+        waits.push(wait(locked))
+        clock.advance(wait(locked) * SECOND)
+      }
+      expect(waits).toEqual([1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900])
+    }
+  })
+
+  test('holds for the right password too, and ends with a login', async () => {
+    const { email, password } = await signIn(app)
+    for (let failures = 0; failures < 6; failures += 1) {
+      await login(app, email, 'not the password')
+      if (failures === 4) clock.advance(SECOND)
+    }
+    expect((await login(app, email, password)).status).toBe(429)
+    clock.advance(2 * SECOND)
+    expect((await login(app, email, password)).status).toBe(200)
+    for (let failures = 0; failures < 4; failures += 1) {
+      expect((await login(app, email, 'not the password')).status).toBe(401)
+    }
+    expect((await login(app, email, password)).status).toBe(200)
+  })
+
+  test('cannot be got round by trying many passwords at once', async () => {
+    const { email } = await signIn(app)
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => login(app, email, `guess number ${index}`)),
+    )
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(5)
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(25)
+  })
+
+  test('ends with a password reset', async () => {
+    const { email } = await signIn(app)
+    for (let failures = 0; failures < 5; failures += 1) await login(app, email, 'not the password')
+    expect((await login(app, email, 'not the password')).status).toBe(429)
+    await app.send('POST /api/auth/forgot-password', { body: { email } })
+    const mail = await app.outbox.newest(email, /Reset/)
+    const token = /token=([\w-]+)/.exec(mail.text ?? '')?.[1]
+    await app.send('POST /api/auth/reset-password', { body: { token, password: 'wrong pony charger pin' } })
+    expect((await login(app, email, 'wrong pony charger pin')).status).toBe(200)
+  })
+
+  test('is forgotten after an hour, and then swept away', async () => {
+    const address = newAddress()
+    for (let failures = 0; failures < 5; failures += 1) await login(app, address, 'not the password')
+    clock.advance(HOUR + MINUTE + SECOND)
+    expect((await login(app, address, 'not the password')).status).toBe(401)
+    expect((await login(app, address, 'not the password')).status).toBe(401)
+  })
+
+  test('guards codes as well, over several codes', async () => {
+    const { email } = await signUp(app)
+    const wrong = (await app.outbox.code(email)) === '000000' ? '000001' : '000000'
+    for (let failures = 0; failures < 5; failures += 1) {
+      expect((await verify(app, email, wrong)).body.code).toBe('wrong_code')
+    }
+    expect((await verify(app, email, wrong)).body.code).toBe('too_many_attempts')
+    const unknown = newAddress()
+    for (let failures = 0; failures < 5; failures += 1) {
+      expect((await verify(app, unknown, wrong)).body.code).toBe('wrong_code')
+    }
+    expect((await verify(app, unknown, wrong)).body.code).toBe('too_many_attempts')
+  })
+})
+
+describe('the time that a login takes', () => {
+  test('does not tell whether the address is known', async () => {
+    const known = await Promise.all(Array.from({ length: 8 }, () => signIn(app)))
+    const timeOf = async (address: string) => {
+      const start = performance.now()
+      expect((await login(app, address, 'not the password')).status).toBe(401)
+      return performance.now() - start
+    }
+    const times: { known: number[]; unknown: number[] } = { known: [], unknown: [] }
+    // In turns, so that a busy machine slows both alike; an hour between, so that nothing locks.
+    for (let round = 0; round < 5; round += 1) {
+      for (const { email } of known) {
+        times.known.push(await timeOf(email))
+        times.unknown.push(await timeOf(newAddress()))
+      }
+    }
+    const quantile = (values: number[], at: number) =>
+      values.toSorted((a, b) => a - b)[Math.floor(values.length * at)] ?? 0
+    const medians = [quantile(times.known, 0.5), quantile(times.unknown, 0.5)]
+    // A hash takes about 20 ms or more here; a missing one would leave the medians a factor of five apart.
+    expect(Math.max(...medians) / Math.min(...medians)).toBeLessThan(1.3)
+    expect(quantile(times.unknown, 0.75)).toBeGreaterThan(quantile(times.known, 0.25))
+    expect(quantile(times.known, 0.75)).toBeGreaterThan(quantile(times.unknown, 0.25))
+  })
+})
+
+describe('a flood of logins', () => {
+  test('is turned away in part, and nothing else waits for it', async () => {
+    const timeOf = async () => {
+      const start = performance.now()
+      expect((await app.send('GET /api/health')).status).toBe(200)
+      return performance.now() - start
+    }
+    const flood = Promise.all(Array.from({ length: 200 }, () => login(app, newAddress(), 'not the password')))
+    let over = false
+    const answered = flood.finally(() => {
+      over = true
+    })
+    const times: number[] = []
+    while (!over) times.push(await timeOf())
+    const answers = await answered
+    const refused = answers.filter(({ status }) => status === 503)
+    expect(answers.filter(({ status }) => status === 401).length + refused.length).toBe(200)
+    expect(refused.length).toBeGreaterThan(50)
+    expect(refused[0]?.body.code).toBe('overloaded')
+    expect(refused[0]?.headers.get('retry-after')).toBe('2')
+    expect(times.length).toBeGreaterThan(20)
+    // The flood itself takes well over a second; without the bound every one of these would wait for a share of it.
+    expect(times.toSorted((a, b) => a - b)[Math.floor(times.length / 2)]).toBeLessThan(100)
+    expect(Math.max(...times)).toBeLessThan(1_000)
+  })
+})

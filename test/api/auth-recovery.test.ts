@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
+import { sha256 } from '../../src/core/id.ts'
+import { startApp, type App } from '../support/app.ts'
+import { login, newAddress, refresh, signIn, signUp, tryCredential, verify } from '../support/people.ts'
+import { waitFor } from '../support/wait.ts'
+
+const NEW_PASSWORD = 'wrong pony charger pin'
+
+let app: App
+const clock = new ManualClock()
+
+beforeAll(async () => {
+  app = await startApp({ clock })
+})
+afterAll(() => app.stop())
+
+const forgot = (email: string) => app.send('POST /api/auth/forgot-password', { body: { email } })
+const resend = (email: string) => app.send('POST /api/auth/resend-otp', { body: { email } })
+const reset = (token: string, password = NEW_PASSWORD) =>
+  app.send('POST /api/auth/reset-password', { body: { token, password } })
+
+const resetMails = async (email: string) =>
+  (await app.outbox.mails(email)).filter(({ subject }) => /reset/i.test(subject ?? ''))
+
+async function resetToken(email: string): Promise<string> {
+  const before = (await resetMails(email)).length
+  await forgot(email)
+  const mails = await waitFor(async () => {
+    const all = await resetMails(email)
+    return all.length > before && all
+  })
+  return /token=([\w-]+)/.exec(mails.at(-1)?.text ?? '')?.[1] ?? ''
+}
+
+/** Mails are sent after the reply: once a mail asked for later has come, an earlier one would have come too. */
+async function settle(): Promise<void> {
+  const { email } = await signUp(app)
+  await app.outbox.newest(email)
+}
+
+describe('a password reset', () => {
+  test('sets the password, ends every session, leaves the API key, and tells the owner', async () => {
+    const ada = await signIn(app)
+    expect(await tryCredential(app, { token: ada.accessToken })).toBe('200')
+    const token = await resetToken(ada.email)
+    expect((await reset(token)).status).toBe(200)
+    expect(await tryCredential(app, { token: ada.accessToken })).toBe('401 invalid_credential')
+    expect((await refresh(app, ada.refreshToken)).status).toBe(401)
+    expect(await tryCredential(app, { apiKey: ada.apiKey })).toBe('200')
+    expect((await login(app, ada.email, ada.password)).status).toBe(401)
+    expect((await login(app, ada.email, NEW_PASSWORD)).status).toBe(200)
+    expect((await app.outbox.newest(ada.email, /password was changed/)).html).toContain('sessions were ended')
+  })
+
+  test('works once, also when two come at the same time', async () => {
+    const ada = await signIn(app)
+    const token = await resetToken(ada.email)
+    const answers = await Promise.all([reset(token), reset(token), reset(token)])
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 400, 400])
+    expect((await reset(token)).body.code).toBe('invalid_reset_token')
+  })
+
+  test('works for thirty minutes', async () => {
+    const ada = await signIn(app)
+    const token = await resetToken(ada.email)
+    clock.advance(30 * MINUTE)
+    expect((await reset(token)).body.code).toBe('invalid_reset_token')
+  })
+
+  test('uses up the other tokens of the same user', async () => {
+    const ada = await signIn(app)
+    const first = await resetToken(ada.email)
+    clock.advance(MINUTE)
+    const second = await resetToken(ada.email)
+    expect((await reset(first)).status).toBe(200)
+    expect((await reset(second)).body.code).toBe('invalid_reset_token')
+  })
+
+  test('refuses a weak password without using the token up', async () => {
+    const ada = await signIn(app)
+    const token = await resetToken(ada.email)
+    expect((await reset(token, 'password123')).body.code).toBe('validation_failed')
+    expect((await reset(token)).status).toBe(200)
+  })
+
+  test('keeps only a digest of the token', async () => {
+    const ada = await signIn(app)
+    const token = await resetToken(ada.email)
+    const rows = await app.database.rows<{ token_hash: string }>(
+      'select token_hash from password_resets where user_id = $1',
+      [ada.id],
+    )
+    expect(rows).toEqual([{ token_hash: sha256(token) }])
+  })
+
+  test('of an account that was never confirmed ends whatever access its maker had', async () => {
+    const squatter = await signUp(app)
+    expect(await tryCredential(app, { apiKey: squatter.apiKey })).toBe('200')
+    const code = await app.outbox.code(squatter.email)
+    expect((await reset(await resetToken(squatter.email))).status).toBe(200)
+    expect(await tryCredential(app, { apiKey: squatter.apiKey })).toBe('401 invalid_credential')
+    expect((await login(app, squatter.email, squatter.password)).body.code).toBe('wrong_login')
+    expect((await verify(app, squatter.email, code)).body.code).toBe('wrong_code')
+    const owner = await login(app, squatter.email, NEW_PASSWORD)
+    expect(owner.body.data.user).toMatchObject({ emailVerified: true, apiKeyPrefix: null })
+  })
+})
+
+describe('asking for a mail', () => {
+  test('is answered alike for known, unknown and confirmed addresses', async () => {
+    const waiting = await signUp(app)
+    const confirmed = await signIn(app)
+    const unknown = newAddress()
+    for (const ask of [forgot, resend]) {
+      const answers = await Promise.all([waiting.email, confirmed.email, unknown].map((email) => ask(email)))
+      expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1)
+      expect(answers[0]?.status).toBe(200)
+    }
+    await settle()
+    expect(await app.outbox.mails(unknown)).toEqual([])
+  })
+
+  test('sends one code a minute at most, and the newest code is the one that works', async () => {
+    const { email } = await signUp(app)
+    const first = await app.outbox.code(email)
+    for (let count = 0; count < 3; count += 1) await resend(email)
+    await settle()
+    expect(await app.outbox.mails(email)).toHaveLength(1)
+    clock.advance(MINUTE)
+    await resend(email)
+    const mails = await waitFor(async () => {
+      const all = await app.outbox.mails(email)
+      return all.length === 2 && all
+    })
+    const second = /\d{6}/.exec(mails[1]?.subject ?? '')?.[0] ?? ''
+    if (second !== first) expect((await verify(app, email, first)).body.code).toBe('wrong_code')
+    expect((await verify(app, email, second)).status).toBe(200)
+  })
+
+  test('sends no code to a confirmed address', async () => {
+    const { email } = await signIn(app)
+    clock.advance(2 * MINUTE)
+    await resend(email)
+    await settle()
+    const codes = (await app.outbox.mails(email)).filter(({ subject }) => /code/.test(subject ?? ''))
+    expect(codes).toHaveLength(1)
+  })
+
+  test('sends one reset link a minute at most', async () => {
+    const { email } = await signIn(app)
+    await resetToken(email)
+    clock.advance(MINUTE - SECOND)
+    await forgot(email)
+    await settle()
+    expect(await resetMails(email)).toHaveLength(1)
+  })
+})
