@@ -26,7 +26,7 @@ const WorkspaceSchema = defineEntity({
     timezone: p.text(),
     logo: p.text().nullable(),
     /** Only what was set; the rest is filled in from the defaults. */
-    aiSettings: p.json<Partial<AiSettingsData>>().default('{}'),
+    aiSettings: p.json<Partial<AiSettingsData>>().defaultRaw(`'{}'`),
     version: p.integer().default(1),
     createdAt: time(),
     updatedAt: time(),

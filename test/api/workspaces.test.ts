@@ -1,0 +1,290 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DAY, ManualClock } from '../../src/core/clock.ts'
+import { uuidv7 } from '../../src/core/id.ts'
+import { ALL_SCOPES } from '../../src/core/scope.ts'
+import {
+  createWorkspace,
+  deleteWorkspace,
+  getWorkspace,
+  listAuditLog,
+  listWorkspaces,
+  syncEvents,
+  updateAiSettings,
+  updateWorkspace,
+} from '../../src/workspaces/operations.ts'
+import { startApp, type App } from '../support/app.ts'
+import type { Answer, SendOptions } from '../support/send.ts'
+import { World } from '../support/world.ts'
+
+const clock = new ManualClock()
+let app: App
+let world: World
+
+beforeAll(async () => {
+  app = await startApp({ clock })
+  world = new World(app)
+  await world.workspace('acme', 'ada')
+  await world.member('acme', 'edith', { role: 'editor' })
+  await world.member('acme', 'adam', { role: 'admin' })
+  await world.member('acme', 'clio', { role: 'client' })
+  await world.user('otto')
+})
+afterAll(() => app?.stop())
+
+const at = (workspace: string) => ({ path: { workspaceId: world.id(workspace) } })
+const NEW = { name: 'New', timezone: 'Europe/Berlin' }
+
+/** A workspace of a user of its own. */
+async function own(name: string): Promise<string> {
+  await world.workspace(name, `${name}owner`)
+  return `${name}owner`
+}
+
+describe('creating', () => {
+  test('makes the caller its owner', async () => {
+    await world.user('cora')
+    const logo = 'https://acme.example/logo.png'
+    const made = await world.as('cora').call(createWorkspace, { body: { ...NEW, name: '  Cora’s  ', logo } })
+    expect(made.status).toBe(201)
+    expect(made.headers.get('etag')).toBe('"1"')
+    expect(made.body.data).toMatchObject({
+      name: 'Cora’s',
+      timezone: 'Europe/Berlin',
+      logo,
+      ownerId: world.id('cora'),
+      role: 'owner',
+      version: 1,
+      createdAt: new Date(clock.now()).toISOString(),
+      aiSettings: { tone: 'friendly', language: 'en', hashtagCount: 5, bannedWords: [], emoji: 'few', model: null },
+    })
+    expect(made.body.data.scopes).toEqual(ALL_SCOPES.toSorted())
+    const read = await world.as('cora').call(getWorkspace, { path: { workspaceId: made.body.data._id } })
+    expect(read.body.data).toEqual(made.body.data)
+    const log = await world.as('cora').call(listAuditLog, { path: { workspaceId: made.body.data._id } })
+    expect(log.body.data).toMatchObject([
+      { action: 'createWorkspace', actor: { _id: world.id('cora') }, target: { kind: 'workspace', id: made.body.data._id } },
+    ])
+  })
+
+  test.each([
+    ['an offset', { ...NEW, timezone: '+02:00' }, '/body/timezone'],
+    ['an unknown time zone', { ...NEW, timezone: 'Europe/Atlantis' }, '/body/timezone'],
+    ['an empty name', { ...NEW, name: '   ' }, '/body/name'],
+    ['a logo that is a script', { ...NEW, logo: 'javascript:alert(1)' }, '/body/logo'],
+    ['an unknown field', { ...NEW, colour: 'red' }, '/body/colour'],
+    ['no time zone', { name: 'New' }, '/body/timezone'],
+  ])('refuses %s', async (_what, body, path) => {
+    const refused = await world.as('otto').call(createWorkspace, { body })
+    expect(refused.status).toBe(400)
+    expect(refused.body.errors.map((error: { path: string }) => error.path)).toEqual([path])
+  })
+
+  test('stops at the plan’s limit, also under twenty requests at once', async () => {
+    await world.user('greta')
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => world.as('greta').call(createWorkspace, { body: { ...NEW, name: `W${index}` } })),
+    )
+    expect(answers.map((answer) => answer.status).toSorted()).toEqual([201, 201, 201, ...Array.from({ length: 17 }, () => 402)])
+    const refused = answers.find((answer) => answer.status === 402)?.body
+    expect(refused).toMatchObject({
+      code: 'plan_limit_reached',
+      details: { limit: 'workspaces', value: 3, used: 3, plan: 'free' },
+    })
+    expect(refused.message).toContain('3 workspaces')
+    await app.composition.services.plans.change(world.id('greta'), 'starter')
+    expect((await world.as('greta').call(createWorkspace, { body: NEW })).status).toBe(201)
+  })
+
+  test('counts what is owned, not what one is a member of, and a deleted one no longer', async () => {
+    await own('hub')
+    const names = ['One', 'Two', 'Three']
+    for (const name of names) await world.workspace(name, 'max')
+    await world.member('hub', 'max', { role: 'editor' })
+    expect((await world.as('max').call(createWorkspace, { body: NEW })).status).toBe(402)
+    await world.as('max').call(deleteWorkspace, { ...at('Two'), body: { name: 'Two' } })
+    expect((await world.as('max').call(createWorkspace, { body: NEW })).status).toBe(201)
+  })
+})
+
+describe('listing', () => {
+  test('shows those one is a member of, with role and scopes, newest first, page by page', async () => {
+    await world.user('lena')
+    for (const name of ['l1', 'l2', 'l3']) {
+      clock.advance(1_000)
+      await own(name)
+    }
+    await world.member('l1', 'lena', { role: 'client' })
+    await world.member('l2', 'lena', { scopes: ['team:read', 'streams:read'] })
+    await world.member('l3', 'lena', { role: 'admin' })
+    const first = await world.as('lena').call(listWorkspaces, { query: { limit: 2 } })
+    expect(first.body.data.map((row: { name: string }) => row.name)).toEqual(['l3', 'l2'])
+    expect(first.body.data[0].role).toBe('admin')
+    expect(first.body.data[1].role).toMatch(/^role of lena/)
+    expect(first.body.data[1].scopes).toEqual(['streams:read', 'team:read'])
+    const { nextCursor, hasMore } = first.body.pagination
+    expect(hasMore).toBe(true)
+    const second = await world.as('lena').call(listWorkspaces, { query: { limit: 2, cursor: nextCursor } })
+    expect(second.body.data.map((row: { name: string; role: string }) => [row.name, row.role])).toEqual([['l1', 'client']])
+    expect(second.body.pagination).toMatchObject({ hasMore: false, nextCursor: null })
+  })
+})
+
+describe('tenancy and roles', () => {
+  const calls: [string, Parameters<ReturnType<World['as']>['call']>[0], SendOptions][] = [
+    ['getWorkspace', getWorkspace, {}],
+    ['updateWorkspace', updateWorkspace, { body: { name: 'Mine' } }],
+    ['deleteWorkspace', deleteWorkspace, { body: { name: 'acme' } }],
+    ['updateAiSettings', updateAiSettings, { body: { tone: 'loud' } }],
+    ['listAuditLog', listAuditLog, {}],
+    ['syncEvents', syncEvents, {}],
+  ]
+  const withoutRequestId = (answer: Answer) => answer.text.replace(answer.body.requestId as string, 'REQUEST')
+
+  test.each(calls)('%s answers an outsider exactly as for a workspace that never was', async (_name, operation, options) => {
+    const theirs = await world.as('otto').call(operation, { ...options, ...at('acme') })
+    const missing = await world.as('otto').call(operation, { ...options, path: { workspaceId: uuidv7(Date.now()) } })
+    expect([theirs.status, missing.status]).toEqual([404, 404])
+    expect(withoutRequestId(theirs)).toBe(withoutRequestId(missing))
+    const malformed = await world.as('otto').call(operation, { ...options, path: { workspaceId: 'x' } })
+    expect(withoutRequestId(malformed)).toBe(withoutRequestId(missing))
+  })
+
+  test('an editor reads but may not manage', async () => {
+    expect((await world.as('edith').call(getWorkspace, at('acme'))).body.data).toMatchObject({ role: 'editor', name: 'acme' })
+    expect((await world.as('edith').call(syncEvents, at('acme'))).status).toBe(200)
+    for (const [, operation, options] of calls.filter(([name]) => name !== 'getWorkspace' && name !== 'syncEvents')) {
+      const refused = await world.as('edith').call(operation, { ...options, ...at('acme') })
+      expect([refused.status, refused.body.code]).toEqual([403, 'forbidden'])
+      expect(refused.body.message).toContain('workspace:manage')
+    }
+  })
+
+  test('an admin changes it but may not delete it', async () => {
+    expect((await world.as('adam').call(updateWorkspace, { ...at('acme'), body: { timezone: 'UTC' } })).status).toBe(200)
+    const refused = await world.as('adam').call(deleteWorkspace, { ...at('acme'), body: { name: 'acme' } })
+    expect([refused.status, refused.body.message]).toEqual([403, 'Only an owner may delete the workspace.'])
+  })
+
+  test('a new role acts at once', async () => {
+    expect((await world.as('clio').call(updateWorkspace, { ...at('acme'), body: { name: 'acme' } })).status).toBe(403)
+    await world.member('acme', 'clio', { role: 'admin' })
+    expect((await world.as('clio').call(updateWorkspace, { ...at('acme'), body: { name: 'acme' } })).status).toBe(200)
+  })
+})
+
+describe('changing', () => {
+  test('changes what is sent, keeps the rest, and moves the version', async () => {
+    const owner = await own('change')
+    const changed = await world.as(owner).call(updateWorkspace, { ...at('change'), body: { name: 'Changed', logo: 'https://x.example/l.png' } })
+    expect(changed.status).toBe(200)
+    expect(changed.body.data).toMatchObject({ name: 'Changed', timezone: 'Europe/Berlin', version: 2 })
+    expect(changed.headers.get('etag')).toBe('"2"')
+    const cleared = await world.as(owner).call(updateWorkspace, { ...at('change'), body: { logo: null } })
+    expect(cleared.body.data).toMatchObject({ logo: null, name: 'Changed', version: 3 })
+    expect((await world.as(owner).call(updateWorkspace, { ...at('change'), body: {} })).status).toBe(400)
+  })
+
+  test('holds to If-Match, of many at once exactly one', async () => {
+    const owner = await own('match')
+    const etag = (await world.as(owner).call(getWorkspace, at('match'))).headers.get('etag') ?? ''
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        world.as(owner).call(updateWorkspace, { ...at('match'), headers: { 'If-Match': etag }, body: { name: `Name ${index}` } }),
+      ),
+    )
+    expect(answers.map((answer) => answer.status).toSorted()).toEqual([200, ...Array.from({ length: 9 }, () => 412)])
+    expect(answers.find((answer) => answer.status === 412)?.body.code).toBe('precondition_failed')
+    const stale = { ...at('match'), headers: { 'If-Match': etag } }
+    expect((await world.as(owner).call(updateAiSettings, { ...stale, body: { tone: 'dry' } })).status).toBe(412)
+    const now = await world.as(owner).call(getWorkspace, at('match'))
+    expect((await world.as(owner).call(deleteWorkspace, { ...stale, body: { name: now.body.data.name } })).status).toBe(412)
+    const fresh = await world.as(owner).call(getWorkspace, { ...at('match'), headers: { 'If-None-Match': '"2"' } })
+    expect(fresh.status).toBe(304)
+  })
+
+  test('merges AI settings', async () => {
+    const owner = await own('ai')
+    await world.as(owner).call(updateAiSettings, { ...at('ai'), body: { tone: 'dry', bannedWords: ['synergy'], model: 'gpt' } })
+    const changed = await world.as(owner).call(updateAiSettings, { ...at('ai'), body: { hashtagCount: 0, model: null } })
+    expect(changed.body.data.aiSettings).toEqual({
+      tone: 'dry',
+      language: 'en',
+      hashtagCount: 0,
+      bannedWords: ['synergy'],
+      emoji: 'few',
+      model: null,
+    })
+    const refused = await world.as(owner).call(updateAiSettings, {
+      ...at('ai'),
+      body: { hashtagCount: 31, language: 'English', emoji: 'lots' },
+    })
+    expect(refused.body.errors.map((error: { path: string }) => error.path).toSorted()).toEqual([
+      '/body/emoji',
+      '/body/hashtagCount',
+      '/body/language',
+    ])
+  })
+})
+
+describe('deleting', () => {
+  test('asks for the name, tells the domains, and the workspace is no more', async () => {
+    const owner = await own('gone')
+    await world.member('gone', 'guest', { role: 'editor' })
+    expect((await world.as('guest').call(getWorkspace, at('gone'))).status).toBe(200)
+    const cancelled: string[] = []
+    app.composition.services.workspaces.onDelete(async (turn) => void cancelled.push(turn.workspaceId))
+    const wrong = await world.as(owner).call(deleteWorkspace, { ...at('gone'), body: { name: 'Gone' } })
+    expect([wrong.status, wrong.body.errors[0].path]).toEqual([400, '/body/name'])
+    expect(cancelled).toEqual([])
+
+    const deleted = await world.as(owner).call(deleteWorkspace, { ...at('gone'), body: { name: 'gone' } })
+    expect(deleted.body.data).toEqual({
+      _id: world.id('gone'),
+      deletedAt: new Date(clock.now()).toISOString(),
+      purgeAt: new Date(clock.now() + 30 * DAY).toISOString(),
+    })
+    expect(cancelled).toEqual([world.id('gone')])
+    for (const who of [owner, 'guest']) {
+      const missing = await world.as('otto').call(getWorkspace, { path: { workspaceId: uuidv7(Date.now()) } })
+      const answer = await world.as(who).call(getWorkspace, at('gone'))
+      expect(answer.status).toBe(404)
+      expect(answer.text.replace(answer.body.requestId as string, '')).toBe(missing.text.replace(missing.body.requestId as string, ''))
+      expect((await world.as(who).call(listWorkspaces)).body.data).toEqual([])
+    }
+    expect((await world.as(owner).call(deleteWorkspace, { ...at('gone'), body: { name: 'gone' } })).status).toBe(404)
+    expect(await app.composition.services.workspaces.ownerOf(world.id('gone'))).toBeUndefined()
+  })
+
+  test('of two who delete at once one succeeds', async () => {
+    const owner = await own('twice')
+    const call = () => world.as(owner).call(deleteWorkspace, { ...at('twice'), body: { name: 'twice' } })
+    const answers = await Promise.all([call(), call(), call()])
+    expect(answers.map((answer) => answer.status).toSorted()).toEqual([200, 404, 404])
+  })
+
+  test('leaves nothing after the grace, and everything before', async () => {
+    const owner = await own('purge')
+    await world.as(owner).call(deleteWorkspace, { ...at('purge'), body: { name: 'purge' } })
+    const { workspaces } = app.composition.services
+    const purged: string[] = []
+    workspaces.onPurge(async (_sql, ids) => void purged.push(...ids))
+    const left = () =>
+      app.database.row<{ workspaces: number; members: number; events: number; audit: number; fences: number }>(
+        `select (select count(*) from workspaces where id = $1) as workspaces,
+                (select count(*) from workspace_members where workspace_id = $1) as members,
+                (select count(*) from workspace_events where workspace_id = $1) as events,
+                (select count(*) from audit_log where workspace_id = $1) as audit,
+                (select count(*) from actor_fence where key = 'ws:' || $2) as fences`,
+        [world.id('purge'), world.id('purge')],
+      )
+    clock.advance(30 * DAY - 1)
+    await workspaces.purgeDue()
+    expect(purged).not.toContain(world.id('purge'))
+    expect(await left()).toEqual({ workspaces: 1, members: 1, events: 1, audit: 2, fences: 1 })
+    clock.advance(1)
+    expect(await workspaces.purgeDue()).toBeGreaterThan(0)
+    expect(purged).toContain(world.id('purge'))
+    expect(await left()).toEqual({ workspaces: 0, members: 0, events: 0, audit: 0, fences: 0 })
+    expect((await world.as('ada').call(getWorkspace, at('acme'))).status).toBe(200)
+  })
+})
