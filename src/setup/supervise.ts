@@ -93,7 +93,7 @@ export async function supervise({ name, launch, stopSignals, log }: SuperviseOpt
 }
 
 /** Whether a spawned process has neither exited nor failed to start. */
-export function isRunning(child: ChildProcess): boolean {
+function isRunning(child: ChildProcess): boolean {
   return child.pid !== undefined && child.exitCode === null && child.signalCode === null
 }
 

@@ -41,7 +41,7 @@ export function nginxRtmpModule(): string {
   return file
 }
 
-export function findTool(tool: Tool): string | undefined {
+function findTool(tool: Tool): string | undefined {
   const system = [...(process.env['PATH'] ?? '').split(delimiter), ...ADMIN_FOLDERS]
   const complete = tool !== 'nginx' || findRtmpModule() !== undefined
   return complete ? [...system, join(CACHE, 'bin')].map((folder) => join(folder, tool)).find(isFile) : undefined
