@@ -8,8 +8,9 @@ import type { Registry } from './core/operation.ts'
 import { Database } from './db/database.ts'
 import { entities } from './entities.ts'
 import type { HttpServer } from './http/server.ts'
+import type { Gateway } from './realtime/gateway.ts'
 import { createMetrics } from './http/metrics.ts'
-import { createHttpServer } from './server.ts'
+import { createGateway, createHttpServer } from './server.ts'
 import { compose, type Composition, type Foundation } from './services.ts'
 import { openDataDirectory, type DataDirectory } from './setup/data-directory.ts'
 import { startEmbeddedPostgres } from './setup/embedded-postgres.ts'
@@ -95,7 +96,8 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   await composition.services.switches.refresh()
   await composition.people.start()
   const server = createHttpServer(foundation, composition)
-  const port = await listen(server, config, undo)
+  const gateway = createGateway(foundation, composition, server)
+  const port = await listen(server, gateway, config, undo)
   const url = config.PUBLIC_URL.replace(/:0$/, `:${port}`)
   facts.unshift(['API', `${url}/api`], ['Documentation', `${url}/docs`])
   facts.push(['Mails', composition.people.postman.destination])
@@ -154,10 +156,11 @@ async function openCoordination(
   return coordination
 }
 
-async function listen(server: HttpServer, config: Config, undo: Undo): Promise<number> {
+async function listen(server: HttpServer, gateway: Gateway, config: Config, undo: Undo): Promise<number> {
   server.finishRoutes()
   const port = await server.listen(config.HOST, config.PORT)
   undo.add('http connections', () => server.close())
+  undo.add('sockets', () => gateway.close())
   undo.add('http requests', () => server.drain(5_000))
   return port
 }

@@ -1,3 +1,4 @@
+import type { Config } from './config.ts'
 import { DOMAINS } from './domains.ts'
 import { Cors } from './http/cors.ts'
 import { documentPages } from './http/documents.ts'
@@ -5,9 +6,12 @@ import { IdempotencyKeys } from './http/idempotency.ts'
 import { HttpMetrics } from './http/metrics.ts'
 import { HttpServer } from './http/server.ts'
 import { RequestLog } from './http/request-log.ts'
+import { onCredentials } from './users/credential-notices.ts'
+import { Gateway } from './realtime/gateway.ts'
 import { MemoryRateLimiter, RedisRateLimiter, unlimited } from './coordination/rate-limiter.ts'
 import { RedisCoordination } from './coordination/redis.ts'
 import type { RateLimiter } from './core/ports.ts'
+import { eventTypes } from './events.ts'
 import type { Composition, Foundation } from './services.ts'
 import { VERSION } from './version.ts'
 
@@ -35,8 +39,42 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
     metrics: httpMetrics,
     log,
     trustProxy: config.TRUST_PROXY,
-    cors: new Cors([...config.CORS_ORIGINS, new URL(config.PUBLIC_URL).origin]),
+    cors: corsOf(config),
   })
+}
+
+/** Puts the sockets on the same port. Called before the routes are finished. */
+export function createGateway(foundation: Foundation, composition: Composition, server: HttpServer): Gateway {
+  const { clock, config, coordination, database, log, metrics } = foundation
+  const { memberships, workspaces } = composition.services
+  const cors = corsOf(config)
+  return new Gateway({
+    app: server.app,
+    allowsOrigin: (origin) => cors.allows(origin),
+    authenticator: composition.authenticator,
+    people: {
+      memberships: composition.memberships,
+      workspacesOf: async (userId) => (await workspaces.ofUser(userId)).map((workspace) => workspace.id),
+      membersAmong: async (workspaceId, userIds) => {
+        const rows = await database.rows<{ user_id: string }>(
+          'select user_id from workspace_members where workspace_id = $1 and user_id = any($2)',
+          [workspaceId, userIds],
+        )
+        return rows.map((row) => row.user_id)
+      },
+    },
+    onMembers: (listener) => memberships.onChange(listener),
+    onCredentials: (listener) => onCredentials(coordination, listener),
+    eventTypes,
+    coordination,
+    clock,
+    log: log.child({ part: 'sockets' }),
+    metrics,
+  })
+}
+
+function corsOf(config: Config): Cors {
+  return new Cors([...config.CORS_ORIGINS, new URL(config.PUBLIC_URL).origin])
 }
 
 /** Nodes that share a Redis by configuration share their limits; a single node counts in memory, which is exact. */

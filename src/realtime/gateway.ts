@@ -1,0 +1,264 @@
+import { Server } from 'socket.io'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Clock } from '../core/clock.ts'
+import { AppError } from '../core/error.ts'
+import { InternalError, InvalidCredential, ShuttingDown, Unauthorized } from '../core/errors.ts'
+import type { EventType, WorkspaceEvent } from '../core/event.ts'
+import type { Logger } from '../core/log.ts'
+import type { Authenticator, Credential } from '../core/ports.ts'
+import type { Coordination } from '../coordination/coordination.ts'
+import { TooManySockets } from './errors.ts'
+import { MessageBudget, SOCKET_LIMITS } from './limits.ts'
+import { People, scopeRoom, type PeopleSource, type SocketData, type UserSocket } from './people.ts'
+import { StalledReaders } from './stalled-readers.ts'
+import { appForEngine } from './uws-app.ts'
+
+export interface GatewayOptions {
+  /** The uWS application of the HTTP server, its catch-all route not yet set. */
+  readonly app: object
+  readonly allowsOrigin: (origin: string | undefined) => boolean
+  readonly authenticator: Authenticator
+  readonly people: PeopleSource
+  readonly eventTypes: ReadonlyMap<string, EventType>
+  readonly coordination: Coordination
+  /** Calls back when a credential was revoked, after the authenticator has heard of it. */
+  readonly onCredentials: (listener: () => void) => () => void
+  /** Calls back when members, roles or groups of a workspace have changed; undefined: of any. */
+  readonly onMembers: (listener: (workspaceId: string | undefined) => void) => () => void
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: Registry
+}
+
+const CHECK_EVERY_MS = 1_000
+const TOKEN_LENGTH = 4_096
+
+/**
+ * The sockets: who connects with a credential hears the events of their workspaces, as far as their scopes go. Events
+ * come from the coordination port after their commit, on whichever node they were made.
+ */
+export class Gateway {
+  readonly #options: GatewayOptions
+  // oxlint-disable-next-line typescript/no-explicit-any -- events of clients are checked by hand
+  readonly #io: Server<any, any, any, SocketData>
+  readonly #people: People
+  readonly #stalled: StalledReaders
+  readonly #timer: NodeJS.Timeout
+  readonly #ends: (() => void)[]
+  readonly #counts: { readonly events: Counter; readonly cut: Counter<'reason'> }
+  #draining = false
+
+  constructor(options: GatewayOptions) {
+    this.#options = options
+    const { app, clock, coordination, eventTypes, log, metrics, people } = options
+    this.#people = new People(people, eventTypes.values(), log)
+    this.#stalled = new StalledReaders(clock)
+    this.#io = this.#serve(app)
+    this.#counts = this.#measure(metrics)
+    this.#timer = setInterval(() => this.#check(), CHECK_EVERY_MS)
+    this.#timer.unref()
+    this.#ends = [
+      coordination.subscribe('ev:*', (events) => this.#deliver(events as readonly WorkspaceEvent[])),
+      options.onMembers((workspaceId) => this.#membersChanged(workspaceId)),
+      options.onCredentials(() => this.#check()),
+      coordination.onRecovered(() => this.#check()),
+    ]
+  }
+
+  /** Takes no more sockets and tells those that are there to go. */
+  async close(): Promise<void> {
+    this.#draining = true
+    clearInterval(this.#timer)
+    for (const end of this.#ends) end()
+    this.#io.disconnectSockets(true)
+    await this.#io.close()
+  }
+
+  #serve(app: object) {
+    const { allowsOrigin } = this.#options
+    const io = new Server<never, never, never, SocketData>({
+      serveClient: false,
+      maxHttpBufferSize: SOCKET_LIMITS.messageBytes,
+      connectTimeout: SOCKET_LIMITS.authenticateWithinMs,
+      pingInterval: 25_000,
+      pingTimeout: 20_000,
+      cors: { origin: (origin, decide) => decide(null, allowsOrigin(origin)) },
+      allowRequest: (request, decide) => {
+        const full = this.#draining || io.engine.clientsCount >= SOCKET_LIMITS.perNode
+        decide(null, !full && allowsOrigin(request.headers.origin))
+      },
+    })
+    io.attachApp(appForEngine(app), { maxBackpressure: SOCKET_LIMITS.waitingBytesHard } as never)
+    keepFastPath(io.of('/').adapter)
+    io.use((socket, next) => {
+      void this.#admit(socket as unknown as UserSocket, next)
+    })
+    io.on('connection', (socket) => this.#welcome(socket as unknown as UserSocket))
+    return io
+  }
+
+  async #admit(socket: UserSocket, next: (refused?: Error) => void): Promise<void> {
+    try {
+      await this.#enter(socket)
+    } catch (error) {
+      next(refusal(error, this.#options.log))
+      return
+    }
+    next()
+  }
+
+  /** @throws AppError when the socket may not come in */
+  async #enter(socket: UserSocket): Promise<void> {
+    const credential = credentialOf((socket.handshake.auth as { token?: unknown }).token)
+    const caller = await this.#options.authenticator.authenticate(credential)
+    const members = await this.#people.membersOf(caller.userId)
+    if (this.#people.socketsOf(caller.userId) >= SOCKET_LIMITS.perUser) throw TooManySockets()
+    // Gone while it was looked at: nothing would tell us again.
+    if (socket.conn.readyState !== 'open') throw ShuttingDown()
+    socket.data = { caller, credential }
+    // In the rooms before the client is told that it is connected: from then on it misses nothing.
+    this.#people.enter(socket, members)
+    socket.once('disconnect', () => this.#people.leave(socket))
+    socket.conn.once('close', () => this.#people.leave(socket))
+  }
+
+  #welcome(socket: UserSocket): void {
+    const { clock } = this.#options
+    const budget = new MessageBudget(clock.monotonic())
+    socket.use((_packet, next) => {
+      if (budget.take(clock.monotonic())) next()
+      else this.#cut(socket, 'too_many_messages')
+    })
+    socket.on('auth', (message: unknown, acknowledge: unknown) => {
+      void this.#renew(socket, message, acknowledge)
+    })
+    // What has changed while the memberships were read went by unheard.
+    void this.#people.refresh(socket.data.caller.userId)
+  }
+
+  /** A client whose token runs out sends the next one, of the same user. */
+  async #renew(socket: UserSocket, message: unknown, acknowledge: unknown): Promise<void> {
+    const reply = typeof acknowledge === 'function' ? (body: object) => void acknowledge(body) : () => undefined
+    try {
+      const credential = credentialOf((message as { token?: unknown } | null)?.token)
+      const caller = await this.#options.authenticator.authenticate(credential)
+      if (caller.userId !== socket.data.caller.userId)
+        throw InvalidCredential({ message: 'The token is another user’s.' })
+      socket.data = { caller, credential }
+      reply({ status: true, message: 'The token was taken' })
+    } catch (error) {
+      reply({ status: false, ...describe(error, this.#options.log) })
+    }
+  }
+
+  #membersChanged(workspaceId: string | undefined): void {
+    const work = workspaceId === undefined ? this.#people.allChanged() : this.#people.workspaceChanged(workspaceId)
+    work.catch((error: unknown) =>
+      this.#options.log.error({ error, workspaceId }, 'rooms could not be brought up to date'),
+    )
+  }
+
+  #deliver(events: readonly WorkspaceEvent[]): void {
+    const { rooms } = this.#io.of('/').adapter
+    for (const event of events) {
+      const type = this.#options.eventTypes.get(event.type)
+      if (type === undefined) continue
+      const room = scopeRoom(event.workspaceId, type.scope)
+      if (!rooms.has(room)) continue
+      const { at, data, seq, workspaceId } = event
+      this.#counts.events.inc()
+      this.#io.local.to(room).emit(event.type, { seq, type: event.type, workspaceId, at, data })
+    }
+  }
+
+  /** Every second, and whenever a credential was revoked: nobody stays whose credential does not hold any more. */
+  #check(): void {
+    for (const socket of this.#people.all()) {
+      if (this.#stalled.isStalled(socket)) this.#cut(socket, 'too_slow')
+      else this.#checkCredential(socket)
+    }
+    void this.#people.retryStale()
+  }
+
+  #checkCredential(socket: UserSocket): void {
+    const { credential } = socket.data
+    const failed = (error: unknown) => {
+      // A database that is away says nothing about the credential.
+      if (!(error instanceof AppError) || error.status !== 401 || socket.data.credential !== credential) return
+      this.#cut(socket, error.code)
+    }
+    try {
+      const found = this.#options.authenticator.authenticate(credential)
+      if (found instanceof Promise) found.catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+
+  #cut(socket: UserSocket, reason: string): void {
+    this.#counts.cut.inc({ reason })
+    socket.emit('closing', { code: reason })
+    socket.disconnect(true)
+    this.#people.leave(socket)
+  }
+
+  #measure(metrics: Registry) {
+    const people = this.#people
+    const io = this.#io
+    void new Gauge({
+      name: 'crier_sockets',
+      help: 'Connections of clients, those included that have not said who they are',
+      registers: [metrics],
+      collect() {
+        this.set(io.engine.clientsCount)
+      },
+    })
+    void new Gauge({
+      name: 'crier_socket_users',
+      help: 'Users with at least one socket',
+      registers: [metrics],
+      collect() {
+        this.set(people.userCount)
+      },
+    })
+    return {
+      events: new Counter({ name: 'crier_socket_events_total', help: 'Events sent to a room', registers: [metrics] }),
+      cut: new Counter({
+        name: 'crier_sockets_cut_total',
+        help: 'Sockets that the server ended, by reason',
+        labelNames: ['reason'],
+        registers: [metrics],
+      }),
+    }
+  }
+}
+
+/**
+ * `attachApp` changes the class of adapters for the whole process, and `close` changes it back. This adapter keeps its
+ * own copy, so that two gateways in one process do not publish to each other's applications.
+ */
+function keepFastPath(adapter: object): void {
+  for (const name of ['addAll', 'del', 'broadcast']) {
+    Object.defineProperty(adapter, name, { value: Reflect.get(adapter, name) as unknown, configurable: true })
+  }
+}
+
+/** @throws AppError unauthorized */
+function credentialOf(token: unknown): Credential {
+  if (typeof token !== 'string' || token === '' || token.length > TOKEN_LENGTH) {
+    throw Unauthorized({ message: 'Connect with auth: { token }, an access token or an API key.' })
+  }
+  return token.startsWith('crier_') ? { kind: 'api_key', key: token } : { kind: 'token', token }
+}
+
+function describe(error: unknown, log: Logger): { code: string; message: string } {
+  if (error instanceof AppError) return { code: error.code, message: error.message }
+  log.error({ error }, 'a socket could not be admitted')
+  return { code: InternalError.code, message: InternalError.message }
+}
+
+/** The client sees it as `connect_error`, with `error.data.code`. */
+function refusal(error: unknown, log: Logger): Error {
+  const { code, message } = describe(error, log)
+  return Object.assign(new Error(message), { data: { code, message } })
+}

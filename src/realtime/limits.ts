@@ -1,0 +1,42 @@
+import { SECOND } from '../core/clock.ts'
+
+/** Bounds of what sockets may take. */
+export const SOCKET_LIMITS = {
+  /** Sockets of one user on one node; the newest is refused. */
+  perUser: 50,
+  /** Connections on one node, those included that have not said who they are. */
+  perNode: 20_000,
+  /** Bytes of one message from a client. */
+  messageBytes: 100_000,
+  /** Messages that a client may send at once, and how fast it may go on. */
+  burst: 50,
+  perSecond: 20,
+  /** A connection that does not say who it is. */
+  authenticateWithinMs: 5 * SECOND,
+  /** Bytes that may wait for a client; uWS ends the connection at the hard limit, at once. */
+  waitingBytesHard: 16 << 20,
+  waitingBytes: 1 << 20,
+  /** Messages that may wait for a client which polls. */
+  waitingMessages: 1_000,
+  /** A client that has more than `waitingBytes` waiting for so long does not read. */
+  stalledMs: 10 * SECOND,
+} as const
+
+/** A token bucket for the messages of one socket. Times are monotonic milliseconds. */
+export class MessageBudget {
+  #left: number = SOCKET_LIMITS.burst
+  #at: number
+
+  constructor(now: number) {
+    this.#at = now
+  }
+
+  take(now: number): boolean {
+    const { burst, perSecond } = SOCKET_LIMITS
+    this.#left = Math.min(burst, this.#left + ((now - this.#at) / 1_000) * perSecond)
+    this.#at = now
+    if (this.#left < 1) return false
+    this.#left -= 1
+    return true
+  }
+}

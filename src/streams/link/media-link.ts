@@ -1,0 +1,295 @@
+import type {
+  MediaEvent,
+  MediaNodeStatus,
+  PublishDecision,
+  PublishRequest,
+  DesiredStream,
+} from '../../../media/types.ts'
+import type { Clock } from '../../core/clock.ts'
+import { uuidv7 } from '../../core/id.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Sql } from '../../core/sql.ts'
+import type { TurnRunner } from '../../core/system-turn.ts'
+import type { PlanService } from '../../plans/service.ts'
+import type { DesiredState, DesiredStates } from '../desired-state.ts'
+import type { MediaDirectory } from '../media-directory.ts'
+import type { StreamNotice, StreamNotices } from '../notices.ts'
+import { exhaustMinutes, warnOfMinutes } from '../turns.ts'
+import { Observer } from './observer.ts'
+import { UsageMeter } from './usage-meter.ts'
+
+/** The media process of this node, as far as the link needs it. */
+export interface LinkedHost {
+  apply(stream: DesiredStream): void
+  remove(streamId: string): void
+  retry(streamId: string, destinationId: string): void
+  status(): Promise<MediaNodeStatus>
+  onAvailability(listener: (available: boolean) => void): unknown
+}
+
+export interface MediaLinkOptions {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly turns: TurnRunner
+  readonly plans: PlanService
+  readonly desired: DesiredStates
+  readonly notices: StreamNotices
+  readonly directory: MediaDirectory
+  readonly log: Logger
+}
+
+/** A stream that the media process knows. */
+interface Held {
+  readonly workspaceId: string
+  /** Public part of the key that was last admitted. */
+  path: string
+  /** Monotonic: when a publisher was last admitted. */
+  admittedAt: number
+  refreshing: boolean
+  refreshAgain: boolean
+}
+
+const SECOND_MS = 1_000
+/** Notices can get lost: whatever the media process holds is compared with the database this often. */
+const RECONCILE_EVERY = 10
+/** A stream without a publisher is forgotten after this time. */
+const IDLE_MS = 60_000
+const RETRY_MS = 500
+
+/**
+ * Stands between the database, which says what ought to be, and the media process of this node, which makes it so and
+ * tells what is. Both directions carry states, never steps: whatever gets lost on the way is made good by the next look.
+ */
+export class MediaLink {
+  readonly nodeId: string
+  readonly #options: MediaLinkOptions
+  readonly #observer: Observer
+  readonly #meter: UsageMeter
+  readonly #held = new Map<string, Held>()
+  readonly #timer: NodeJS.Timeout
+  readonly #endNotices: () => void
+  #host: LinkedHost | undefined
+  #available = false
+  #ticks = 0
+  #meterFailing = false
+  #closed = false
+
+  constructor(options: MediaLinkOptions) {
+    const { clock, log, notices, plans, sql, turns } = options
+    this.#options = options
+    this.nodeId = uuidv7(clock.now())
+    this.#observer = new Observer({ nodeId: this.nodeId, turns, clock, log })
+    this.#meter = new UsageMeter({
+      sql,
+      clock,
+      log,
+      minutesOf: async (ownerId) => (await plans.limitsOf(ownerId)).streamingMinutesPerMonth,
+      onUsedUp: ({ streamId, charge: { workspaceId, sessionId } }) =>
+        this.#try(turns.system(workspaceId, exhaustMinutes, { streamId, sessionId }), 'a stream could not be ended'),
+      onRunningOut: ({ streamId, charge: { workspaceId, sessionId } }, minutesLeft) =>
+        this.#warn(workspaceId, { streamId, sessionId, minutesLeft }),
+    })
+    this.#endNotices = notices.listen(
+      (notice) => this.#heed(notice),
+      () => this.#refreshAll(),
+    )
+    this.#timer = setInterval(() => void this.#tick(), SECOND_MS)
+    this.#timer.unref()
+  }
+
+  /** Takes the media process. Its `authorizePublish` and `onEvent` are this link's. */
+  attach(host: LinkedHost): void {
+    this.#host = host
+    this.#available = true
+    host.onAvailability((available) => this.#availability(available))
+    void this.#announce()
+  }
+
+  /** Asked before a publisher is told to start: the database decides, as it stands at this moment. */
+  readonly authorizePublish = async (request: PublishRequest): Promise<PublishDecision> => {
+    const decision = await this.#options.desired.authorize(request)
+    const { path, remoteAddress } = request
+    if (!decision.allowed) {
+      this.#options.log.info({ path, remoteAddress, reason: decision.reason }, 'a publisher was refused')
+      return { allowed: false, reason: decision.reason }
+    }
+    const { state, stream } = decision
+    if (state) this.#hold(state, path)
+    this.#options.log.info({ path, remoteAddress, streamId: stream.streamId }, 'a publisher was admitted')
+    return { allowed: true, stream }
+  }
+
+  readonly onEvent = (event: MediaEvent): void => {
+    const held = this.#held.get(event.streamId)
+    switch (event.type) {
+      case 'ingest.started':
+        if (held) this.#observer.ingestStarted(event.streamId, held.workspaceId, event.sessionId, held.path)
+        break
+      case 'ingest.ended':
+        this.#observer.ingestEnded(event.streamId, event.sessionId)
+        this.#meter.end(event.sessionId)
+        break
+      case 'destination.changed':
+        if (held) this.#observer.destinationChanged(event.streamId, held.workspaceId, event.destination)
+        break
+      case 'usage':
+        this.#meter.record(event.streamId, event.sessionId, event.liveMs)
+        break
+    }
+  }
+
+  /** Milliseconds that the media process took to answer, with what it says. For readiness. */
+  async probe(): Promise<Record<string, number>> {
+    if (!this.#available || this.#host === undefined) throw new Error('the media process is starting again')
+    const status = await this.#host.status()
+    return {
+      rtmpPort: status.rtmpPort,
+      connections: status.connections,
+      streams: status.streams.filter((stream) => stream.ingest !== null).length,
+    }
+  }
+
+  /** Writes what is left to be written. The media process has closed before, and told its last. */
+  async close(): Promise<void> {
+    this.#closed = true
+    clearInterval(this.#timer)
+    this.#endNotices()
+    await this.#observer.close(2_000)
+    await this.#checkpoint()
+    this.#options.directory.announce({ nodeId: this.nodeId, status: null, gone: true })
+  }
+
+  #hold(state: DesiredState, path: string): void {
+    const { streamId } = state.stream
+    const admittedAt = this.#options.clock.monotonic()
+    const held = this.#held.get(streamId)
+    if (held) {
+      held.path = path
+      held.admittedAt = admittedAt
+    } else {
+      const { workspaceId } = state
+      this.#held.set(streamId, { workspaceId, path, admittedAt, refreshing: false, refreshAgain: false })
+    }
+    this.#charge(state)
+  }
+
+  #charge({ ownerId, sessionId, stream, workspaceId }: DesiredState): void {
+    this.#meter.setCharge(stream.streamId, sessionId === null ? undefined : { ownerId, sessionId, workspaceId })
+  }
+
+  #heed({ retry, streamId }: StreamNotice): void {
+    if (!this.#held.has(streamId)) return
+    if (retry === undefined) this.#refresh(streamId)
+    else this.#host?.retry(streamId, retry)
+  }
+
+  #refreshAll(): void {
+    for (const streamId of this.#held.keys()) this.#refresh(streamId)
+  }
+
+  /** Reads what a stream ought to be and makes the media process hold it; one read at a time, the last one counts. */
+  #refresh(streamId: string): void {
+    const held = this.#held.get(streamId)
+    if (held === undefined || this.#closed) return
+    if (held.refreshing) {
+      held.refreshAgain = true
+      return
+    }
+    held.refreshing = true
+    held.refreshAgain = false
+    void this.#options.desired
+      .of(streamId)
+      .then((state) => this.#apply(streamId, held, state))
+      .catch((error: unknown) => {
+        this.#options.log.warn({ error, streamId }, 'what a stream ought to be could not be read; trying again')
+        setTimeout(() => this.#refresh(streamId), RETRY_MS).unref()
+      })
+      .finally(() => {
+        held.refreshing = false
+        if (held.refreshAgain) this.#refresh(streamId)
+      })
+  }
+
+  #apply(streamId: string, held: Held, state: DesiredState | undefined): void {
+    if (state === undefined) return this.#drop(streamId)
+    const { ingestNode, status } = state
+    const movedAway = ingestNode !== null && ingestNode !== this.nodeId && this.#observer.isSettled(streamId)
+    if (movedAway) return this.#drop(streamId)
+    const unusedFor = this.#options.clock.monotonic() - held.admittedAt
+    if (status === 'idle' && !this.#observer.hasIngest(streamId) && unusedFor > IDLE_MS) return this.#drop(streamId)
+    this.#charge(state)
+    if (this.#available) this.#host?.apply(state.stream)
+  }
+
+  #drop(streamId: string): void {
+    this.#held.delete(streamId)
+    this.#host?.remove(streamId)
+    this.#observer.forget(streamId)
+    this.#meter.forget(streamId)
+  }
+
+  #availability(available: boolean): void {
+    this.#available = available
+    if (available) {
+      this.#options.log.info({}, 'the media process is there again')
+      this.#refreshAll()
+      void this.#announce()
+      return
+    }
+    this.#options.log.error({}, 'the media process has ended; it is started again')
+    this.#meter.endAll()
+    this.#observer.lostAll()
+    this.#options.directory.announce({ nodeId: this.nodeId, status: null })
+  }
+
+  async #tick(): Promise<void> {
+    this.#ticks += 1
+    if (this.#ticks % RECONCILE_EVERY === 0) this.#refreshAll()
+    await Promise.all([this.#checkpoint(), this.#announce()])
+  }
+
+  async #announce(): Promise<void> {
+    const { directory, log } = this.#options
+    if (this.#closed || this.#host === undefined) return
+    try {
+      const status = this.#available ? await this.#host.status() : null
+      if (!this.#closed) directory.announce({ nodeId: this.nodeId, status: this.#available ? status : null })
+    } catch (error) {
+      log.debug({ error }, 'the media process gave no status')
+      if (!this.#closed) directory.announce({ nodeId: this.nodeId, status: null })
+    }
+  }
+
+  async #checkpoint(): Promise<void> {
+    try {
+      await this.#meter.tick()
+      this.#meterFailing = false
+    } catch (error) {
+      if (!this.#meterFailing)
+        this.#options.log.error({ error }, 'streaming minutes could not be written; they are kept')
+      this.#meterFailing = true
+    }
+  }
+
+  #warn(workspaceId: string, warning: { streamId: string; sessionId: string; minutesLeft: number }): void {
+    const key = `${warning.sessionId} ${warning.minutesLeft}`
+    if (this.#warned.has(key)) return
+    if (this.#warned.size > MOST_WARNED) this.#warned.clear()
+    this.#warned.add(key)
+    this.#try(this.#options.turns.system(workspaceId, warnOfMinutes, warning), 'a warning could not be given', () =>
+      this.#warned.delete(key),
+    )
+  }
+
+  /** Warnings that were given already; the database decides, this only spares it the question. */
+  readonly #warned = new Set<string>()
+
+  #try(work: Promise<unknown>, failure: string, onFailure?: () => void): void {
+    work.catch((error: unknown) => {
+      this.#options.log.warn({ error }, failure)
+      onFailure?.()
+    })
+  }
+}
+
+const MOST_WARNED = 10_000

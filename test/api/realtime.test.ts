@@ -1,0 +1,262 @@
+import { connect as connectTcp, type Socket as TcpSocket } from 'node:net'
+import { io, type Socket } from 'socket.io-client'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { startApp, type App } from '../support/app.ts'
+import { waitFor } from '../support/wait.ts'
+import { World } from '../support/world.ts'
+
+let app: App
+let world: World
+const open: Socket[] = []
+
+beforeAll(async () => {
+  app = await startApp()
+  world = new World(app)
+  await world.workspace('acme', 'ada')
+  await world.member('acme', 'bob', { scopes: ['streams:read'] })
+  await world.member('acme', 'cleo', { scopes: ['posts:read'] })
+  await world.workspace('other', 'olga')
+})
+afterEach(() => {
+  for (const socket of open.splice(0)) socket.disconnect()
+})
+afterAll(() => app?.stop())
+
+interface Listening {
+  readonly socket: Socket
+  readonly events: { name: string; data: Record<string, unknown> }[]
+}
+
+function listen(auth: object, options: object = {}): Listening {
+  const socket = io(app.url, { auth, forceNew: true, reconnection: false, transports: ['websocket'], ...options })
+  open.push(socket)
+  const events: Listening['events'] = []
+  socket.onAny((name: string, data: Record<string, unknown>) => events.push({ name, data }))
+  return { socket, events }
+}
+
+async function connect(token: string, options: object = {}): Promise<Listening> {
+  const listening = listen({ token }, options)
+  await waitFor(() => listening.socket.connected, { what: 'a socket' })
+  return listening
+}
+
+async function refused(auth: object, options: object = {}): Promise<string> {
+  const { socket } = listen(auth, options)
+  const error = await new Promise<Error & { data?: { code: string } }>((resolve) =>
+    socket.once('connect_error', resolve),
+  )
+  return error.data?.code ?? error.message
+}
+
+async function keyOf(name: string): Promise<string> {
+  return (await world.user(name)).apiKey
+}
+
+async function tokenOf(name: string): Promise<string> {
+  const { email, password } = await world.user(name)
+  const answer = await app.send('POST /api/auth/login', { body: { email, password } })
+  return answer.body.data.accessToken
+}
+
+async function createStream(owner: string, workspace: string, title: string): Promise<string> {
+  const made = await world.as(owner).call('POST /api/streams', { body: { workspaceId: world.id(workspace), title } })
+  expect(made.status).toBe(201)
+  return made.body.data._id
+}
+
+const titles = (listening: Listening) => listening.events.map(({ data }) => (data['data'] as { title?: string })?.title)
+
+test('events reach members with the scope, numbered, and nobody else', async () => {
+  const ada = await connect(await tokenOf('ada'))
+  const bob = await connect(await keyOf('bob'))
+  const cleo = await connect(await keyOf('cleo'))
+  const olga = await connect(await keyOf('olga'))
+  const streamId = await createStream('ada', 'acme', 'first')
+  await createStream('olga', 'other', 'marker of the other')
+  await waitFor(() => ada.events.length === 1 && bob.events.length === 1 && olga.events.length === 1)
+  expect(bob.events[0]).toEqual({
+    name: 'stream.created',
+    data: {
+      type: 'stream.created',
+      seq: expect.any(Number),
+      workspaceId: world.id('acme'),
+      at: expect.stringMatching(/Z$/),
+      data: { streamId, title: 'first', status: 'idle', statusReason: null, version: 1 },
+    },
+  })
+  expect(ada.events).toEqual(bob.events)
+  expect(titles(olga)).toEqual(['marker of the other'])
+  expect(cleo.events).toEqual([])
+})
+
+test('order holds, and the last event of a burst is not lost', async () => {
+  const bob = await connect(await keyOf('bob'))
+  const count = 100
+  for (let sent = 0; sent < count; sent += 20) {
+    await Promise.all(Array.from({ length: 20 }, (_, index) => createStream('ada', 'acme', `burst ${sent + index}`)))
+  }
+  await waitFor(() => bob.events.length === count, { what: `${count} events` })
+  const numbers = bob.events.map(({ data }) => data['seq'] as number)
+  expect(numbers).toEqual([...numbers].sort((a, b) => a - b))
+  expect(new Set(numbers).size).toBe(count)
+})
+
+test('a client that polls hears the same, also after it upgrades', async () => {
+  const polling = await connect(await keyOf('bob'), { transports: ['polling'] })
+  const upgrading = await connect(await keyOf('bob'), { transports: ['polling', 'websocket'] })
+  await waitFor(() => upgrading.socket.io.engine.transport.name === 'websocket')
+  await createStream('ada', 'acme', 'for pollers')
+  await waitFor(() => polling.events.length === 1 && upgrading.events.length === 1)
+  expect(polling.events).toEqual(upgrading.events)
+})
+
+test('only a valid credential in `auth` comes in', async () => {
+  expect(await refused({})).toBe('unauthorized')
+  expect(await refused({ token: 'nonsense' })).toBe('invalid_credential')
+  expect(await refused({ token: 42 })).toBe('unauthorized')
+  expect(await refused({ token: 'x'.repeat(5_000) })).toBe('unauthorized')
+  expect(await refused({ token: `crier_${'a'.repeat(43)}` })).toBe('invalid_credential')
+  const key = await keyOf('bob')
+  expect(await refused({}, { query: { token: key } })).toBe('unauthorized')
+})
+
+test('pages of foreign origins cannot connect', async () => {
+  const token = await keyOf('bob')
+  expect(await refused({ token }, { extraHeaders: { Origin: 'https://evil.example' } })).toMatch(/websocket error/)
+  const polling = { extraHeaders: { Origin: 'https://evil.example' }, transports: ['polling'] }
+  expect(await refused({ token }, polling)).toMatch(/xhr poll error/)
+  await connect(token, { extraHeaders: { Origin: app.url } })
+})
+
+test('a new member hears from the next event on; a removed one hears nothing more', async () => {
+  const dora = await connect((await world.user('dora')).apiKey)
+  await createStream('ada', 'acme', 'before')
+  await world.member('acme', 'dora', { role: 'editor' })
+  await createStream('ada', 'acme', 'while a member')
+  await waitFor(() => dora.events.length === 1)
+  await app.database.run('delete from workspace_members where workspace_id = $1 and user_id = $2', [
+    world.id('acme'),
+    world.id('dora'),
+  ])
+  app.composition.services.memberships.changed(world.id('acme'))
+  const bob = await connect(await keyOf('bob'))
+  await createStream('ada', 'acme', 'after')
+  await waitFor(() => bob.events.length === 1)
+  expect(titles(dora)).toEqual(['while a member'])
+})
+
+test('a scope that is taken away acts on open sockets', async () => {
+  const erik = await world.member('acme', 'erik', { role: 'editor' })
+  const socket = await connect(erik.apiKey)
+  await createStream('ada', 'acme', 'with the scope')
+  await waitFor(() => socket.events.length === 1)
+  await world.member('acme', 'erik', { scopes: ['posts:read'] })
+  const bob = await connect(await keyOf('bob'))
+  await createStream('ada', 'acme', 'without the scope')
+  await waitFor(() => bob.events.length === 1)
+  expect(titles(socket)).toEqual(['with the scope'])
+})
+
+test('a revoked session or key ends its sockets at once', async () => {
+  const token = await tokenOf('ada')
+  const bySession = await connect(token)
+  await app.send('POST /api/auth/logout', { token, body: {} })
+  await waitFor(() => bySession.socket.disconnected, { timeoutMs: 900, what: 'the end of a revoked session’s socket' })
+  const fred = await world.user('fred')
+  const byKey = await connect(fred.apiKey)
+  const renewed = await app.send('POST /api/users/me/api-key', { apiKey: fred.apiKey })
+  expect(renewed.status).toBeLessThan(300)
+  await waitFor(() => byKey.socket.disconnected, { timeoutMs: 900, what: 'the end of a revoked key’s socket' })
+  expect(byKey.events.at(-1)).toEqual({ name: 'closing', data: { code: 'invalid_credential' } })
+})
+
+test('a client renews its token, but not with another user’s', async () => {
+  const first = await tokenOf('ada')
+  const { socket } = await connect(first)
+  expect(await socket.emitWithAck('auth', { token: await keyOf('bob') })).toMatchObject({
+    status: false,
+    code: 'invalid_credential',
+  })
+  expect(await socket.emitWithAck('auth', { token: 'nonsense' })).toMatchObject({ status: false })
+  expect(await socket.emitWithAck('auth', { token: await tokenOf('ada') })).toMatchObject({ status: true })
+  await app.send('POST /api/auth/logout', { token: first, body: {} })
+  await createStream('ada', 'acme', 'after the first session ended')
+  expect(socket.connected).toBe(true)
+})
+
+test('a client that floods, or sends too much at once, is cut off', async () => {
+  const flooding = await connect(await keyOf('bob'))
+  for (let index = 0; index < 200; index += 1) flooding.socket.emit('noise', index)
+  await waitFor(() => flooding.socket.disconnected)
+  const huge = await connect(await keyOf('bob'))
+  huge.socket.emit('noise', 'x'.repeat(200_000))
+  await waitFor(() => huge.socket.disconnected)
+})
+
+test('a user may have 50 sockets', async () => {
+  const greta = await world.user('greta')
+  await Promise.all(Array.from({ length: 50 }, () => connect(greta.apiKey)))
+  expect(await refused({ token: greta.apiKey })).toBe('too_many_sockets')
+  open.pop()
+  open.pop()?.disconnect()
+  await waitFor(async () => {
+    const { socket } = listen({ token: greta.apiKey })
+    return new Promise((resolve) => {
+      socket.once('connect', () => resolve(true)).once('connect_error', () => resolve(false))
+    })
+  })
+})
+
+test('a client that does not read is ended, and the others lose nothing', async () => {
+  const bob = await connect(await keyOf('bob'))
+  const users = await socketUsers()
+  const stalled = await connectRaw((await world.user('greta-the-slow')).apiKey)
+  await world.member('acme', 'greta-the-slow', { role: 'editor' })
+  await waitFor(async () => (await socketUsers()) === users + 1)
+  stalled.pause()
+  const workspaceId = world.id('acme')
+  const padding = 'x'.repeat(200_000)
+  const count = 200
+  for (let seq = 1; seq <= count; seq += 1) {
+    app.node.foundation.coordination.publish(`ev:${workspaceId}`, [
+      { workspaceId, seq, type: 'stream.deleted', data: { padding }, at: new Date().toISOString() },
+    ])
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  await waitFor(() => bob.events.length === count, { timeoutMs: 10_000, what: 'every event at the client that reads' })
+  await waitFor(async () => (await socketUsers()) === users, { what: 'the end of the client that does not read' })
+  stalled.destroy()
+})
+
+async function socketUsers(): Promise<number> {
+  const text = await app.node.foundation.metrics.getSingleMetricAsString('crier_socket_users')
+  return Number(/^crier_socket_users (\d+)$/m.exec(text)?.[1])
+}
+
+/** A client by hand, whose reading can be stopped. */
+async function connectRaw(token: string): Promise<TcpSocket> {
+  const socket = connectTcp(app.port, '127.0.0.1')
+  let received = ''
+  socket.on('data', (bytes) => (received += bytes.toString('latin1')))
+  const frame = (text: string) => {
+    // A zero mask leaves the payload as it is (RFC 6455, section 5.3).
+    const size = Buffer.byteLength(text)
+    return Buffer.concat([Buffer.from([0x81, 0x80 | size, 0, 0, 0, 0]), Buffer.from(text)])
+  }
+  socket.write(
+    'GET /socket.io/?EIO=4&transport=websocket HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n',
+  )
+  await waitFor(() => received.includes('"sid"'), { what: 'the handshake' })
+  socket.write(frame(`40${JSON.stringify({ token })}`))
+  await waitFor(() => /40\{"sid"/.test(received), { what: 'the connection' })
+  return socket
+}
+
+test('a connection that does not say who it is, is ended', async () => {
+  const raw = new WebSocket(`${app.url.replace('http', 'ws')}/socket.io/?EIO=4&transport=websocket`)
+  const closed = new Promise((resolve) => raw.addEventListener('close', resolve))
+  await new Promise((resolve) => raw.addEventListener('open', resolve))
+  await closed
+}, 20_000)
