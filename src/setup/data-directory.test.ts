@@ -1,10 +1,10 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
 import { openDataDirectory } from './data-directory.ts'
 import { processIdentity } from './process-identity.ts'
 
@@ -110,10 +110,12 @@ describe('a secret', () => {
 })
 
 test.runIf(process.platform === 'linux')('a process that ended but was not reaped has no identity', async () => {
-  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'inherit'] })
   const zombie = Number((await once(parent.stdout, 'data'))[0])
-  const isZombie = async () => (await promisify(execFile)('cat', [`/proc/${zombie}/stat`])).stdout.includes(') Z')
-  await expect.poll(isZombie).toBe(true)
+  // The shell would reap its child; the program that takes its place does not.
+  await waitFor(() => readFileSync(`/proc/${parent.pid}/cmdline`, 'utf8').startsWith('sleep'))
+  process.kill(zombie, 'SIGKILL')
+  await waitFor(() => readFileSync(`/proc/${zombie}/stat`, 'utf8').includes(') Z'))
   expect(processIdentity(zombie)).toBeUndefined()
   parent.kill()
   await once(parent, 'exit')

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
@@ -37,6 +37,11 @@ test('the one on PATH is taken, with its ffprobe', async () => {
     warnings: [],
   })
   expect(ffmpeg.version).toMatch(/^\d+\.\d+/)
+})
+
+test('a folder on PATH that cannot be entered is passed over', async () => {
+  symlinkSync('loop', join(root, 'loop'))
+  expect((await found({ PATH: `${root}/loop:${installed}` })).path).toBe(join(installed, 'ffmpeg'))
 })
 
 test('FFMPEG_PATH comes first', async () => {

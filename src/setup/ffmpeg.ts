@@ -100,7 +100,16 @@ function warnAboutAge(path: string, { version, major, year }: Version): string[]
 
 function firstFile(folders: string[], program: string): string | undefined {
   const name = process.platform === 'win32' ? `${program}.exe` : program
-  return folders.map((folder) => join(folder, name)).find((file) => statSync(file, { throwIfNoEntry: false })?.isFile())
+  return folders.map((folder) => join(folder, name)).find(isFile)
+}
+
+function isFile(path: string): boolean {
+  try {
+    return statSync(path).isFile()
+  } catch {
+    // PATH may well name folders that are not there, or are closed to us.
+    return false
+  }
 }
 
 function bundledFfmpeg(): string | undefined {

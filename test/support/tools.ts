@@ -59,5 +59,10 @@ export function missingTools(): Tool[] {
 }
 
 function isFile(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false
+  try {
+    return statSync(path).isFile()
+  } catch {
+    // PATH may well name folders that are not there, or are closed to us.
+    return false
+  }
 }
