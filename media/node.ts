@@ -1,0 +1,101 @@
+import { startRtmpIngest, type IngestLimits, type Publisher } from './ingest/rtmp-ingest.ts'
+import { DEFAULT_RELAY_LIMITS, type RelayLimits } from './relay/limits.ts'
+import { RelayStream } from './relay/relay-stream.ts'
+import { TcpTable } from './relay/tcp-table.ts'
+import type { DesiredStream, MediaNode, MediaNodeOptions, PublishDecision, PublishRequest } from './types.ts'
+
+export interface MediaNodeLimits {
+  readonly ingest?: Partial<IngestLimits>
+  readonly relay?: Partial<RelayLimits>
+}
+
+export interface MediaNodeSettings extends MediaNodeOptions {
+  readonly limits?: MediaNodeLimits
+  /** Certificate authorities that RTMPS destinations are checked against instead of the system's, PEM. For tests. */
+  readonly destinationCa?: string
+}
+
+/** Starts a media node in this process. Rejects when the port cannot be had. */
+export async function startMediaNode(settings: MediaNodeSettings): Promise<MediaNode> {
+  const { host, port, log, onEvent, allowPrivateAddresses } = settings
+  const limits: RelayLimits = { ...DEFAULT_RELAY_LIMITS, ...settings.limits?.relay }
+  const relay = { limits, allowPrivateAddresses, ca: settings.destinationCa, tcpTable: new TcpTable(), log, onEvent }
+  const streams = new Map<string, RelayStream>()
+  const startedAt = performance.now()
+
+  // Which streams the host changed while a publisher waited for its decision: the decision may be older than that.
+  const waiting = new Set<Set<string>>()
+  const changed = (streamId: string): void => waiting.forEach((seen) => seen.add(streamId))
+
+  const hold = (stream: DesiredStream): void => {
+    const existing = streams.get(stream.streamId)
+    if (existing === undefined) streams.set(stream.streamId, new RelayStream(stream, relay))
+    else existing.apply(stream)
+  }
+
+  const authorizePublish = async (request: PublishRequest): Promise<PublishDecision> => {
+    const seen = new Set<string>()
+    waiting.add(seen)
+    try {
+      const decision = await settings.authorizePublish(request)
+      if (!decision.allowed) return decision
+      const { streamId } = decision.stream
+      if (!seen.has(streamId)) hold(decision.stream)
+      const current = streams.get(streamId)?.desired
+      if (current !== undefined && current.keyHash === request.keyHash) return { allowed: true, stream: current }
+      return { allowed: false, reason: 'the key has changed' }
+    } finally {
+      waiting.delete(seen)
+    }
+  }
+
+  const onPublisher = (publisher: Publisher): void => {
+    const stream = streams.get(publisher.stream.streamId)
+    if (stream === undefined) publisher.drop('stream removed')
+    else if (stream.desired.keyHash !== publisher.keyHash) publisher.drop('key changed')
+    else stream.attach(publisher)
+  }
+
+  const ingest = await startRtmpIngest({
+    host,
+    port,
+    authorizePublish,
+    onPublisher,
+    log,
+    ...(settings.limits?.ingest === undefined ? {} : { limits: settings.limits.ingest }),
+  })
+  const ticker = setInterval(() => {
+    const now = performance.now()
+    for (const stream of streams.values()) stream.tick(now)
+  }, limits.tickMs)
+
+  return {
+    apply(stream) {
+      changed(stream.streamId)
+      hold(stream)
+    },
+    remove(streamId) {
+      changed(streamId)
+      const stream = streams.get(streamId)
+      streams.delete(streamId)
+      void stream?.close('stream removed')
+    },
+    retry(streamId, destinationId) {
+      streams.get(streamId)?.retry(destinationId)
+    },
+    status() {
+      return {
+        rtmpPort: ingest.port,
+        uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
+        connections: ingest.connections(),
+        streams: [...streams.values()].map((stream) => stream.status()),
+      }
+    },
+    async close() {
+      clearInterval(ticker)
+      await ingest.close()
+      await Promise.all([...streams.values()].map((stream) => stream.close('shutdown')))
+      streams.clear()
+    },
+  }
+}

@@ -1,0 +1,72 @@
+import type { DestinationFault } from '../types.ts'
+
+export type FaultCode = DestinationFault['code']
+
+/** Why a connection to a destination failed. The message is for a person and never contains the key. */
+export class Fault extends Error {
+  override readonly name = 'Fault'
+  readonly code: FaultCode
+
+  constructor(code: FaultCode, message: string, cause?: unknown) {
+    super(message, { cause })
+    this.code = code
+  }
+}
+
+const MAX_PEER_TEXT = 200
+
+/**
+ * Makes text that a peer sent fit for logs and people: without the key, in whole or in its telling parts, without
+ * control characters, and bounded.
+ */
+export function cleanPeerText(text: string, streamKey: string): string {
+  let clean = text
+  for (const secret of secretsOf(streamKey)) clean = clean.replaceAll(secret, '[key]')
+  // eslint-disable-next-line no-control-regex
+  clean = clean.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ').trim()
+  return clean.length > MAX_PEER_TEXT ? `${clean.slice(0, MAX_PEER_TEXT)}…` : clean
+}
+
+/** The key, its part before the query, each value of the query, and their URL-encoded forms; the longest first. */
+function secretsOf(streamKey: string): string[] {
+  const [name, query] = splitOnce(streamKey, '?')
+  const values = query.split('&').map((pair) => splitOnce(pair, '=')[1])
+  // Short parts ("1", "live") are no secrets, and replacing them would only garble the text.
+  const telling = [streamKey, name, query, ...values].filter((part) => part.length >= 4)
+  const forms = telling.flatMap((part) => [part, encodeURIComponent(part), encodeURI(part)])
+  if (streamKey.length > 0) forms.push(streamKey)
+  return [...new Set(forms)].sort((left, right) => right.length - left.length)
+}
+
+function splitOnce(text: string, separator: string): [string, string] {
+  const at = text.indexOf(separator)
+  return at === -1 ? [text, ''] : [text.slice(0, at), text.slice(at + 1)]
+}
+
+const TLS_CODE =
+  /^(?:ERR_TLS|ERR_SSL|ERR_OSSL|CERT_|UNABLE_TO_|DEPTH_ZERO|SELF_SIGNED|INVALID_|HOSTNAME_MISMATCH|EPROTO)/
+
+/** Turns an error of a socket into a fault. `phase` tells what a lost connection means. */
+export function faultOfSocketError(error: Error, phase: 'connect' | 'established'): Fault {
+  const cause = error instanceof AggregateError ? ((error.errors[0] as Error | undefined) ?? error) : error
+  const code = (cause as NodeJS.ErrnoException).code ?? ''
+  if (TLS_CODE.test(code)) return new Fault('tls_failed', `TLS failed: ${tlsWords(code)}.`)
+  if (code === 'ECONNREFUSED') return new Fault('connection_refused', 'The server refused the connection.')
+  if (code === 'ETIMEDOUT') {
+    return phase === 'connect'
+      ? new Fault('connect_timeout', 'The server did not answer.')
+      : new Fault('network', 'The network stopped carrying data to the server.')
+  }
+  if (code === 'ECONNRESET' || code === 'EPIPE') {
+    return new Fault('closed_by_peer', 'The server reset the connection.')
+  }
+  return new Fault('network', `The connection failed (${code === '' ? 'unknown error' : code}).`)
+}
+
+function tlsWords(code: string): string {
+  if (code === 'CERT_HAS_EXPIRED') return 'the certificate has expired'
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'the certificate belongs to another name'
+  if (/SELF_SIGNED/.test(code)) return 'the certificate is self-signed'
+  if (/^UNABLE_TO_/.test(code)) return 'the certificate is not signed by a known authority'
+  return `the handshake was not completed (${code})`
+}

@@ -1,0 +1,86 @@
+/** Without an RTMP acknowledgement for this long, TCP is asked. */
+const ACKNOWLEDGEMENT_PATIENCE_MS = 5_000
+const WRAP = 0x1_0000_0000
+
+/**
+ * Whether what one connection sends arrives. Two measures: RTMP Acknowledgements, which prove that the server read the
+ * bytes, and, for servers that send none (the specification lets them), the bytes that TCP has not seen acknowledged,
+ * which prove that the server's machine took them. Either one moving is progress. Times are monotonic milliseconds,
+ * bytes count from the start of the connection, plain RTMP, as both ends count them.
+ */
+export class Progress {
+  #sent = 0
+  #mediaFrom: number | null = null
+  #rtmpAcknowledged = 0
+  #rtmpSequence = 0
+  #rtmpWindow = 0
+  #rtmpAt: number | null = null
+  #tcpAcknowledged: number | null = null
+  #waits = false
+  #movedAt: number
+
+  constructor(now: number) {
+    this.#movedAt = now
+  }
+
+  get sentBytes(): number {
+    return this.#sent
+  }
+
+  /** By RTMP if the server acknowledges, else by TCP. */
+  get acknowledgedBytes(): number {
+    return this.#rtmpAt === null ? (this.#tcpAcknowledged ?? 0) : this.#rtmpAcknowledged
+  }
+
+  /** Some of the media was acknowledged, one way or the other. */
+  get mediaArrived(): boolean {
+    if (this.#mediaFrom === null) return false
+    return this.#rtmpAcknowledged > this.#mediaFrom || (this.#tcpAcknowledged ?? 0) > this.#mediaFrom
+  }
+
+  /** What is sent from now on is media. */
+  beginMedia(): void {
+    this.#mediaFrom ??= this.#sent
+  }
+
+  sent(bytes: number): void {
+    this.#sent += bytes
+  }
+
+  /** An RTMP Acknowledgement (section 5.4.3): all bytes the server received, modulo 2^32. */
+  rtmp(sequence: number, now: number): void {
+    const step = (sequence - this.#rtmpSequence + WRAP) % WRAP
+    const outstanding = this.#sent - this.#rtmpAcknowledged
+    // nginx-rtmp starts its count anew at 0xf0000000; such a jump says only that another window has arrived.
+    const believable = step <= outstanding ? step : Math.min(this.#rtmpWindow, outstanding)
+    if (believable > 0) this.#movedAt = now
+    if (this.#rtmpAt !== null) this.#rtmpWindow = Math.max(this.#rtmpWindow, believable)
+    this.#rtmpAcknowledged += believable
+    this.#rtmpSequence = sequence
+    this.#rtmpAt = now
+    if (this.#rtmpAcknowledged >= this.#sent) this.#waits = false
+  }
+
+  /** `outstanding`: bytes written that TCP has not seen acknowledged, what the process still holds included. */
+  tcp(outstanding: number, now: number): void {
+    const acknowledged = Math.max(0, this.#sent - outstanding)
+    const before = this.#tcpAcknowledged
+    this.#tcpAcknowledged = Math.max(acknowledged, before ?? 0)
+    this.#waits = outstanding > 0
+    // The first look has nothing to compare with: it proves no movement, unless nothing is under way.
+    if (!this.#waits || (before !== null && acknowledged > before)) this.#movedAt = now
+  }
+
+  /** Whether RTMP acknowledgements alone do not tell enough at the moment. */
+  needsTcp(now: number): boolean {
+    if (this.#mediaFrom !== null && !this.mediaArrived) return this.#sent > this.#mediaFrom
+    const heard = this.#rtmpAt !== null && now - this.#rtmpAt < ACKNOWLEDGEMENT_PATIENCE_MS
+    return this.#sent > this.acknowledgedBytes && !heard
+  }
+
+  /** Milliseconds without movement although something was on its way; 0 while nothing is. `held`: bytes in the process. */
+  stalledFor(held: number, now: number): number {
+    if (held === 0 && !this.#waits) this.#movedAt = now
+    return now - this.#movedAt
+  }
+}

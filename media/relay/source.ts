@@ -1,0 +1,78 @@
+import type { MediaMessage } from '../types.ts'
+import { GroupCache, type GroupCacheLimits } from './group-cache.ts'
+import { encodeBatch, type RelayBatch, type RelayMessage, type TimedMessage } from './relay-message.ts'
+import { Timeline } from './timeline.ts'
+
+/** Takes what a source sends. It must return at once and keep its own bounds. */
+export interface Output {
+  write(batch: RelayBatch): void
+}
+
+/** What an output sends before it joins in. */
+export interface Replay {
+  readonly messages: readonly RelayMessage[]
+  /** Timeline position that the output counts from. */
+  readonly base: number
+}
+
+/**
+ * The media of one stream, whoever publishes it at the moment. Messages that arrive in one turn of the event loop are
+ * encoded once, together, and handed to every output as the same bytes.
+ */
+export class Source {
+  readonly #timeline = new Timeline()
+  readonly #cache: GroupCache
+  readonly #outputs = new Set<Output>()
+  #pending: TimedMessage[] = []
+  #awaitsKeyframe = true
+
+  constructor(limits: GroupCacheLimits) {
+    this.#cache = new GroupCache(limits)
+  }
+
+  /** Another publisher sends from here on. Its video begins with a keyframe, whatever it sends first. */
+  attach(): void {
+    this.#flush()
+    this.#timeline.restart()
+    this.#cache.reset()
+    this.#awaitsKeyframe = true
+  }
+
+  /** Takes a message in at `now`, monotonic milliseconds. */
+  push(message: MediaMessage, now: number): void {
+    if (message.kind === 'video' && !message.isHeader) {
+      if (this.#awaitsKeyframe && !message.isKeyframe) return
+      this.#awaitsKeyframe = false
+    }
+    this.#pending.push(this.#timeline.place(message, now))
+    if (this.#pending.length === 1) queueMicrotask(() => this.#flush())
+  }
+
+  add(output: Output): void {
+    this.#outputs.add(output)
+  }
+
+  remove(output: Output): void {
+    this.#outputs.delete(output)
+  }
+
+  /** Configurations and the group under way, for an output that may take `maxBytes` at once. */
+  replay(maxBytes: number): Replay {
+    const group = this.#cache.bytes <= maxBytes ? this.#cache.group() : []
+    const base = group.reduce((least, message) => Math.min(least, message.timestamp), this.#position(group))
+    const headers = this.#cache.headers().map((header) => ({ ...header, timestamp: base, previousTimestamp: -1 }))
+    return { messages: [...headers, ...group], base }
+  }
+
+  #position(group: readonly RelayMessage[]): number {
+    return group[0]?.timestamp ?? this.#timeline.position
+  }
+
+  #flush(): void {
+    if (this.#pending.length === 0) return
+    const batch = encodeBatch(this.#pending)
+    this.#pending = []
+    for (const message of batch.messages) this.#cache.add(message)
+    for (const output of this.#outputs) output.write(batch)
+  }
+}

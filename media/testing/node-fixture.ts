@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto'
+import type { DestinationState, DestinationStatus, MediaEvent, MediaLog, MediaNode } from '../types.ts'
+import type { DesiredStream, Destination } from '../types.ts'
+import { startMediaNode, type MediaNodeSettings } from '../node.ts'
+import { DEFAULT_RELAY_LIMITS, type RelayLimits } from '../relay/limits.ts'
+import { newKey } from './ingest-fixture.ts'
+import { TestPublisher } from './publisher.ts'
+import type { Sink } from './sink.ts'
+
+/** Durations short enough for tests; the order among them is that of the real ones. */
+export const QUICK: RelayLimits = {
+  ...DEFAULT_RELAY_LIMITS,
+  timeouts: { resolveMs: 1_000, connectMs: 500, handshakeMs: 500, publishMs: 500, closeMs: 500 },
+  backoff: { baseMs: 100, maxMs: 500 },
+  stallMs: 1_000,
+  steadyMs: 300,
+  recoverMs: 500,
+  holdMs: 1_500,
+  staleSessionMs: 50,
+  tickMs: 50,
+}
+
+export interface NodeFixture {
+  readonly node: MediaNode
+  readonly port: number
+  readonly events: MediaEvent[]
+  /** Every line that was logged, fields and all. */
+  readonly lines: string[]
+  /** The stream that is known to the node's host, which admits its key. */
+  stream: DesiredStream
+  readonly key: string
+  /** Changes the stream and tells the node. */
+  change(change: Partial<DesiredStream>): void
+  /** A publisher that has been admitted. */
+  publish(key?: string): Promise<TestPublisher>
+  destination(id: string): DestinationStatus
+  /** The states a destination went through. */
+  states(id: string): DestinationState[]
+}
+
+/** A real node on a free port of the loopback, with one stream. */
+export async function startNode(
+  destinations: readonly Destination[],
+  limits: Partial<RelayLimits> = {},
+  settings: Partial<MediaNodeSettings> = {},
+): Promise<NodeFixture> {
+  const events: MediaEvent[] = []
+  const lines: string[] = []
+  const write =
+    (level: string) =>
+    (fields: object, message: string): void => {
+      lines.push(`${level} ${message} ${JSON.stringify(fields)}`)
+    }
+  const log: MediaLog = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+  const key = newKey()
+  const node = await startMediaNode({
+    host: '127.0.0.1',
+    port: 0,
+    allowPrivateAddresses: true,
+    log,
+    onEvent: (event) => events.push(event),
+    authorizePublish: async ({ keyHash }) =>
+      keyHash === fixture.stream.keyHash
+        ? { allowed: true, stream: fixture.stream }
+        : { allowed: false, reason: 'unknown key' },
+    limits: { relay: { ...QUICK, ...limits } },
+    ...settings,
+  })
+  const port = node.status().rtmpPort
+  const fixture: NodeFixture = {
+    node,
+    port,
+    events,
+    lines,
+    key,
+    stream: { streamId: 'stream-1', path: key.split('-')[0]!, keyHash: hashOf(key), live: true, destinations },
+    change(change) {
+      fixture.stream = { ...fixture.stream, ...change }
+      node.apply(fixture.stream)
+    },
+    async publish(publishKey = key) {
+      const publisher = await TestPublisher.connect({ port })
+      const status = await publisher.publish(publishKey)
+      if (status?.code !== 'NetStream.Publish.Start') throw new Error(`not admitted: ${status?.description}`)
+      publisher.setChunkSize(65_536)
+      return publisher
+    },
+    destination(id) {
+      const status = node.status().streams[0]?.destinations.find((one) => one.id === id)
+      if (status === undefined) throw new Error(`no destination ${id}`)
+      return status
+    },
+    states: (id) =>
+      events.flatMap((event) =>
+        event.type === 'destination.changed' && event.destination.id === id ? [event.destination.state] : [],
+      ),
+  }
+  node.apply(fixture.stream)
+  return fixture
+}
+
+export function hashOf(key: string): string {
+  return createHash('sha256').update(key).digest('hex')
+}
+
+/** A destination at a sink. */
+export function towards(sink: Sink, id = 'destination-1', streamKey = `key-of-${id}`): Destination {
+  return { id, url: `rtmp://127.0.0.1:${sink.port}/live`, streamKey }
+}
