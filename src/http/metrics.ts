@@ -25,7 +25,8 @@ interface Durations {
 export class HttpMetrics {
   readonly #durations = new Map<string, Durations>()
   readonly #byCode = new Map<string, Durations[]>()
-  readonly inFlight: Gauge
+  /** Requests being answered right now; the server says how many. */
+  inFlight: () => number = () => 0
   readonly refused: Counter
 
   constructor(registry: Registry) {
@@ -46,7 +47,7 @@ export class HttpMetrics {
       reset: () => durations.clear(),
     }
     registry.registerMetric(metric as unknown as Histogram)
-    this.inFlight = new Gauge({ name: 'crier_http_in_flight', help: 'Requests being answered', registers: [registry] })
+    watch(registry, 'crier_http_in_flight', 'Requests being answered', () => this.inFlight())
     this.refused = new Counter({
       name: 'crier_http_overloaded_total',
       help: 'Requests refused because too many were in flight',
@@ -75,6 +76,19 @@ export class HttpMetrics {
     this.#durations.set(`${op} ${status}`, row)
     return row
   }
+}
+
+/** A gauge whose value is read when it is scraped. */
+export function watch(registry: Registry, name: string, help: string, read: () => number): void {
+  const gauge = new Gauge({
+    name,
+    help,
+    registers: [],
+    collect() {
+      this.set(read())
+    },
+  })
+  registry.registerMetric(gauge)
 }
 
 function histogramValues(name: string, row: Durations) {

@@ -462,7 +462,7 @@ function sendReply(compiled: Compiled, passage: Passage, reply: Reply): number {
     const version = (reply.body as { data?: { version?: number } } | undefined)?.data?.version
     const tag = `"${version}"`
     headers.push(['ETag', tag])
-    if (op.method === 'GET' && passage.exchange.headers.ifNoneMatch.replace(/^W\//, '') === tag) {
+    if (op.method === 'GET' && knows(passage.exchange.headers.ifNoneMatch, tag)) {
       passage.exchange.send(304, headers, '')
       return 304
     }
@@ -478,6 +478,12 @@ function sendReply(compiled: Compiled, passage: Passage, reply: Reply): number {
     passage.exchange.send(reply.status, headers, write(reply.body))
   }
   return reply.status
+}
+
+/** Whether If-None-Match has the tag: `*`, or a list compared weakly (RFC 9110, section 13.1.2). */
+export function knows(ifNoneMatch: string, tag: string): boolean {
+  if (ifNoneMatch === '') return false
+  return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((part) => part.trim().replace(/^W\//, '') === tag)
 }
 
 function sendError(compiled: Compiled, options: PipelineOptions, passage: Passage, error: AppError): number {

@@ -7,7 +7,7 @@ import type { Cors } from './cors.ts'
 import { errorReply } from './error-reply.ts'
 import { Exchange } from './exchange.ts'
 import type { HttpMetrics } from './metrics.ts'
-import { compileOperation, requestIdOf, type PipelineOptions, type RequestHandler } from './pipeline.ts'
+import { compileOperation, knows, requestIdOf, type PipelineOptions, type RequestHandler } from './pipeline.ts'
 
 /** A page that is no operation: documentation, its script, the API description. */
 export interface Page {
@@ -57,6 +57,7 @@ export class HttpServer {
   constructor(options: ServerOptions) {
     this.#options = options
     this.app = uWS.App()
+    options.metrics.inFlight = () => this.#inFlight
     const methods = new Map<string, Method[]>()
     for (const op of options.operations) {
       const pattern = op.pattern.replace(/\{(\w+)\}/g, ':$1')
@@ -152,7 +153,6 @@ export class HttpServer {
     this.#inFlight += 1
     exchange.onOver = () => {
       this.#inFlight -= 1
-      this.#options.metrics.inFlight.set(this.#inFlight)
       if (this.#inFlight === 0) this.#whenIdle?.()
     }
     handle(exchange, values).catch((error: unknown) => {
@@ -173,7 +173,7 @@ export class HttpServer {
 
   async #servePage(exchange: Exchange, page: Page): Promise<void> {
     const { contentType, content, headers = {} } = await page.serve()
-    const known = headers['ETag'] !== undefined && exchange.headers.ifNoneMatch === headers['ETag']
+    const known = headers['ETag'] !== undefined && knows(exchange.headers.ifNoneMatch, headers['ETag'])
     const all: [string, string][] = [['Content-Type', contentType], ...Object.entries(headers)]
     exchange.send(known ? 304 : 200, all, known ? '' : content)
   }
