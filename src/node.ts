@@ -9,7 +9,9 @@ import { Database } from './db/database.ts'
 import { entities } from './entities.ts'
 import type { HttpServer } from './http/server.ts'
 import type { Gateway } from './realtime/gateway.ts'
+import { startAdminServer } from './http/admin-server.ts'
 import { createMetrics } from './http/metrics.ts'
+import { watchParts } from './metrics.ts'
 import { createGateway, createHttpServer } from './server.ts'
 import { compose, type Composition, type Foundation } from './services.ts'
 import { openDataDirectory, type DataDirectory } from './setup/data-directory.ts'
@@ -20,6 +22,8 @@ import { VERSION } from './version.ts'
 export interface Node {
   readonly url: string
   readonly port: number
+  /** Of the admin port. */
+  readonly adminUrl: string
   readonly composition: Composition
   readonly foundation: Foundation
   /** What the banner tells. */
@@ -95,16 +99,26 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   undo.add('services', () => composition.close())
   await composition.services.switches.refresh()
   await composition.people.start()
+  watchParts(foundation, composition)
   const server = createHttpServer(foundation, composition)
   const gateway = createGateway(foundation, composition, server)
   const port = await listen(server, gateway, config, undo)
   const url = config.PUBLIC_URL.replace(/:0$/, `:${port}`)
   facts.unshift(['API', `${url}/api`], ['Documentation', `${url}/docs`])
   facts.push(['Mails', composition.people.postman.destination])
+  const admin = await startAdminServer({
+    host: config.ADMIN_HOST,
+    port: config.ADMIN_PORT,
+    metrics: foundation.metrics,
+    version: VERSION,
+  })
+  undo.add('admin port', () => admin.close())
+  facts.push(['Metrics', `${admin.url}/metrics`])
   facts.push(['Data', directory.path])
   return {
     url,
     port,
+    adminUrl: admin.url,
     composition,
     foundation,
     facts,
