@@ -16,6 +16,7 @@ interface JsonSchema {
   readonly patternProperties?: Readonly<Record<string, JsonSchema>>
   readonly additionalProperties?: JsonSchema | boolean
   readonly description?: string
+  readonly format?: string
   readonly 'x-verbatim'?: boolean
 }
 
@@ -176,7 +177,9 @@ const FORMATS: Readonly<Record<string, string>> = {
 
 function alternatives(schema: JsonSchema | undefined): string {
   const names = (schema?.anyOf ?? []).map((option) =>
-    option.enum ? `one of ${option.enum.join(', ')}` : article(option.type ?? 'value'),
+    option.enum
+      ? `one of ${option.enum.join(', ')}`
+      : (FORMATS[option.format ?? ''] ?? article(option.type ?? 'value')),
   )
   return names.join(' or ') || 'of one of the documented forms'
 }

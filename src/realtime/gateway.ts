@@ -91,7 +91,7 @@ export class Gateway {
     io.attachApp(appForEngine(app), { maxBackpressure: SOCKET_LIMITS.waitingBytesHard } as never)
     keepFastPath(io.of('/').adapter)
     io.use((socket, next) => {
-      void this.#admit(socket as unknown as UserSocket, next)
+      void this.#admit(socket, next)
     })
     io.on('connection', (socket) => this.#welcome(socket as unknown as UserSocket))
     return io

@@ -1,0 +1,450 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ManualClock } from '../../src/core/clock.ts'
+import { uuidv7 } from '../../src/core/id.ts'
+import { observeStream } from '../../src/streams/turns.ts'
+import { startApp, type App } from '../support/app.ts'
+import { World, type Voice } from '../support/world.ts'
+
+let app: App
+let world: World
+let ada: Voice
+let workspaceId: string
+
+/** A media node that is there, for what needs one and sends it no media. */
+const NODE = '01939c5e-7a3b-7c21-9f58-0000000000aa'
+const announce = () =>
+  app.composition.services.mediaNodes.announce({
+    nodeId: NODE,
+    status: { rtmpPort: 1935, uptimeSeconds: 1, connections: 0, streams: [] },
+  })
+
+beforeAll(async () => {
+  app = await startApp({ clock: new ManualClock(Date.parse('2026-11-21T10:00:00Z')) })
+  world = new World(app)
+})
+afterAll(() => app?.stop())
+
+let round = 0
+beforeEach(async () => {
+  round += 1
+  workspaceId = await world.workspace(`acme ${round}`, `ada-${round}`)
+  await world.member(`acme ${round}`, 'reader', { scopes: ['streams:read'] })
+  ada = world.as(`ada-${round}`)
+})
+
+// oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
+async function good(answer: Promise<{ status: number; body: any; text: string }>): Promise<any> {
+  const { status, body, text } = await answer
+  expect(status, text).toBeLessThan(300)
+  return body.data
+}
+
+async function destination(name = 'our server', extra: object = {}): Promise<{ _id: string }> {
+  const body = {
+    workspaceId,
+    name,
+    url: 'rtmps://live.example.com/app',
+    streamKey: 'a-secret-of-theirs-1a2b',
+    ...extra,
+  }
+  return good(ada.call('POST /api/streams/rtmp-destinations', { body }))
+}
+
+async function stream(extra: object = {}) {
+  return good(ada.call('POST /api/streams', { body: { workspaceId, title: 'Launch', ...extra } }))
+}
+
+const to = (...ids: { _id: string }[]) => ids.map(({ _id }) => ({ platform: 'custom', accountId: _id }))
+const at = (id: string) => ({ path: { id } })
+
+describe('a stream', () => {
+  test('is created with what OBS needs, and reads the same', async () => {
+    const one = await destination('one')
+    const created = await stream({
+      description: 'What is new',
+      platforms: to(one),
+      scheduledFor: '2026-12-01T18:00:00+01:00',
+      record: true,
+    })
+    expect(created).toEqual({
+      _id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      workspaceId,
+      title: 'Launch',
+      description: 'What is new',
+      status: 'idle',
+      statusReason: null,
+      statusSince: '2026-11-21T10:00:00.000Z',
+      rtmpIngestUrl: app.config.PUBLIC_RTMP_URL,
+      streamKey: expect.stringMatching(/^[0-9a-f]{16}-[0-9a-f]{32}$/),
+      streamKeyExpiresAt: '2026-12-31T17:00:00.000Z',
+      platforms: [
+        {
+          _id: expect.any(String),
+          platform: 'custom',
+          accountId: one._id,
+          name: 'one',
+          enabled: true,
+          status: 'idle',
+          since: '2026-11-21T10:00:00.000Z',
+          lastError: null,
+        },
+      ],
+      scheduledFor: '2026-12-01T17:00:00.000Z',
+      liveAt: null,
+      record: true,
+      profile: 'source',
+      version: 1,
+      createdAt: '2026-11-21T10:00:00.000Z',
+      updatedAt: '2026-11-21T10:00:00.000Z',
+    })
+    expect(await good(ada.call('GET /api/streams/{id}', at(created._id)))).toEqual(created)
+    expect(await good(ada.call('GET /api/streams', { query: { workspaceId } }))).toEqual([created])
+  })
+
+  test('needs only a title', async () => {
+    expect(await stream()).toMatchObject({ description: '', platforms: [], scheduledFor: null, record: false })
+  })
+
+  test('shows its key only to those who manage streams', async () => {
+    const { _id, streamKey } = await stream()
+    const reader = world.as('reader')
+    const single = await reader.call('GET /api/streams/{id}', at(_id))
+    const list = await reader.call('GET /api/streams', { query: { workspaceId } })
+    const relay = await reader.call('GET /api/streams/{id}/relay', at(_id))
+    for (const answer of [single, list, relay]) {
+      expect(answer.status).toBe(200)
+      expect(answer.text).not.toContain(streamKey.split('-')[1])
+      expect(answer.text).not.toContain('streamKey')
+    }
+  })
+
+  test.each([
+    [{ platforms: [{ platform: 'youtube', accountId: NODE }] }, '/body/platforms/0/platform', /connecting an account/],
+    [{ platforms: [{ platform: 'custom', accountId: NODE }] }, '/body/platforms/0/accountId', /no RTMP destination/],
+    [{ scheduledFor: 'tomorrow' }, '/body/scheduledFor', /date/],
+    [{ scheduledFor: '2026-02-30T10:00:00Z' }, '/body/scheduledFor', /date/],
+    [{ title: ' ' }, '/body/title', /empty/],
+    [{ title: 'x'.repeat(201) }, '/body/title', /200/],
+    [{ profile: 'vertical' }, '/body/profile', /source/],
+  ])('is refused with %j', async (extra, path, message) => {
+    const answer = await ada.call('POST /api/streams', { body: { workspaceId, title: 'Launch', ...extra } })
+    expect(answer.status).toBe(400)
+    expect(answer.body.errors).toEqual([{ path, code: expect.any(String), message: expect.stringMatching(message) }])
+  })
+
+  test('takes no destination of another workspace, and none twice', async () => {
+    const one = await destination()
+    const other = await world.workspace(`other ${round}`, `ada-${round}`)
+    const foreign = await ada.call('POST /api/streams', {
+      body: { workspaceId: other, title: 'x', platforms: to(one) },
+    })
+    expect(foreign.status).toBe(400)
+    const twice = await ada.call('POST /api/streams', { body: { workspaceId, title: 'x', platforms: to(one, one) } })
+    expect(twice.body.errors).toMatchObject([{ path: '/body/platforms/1/accountId', code: 'duplicate' }])
+  })
+
+  test('has as many destinations as the plan allows', async () => {
+    const four = [await destination('1'), await destination('2'), await destination('3'), await destination('4')]
+    const refused = await ada.call('POST /api/streams', { body: { workspaceId, title: 'x', platforms: to(...four) } })
+    expect(refused.status).toBe(402)
+    expect(refused.body.details).toEqual({ limit: 'streamDestinations', value: 3, used: 4, plan: 'free' })
+    const { _id } = await stream({ platforms: to(...four.slice(0, 3)) })
+    const body = { title: 'x', platforms: to(...four) }
+    expect((await ada.call('PUT /api/streams/{id}', { ...at(_id), body })).status).toBe(402)
+    await app.composition.services.plans.change(world.id(`ada-${round}`), 'pro')
+    expect((await ada.call('PUT /api/streams/{id}', { ...at(_id), body })).status).toBe(200)
+  })
+})
+
+describe('an edit', () => {
+  test('changes what is given, keeps the rest, and leaves destinations that stay as they are', async () => {
+    const [one, two, three] = [await destination('one'), await destination('two'), await destination('three')]
+    const before = await stream({ description: 'kept', scheduledFor: '2026-12-01T18:00:00Z', platforms: to(one, two) })
+    const body = { title: 'Other', platforms: to(three, two) }
+    const after = await good(ada.call('PUT /api/streams/{id}', { ...at(before._id), body }))
+    expect(after).toMatchObject({ title: 'Other', description: 'kept', scheduledFor: before.scheduledFor, version: 2 })
+    expect(after.streamKey).toBe(before.streamKey)
+    expect(after.platforms.map((platform: { name: string }) => platform.name)).toEqual(['two', 'three'])
+    expect(after.platforms[0]).toEqual(before.platforms[1])
+    const cleared = await good(
+      ada.call('PUT /api/streams/{id}', { ...at(before._id), body: { title: 'Other', scheduledFor: null } }),
+    )
+    expect(cleared).toMatchObject({ scheduledFor: null, version: 3 })
+    expect(cleared.platforms).toHaveLength(2)
+  })
+
+  test('holds to If-Match', async () => {
+    const { _id } = await stream()
+    const got = await ada.call('GET /api/streams/{id}', at(_id))
+    expect(got.headers.get('etag')).toBe('"1"')
+    const edit = (tag: string) =>
+      ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'New' }, headers: { 'If-Match': tag } })
+    expect((await edit('"1"')).headers.get('etag')).toBe('"2"')
+    expect((await edit('"1"')).status).toBe(412)
+    expect((await ada.call('DELETE /api/streams/{id}', { ...at(_id), headers: { 'If-Match': '"1"' } })).status).toBe(
+      412,
+    )
+    expect((await ada.call('DELETE /api/streams/{id}', { ...at(_id), headers: { 'If-Match': '"2"' } })).status).toBe(
+      200,
+    )
+    expect((await ada.call('GET /api/streams/{id}', at(_id))).status).toBe(404)
+  })
+})
+
+test('lists go page by page, newest first, by status and time, and stay stable under inserts', async () => {
+  const clock = app.node.foundation.clock as ManualClock
+  const ids: string[] = []
+  for (let index = 0; index < 5; index += 1) {
+    clock.advance(index === 3 ? 60_000 : 0)
+    ids.unshift((await stream({ title: `stream ${index}` }))._id)
+  }
+  const page = (query: object) => ada.call('GET /api/streams', { query: { workspaceId, limit: 2, ...query } })
+  const first = await page({})
+  expect(first.body.pagination).toMatchObject({ limit: 2, hasMore: true })
+  await stream({ title: 'later' })
+  const second = await page({ cursor: first.body.pagination.nextCursor })
+  const third = await page({ cursor: second.body.pagination.nextCursor })
+  const seen = [first, second, third].flatMap(({ body }) => body.data.map(({ _id }: { _id: string }) => _id))
+  expect(seen).toEqual(ids)
+  expect(third.body.pagination).toEqual({ limit: 2, hasMore: false, nextCursor: null })
+  const boundary = new Date(clock.now()).toISOString()
+  expect((await page({ to: boundary, limit: 10 })).body.data).toHaveLength(3)
+  expect((await page({ from: boundary, limit: 10 })).body.data).toHaveLength(3)
+  announce()
+  await destination().then((one) =>
+    ada.call('PUT /api/streams/{id}', { ...at(ids[4] ?? ''), body: { title: 'x', platforms: to(one) } }),
+  )
+  await good(ada.call('POST /api/streams/{id}/go-live', { ...at(ids[4] ?? ''), body: { waitForIngest: true } }))
+  expect((await page({ status: 'starting' })).body.data.map(({ _id }: { _id: string }) => _id)).toEqual([ids[4]])
+  const idle = await page({ status: 'idle' })
+  const moreIdle = await page({ status: 'idle', cursor: idle.body.pagination.nextCursor, limit: 10 })
+  expect([...idle.body.data, ...moreIdle.body.data]).toHaveLength(5)
+  expect((await page({ cursor: 'nonsense' })).status).toBe(400)
+  expect((await page({ from: 'nonsense' })).status).toBe(400)
+})
+
+describe('custom RTMP destinations', () => {
+  test('show their key masked, and keep it sealed', async () => {
+    const { _id } = await destination('one', { streamKey: 'live_1234567890_abcdefgh?region=eu' })
+    const list = await ada.call('GET /api/streams/rtmp-destinations', { query: { workspaceId } })
+    expect(list.body.data).toMatchObject([
+      { _id, name: 'one', url: 'rtmps://live.example.com/app', streamKey: '••••efgh' },
+    ])
+    const row = await app.database.row('select * from rtmp_destinations where id = $1', [_id])
+    expect(JSON.stringify(row)).not.toContain('live_1234')
+    await destination('two', { streamKey: 'short' })
+    const again = await ada.call('GET /api/streams/rtmp-destinations', { query: { workspaceId, limit: 1 } })
+    expect(again.body.data).toMatchObject([{ name: 'two', streamKey: '••••' }])
+    const next = { workspaceId, cursor: again.body.pagination.nextCursor }
+    const last = await ada.call('GET /api/streams/rtmp-destinations', { query: next })
+    expect(last.body.data).toMatchObject([{ name: 'one' }])
+  })
+
+  test.each([
+    ['http://live.example.com/app', /rtmp/],
+    ['rtmp://user:pass@live.example.com/app', /user name or password/],
+    ['rtmp://live.example.com', /application/],
+    ['rtmp://127.0.0.1/app', /loopback/],
+    ['rtmp://2130706433/app', /loopback/],
+    ['rtmp://[::ffff:10.0.0.1]/app', /IPv4-mapped/],
+    ['rtmp://169.254.169.254/app', /metadata/],
+    ['rtmp://localhost/app', /this machine/],
+    ['rtmp://live.example.com:22/app', /Port 22/],
+    ['nonsense', /URL/],
+  ])('refuse %s', async (url, message) => {
+    const body = { workspaceId, name: 'x', url, streamKey: 'key' }
+    const answer = await ada.call('POST /api/streams/rtmp-destinations', { body })
+    expect(answer.status).toBe(400)
+    expect(answer.body.errors).toEqual([
+      { path: '/body/url', code: expect.any(String), message: expect.stringMatching(message) },
+    ])
+  })
+
+  test('leave the streams that name them, unless one is on the air', async () => {
+    const one = await destination()
+    const { _id } = await stream({ platforms: to(one) })
+    announce()
+    await good(ada.call('POST /api/streams/{id}/go-live', { ...at(_id), body: { waitForIngest: true } }))
+    const busy = await ada.call('DELETE /api/streams/rtmp-destinations/{id}', at(one._id))
+    expect(busy).toMatchObject({ status: 409, body: { message: expect.stringContaining('Launch') } })
+    await good(ada.call('POST /api/streams/{id}/stop', at(_id)))
+    expect((await ada.call('DELETE /api/streams/rtmp-destinations/{id}', at(one._id))).status).toBe(200)
+    expect((await good(ada.call('GET /api/streams/{id}', at(_id)))).platforms).toEqual([])
+    expect((await ada.call('DELETE /api/streams/rtmp-destinations/{id}', at(one._id))).status).toBe(404)
+  })
+})
+
+describe('going live', () => {
+  const goLive = (id: string, body: object = {}) => ada.call('POST /api/streams/{id}/go-live', { ...at(id), body })
+  const stop = (id: string) => ada.call('POST /api/streams/{id}/stop', at(id))
+  const get = (id: string) => good(ada.call('GET /api/streams/{id}', at(id)))
+
+  /** What a media node would report. */
+  async function see(id: string, streamKey: string, sessionId: string | null, destinations: object[] = []) {
+    await app.composition.turns.system(workspaceId, observeStream, {
+      streamId: id,
+      nodeId: NODE,
+      ingest: sessionId === null ? null : { sessionId, path: streamKey.split('-')[0] ?? '' },
+      destinations: destinations as never,
+    })
+  }
+
+  beforeEach(() => announce())
+
+  test('follows the publisher: receiving, live, interrupted, live, ended', async () => {
+    const one = await destination()
+    const { _id, streamKey } = await stream({ platforms: to(one) })
+    expect(await goLive(_id)).toMatchObject({ status: 409, body: { message: expect.stringMatching(/ingested/) } })
+    expect(await stop(_id)).toMatchObject({ status: 409, body: { message: expect.stringMatching(/nothing to stop/) } })
+    const session = uuidv7(1)
+    await see(_id, streamKey, session)
+    await see(_id, streamKey, session)
+    expect(await get(_id)).toMatchObject({ status: 'receiving', version: 2 })
+    expect((await goLive(_id)).body.data).toMatchObject({ status: 'live', liveAt: expect.any(String), version: 3 })
+    expect((await goLive(_id)).body.data).toMatchObject({ status: 'live', version: 3 })
+    await see(_id, streamKey, null)
+    expect(await get(_id)).toMatchObject({ status: 'interrupted' })
+    await see(_id, streamKey, uuidv7(2))
+    expect(await get(_id)).toMatchObject({ status: 'live' })
+    expect((await ada.call('DELETE /api/streams/{id}', at(_id))).status).toBe(409)
+    expect((await stop(_id)).body.data).toMatchObject({
+      status: 'ended',
+      statusReason: 'stopped',
+      platforms: [{ status: 'stopped' }],
+    })
+    expect((await stop(_id)).status).toBe(200)
+    expect(await goLive(_id, { waitForIngest: true })).toMatchObject({
+      status: 409,
+      body: { message: expect.stringMatching(/arm/) },
+    })
+    await see(_id, streamKey, uuidv7(3))
+    expect(await get(_id)).toMatchObject({ status: 'ended' })
+    const sessions = await good(ada.call('GET /api/streams/{id}/sessions', at(_id)))
+    expect(sessions).toMatchObject([{ endReason: 'stopped', destinations: [{ accountId: one._id, status: 'idle' }] }])
+  })
+
+  test('needs a media node and a destination', async () => {
+    const { _id } = await stream()
+    expect(await goLive(_id, { waitForIngest: true })).toMatchObject({
+      status: 409,
+      body: { message: expect.stringMatching(/destination/) },
+    })
+    const one = await destination()
+    await ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'x', platforms: to(one) } })
+    app.composition.services.mediaNodes.announce({ nodeId: NODE, status: null })
+    const away = await goLive(_id, { waitForIngest: true })
+    expect(away).toMatchObject({ status: 503, body: { code: 'media_unavailable' } })
+    expect(away.headers.get('retry-after')).toBe('2')
+    announce()
+    expect((await goLive(_id, { waitForIngest: true })).body.data.status).toBe('starting')
+  })
+
+  test('goes to the destinations that are named', async () => {
+    const [one, two] = [await destination('one'), await destination('two')]
+    const { _id, platforms } = await stream({ platforms: to(one, two) })
+    const enabled = (answer: Awaited<ReturnType<typeof goLive>>) =>
+      answer.body.data.platforms.map((platform: { enabled: boolean }) => platform.enabled)
+    expect((await goLive(_id, { waitForIngest: true, destinationIds: [NODE] })).status).toBe(400)
+    expect(enabled(await goLive(_id, { waitForIngest: true, destinationIds: [platforms[1]._id] }))).toEqual([
+      false,
+      true,
+    ])
+    const retry = (destinationId: string) =>
+      ada.call('POST /api/streams/{id}/destinations/{destinationId}/retry', { path: { id: _id, destinationId } })
+    expect((await retry(platforms[0]._id)).status).toBe(409)
+    expect((await retry(platforms[1]._id)).status).toBe(200)
+    expect((await retry(NODE)).status).toBe(404)
+    expect(enabled(await goLive(_id, { destinationIds: [platforms[0]._id] }))).toEqual([true, false])
+    await stop(_id)
+    await ada.call('POST /api/streams/{id}/arm', at(_id))
+    expect((await retry(platforms[0]._id)).status).toBe(409)
+    expect(enabled(await goLive(_id, { waitForIngest: true }))).toEqual([true, true])
+  })
+
+  test('is bounded by the plan: streams at the same time, and minutes', async () => {
+    const one = await destination()
+    const ids = [
+      await stream({ platforms: to(one) }),
+      await stream({ platforms: to(one) }),
+      await stream({ platforms: to(one) }),
+    ]
+    const answers = await Promise.all(ids.map(({ _id }) => goLive(_id, { waitForIngest: true })))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 402])
+    expect(answers.find(({ status }) => status === 402)?.body.details).toEqual({
+      limit: 'concurrentStreams',
+      value: 2,
+      used: 2,
+      plan: 'free',
+    })
+    for (const { _id } of ids) await stop(_id)
+    const { _id } = await stream({ platforms: to(one) })
+    await app.database.run(
+      `insert into stream_usage (ingest_id, month, session_id, stream_id, workspace_id, owner_id, live_ms, updated_at)
+       values ($1, '2026-11-01', $1, $1, $2, $3, $4, now())`,
+      [uuidv7(9), workspaceId, world.id(`ada-${round}`), 120 * 60_000],
+    )
+    expect(await goLive(_id, { waitForIngest: true })).toMatchObject({
+      status: 402,
+      body: { details: { limit: 'streamingMinutesPerMonth', value: 120, used: 120 } },
+    })
+    const usage = await good(ada.call('GET /api/streams/usage'))
+    expect(usage).toMatchObject({ month: '2026-11', minutesUsed: 120, minutesLimit: 120, destinationLimit: 3 })
+    expect(usage.workspaces).toEqual([{ workspaceId, minutesUsed: 120, activeStreams: 0, owned: true }])
+    const others = await good(world.as('reader').call('GET /api/streams/usage'))
+    expect(others.minutesUsed).toBe(0)
+    expect(others.workspaces).toContainEqual({ workspaceId, minutesUsed: 120, activeStreams: 0, owned: false })
+  })
+
+  test('a new key takes the place of the old one', async () => {
+    const one = await destination()
+    const { _id, streamKey } = await stream({ platforms: to(one) })
+    const session = uuidv7(1)
+    await see(_id, streamKey, session)
+    await goLive(_id)
+    const armed = await good(ada.call('POST /api/streams/{id}/arm', at(_id)))
+    expect(armed).toEqual({
+      rtmpIngestUrl: app.config.PUBLIC_RTMP_URL,
+      streamKey: expect.not.stringContaining(streamKey.split('-')[0] ?? ''),
+      expiresAt: expect.any(String),
+    })
+    expect(await get(_id)).toMatchObject({ status: 'interrupted', streamKey: armed.streamKey })
+    await see(_id, streamKey, session)
+    expect(await get(_id)).toMatchObject({ status: 'interrupted' })
+    await see(_id, armed.streamKey, uuidv7(2))
+    expect(await get(_id)).toMatchObject({ status: 'live' })
+    await stop(_id)
+    await ada.call('POST /api/streams/{id}/arm', { ...at(_id), body: { platforms: [] } })
+    expect(await get(_id)).toMatchObject({ status: 'idle', statusReason: null, platforms: [] })
+  })
+
+  test('states of destinations are kept and announced, without any secret', async () => {
+    const one = await destination('one', { streamKey: 'topsecretkey99' })
+    const { _id, streamKey, platforms } = await stream({ platforms: to(one) })
+    const session = uuidv7(1)
+    await see(_id, streamKey, session)
+    await goLive(_id)
+    const since = '2026-11-21T10:00:01.000Z'
+    const lastError = { code: 'rejected', message: 'It said no.', at: since }
+    await see(_id, streamKey, session, [{ id: platforms[0]._id, state: 'backoff', since, lastError }])
+    expect((await get(_id)).platforms).toMatchObject([{ status: 'backoff', since, lastError }])
+    const events = await app.database.rows<{ type: string; data: object }>(
+      'select type, data from workspace_events where workspace_id = $1 order by seq',
+      [workspaceId],
+    )
+    expect(events.at(-1)).toMatchObject({
+      type: 'stream.destination',
+      data: { streamId: _id, status: 'backoff', lastError },
+    })
+    const text = JSON.stringify([events, await app.database.rows('select * from audit_log'), app.logs])
+    for (const secret of [streamKey.split('-')[1], 'topsecretkey99']) expect(text).not.toContain(secret)
+  })
+
+  test('a workspace that is deleted takes its streams off the air', async () => {
+    const one = await destination()
+    const { _id } = await stream({ platforms: to(one) })
+    await goLive(_id, { waitForIngest: true })
+    const body = { name: `acme ${round}` }
+    await good(ada.call('DELETE /api/workspaces/{id}', { ...at(workspaceId), body }))
+    expect(await app.database.row('select status from streams where id = $1', [_id])).toEqual({ status: 'ended' })
+  })
+})
