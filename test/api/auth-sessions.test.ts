@@ -146,7 +146,16 @@ describe('refresh tokens', () => {
       return `crr_${copy.toString('base64url')}`
     }
     // The session's id, the generation, the MAC.
-    for (const forged of [changed(0), changed(19), changed(16), changed(20), changed(51), 'crr_', 'x', `${refreshToken}A`]) {
+    for (const forged of [
+      changed(0),
+      changed(19),
+      changed(16),
+      changed(20),
+      changed(51),
+      'crr_',
+      'x',
+      `${refreshToken}A`,
+    ]) {
       expect((await refresh(app, forged)).body.code, forged).toBe('invalid_refresh_token')
     }
     expect((await refresh(app, refreshToken)).status).toBe(200)
@@ -154,7 +163,10 @@ describe('refresh tokens', () => {
 
   test('are not in the database', async () => {
     const { refreshToken, id } = await signIn(app)
-    const row = await app.database.row<{ text: string }>('select sessions::text as text from sessions where user_id = $1', [id])
+    const row = await app.database.row<{ text: string }>(
+      'select sessions::text as text from sessions where user_id = $1',
+      [id],
+    )
     expect(row?.text).not.toContain(refreshToken)
     expect(row?.text).not.toContain(Buffer.from(refreshToken.slice(4), 'base64url').subarray(20).toString('hex'))
   })
@@ -169,9 +181,15 @@ describe('sessions', () => {
     const listed = await app.send('GET /api/auth/sessions', { token: body.data.accessToken })
     expect(listed.status).toBe(200)
     expect(listed.body.data).toHaveLength(2)
-    expect(listed.body.data[0]).toMatchObject({ device: 'Firefox on Windows', ip: '127.0.0.1', current: true, method: 'password' })
+    expect(listed.body.data[0]).toMatchObject({
+      device: 'Firefox on Windows',
+      ip: '127.0.0.1',
+      current: true,
+      method: 'password',
+    })
     expect(listed.body.data[1]).toMatchObject({ current: false, method: 'code' })
-    const [first] = (await app.send('GET /api/auth/sessions', { token: body.data.accessToken, query: { limit: 1 } })).body.data
+    const [first] = (await app.send('GET /api/auth/sessions', { token: body.data.accessToken, query: { limit: 1 } }))
+      .body.data
     expect(first._id).toBe(listed.body.data[0]._id)
   })
 
@@ -219,7 +237,8 @@ describe('logout', () => {
   test('with a refresh token ends its session, when it is the caller’s own', async () => {
     const ada = await signIn(app)
     const eve = await signIn(app)
-    const end = (apiKey: string, refreshToken: string) => app.send('POST /api/auth/logout', { apiKey, body: { refreshToken } })
+    const end = (apiKey: string, refreshToken: string) =>
+      app.send('POST /api/auth/logout', { apiKey, body: { refreshToken } })
     expect((await end(eve.apiKey, ada.refreshToken)).body.data).toEqual({ revoked: 0 })
     expect((await end(ada.apiKey, ada.refreshToken)).body.data).toEqual({ revoked: 1 })
     expect(await tryCredential(app, { token: ada.accessToken })).toBe('401 invalid_credential')

@@ -42,7 +42,12 @@ export function verify(app: App, email: string, otp: string): Promise<Answer> {
   return app.send('POST /api/auth/verify-otp', { body: { email, otp } })
 }
 
-export function login(app: App, email: string, password: string, headers: Record<string, string> = {}): Promise<Answer> {
+export function login(
+  app: App,
+  email: string,
+  password: string,
+  headers: Record<string, string> = {},
+): Promise<Answer> {
   return app.send('POST /api/auth/login', { body: { email, password }, headers })
 }
 

@@ -12,6 +12,7 @@ export interface IssuerMetadata {
   readonly issuer: string
   readonly tokenEndpoint: string
   readonly jwksUri: string
+  readonly userinfoEndpoint: string | undefined
   readonly tokenAuthMethods: readonly string[]
 }
 
@@ -93,6 +94,8 @@ export class Issuer {
       issuer: this.#expectedIssuer,
       tokenEndpoint: this.#endpoint(found, 'token_endpoint'),
       jwksUri: this.#endpoint(found, 'jwks_uri'),
+      userinfoEndpoint:
+        found['userinfo_endpoint'] === undefined ? undefined : this.#endpoint(found, 'userinfo_endpoint'),
       tokenAuthMethods: Array.isArray(methods) ? (methods as string[]) : ['client_secret_basic'],
     }
   }

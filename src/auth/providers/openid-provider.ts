@@ -47,10 +47,12 @@ export class OpenIdProvider implements SignInProvider {
 
   async prove(proof: ProviderProof): Promise<ProvenIdentity> {
     try {
-      const idToken = proof.idToken ?? (await this.#exchange(proof))
+      const { idToken, accessToken } =
+        proof.idToken === undefined ? await this.#exchange(proof) : { idToken: proof.idToken }
       const claims = await this.#verify(idToken)
       this.#checkNonce(claims, proof)
-      return this.#identity(claims, proof.idToken)
+      const whole = accessToken === undefined ? claims : await this.#withUserinfo(claims, accessToken)
+      return this.#identity(whole, proof.idToken)
     } catch (error) {
       if (error instanceof ProviderHttpError) return unavailable(this.label, error)
       throw error
@@ -58,7 +60,7 @@ export class OpenIdProvider implements SignInProvider {
   }
 
   /** The authorization code grant with PKCE (RFC 6749, section 4.1.3; RFC 7636). */
-  async #exchange(proof: ProviderProof): Promise<string> {
+  async #exchange(proof: ProviderProof): Promise<{ idToken: string; accessToken?: string }> {
     const { code, codeVerifier, redirectUri } = codeOf(proof)
     const metadata = await this.#issuer.metadata()
     const form = new URLSearchParams({
@@ -73,12 +75,17 @@ export class OpenIdProvider implements SignInProvider {
       headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...authorization },
       body: form.toString(),
     })
-    const answer = (body ?? {}) as { error?: string; id_token?: unknown }
-    if (status === 200 && typeof answer.id_token === 'string') return answer.id_token
-    if (status === 400 && (answer.error === 'invalid_grant' || answer.error === 'invalid_request')) {
-      return refuse(`${this.label} does not accept the code (${answer.error})`)
+    const { error, ...answer } = (body ?? {}) as { error?: string; id_token?: unknown; access_token?: unknown }
+    if (status === 200 && typeof answer.id_token === 'string') {
+      return {
+        idToken: answer.id_token,
+        ...(typeof answer.access_token === 'string' && { accessToken: answer.access_token }),
+      }
     }
-    throw new ProviderHttpError(`the token endpoint of ${this.label} answered ${status} ${answer.error ?? ''}`)
+    if (status === 400 && (error === 'invalid_grant' || error === 'invalid_request')) {
+      return refuse(`${this.label} does not accept the code (${error})`)
+    }
+    throw new ProviderHttpError(`the token endpoint of ${this.label} answered ${status} ${error ?? ''}`)
   }
 
   /** Names the client, in the way that the issuer takes (RFC 6749, section 2.3.1). */
@@ -120,6 +127,23 @@ export class OpenIdProvider implements SignInProvider {
       return refuse('the ID token was made for another application')
     }
     return claims
+  }
+
+  /**
+   * Where a code gives an access token too, an issuer may keep the address out of the ID token and tell it at the
+   * UserInfo endpoint (OpenID Connect Core, section 5.4).
+   */
+  async #withUserinfo(claims: JWTPayload, accessToken: string): Promise<JWTPayload> {
+    const { userinfoEndpoint } = await this.#issuer.metadata()
+    if (claims['email'] !== undefined || userinfoEndpoint === undefined) return claims
+    const { status, body } = await askProvider(userinfoEndpoint, {
+      headers: { Authorization: `Bearer ${accessToken}` },
+    })
+    if (status !== 200) throw new ProviderHttpError(`the UserInfo endpoint of ${this.label} answered ${status}`)
+    const { sub, email, email_verified, name } = (body ?? {}) as JWTPayload
+    // Section 5.3.2: the answer must be about the one whom the ID token names.
+    if (sub !== claims.sub) return refuse('UserInfo and ID token name different people')
+    return { ...claims, email, email_verified, name }
   }
 
   #checkNonce(claims: JWTPayload, { nonce }: ProviderProof): void {

@@ -1,0 +1,113 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startApp, type App } from '../support/app.ts'
+import { cutProxy, type CutProxy } from '../support/cut-proxy.ts'
+import { login, signIn, tryCredential, type SignedInPerson } from '../support/people.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { waitFor } from '../support/wait.ts'
+
+/** Two nodes on one database and one Redis, each with a link to Redis that can be cut. */
+let redis: TestRedis
+let links: [CutProxy, CutProxy]
+let here: App
+let there: App
+
+const env = { JWT_SECRET: 'a secret that both of the nodes share' }
+
+beforeAll(async () => {
+  redis = await startRedis()
+  links = [await cutProxy(redis.url), await cutProxy(redis.url)]
+  here = await startApp({ redisUrl: links[0].url, env })
+  there = await startApp({ redisUrl: links[1].url, env, databaseUrl: here.databaseUrl })
+})
+afterAll(async () => {
+  await there?.stop()
+  await here?.stop()
+  for (const link of links ?? []) await link.close()
+  await redis?.stop()
+})
+
+const linked = (app: App) => app.node.foundation.coordination.linked
+
+afterEach(async () => {
+  for (const link of links) link.away(false)
+  await waitFor(() => linked(here) && linked(there), { what: 'both links' })
+})
+
+/** Somebody whose credentials both nodes know by heart. */
+async function known(): Promise<SignedInPerson> {
+  const person = await signIn(here)
+  for (const app of [here, there]) {
+    for (const credential of [{ token: person.accessToken }, { apiKey: person.apiKey }]) {
+      expect(await tryCredential(app, credential)).toBe('200')
+    }
+    const { authenticator } = app.composition
+    expect(authenticator.authenticate({ kind: 'token', token: person.accessToken })).not.toBeInstanceOf(Promise)
+    expect(authenticator.authenticate({ kind: 'api_key', key: person.apiKey })).not.toBeInstanceOf(Promise)
+  }
+  return person
+}
+
+/** How long it takes until the other node refuses a credential. */
+async function refusedAfter(credential: { token?: string; apiKey?: string }): Promise<number> {
+  const start = performance.now()
+  await waitFor(async () => (await tryCredential(there, credential)) === '401 invalid_credential', {
+    what: 'a refusal',
+  })
+  return performance.now() - start
+}
+
+const logOut = (person: SignedInPerson) => here.send('POST /api/auth/logout', { token: person.accessToken })
+const newKey = (person: SignedInPerson) => here.send('POST /api/users/me/api-key', { apiKey: person.apiKey })
+
+describe('what is revoked on one node', () => {
+  test('is refused on the other at once', async () => {
+    // Often enough that it cannot be the poll of once a second that finds it.
+    for (let round = 0; round < 4; round += 1) {
+      const ada = await known()
+      await newKey(ada)
+      expect(await refusedAfter({ apiKey: ada.apiKey })).toBeLessThan(400)
+      expect(await tryCredential(there, { token: ada.accessToken })).toBe('200')
+      await logOut(ada)
+      expect(await refusedAfter({ token: ada.accessToken })).toBeLessThan(400)
+    }
+  })
+
+  test('is refused on the other within two seconds when the revoking node has lost Redis', async () => {
+    const ada = await known()
+    links[0].away(true)
+    await waitFor(() => !linked(here))
+    expect(linked(there)).toBe(true)
+    await Promise.all([newKey(ada), logOut(ada)])
+    expect(await tryCredential(here, { token: ada.accessToken })).toBe('401 invalid_credential')
+    expect(await refusedAfter({ token: ada.accessToken })).toBeLessThan(2_000)
+    expect(await refusedAfter({ apiKey: ada.apiKey })).toBeLessThan(2_000)
+  })
+
+  test('is refused on the other within two seconds when that one has lost Redis', async () => {
+    const ada = await known()
+    links[1].away(true)
+    await waitFor(() => !linked(there))
+    await Promise.all([newKey(ada), logOut(ada)])
+    expect(await refusedAfter({ token: ada.accessToken })).toBeLessThan(2_000)
+    expect(await refusedAfter({ apiKey: ada.apiKey })).toBeLessThan(2_000)
+  })
+})
+
+test('a node that hears the others again forgets what it knew', async () => {
+  const ada = await known()
+  links[1].away(true)
+  await waitFor(() => !linked(there))
+  links[1].away(false)
+  await waitFor(() => linked(there))
+  const asked = there.composition.authenticator.authenticate({ kind: 'token', token: ada.accessToken })
+  expect(asked).toBeInstanceOf(Promise)
+  await asked
+})
+
+test('a session that one node has started can be used and refreshed on the other', async () => {
+  const ada = await signIn(here)
+  const { body } = await login(there, ada.email, ada.password)
+  expect(await tryCredential(here, { token: body.data.accessToken })).toBe('200')
+  const next = await here.send('POST /api/auth/refresh', { body: { refreshToken: body.data.refreshToken } })
+  expect(next.status).toBe(200)
+})

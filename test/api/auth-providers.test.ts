@@ -1,0 +1,389 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { HOUR, ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
+import { microsoftOptions } from '../../src/auth/providers/configured.ts'
+import { OpenIdProvider } from '../../src/auth/providers/openid-provider.ts'
+import { startApp, type App } from '../support/app.ts'
+import { GITHUB_CLIENT, startGitHub, type FakeGitHub, type GitHubAccount } from '../support/github.ts'
+import { CLIENT, OTHER_CLIENT, startOpenIdIssuer, type Account, type OpenIdIssuer } from '../support/openid-issuer.ts'
+import { login, newAddress, refresh, signIn, signUp, tryCredential } from '../support/people.ts'
+import type { Answer } from '../support/send.ts'
+
+let app: App
+let issuer: OpenIdIssuer
+let github: FakeGitHub
+// The issuer goes by the time of the machine.
+const clock = new ManualClock(new Date().getTime())
+
+beforeAll(async () => {
+  issuer = await startOpenIdIssuer()
+  github = await startGitHub()
+  const configured = [{ name: 'acme', issuer: issuer.url, clientId: CLIENT.id, clientSecret: CLIENT.secret }]
+  app = await startApp({
+    clock,
+    env: {
+      OIDC_ISSUERS: JSON.stringify(configured),
+      GITHUB_CLIENT_ID: GITHUB_CLIENT.id,
+      GITHUB_CLIENT_SECRET: GITHUB_CLIENT.secret,
+      GITHUB_URL: github.url,
+    },
+  })
+})
+afterAll(async () => {
+  await app?.stop()
+  await issuer?.close()
+  await github?.close()
+})
+afterEach(() => issuer.fail(undefined))
+
+let count = 0
+const someone = (email = newAddress(), verified = true): Account => ({
+  sub: `subject-${(count += 1)}`,
+  email,
+  email_verified: verified,
+  name: 'Grace Hopper',
+})
+
+const send = (body: object, provider = 'acme'): Promise<Answer> =>
+  app.send('POST /api/auth/oauth/{provider}', { path: { provider }, body })
+
+const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+const seconds = () => Math.floor(clock.now() / SECOND)
+const claims = (account: Account, more: object = {}) => ({
+  ...account,
+  iss: issuer.url,
+  aud: CLIENT.id,
+  iat: seconds(),
+  exp: seconds() + 600,
+  ...more,
+})
+
+describe('with an OpenID Connect issuer', () => {
+  test('an ID token makes an account, and the next one finds it again', async () => {
+    const grace = someone()
+    const first = await send({ idToken: await issuer.idToken(grace, { nonce: 'n-0001' }), nonce: 'n-0001' })
+    expect(first.status, first.text).toBe(200)
+    expect(first.body.data).toMatchObject({ created: true, expiresIn: 900 })
+    expect(first.body.data.user).toMatchObject({ email: grace.email, name: 'Grace Hopper', emailVerified: true })
+    expect(await tryCredential(app, { token: first.body.data.accessToken })).toBe('200')
+    expect((await app.outbox.newest(grace.email ?? '')).subject).toContain('Welcome')
+    // Known by subject: a new address at the provider changes nothing here.
+    const moved = { ...grace, email: newAddress() }
+    const second = await send({ idToken: await issuer.idToken(moved, { nonce: 'n-0002' }), nonce: 'n-0002' })
+    expect(second.body.data).toMatchObject({ created: false })
+    expect(second.body.data.user._id).toBe(first.body.data.user._id)
+    expect(second.body.data.user.email).toBe(grace.email)
+  })
+
+  test('a code with its PKCE verifier signs in, once', async () => {
+    const grace = someone()
+    const proof = await issuer.code(grace)
+    const first = await send(proof)
+    expect(first.status, first.text).toBe(200)
+    expect(first.body.data.user.email).toBe(grace.email)
+    const again = await send(proof)
+    expect(again.status).toBe(401)
+    expect(again.body.code).toBe('provider_sign_in_failed')
+  })
+
+  test('a code is no good with another verifier, redirect URI or nonce', async () => {
+    const proof = await issuer.code(someone())
+    expect((await send({ ...proof, codeVerifier: 'x'.repeat(43) })).body.code).toBe('provider_sign_in_failed')
+    const second = await issuer.code(someone())
+    expect((await send({ ...second, redirectUri: 'http://localhost:7777/elsewhere' })).body.code).toBe(
+      'provider_sign_in_failed',
+    )
+    const third = await issuer.code(someone(), { nonce: 'the right one' })
+    expect((await send({ ...third, nonce: 'another one' })).body.code).toBe('provider_sign_in_failed')
+  })
+
+  test('two first sign-ins at once make one account', async () => {
+    const grace = someone()
+    const tokens = await Promise.all(
+      [1, 2, 3].map(async (n) => ({
+        nonce: `both ${n} ${grace.sub}`,
+        idToken: await issuer.idToken(grace, { nonce: `both ${n} ${grace.sub}` }),
+      })),
+    )
+    const answers = await Promise.all(tokens.map((proof) => send(proof)))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    expect(new Set(answers.map(({ body }) => body.data.user._id)).size).toBe(1)
+    expect(answers.filter(({ body }) => body.data.created)).toHaveLength(1)
+  })
+})
+
+describe('an ID token is refused', () => {
+  const refused = async (body: object, why: RegExp) => {
+    const answer = await send(body)
+    expect(answer.status, answer.text).toBe(401)
+    expect(answer.body.code).toBe('provider_sign_in_failed')
+    expect(answer.body.message).toMatch(why)
+  }
+
+  test('when it was made for another application', async () => {
+    const idToken = await issuer.idToken(someone(), { nonce: 'n-aud', client: OTHER_CLIENT })
+    await refused({ idToken, nonce: 'n-aud' }, /another application/)
+    const grace = someone()
+    await refused({ idToken: await issuer.sign(claims(grace, { aud: [CLIENT.id, 'x'] })) }, /another application/)
+    await refused({ idToken: await issuer.sign(claims(grace, { azp: 'x' })) }, /another application/)
+  })
+
+  test('when it comes from another issuer', async () => {
+    await refused(
+      { idToken: await issuer.sign(claims(someone(), { iss: 'https://accounts.google.com' })) },
+      /another issuer/,
+    )
+    const other = await startOpenIdIssuer()
+    const idToken = await other.idToken(someone(), { nonce: 'n-iss' })
+    await other.close()
+    await refused({ idToken, nonce: 'n-iss' }, /another issuer|does not publish/)
+  })
+
+  test('when it has expired', async () => {
+    const grace = someone()
+    await refused({ idToken: await issuer.sign(claims(grace, { exp: seconds() - 61 })) }, /expired/)
+    const { exp: _exp, ...endless } = claims(grace)
+    await refused({ idToken: await issuer.sign(endless) }, /claim exp/)
+  })
+
+  test('when it was used before, with or without a nonce', async () => {
+    const idToken = await issuer.idToken(someone(), { nonce: 'n-replay' })
+    expect((await send({ idToken, nonce: 'n-replay' })).status).toBe(200)
+    await refused({ idToken, nonce: 'n-replay' }, /used before/)
+    const bare = await issuer.sign(claims(someone()))
+    const answers = await Promise.all([send({ idToken: bare }), send({ idToken: bare }), send({ idToken: bare })])
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 401, 401])
+  })
+
+  test('when its nonce is another one, or is not told', async () => {
+    const idToken = await issuer.idToken(someone(), { nonce: 'n-mine' })
+    await refused({ idToken, nonce: 'n-theirs' }, /nonce/)
+    await refused({ idToken }, /nonce/)
+    await refused({ idToken: await issuer.sign(claims(someone())), nonce: 'n-none' }, /nonce/)
+  })
+
+  test('when nobody signed it, or not with a published key', async () => {
+    const whole = claims(someone())
+    await refused({ idToken: `${part({ alg: 'none' })}.${part(whole)}.` }, /not signed|malformed/)
+    const { createHmac } = await import('node:crypto')
+    const signed = `${part({ alg: 'HS256' })}.${part(whole)}`
+    const mac = createHmac('sha256', CLIENT.secret).update(signed).digest('base64url')
+    await refused({ idToken: `${signed}.${mac}` }, /not signed in an accepted way/)
+    const genuine = await issuer.sign(whole)
+    const [header, , signature] = genuine.split('.')
+    await refused({ idToken: `${header}.${part({ ...whole, sub: 'somebody else' })}.${signature}` }, /signature/)
+    await refused({ idToken: 'this is no token at all' }, /malformed/)
+  })
+})
+
+describe('the keys of an issuer', () => {
+  test('may change: the new ones are read when a token names them', async () => {
+    await send({ idToken: await issuer.sign(claims(someone())) })
+    clock.advance(11 * SECOND)
+    await issuer.rotateKeys()
+    const answer = await send({ idToken: await issuer.sign(claims(someone())) })
+    expect(answer.status, answer.text).toBe(200)
+  })
+
+  test('are not read again for every token that names an unknown one', async () => {
+    clock.advance(MINUTE)
+    await send({ idToken: await issuer.sign(claims(someone())) })
+    const before = issuer.requests.filter((request) => request === 'GET /jwks').length
+    const [, payload, signature] = (await issuer.sign(claims(someone()))).split('.')
+    const unknown = `${part({ alg: 'ES256', kid: 'unheard-of' })}.${payload}.${signature}`
+    for (let tries = 0; tries < 10; tries += 1) expect((await send({ idToken: unknown })).status).toBe(401)
+    expect(issuer.requests.filter((request) => request === 'GET /jwks').length).toBeLessThanOrEqual(before + 1)
+  })
+})
+
+describe('a provider that is down', () => {
+  test('is a 503 with Retry-After, for metadata, keys and codes, and works when it is back', async () => {
+    const proof = await issuer.code(someone())
+    issuer.fail((_request, response) => response.writeHead(500).end('<html>broken</html>'))
+    const code = await send(proof)
+    expect(code.status).toBe(503)
+    expect(code.body.code).toBe('provider_unavailable')
+    expect(Number(code.headers.get('retry-after'))).toBeGreaterThan(0)
+    clock.advance(2 * HOUR)
+    const idToken = await issuer.sign(claims(someone()))
+    expect((await send({ idToken })).body.code).toBe('provider_unavailable')
+    issuer.fail((request) => request.socket.destroy())
+    expect((await send({ idToken })).body.code).toBe('provider_unavailable')
+    issuer.fail(undefined)
+    expect((await send({ idToken })).status).toBe(200)
+  })
+
+  test('or hangs, is given up after five seconds', async () => {
+    clock.advance(2 * HOUR)
+    issuer.fail(() => undefined)
+    const start = performance.now()
+    expect((await send({ idToken: await issuer.sign(claims(someone())) })).body.code).toBe('provider_unavailable')
+    expect(performance.now() - start).toBeLessThan(8_000)
+  })
+
+  test('or sends elsewhere or claims to be another, is not believed', async () => {
+    clock.advance(2 * HOUR)
+    const idToken = await issuer.sign(claims(someone()))
+    issuer.fail((_request, response) => response.writeHead(302, { Location: `${issuer.url}/elsewhere` }).end())
+    expect((await send({ idToken })).body.code).toBe('provider_unavailable')
+    issuer.fail((_request, response) =>
+      response.end(
+        JSON.stringify({ issuer: 'https://evil.example', jwks_uri: `${issuer.url}/jwks`, token_endpoint: issuer.url }),
+      ),
+    )
+    expect((await send({ idToken })).body.code).toBe('provider_unavailable')
+  })
+})
+
+describe('an account that is there already', () => {
+  test('is linked when both sides have verified the address; its own accesses stay', async () => {
+    const ada = await signIn(app)
+    const account = someone(ada.email.toUpperCase())
+    const answer = await send({ idToken: await issuer.sign(claims(account)) })
+    expect(answer.status, answer.text).toBe(200)
+    expect(answer.body.data).toMatchObject({ created: false })
+    expect(answer.body.data.user._id).toBe(ada.id)
+    expect(await tryCredential(app, { apiKey: ada.apiKey })).toBe('200')
+    expect((await login(app, ada.email, ada.password)).status).toBe(200)
+    expect((await app.outbox.newest(ada.email, /was added/)).text).toContain('acme')
+  })
+
+  test('is not linked, and none is made, when the provider has not verified the address', async () => {
+    const ada = await signIn(app)
+    const there = await send({ idToken: await issuer.sign(claims(someone(ada.email, false))) })
+    const nowhere = await send({ idToken: await issuer.sign(claims(someone(newAddress(), false))) })
+    for (const answer of [there, nowhere]) {
+      expect(answer.status).toBe(403)
+      expect(answer.body.code).toBe('provider_email_unverified')
+    }
+    expect(there.body.message).toBe(nowhere.body.message)
+    const rows = await app.database.rows('select 1 from identities where user_id = $1', [ada.id])
+    expect(rows).toEqual([])
+  })
+
+  test('is taken from whoever signed up with the address without confirming it', async () => {
+    const squatter = await signUp(app)
+    expect(await tryCredential(app, { apiKey: squatter.apiKey })).toBe('200')
+    const answer = await send({ idToken: await issuer.sign(claims(someone(squatter.email))) })
+    expect(answer.body.data.user).toMatchObject({ _id: squatter.id, emailVerified: true, apiKeyPrefix: null })
+    expect(await tryCredential(app, { apiKey: squatter.apiKey })).toBe('401 invalid_credential')
+    expect((await login(app, squatter.email, squatter.password)).body.code).toBe('wrong_login')
+    expect((await refresh(app, answer.body.data.refreshToken)).status).toBe(200)
+  })
+})
+
+describe('a request', () => {
+  test('for a provider that is not set up says so', async () => {
+    const answer = await send({ idToken: 'x'.repeat(30) }, 'google')
+    expect(answer.status).toBe(404)
+    expect(answer.body.code).toBe('provider_not_configured')
+    expect(answer.body.message).toContain('acme, github')
+  })
+
+  test('must have a token or a code, and a code what belongs to it', async () => {
+    expect((await send({})).body.code).toBe('validation_failed')
+    expect((await send({ idToken: 'x'.repeat(30), code: 'x' })).body.code).toBe('validation_failed')
+    const { body } = await send({ code: 'x' })
+    expect(body.errors.map(({ path }: { path: string }) => path)).toEqual(['/body/codeVerifier', '/body/redirectUri'])
+    expect((await send({ idToken: 'x'.repeat(30) }, 'github')).body.code).toBe('validation_failed')
+  })
+})
+
+describe('with GitHub', () => {
+  const octocat = (email: string, verified = true): GitHubAccount => ({
+    id: (count += 1),
+    login: 'octocat',
+    name: null,
+    emails: [
+      { email: newAddress(), primary: false, verified: true },
+      { email, primary: true, verified },
+    ],
+  })
+
+  test('a code makes an account with the primary address, and finds it again by id', async () => {
+    const email = newAddress()
+    const account = octocat(email)
+    const proof = github.authorize(account)
+    const first = await send(proof, 'github')
+    expect(first.status, first.text).toBe(200)
+    expect(first.body.data).toMatchObject({ created: true, user: { email, name: 'octocat', emailVerified: true } })
+    expect((await send(proof, 'github')).body.code).toBe('provider_sign_in_failed')
+    const renamed = { ...account, login: 'renamed', emails: [] }
+    const second = await send(github.authorize(renamed), 'github')
+    expect(second.body.data).toMatchObject({ created: false, user: { _id: first.body.data.user._id } })
+  })
+
+  test('a code is no good with another verifier or redirect URI', async () => {
+    const proof = github.authorize(octocat(newAddress()))
+    expect((await send({ ...proof, codeVerifier: 'x'.repeat(43) }, 'github')).body.code).toBe('provider_sign_in_failed')
+    expect((await send({ ...proof, redirectUri: 'http://localhost/x' }, 'github')).body.code).toBe(
+      'provider_sign_in_failed',
+    )
+  })
+
+  test('an address that GitHub has not verified, or does not tell, opens no account', async () => {
+    const unverified = await send(github.authorize(octocat(newAddress(), false)), 'github')
+    expect(unverified.body.code).toBe('provider_email_unverified')
+    const untold = await send(github.authorize(octocat(newAddress()), 'read:user'), 'github')
+    expect(untold.body.code).toBe('provider_email_unverified')
+  })
+})
+
+describe('with Microsoft', () => {
+  const PERSONAL = '9188040d-6c67-4c5b-b112-36a304b66dad'
+  const WORK = '72f988bf-86f1-41af-91ab-2d7cd011db47'
+
+  /** A shared tenant whose metadata say `{tenantid}`, in front of the issuer's keys. */
+  const microsoft = (tenant: string) => {
+    issuer.fail((request, response) => {
+      const { pathname } = new URL(request.url ?? '/', issuer.url)
+      const published = tenant === 'consumers' ? PERSONAL : '{tenantid}'
+      if (pathname === `/${tenant}/v2.0/.well-known/openid-configuration`) {
+        response.end(
+          JSON.stringify({
+            issuer: `${issuer.url}/${published}/v2.0`,
+            token_endpoint: `${issuer.url}/token`,
+            jwks_uri: `${issuer.url}/jwks`,
+          }),
+        )
+        return
+      }
+      issuer.answer(request, response)
+    })
+    return new OpenIdProvider(microsoftOptions(tenant, CLIENT.id, CLIENT.secret, issuer.url), clock)
+  }
+  const token = (tid: string, more: object = {}) =>
+    issuer.sign(claims(someone(), { email_verified: undefined, iss: `${issuer.url}/${tid}/v2.0`, tid, ...more }))
+
+  test('each tenant issues under its own URL, and only under that', async () => {
+    const provider = microsoft('common')
+    const known = await provider.prove({ idToken: await token(WORK) })
+    expect(known.issuer).toBe(`${issuer.url}/${WORK}/v2.0`)
+    await expect(
+      provider.prove({ idToken: await token(WORK, { iss: `${issuer.url}/${PERSONAL}/v2.0` }) }),
+    ).rejects.toThrow(/another issuer/)
+    await expect(provider.prove({ idToken: await token(WORK, { tid: undefined }) })).rejects.toThrow(/another issuer/)
+  })
+
+  test('the address of a work account counts only when Microsoft has verified its domain', async () => {
+    const provider = microsoft('common')
+    expect((await provider.prove({ idToken: await token(WORK) })).emailVerified).toBe(false)
+    expect((await provider.prove({ idToken: await token(WORK, { xms_edov: false }) })).emailVerified).toBe(false)
+    expect((await provider.prove({ idToken: await token(WORK, { xms_edov: true }) })).emailVerified).toBe(true)
+    expect((await provider.prove({ idToken: await token(PERSONAL) })).emailVerified).toBe(true)
+  })
+
+  test('a tenant for work takes no personal accounts, and the other way round', async () => {
+    await expect(microsoft('organizations').prove({ idToken: await token(PERSONAL) })).rejects.toThrow(/another issuer/)
+    await expect(microsoft('consumers').prove({ idToken: await token(WORK) })).rejects.toThrow(/another issuer/)
+    expect((await microsoft('consumers').prove({ idToken: await token(PERSONAL) })).emailVerified).toBe(true)
+  })
+})
+
+test('what providers and front ends hold in confidence is in no log', async () => {
+  const proof = await issuer.code(someone())
+  const idToken = await issuer.idToken(someone(), { nonce: 'n-log' })
+  await send(proof)
+  await send({ idToken, nonce: 'n-log' })
+  const logged = JSON.stringify(app.logs)
+  for (const secret of [proof.code, proof.codeVerifier, idToken, CLIENT.secret]) expect(logged).not.toContain(secret)
+})
