@@ -1,3 +1,4 @@
+import { ChangeWatch } from './change-watch.ts'
 import { startRtmpIngest, type IngestLimits, type Publisher } from './ingest/rtmp-ingest.ts'
 import { DEFAULT_RELAY_LIMITS, type RelayLimits } from './relay/limits.ts'
 import { RelayStream } from './relay/relay-stream.ts'
@@ -23,9 +24,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
   const streams = new Map<string, RelayStream>()
   const startedAt = performance.now()
 
-  // Which streams the host changed while a publisher waited for its decision: the decision may be older than that.
-  const waiting = new Set<Set<string>>()
-  const changed = (streamId: string): void => waiting.forEach((seen) => seen.add(streamId))
+  const watch = new ChangeWatch()
 
   const hold = (stream: DesiredStream): void => {
     const existing = streams.get(stream.streamId)
@@ -33,21 +32,16 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
     else existing.apply(stream)
   }
 
-  const authorizePublish = async (request: PublishRequest): Promise<PublishDecision> => {
-    const seen = new Set<string>()
-    waiting.add(seen)
-    try {
+  const authorizePublish = (request: PublishRequest): Promise<PublishDecision> =>
+    watch.during(async (changed) => {
       const decision = await settings.authorizePublish(request)
       if (!decision.allowed) return decision
       const { streamId } = decision.stream
-      if (!seen.has(streamId)) hold(decision.stream)
+      if (!changed(streamId)) hold(decision.stream)
       const current = streams.get(streamId)?.desired
       if (current !== undefined && current.keyHash === request.keyHash) return { allowed: true, stream: current }
       return { allowed: false, reason: 'the key has changed' }
-    } finally {
-      waiting.delete(seen)
-    }
-  }
+    })
 
   const onPublisher = (publisher: Publisher): void => {
     const stream = streams.get(publisher.stream.streamId)
@@ -71,11 +65,11 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
 
   return {
     apply(stream) {
-      changed(stream.streamId)
+      watch.changed(stream.streamId)
       hold(stream)
     },
     remove(streamId) {
-      changed(streamId)
+      watch.changed(streamId)
       const stream = streams.get(streamId)
       streams.delete(streamId)
       void stream?.close('stream removed')

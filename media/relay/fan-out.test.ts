@@ -6,7 +6,7 @@ import { startSink } from '../testing/sink.ts'
 
 const closers: (() => Promise<void> | void)[] = []
 afterEach(async () => {
-  for (const close of closers.splice(0).reverse()) await close()
+  for (const close of closers.splice(0).toReversed()) await close()
 })
 
 test('sends every message to every destination', async () => {

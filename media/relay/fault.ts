@@ -66,7 +66,7 @@ export function faultOfSocketError(error: Error, phase: 'connect' | 'established
 function tlsWords(code: string): string {
   if (code === 'CERT_HAS_EXPIRED') return 'the certificate has expired'
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'the certificate belongs to another name'
-  if (/SELF_SIGNED/.test(code)) return 'the certificate is self-signed'
-  if (/^UNABLE_TO_/.test(code)) return 'the certificate is not signed by a known authority'
+  if (code.includes('SELF_SIGNED')) return 'the certificate is self-signed'
+  if (code.startsWith('UNABLE_TO_')) return 'the certificate is not signed by a known authority'
   return `the handshake was not completed (${code})`
 }

@@ -47,7 +47,7 @@ function endpoint(address: string, port: number): string {
   const bytes = ipaddr.parse(address).toByteArray()
   let text = ''
   for (let word = 0; word < bytes.length; word += 4) {
-    for (const byte of bytes.slice(word, word + 4).reverse()) text += byte.toString(16).padStart(2, '0')
+    for (const byte of bytes.slice(word, word + 4).toReversed()) text += byte.toString(16).padStart(2, '0')
   }
   return `${text.toUpperCase()}:${port.toString(16).toUpperCase().padStart(4, '0')}`
 }

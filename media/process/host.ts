@@ -1,0 +1,230 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { ChangeWatch } from '../change-watch.ts'
+import { Backoff } from '../relay/backoff.ts'
+import type { DesiredStream, MediaNodeOptions, MediaNodeStatus, PublishDecision, PublishRequest } from '../types.ts'
+import type { HostMessage, MediaProcessSettings, ProcessMessage } from './protocol.ts'
+
+/** The media process does not answer: it is being started again, or hangs. */
+export class MediaUnavailableError extends Error {
+  override readonly name = 'MediaUnavailableError'
+}
+
+export interface MediaProcessOptions extends MediaProcessSettings {
+  readonly authorizePublish: MediaNodeOptions['authorizePublish']
+  readonly onEvent: MediaNodeOptions['onEvent']
+  readonly log: MediaNodeOptions['log']
+  /** The environment of the process; nothing by default. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+/** A media node in a process of its own, kept running. */
+export interface MediaHost {
+  /** The port, once it listens. Rejects when the first start fails; later ones are tried again without end. */
+  readonly ready: Promise<{ port: number }>
+  apply(stream: DesiredStream): void
+  remove(streamId: string): void
+  retry(streamId: string, destinationId: string): void
+  /** @throws MediaUnavailableError within 2 s when there is no answer. */
+  status(): Promise<MediaNodeStatus>
+  /**
+   * Tells when the process is lost (false) and when another one listens in its place (true), after the states that the
+   * host knows were applied to it. Every publisher was cut off in between. Returns what ends it.
+   */
+  onAvailability(listener: (available: boolean) => void): () => void
+  pid(): number | undefined
+  /** Lets the process drain, then ends it. */
+  close(): Promise<void>
+}
+
+interface Question {
+  readonly resolve: (status: MediaNodeStatus) => void
+  readonly reject: (error: MediaUnavailableError) => void
+}
+
+const ENTRY = fileURLToPath(new URL('main.ts', import.meta.url))
+const STATUS_MS = 2_000
+const CLOSE_MS = 8_000
+const RESPAWN = { baseMs: 200, maxMs: 10_000 }
+/** A process that ran for this long failed for a reason of its own: the next start does not wait for long. */
+const STEADY_MS = 30_000
+
+/** Starts the media process and keeps it running until {@link MediaHost.close}. */
+export function startMediaProcess(options: MediaProcessOptions): MediaHost {
+  return new ProcessHost(options)
+}
+
+class ProcessHost implements MediaHost {
+  readonly ready: Promise<{ port: number }>
+  readonly #options: MediaProcessOptions
+  readonly #ready = Promise.withResolvers<{ port: number }>()
+  readonly #desired = new Map<string, DesiredStream>()
+  readonly #watch = new ChangeWatch()
+  readonly #questions = new Map<number, Question>()
+  readonly #listeners = new Set<(available: boolean) => void>()
+  readonly #backoff = new Backoff(RESPAWN)
+  #child: ChildProcess
+  #port: number | null = null
+  #available = false
+  #closing = false
+  #nextQuestion = 1
+  #startedAt = 0
+  #respawn: NodeJS.Timeout | undefined
+
+  constructor(options: MediaProcessOptions) {
+    this.#options = options
+    this.ready = this.#ready.promise
+    this.#child = this.#spawn()
+  }
+
+  apply(stream: DesiredStream): void {
+    this.#watch.changed(stream.streamId)
+    this.#desired.set(stream.streamId, stream)
+    this.#send({ type: 'apply', stream })
+  }
+
+  remove(streamId: string): void {
+    this.#watch.changed(streamId)
+    this.#desired.delete(streamId)
+    this.#send({ type: 'remove', streamId })
+  }
+
+  retry(streamId: string, destinationId: string): void {
+    this.#send({ type: 'retry', streamId, destinationId })
+  }
+
+  async status(): Promise<MediaNodeStatus> {
+    if (!this.#available) throw new MediaUnavailableError('The media process is being started.')
+    const id = this.#nextQuestion++
+    const question = Promise.withResolvers<MediaNodeStatus>()
+    this.#questions.set(id, question)
+    const timer = setTimeout(() => {
+      question.reject(new MediaUnavailableError(`The media process did not answer in ${STATUS_MS / 1000} s.`))
+    }, STATUS_MS)
+    this.#send({ type: 'status', id })
+    try {
+      return await question.promise
+    } finally {
+      clearTimeout(timer)
+      this.#questions.delete(id)
+    }
+  }
+
+  onAvailability(listener: (available: boolean) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  pid(): number | undefined {
+    return this.#available ? this.#child.pid : undefined
+  }
+
+  async close(): Promise<void> {
+    this.#closing = true
+    clearTimeout(this.#respawn)
+    const child = this.#child
+    if (child.exitCode !== null || child.signalCode !== null) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(() => child.kill('SIGKILL'), CLOSE_MS)
+      child.once('exit', () => {
+        clearTimeout(timer)
+        resolve()
+      })
+      if (this.#available) child.send({ type: 'close' } satisfies HostMessage, () => {})
+      else child.kill('SIGKILL')
+    })
+  }
+
+  #spawn(): ChildProcess {
+    const { host, port, allowPrivateAddresses, limits, destinationCa, env = {} } = this.#options
+    const child = fork(ENTRY, [], { env, execArgv: [], serialization: 'advanced', stdio: ['ignore', 2, 2, 'ipc'] })
+    this.#child = child
+    this.#startedAt = performance.now()
+    child.on('message', (message) => this.#onMessage(child, message as ProcessMessage))
+    // A failed send or kill: the exit that follows is what counts.
+    child.on('error', (error) => this.#options.log.error({ error }, 'the media process cannot be reached'))
+    child.once('exit', (code, signal) => this.#onExit(code, signal))
+    const settings: MediaProcessSettings = {
+      host,
+      // Publishers come back to the port they know, also where a free one was asked for.
+      port: this.#port ?? port,
+      allowPrivateAddresses,
+      ...(limits === undefined ? {} : { limits }),
+      ...(destinationCa === undefined ? {} : { destinationCa }),
+    }
+    child.send({ type: 'start', settings } satisfies HostMessage, () => {})
+    return child
+  }
+
+  #send(message: HostMessage): void {
+    if (this.#available && this.#child.connected) this.#child.send(message, () => {})
+  }
+
+  #onMessage(child: ChildProcess, message: ProcessMessage): void {
+    switch (message.type) {
+      case 'ready':
+        this.#onReady(message.port)
+        return
+      case 'failed':
+        this.#options.log.error({ reason: message.message }, 'the media process could not start')
+        this.#ready.reject(new Error(`The media process could not start: ${message.message}`))
+        return
+      case 'event':
+        this.#options.onEvent(message.event)
+        return
+      case 'log':
+        this.#options.log[message.level](message.fields, message.message)
+        return
+      case 'authorize':
+        void this.#answer(child, message.id, message.request)
+        return
+      case 'status':
+        this.#questions.get(message.id)?.resolve(message.status)
+    }
+  }
+
+  async #answer(child: ChildProcess, id: number, request: PublishRequest): Promise<void> {
+    const answer: HostMessage = { type: 'decision', id, decision: await this.#decide(request) }
+    if (child.connected) child.send(answer, () => {})
+  }
+
+  /** Null when the host cannot decide: the publisher is refused, and comes again. */
+  async #decide(request: PublishRequest): Promise<PublishDecision | null> {
+    try {
+      return await this.#watch.during(async (changed) => {
+        const decision = await this.#options.authorizePublish(request)
+        if (decision.allowed && !changed(decision.stream.streamId)) {
+          this.#desired.set(decision.stream.streamId, decision.stream)
+        }
+        return decision
+      })
+    } catch (error) {
+      this.#options.log.error({ error, path: request.path }, 'whether a publisher may send could not be decided')
+      return null
+    }
+  }
+
+  #onReady(port: number): void {
+    const restarted = this.#port !== null
+    this.#port = port
+    this.#available = true
+    for (const stream of this.#desired.values()) this.#send({ type: 'apply', stream })
+    this.#ready.resolve({ port })
+    if (restarted) for (const listener of this.#listeners) listener(true)
+  }
+
+  #onExit(code: number | null, signal: NodeJS.Signals | null): void {
+    const wasAvailable = this.#available
+    this.#available = false
+    for (const { reject } of this.#questions.values()) reject(new MediaUnavailableError('The media process has ended.'))
+    if (this.#closing) return
+    this.#options.log.error({ code, signal }, 'the media process ended')
+    if (this.#port === null) {
+      this.#ready.reject(new Error(`The media process ended while it started (${signal ?? `code ${code}`}).`))
+      return
+    }
+    if (wasAvailable) for (const listener of this.#listeners) listener(false)
+    if (performance.now() - this.#startedAt >= STEADY_MS) this.#backoff.reset()
+    this.#respawn = setTimeout(() => this.#spawn(), this.#backoff.next())
+  }
+}

@@ -1,0 +1,33 @@
+import type { MediaNodeLimits } from '../node.ts'
+import type { DesiredStream, MediaEvent, MediaLog, MediaNodeStatus, PublishDecision, PublishRequest } from '../types.ts'
+
+/** What the media process is started with. Sent as its first message: neither arguments nor environment carry it. */
+export interface MediaProcessSettings {
+  readonly host: string
+  readonly port: number
+  readonly allowPrivateAddresses: boolean
+  readonly limits?: MediaNodeLimits
+  /** See MediaNodeSettings. For tests. */
+  readonly destinationCa?: string
+}
+
+/** From the host to the media process. Answers carry the id of the question. */
+export type HostMessage =
+  | { readonly type: 'start'; readonly settings: MediaProcessSettings }
+  | { readonly type: 'apply'; readonly stream: DesiredStream }
+  | { readonly type: 'remove'; readonly streamId: string }
+  | { readonly type: 'retry'; readonly streamId: string; readonly destinationId: string }
+  | { readonly type: 'status'; readonly id: number }
+  /** `decision` is null when the host could not decide. */
+  | { readonly type: 'decision'; readonly id: number; readonly decision: PublishDecision | null }
+  | { readonly type: 'close' }
+
+/** From the media process to its host. */
+export type ProcessMessage =
+  | { readonly type: 'ready'; readonly port: number }
+  /** It could not start, and ends. */
+  | { readonly type: 'failed'; readonly message: string }
+  | { readonly type: 'event'; readonly event: MediaEvent }
+  | { readonly type: 'log'; readonly level: keyof MediaLog; readonly fields: object; readonly message: string }
+  | { readonly type: 'authorize'; readonly id: number; readonly request: PublishRequest }
+  | { readonly type: 'status'; readonly id: number; readonly status: MediaNodeStatus }
