@@ -12,10 +12,14 @@ import type { Gateway } from './realtime/gateway.ts'
 import { startAdminServer } from './http/admin-server.ts'
 import { createMetrics } from './http/metrics.ts'
 import { watchParts } from './metrics.ts'
+import { startMedia, type NodeMedia } from './node-media.ts'
 import { createGateway, createHttpServer } from './server.ts'
 import { compose, type Composition, type Foundation } from './services.ts'
 import { openDataDirectory, type DataDirectory } from './setup/data-directory.ts'
 import { startEmbeddedPostgres } from './setup/embedded-postgres.ts'
+import { findFfmpeg } from './setup/ffmpeg.ts'
+import { findRedisServer, startPrivateRedis } from './setup/redis-server.ts'
+import { Sweeper } from './streams/link/sweeper.ts'
 import { VERSION } from './version.ts'
 
 /** A running node of Crier. */
@@ -25,6 +29,8 @@ export interface Node {
   /** Of the admin port. */
   readonly adminUrl: string
   readonly composition: Composition
+  /** On a node with the role media. */
+  readonly media: NodeMedia | undefined
   readonly foundation: Foundation
   /** What the banner tells. */
   readonly facts: readonly (readonly [string, string])[]
@@ -83,7 +89,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   const directory = await openDataDirectory(config.DATA_DIR)
   undo.add('data folder', () => directory.close())
   const database = await openDatabase(config, directory, log, undo, facts)
-  const coordination = await openCoordination(config, log, undo, facts)
+  const coordination = await openCoordination(config, directory, log, undo, facts)
   const foundation: Foundation = {
     config,
     log,
@@ -100,6 +106,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   await composition.services.switches.refresh()
   await composition.people.start()
   watchParts(foundation, composition)
+  const media = await openMedia(foundation, composition, undo, facts)
   const server = createHttpServer(foundation, composition)
   const gateway = createGateway(foundation, composition, server)
   const port = await listen(server, gateway, config, undo)
@@ -120,6 +127,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
     port,
     adminUrl: admin.url,
     composition,
+    media,
     foundation,
     facts,
     stop: async () => {
@@ -154,20 +162,69 @@ async function openDatabase(
 
 async function openCoordination(
   config: Config,
+  directory: DataDirectory,
   log: Logger,
   undo: Undo,
   facts: [string, string][],
 ): Promise<Coordination> {
-  if (config.REDIS_URL === undefined) {
-    const coordination = new InProcessCoordination(log)
+  const url = config.REDIS_URL ?? (await openPrivateRedis(config, directory, log, undo))
+  if (url === undefined) {
     facts.push(['Coordination', 'in-process (single node; set REDIS_URL for several)'])
-    return coordination
+    return new InProcessCoordination(log)
   }
-  const coordination = new RedisCoordination(config.REDIS_URL, log.child({ part: 'redis' }))
+  const coordination = new RedisCoordination(url, log.child({ part: 'redis' }))
   undo.add('redis', () => coordination.close())
   await coordination.connect()
-  facts.push(['Coordination', `Redis at ${new URL(config.REDIS_URL).host}`])
+  const where = config.REDIS_URL === undefined ? 'a private Redis' : `Redis at ${new URL(url).host}`
+  facts.push(['Coordination', where])
   return coordination
+}
+
+/** A single node works without: one that cannot be started is said, and done without. */
+async function openPrivateRedis(
+  config: Config,
+  directory: DataDirectory,
+  log: Logger,
+  undo: Undo,
+): Promise<string | undefined> {
+  const binary = config.REDIS_PRIVATE ? findRedisServer(config.PATH) : undefined
+  if (binary === undefined) return undefined
+  try {
+    const redis = await startPrivateRedis({ dataDirectory: directory, binary, log: log.child({ part: 'redis' }) })
+    undo.add('private Redis', () => redis.stop())
+    return redis.url
+  } catch (error) {
+    log.warn({ error, binary }, 'the private Redis could not be started; this node goes on without')
+    return undefined
+  }
+}
+
+async function openMedia(
+  foundation: Foundation,
+  composition: Composition,
+  undo: Undo,
+  facts: [string, string][],
+): Promise<NodeMedia | undefined> {
+  const { clock, config, database, log } = foundation
+  const { mediaNodes, turns } = composition.services
+  if (config.ROLES.has('jobs') || config.ROLES.has('media')) {
+    const sweeper = new Sweeper({ sql: database, clock, turns, media: mediaNodes, log: log.child({ part: 'streams' }) })
+    undo.add('stream sweeper', () => sweeper.close())
+  }
+  if (!config.ROLES.has('media')) return undefined
+  const media = await startMedia(foundation, composition)
+  undo.add('media', () => media.close())
+  facts.push(['RTMP', config.PUBLIC_RTMP_URL.replace(/:0(?=\/)/, `:${media.rtmpPort}`)])
+  facts.push(...(await ffmpegFacts(config)))
+  return media
+}
+
+/** What the banner says of ffmpeg: which one, and what to do when it is old or missing. */
+async function ffmpegFacts(config: Config): Promise<[string, string][]> {
+  const found = await findFfmpeg({ FFMPEG_PATH: config.FFMPEG_PATH, PATH: config.PATH })
+  if (found.ffmpeg === undefined) return [['ffmpeg', `missing: ${found.why}`]]
+  const { path, version, warnings } = found.ffmpeg
+  return [['ffmpeg', `${version} (${path})`], ...warnings.map((warning): [string, string] => ['Warning', warning])]
 }
 
 async function listen(server: HttpServer, gateway: Gateway, config: Config, undo: Undo): Promise<number> {
