@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { assert, integer, property } from 'fast-check'
 import { expect, test } from 'vitest'
 import { cycleAt } from './cycle.ts'
 
@@ -18,9 +18,9 @@ test.each([
 
 test('cycles hold their moment, and follow one another without a gap', () => {
   const from = at('2020-01-01T00:00')
-  const moment = fc.integer({ min: 0, max: 20 * 366 * 86_400_000 })
-  fc.assert(
-    fc.property(moment, moment, (first, later) => {
+  const moment = integer({ min: 0, max: 20 * 366 * 86_400_000 })
+  assert(
+    property(moment, moment, (first, later) => {
       const anchor = from + first
       const now = anchor + later
       const cycle = cycleAt(anchor, now)

@@ -91,7 +91,15 @@ export class WorkspaceService {
       const owner = tx.em.getReference(User, caller.userId)
       const times = { createdAt: now, updatedAt: now }
       const { name, timezone } = input
-      const workspace = tx.em.create(Workspace, { id, owner, name, timezone, logo: input.logo ?? null, aiSettings: {}, ...times })
+      const workspace = tx.em.create(Workspace, {
+        id,
+        owner,
+        name,
+        timezone,
+        logo: input.logo ?? null,
+        aiSettings: {},
+        ...times,
+      })
       tx.em.create(WorkspaceMember, { workspace, user: owner, role: 'owner', joinedAt: now, updatedAt: now })
       await tx.em.flush()
       await recordAudit(tx, {

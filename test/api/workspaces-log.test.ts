@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../src/core/clock.ts'
-import { createWorkspace, listAuditLog, syncEvents, updateAiSettings, updateWorkspace } from '../../src/workspaces/operations.ts'
+import {
+  createWorkspace,
+  listAuditLog,
+  syncEvents,
+  updateAiSettings,
+  updateWorkspace,
+} from '../../src/workspaces/operations.ts'
 import { startApp, type App } from '../support/app.ts'
 import { World } from '../support/world.ts'
 
@@ -72,7 +78,9 @@ describe('the audit log', () => {
     for (let index = 0; index < 6; index += 1) {
       clock.advance(1_000)
       times.push(new Date(clock.now()).toISOString())
-      await world.as(index % 2 ? 'ada' : 'adam').call(updateWorkspace, { ...at('long'), body: { name: `Name ${index}` } })
+      await world
+        .as(index % 2 ? 'ada' : 'adam')
+        .call(updateWorkspace, { ...at('long'), body: { name: `Name ${index}` } })
     }
     await world.as('ada').call(updateAiSettings, { ...at('long'), body: { tone: 'dry' } })
     expect((await log({ actor: world.id('adam') }, 'long')).data).toHaveLength(3)
@@ -135,16 +143,34 @@ describe('events', () => {
       if (!page.hasMore) break
     }
     expect(seen).toEqual(Array.from({ length: 93 }, (_, index) => index + 8))
-    expect(await sync('b1', { after: 100 }, 'busy')).toEqual({ events: [], after: 100, lastSeq: 100, hasMore: false, reset: false })
+    expect(await sync('b1', { after: 100 }, 'busy')).toEqual({
+      events: [],
+      after: 100,
+      lastSeq: 100,
+      hasMore: false,
+      reset: false,
+    })
   })
 
   test('are empty for a workspace in which nothing has happened', async () => {
     await world.workspace('quiet', 'quentin')
-    expect(await sync('quentin', {}, 'quiet')).toEqual({ events: [], after: 0, lastSeq: 0, hasMore: false, reset: false })
+    expect(await sync('quentin', {}, 'quiet')).toEqual({
+      events: [],
+      after: 0,
+      lastSeq: 0,
+      hasMore: false,
+      reset: false,
+    })
   })
 
   test('say reset to a client that is ahead of the workspace', async () => {
-    expect(await sync('b1', { after: 101 }, 'busy')).toEqual({ events: [], after: 0, lastSeq: 100, hasMore: false, reset: true })
+    expect(await sync('b1', { after: 101 }, 'busy')).toEqual({
+      events: [],
+      after: 0,
+      lastSeq: 100,
+      hasMore: false,
+      reset: true,
+    })
   })
 
   test('are shown only to those who hold the scope of their type', async () => {
