@@ -1,9 +1,17 @@
 import type { EntitySchema } from '@mikro-orm/postgresql'
 import { authEntities } from './auth/entities.ts'
+import { foundationEntities } from './db/entities.ts'
 import { planEntities } from './plans/entities.ts'
 import { streamEntities } from './streams/entities.ts'
 import { userEntities } from './users/entities.ts'
 import { workspaceEntities } from './workspaces/entities.ts'
 
 /** Every entity of the service; the schema of the database is checked against this list. */
-export const entities: readonly EntitySchema[] = [...userEntities, ...authEntities, ...planEntities, ...workspaceEntities, ...streamEntities]
+export const entities: readonly EntitySchema[] = [
+  ...foundationEntities,
+  ...userEntities,
+  ...authEntities,
+  ...planEntities,
+  ...workspaceEntities,
+  ...streamEntities,
+]

@@ -1,0 +1,77 @@
+import { defineEntity, p } from '@mikro-orm/postgresql'
+
+/** The tables that no domain owns: what turns, the pipeline and the service switches stand on. */
+
+const time = () => p.datetime().columnType('timestamptz')
+
+/** Who may commit for an actor, the number of its newest event, and the last batch that took effect. */
+const ActorFence = defineEntity({
+  name: 'ActorFence',
+  tableName: 'actor_fence',
+  properties: {
+    key: p.text().primary(),
+    epoch: p.bigint('number').defaultRaw('1'),
+    seq: p.bigint('number').defaultRaw('0'),
+    batch: p.uuid().nullable(),
+  },
+})
+
+const StoredEvent = defineEntity({
+  name: 'StoredEvent',
+  tableName: 'workspace_events',
+  properties: {
+    workspaceId: p.uuid().primary(),
+    seq: p.bigint('number').primary(),
+    type: p.text(),
+    data: p.json(),
+    at: time(),
+  },
+})
+
+const AuditRecord = defineEntity({
+  name: 'AuditRecord',
+  tableName: 'audit_log',
+  indexes: [
+    {
+      name: 'audit_log_by_time',
+      expression: 'create index audit_log_by_time on audit_log (workspace_id, created_at desc, id desc)',
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    workspaceId: p.uuid(),
+    actorId: p.uuid().nullable(),
+    actorVia: p.text(),
+    action: p.text(),
+    targetKind: p.text().nullable(),
+    targetId: p.text().nullable(),
+    details: p.json().nullable(),
+    remoteAddress: p.text(),
+    userAgent: p.text(),
+    requestId: p.text(),
+    createdAt: time(),
+  },
+})
+
+const IdempotencyKey = defineEntity({
+  name: 'IdempotencyKey',
+  tableName: 'idempotency_keys',
+  properties: {
+    principal: p.text().primary(),
+    operation: p.text().primary(),
+    key: p.text().primary(),
+    fingerprint: p.text(),
+    status: p.integer().nullable(),
+    reply: p.text().nullable(),
+    createdAt: time(),
+    expiresAt: time().index('idempotency_keys_by_expiry'),
+  },
+})
+
+const ServiceSwitch = defineEntity({
+  name: 'ServiceSwitch',
+  tableName: 'service_switches',
+  properties: { key: p.text().primary(), enabled: p.boolean(), updatedAt: time() },
+})
+
+export const foundationEntities = [ActorFence, StoredEvent, AuditRecord, IdempotencyKey, ServiceSwitch]
