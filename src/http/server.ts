@@ -76,12 +76,22 @@ export class HttpServer {
       this.app.head(page.path, (response, request) => this.#page(response, request, page, true))
       methods.set(page.path, [...(methods.get(page.path) ?? []), 'GET'])
     }
-    for (const [pattern, allowed] of methods) {
-      this.app.options(pattern, (response, request) => this.#preflight(response, request, allowed))
-      this.app.any(pattern, (response, request) =>
-        this.#refuse(response, request, MethodNotAllowed, [['Allow', allowHeader(allowed)]]),
-      )
+    for (const [pattern, allowed] of methods) this.#refuseOtherMethods(pattern, allowed)
+  }
+
+  /**
+   * 405 for whatever a path does not take. Method by method, because a route with a parameter that takes the method
+   * would otherwise come before this path.
+   */
+  #refuseOtherMethods(pattern: string, allowed: readonly Method[]): void {
+    const refuse = (response: HttpResponse, request: HttpRequest) =>
+      this.#refuse(response, request, MethodNotAllowed, [['Allow', allowHeader(allowed)]])
+    for (const [method, verb] of Object.entries(VERBS)) {
+      if (!allowed.includes(method as Method)) this.app[verb](pattern, refuse)
     }
+    if (!allowed.includes('GET')) this.app.head(pattern, refuse)
+    this.app.options(pattern, (response, request) => this.#preflight(response, request, allowed))
+    this.app.any(pattern, refuse)
   }
 
   /** Answers everything that no route takes. Called last: sockets add their own routes before. */

@@ -59,11 +59,16 @@ export class World {
     return id
   }
 
-  /** Speaks as a user of this world. */
-  as(name: string): Voice {
+  /** The API key of a user of this world. */
+  key(name: string): string {
     const user = this.#users.get(name)
     if (user === undefined) throw new Error(`nobody in this world is called ${name}`)
-    return new Voice(this.app, { apiKey: user.apiKey })
+    return user.apiKey
+  }
+
+  /** Speaks as a user of this world. */
+  as(name: string): Voice {
+    return new Voice(this.app, { apiKey: this.key(name) })
   }
 
   /** Speaks without a credential. */

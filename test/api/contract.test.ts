@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs'
+import { Compile } from 'typebox/compile'
+import type { TSchema } from 'typebox'
+import { describe, expect, test } from 'vitest'
+import { api } from '../../src/api.ts'
+import { errorTable } from '../../src/core/error.ts'
+import { limitClassOf } from '../../src/core/limits.ts'
+import { walk } from '../../src/core/operation.ts'
+import { isScope, SCOPES } from '../../src/core/scope.ts'
+
+type Row = readonly [name: string, route: string, access: string, turn: boolean]
+
+/** The operations that were agreed, by section. */
+const CONTRACT = JSON.parse(readFileSync(new URL('contract.json', import.meta.url), 'utf8')) as Record<string, Row[]>
+
+/** Sections, and operations of other sections, that are still to be built. A name leaves when its operation comes. */
+const LATER: ReadonlySet<string> = new Set([
+  'Support',
+  'Social accounts',
+  'Team',
+  'Posts',
+  'Assets',
+  'Uploads',
+  'Analytics',
+  'Limits',
+  'AI and studio',
+  'Ideas',
+  // Users
+  ...['getBillingUsage', 'listPaymentMethods', 'deletePaymentMethod', 'setDefaultPaymentMethod', 'listTransactions'],
+  ...['downloadInvoice', 'listDevices', 'registerDevice', 'unregisterDevice', 'sendTestPush', 'uploadProfilePicture'],
+  ...['removeProfilePicture', 'exportMyData', 'deleteMyAccount'],
+  // Streams
+  ...['broadcastFile', 'previewStream', 'createPreviewToken', 'whipPublish', 'whipTrickle', 'whipDelete'],
+  // Plans and payments
+  ...['getSubscription', 'upgradeSubscription', 'renewSubscription', 'getWallet', 'cancelSubscription'],
+  ...['setRenewalTerm', 'setRecurring', 'getExtraAccounts', 'removeExtraAccounts', 'cancelExtraAccountRemoval'],
+  ...['listBillingCycles', 'previewProration', 'createCyclesFromTransaction', 'selectPlan', 'upgradeCycles'],
+  ...['previewCoupon', 'getPaymentConfig', 'initializePayment', 'verifyPayment', 'payWithWallet', 'chargeSavedMethod'],
+  ...['createCryptoInvoice', 'paymentWebhook'],
+  // Notifications, queue, approvals, platforms, webhooks
+  ...['listNotifications', 'markAllNotificationsRead', 'getUnreadCount', 'markNotificationRead'],
+  ...['getQueueJobs', 'getQueueStats', 'cleanQueue', 'clearQueue', 'drainQueue', 'retryQueueJob'],
+  ...['getApprovalFlow', 'replaceApprovalFlow', 'deleteApprovalFlow', 'resolveApprovalStage'],
+  ...['listPlatforms', 'getPlatform', 'listWebhooks', 'createWebhook', 'updateWebhook', 'deleteWebhook'],
+  ...['listWebhookDeliveries', 'replayWebhookDelivery'],
+  // Public content
+  ...['listApps', 'getApp', 'downloadLatestApp', 'downloadAppVersion', 'listBlogCategories', 'listBlogPosts'],
+  ...['getBlogPost', 'listBooks', 'downloadBook', 'internalUpload'],
+])
+
+const operations = walk(api)
+const built = new Map(operations.map((op) => [op.name, op]))
+const agreed = new Map(Object.values(CONTRACT).flatMap((rows) => rows.map((row) => [row[0], row] as const)))
+
+describe('the registry is what was agreed', () => {
+  for (const [section, rows] of Object.entries(CONTRACT)) {
+    test(section, () => {
+      const missing = rows.map(([name]) => name).filter((name) => !built.has(name))
+      expect(missing.filter((name) => !LATER.has(section) && !LATER.has(name))).toEqual([])
+      const come = [...LATER].filter((name) => built.has(name))
+      expect(come, 'built by now: no longer to be listed as LATER').toEqual([])
+    })
+  }
+
+  test.each(operations.map((op) => [op.name, op] as const))('%s', (name, op) => {
+    expect([name, op.route, op.access, op.turn === true]).toEqual(agreed.get(name))
+  })
+
+  test('no name stands for two operations', () => {
+    expect(built.size).toBe(operations.length)
+  })
+})
+
+describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) => {
+  test('has a summary of one sentence without a full stop', () => {
+    expect(op.summary).toMatch(/^[A-Z][^\n]{4,110}[^.\s]$/)
+  })
+
+  test('has an example that its own schemas take', () => {
+    for (const part of ['path', 'query', 'body'] as const) {
+      const schema = op[part] as TSchema | undefined
+      const given = op.example[part]
+      if (schema === undefined) expect(given, part).toBeUndefined()
+      else if (part === 'body' && given === undefined) expect(op.bodyOptional, 'an example of the body').toBe(true)
+      else expect(Compile(schema).Errors(given ?? {}), part).toEqual([])
+    }
+  })
+
+  test('says what it answers: a schema for each status, one of them a success', () => {
+    const returns = Object.entries(op.returns as Record<string, unknown>)
+    expect(returns.some(([status]) => status.startsWith('2'))).toBe(true)
+    for (const [status, schema] of returns) {
+      expect(Number(status)).toBeGreaterThanOrEqual(200)
+      expect(schema === null || typeof schema === 'object', status).toBe(true)
+    }
+  })
+
+  test('is for somebody: an access class that exists, and a workspace where a scope needs one', () => {
+    const classes = ['public', 'user', 'admin', 'internal']
+    expect(classes.includes(op.access) || isScope(op.access), op.access).toBe(true)
+    if (isScope(op.access)) expect(SCOPES[op.access]).toMatch(/\w/)
+    if (op.method === 'GET') expect(op.turn, 'a read is no turn').toBeUndefined()
+    expect(['read', 'write', 'auth', 'mail', 'none']).toContain(limitClassOf(op))
+  })
+
+  test('takes no field that it does not know, at any depth', () => {
+    for (const part of ['path', 'query', 'body'] as const) {
+      const schema = op[part] as object | undefined
+      if (schema !== undefined) expect(openObjects(schema, `/${part}`), part).toEqual([])
+    }
+  })
+
+  test('bounds every text and list that it takes', () => {
+    for (const part of ['query', 'body'] as const) {
+      const schema = op[part] as object | undefined
+      if (schema !== undefined) expect(unbounded(schema, `/${part}`), part).toEqual([])
+    }
+  })
+
+  test('declares only errors of the table, and each once', () => {
+    const codes = (op.errors ?? []).map((error) => error.code)
+    expect(new Set(codes).size).toBe(codes.length)
+    const table = errorTable().map((error) => error.code)
+    for (const code of codes) expect(table).toContain(code)
+  })
+})
+
+test('every error says its cause and what to do', () => {
+  for (const error of errorTable()) {
+    expect(error.code).toMatch(/^[a-z][a-z0-9_]+$/)
+    for (const text of [error.message, error.cause, error.fix]) expect(text, error.code).toMatch(/^[A-Z`].{8,}\.$/s)
+  }
+})
+
+interface Schema {
+  readonly type?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly patternProperties?: Readonly<Record<string, Schema>>
+  readonly additionalProperties?: unknown
+  readonly maxProperties?: number
+  readonly items?: Schema
+  readonly anyOf?: readonly Schema[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly format?: string
+  readonly pattern?: string
+  readonly maxLength?: number
+  readonly maxItems?: number
+}
+
+function parts(schema: Schema, at: string): [Schema, string][] {
+  return [
+    ...Object.entries(schema.properties ?? {}).map(([name, part]): [Schema, string] => [part, `${at}/${name}`]),
+    ...Object.values(schema.patternProperties ?? {}).map((part): [Schema, string] => [part, `${at}/*`]),
+    ...(schema.anyOf ?? []).map((part): [Schema, string] => [part, at]),
+    ...(schema.items ? [[schema.items, `${at}/0`] as [Schema, string]] : []),
+  ]
+}
+
+function openObjects(schema: Schema, at: string): string[] {
+  const open = schema.properties !== undefined && schema.additionalProperties !== false
+  return [...(open ? [at] : []), ...parts(schema, at).flatMap(([part, where]) => openObjects(part, where))]
+}
+
+/** Texts whose form bounds them. */
+const BOUNDED_FORMATS = new Set(['uuid', 'date', 'date-time', 'email', 'ipv4', 'ipv6'])
+
+function unbounded(schema: Schema, at: string): string[] {
+  const fixed = schema.enum !== undefined || schema.const !== undefined
+  const text = schema.type === 'string' && !fixed && schema.maxLength === undefined
+  const bounded = BOUNDED_FORMATS.has(schema.format ?? '') || /^\^[^*+]*\$$/.test(schema.pattern ?? '')
+  const list = schema.type === 'array' && schema.maxItems === undefined
+  const here = (text && !bounded) || list ? [at] : []
+  return [...here, ...parts(schema, at).flatMap(([part, where]) => unbounded(part, where))]
+}

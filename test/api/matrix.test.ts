@@ -1,0 +1,248 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { api } from '../../src/api.ts'
+import { ManualClock, MINUTE } from '../../src/core/clock.ts'
+import { DEFAULT_BODY_LIMIT, limitClassOf } from '../../src/core/limits.ts'
+import { walk, type NamedOperation } from '../../src/core/operation.ts'
+import { ALL_SCOPES, type Scope } from '../../src/core/scope.ts'
+import { startApp, type App } from '../support/app.ts'
+import type { Stage } from '../support/fixtures.ts'
+import { aim, comparable, example, NOTHING, stageExample, wrongValue } from '../support/matrix.ts'
+import type { Answer, SendOptions } from '../support/send.ts'
+import { World } from '../support/world.ts'
+
+/** Tests that every operation gets, now and for all that will be added. */
+
+const operations = walk(api)
+const clock = new ManualClock()
+let app: App
+let world: World
+let expired: string
+let revoked: string
+let workspaceId: string
+
+beforeAll(async () => {
+  app = await startApp({ clock })
+  world = new World(app)
+  const owner = await world.user('owner', { plan: 'business' })
+  workspaceId = await world.workspace('acme', 'owner')
+  for (const name of ['member', 'outsider', 'former']) await world.user(name)
+  await world.user('admin', { admin: true })
+  const loggedIn = await app.send('POST /api/auth/login', { body: { email: owner.email, password: owner.password } })
+  expired = loggedIn.body.data.accessToken
+  const former = await world.user('former')
+  const next = await app.send('POST /api/users/me/api-key', { apiKey: former.apiKey })
+  expect(next.status).toBe(200)
+  revoked = former.apiKey
+  clock.advance(16 * MINUTE)
+})
+afterAll(() => app?.stop())
+
+/** Sends as anyone would, and holds the answer to what every answer must be. */
+async function call(op: NamedOperation, options: SendOptions): Promise<Answer> {
+  const answer = await app.send(op.route as string, {
+    ...options,
+    headers: { 'X-Request-Id': 'matrix-1', ...options.headers },
+  })
+  if (answer.status === 500)
+    expect.fail(`${op.name} answered 500: ${String(app.logs.findLast((line) => line['cause'])?.['cause'])}`)
+  expect(answer.headers.get('x-request-id')).toBe('matrix-1')
+  if (answer.status >= 400 && answer.body?.code !== undefined) {
+    expect(answer.body).toMatchObject({
+      status: false,
+      message: expect.stringMatching(/\S/),
+      requestId: 'matrix-1',
+      docUrl: `${app.url}/docs/errors#${answer.body.code}`,
+    })
+  }
+  const counted = limitClassOf(op) !== 'none' && ![401, 413, 415].includes(answer.status)
+  if (counted) {
+    expect(answer.headers.get('ratelimit-policy')).toMatch(new RegExp(`^"${limitClassOf(op)}";q=\\d+;w=\\d+$`))
+    expect(answer.headers.get('ratelimit')).toMatch(new RegExp(`^"${limitClassOf(op)}";r=\\d+;t=\\d+$`))
+  }
+  return answer
+}
+
+async function expectError(op: NamedOperation, options: SendOptions, status: number, code: string): Promise<Answer> {
+  const answer = await call(op, options)
+  expect([answer.status, answer.body.code], answer.text).toEqual([status, code])
+  return answer
+}
+
+const isScoped = (op: NamedOperation) => op.access.includes(':')
+
+/** Someone whom the operation lets in: for tests of what comes after. */
+function insider(op: NamedOperation): SendOptions {
+  if (op.access === 'public') return {}
+  return { apiKey: world.key(op.access === 'admin' ? 'admin' : 'owner') }
+}
+
+async function stageFor(op: NamedOperation): Promise<Stage> {
+  const name = op.access === 'admin' ? 'admin' : 'member'
+  const caller = await world.user(name)
+  if (isScoped(op)) await world.member('acme', name, { scopes: [op.access as Scope] })
+  return { app, workspaceId, owner: await world.user('owner'), caller }
+}
+
+describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) => {
+  if (op.access !== 'public') {
+    test('401 without a credential', async () => {
+      const answer = await expectError(op, example(op), 401, 'unauthorized')
+      expect(answer.headers.get('www-authenticate')).toBe('Bearer')
+    })
+  }
+
+  test('401 with a malformed, unknown, expired or revoked credential, also where none is needed', async () => {
+    for (const headers of [
+      { Authorization: 'Basic YTpi' },
+      { Authorization: 'Bearer a.b.c' },
+      { 'X-API-Key': 'crier_no' },
+    ]) {
+      await expectError(op, { ...example(op), headers }, 401, 'invalid_credential')
+    }
+    await expectError(op, { ...example(op), token: expired }, 401, 'credential_expired')
+    await expectError(op, { ...example(op), apiKey: revoked }, 401, 'invalid_credential')
+  })
+
+  if (isScoped(op)) {
+    test('404 for who is not in the workspace, the same as for what does not exist', async () => {
+      const stage = await stageFor(op)
+      const { send } = await stageExample(op, stage)
+      const outsider = { apiKey: world.key('outsider') }
+      const foreign = await expectError(op, { ...send, ...outsider }, 404, 'not_found')
+      const missing = await expectError(op, { ...aim(op, NOTHING, send), ...outsider }, 404, 'not_found')
+      expect(comparable(foreign)).toBe(comparable(missing))
+      const missingToMember = await call(op, { ...aim(op, NOTHING, send), apiKey: stage.caller.apiKey })
+      expect(comparable(missingToMember)).toBe(comparable(missing))
+    })
+
+    test(`403 for a member without ${op.access}`, async () => {
+      const { send } = await stageExample(op, await stageFor(op))
+      await world.member('acme', 'member', { scopes: ALL_SCOPES.filter((scope) => scope !== op.access) })
+      const answer = await expectError(op, { ...aimAtAcme(op, send), apiKey: world.key('member') }, 403, 'forbidden')
+      expect(answer.body.message).toContain(op.access)
+    })
+  }
+
+  if (op.access === 'admin') {
+    test('403 for who is no administrator', async () => {
+      await expectError(op, { ...example(op), apiKey: world.key('owner') }, 403, 'forbidden')
+    })
+  }
+
+  test(`answers its example for ${isScoped(op) ? `a member with ${op.access} alone` : op.access}`, async () => {
+    const { send, prepared } = await stageExample(op, await stageFor(op))
+    const declared = Object.keys(op.returns as object).map(Number)
+    const first = await call(op, { ...send, headers: { 'Idempotency-Key': `first-${op.name}` } })
+    if (prepared.error !== undefined) {
+      expect(first.body.code, first.text).toBe(prepared.error)
+      expect((op.errors ?? []).map((error) => error.code)).toContain(prepared.error)
+      return
+    }
+    expect(first.status, first.text).toBeLessThan(300)
+    expect(declared).toContain(first.status)
+    expectEnvelope(op, first)
+    if (op.method === 'POST' && !prepared.once) {
+      const again = await call(op, { ...send, headers: { 'Idempotency-Key': `first-${op.name}` } })
+      expect([again.status, again.text]).toEqual([first.status, first.text])
+      expect(again.headers.get('idempotent-replayed')).toBe('true')
+    }
+    if (op.etag) await expectVersions(op, send, first)
+  })
+
+  const body = op.body as Schema | undefined
+  if (body !== undefined) {
+    test('413, 415 and 400 for bodies that are too large, of another type, or no JSON', async () => {
+      const send = { ...example(op), ...insider(op) }
+      const large = ' '.repeat((op.bodyLimit ?? DEFAULT_BODY_LIMIT) + 1)
+      await expectError(op, { ...send, body: large }, 413, 'payload_too_large')
+      const typed = { ...send, body: 'a=b', headers: { 'Content-Type': 'application/x-www-form-urlencoded' } }
+      await expectError(op, typed, 415, 'unsupported_media_type')
+      await expectError(op, { ...send, body: '{"cut":' }, 400, 'bad_request')
+    })
+
+    test('400 names a field that is unknown, missing or of the wrong type', async () => {
+      const send = { ...example(op), ...insider(op) }
+      const fields = send.body as Record<string, unknown>
+      await expectFault(op, { ...send, body: { ...fields, unheardOf: 1 } }, '/body/unheardOf', 'unknown_field')
+      for (const name of body.required ?? []) {
+        const { [name]: _, ...rest } = fields
+        await expectFault(op, { ...send, body: rest }, `/body/${name}`, 'required')
+      }
+      for (const [name, schema] of Object.entries(body.properties ?? {})) {
+        const wrong = wrongValue(schema)
+        if (wrong === undefined) continue
+        const answer = await expectError(op, { ...send, body: { ...fields, [name]: wrong } }, 400, 'validation_failed')
+        const paths = (answer.body.errors as { path: string }[]).map((row) => row.path)
+        expect(
+          paths.some((path) => path.startsWith(`/body/${name}`)),
+          `${name}: ${paths.join()}`,
+        ).toBe(true)
+      }
+    })
+  }
+
+  test('400 names a query parameter that is unknown or missing', async () => {
+    const send = { ...example(op), ...insider(op) }
+    await expectFault(op, { ...send, query: { ...send.query, unheardOf: 1 } }, '/query/unheardOf', 'unknown_field')
+    for (const name of (op.query as Schema | undefined)?.required ?? []) {
+      const { [name]: _, ...rest } = send.query ?? {}
+      await expectFault(op, { ...send, query: rest }, `/query/${name}`, 'required')
+    }
+  })
+})
+
+describe.each([...new Set(operations.map((op) => op.pattern))])('%s', (pattern) => {
+  test('405 with Allow for other methods', async () => {
+    const taken = operations.filter((op) => op.pattern === pattern).map((op) => op.method as string)
+    const path = Object.fromEntries([...pattern.matchAll(/\{(\w+)\}/g)].map((match) => [match[1] as string, NOTHING]))
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((name) => !taken.includes(name))) {
+      const answer = await app.send(`${method} ${pattern}`, { path })
+      expect([method, answer.status, answer.body.code]).toEqual([method, 405, 'method_not_allowed'])
+      const allow = (answer.headers.get('allow') ?? '').split(', ')
+      expect(new Set(allow)).toEqual(new Set([...taken, 'OPTIONS', ...(taken.includes('GET') ? ['HEAD'] : [])]))
+    }
+  })
+})
+
+interface Schema {
+  readonly properties?: Readonly<Record<string, object>>
+  readonly required?: readonly string[]
+}
+
+/** Back to the workspace where the member is, when a fixture had gone elsewhere. */
+function aimAtAcme(op: NamedOperation, send: SendOptions): SendOptions {
+  return op.workspace?.in === 'owner' || op.workspace?.in === 'lookup' ? send : aim(op, workspaceId, send)
+}
+
+async function expectFault(op: NamedOperation, options: SendOptions, path: string, code: string): Promise<void> {
+  const answer = await expectError(op, options, 400, 'validation_failed')
+  expect(answer.body.errors).toContainEqual({ path, code, message: expect.stringMatching(/\S/) })
+}
+
+/** The contract's own exceptions from the envelope. */
+const OWN_SHAPE: Readonly<Record<string, readonly string[]>> = { signUp: ['message', 'user'] }
+
+function expectEnvelope(op: NamedOperation, answer: Answer): void {
+  const returns = (op.returns as Record<number, { contentType?: string } | null>)[answer.status]
+  if (returns === null) {
+    expect(answer.text).toBe('')
+  } else if (returns?.contentType !== undefined) {
+    expect(answer.headers.get('content-type')).toContain(returns.contentType)
+  } else {
+    expect(answer.headers.get('content-type')).toBe('application/json')
+    const own = OWN_SHAPE[op.name]
+    if (own) expect(Object.keys(answer.body as object)).toEqual(own)
+    else expect(answer.body).toMatchObject({ status: true, message: expect.stringMatching(/\S/) })
+  }
+}
+
+async function expectVersions(op: NamedOperation, send: SendOptions, first: Answer): Promise<void> {
+  const etag = first.headers.get('etag') ?? ''
+  expect(etag).toMatch(/^"[\w.-]+"$/)
+  if (op.method === 'GET') {
+    const known = await call(op, { ...send, headers: { 'If-None-Match': etag } })
+    expect([known.status, known.text]).toEqual([304, ''])
+  } else if (op.method !== 'POST') {
+    await expectError(op, { ...send, headers: { 'If-Match': '"999999"' } }, 412, 'precondition_failed')
+  }
+}

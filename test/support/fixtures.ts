@@ -1,0 +1,140 @@
+import type { Example } from '../../src/core/operation.ts'
+import type { App } from './app.ts'
+import { PASSWORD, seedUser, seedWorkspace, type SeededUser } from './seed.ts'
+import type { SendOptions } from './send.ts'
+
+/** Where the generated tests send an operation's example. */
+export interface Stage {
+  readonly app: App
+  /** The workspace, of a generous plan. */
+  readonly workspaceId: string
+  readonly owner: SeededUser
+  /** The one who calls, and holds the scope that the operation needs. */
+  readonly caller: SeededUser
+}
+
+/** What a fixture changes of the example, beyond what the stage puts in the place of ids. */
+export interface Prepared extends Example {
+  /** Another caller than the stage's. */
+  readonly as?: SendOptions
+  /** The declared error that is the right answer to the example here; a 2xx when absent. */
+  readonly error?: string
+  /** Repeating the request makes no sense: it uses up the credential that it was sent with. */
+  readonly once?: true
+}
+
+/** Makes a row of a table that operations name with `owner(table)`. @returns its id */
+type RowMaker = (stage: Stage) => Promise<string>
+
+/** By table. */
+export const rows: Readonly<Record<string, RowMaker>> = {
+  streams: async (stage) => {
+    const body = { workspaceId: stage.workspaceId, title: 'A stream', platforms: [await destination(stage)] }
+    return make(stage, 'POST /api/streams', body)
+  },
+  rtmp_destinations: rtmpDestination,
+}
+
+/** By operation, where the example alone does not do. */
+export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepared>>> = {
+  verifyEmail: async ({ app }) => {
+    const email = newAddress('unverified')
+    await app.send('POST /api/auth/signup', { body: { email, password: PASSWORD } })
+    return { body: { email, otp: await app.outbox.code(email) } }
+  },
+  login: async ({ caller }) => ({ body: { email: caller.email, password: PASSWORD } }),
+  signInWithProvider: async () => ({ error: 'provider_not_configured' }),
+  resetPassword: async ({ app }) => {
+    const { email } = await seedUser(app, newName())
+    await app.send('POST /api/auth/forgot-password', { body: { email } })
+    const mail = await app.outbox.newest(email, /password/i)
+    return { body: { token: /token=([\w-]+)/.exec(mail.text ?? '')?.[1], password: 'another fine long password' } }
+  },
+  refreshToken: async ({ app, caller }) => ({ body: { refreshToken: (await logIn(app, caller)).refreshToken } }),
+  goLive: async (stage) => {
+    announceMedia(stage)
+    return {}
+  },
+  stopStream: async (stage) => ({ path: { id: await startedStream(stage) } }),
+  retryDestination: async (stage) => {
+    const id = await startedStream(stage)
+    const shown = await stage.app.send('GET /api/streams/{id}', { apiKey: stage.owner.apiKey, path: { id } })
+    return { path: { id, destinationId: shown.body.data.platforms[0]._id } }
+  },
+  revokeSession: async ({ app, caller }) => {
+    const { accessToken } = await logIn(app, caller)
+    const listed = await app.send('GET /api/auth/sessions', { token: accessToken })
+    return { path: { id: (listed.body.data as { _id: string }[])[0]?._id ?? '' } }
+  },
+  regenerateApiKey: async ({ app }) => {
+    const { apiKey } = await seedUser(app, newName())
+    return { as: { apiKey }, once: true }
+  },
+  deleteWorkspace: async ({ app, owner }) => {
+    const name = newName()
+    return {
+      as: { apiKey: owner.apiKey },
+      path: { workspaceId: await seedWorkspace(app, name, owner) },
+      body: { name },
+    }
+  },
+  createUserWithApiKey: async () => ({ body: { email: newAddress('made'), name: 'Made by an administrator' } }),
+  signUp: async () => ({ body: { email: newAddress('signup'), password: PASSWORD } }),
+}
+
+/** A media node that says it is there. */
+function announceMedia({ app }: Stage): void {
+  const status = { rtmpPort: 1935, uptimeSeconds: 1, connections: 0, streams: [] }
+  app.composition.services.mediaNodes.announce({ nodeId: 'media-of-the-matrix', status })
+}
+
+/** A stream that waits for its publisher. */
+async function startedStream(stage: Stage): Promise<string> {
+  announceMedia(stage)
+  const id = (await rows['streams']?.(stage)) ?? ''
+  const { apiKey } = stage.owner
+  const reply = await stage.app.send('POST /api/streams/{id}/go-live', {
+    apiKey,
+    path: { id },
+    body: { waitForIngest: true },
+  })
+  if (reply.status !== 200) throw new Error(`a stream for a fixture did not start: ${reply.text}`)
+  return id
+}
+
+let count = 0
+
+function newName(): string {
+  count += 1
+  return `somebody${count}`
+}
+
+function newAddress(kind: string): string {
+  return `${kind}.${newName()}@example.com`
+}
+
+async function logIn(app: App, { email }: SeededUser): Promise<{ accessToken: string; refreshToken: string }> {
+  const reply = await app.send('POST /api/auth/login', { body: { email, password: PASSWORD } })
+  if (reply.status !== 200) throw new Error(`${email} could not log in: ${reply.text}`)
+  return reply.body.data
+}
+
+async function make({ app, owner }: Stage, route: string, body: object): Promise<string> {
+  const reply = await app.send(route, { apiKey: owner.apiKey, body })
+  if (reply.status !== 201) throw new Error(`${route} for a fixture: ${reply.text}`)
+  return reply.body.data._id
+}
+
+function rtmpDestination(stage: Stage): Promise<string> {
+  const body = {
+    workspaceId: stage.workspaceId,
+    name: newName(),
+    url: 'rtmp://93.184.216.34/live',
+    streamKey: 'secret-key',
+  }
+  return make(stage, 'POST /api/streams/rtmp-destinations', body)
+}
+
+async function destination(stage: Stage): Promise<{ platform: string; accountId: string }> {
+  return { platform: 'custom', accountId: await rtmpDestination(stage) }
+}

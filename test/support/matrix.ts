@@ -1,0 +1,83 @@
+import type { NamedOperation } from '../../src/core/operation.ts'
+import { fixtures, rows, type Prepared, type Stage } from './fixtures.ts'
+import type { Answer, SendOptions } from './send.ts'
+
+/** A UUID that nothing has. */
+export const NOTHING = '01900000-0000-7000-8000-00000000dead'
+
+/** Puts the workspace, or the row that names it, in the place of the example's own. */
+export function aim(op: NamedOperation, workspaceOrRow: string, sent: SendOptions): SendOptions {
+  const { workspace } = op
+  if (workspace === undefined) return sent
+  const where = workspace.in === 'owner' || workspace.in === 'lookup' ? 'path' : workspace.in
+  return { ...sent, [where]: { ...(sent[where] as object | undefined), [workspace.field]: workspaceOrRow } }
+}
+
+/** The example as it stands, aimed at what does not exist. */
+export function example(op: NamedOperation): SendOptions {
+  return aim(op, NOTHING, {
+    ...(op.example.path && { path: op.example.path }),
+    ...(op.example.query && { query: op.example.query }),
+    ...(op.example.body === undefined ? {} : { body: op.example.body }),
+  })
+}
+
+/** The example with everything that it needs made. */
+export async function stageExample(
+  op: NamedOperation,
+  stage: Stage,
+): Promise<{ send: SendOptions; prepared: Prepared }> {
+  const { workspace } = op
+  const send =
+    workspace === undefined
+      ? example(op)
+      : aim(op, workspace.in === 'owner' ? await makeRow(op, workspace.table, stage) : stage.workspaceId, example(op))
+  const prepared = (await fixtures[op.name]?.(stage)) ?? {}
+  const { as, path, query, body } = prepared
+  return {
+    prepared,
+    send: {
+      apiKey: stage.caller.apiKey,
+      ...send,
+      ...(path && { path: { ...send.path, ...path } }),
+      ...(query && { query: { ...send.query, ...query } }),
+      ...(body === undefined ? {} : { body }),
+      ...as,
+    },
+  }
+}
+
+async function makeRow(op: NamedOperation, table: string, stage: Stage): Promise<string> {
+  const maker = rows[table]
+  if (maker === undefined)
+    throw new Error(`${op.name} needs a row of ${table}: add how to make one to test/support/fixtures.ts`)
+  return maker(stage)
+}
+
+/** An error body without what differs from request to request. */
+export function comparable(answer: Answer): string {
+  return `${answer.status} ${JSON.stringify({ ...answer.body, requestId: '' })}`
+}
+
+interface PropertySchema {
+  readonly type?: string
+  readonly anyOf?: readonly PropertySchema[]
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+}
+
+/** A value that no schema of this kind takes; undefined where everything is taken. */
+export function wrongValue(schema: PropertySchema): unknown {
+  const kinds = schema.anyOf?.map((option) => option.type ?? (option.enum ? 'string' : undefined)) ?? [
+    schema.type ?? (schema.enum || schema.const !== undefined ? 'string' : undefined),
+  ]
+  if (kinds.includes(undefined)) return undefined
+  const candidates: [string, unknown][] = [
+    ['object', { unexpected: true }],
+    ['array', ['unexpected']],
+    ['boolean', true],
+    ['number', 12.5],
+    ['string', 'unexpected'],
+  ]
+  return candidates.find(([kind]) => !kinds.includes(kind) && !(kind === 'number' && kinds.includes('integer')))?.[1]
+}
