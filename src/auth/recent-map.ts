@@ -20,6 +20,11 @@ export class RecentMap<V> {
     return older
   }
 
+  /** Looks without showing interest. */
+  peek(key: string): V | undefined {
+    return this.#young.get(key) ?? this.#old.get(key)
+  }
+
   set(key: string, value: V): void {
     if (this.#young.size >= this.#capacity) {
       this.#old = this.#young

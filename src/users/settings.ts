@@ -1,3 +1,4 @@
+import type { TOptional, TProperties } from 'typebox'
 import { Format } from 'typebox/format'
 import { Input, Nullable, OneOf, Text, Type, named, type Static, type TSchema } from '../core/schema.ts'
 import { TimeZone } from '../core/time-zone.ts'
@@ -115,15 +116,19 @@ export const NotificationSettings = named(
 )
 export const UiPreferences = named('UiPreferences', Type.Object(ui))
 
-/** An object of which any part may be absent, and nothing else present. */
-const part = <P extends Record<string, TSchema>>(properties: P) => Type.Partial(Input(properties))
+/** An object of which any part may be absent, and nothing else present. (`Type.Partial` would let anything pass.) */
+function part<P extends TProperties>(properties: P) {
+  const optional = Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)])
+  return Input(Object.fromEntries(optional) as { [K in keyof P]: TOptional<P[K]> })
+}
 
-export const PublishingChange = Type.Partial(
-  Input({ ...publishing, utm: part(utm), autoRetry: part(autoRetry), linkShortening: part(linkShortening) }),
-)
-export const NotificationChange = Type.Partial(
-  Input({ kinds: part(eachKind(part(channels))), quietHours: part(quietHours) }),
-)
+export const PublishingChange = part({
+  ...publishing,
+  utm: part(utm),
+  autoRetry: part(autoRetry),
+  linkShortening: part(linkShortening),
+})
+export const NotificationChange = part({ kinds: part(eachKind(part(channels))), quietHours: part(quietHours) })
 export const UiChange = part(ui)
 
 export interface Settings {

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest'
+import { PasswordHasher } from './passwords.ts'
+
+const PASSWORD = 'correct horse battery staple'
+
+describe('the password hasher', () => {
+  test('makes argon2id hashes with the parameters of OWASP, salted', async () => {
+    const hasher = new PasswordHasher()
+    const [first, second] = await Promise.all([hasher.hash(PASSWORD), hasher.hash(PASSWORD)])
+    expect(first).toMatch(/^\$argon2id\$v=19\$m=19456,p=1,t=2\$/)
+    expect(first).not.toBe(second)
+    expect(await hasher.verify(first, PASSWORD)).toBe(true)
+    expect(await hasher.verify(first, `${PASSWORD} `)).toBe(false)
+  })
+
+  test('takes the same letters for the same password, however they are composed', async () => {
+    const hasher = new PasswordHasher()
+    const stored = await hasher.hash('Stra\u00dfencaf\u00e9 12')
+    expect(await hasher.verify(stored, 'Stra\u00dfencafe\u0301 12')).toBe(true)
+  })
+
+  test('says no without a hash, after as much work', async () => {
+    const hasher = new PasswordHasher()
+    await hasher.prepare()
+    const stored = await hasher.hash(PASSWORD)
+    const timeOf = async (hash: string | null | undefined) => {
+      const start = performance.now()
+      expect(await hasher.verify(hash, 'not the password')).toBe(false)
+      return performance.now() - start
+    }
+    const times: { with: number[]; without: number[] } = { with: [], without: [] }
+    for (let round = 0; round < 15; round += 1) {
+      times.with.push(await timeOf(stored))
+      times.without.push(await timeOf(round % 2 === 0 ? null : undefined))
+    }
+    const median = (values: number[]) => values.toSorted((a, b) => a - b)[7] ?? 0
+    expect(median(times.without) / median(times.with)).toBeGreaterThan(0.6)
+    expect(median(times.without) / median(times.with)).toBeLessThan(1.6)
+  })
+
+  test('hashes two at a time, lets 64 wait, turns the rest away, and goes on afterwards', async () => {
+    const hasher = new PasswordHasher()
+    let done = 0
+    const results = await Promise.allSettled(
+      Array.from({ length: 100 }, async () => {
+        await hasher.hash(PASSWORD)
+        done += 1
+      }),
+    )
+    const refused = results.filter((result) => result.status === 'rejected')
+    expect(done).toBe(66)
+    expect(refused).toHaveLength(34)
+    expect(refused[0]?.reason).toMatchObject({ code: 'overloaded', retryAfter: 2 })
+    expect(() => hasher.admit()).not.toThrow()
+    await hasher.hash(PASSWORD)
+  }, 60_000)
+
+  test('gives its place on when a hash fails', async () => {
+    const hasher = new PasswordHasher()
+    const broken = Array.from({ length: 6 }, () => hasher.verify('not a hash', PASSWORD).catch(() => 'failed'))
+    expect(await Promise.all(broken)).toEqual(Array.from({ length: 6 }, () => 'failed'))
+    expect(await hasher.hash(PASSWORD)).toContain('argon2id')
+  })
+})

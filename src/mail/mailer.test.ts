@@ -1,0 +1,156 @@
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import PostalMime, { type Email } from 'postal-mime'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { startSmtpServer, type SmtpServer } from '../../test/support/smtp-server.ts'
+import { ManualClock } from '../core/clock.ts'
+import { MailRefusedError, type Mailer } from './mailer.ts'
+import { OutboxMailer } from './outbox-mailer.ts'
+import { SmtpMailer } from './smtp-mailer.ts'
+import { passwordResetMail, securityMail, verificationMail, welcomeMail } from './templates.ts'
+
+const FROM = 'Crier <crier@example.org>'
+const ada = { email: 'ada@example.com', name: 'Ada <b>Lovelace</b>' }
+
+interface Driver {
+  readonly mailer: Mailer
+  /** The mails that arrived, as a mail program reads them. */
+  arrived(): Promise<Email[]>
+  stop(): Promise<void>
+}
+
+async function smtp(): Promise<Driver> {
+  const server = await startSmtpServer()
+  return {
+    mailer: new SmtpMailer(`smtp://127.0.0.1:${server.port}`, FROM),
+    arrived: () => Promise.all(server.deliveries.map(({ raw }) => PostalMime.parse(raw))),
+    stop: () => server.close(),
+  }
+}
+
+async function outbox(): Promise<Driver> {
+  const folder = await mkdtemp(join(tmpdir(), 'crier-outbox-'))
+  return {
+    mailer: new OutboxMailer(join(folder, 'outbox'), FROM, new ManualClock()),
+    arrived: async () => {
+      const names = (await readdir(join(folder, 'outbox'))).sort()
+      return Promise.all(names.map(async (name) => PostalMime.parse(await readFile(join(folder, 'outbox', name)))))
+    },
+    stop: () => rm(folder, { recursive: true }),
+  }
+}
+
+describe.each([
+  ['SMTP', smtp],
+  ['the outbox', outbox],
+])('a mail by way of %s', (_name, start) => {
+  let driver: Driver
+
+  beforeEach(async () => {
+    driver = await start()
+  })
+  afterEach(async () => {
+    await driver.mailer.close()
+    await driver.stop()
+  })
+
+  test('arrives with sender, recipient, subject, date, id, text and HTML', async () => {
+    await driver.mailer.send(verificationMail(ada, '042137'))
+    const [mail] = await driver.arrived()
+    expect(mail).toMatchObject({
+      from: { address: 'crier@example.org', name: 'Crier' },
+      to: [{ address: 'ada@example.com' }],
+      subject: '042137 is your Crier code',
+    })
+    expect(mail?.text).toContain('042137')
+    expect(mail?.html).toContain('042137')
+    expect(mail?.messageId).toMatch(/^<.+@.+>$/)
+    expect(Date.parse(mail?.date ?? '')).toBeGreaterThan(0)
+  })
+
+  test('keeps letters of every script, and long lines', async () => {
+    const text = 'Zażółć gęślą jaźń — 日本語 🎉'
+    const long = 'word '.repeat(400).trim()
+    await driver.mailer.send({ to: ada.email, subject: text, text: `${text}\n${long}\n.\n..two`, html: `<p>${text}</p>` })
+    const [mail] = await driver.arrived()
+    expect(mail?.subject).toBe(text)
+    expect(mail?.text?.trim()).toBe(`${text}\n${long}\n.\n..two`)
+    expect(mail?.html).toContain(text)
+  })
+
+  test('has what a user wrote as text, never as markup or header', async () => {
+    await driver.mailer.send(welcomeMail({ email: ada.email, name: 'Eve</p><script>x</script>\r\nBcc: eve@example.com' }, 'https://x.example'))
+    const [mail] = await driver.arrived()
+    expect(mail?.html).not.toContain('<script>')
+    expect(mail?.bcc ?? []).toEqual([])
+    expect(mail?.to).toHaveLength(1)
+  })
+
+  test('of many at once arrives once each', async () => {
+    await Promise.all(Array.from({ length: 20 }, (_, index) => driver.mailer.send(verificationMail(ada, String(100_000 + index)))))
+    const subjects = (await driver.arrived()).map(({ subject }) => subject)
+    expect(new Set(subjects).size).toBe(20)
+  })
+})
+
+describe('the outbox', () => {
+  test('names files by time and recipient, readable by their owner alone, and leaves no drafts', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'crier-outbox-'))
+    const mailer = new OutboxMailer(folder, FROM, new ManualClock(Date.parse('2026-11-01T12:00:00.500Z')))
+    await mailer.send(verificationMail({ email: '../../etc/ada@example.com', name: '' }, '123456'))
+    await mailer.send(verificationMail(ada, '123456'))
+    const names = (await readdir(folder)).sort()
+    expect(names).toEqual([
+      '2026-11-01T12-00-00.500Z-000001-.._.._etc_ada@example.com.eml',
+      '2026-11-01T12-00-00.500Z-000002-ada@example.com.eml',
+    ])
+    expect((await stat(join(folder, names[1] ?? ''))).mode & 0o777).toBe(0o600)
+    await rm(folder, { recursive: true })
+  })
+})
+
+describe('SMTP', () => {
+  let server: SmtpServer
+  afterEach(() => server.close())
+
+  test('signs in with user and password of the URL', async () => {
+    server = await startSmtpServer({ name: 'crier@example.org', password: 'p@ss word' })
+    const good = new SmtpMailer(`smtp://crier%40example.org:p%40ss%20word@127.0.0.1:${server.port}`, FROM)
+    await good.send(welcomeMail(ada, 'https://x.example'))
+    expect(server.deliveries).toMatchObject([{ from: 'crier@example.org', to: ['ada@example.com'] }])
+    await good.close()
+    const bad = new SmtpMailer(`smtp://crier:wrong@127.0.0.1:${server.port}`, FROM)
+    const failure = await bad.send(welcomeMail(ada, 'https://x.example')).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(Error)
+    expect(failure).not.toBeInstanceOf(MailRefusedError)
+    expect(bad.destination).not.toContain('wrong')
+    await bad.close()
+  })
+
+  test('tells a refusal for good from one for now', async () => {
+    server = await startSmtpServer()
+    const mailer = new SmtpMailer(`smtp://127.0.0.1:${server.port}`, FROM)
+    server.refusals.push('451 greylisted', '554 no such user')
+    const now = await mailer.send(welcomeMail(ada, 'https://x.example')).catch((error: unknown) => error)
+    expect(now).toBeInstanceOf(Error)
+    expect(now).not.toBeInstanceOf(MailRefusedError)
+    await expect(mailer.send(welcomeMail(ada, 'https://x.example'))).rejects.toBeInstanceOf(MailRefusedError)
+    await mailer.send(welcomeMail(ada, 'https://x.example'))
+    expect(server.deliveries).toHaveLength(1)
+    await mailer.close()
+  })
+})
+
+describe('the templates', () => {
+  test('carry what their reader needs, in text and in HTML', () => {
+    const reset = passwordResetMail(ada, 'https://crier.example', 'tok_en-1')
+    for (const part of [reset.text, reset.html]) {
+      expect(part).toContain('https://crier.example/reset-password?token=tok_en-1')
+    }
+    expect(reset.html).not.toContain('<b>Lovelace')
+    const linked = securityMail(ada, { kind: 'sign_in_linked', provider: 'Google' })
+    expect(linked.subject).toContain('Google')
+    expect(linked.text).toContain('If that was not you')
+  })
+})

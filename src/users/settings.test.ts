@@ -1,0 +1,29 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { completeSettings, DEFAULT_SETTINGS, isLocale, mergeDeep } from './settings.ts'
+
+test('settings that nobody has set are the defaults', () => {
+  expect(completeSettings({})).toEqual(DEFAULT_SETTINGS)
+})
+
+test('a merge changes neither side, and merging twice is merging once', () => {
+  const object = fc.dictionary(
+    fc.constantFrom('a', 'b', 'c'),
+    fc.oneof(fc.integer(), fc.array(fc.integer()), fc.dictionary(fc.constantFrom('x', 'y'), fc.integer())),
+  )
+  fc.assert(
+    fc.property(object, object, (base, change) => {
+      const [was, wasChange] = [structuredClone(base), structuredClone(change)]
+      const merged = mergeDeep(base, change)
+      expect(base).toEqual(was)
+      expect(change).toEqual(wasChange)
+      expect(mergeDeep(merged, change)).toEqual(merged)
+      for (const key of Object.keys(base)) if (!(key in change)) expect(merged[key]).toEqual(base[key])
+    }),
+  )
+})
+
+test('language tags are those of BCP 47', () => {
+  for (const tag of ['en', 'pt-BR', 'zh-Hant-TW', 'de-1996']) expect(isLocale(tag)).toBe(true)
+  for (const tag of ['', 'e', 'english please', 'de_DE', '-']) expect(isLocale(tag)).toBe(false)
+})
