@@ -5,7 +5,7 @@ import type { PlanName } from './plans.ts'
 const time = () => p.datetime().columnType('timestamptz')
 
 /** Which plan a user is on. Months are counted from `anchorAt`. */
-export const Subscription = defineEntity({
+const Subscription = defineEntity({
   name: 'Subscription',
   tableName: 'subscriptions',
   properties: {

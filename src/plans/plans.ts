@@ -3,11 +3,11 @@
 export const PLAN_NAMES = ['free', 'starter', 'pro', 'business'] as const
 export type PlanName = (typeof PLAN_NAMES)[number]
 
-export const TERMS = ['month', 'quarter', 'year'] as const
-export type Term = (typeof TERMS)[number]
+const TERMS = ['month', 'quarter', 'year'] as const
+type Term = (typeof TERMS)[number]
 
 /** An amount in minor units (cents) of an ISO 4217 currency. */
-export interface Money {
+interface Money {
   readonly amount: number
   readonly currency: string
 }

@@ -29,7 +29,7 @@ export const PlanView = named(
   }),
 )
 
-export const SUBSCRIPTION_STATUSES = ['active', 'past_due', 'cancelled'] as const
+const SUBSCRIPTION_STATUSES = ['active', 'past_due', 'cancelled'] as const
 
 export const SubscriptionSummary = named(
   'SubscriptionSummary',

@@ -43,7 +43,7 @@ const inWorkspace = (name: string) =>
   p.manyToOne(Workspace).deleteRule('cascade').updateRule('no action').foreignKeyName(name)
 
 /** A role that a workspace made for itself. */
-export const Role = defineEntity({
+const Role = defineEntity({
   name: 'Role',
   tableName: 'roles',
   uniques: [{ name: 'roles_name_key', properties: ['workspace', 'name'] }],
@@ -89,7 +89,7 @@ export const WorkspaceMember = defineEntity({
 })
 
 /** Members who share further scopes. */
-export const Group = defineEntity({
+const Group = defineEntity({
   name: 'Group',
   tableName: 'groups',
   uniques: [{ name: 'groups_name_key', properties: ['workspace', 'name'] }],
@@ -105,7 +105,7 @@ export const Group = defineEntity({
 })
 
 /** Ends with the membership in the workspace. */
-export const GroupMember = defineEntity({
+const GroupMember = defineEntity({
   name: 'GroupMember',
   tableName: 'group_members',
   indexes: [{ name: 'group_members_by_member', properties: ['member'] }],

@@ -42,7 +42,7 @@ const aiSettings = {
   model: Nullable(Text(1, 100, { description: 'Model of the provider; null takes the service’s choice' })),
 }
 
-export const AiSettings = named('AiSettings', Type.Object(aiSettings))
+const AiSettings = named('AiSettings', Type.Object(aiSettings))
 export type AiSettingsData = Static<typeof AiSettings>
 
 export const AI_DEFAULTS: AiSettingsData = {
