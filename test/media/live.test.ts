@@ -1,0 +1,308 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { startSink, type Sink } from '../../media/testing/sink.ts'
+import { startApp, type App } from '../support/app.ts'
+import { Broadcaster } from '../support/broadcast.ts'
+import { waitFor } from '../support/wait.ts'
+import { World } from '../support/world.ts'
+
+let app: App
+let world: World
+let caster: Broadcaster
+let workspaceId: string
+let ownerId: string
+let sinks: Sink[] = []
+
+beforeAll(async () => {
+  app = await startApp({ media: true, env: { ALLOW_PRIVATE_ADDRESSES: '1', LOG_LEVEL: 'debug' } })
+  world = new World(app)
+})
+afterAll(() => app?.stop())
+
+let round = 0
+beforeEach(async () => {
+  round += 1
+  workspaceId = await world.workspace(`acme ${round}`, `ada-${round}`)
+  ownerId = world.id(`ada-${round}`)
+  caster = new Broadcaster(app, world.as(`ada-${round}`), workspaceId)
+})
+afterEach(async () => {
+  caster.close()
+  for (const sink of sinks.splice(0)) await sink.close()
+})
+
+async function sink(): Promise<Sink> {
+  const one = await startSink()
+  sinks.push(one)
+  return one
+}
+
+async function usedMs(): Promise<number> {
+  const row = await app.database.row<{ used: number }>(
+    'select coalesce(sum(live_ms), 0)::bigint as used from stream_usage where owner_id = $1',
+    [ownerId],
+  )
+  return row?.used ?? 0
+}
+
+async function events(): Promise<{ type: string; data: Record<string, unknown> }[]> {
+  return app.database.rows('select type, data from workspace_events where workspace_id = $1 order by seq', [
+    workspaceId,
+  ])
+}
+
+test('a publisher is received, goes live to two destinations, and is dropped at the stop', async () => {
+  const [one, two] = [await sink(), await sink()]
+  const { _id, streamKey } = await caster.stream({ one, two })
+  const { publisher } = await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  expect(one.connections).toEqual([])
+  expect((await caster.goLive(_id)).status).toBe('live')
+  await caster.untilDestination(_id, 'one', 'live')
+  await caster.untilDestination(_id, 'two', 'live')
+  expect(one.last()?.streamKey).toBe('key-for-one')
+  const relay = await waitFor(async () => {
+    const status = await caster.good<{ ingest: object | null; destinations: { bytesAcknowledged: number }[] }>(
+      'GET /api/streams/{id}/relay',
+      { path: { id: _id } },
+    )
+    return status.destinations.every(({ bytesAcknowledged }) => bytesAcknowledged > 0) ? status : undefined
+  })
+  expect(relay).toMatchObject({
+    status: 'live',
+    live: true,
+    ingest: { videoCodec: expect.stringMatching(/264|avc/i), audioCodec: expect.stringMatching(/aac/i) },
+    destinations: [
+      { state: 'live', name: 'one', lastError: null },
+      { state: 'live', name: 'two', lastError: null },
+    ],
+  })
+  expect(JSON.stringify(relay)).not.toContain('remoteAddress')
+  const health = await caster.good<object>('GET /api/streams/relay/health', {})
+  expect(health).toMatchObject({ nodes: [{ ok: true }], paths: [{ streamId: _id, live: true, readers: 2 }] })
+  const stopped = await caster.stop(_id)
+  expect(stopped).toMatchObject({ status: 'ended', statusReason: 'stopped' })
+  await publisher.closed
+  await waitFor(() => one.last()?.closed && two.last()?.closed)
+  expect(await caster.refusal(streamKey)).toMatch(/ended|refused|denied/i)
+  const types = (await events()).map(({ type, data }) => `${type} ${String(data['status'])}`)
+  expect(types).toEqual(
+    expect.arrayContaining(['stream.updated receiving', 'stream.updated live', 'stream.destination live']),
+  )
+  expect(types.at(-1)).toBe('stream.updated ended')
+})
+
+test('waiting for the publisher, not one frame is missed', async () => {
+  const one = await sink()
+  const { _id, streamKey } = await caster.stream({ one })
+  expect((await caster.goLive(_id, { waitForIngest: true })).status).toBe('starting')
+  const { feed } = await caster.publish(streamKey)
+  await caster.until(_id, 'live')
+  await waitFor(() => feed.of('video').length > 100, { what: '100 frames' })
+  feed.stop()
+  const sent = feed.sent.map(({ checksum }) => checksum)
+  await waitFor(() => one.messages('video').length + one.messages('audio').length >= sent.length)
+  const arrived = new Set(one.messages().map(({ checksum }) => checksum))
+  expect(sent.filter((checksum) => !arrived.has(checksum))).toEqual([])
+})
+
+test('wrong, old and stopped keys are refused; so is everything while the service is off', async () => {
+  const { _id, streamKey } = await caster.stream({ one: await sink() })
+  const [path] = streamKey.split('-')
+  expect(await caster.refusal(`${path}-${'0'.repeat(32)}`)).not.toBe('')
+  expect(await caster.refusal('nonsense')).not.toBe('')
+  const armed = await caster.good<{ streamKey: string }>('POST /api/streams/{id}/arm', { path: { id: _id } })
+  expect(await caster.refusal(streamKey)).not.toBe('')
+  const { switches } = app.composition.services
+  await switches.toggle('streams', false)
+  expect(await caster.refusal(armed.streamKey)).not.toBe('')
+  await switches.toggle('streams', true)
+  await app.database.run(`update streams set key_expires_at = now() - interval '1 s' where id = $1`, [_id])
+  expect(await caster.refusal(armed.streamKey)).not.toBe('')
+  await app.database.run(`update streams set key_expires_at = now() + interval '1 h' where id = $1`, [_id])
+  await app.database.run('update workspaces set deleted_at = now() where id = $1', [workspaceId])
+  expect(await caster.refusal(armed.streamKey)).not.toBe('')
+  await app.database.run('update workspaces set deleted_at = null where id = $1', [workspaceId])
+  expect(await caster.refusal(armed.streamKey)).toBe('')
+})
+
+test('arming and deleting drop the publisher at once', async () => {
+  const { _id, streamKey } = await caster.stream({ one: await sink() })
+  const first = await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  const armed = await caster.good<{ streamKey: string }>('POST /api/streams/{id}/arm', { path: { id: _id } })
+  await first.publisher.closed
+  expect(await caster.get(_id)).toMatchObject({ status: 'idle' })
+  const second = await caster.publish(armed.streamKey)
+  await caster.until(_id, 'receiving')
+  await caster.goLive(_id)
+  await caster.good('DELETE /api/streams/{id}', { path: { id: _id }, query: { force: true } })
+  await second.publisher.closed
+})
+
+test('a newer publisher with the key takes over without an interruption', async () => {
+  const one = await sink()
+  const { _id, streamKey } = await caster.stream({ one })
+  const first = await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  await caster.goLive(_id)
+  await caster.untilDestination(_id, 'one', 'live')
+  await caster.publish(streamKey)
+  await first.publisher.closed
+  await waitFor(async () => (await caster.get(_id)).status === 'live')
+  expect(one.connections).toHaveLength(1)
+})
+
+test('a stream that is interrupted comes back by itself, and ends when it does not', async () => {
+  const one = await sink()
+  const { _id, streamKey } = await caster.stream({ one })
+  const first = await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  await caster.goLive(_id)
+  await caster.untilDestination(_id, 'one', 'live')
+  caster.close()
+  await first.publisher.closed
+  await caster.until(_id, 'interrupted')
+  await caster.publish(streamKey)
+  await caster.until(_id, 'live')
+  expect(one.connections).toHaveLength(1)
+  caster.close()
+  await caster.until(_id, 'interrupted')
+  await app.database.run(`update streams set status_since = now() - interval '59 s' where id = $1`, [_id])
+  expect(await caster.until(_id, 'ended')).toMatchObject({
+    statusReason: 'source_lost',
+    platforms: [{ status: 'stopped' }],
+  })
+  expect(await caster.refusal(streamKey)).not.toBe('')
+  await waitFor(() => one.last()?.closed)
+  const sessions = await caster.good<object[]>('GET /api/streams/{id}/sessions', { path: { id: _id } })
+  expect(sessions).toMatchObject([{ endReason: 'source_lost' }])
+})
+
+test('destinations come and go while live, and the one that stays notices nothing', async () => {
+  const [stays, goes, comes] = [await sink(), await sink(), await sink()]
+  const stream = await caster.stream({ stays, goes })
+  const { feed } = await caster.publish(stream.streamKey)
+  await caster.until(stream._id, 'receiving')
+  await caster.goLive(stream._id)
+  await caster.untilDestination(stream._id, 'stays', 'live')
+  await caster.untilDestination(stream._id, 'goes', 'live')
+  const listed = await caster.good<{ _id: string; name: string }[]>('GET /api/streams/rtmp-destinations', {
+    query: { workspaceId },
+  })
+  const kept = listed.find(({ name }) => name === 'stays')?._id
+  const platforms = [kept, await caster.destination('comes', comes.port)].map((accountId) => ({
+    platform: 'custom',
+    accountId,
+  }))
+  await caster.good('PUT /api/streams/{id}', { path: { id: stream._id }, body: { title: 'Launch', platforms } })
+  await caster.untilDestination(stream._id, 'comes', 'live')
+  await waitFor(() => goes.last()?.closed)
+  expect(stays.connections).toHaveLength(1)
+  const before = stays.messages('video').length
+  await waitFor(() => stays.messages('video').length > before + 20)
+  feed.stop()
+})
+
+test('a destination that rejects its key needs attention, disturbs no other, and is retried on demand', async () => {
+  const [good, bad] = [await sink(), await sink()]
+  bad.behaviour.refuse = { code: 'NetStream.Publish.BadName', description: 'no such key' }
+  const { _id, streamKey } = await caster.stream({ good, bad })
+  await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  await caster.goLive(_id)
+  await caster.untilDestination(_id, 'good', 'live')
+  const seen = await caster.untilDestination(_id, 'bad', 'needs_attention', 60_000)
+  const failed = seen.platforms.find(({ name }) => name === 'bad')
+  expect(failed?.lastError).toMatchObject({ code: 'rejected' })
+  bad.behaviour.refuse = undefined
+  await caster.good('POST /api/streams/{id}/destinations/{destinationId}/retry', {
+    path: { id: _id, destinationId: failed?._id ?? '' },
+  })
+  await caster.untilDestination(_id, 'bad', 'live')
+  expect(good.connections).toHaveLength(1)
+})
+
+test('seconds are counted, once, and survive the death of the media process', async () => {
+  const one = await sink()
+  const { _id, streamKey } = await caster.stream({ one })
+  const startedAt = performance.now()
+  await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  await caster.goLive(_id)
+  await waitFor(async () => (await usedMs()) > 2_000, { timeoutMs: 10_000, what: 'two seconds of use' })
+  const pid = app.node.media?.pid()
+  if (pid === undefined) throw new Error('no media process')
+  process.kill(pid, 'SIGKILL')
+  await caster.until(_id, 'interrupted')
+  const before = await usedMs()
+  await waitFor(() => app.node.media?.pid() !== undefined && app.node.media.pid() !== pid, { timeoutMs: 10_000 })
+  await caster.publish(streamKey)
+  await caster.until(_id, 'live')
+  await caster.untilDestination(_id, 'one', 'live')
+  await waitFor(async () => (await usedMs()) > before + 1_500, { timeoutMs: 10_000, what: 'more use' })
+  await caster.stop(_id)
+  const total = performance.now() - startedAt
+  await waitFor(async () => (await usedMs()) < total)
+  const sessions = await caster.good<{ liveSeconds: number }[]>('GET /api/streams/{id}/sessions', { path: { id: _id } })
+  expect(sessions).toHaveLength(1)
+  expect(sessions[0]?.liveSeconds).toBe(Math.floor((await usedMs()) / 1000))
+  const usage = await caster.good<object>('GET /api/streams/usage', {})
+  expect(usage).toMatchObject({ minutesUsed: Math.floor((await usedMs()) / 600) / 100, activeStreams: 0 })
+})
+
+test('at the limit the stream ends cleanly, after a warning, and nothing more is taken in', async () => {
+  const one = await sink()
+  const { _id, streamKey } = await caster.stream({ one })
+  const other = await caster.stream({ two: await sink() })
+  await app.database.run(
+    `insert into stream_usage (ingest_id, month, session_id, stream_id, workspace_id, owner_id, live_ms, updated_at)
+     values ($1, date_trunc('month', now() at time zone 'utc')::date, $1, $1, $2, $3, $4, now())`,
+    [other._id, workspaceId, ownerId, 120 * 60_000 - 3_000],
+  )
+  const { publisher } = await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  await caster.goLive(_id)
+  expect(await caster.until(_id, 'ended')).toMatchObject({ statusReason: 'minutes_used_up' })
+  await publisher.closed
+  const warnings = (await events()).filter(({ type }) => type === 'stream.warning')
+  expect(warnings).toEqual([
+    { type: 'stream.warning', data: { streamId: _id, code: 'minutes_running_out', minutesLeft: 1 } },
+  ])
+  expect(await usedMs()).toBeGreaterThanOrEqual(120 * 60_000)
+  expect(await usedMs()).toBeLessThan(120 * 60_000 + 3_000)
+  expect(await caster.refusal(other.streamKey)).not.toBe('')
+})
+
+test('no key reaches a log, an event, a metric, the database in the clear, or another process’s arguments', async () => {
+  const one = await sink()
+  const { _id, streamKey } = await caster.stream({ one })
+  await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  await caster.goLive(_id)
+  await caster.untilDestination(_id, 'one', 'live')
+  one.behaviour.refuse = { code: 'NetStream.Publish.BadName', description: 'key-for-one is not known here' }
+  one.resetConnections()
+  await waitFor(async () => (await caster.get(_id)).platforms[0]?.lastError?.code === 'rejected', { timeoutMs: 15_000 })
+  const tables = await app.database.rows<{ name: string }>(
+    `select table_name as name from information_schema.tables where table_schema = 'public'`,
+  )
+  const stored = await Promise.all(
+    tables.map(({ name }) => app.database.row(`select json_agg(t)::text as all_of_it from "${name}" t`)),
+  )
+  const seen = JSON.stringify([
+    stored,
+    app.logs,
+    await app.node.foundation.metrics.metrics(),
+    await caster.good('GET /api/streams/{id}/relay', { path: { id: _id } }),
+    await commandLines(),
+  ])
+  for (const secret of [streamKey.split('-')[1] ?? '', 'key-for-one']) expect(seen.split(secret)).toHaveLength(1)
+})
+
+/** Arguments and environments of every process that may be read. */
+async function commandLines(): Promise<string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
+  const files = pids.flatMap((pid) => [`/proc/${pid}/cmdline`, `/proc/${pid}/environ`])
+  return Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')))
+}

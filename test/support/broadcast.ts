@@ -1,0 +1,111 @@
+import { Feed } from '../../media/testing/feed.ts'
+import { TestPublisher } from '../../media/testing/publisher.ts'
+import type { Sink } from '../../media/testing/sink.ts'
+import type { App } from './app.ts'
+import { waitFor } from './wait.ts'
+import type { Voice } from './world.ts'
+
+/** What tests see of a stream. */
+export interface SeenStream {
+  readonly _id: string
+  readonly status: string
+  readonly statusReason: string | null
+  readonly streamKey: string
+  readonly version: number
+  readonly platforms: readonly {
+    readonly _id: string
+    readonly status: string
+    readonly name: string
+    readonly lastError: { code: string; message: string } | null
+  }[]
+}
+
+/** A user's hands on live streams of one workspace, over the API. */
+export class Broadcaster {
+  readonly #app: App
+  readonly #voice: Voice
+  readonly #workspaceId: string
+  readonly #open: { close(): void }[] = []
+
+  constructor(app: App, voice: Voice, workspaceId: string) {
+    this.#app = app
+    this.#voice = voice
+    this.#workspaceId = workspaceId
+  }
+
+  /** @returns the destination's id */
+  async destination(name: string, port: number, streamKey = `key-for-${name}`): Promise<string> {
+    const body = { workspaceId: this.#workspaceId, name, url: `rtmp://127.0.0.1:${port}/live`, streamKey }
+    return (await this.good<{ _id: string }>('POST /api/streams/rtmp-destinations', { body }))._id
+  }
+
+  /** A stream that goes to these sinks, by name. */
+  async stream(sinks: Readonly<Record<string, Sink>>): Promise<SeenStream> {
+    const platforms: { platform: string; accountId: string }[] = []
+    for (const [name, sink] of Object.entries(sinks)) {
+      platforms.push({ platform: 'custom', accountId: await this.destination(name, sink.port) })
+    }
+    return this.good('POST /api/streams', { body: { workspaceId: this.#workspaceId, title: 'Launch', platforms } })
+  }
+
+  get(id: string): Promise<SeenStream> {
+    return this.good('GET /api/streams/{id}', { path: { id } })
+  }
+
+  goLive(id: string, body: object = {}): Promise<SeenStream> {
+    return this.good('POST /api/streams/{id}/go-live', { path: { id }, body })
+  }
+
+  stop(id: string): Promise<SeenStream> {
+    return this.good('POST /api/streams/{id}/stop', { path: { id } })
+  }
+
+  /** Waits until the stream has a status. */
+  until(id: string, status: string, timeoutMs = 10_000): Promise<SeenStream> {
+    const wanted = async () => {
+      const stream = await this.get(id)
+      return stream.status === status ? stream : undefined
+    }
+    return waitFor(wanted, { timeoutMs, what: `the stream to be ${status}` })
+  }
+
+  /** Waits until a destination of the stream has a status. */
+  untilDestination(id: string, name: string, status: string, timeoutMs = 15_000): Promise<SeenStream> {
+    const wanted = async () => {
+      const stream = await this.get(id)
+      return stream.platforms.find((platform) => platform.name === name)?.status === status ? stream : undefined
+    }
+    return waitFor(wanted, { timeoutMs, what: `${name} to be ${status}` })
+  }
+
+  /** A publisher that sends media until it is closed. */
+  async publish(key: string): Promise<{ readonly publisher: TestPublisher; readonly feed: Feed }> {
+    const publisher = await TestPublisher.connect({ port: this.#app.config.RTMP_PORT })
+    this.#open.push(publisher)
+    const status = await publisher.publish(key)
+    if (status?.code !== 'NetStream.Publish.Start') throw new Error(`refused: ${status?.description}`)
+    publisher.setChunkSize(65_536)
+    const feed = new Feed(publisher).start()
+    this.#open.push({ close: () => feed.stop() })
+    return { publisher, feed }
+  }
+
+  /** What a publisher with this key is told when it is refused; the empty string when it is let in. */
+  async refusal(key: string): Promise<string> {
+    const publisher = await TestPublisher.connect({ port: this.#app.config.RTMP_PORT })
+    const status = await publisher.publish(key)
+    publisher.close()
+    return status?.code === 'NetStream.Publish.Start' ? '' : (status?.description ?? 'closed without a word')
+  }
+
+  async good<T>(route: string, options: Parameters<Voice['call']>[1]): Promise<T> {
+    const answer = await this.#voice.call(route, options)
+    if (answer.status >= 300) throw new Error(`${route} answered ${answer.status}: ${answer.text}`)
+    return (answer.body as { data: T }).data
+  }
+
+  /** Ends the publishers. */
+  close(): void {
+    for (const one of this.#open.splice(0)) one.close()
+  }
+}
