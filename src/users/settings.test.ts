@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import { array, assert, constantFrom, dictionary, integer, oneof, property } from 'fast-check'
 import { expect, test } from 'vitest'
 import { completeSettings, DEFAULT_SETTINGS, isLocale, mergeDeep } from './settings.ts'
 
@@ -7,12 +7,12 @@ test('settings that nobody has set are the defaults', () => {
 })
 
 test('a merge changes neither side, and merging twice is merging once', () => {
-  const object = fc.dictionary(
-    fc.constantFrom('a', 'b', 'c'),
-    fc.oneof(fc.integer(), fc.array(fc.integer()), fc.dictionary(fc.constantFrom('x', 'y'), fc.integer())),
+  const object = dictionary(
+    constantFrom('a', 'b', 'c'),
+    oneof(integer(), array(integer()), dictionary(constantFrom('x', 'y'), integer())),
   )
-  fc.assert(
-    fc.property(object, object, (base, change) => {
+  assert(
+    property(object, object, (base, change) => {
       const [was, wasChange] = [structuredClone(base), structuredClone(change)]
       const merged = mergeDeep(base, change)
       expect(base).toEqual(was)

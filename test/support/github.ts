@@ -53,28 +53,28 @@ export async function startGitHub(): Promise<FakeGitHub> {
     return { access_token: token, token_type: 'bearer', scope: grant.scope }
   }
 
-  const server = createServer(async (request: IncomingMessage, response) => {
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
     const path = `${request.method} ${request.url}`
-    if (!request.headers['user-agent']) return void reply(response, 403, { message: 'a User-Agent is required' })
+    if (!request.headers['user-agent']) return reply(response, 403, { message: 'a User-Agent is required' })
     if (path === 'POST /login/oauth/access_token') {
       const chunks: Buffer[] = []
       for await (const chunk of request) chunks.push(chunk as Buffer)
-      return void reply(response, 200, exchange(new URLSearchParams(Buffer.concat(chunks).toString())))
+      return reply(response, 200, exchange(new URLSearchParams(Buffer.concat(chunks).toString())))
     }
     const grant = tokens.get(/^Bearer (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? '')
-    if (grant === undefined) return void reply(response, 401, { message: 'Bad credentials' })
+    if (grant === undefined) return reply(response, 401, { message: 'Bad credentials' })
     if (path === 'GET /api/v3/user') {
       const { id, login, name } = grant.account
-      // The public address, which need not be verified to be shown here.
-      return void reply(response, 200, { id, login, name, email: 'public@example.org' })
+      // The public address, which need not be the primary one.
+      return reply(response, 200, { id, login, name, email: 'public@example.org' })
     }
-    if (path === 'GET /api/v3/user/emails') {
-      return grant.scope.includes('user:email')
-        ? void reply(response, 200, grant.account.emails)
-        : void reply(response, 404, { message: 'Not Found' })
+    if (path === 'GET /api/v3/user/emails' && grant.scope.includes('user:email')) {
+      return reply(response, 200, grant.account.emails)
     }
-    return void reply(response, 404, { message: 'Not Found' })
-  })
+    return reply(response, 404, { message: 'Not Found' })
+  }
+
+  const server = createServer((request, response) => void answer(request, response))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

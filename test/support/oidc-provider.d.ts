@@ -24,7 +24,7 @@ declare module 'oidc-provider' {
     readonly findAccount: (context: Context, sub: string) => { accountId: string; claims: () => object } | undefined
     readonly loadExistingGrant: (context: Context) => Promise<Grant>
   }
-  export default class Provider {
+  export class Provider {
     constructor(issuer: string, configuration: Configuration)
     callback(): (request: IncomingMessage, response: ServerResponse) => Promise<void>
     interactionDetails(

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { exportJWK, generateKeyPair, SignJWT, type CryptoKey, type JWTPayload } from 'jose'
-import Provider from 'oidc-provider'
+import { Provider } from 'oidc-provider'
 
 export const CLIENT = {
   id: 'crier-client',
@@ -66,7 +66,7 @@ export async function startOpenIdIssuer(): Promise<OpenIdIssuer> {
   const authorize = async (account: Account, query: Record<string, string>): Promise<URLSearchParams> => {
     accounts.set(account.sub, account)
     const parameters = new URLSearchParams({ scope: 'openid email profile', login_hint: account.sub, ...query })
-    return followToCallback(`${url}/auth?${parameters}`)
+    return followToCallback(`${url}/auth?${parameters.toString()}`)
   }
   return {
     url,
