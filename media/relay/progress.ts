@@ -18,6 +18,8 @@ export class Progress {
   #tcpAcknowledged: number | null = null
   #waits = false
   #movedAt: number
+  /** Looks at TCP since the last movement that saw none. */
+  #stillLooks = 0
 
   constructor(now: number) {
     this.#movedAt = now
@@ -39,8 +41,9 @@ export class Progress {
   }
 
   /** What is sent from now on is media. */
-  beginMedia(): void {
+  beginMedia(now: number): void {
     this.#mediaFrom ??= this.#sent
+    this.#moved(now)
   }
 
   sent(bytes: number): void {
@@ -53,7 +56,7 @@ export class Progress {
     const outstanding = this.#sent - this.#rtmpAcknowledged
     // nginx-rtmp starts its count anew at 0xf0000000; such a jump says only that another window has arrived.
     const believable = step <= outstanding ? step : Math.min(this.#rtmpWindow, outstanding)
-    if (believable > 0) this.#movedAt = now
+    if (believable > 0) this.#moved(now)
     if (this.#rtmpAt !== null) this.#rtmpWindow = Math.max(this.#rtmpWindow, believable)
     this.#rtmpAcknowledged += believable
     this.#rtmpSequence = sequence
@@ -61,14 +64,18 @@ export class Progress {
     if (this.#rtmpAcknowledged >= this.#sent) this.#waits = false
   }
 
-  /** `outstanding`: bytes written that TCP has not seen acknowledged, what the process still holds included. */
-  tcp(outstanding: number, now: number): void {
-    const acknowledged = Math.max(0, this.#sent - outstanding)
+  /**
+   * A look at TCP: of the `sent` bytes written before it, `outstanding` are not acknowledged, what the process still
+   * holds included.
+   */
+  tcp(sent: number, outstanding: number, now: number): void {
+    const acknowledged = Math.max(0, sent - outstanding)
     const before = this.#tcpAcknowledged
     this.#tcpAcknowledged = Math.max(acknowledged, before ?? 0)
     this.#waits = outstanding > 0
     // The first look has nothing to compare with: it proves no movement, unless nothing is under way.
-    if (!this.#waits || (before !== null && acknowledged > before)) this.#movedAt = now
+    if (!this.#waits || (before !== null && acknowledged > before)) this.#moved(now)
+    else this.#stillLooks += 1
   }
 
   /** Whether RTMP acknowledgements alone do not tell enough at the moment. */
@@ -79,8 +86,21 @@ export class Progress {
   }
 
   /** Milliseconds without movement although something was on its way; 0 while nothing is. `held`: bytes in the process. */
-  stalledFor(held: number, now: number): number {
-    if (held === 0 && !this.#waits) this.#movedAt = now
+  stillFor(held: number, now: number): number {
+    if (held === 0 && !this.#waits) this.#moved(now)
     return now - this.#movedAt
+  }
+
+  /**
+   * Whether nothing moved for `ms`, by fresh looks at TCP: what was on its way when TCP was last asked may have arrived
+   * long since, without another look or an acknowledgement to tell.
+   */
+  isStalled(held: number, now: number, ms: number): boolean {
+    return this.stillFor(held, now) >= ms && this.#stillLooks >= 2
+  }
+
+  #moved(now: number): void {
+    this.#movedAt = now
+    this.#stillLooks = 0
   }
 }

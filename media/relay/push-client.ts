@@ -49,6 +49,7 @@ export class PushClient implements Output {
   #liveAt = 0
   #droppedAt = 0
   #lookedAt = 0
+  #looking = false
 
   constructor(options: PushClientOptions) {
     this.#options = options
@@ -131,10 +132,13 @@ export class PushClient implements Output {
     this.#counters.tick(now, this.#state === 'live' || this.#state === 'congested')
     if (connection === null || this.#position === null) return
     const held = connection.heldBytes + this.#queue.bytes
-    const lookEvery = held > 0 ? 0 : TCP_LOOK_MS.flowing
-    if (connection.progress.needsTcp(now) && now - this.#lookedAt >= lookEvery) void this.#lookAtTcp(connection)
-    if (connection.progress.stalledFor(held, now) >= this.#limits.stallMs) {
-      const seconds = Math.round(this.#limits.stallMs / 1000)
+    const { progress } = connection
+    const { stallMs } = this.#limits
+    const suspicious = held > 0 || progress.stillFor(held, now) >= stallMs / 2
+    const due = suspicious || (progress.needsTcp(now) && now - this.#lookedAt >= TCP_LOOK_MS.flowing)
+    if (due) void this.#lookAtTcp(connection)
+    if (progress.isStalled(held, now, stallMs)) {
+      const seconds = Math.round(stallMs / 1000)
       connection.destroy()
       this.#onFault(new Fault('stalled', `The server took no data for ${seconds} seconds.`))
       return
@@ -199,7 +203,7 @@ export class PushClient implements Output {
     const { messages, base } = this.#options.source.replay(this.#limits.queue.maxBytes)
     this.#position = { base, messageStreamId, last: noneOfEach() }
     this.#queue.reset(messages)
-    connection.progress.beginMedia()
+    connection.progress.beginMedia(performance.now())
     this.#options.source.add(this)
     this.#pump()
     void this.#becomeLive(connection)
@@ -216,13 +220,17 @@ export class PushClient implements Output {
   }
 
   async #lookAtTcp(connection: PushConnection): Promise<void> {
-    this.#lookedAt = performance.now()
+    if (this.#looking) return
+    this.#looking = true
+    const { sentBytes } = connection.progress
     const table = await this.#options.tcpTable.read()
+    this.#looking = false
+    this.#lookedAt = performance.now()
     if (this.#connection !== connection || connection.socket === null) return
     const key = tableKey(connection.socket)
     // Without a table, what the kernel has taken from the process must do.
     const inKernel = key === null ? 0 : (table?.get(key) ?? 0)
-    connection.progress.tcp(connection.heldBytes + inKernel, performance.now())
+    connection.progress.tcp(sentBytes, connection.heldBytes + inKernel, this.#lookedAt)
     this.#checkLive()
   }
 

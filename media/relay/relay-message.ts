@@ -34,8 +34,8 @@ export interface RelayBatch {
 
 /** What tells one connection's byte stream from another's. */
 export interface WirePosition {
-  /** Timeline position that is 0 on this connection. */
-  readonly base: number
+  /** Timeline position that is 0 on this connection; null until something was sent. */
+  base: number | null
   readonly messageStreamId: number
   /** By kind: timeline position of the last message sent; undefined before the first. */
   readonly last: Record<MediaKind, number | undefined>
@@ -83,6 +83,7 @@ export function wireFor(message: RelayMessage, position: WirePosition): Buffer {
     position.last[kind] = message.timestamp
     return message.wire
   }
+  position.base ??= message.timestamp
   const timestamp = Math.max(message.timestamp, last ?? position.base)
   position.last[kind] = timestamp
   if (last !== undefined) return encodeDelta(outgoing(message), timestamp - last, OUTGOING_CHUNK_SIZE)

@@ -45,10 +45,10 @@ export class RelayStream {
   /** Makes the stream as described; what stays the same is not touched. */
   apply(desired: DesiredStream): void {
     const before = this.#desired
+    if (before.live && !desired.live) this.#goOff()
     this.#desired = desired
     const { publisher } = this.#ingest ?? {}
     if (publisher !== undefined && publisher.keyHash !== desired.keyHash) publisher.drop('key changed')
-    if (before.live && !desired.live) this.#goOff()
     this.#meter.setLive(desired.live)
     const fresh = desired.live && !before.live
     this.#applyDestinations(desired.destinations, fresh)

@@ -11,8 +11,8 @@ export interface Output {
 /** What an output sends before it joins in. */
 export interface Replay {
   readonly messages: readonly RelayMessage[]
-  /** Timeline position that the output counts from. */
-  readonly base: number
+  /** Timeline position that the output counts from; null: from the first message that it sends. */
+  readonly base: number | null
 }
 
 /**
@@ -59,13 +59,11 @@ export class Source {
   /** Configurations and the group under way, for an output that may take `maxBytes` at once. */
   replay(maxBytes: number): Replay {
     const group = this.#cache.bytes <= maxBytes ? this.#cache.group() : []
-    const base = group.reduce((least, message) => Math.min(least, message.timestamp), this.#position(group))
+    const earliest = group.reduce((least, message) => Math.min(least, message.timestamp), Infinity)
+    const base = group.length === 0 ? this.#timeline.position : earliest
     const headers = this.#cache.headers().map((header) => ({ ...header, timestamp: base, previousTimestamp: -1 }))
-    return { messages: [...headers, ...group], base }
-  }
-
-  #position(group: readonly RelayMessage[]): number {
-    return group[0]?.timestamp ?? this.#timeline.position
+    const messages = [...headers, ...group]
+    return { messages, base: messages.length === 0 ? null : base }
   }
 
   #flush(): void {

@@ -24,14 +24,14 @@ export interface FedMessage {
 /** A publisher's media in real time: made up, every message different, and all of them noted. */
 export class Feed {
   readonly sent: FedMessage[] = []
-  readonly #publisher: TestPublisher
+  readonly publisher: TestPublisher
   readonly #options: Required<FeedOptions>
   readonly #startedAt = performance.now()
   #timer: NodeJS.Timeout | undefined
   #frames = 0
 
   constructor(publisher: TestPublisher, options: FeedOptions = {}) {
-    this.#publisher = publisher
+    this.publisher = publisher
     this.#options = {
       frameMs: 20,
       keyframeEveryMs: 500,
@@ -45,7 +45,7 @@ export class Feed {
   /** Sends configurations, then frames as time passes. */
   start(): this {
     const { startTimestamp, frameMs } = this.#options
-    this.#publisher.metadata({ width: 640, height: 360 })
+    this.publisher.metadata({ width: 640, height: 360 })
     this.#send('video', startTimestamp, avcHeader())
     this.#send('audio', startTimestamp, aacHeader())
     this.#timer = setInterval(() => this.#catchUp(), Math.min(frameMs, 20))
@@ -78,7 +78,7 @@ export class Feed {
     // The last bytes tell messages with the same filling apart.
     if (body.length > 100) body.writeUInt32BE(this.#frames, body.length - 4)
     this.sent.push({ kind, timestamp, checksum: crc32(body), at: performance.now() })
-    if (kind === 'video') this.#publisher.video(timestamp, body)
-    else this.#publisher.audio(timestamp, body)
+    if (kind === 'video') this.publisher.video(timestamp, body)
+    else this.publisher.audio(timestamp, body)
   }
 }

@@ -107,3 +107,26 @@ export function hashOf(key: string): string {
 export function towards(sink: Sink, id = 'destination-1', streamKey = `key-of-${id}`): Destination {
   return { id, url: `rtmp://127.0.0.1:${sink.port}/live`, streamKey }
 }
+
+export interface Scene extends NodeFixture {
+  readonly sinks: readonly Sink[]
+  close(): Promise<void>
+}
+
+/** A node with one destination, `d0`, `d1` and so on, at each of the sinks. The scene closes them too. */
+export async function startScene(
+  sinks: readonly Sink[],
+  limits: Partial<RelayLimits> = {},
+  settings: Partial<MediaNodeSettings> = {},
+): Promise<Scene> {
+  const destinations = sinks.map((sink, index) => towards(sink, `d${index}`))
+  const fixture = await startNode(destinations, limits, settings)
+  // The fixture's stream changes in place: no copy of it.
+  return Object.assign(fixture, {
+    sinks,
+    async close() {
+      await fixture.node.close()
+      for (const sink of sinks) await sink.close()
+    },
+  })
+}

@@ -80,7 +80,7 @@ export class SinkConnection {
 
   /** `tcUrl`, `app` and whatever else `connect` carried. */
   get connectObject(): { [key: string]: AmfValue } {
-    const [, object] = this.commands.find(({ name }) => name === 'connect')?.values ?? []
+    const [object] = this.commands.find(({ name }) => name === 'connect')?.values ?? []
     return object as { [key: string]: AmfValue }
   }
 
