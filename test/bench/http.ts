@@ -37,18 +37,18 @@ interface Figures {
   readonly failed: number
 }
 
-function measure(side: Side, connections: number): Figures {
+async function measure(side: Side, connections: number): Promise<Figures> {
   const before = cpuSeconds(side.running.pid)
-  const result = wrk(side.load(connections))
+  const result = await wrk(side.load(connections))
   const cpu = cpuSeconds(side.running.pid) - before
   return { ...result, perCpuSecond: result.requests / cpu }
 }
 
-function compare(title: string, ours: Side, rival: Side, connections: number, by: 'perSecond' | 'perCpuSecond'): void {
+async function compare(title: string, ours: Side, rival: Side, connections: number, by: 'perSecond' | 'perCpuSecond') {
   const rows: [Figures, Figures][] = []
-  measure(ours, connections)
-  measure(rival, connections)
-  for (let round = 0; round < ROUNDS; round += 1) rows.push([measure(ours, connections), measure(rival, connections)])
+  await measure(ours, connections)
+  await measure(rival, connections)
+  for (let round = 0; round < ROUNDS; round += 1) rows.push([await measure(ours, connections), await measure(rival, connections)])
   const of = (side: 0 | 1, key: keyof Figures) => median(rows.map((row) => row[side][key]))
   const ratio = median(rows.map(([a, b]) => a[by] / b[by]))
   const print = (side: 0 | 1, name: string) =>
@@ -111,7 +111,7 @@ try {
   console.log('| what | server | req/s | req per CPU second | p50 / p99 ms | RSS MB | failed | ratio |')
   console.log('|---|---|---|---|---|---|---|---|')
   const headers = { 'X-API-Key': key }
-  compare(
+  await compare(
     'GET without database',
     { name: 'Crier', running: crier, load: (connections) => ({ url: `${base}/api/plans`, connections, seconds: SECONDS, headers }) },
     { name: 'bare uWS', running: bare, load: (connections) => ({ url: `http://127.0.0.1:${barePort}/`, connections, seconds: SECONDS, headers }) },
@@ -122,9 +122,9 @@ try {
   const create = (url: string) => (connections: number) => ({ url: `${url}/api/streams`, connections, seconds: SECONDS, method: 'POST', body, headers: { ...headers, 'Content-Type': 'application/json' } })
   const handUrl = `http://127.0.0.1:${handPort}`
   for (const connections of CONNECTIONS) {
-    compare('list of 20', { name: 'Crier', running: crier, load: list(base) }, { name: 'hand-written', running: hand, load: list(handUrl) }, connections, 'perSecond')
+    await compare('list of 20', { name: 'Crier', running: crier, load: list(base) }, { name: 'hand-written', running: hand, load: list(handUrl) }, connections, 'perSecond')
   }
-  compare('durable create', { name: 'Crier', running: crier, load: create(base) }, { name: 'hand-written', running: hand, load: create(handUrl) }, 32, 'perSecond')
+  await compare('durable create', { name: 'Crier', running: crier, load: create(base) }, { name: 'hand-written', running: hand, load: create(handUrl) }, 32, 'perSecond')
   const pool = new Pool({ connectionString: postgres.url })
   const counted = await pool.query<{ streams: string; events: string; last: string }>(
     `select (select count(*) from streams where workspace_id = $1) as streams,

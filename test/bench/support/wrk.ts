@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 
 export interface Load {
   readonly url: string
@@ -22,7 +23,7 @@ export interface LoadResult {
 }
 
 /** Runs wrk (Debian package `wrk`) with one thread. @throws Error when wrk is missing */
-export function wrk(load: Load): LoadResult {
+export async function wrk(load: Load): Promise<LoadResult> {
   const args = ['-t1', `-c${load.connections}`, `-d${load.seconds}s`, '--latency', '--timeout', '10s']
   for (const [name, value] of Object.entries(load.headers ?? {})) args.push('-H', `${name}: ${value}`)
   if (load.method !== undefined) {
@@ -32,7 +33,7 @@ export function wrk(load: Load): LoadResult {
   }
   let text: string
   try {
-    text = execFileSync('wrk', [...args, load.url], { encoding: 'utf8' })
+    text = (await promisify(execFile)('wrk', [...args, load.url])).stdout
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new Error('benchmarks need wrk: apt-get install wrk')
     throw error

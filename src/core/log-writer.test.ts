@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+const LOG_WRITER = fileURLToPath(new URL('./log-writer.ts', import.meta.url))
+
+/** Runs code with a LogWriter on its standard error. */
+function run(code: string) {
+  const program = `import { LogWriter } from ${JSON.stringify(LOG_WRITER)}\nconst log = new LogWriter(2)\n${code}`
+  return spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+async function read(stream: NodeJS.ReadableStream): Promise<string> {
+  let text = ''
+  for await (const chunk of stream) text += String(chunk)
+  return text
+}
+
+test('every line arrives, in order, also those written just before the process ends', async () => {
+  const child = run('for (let i = 0; i < 500; i += 1) log.write(`line ${i}\\n`)')
+  const lines = (await read(child.stderr)).trim().split('\n')
+  expect(lines).toEqual(Array.from({ length: 500 }, (_, index) => `line ${index}`))
+})
+
+test('a reader that does not read never stops the service; what was dropped is counted', async () => {
+  const child = run(`
+    for (let i = 0; i < 20_000; i += 1) log.write(\`line \${i} \${'x'.repeat(100)}\\n\`)
+    console.log('still here')
+    const again = setInterval(() => log.write('afterwards\\n'), 50)
+    setTimeout(() => clearInterval(again), 3_000)
+  `)
+  const [said] = (await once(child.stdout, 'data')) as [Buffer]
+  expect(String(said)).toBe('still here\n')
+  const text = await read(child.stderr)
+  const dropped = Number(/"dropped":(\d+)/.exec(text)?.[1])
+  const written = text.split('\n').filter((line) => line.startsWith('line ')).length
+  expect(dropped).toBeGreaterThan(0)
+  expect(written + dropped).toBe(20_000)
+})
