@@ -1,0 +1,224 @@
+import { createServer } from 'node:net'
+import { once } from 'node:events'
+import { afterEach, expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { Feed, type FeedOptions } from '../testing/feed.ts'
+import { startScene, type Scene } from '../testing/node-fixture.ts'
+import { startSink, type Sink, type SinkOptions } from '../testing/sink.ts'
+import type { RelayLimits } from './limits.ts'
+
+/** About 48 Mb/s: fills the kernel's buffers within a second or two, as a stream of usual rate does in many. */
+const FAST: FeedOptions = { videoBytes: 120_000 }
+const MAX_HELD = 4 * 1024 * 1024
+
+let scene: Scene
+let feed: Feed
+afterEach(async () => {
+  feed.stop()
+  await scene.close()
+})
+
+/** Two healthy destinations, `d0` and `d1`, beside one of the given kind, `d2`; media flows from the first frame on. */
+async function run(faulty: SinkOptions, options: FeedOptions = {}, limits: Partial<RelayLimits> = {}): Promise<Sink> {
+  const sinks = [await startSink(), await startSink(), await startSink(faulty)]
+  scene = await startScene(sinks, limits)
+  const publisher = await scene.publish()
+  await waitFor(() => sinks.slice(0, 2).every((sink) => sink.last()?.publishedAt))
+  feed = new Feed(publisher, options).start()
+  return sinks[2]!
+}
+
+/** Ends the feed and compares what the healthy destinations got with what was sent. */
+async function expectHealthyUntouched(): Promise<void> {
+  feed.stop()
+  for (const sink of scene.sinks.slice(0, 2)) {
+    for (const kind of ['audio', 'video'] as const) {
+      const sent = feed.of(kind)
+      await waitFor(() => sink.messages(kind).length >= sent.length)
+      const received = sink.messages(kind)
+      expect(received.map(({ checksum }) => checksum)).toEqual(sent.map(({ checksum }) => checksum))
+      const late = received.map(({ at }, index) => at - sent[index]!.at)
+      expect(Math.max(...late)).toBeLessThan(500)
+    }
+    expect(sink.connections).toHaveLength(1)
+  }
+  for (const id of ['d0', 'd1']) {
+    expect(scene.destination(id)).toMatchObject({ state: 'live', droppedAudio: 0, droppedVideo: 0, reconnects: 0 })
+  }
+}
+
+test('a refused key is tried three times, then waits for somebody', async () => {
+  const sink = await run({ refuse: { code: 'NetStream.Publish.BadName', description: 'unknown\u0007 stream' } })
+  await waitFor(() => scene.destination('d2').state === 'needs_attention')
+  expect(sink.connections).toHaveLength(3)
+  expect(scene.destination('d2').lastError).toMatchObject({
+    code: 'rejected',
+    message: 'The server refused the stream (NetStream.Publish.BadName: unknown stream).',
+  })
+  expect(scene.destination('d2').nextRetryAt).toBeNull()
+  const seen = feed.sent.length
+  await waitFor(() => feed.sent.length > seen + 60)
+  expect(sink.connections).toHaveLength(3)
+  sink.behaviour.refuse = undefined
+  scene.node.retry('stream-1', 'd2')
+  await waitFor(() => scene.destination('d2').state === 'live')
+  await expectHealthyUntouched()
+})
+
+test('a refused connect counts as a refused key; a busy server does not', async () => {
+  const sink = await run({ refuseConnect: { code: 'NetConnection.Connect.Failed', description: 'busy' } })
+  await waitFor(() => sink.connections.length > 4)
+  expect(scene.destination('d2').lastError!.code).toBe('closed_by_peer')
+  sink.behaviour.refuseConnect = { code: 'NetConnection.Connect.Rejected', description: '[code=403 need auth]' }
+  await waitFor(() => scene.destination('d2').state === 'needs_attention')
+  expect(scene.destination('d2').lastError!.code).toBe('rejected')
+  await expectHealthyUntouched()
+})
+
+test('a new key ends the wait of a refused one', async () => {
+  const sink = await run({ refuse: { code: 'NetStream.Publish.BadName' } })
+  await waitFor(() => scene.destination('d2').state === 'needs_attention')
+  sink.behaviour.refuse = undefined
+  const [first, second, third] = scene.stream.destinations
+  scene.change({ destinations: [first!, second!, { ...third!, streamKey: 'good-key' }] })
+  await waitFor(() => scene.destination('d2').state === 'live')
+  expect(sink.last()!.streamKey).toBe('good-key')
+  await expectHealthyUntouched()
+})
+
+test('a server that stops reading is found, holds little memory, and is connected to again', async () => {
+  const sink = await run({}, FAST)
+  await waitFor(() => scene.destination('d2').state === 'live')
+  const stalled = sink.last()!
+  stalled.stall()
+  const stalledAt = performance.now()
+  let held = 0
+  await waitFor(() => {
+    held = Math.max(held, scene.destination('d2').queuedBytes)
+    return scene.destination('d2').lastError?.code === 'stalled'
+  })
+  const found = performance.now() - stalledAt
+  // The quick limit is a second where the real one is ten; the kernel's buffers take some of the stream before.
+  expect(found).toBeLessThan(3_500)
+  expect(held).toBeGreaterThan(0)
+  expect(held).toBeLessThanOrEqual(MAX_HELD)
+  await waitFor(() => sink.connections.length === 2 && scene.destination('d2').state === 'live')
+  await waitFor(() => sink.last()!.of('video').length > 20)
+  expect(sink.last()!.of('video')[0]!.isHeader).toBe(true)
+  expect(sink.last()!.of('video')[1]!.isKeyframe).toBe(true)
+  await expectHealthyUntouched()
+})
+
+test('a slow server loses whole groups of pictures and no sound, and time never goes back', async () => {
+  // The kernel alone holds megabytes here: more than a second of this stream, so the stall limit must be longer.
+  const sink = await run({ bytesPerSecond: 1_500_000 }, FAST, { stallMs: 5_000 })
+  await waitFor(() => scene.destination('d2').state === 'congested', { timeoutMs: 10_000 })
+  await waitFor(() => scene.destination('d2').droppedVideo > 60, { timeoutMs: 10_000 })
+  expect(scene.destination('d2').queuedBytes).toBeLessThanOrEqual(MAX_HELD)
+  sink.behaviour.bytesPerSecond = undefined
+  await waitFor(() => scene.destination('d2').state === 'live', { timeoutMs: 10_000 })
+  feed.stop()
+  await waitFor(() => sink.messages('audio').length === feed.of('audio').length)
+  const { droppedVideo, droppedAudio, reconnects } = scene.destination('d2')
+  expect([droppedAudio, reconnects]).toEqual([0, 0])
+  expect(sink.messages('audio').map((one) => one.checksum)).toEqual(feed.of('audio').map((one) => one.checksum))
+  const video = sink.last()!.of('video')
+  expect(video).toHaveLength(feed.of('video').length - droppedVideo)
+  const order = new Map(feed.of('video').map(({ checksum }, index) => [checksum, index]))
+  for (const [index, message] of video.entries()) {
+    if (index === 0) continue
+    const before = video[index - 1]!
+    expect(message.timestamp).toBeGreaterThanOrEqual(before.timestamp)
+    const continues = order.get(message.checksum) === order.get(before.checksum)! + 1
+    if (!continues) expect(message.isKeyframe).toBe(true)
+  }
+  const start = video[1]!.timestamp
+  const sentAt = (checksum: number) => feed.of('video')[order.get(checksum)!]!.timestamp
+  for (const { checksum, timestamp } of video.slice(1)) expect(timestamp - start).toBe(sentAt(checksum))
+  await expectHealthyUntouched()
+})
+
+test('a server that closes is back within a second, each time', async () => {
+  const sink = await run({})
+  const backoffs = () => scene.states('d2').filter((state) => state === 'backoff').length
+  for (let round = 0; round < 3; round++) {
+    await waitFor(() => scene.destination('d2').state === 'live')
+    const closedAt = performance.now()
+    if (round === 1) sink.resetConnections()
+    else sink.closeConnections()
+    await waitFor(() => backoffs() === round + 1)
+    expect(scene.destination('d2').lastError!.code).toBe('closed_by_peer')
+    await waitFor(() => (sink.last()!.publishedAt ?? 0) > closedAt)
+    expect(performance.now() - closedAt).toBeLessThan(1_000)
+  }
+  await waitFor(() => scene.destination('d2').reconnects === 3)
+  await expectHealthyUntouched()
+})
+
+test('a server that takes connections and says nothing is given up on, over and over', async () => {
+  const sink = await run({ blackhole: true })
+  await waitFor(() => sink.connections.length > 1)
+  expect(scene.destination('d2').lastError).toMatchObject({ code: 'handshake_failed' })
+  sink.behaviour.blackhole = false
+  sink.behaviour.ignorePublish = true
+  await waitFor(() => scene.destination('d2').lastError!.code === 'publish_timeout')
+  expect(scene.states('d2')).not.toContain('live')
+  await expectHealthyUntouched()
+})
+
+test('a server that never acknowledges is live by what TCP says, and stays', async () => {
+  const sink = await run({ neverAcknowledge: true }, {}, { stallMs: 400 })
+  await waitFor(() => scene.destination('d2').state === 'live')
+  const seen = feed.sent.length
+  await waitFor(() => feed.sent.length > seen + 200)
+  const { state, bytesSent, bytesAcknowledged, reconnects } = scene.destination('d2')
+  expect([state, reconnects]).toEqual(['live', 0])
+  expect(bytesAcknowledged).toBeGreaterThan(0)
+  expect(bytesAcknowledged).toBeLessThanOrEqual(bytesSent)
+  expect(sink.connections).toHaveLength(1)
+  await expectHealthyUntouched()
+})
+
+test('a server that is not there is told from one that does not speak RTMP', async () => {
+  const sink = await run({})
+  const taken = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.resume().end('HTTP/1.1 400 Bad Request\r\n\r\n')
+  }).listen(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address() as { port: number }
+  const [first, second, third] = scene.stream.destinations
+  scene.change({ destinations: [first!, second!, { ...third!, url: `rtmp://127.0.0.1:${port}/live` }] })
+  await waitFor(() => scene.destination('d2').lastError?.code === 'handshake_failed')
+  taken.close()
+  await once(taken, 'close')
+  await waitFor(() => scene.destination('d2').lastError?.code === 'connection_refused')
+  scene.change({ destinations: [first!, second!, { ...third!, url: 'rtmp://name.invalid/live' }] })
+  await waitFor(() => scene.destination('d2').lastError?.code === 'dns_failed')
+  await sink.close()
+  await expectHealthyUntouched()
+})
+
+test('all faults at once leave the healthy ones alone', async () => {
+  const closing = await run({}, { videoBytes: 30_000 })
+  const others = [
+    await startSink({ refuse: { code: 'NetStream.Publish.BadName' } }),
+    await startSink({ blackhole: true }),
+    await startSink({ bytesPerSecond: 500_000 }),
+    await startSink(),
+  ]
+  const extra = others.map((sink, index) => ({
+    id: `x${index}`,
+    url: `rtmp://127.0.0.1:${sink.port}/live`,
+    streamKey: 'key',
+  }))
+  scene.change({ destinations: [...scene.stream.destinations, ...extra] })
+  const stalling = others[3]!
+  await waitFor(() => scene.destination('x3').state === 'live')
+  stalling.last()!.stall()
+  closing.resetConnections()
+  await waitFor(() => scene.destination('x3').lastError?.code === 'stalled')
+  await waitFor(() => scene.destination('x0').state === 'needs_attention')
+  await expectHealthyUntouched()
+  for (const sink of others) await sink.close()
+})
