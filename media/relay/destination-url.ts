@@ -72,16 +72,12 @@ function normalHost(hostname: string): string {
     if (isIP(literal) !== 6) throw new DestinationUrlError('The IPv6 address in the URL is not valid.')
     return ipaddr.parse(literal).toString()
   }
-  // RTMP is no "special" scheme: the URL parser leaves 0x7f.1, 017700000001 and 2130706433 as they are; getaddrinfo does not.
-  if (ipaddr.IPv4.isValid(hostname)) return ipaddr.IPv4.parse(hostname).toString()
-  const name = domainToASCII(decodeHost(hostname)).toLowerCase()
-  const labels = (name.endsWith('.') ? name.slice(0, -1) : name).split('.')
+  // RTMP is no "special" scheme: the URL parser leaves 0x7f.1, 017700000001 and full-width digits as they are, where
+  // getaddrinfo reads addresses in them. This reads them the same way. A final dot says only that the name is complete.
+  const name = domainToASCII(decodeHost(hostname)).toLowerCase().replace(/\.$/, '')
+  const labels = name.split('.')
   const valid = name.length <= 253 && labels.every((label) => /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/.test(label))
-  if (!valid) throw new DestinationUrlError('The host in the URL is not a valid name.')
-  // A last label of digits is an IPv4 address in some form (WHATWG URL, "ends in a number"), and none that parsed above.
-  if (/^(?:[0-9]+|0x[0-9a-f]*)$/.test(labels.at(-1) ?? '')) {
-    throw new DestinationUrlError('The IPv4 address in the URL is not valid.')
-  }
+  if (!valid) throw new DestinationUrlError('The host in the URL is not a valid name or address.')
   return name
 }
 
