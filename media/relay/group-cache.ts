@@ -6,6 +6,9 @@ export interface GroupCacheLimits {
   readonly maxMessages: number
 }
 
+/** About two seconds of AAC. */
+const MOST_LEAD = 100
+
 /**
  * What an output needs to start at once: the decoder configurations and the group of pictures that is under way. A
  * group beyond the limits is not kept at all: an output that joins then starts with the next one.
@@ -14,6 +17,9 @@ export class GroupCache {
   readonly #limits: GroupCacheLimits
   readonly #headers = new Map<MediaKind, RelayMessage>()
   #group: RelayMessage[] = []
+  /** Sound from before a publisher's first picture: whoever joins in its first group misses nothing. */
+  #lead: RelayMessage[] = []
+  #isFirst = true
   #bytes = 0
   #open = false
 
@@ -42,11 +48,12 @@ export class GroupCache {
       if (message.kind === 'video') this.#clear()
       return
     }
-    if (message.kind === 'video' && message.isKeyframe) {
-      this.#clear()
-      this.#open = true
+    if (message.kind === 'video' && message.isKeyframe) this.#begin()
+    if (!this.#open) {
+      if (this.#isFirst && message.kind === 'audio') this.#lead.push(message)
+      if (this.#lead.length > MOST_LEAD) this.#lead.shift()
+      return
     }
-    if (!this.#open) return
     this.#group.push(message)
     this.#bytes += message.payload.length
     if (this.#bytes > this.#limits.maxBytes || this.#group.length > this.#limits.maxMessages) this.#clear()
@@ -56,6 +63,18 @@ export class GroupCache {
   reset(): void {
     this.#clear()
     this.#headers.clear()
+    this.#lead = []
+    this.#isFirst = true
+  }
+
+  #begin(): void {
+    this.#clear()
+    this.#open = true
+    if (!this.#isFirst) return
+    this.#isFirst = false
+    this.#group = this.#lead
+    this.#bytes = this.#lead.reduce((sum, message) => sum + message.payload.length, 0)
+    this.#lead = []
   }
 
   #clear(): void {
