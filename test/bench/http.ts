@@ -94,11 +94,11 @@ try {
   const body = JSON.stringify({ workspaceId, title: 'Friday show', description: 'Every Friday at eight', platforms: [] })
   for (let index = 0; index < 200; index += 1) await call(base, '/api/streams', { method: 'POST', key, body: JSON.parse(body) })
 
-  const plans = await (await fetch(`${base}/api/plans`)).text()
-  const plansFile = join(folder, 'plans.json')
-  writeFileSync(plansFile, plans)
+  const bodyText = await (await fetch(`${base}/api/services`)).text()
+  const bodyFile = join(folder, 'body.json')
+  writeFileSync(bodyFile, bodyText)
   const barePort = await freeLoopbackPort()
-  const bare = await start([new URL('./rivals/bare-uws.ts', import.meta.url).pathname, String(barePort), plansFile], /ready/)
+  const bare = await start([new URL('./rivals/bare-uws.ts', import.meta.url).pathname, String(barePort), bodyFile], /ready/)
   rivals.push(bare)
   const handPort = await freeLoopbackPort()
   const hand = await start([new URL('./rivals/hand-written.ts', import.meta.url).pathname, String(handPort)], /ready/, {
@@ -113,7 +113,7 @@ try {
   const headers = { 'X-API-Key': key }
   await compare(
     'GET without database',
-    { name: 'Crier', running: crier, load: (connections) => ({ url: `${base}/api/plans`, connections, seconds: SECONDS, headers }) },
+    { name: 'Crier', running: crier, load: (connections) => ({ url: `${base}/api/services`, connections, seconds: SECONDS, headers }) },
     { name: 'bare uWS', running: bare, load: (connections) => ({ url: `http://127.0.0.1:${barePort}/`, connections, seconds: SECONDS, headers }) },
     64,
     'perCpuSecond',
