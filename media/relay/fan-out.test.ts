@@ -263,3 +263,16 @@ async function endPublisher(): Promise<void> {
   feed!.publisher.close()
   await waitFor(() => ended() > before)
 }
+
+test.each([0xff_ffff - 300, 0x1_0000_0000 - 300])(
+  'a publisher whose clock passes a limit at %i is relayed evenly',
+  async (startTimestamp) => {
+    await set([await startSink()])
+    const media = await run({ startTimestamp })
+    await waitFor(() => media.sent.length > 80)
+    media.stop()
+    await waitFor(() => scene.sinks[0]!.messages('video').length === media.of('video').length)
+    const frames = scene.sinks[0]!.last()!.of('video').slice(1)
+    for (const [index, { timestamp }] of frames.entries()) expect(timestamp - frames[0]!.timestamp).toBe(index * 20)
+  },
+)

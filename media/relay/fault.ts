@@ -23,10 +23,7 @@ export function cleanPeerText(text: string, streamKey: string): string {
   let clean = text
   for (const secret of secretsOf(streamKey)) clean = clean.replaceAll(secret, '[key]')
   // eslint-disable-next-line no-control-regex
-  clean = clean
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]+/g, ' ')
-    .replace(/\s+/g, ' ')
-    .trim()
+  clean = clean.replace(/[\p{C}\p{Z}]+/gu, ' ').trim()
   return clean.length > MAX_PEER_TEXT ? `${clean.slice(0, MAX_PEER_TEXT)}…` : clean
 }
 

@@ -30,12 +30,12 @@ export interface NodeFixture {
   stream: DesiredStream
   readonly key: string
   /** Changes the stream and tells the node. */
-  change(change: Partial<DesiredStream>): void
+  change: (change: Partial<DesiredStream>) => void
   /** A publisher that has been admitted. */
-  publish(key?: string): Promise<TestPublisher>
-  destination(id: string): DestinationStatus
+  publish: (key?: string) => Promise<TestPublisher>
+  destination: (id: string) => DestinationStatus
   /** The states a destination went through. */
-  states(id: string): DestinationState[]
+  states: (id: string) => DestinationState[]
 }
 
 /** A real node on a free port of the loopback, with one stream. */

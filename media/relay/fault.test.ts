@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { cleanPeerText } from './fault.ts'
+
+test.each([
+  ['stream abcd-efgh is bad', 'abcd-efgh', 'stream [key] is bad'],
+  ['abcd-efgh?x=topsecret / abcd-efgh / topsecret', 'abcd-efgh?x=topsecret', '[key] / [key] / [key]'],
+  ['abcd%2Fefgh', 'abcd/efgh', '[key]'],
+  ['it is x', 'x', 'it is [key]'],
+  ['a\u0000b\r\nc\u202ed\u200be', 'secret', 'a b c d e'],
+  ['', 'secret', ''],
+  ['nothing to hide', '', 'nothing to hide'],
+])('%j without the key', (text, key, clean) => {
+  expect(cleanPeerText(text, key)).toBe(clean)
+})
+
+test('what a peer says is bounded', () => {
+  expect(cleanPeerText('x'.repeat(10_000), 'secret')).toHaveLength(201)
+})

@@ -1,0 +1,159 @@
+import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { startNode, type NodeFixture } from '../testing/node-fixture.ts'
+
+const run = promisify(execFile)
+const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0
+const NGINX = '/usr/sbin/nginx'
+const NGINX_MODULE = '/usr/lib/nginx/modules/ngx_rtmp_module.so'
+const hasNginx = existsSync(NGINX) && existsSync(NGINX_MODULE)
+const SECONDS = 3
+
+let folder: string
+let source: string
+const children: ChildProcess[] = []
+let fixture: NodeFixture | undefined
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'media-interop-'))
+  source = join(folder, 'source.flv')
+  if (!hasFfmpeg) return
+  const video = ['-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=30', '-c:v', 'libx264', '-preset', 'ultrafast']
+  const audio = ['-f', 'lavfi', '-i', 'sine=frequency=440', '-c:a', 'aac']
+  const inputs = [...video.slice(0, 4), ...audio.slice(0, 4), '-t', String(SECONDS)]
+  await run('ffmpeg', ['-v', 'error', ...inputs, ...video.slice(4), '-g', '30', ...audio.slice(4), '-y', source])
+})
+
+afterAll(async () => {
+  await fixture?.node.close()
+  for (const child of children) child.kill('SIGKILL')
+  await rm(folder, { recursive: true, force: true })
+})
+
+function start(command: string, args: string[]): ChildProcess {
+  const child = spawn(command, args, { stdio: 'ignore' })
+  children.push(child)
+  return child
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+async function listens(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+/** MD5 of every packet of the coded streams, in order. */
+async function packets(file: string): Promise<{ video: string[]; audio: string[] }> {
+  const hashes = async (stream: string): Promise<string[]> => {
+    const { stdout } = await run('ffmpeg', [
+      '-v',
+      'error',
+      '-i',
+      file,
+      '-map',
+      `0:${stream}:0`,
+      '-c',
+      'copy',
+      '-f',
+      'framemd5',
+      '-',
+    ])
+    return stdout.split('\n').flatMap((line) => (/^\d/.test(line) ? [line.split(',')[5]!.trim()] : []))
+  }
+  return { video: await hashes('v'), audio: await hashes('a') }
+}
+
+async function nginxSink(): Promise<{ port: number; recording: () => Promise<string> }> {
+  const port = await freePort()
+  const prefix = join(folder, 'nginx')
+  const recordings = join(prefix, 'recordings')
+  await mkdir(recordings, { recursive: true })
+  const configuration = `
+    load_module ${NGINX_MODULE};
+    daemon off;
+    master_process off;
+    pid ${prefix}/nginx.pid;
+    error_log ${prefix}/error.log;
+    events { worker_connections 64; }
+    rtmp { server { listen 127.0.0.1:${port}; application live { live on; record all; record_path ${recordings}; } } }
+  `
+  await writeFile(join(prefix, 'nginx.conf'), configuration)
+  start(NGINX, ['-p', prefix, '-c', join(prefix, 'nginx.conf'), '-e', join(prefix, 'error.log')])
+  await waitFor(() => listens(port))
+  return { port, recording: async () => join(recordings, (await readdir(recordings))[0]!) }
+}
+
+test.runIf(hasFfmpeg && hasNginx)('ffmpeg in; nginx-rtmp and ffmpeg each get every packet as it was', async () => {
+  const nginx = await nginxSink()
+  const ffmpegPort = await freePort()
+  const received = join(folder, 'received.flv')
+  const url = `rtmp://127.0.0.1:${ffmpegPort}/live/received-key`
+  const receiver = start('ffmpeg', ['-v', 'error', '-listen', '1', '-i', url, '-c', 'copy', '-y', received])
+  fixture = await startNode([
+    { id: 'nginx', url: `rtmp://127.0.0.1:${nginx.port}/live`, streamKey: 'nginx-key' },
+    { id: 'ffmpeg', url: `rtmp://127.0.0.1:${ffmpegPort}/live`, streamKey: 'received-key' },
+  ])
+  const { port, key, destination } = fixture
+  // A publisher without media first: both destinations are there before the first frame, and lose none of it.
+  const opener = await fixture.publish()
+  await waitFor(() => destination('nginx').state === 'publishing' && destination('ffmpeg').state === 'publishing', {
+    timeoutMs: 10_000,
+  })
+  await waitFor(() => fixture!.node.status().connections === 1)
+  opener.close()
+  const target = `rtmp://127.0.0.1:${port}/live/${key}`
+  const publisher = start('ffmpeg', ['-v', 'error', '-re', '-i', source, '-c', 'copy', '-f', 'flv', target])
+  await waitFor(() => destination('nginx').state === 'live' && destination('ffmpeg').state === 'live', {
+    timeoutMs: 10_000,
+  })
+  await once(publisher, 'exit')
+  const ended = once(receiver, 'exit')
+  await fixture.node.close()
+  await ended
+  const [sent, byNginx, byFfmpeg] = await Promise.all([
+    packets(source),
+    nginx.recording().then(packets),
+    packets(received),
+  ])
+  expect(sent.video).toHaveLength(SECONDS * 30)
+  expect(byNginx).toEqual(sent)
+  expect(byFfmpeg).toEqual(sent)
+  expect(fixture.lines.join('\n')).not.toContain('received-key')
+})
+
+test.runIf(hasNginx)('nginx-rtmp tells a key in use from a free one', async () => {
+  // Two destinations with one key at one server: the second comes when the first is there, and is refused.
+  const { port } = await nginxSink()
+  const url = `rtmp://127.0.0.1:${port}/live`
+  fixture = await startNode([{ id: 'first', url, streamKey: 'one-key' }])
+  const publisher = await fixture.publish()
+  publisher.audio(0, Buffer.from('af001190', 'hex'))
+  await waitFor(() => fixture!.destination('first').state === 'live')
+  fixture.change({ destinations: [...fixture.stream.destinations, { id: 'second', url, streamKey: 'one-key' }] })
+  await waitFor(() => fixture!.destination('second').state === 'needs_attention')
+  expect(fixture.destination('second').lastError!.code).toBe('rejected')
+  expect(fixture.destination('first').state).toBe('live')
+})
