@@ -31,7 +31,8 @@ const DESTINATION = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a21'
 export const listStreams = operation({
   route: 'GET /api/streams',
   summary: 'List the streams of a workspace, newest first',
-  description: 'Without `streamKey`: a list carries no secrets. GET /api/streams/{id} shows it to those who may manage streams.',
+  description:
+    'Without `streamKey`: a list carries no secrets. GET /api/streams/{id} shows it to those who may manage streams.',
   access: 'streams:read',
   workspace: from.query('workspaceId'),
   query: StreamQuery,

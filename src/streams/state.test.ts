@@ -1,0 +1,21 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { isOnAir, next, STREAM_STATUSES, type Happening } from './state.ts'
+
+test('the table in the documentation is what the code does', () => {
+  const source = readFileSync(new URL('state.ts', import.meta.url), 'utf8')
+  const rows = [...source.matchAll(/^ \* \| ([a-z_]+) +\| (.*) \|$/gm)].map(([, happening, cells]) => ({
+    happening: happening as Happening,
+    cells: (cells ?? '').split('|').map((cell) => cell.trim()),
+  }))
+  const table = rows.filter(({ cells }) => cells.length === STREAM_STATUSES.length)
+  expect(table).toHaveLength(9)
+  for (const { happening, cells } of table.filter((row) => row.happening !== ('happening' as Happening))) {
+    const outcomes = STREAM_STATUSES.map((status) => next(status, happening) ?? 'none')
+    expect(outcomes, happening).toEqual(cells.map((cell) => (cell === '–' || cell === '409' ? 'none' : cell)))
+  }
+})
+
+test('what is on the air relays media as it comes', () => {
+  expect(STREAM_STATUSES.filter((status) => isOnAir(status))).toEqual(['starting', 'live', 'interrupted'])
+})
