@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import { COMMON, parseArguments } from './arguments.ts'
+import { commandsOf, findCommand, kebab, readDocument, shortName } from './commands.ts'
+import { commandHelp, domainHelp, generalHelp } from './help.ts'
+
+const document = readDocument()
+const commands = commandsOf(document)
+
+test.each([
+  ['createStream', 'streams', 'create'],
+  ['listStreams', 'streams', 'list'],
+  ['getStream', 'streams', 'get'],
+  ['goLive', 'streams', 'go-live'],
+  ['createRtmpDestination', 'streams', 'create-rtmp-destination'],
+  ['listStreamSessions', 'streams', 'list-sessions'],
+  ['getStreamingUsage', 'streams', 'get-streaming-usage'],
+  ['login', 'auth', 'login'],
+  ['getHealth', 'health', 'get'],
+])('%s of %s is the command %s', (operation, domain, name) => {
+  expect(shortName(operation, domain)).toBe(name)
+  expect(findCommand(commands, domain, name)?.operation).toBe(operation)
+})
+
+test('every operation is a command, and no two of a domain have one name', () => {
+  const operations = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).map((op) => op.operationId),
+  )
+  expect(commands.map((command) => command.operation).sort((a, b) => a.localeCompare(b))).toEqual(
+    operations.sort((a, b) => a.localeCompare(b)),
+  )
+  const names = commands.map((command) => `${command.domain} ${command.name}`)
+  expect(new Set(names).size).toBe(names.length)
+  for (const name of names) expect(name).toMatch(/^[a-z-]+ [a-z]+(-[a-z0-9]+)*$/)
+})
+
+test('two operations that would have one short name keep their whole names', () => {
+  expect(findCommand(commands, 'services', 'get-service-status')?.operation).toBe('getServiceStatus')
+  expect(findCommand(commands, 'services', 'get-services-status')?.operation).toBe('getServicesStatus')
+  expect(findCommand(commands, 'services', 'get-status')).toBeUndefined()
+})
+
+test('a command is found by the whole name of its operation too', () => {
+  expect(findCommand(commands, 'streams', 'createStream')?.name).toBe('create')
+  expect(findCommand(commands, 'streams', 'create-stream')?.name).toBe('create')
+})
+
+describe.each(commands.map((command) => [`${command.domain} ${command.name}`, command] as const))(
+  '%s',
+  (name, command) => {
+    test('has no field that a common option hides, and no flag twice', () => {
+      const flags = command.fields.map((field) => field.flag)
+      expect(new Set(flags).size).toBe(flags.length)
+      for (const flag of flags) {
+        expect(Object.keys(COMMON)).not.toContain(flag)
+        expect(flag).toBe(kebab(flag))
+      }
+    })
+
+    test('takes each of its fields by flag, in kebab-case and in camelCase, and its whole body', () => {
+      const given = command.fields.flatMap((field) => [`--${field.flag}`, ...sample(field.schema)])
+      const camel = command.fields.flatMap((field) => [`--${field.name}`, ...sample(field.schema)])
+      const parsed = parseArguments(command, given)
+      expect(parseArguments(command, camel)).toEqual(parsed)
+      const body = parsed.body ?? {}
+      const found = [...Object.keys(parsed.path), ...Object.keys(parsed.query), ...Object.keys(body)]
+      expect(new Set(found)).toEqual(new Set(command.fields.map((field) => field.name)))
+      if (command.body !== 'none') {
+        const others = command.fields
+          .filter((field) => field.in !== 'body')
+          .flatMap((field) => [`--${field.flag}`, ...sample(field.schema)])
+        expect(parseArguments(command, [...others, '--input', JSON.stringify(body)]).body).toEqual(body)
+      }
+    })
+
+    test('is explained', () => {
+      expect(domainHelp(document, commands, command.domain)).toContain(command.summary)
+      const help = commandHelp(command)
+      expect(help).toContain(`crier ${name}`)
+      for (const field of command.fields) expect(help).toContain(`--${field.flag}`)
+      expect(help).not.toContain('undefined')
+    })
+  },
+)
+
+test('the general help lists every domain', () => {
+  const help = generalHelp(document, commands)
+  for (const { domain } of commands) expect(help).toMatch(new RegExp(`^  ${domain} {2,}\\S`, 'm'))
+})
+
+function sample(schema: { readonly type?: unknown; readonly anyOf?: unknown; readonly $ref?: unknown }): string[] {
+  const type = Array.isArray(schema.type) ? (schema.type as string[]).find((one) => one !== 'null') : schema.type
+  if (type === 'boolean') return []
+  if (type === 'integer' || type === 'number') return ['3']
+  if (type === 'string') return ['text']
+  return type === 'array' ? ['[]'] : ['{}']
+}

@@ -1,0 +1,148 @@
+import { readFileSync } from 'node:fs'
+
+/**
+ * The commands, from openapi.json: the registry of operations as a file, which a test keeps up to date. Reading it
+ * takes a tenth of the time that loading the operations themselves does.
+ */
+
+export interface Schema {
+  readonly type?: string | readonly string[]
+  readonly description?: string
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly required?: readonly string[]
+  readonly items?: Schema
+  readonly enum?: readonly unknown[]
+  readonly anyOf?: readonly Schema[]
+  readonly default?: unknown
+  readonly $ref?: string
+}
+
+interface Described {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly summary: string
+  readonly description: string
+  readonly 'x-access': string
+  readonly parameters: readonly {
+    readonly name?: string
+    readonly in?: string
+    readonly required?: boolean
+    readonly description?: string
+    readonly schema?: Schema
+  }[]
+  readonly requestBody?: {
+    readonly required: boolean
+    readonly content: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
+  }
+}
+
+export interface Document {
+  readonly info: { readonly version: string }
+  readonly tags: readonly { readonly name: string; readonly description?: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
+}
+
+/** One input of a command. */
+export interface Field {
+  readonly name: string
+  /** Without the dashes: `workspace-id`. */
+  readonly flag: string
+  readonly in: 'path' | 'query' | 'body'
+  readonly required: boolean
+  readonly schema: Schema
+}
+
+export interface Command {
+  readonly domain: string
+  /** `go-live`. */
+  readonly name: string
+  readonly operation: string
+  readonly route: string
+  readonly summary: string
+  readonly description: string
+  readonly access: string
+  readonly fields: readonly Field[]
+  /** Whether there is a body, and whether it must be there. */
+  readonly body: 'required' | 'optional' | 'none'
+  readonly takesVersion: boolean
+}
+
+export function readDocument(): Document {
+  return JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as Document
+}
+
+/** Every command, in the order of the operations. */
+export function commandsOf(document: Document): Command[] {
+  const described = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, op]) => ({ route: `${method.toUpperCase()} ${path}`, op })),
+  )
+  const names = new Map<string, number>()
+  const short = (op: Described) => `${domainOf(op)} ${shortName(op.operationId, domainOf(op))}`
+  for (const { op } of described) names.set(short(op), (names.get(short(op)) ?? 0) + 1)
+  return described.map(({ route, op }) => {
+    const domain = domainOf(op)
+    const isUnique = names.get(short(op)) === 1
+    return {
+      domain,
+      name: isUnique ? shortName(op.operationId, domain) : kebab(op.operationId),
+      operation: op.operationId,
+      route,
+      summary: op.summary,
+      description: op.description,
+      access: op['x-access'],
+      fields: fieldsOf(document, op),
+      body: op.requestBody === undefined ? 'none' : op.requestBody.required ? 'required' : 'optional',
+      takesVersion: JSON.stringify(op.parameters).includes('/IfMatch'),
+    }
+  })
+}
+
+/** A command by its name, by the whole name of its operation, or by that in kebab-case. */
+export function findCommand(commands: readonly Command[], domain: string, name: string): Command | undefined {
+  const own = commands.filter((command) => command.domain === domain)
+  return own.find((command) => command.name === name) ?? own.find((command) => kebab(command.operation) === kebab(name))
+}
+
+/**
+ * The operation's name in kebab-case without the domain's noun: `createStream` of `streams` is `create`, `listStreams`
+ * is `list`, `goLive` stays `go-live`. Where that would make two commands one, both keep their whole names.
+ */
+export function shortName(operation: string, domain: string): string {
+  const noun = domain.replace(/s$/, '')
+  const [verb = '', ...rest] = kebab(operation).split('-')
+  return [verb, ...rest.filter((word) => word !== noun && word !== domain)].join('-')
+}
+
+export function kebab(name: string): string {
+  return name.replace(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase()
+}
+
+function domainOf(op: Described): string {
+  return op.tags[0] ?? 'other'
+}
+
+function fieldsOf(document: Document, op: Described): Field[] {
+  const fields: Field[] = []
+  const add = (name: string, place: Field['in'], required: boolean, schema: Schema) => {
+    // A path parameter comes first; a field of the body under the same name is set with --input.
+    const flag = kebab(name)
+    if (!fields.some((field) => field.flag === flag)) fields.push({ name, flag, in: place, required, schema })
+  }
+  for (const parameter of op.parameters) {
+    if (parameter.name === undefined || (parameter.in !== 'path' && parameter.in !== 'query')) continue
+    const description = parameter.description === undefined ? {} : { description: parameter.description }
+    const schema = { ...resolve(document, parameter.schema ?? {}), ...description }
+    add(parameter.name, parameter.in, parameter.required === true, schema)
+  }
+  const body = resolve(document, op.requestBody?.content['application/json']?.schema ?? {})
+  for (const [name, schema] of Object.entries(body.properties ?? {})) {
+    add(name, 'body', (body.required ?? []).includes(name), resolve(document, schema))
+  }
+  return fields
+}
+
+function resolve(document: Document, schema: Schema): Schema {
+  const name = schema.$ref?.split('/').at(-1)
+  return name === undefined ? schema : (document.components.schemas[name] ?? {})
+}

@@ -1,0 +1,47 @@
+import { expect, test } from 'vitest'
+import { render } from './render.ts'
+
+test('a list is a table of what is no object, cut to the width', () => {
+  const data = [
+    { _id: 'one', title: 'First', deep: { a: 1 }, count: 3, note: 'x'.repeat(60) },
+    { _id: 'two', title: 'Second', deep: { a: 2 }, count: null, note: '' },
+  ]
+  expect(render({ status: true, message: 'Things', data, pagination: { hasMore: true, nextCursor: 'abc' } }, 50)).toBe(
+    `_id  title   count
+one  First   3
+two  Second  -
+More with --cursor abc`,
+  )
+  expect(render({ status: true, message: 'Things', data }, 200)).toContain(`${'x'.repeat(39)}…`)
+})
+
+test('a resource is names and values, what is in it is indented', () => {
+  const data = { _id: 'one', title: 'First', tags: ['a', 'b'], none: [], inner: { on: true }, rows: [{ a: 1, b: 2 }] }
+  expect(render({ status: true, message: 'A thing', data }, 80)).toBe(
+    `A thing
+_id    one
+title  First
+tags   a, b
+none   none
+inner:
+  on  true
+rows:
+  - a  1
+    b  2`,
+  )
+})
+
+test('nothing to list, nothing to say, and bodies of another shape', () => {
+  expect(render({ status: true, message: 'Streams', data: [] }, 80)).toBe('Streams: none')
+  expect(render({ status: true, message: 'Deleted' }, 80)).toBe('Deleted')
+  expect(render(undefined, 80)).toBe('Done')
+  expect(render({ message: 'Welcome', user: { _id: 'one' } }, 80)).toBe('Welcome\nuser:\n  _id  one')
+  expect(render({ status: true, message: 'Names', data: ['a', 'b'] }, 80)).toBe('a\nb')
+})
+
+test('control characters of strangers do not reach the terminal', () => {
+  const evil = '\u001b]0;owned\u0007 name\r\n\u009b31m'
+  const printed = render({ message: 'A thing', data: { name: evil } }, 80)
+  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  expect(printed.replaceAll('\n', '')).not.toMatch(/[\u0000-\u001f\u007f-\u009f]/)
+})

@@ -1,0 +1,268 @@
+import { spawn } from 'node:child_process'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { startApp, type App } from '../support/app.ts'
+import type { SeededUser } from '../support/seed.ts'
+import { World } from '../support/world.ts'
+
+/** The real program, in a process of its own, against a real server. */
+
+const CLI = fileURLToPath(new URL('../../src/cli.mjs', import.meta.url))
+
+let app: App
+let world: World
+let ada: SeededUser
+let workspaceId: string
+let home: string
+
+beforeAll(async () => {
+  app = await startApp()
+  world = new World(app)
+  ada = await world.user('ada', { plan: 'business' })
+  workspaceId = await world.workspace('acme', 'ada')
+})
+afterAll(() => app?.stop())
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'crier-cli-'))
+  return () => rm(home, { recursive: true, force: true })
+})
+
+interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+function crier(
+  args: readonly string[],
+  more: { env?: Record<string, string>; stdin?: string; node?: string[] } = {},
+): Promise<Ended> {
+  const child = spawn(process.execPath, [...(more.node ?? []), CLI, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', HOME: home, XDG_CONFIG_HOME: home, CRIER_URL: app.url, ...more.env },
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk) => void (stdout += String(chunk)))
+  child.stderr.on('data', (chunk) => void (stderr += String(chunk)))
+  child.stdin.end(more.stdin ?? '')
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, stdout, stderr }))
+  })
+}
+
+const asAda = (...args: string[]) => crier(args, { env: { CRIER_API_KEY: ada.apiKey } })
+const loginFile = () => join(home, 'crier', 'login.json')
+const savedLogin = async () => JSON.parse(await readFile(loginFile(), 'utf8')) as Record<string, unknown>
+
+async function stub(
+  answer: (headers: IncomingHttpHeaders) => { status: number; headers?: Record<string, string>; body: string },
+) {
+  const server: Server = createServer((request, response) => {
+    const { status, headers, body } = answer(request.headers)
+    request
+      .resume()
+      .on('end', () => response.writeHead(status, { 'Content-Type': 'application/json', ...headers }).end(body))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() }
+}
+
+describe('help and mistakes', () => {
+  test('--help at every level is 0, without arguments the help is a mistake', async () => {
+    expect(await crier(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('streams'), stderr: '' })
+    expect(await crier(['streams', '--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('go-live') })
+    expect(await crier(['streams', 'create', '--help'])).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('--workspace-id'),
+    })
+    expect(await crier(['login', '--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('--api-key') })
+    expect(await crier([])).toMatchObject({ code: 2, stdout: expect.stringContaining('Usage') })
+    expect(await crier(['--version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
+  })
+
+  test.each([
+    [['straems', 'list'], 'there is no domain straems'],
+    [['streams', 'creat'], 'there is no command creat; did you mean create?'],
+    [['streams', 'create', '--titel', 'x'], "unknown option '--titel'"],
+    [['streams', 'create'], 'missing --workspace-id, --title'],
+    [['streams', 'list', '--workspace-id', 'x', '--limit', 'many'], '--limit must be a number'],
+    [['health', 'get', '--server', 'nowhere'], 'no URL'],
+  ])('crier %j is 2', async (args, message) => {
+    const ended = await crier(args)
+    expect([ended.code, ended.stdout]).toEqual([2, ''])
+    expect(ended.stderr).toContain(message)
+  })
+
+  test('on a Node that is too old for our sources, the one from npm runs', async () => {
+    const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } })`
+    const node = ['--import', `data:text/javascript,${encodeURIComponent(older)}`]
+    expect(await crier(['--version'], { node })).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/),
+    })
+    expect(await crier(['streams', 'nonsense'], { node })).toMatchObject({ code: 2 })
+    expect(await crier(['health', 'get'], { node })).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('Alive'),
+    })
+  })
+})
+
+describe('commands', () => {
+  test('make, list and show a stream', async () => {
+    const made = await asAda('streams', 'create', '--workspace-id', workspaceId, '--title', 'Launch day')
+    expect(made).toMatchObject({ code: 0, stderr: '' })
+    expect(made.stdout).toMatch(/^title +Launch day$/m)
+    const id = /^_id +(\S+)$/m.exec(made.stdout)?.[1] ?? ''
+    const listed = await asAda('streams', 'list', '--workspaceId', workspaceId)
+    expect(listed.stdout).toMatch(new RegExp(`^${id} .*Launch day`, 'm'))
+    const shown = await asAda('streams', 'get', id, '--json')
+    expect(JSON.parse(shown.stdout)).toMatchObject({ status: true, data: { _id: id, title: 'Launch day' } })
+    const changed = await asAda('streams', 'update', id, '--title', 'Later', '--if-match', '"1"', '--json')
+    expect(JSON.parse(changed.stdout)).toMatchObject({ data: { title: 'Later', version: 2 } })
+    const late = await asAda('streams', 'update', '--id', id, '--title', 'Too late', '--if-match', '"1"')
+    expect(late).toMatchObject({ code: 1, stderr: expect.stringContaining('(precondition_failed)') })
+    expect(await asAda('streams', 'delete', id)).toMatchObject({ code: 0 })
+  })
+
+  test('a body from a file and from standard input, and JSON in flags', async () => {
+    const file = join(home, 'stream.json')
+    await writeFile(file, JSON.stringify({ workspaceId, title: 'From a file' }))
+    const fromFile = await asAda('streams', 'create', '--body', `@${file}`, '--description', 'and a flag', '--json')
+    expect(JSON.parse(fromFile.stdout).data).toMatchObject({ title: 'From a file', description: 'and a flag' })
+    const piped = await crier(['streams', 'create', '--input', '-', '--json'], {
+      env: { CRIER_API_KEY: ada.apiKey },
+      stdin: JSON.stringify({ workspaceId, title: 'Piped' }),
+    })
+    expect(JSON.parse(piped.stdout).data).toMatchObject({ title: 'Piped' })
+    const nested = await asAda('users', 'update-publishing-settings', '--utm', '{"enabled":true}', '--json')
+    expect(JSON.parse(nested.stdout)).toMatchObject({ status: true })
+  })
+
+  test('one key, one effect', async () => {
+    const args = [
+      'streams',
+      'create',
+      '--workspace-id',
+      workspaceId,
+      '--title',
+      'Once',
+      '--idempotency-key',
+      'once',
+      '--json',
+    ]
+    const [first, second] = [await asAda(...args), await asAda(...args)]
+    expect(JSON.parse(first.stdout).data._id).toBe(JSON.parse(second.stdout).data._id)
+  })
+
+  test('an answer without a body', async () => {
+    const { apiKey } = await world.user('root', { admin: true })
+    const toggled = await crier(['services', 'toggle', 'plans', '--enabled'], { env: { CRIER_API_KEY: apiKey } })
+    expect(toggled).toEqual({ code: 0, stdout: 'Done\n', stderr: '' })
+  })
+})
+
+describe('errors', () => {
+  test('a refusal is 1, with message, code, fields and request on standard error', async () => {
+    const ended = await asAda('streams', 'create', '--workspace-id', 'no-id', '--title', '')
+    expect([ended.code, ended.stdout]).toEqual([1, ''])
+    expect(ended.stderr).toMatch(/^crier: .+ \(validation_failed\)$/m)
+    expect(ended.stderr).toMatch(/^ {2}--workspace-id must be /m)
+    expect(ended.stderr).toMatch(/^ {2}--title must not be empty$/m)
+    expect(ended.stderr).toMatch(/request req_\w+, see http.*#validation_failed/)
+    const nobody = await crier(['users', 'get-profile'])
+    expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining('crier login') })
+  })
+
+  test('with --json the error is JSON', async () => {
+    const ended = await crier(['users', 'get-profile', '--json'], { env: { CRIER_API_KEY: 'crier_wrong' } })
+    expect([ended.code, ended.stdout]).toEqual([1, ''])
+    expect(JSON.parse(ended.stderr)).toMatchObject({ status: false, httpStatus: 401, code: 'invalid_credential' })
+  })
+
+  test('nobody there, a fault of the server, and a server of another kind are 3', async () => {
+    const nobody = await crier(['plans', 'list', '--server', 'http://127.0.0.1:1'])
+    expect(nobody).toMatchObject({ code: 3, stderr: 'crier: http://127.0.0.1:1 cannot be reached\n' })
+    const broken = await stub(() => ({
+      status: 500,
+      body: '{"status":false,"message":"Broken","code":"internal_error"}',
+    }))
+    expect(await crier(['plans', 'list', '--server', broken.url])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('Broken'),
+    })
+    broken.close()
+    const other = await stub(() => ({ status: 200, body: '<html>' }))
+    expect(await crier(['plans', 'list', '--server', other.url])).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining('no JSON'),
+    })
+    other.close()
+  })
+})
+
+describe('login', () => {
+  test('with a password from standard input; the file is for this user alone; logout ends the session', async () => {
+    const ended = await crier(['login', '--email', ada.email], { stdin: `${ada.password}\n` })
+    expect(ended).toMatchObject({ code: 0, stdout: `Logged in to ${app.url} as ${ada.email}\n` })
+    expect((await stat(loginFile())).mode & 0o777).toBe(0o600)
+    expect(await readFile(loginFile(), 'utf8')).not.toContain(ada.password)
+    expect((await crier(['users', 'get-profile'])).stdout).toContain(ada.email)
+    const { accessToken, refreshToken } = (await savedLogin()) as { accessToken: string; refreshToken: string }
+    expect(await crier(['logout'])).toMatchObject({ code: 0 })
+    await expect(stat(loginFile())).rejects.toThrow('ENOENT')
+    expect((await app.send('POST /api/auth/refresh', { body: { refreshToken } })).status).toBe(401)
+    expect((await app.send('GET /api/users/me', { token: accessToken })).status).toBe(401)
+    expect(await crier(['users', 'get-profile'])).toMatchObject({ code: 1 })
+  })
+
+  test('an access token that has ended is renewed and saved', async () => {
+    await crier(['login', '--email', ada.email], { stdin: `${ada.password}\n` })
+    const before = await savedLogin()
+    await writeFile(loginFile(), JSON.stringify({ ...before, expiresAt: 0 }))
+    expect(await crier(['users', 'get-profile'])).toMatchObject({ code: 0, stdout: expect.stringContaining(ada.email) })
+    const after = await savedLogin()
+    expect(after['refreshToken']).not.toBe(before['refreshToken'])
+    expect((await stat(loginFile())).mode & 0o777).toBe(0o600)
+  })
+
+  test('with an API key, which must be a good one', async () => {
+    expect(await crier(['login', '--api-key', 'crier_wrong'])).toMatchObject({ code: 1 })
+    await expect(stat(loginFile())).rejects.toThrow('ENOENT')
+    const ended = await crier(['login', '--api-key', '-'], { stdin: ada.apiKey })
+    expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining(ada.email) })
+    expect(await crier(['users', 'get-profile'])).toMatchObject({ code: 0 })
+  })
+
+  test('a wrong password is 1 and saves nothing', async () => {
+    expect(await crier(['login', '--email', ada.email], { stdin: 'wrong\n' })).toMatchObject({ code: 1 })
+    await expect(stat(loginFile())).rejects.toThrow('ENOENT')
+  })
+
+  test('no password at all is 2', async () => {
+    expect(await crier(['login', '--email', ada.email])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('password'),
+    })
+  })
+
+  test('what was saved for one server is not sent to another', async () => {
+    await crier(['login', '--api-key', '-'], { stdin: ada.apiKey })
+    const seen: IncomingHttpHeaders[] = []
+    const other = await stub((headers) => {
+      seen.push(headers)
+      return { status: 200, body: '{"status":true,"message":"Plans","data":[]}' }
+    })
+    expect(await crier(['plans', 'list', '--server', other.url])).toMatchObject({ code: 0 })
+    other.close()
+    expect(seen).toHaveLength(1)
+    expect(JSON.stringify(seen)).not.toContain(ada.apiKey)
+  })
+})
