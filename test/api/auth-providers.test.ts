@@ -1,3 +1,5 @@
+import { createHmac } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { HOUR, ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
 import { microsoftOptions } from '../../src/auth/providers/configured.ts'
@@ -164,7 +166,6 @@ describe('an ID token is refused', () => {
   test('when nobody signed it, or not with a published key', async () => {
     const whole = claims(someone())
     await refused({ idToken: `${part({ alg: 'none' })}.${part(whole)}.` }, /not signed|malformed/)
-    const { createHmac } = await import('node:crypto')
     const signed = `${part({ alg: 'HS256' })}.${part(whole)}`
     const mac = createHmac('sha256', CLIENT.secret).update(signed).digest('base64url')
     await refused({ idToken: `${signed}.${mac}` }, /not signed in an accepted way/)
@@ -220,17 +221,25 @@ describe('a provider that is down', () => {
     expect(performance.now() - start).toBeLessThan(8_000)
   })
 
-  test('or sends elsewhere or claims to be another, is not believed', async () => {
-    clock.advance(2 * HOUR)
-    const idToken = await issuer.sign(claims(someone()))
-    issuer.fail((_request, response) => response.writeHead(302, { Location: `${issuer.url}/elsewhere` }).end())
-    expect((await send({ idToken })).body.code).toBe('provider_unavailable')
-    issuer.fail((_request, response) =>
-      response.end(
-        JSON.stringify({ issuer: 'https://evil.example', jwks_uri: `${issuer.url}/jwks`, token_endpoint: issuer.url }),
-      ),
+  test('or sends elsewhere, or calls itself another, is not believed', async () => {
+    const metadata = (await (await fetch(`${issuer.url}/.well-known/openid-configuration`)).json()) as object
+    const instead = async (answer: (response: ServerResponse) => unknown) => {
+      clock.advance(2 * HOUR)
+      issuer.fail((request, response) => {
+        if (request.url === '/.well-known/openid-configuration') answer(response)
+        else if (request.url === '/moved') response.end(JSON.stringify(metadata))
+        else issuer.answer(request, response)
+      })
+      return (await send({ idToken: await issuer.sign(claims(someone())) })).body.code
+    }
+    expect(await instead((response) => response.writeHead(302, { Location: '/moved' }).end())).toBe(
+      'provider_unavailable',
     )
-    expect((await send({ idToken })).body.code).toBe('provider_unavailable')
+    const impostor = { ...metadata, issuer: 'https://evil.example' }
+    expect(await instead((response) => response.end(JSON.stringify(impostor)))).toBe('provider_unavailable')
+    const elsewhere = { ...metadata, jwks_uri: 'file:///etc/passwd' }
+    expect(await instead((response) => response.end(JSON.stringify(elsewhere)))).toBe('provider_unavailable')
+    expect(await instead((response) => response.end(JSON.stringify(metadata)))).toBeUndefined()
   })
 })
 

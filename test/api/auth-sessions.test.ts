@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DAY, ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
 import { login, refresh, signIn, tryCredential } from '../support/people.ts'
+import { waitFor } from '../support/wait.ts'
 
 let app: App
 const clock = new ManualClock()
@@ -124,6 +125,23 @@ describe('refresh tokens', () => {
     const next = new Set(answers.map(({ body }) => body.data.refreshToken as string))
     expect(next.size).toBe(1)
     expect((await refresh(app, [...next][0] ?? '')).status).toBe(200)
+  })
+
+  test('are judged by what a refresh that came first has left', async () => {
+    const { refreshToken, id } = await signIn(app)
+    const late = await app.database.transaction(async (tx) => {
+      await tx.run('update sessions set generation = 3 where user_id = $1', [id])
+      const answer = refresh(app, refreshToken)
+      await waitFor(
+        async () =>
+          app.database.row(
+            "select 1 as one from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
+          ),
+        { what: 'the refresh to wait for the row' },
+      )
+      return { answer }
+    })
+    expect((await late.answer).body.code).toBe('refresh_token_reused')
   })
 
   test('end when they are not used for thirty days', async () => {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock, SECOND } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
 import { login, newAddress, PASSWORD, refresh, signIn, signUp, tryCredential } from '../support/people.ts'
+import { waitFor } from '../support/wait.ts'
 
 const ADMIN = { ADMIN_EMAIL: 'root@example.com', ADMIN_PASSWORD: 'the keys to the tower' }
 
@@ -80,13 +81,17 @@ describe('the profile', () => {
     expect(again.status).toBe(304)
   })
 
-  test('changed by many with one If-Match is changed by one', async () => {
-    const { apiKey } = await signUp(app)
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => change(apiKey, { bio: `${index}` }, { 'If-Match': '"1"' })),
-    )
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
-    expect(answers.filter(({ status }) => status === 412)).toHaveLength(7)
+  test('is not changed from a version that another change is just leaving behind', async () => {
+    const { apiKey, id } = await signUp(app)
+    const late = await app.database.transaction(async (tx) => {
+      await tx.run('update users set version = 2 where id = $1', [id])
+      const answer = change(apiKey, { bio: 'late' }, { 'If-Match': '"1"' })
+      const waiting =
+        "select 1 as one from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+      await waitFor(() => app.database.row(waiting), { what: 'the change to wait for the row' })
+      return { answer }
+    })
+    expect((await late.answer).status).toBe(412)
   })
 })
 

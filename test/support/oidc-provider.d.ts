@@ -19,6 +19,7 @@ declare module 'oidc-provider' {
     readonly claims: Readonly<Record<string, readonly string[]>>
     readonly responseTypes: readonly string[]
     readonly features: Readonly<Record<string, { readonly enabled: boolean }>>
+    readonly ttl: Readonly<Record<string, number>>
     readonly cookies: { readonly keys: readonly string[] }
     readonly interactions: { readonly url: (context: Context, interaction: { readonly uid: string }) => string }
     readonly findAccount: (context: Context, sub: string) => { accountId: string; claims: () => object } | undefined

@@ -133,6 +133,7 @@ function makeHandler(url: string, { jwk }: Keys, accounts: ReadonlyMap<string, A
     claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
     responseTypes: ['code', 'id_token'],
     features: { devInteractions: { enabled: false } },
+    ttl: { AccessToken: 600, AuthorizationCode: 60, Grant: 600, IdToken: 600, Interaction: 600, Session: 600 },
     cookies: { keys: ['a key for the cookies of a test'] },
     interactions: { url: (_context, { uid }) => `/interaction/${uid}` },
     findAccount: (_context, sub) => {
