@@ -34,12 +34,14 @@ const port = (value: string): number => {
   return /^\d{1,5}$/.test(value) && number <= 65_535 ? number : fail('must be a port from 0 to 65535')
 }
 
-const integer = (min: number, max: number) => (value: string): number => {
-  const number = Number(value)
-  return /^\d+$/.test(value) && number >= min && number <= max
-    ? number
-    : fail(`must be a whole number from ${min} to ${max}`)
-}
+const integer =
+  (min: number, max: number) =>
+  (value: string): number => {
+    const number = Number(value)
+    return /^\d+$/.test(value) && number >= min && number <= max
+      ? number
+      : fail(`must be a whole number from ${min} to ${max}`)
+  }
 
 const flag = (value: string): boolean => {
   if (['1', 'true', 'yes', 'on'].includes(value.toLowerCase())) return true
@@ -47,20 +49,30 @@ const flag = (value: string): boolean => {
   return fail('must be 1 or 0')
 }
 
-const url = (...protocols: string[]) => (value: string): string => {
-  let parsed: URL
-  try {
-    parsed = new URL(value)
-  } catch {
-    return fail('must be a URL')
+const url =
+  (...protocols: string[]) =>
+  (value: string): string => {
+    let parsed: URL
+    try {
+      parsed = new URL(value)
+    } catch {
+      return fail('must be a URL')
+    }
+    return protocols.includes(parsed.protocol.slice(0, -1))
+      ? value
+      : fail(`must begin with ${protocols.join(':// or ')}://`)
   }
-  return protocols.includes(parsed.protocol.slice(0, -1)) ? value : fail(`must begin with ${protocols.join(':// or ')}://`)
-}
 
-const oneOf = <const V extends string>(...values: V[]) => (value: string): V =>
-  values.includes(value as V) ? (value as V) : fail(`must be one of ${values.join(', ')}`)
+const oneOf =
+  <const V extends string>(...values: V[]) =>
+  (value: string): V =>
+    values.includes(value as V) ? (value as V) : fail(`must be one of ${values.join(', ')}`)
 
-const list = (value: string): string[] => value.split(',').map((part) => part.trim()).filter(Boolean)
+const list = (value: string): string[] =>
+  value
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
 
 export const ROLES = ['api', 'jobs', 'media'] as const
 export type Role = (typeof ROLES)[number]
@@ -68,11 +80,14 @@ export type Role = (typeof ROLES)[number]
 const roles = (value: string): ReadonlySet<Role> => {
   const parts = list(value)
   const unknown = parts.filter((part) => !(ROLES as readonly string[]).includes(part))
-  return parts.length > 0 && unknown.length === 0 ? new Set(parts as Role[]) : fail(`must be some of ${ROLES.join(',')}`)
+  return parts.length > 0 && unknown.length === 0
+    ? new Set(parts as Role[])
+    : fail(`must be some of ${ROLES.join(',')}`)
 }
 
 const secret = (value: string): string => (value.length >= 32 ? value : fail('must have at least 32 characters'))
-const email = (value: string): string => (/^[^@\s]+@[^@\s]+$/.test(value) ? value.toLowerCase() : fail('must be an e-mail address'))
+const email = (value: string): string =>
+  /^[^@\s]+@[^@\s]+$/.test(value) ? value.toLowerCase() : fail('must be an e-mail address')
 const password = (value: string): string => (value.length >= 10 ? value : fail('must have at least 10 characters'))
 const address = (value: string): string =>
   isIP(value) > 0 || value === 'localhost' ? value : fail('must be an IP address or localhost')
@@ -105,41 +120,141 @@ const SETTINGS = {
   PORT: { summary: 'Port of the HTTP API and the sockets', fallback: '3000', parse: withDefault(port, 3000) },
   HOST: { summary: 'Address on which the API listens', fallback: '0.0.0.0', parse: withDefault(address, '0.0.0.0') },
   RTMP_PORT: { summary: 'Port of the RTMP ingest', fallback: '1935', parse: withDefault(port, 1935) },
-  RTMP_HOST: { summary: 'Address on which the RTMP ingest listens', fallback: '0.0.0.0', parse: withDefault(address, '0.0.0.0') },
-  ADMIN_PORT: { summary: 'Port of metrics and administration, on ADMIN_HOST only; 0 takes a free one', fallback: '9090, or a free one when taken', parse: optional(port) },
+  RTMP_HOST: {
+    summary: 'Address on which the RTMP ingest listens',
+    fallback: '0.0.0.0',
+    parse: withDefault(address, '0.0.0.0'),
+  },
+  ADMIN_PORT: {
+    summary: 'Port of metrics and administration, on ADMIN_HOST only; 0 takes a free one',
+    fallback: '9090, or a free one when taken',
+    parse: optional(port),
+  },
   ADMIN_HOST: { summary: 'Address of the admin port', fallback: '127.0.0.1', parse: withDefault(address, '127.0.0.1') },
-  PUBLIC_URL: { summary: 'URL under which users reach the API: in mails, documents and the banner', fallback: 'http://localhost:PORT', parse: optional(url('http', 'https')) },
-  PUBLIC_RTMP_URL: { summary: 'RTMP server that streamers enter in OBS', fallback: 'rtmp://localhost:RTMP_PORT/live', parse: optional(url('rtmp', 'rtmps')) },
-  DATA_DIR: { summary: 'Folder of everything that must outlive a restart', fallback: './data', parse: withDefault(text, './data') },
-  DATABASE_URL: { summary: 'External PostgreSQL (15 or newer); without it Crier runs its own in DATA_DIR', fallback: 'embedded', secret: true, parse: optional(url('postgres', 'postgresql')) },
+  PUBLIC_URL: {
+    summary: 'URL under which users reach the API: in mails, documents and the banner',
+    fallback: 'http://localhost:PORT',
+    parse: optional(url('http', 'https')),
+  },
+  PUBLIC_RTMP_URL: {
+    summary: 'RTMP server that streamers enter in OBS',
+    fallback: 'rtmp://localhost:RTMP_PORT/live',
+    parse: optional(url('rtmp', 'rtmps')),
+  },
+  DATA_DIR: {
+    summary: 'Folder of everything that must outlive a restart',
+    fallback: './data',
+    parse: withDefault(text, './data'),
+  },
+  DATABASE_URL: {
+    summary: 'External PostgreSQL (15 or newer); without it Crier runs its own in DATA_DIR',
+    fallback: 'embedded',
+    secret: true,
+    parse: optional(url('postgres', 'postgresql')),
+  },
   DATABASE_POOL: { summary: 'Connections to PostgreSQL', fallback: '10', parse: withDefault(integer(2, 200), 10) },
-  REDIS_URL: { summary: 'Redis 6.2 or newer; needed for several nodes', fallback: 'a private redis-server when one is installed, else in-process', secret: true, parse: optional(url('redis', 'rediss', 'unix')) },
-  REDIS_PRIVATE: { summary: 'Start a private redis-server when one is installed and REDIS_URL is not set', fallback: '1', parse: withDefault(flag, true) },
-  ROLES: { summary: 'What this node does', fallback: 'api,jobs,media', parse: withDefault(roles, new Set(ROLES) as ReadonlySet<Role>) },
-  JWT_SECRET: { summary: 'Signs access tokens and seals stored secrets; the same on all nodes', fallback: 'made and kept in DATA_DIR', secret: true, parse: optional(secret) },
-  CLUSTER_SECRET: { summary: 'Authenticates nodes to each other; the same on all nodes', fallback: 'made and kept in DATA_DIR', secret: true, parse: optional(secret) },
-  ADMIN_EMAIL: { summary: 'Creates a verified platform administrator at start', fallback: 'none', parse: optional(email) },
-  ADMIN_PASSWORD: { summary: 'Password of that administrator', fallback: 'none', secret: true, parse: optional(password) },
-  SMTP_URL: { summary: 'Mail server (smtp:// or smtps://, with user and password)', fallback: 'mails land as .eml files in DATA_DIR/outbox', secret: true, parse: optional(url('smtp', 'smtps')) },
-  MAIL_FROM: { summary: 'Sender of mails', fallback: 'Crier <crier@localhost>', parse: withDefault(text, 'Crier <crier@localhost>') },
+  REDIS_URL: {
+    summary: 'Redis 6.2 or newer; needed for several nodes',
+    fallback: 'a private redis-server when one is installed, else in-process',
+    secret: true,
+    parse: optional(url('redis', 'rediss', 'unix')),
+  },
+  REDIS_PRIVATE: {
+    summary: 'Start a private redis-server when one is installed and REDIS_URL is not set',
+    fallback: '1',
+    parse: withDefault(flag, true),
+  },
+  ROLES: {
+    summary: 'What this node does',
+    fallback: 'api,jobs,media',
+    parse: withDefault(roles, new Set(ROLES) as ReadonlySet<Role>),
+  },
+  JWT_SECRET: {
+    summary: 'Signs access tokens and seals stored secrets; the same on all nodes',
+    fallback: 'made and kept in DATA_DIR',
+    secret: true,
+    parse: optional(secret),
+  },
+  CLUSTER_SECRET: {
+    summary: 'Authenticates nodes to each other; the same on all nodes',
+    fallback: 'made and kept in DATA_DIR',
+    secret: true,
+    parse: optional(secret),
+  },
+  ADMIN_EMAIL: {
+    summary: 'Creates a verified platform administrator at start',
+    fallback: 'none',
+    parse: optional(email),
+  },
+  ADMIN_PASSWORD: {
+    summary: 'Password of that administrator',
+    fallback: 'none',
+    secret: true,
+    parse: optional(password),
+  },
+  SMTP_URL: {
+    summary: 'Mail server (smtp:// or smtps://, with user and password)',
+    fallback: 'mails land as .eml files in DATA_DIR/outbox',
+    secret: true,
+    parse: optional(url('smtp', 'smtps')),
+  },
+  MAIL_FROM: {
+    summary: 'Sender of mails',
+    fallback: 'Crier <crier@localhost>',
+    parse: withDefault(text, 'Crier <crier@localhost>'),
+  },
   FFMPEG_PATH: { summary: 'ffmpeg to use', fallback: 'from PATH, else the bundled one', parse: optional(text) },
-  ALLOW_PRIVATE_ADDRESSES: { summary: 'Let destinations, webhooks and media URLs point at loopback and private networks', fallback: '0', parse: withDefault(flag, false) },
-  TRUST_PROXY: { summary: 'Take the client address from X-Forwarded-For (set by your own proxy)', fallback: '0', parse: withDefault(flag, false) },
-  CORS_ORIGINS: { summary: 'Origins whose pages may call the API and open sockets, comma-separated; * for any', fallback: 'PUBLIC_URL only', parse: withDefault(list, [] as string[]) },
-  LOG_LEVEL: { summary: 'trace, debug, info, warn, error or silent', fallback: 'info', parse: withDefault(oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'), 'info') },
+  ALLOW_PRIVATE_ADDRESSES: {
+    summary: 'Let destinations, webhooks and media URLs point at loopback and private networks',
+    fallback: '0',
+    parse: withDefault(flag, false),
+  },
+  TRUST_PROXY: {
+    summary: 'Take the client address from X-Forwarded-For (set by your own proxy)',
+    fallback: '0',
+    parse: withDefault(flag, false),
+  },
+  CORS_ORIGINS: {
+    summary: 'Origins whose pages may call the API and open sockets, comma-separated; * for any',
+    fallback: 'PUBLIC_URL only',
+    parse: withDefault(list, [] as string[]),
+  },
+  LOG_LEVEL: {
+    summary: 'trace, debug, info, warn, error or silent',
+    fallback: 'info',
+    parse: withDefault(oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'), 'info'),
+  },
   RATE_LIMITS: { summary: 'Enforce the rate limits', fallback: '1', parse: withDefault(flag, true) },
-  CHECK_REPLIES: { summary: 'Check every reply against its schema (for development and tests)', fallback: '0', parse: withDefault(flag, false) },
+  CHECK_REPLIES: {
+    summary: 'Check every reply against its schema (for development and tests)',
+    fallback: '0',
+    parse: withDefault(flag, false),
+  },
   GOOGLE_CLIENT_ID: { summary: 'Sign-in with Google', fallback: 'off', parse: optional(text) },
   GOOGLE_CLIENT_SECRET: { summary: 'for the code flow', fallback: 'none', secret: true, parse: optional(text) },
   MICROSOFT_CLIENT_ID: { summary: 'Sign-in with Microsoft', fallback: 'off', parse: optional(text) },
   MICROSOFT_CLIENT_SECRET: { summary: 'for the code flow', fallback: 'none', secret: true, parse: optional(text) },
   MICROSOFT_TENANT: { summary: 'Microsoft tenant', fallback: 'common', parse: withDefault(text, 'common') },
   APPLE_CLIENT_ID: { summary: 'Sign-in with Apple (service id)', fallback: 'off', parse: optional(text) },
-  APPLE_CLIENT_SECRET: { summary: 'client secret JWT for the code flow', fallback: 'none', secret: true, parse: optional(text) },
+  APPLE_CLIENT_SECRET: {
+    summary: 'client secret JWT for the code flow',
+    fallback: 'none',
+    secret: true,
+    parse: optional(text),
+  },
   GITHUB_CLIENT_ID: { summary: 'Sign-in with GitHub', fallback: 'off', parse: optional(text) },
   GITHUB_CLIENT_SECRET: { summary: 'for the code flow', fallback: 'none', secret: true, parse: optional(text) },
-  GITHUB_URL: { summary: 'GitHub Enterprise server', fallback: 'https://github.com', parse: withDefault(url('https', 'http'), 'https://github.com') },
-  OIDC_ISSUERS: { summary: 'Further OpenID Connect issuers, as JSON', fallback: '[]', secret: true, parse: withDefault(issuers, [] as readonly OidcIssuer[]) },
+  GITHUB_URL: {
+    summary: 'GitHub Enterprise server',
+    fallback: 'https://github.com',
+    parse: withDefault(url('https', 'http'), 'https://github.com'),
+  },
+  OIDC_ISSUERS: {
+    summary: 'Further OpenID Connect issuers, as JSON',
+    fallback: '[]',
+    secret: true,
+    parse: withDefault(issuers, [] as readonly OidcIssuer[]),
+  },
 } as const satisfies Record<string, Setting<unknown>>
 
 type Settings = typeof SETTINGS
@@ -158,7 +273,9 @@ export class ConfigError extends Error {
   readonly mistakes: readonly string[]
 
   constructor(mistakes: readonly string[]) {
-    super(`The configuration has ${mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`}:\n  ${mistakes.join('\n  ')}`)
+    super(
+      `The configuration has ${mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`}:\n  ${mistakes.join('\n  ')}`,
+    )
     this.mistakes = mistakes
   }
 }
@@ -195,7 +312,8 @@ export function loadConfig(environment: Environment = process.env): Config {
 /** The text of `.env.example`. */
 export function environmentExample(): string {
   const rows = Object.entries(SETTINGS as Record<string, Setting<unknown>>).map(
-    ([name, setting]) => `# ${setting.summary}${setting.secret ? ' (secret)' : ''}\n# default: ${setting.fallback}\n#${name}=\n`,
+    ([name, setting]) =>
+      `# ${setting.summary}${setting.secret ? ' (secret)' : ''}\n# default: ${setting.fallback}\n#${name}=\n`,
   )
   return `# Settings of Crier. Nothing here has to be set. Written from src/config.ts: npm run env:example\n\n${rows.join('\n')}`
 }

@@ -84,7 +84,10 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
   const owners = new RowOwners(database)
   const health = new HealthService(clock, version)
   health.register('database', async () => void (await database.ping()))
-  health.register(coordination.kind === 'redis' ? 'redis' : 'coordination', async () => void (await coordination.ping()))
+  health.register(
+    coordination.kind === 'redis' ? 'redis' : 'coordination',
+    async () => void (await coordination.ping()),
+  )
   const switches = new ServiceSwitches(Object.keys(registry), database, clock, coordination, log)
 
   const plans = new PlanService(database, clock, coordination)

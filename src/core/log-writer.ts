@@ -54,7 +54,7 @@ export class LogWriter {
     const length = this.#used
     this.#used = 0
     const until = performance.now() + LAST_FLUSH_MS
-    for (let offset = 0; offset < length && performance.now() < until; ) {
+    for (let offset = 0; offset < length && performance.now() < until;) {
       try {
         offset += writeSync(this.#fd, this.#filling, offset, length - offset)
       } catch (error) {
@@ -70,7 +70,10 @@ export class LogWriter {
   }
 
   #noteDropped(): void {
-    this.#used += this.#filling.write(`{"level":40,"dropped":${this.#dropped},"msg":"log lines were dropped"}\n`, this.#used)
+    this.#used += this.#filling.write(
+      `{"level":40,"dropped":${this.#dropped},"msg":"log lines were dropped"}\n`,
+      this.#used,
+    )
     this.#dropped = 0
   }
 

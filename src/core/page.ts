@@ -16,9 +16,7 @@ export const pageFields = {
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 100, default: 30, description: 'Rows on a page; 30 when absent, at most 100' }),
   ),
-  cursor: Type.Optional(
-    Type.String({ maxLength: 200, description: '`pagination.nextCursor` of the page before' }),
-  ),
+  cursor: Type.Optional(Type.String({ maxLength: 200, description: '`pagination.nextCursor` of the page before' })),
 }
 
 export const PageQuery = Input(pageFields)
@@ -38,7 +36,9 @@ export function pageRequest(query: { limit?: number; cursor?: string }): PageReq
 }
 
 function decodeCursor(text: string): Cursor {
-  const match = /^(\d{4}-\d\d-\d\d[T ][\d:.]+[Z+\d:]*)\|([0-9a-f-]{36})$/.exec(Buffer.from(text, 'base64url').toString())
+  const match = /^(\d{4}-\d\d-\d\d[T ][\d:.]+[Z+\d:]*)\|([0-9a-f-]{36})$/.exec(
+    Buffer.from(text, 'base64url').toString(),
+  )
   if (!match?.[1] || !match[2]) {
     throw ValidationFailed({
       errors: [{ path: '/query/cursor', code: 'cursor', message: 'must be a `nextCursor` from an earlier page' }],

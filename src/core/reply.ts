@@ -63,7 +63,11 @@ export function list<T>(message: string, page: PageResult<T>) {
 }
 
 /** Any other status with a body of its own form. */
-export function reply<const S extends number, B>(status: S, body: B, headers: Readonly<Record<string, string>> = {}): Reply<S, B> {
+export function reply<const S extends number, B>(
+  status: S,
+  body: B,
+  headers: Readonly<Record<string, string>> = {},
+): Reply<S, B> {
   return { status, body, headers }
 }
 

@@ -22,7 +22,11 @@ export interface Turn {
   /** Announces a change to those who may see it. */
   emit<E extends EventType>(type: E, data: EventData<E>): void
   /** Names what the turn acted on, for the audit log; the entry itself is written by the pipeline. */
-  audit(target: { readonly kind: string; readonly id: string; readonly details?: Readonly<Record<string, unknown>> }): void
+  audit(target: {
+    readonly kind: string
+    readonly id: string
+    readonly details?: Readonly<Record<string, unknown>>
+  }): void
   /** Runs after the commit, in order; a failure is logged and changes nothing. For notices that only help. */
   afterCommit(action: () => void | Promise<void>): void
 }

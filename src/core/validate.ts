@@ -40,10 +40,10 @@ export function validator(schema: TSchema, at: string): Validator {
   const compiled = Compile(schema)
   return (value) => {
     const faults: FieldError[] = []
-    const trimmed = trim(value, schema as JsonSchema, at, faults, 0)
+    const trimmed = trim(value, schema, at, faults, 0)
     if (faults.length > 0) return { ok: false, errors: faults.slice(0, MOST_ERRORS) }
     if (compiled.Check(trimmed)) return { ok: true, value: trimmed }
-    return { ok: false, errors: explain(compiled.Errors(trimmed), trimmed, schema as JsonSchema, at) }
+    return { ok: false, errors: explain(compiled.Errors(trimmed), trimmed, schema, at) }
   }
 }
 

@@ -10,6 +10,6 @@ import type { Pool } from 'pg'
 export function boundEntityManager(orm: MikroORM, connection: Pool): EntityManager {
   const executor = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: connection }) })
   const em = orm.em.fork()
-  em.setTransactionContext(executor as unknown as Transaction<unknown>)
+  em.setTransactionContext(executor as unknown)
   return em
 }

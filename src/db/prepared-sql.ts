@@ -8,7 +8,13 @@ const OID = { int8: 20, json: 114, timestamptz: 1184, numeric: 1700, jsonb: 3802
 /** `2026-11-21 01:12:14.1+00` as PostgreSQL prints it in a UTC session → `2026-11-21T01:12:14.100Z`. */
 export function isoTimestamp(text: string): string {
   const dot = text.indexOf('.', 19)
-  const fraction = dot < 0 ? '000' : text.slice(dot + 1, text.indexOf('+', dot)).padEnd(3, '0').slice(0, 3)
+  const fraction =
+    dot < 0
+      ? '000'
+      : text
+          .slice(dot + 1, text.indexOf('+', dot))
+          .padEnd(3, '0')
+          .slice(0, 3)
   return `${text.slice(0, 10)}T${text.slice(11, 19)}.${fraction}Z`
 }
 
@@ -71,7 +77,8 @@ export class PreparedSql implements Sql {
 /** SQLSTATE classes and codes that say "not now" rather than "not so". */
 const AWAY = /^(08|57P0|53[34]00|25006)/
 const AWAY_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN'])
-const AWAY_MESSAGE = /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|pool after calling end/
+const AWAY_MESSAGE =
+  /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|pool after calling end/
 
 /** A lost or missing database becomes `database_unavailable`; every other error stays what it is. */
 export function translate(error: unknown): unknown {

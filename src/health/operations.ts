@@ -17,7 +17,8 @@ export const getHealth = operation({
 export const getReadiness = operation({
   route: 'GET /api/ready',
   summary: 'Say whether the service can do its work',
-  description: 'Asks the database, Redis, storage and the media node, each with its latency. 503 when one of them fails and while shutting down.',
+  description:
+    'Asks the database, Redis, storage and the media node, each with its latency. 503 when one of them fails and while shutting down.',
   access: 'public',
   limit: 'none',
   returns: {

@@ -1,5 +1,6 @@
 const EXPOSED = 'ETag, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Location'
-const ACCEPTED = 'Authorization, X-API-Key, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id, Accept'
+const ACCEPTED =
+  'Authorization, X-API-Key, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id, Accept'
 
 /** Which pages' origins may call the API (Fetch standard, CORS protocol). Credentials travel in headers, never cookies. */
 export class Cors {

@@ -4,7 +4,7 @@ import { openApiDocument } from '../core/openapi.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import { DocsScript } from './docs-script.ts'
 import { errorPage } from './error-page.ts'
-import { pipelineErrors } from './pipeline.ts'
+import { pipelineErrors } from './declared-errors.ts'
 import type { Page, PageContent } from './server.ts'
 
 export interface DocumentOptions {

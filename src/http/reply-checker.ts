@@ -46,7 +46,8 @@ export class ReplyChecker {
 
   /** @throws ContractError for an error code that the operation does not declare */
   checkError(error: AppError): void {
-    if (!this.#codes.has(error.code)) throw new ContractError(`${this.#op.name} raised the undeclared error ${error.code}`)
+    if (!this.#codes.has(error.code))
+      throw new ContractError(`${this.#op.name} raised the undeclared error ${error.code}`)
   }
 }
 

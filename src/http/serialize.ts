@@ -7,7 +7,7 @@ export type Serializer = (body: unknown) => string
 /** The content type of a reply that the contract gives as text, or undefined where it is JSON or nothing. */
 export function rawContentType(returns: unknown): string | undefined {
   return returns !== null && typeof returns === 'object' && 'contentType' in returns
-    ? String((returns as { contentType: unknown }).contentType)
+    ? String((returns).contentType)
     : undefined
 }
 
@@ -23,7 +23,7 @@ export function serializers(op: NamedOperation): ReadonlyMap<number, Serializer>
 
 /** Compiles a serializer from a schema. */
 export function compileSerializer(schema: TSchema): Serializer {
-  return fastJson(plain(schema) as Parameters<typeof fastJson>[0]) as Serializer
+  return fastJson(plain(schema) as Parameters<typeof fastJson>[0])
 }
 
 /** Formats whose values we make ourselves, of characters that JSON need not escape: ids and times. */

@@ -7,7 +7,9 @@ import type { Cors } from './cors.ts'
 import { errorReply } from './error-reply.ts'
 import { Exchange } from './exchange.ts'
 import type { HttpMetrics } from './metrics.ts'
-import { compileOperation, knows, requestIdOf, type PipelineOptions, type RequestHandler } from './pipeline.ts'
+import { knows } from './answer.ts'
+import { requestIdOf } from './passage.ts'
+import { compileOperation, type PipelineOptions, type RequestHandler } from './pipeline.ts'
 
 /** A page that is no operation: documentation, its script, the API description. */
 export interface Page {

@@ -43,7 +43,8 @@ export class ServiceSwitches implements Switches {
     this.#clock = clock
     this.#coordination = coordination
     this.#log = log
-    const refresh = () => void this.refresh().catch((error: unknown) => this.#log.warn({ error }, 'service switches could not be read'))
+    const refresh = () =>
+      void this.refresh().catch((error: unknown) => this.#log.warn({ error }, 'service switches could not be read'))
     this.#unsubscribe = coordination.subscribe(CHANNEL, refresh)
     this.#timer = setInterval(refresh, REFRESH_MS).unref()
   }

@@ -1,0 +1,90 @@
+import type { Caller, Member } from '../core/caller.ts'
+import { Forbidden, InvalidCredential, NotFound, RateLimited, Unauthorized } from '../core/errors.ts'
+import { limitClassOf, RATE_LIMITS } from '../core/limits.ts'
+import type { NamedOperation, WorkspaceSource } from '../core/operation.ts'
+import type { Authenticator, Memberships, Owners, RateLimiter } from '../core/ports.ts'
+import type { Scope } from '../core/scope.ts'
+import type { Exchange } from './exchange.ts'
+import type { Input, Passage } from './passage.ts'
+
+/** Who the credential of a request belongs to; undefined without one where none is needed. @throws AppError 401 */
+export function identify(
+  op: NamedOperation,
+  authenticator: Authenticator,
+  exchange: Exchange,
+): Caller | undefined | Promise<Caller> {
+  const { authorization, apiKey } = exchange.headers
+  if (authorization !== '') {
+    const match = /^Bearer +([\w.~+/=-]+)$/i.exec(authorization)
+    if (match?.[1]) return authenticator.authenticate({ kind: 'token', token: match[1] })
+    throw InvalidCredential({ message: 'Authorization must be `Bearer <access token>`.' })
+  }
+  if (apiKey !== '') return authenticator.authenticate({ kind: 'api_key', key: apiKey })
+  if (op.access !== 'public') throw Unauthorized()
+  return undefined
+}
+
+/** Takes a token of the caller's bucket and notes what is left. @throws AppError rate_limited */
+export async function takeToken(op: NamedOperation, limiter: RateLimiter, passage: Passage): Promise<void> {
+  const limit = limitClassOf(op)
+  if (limit === 'none') return
+  const perCaller = RATE_LIMITS[limit].per === 'caller' ? passage.caller?.userId : undefined
+  const taken = limiter.take(limit, perCaller ?? passage.exchange.remoteAddress)
+  const rate = taken instanceof Promise ? await taken : taken
+  passage.rate = rate
+  if (!rate.allowed) {
+    throw RateLimited({
+      retryAfter: Math.max(1, rate.resetSeconds),
+      message: `More than ${rate.limit} ${limit} requests in ${rate.windowSeconds} seconds. Wait ${Math.max(1, rate.resetSeconds)} s.`,
+    })
+  }
+}
+
+/** Whom an operation may be refused to beyond its credential, and the workspace it is about. */
+export interface Gate {
+  readonly memberships: Memberships
+  readonly owners: Owners
+}
+
+/**
+ * The caller as a member of the operation's workspace, where it names one.
+ * @throws AppError not_found for a stranger, exactly as for a workspace that does not exist; forbidden without the scope
+ */
+export async function admit(
+  op: NamedOperation,
+  gate: Gate,
+  passage: Passage,
+  data: Input,
+): Promise<Member | undefined> {
+  const { caller } = passage
+  if (op.access === 'admin' && !caller?.isAdmin) {
+    throw Forbidden({ message: 'Only a platform administrator may do this.' })
+  }
+  // Workers sign their requests; until there are any, nobody is one.
+  if (op.access === 'internal') throw Forbidden()
+  if (op.workspace === undefined) return undefined
+  const found = findWorkspace(op.workspace, gate.owners, data)
+  const workspaceId = found instanceof Promise ? await found : found
+  if (workspaceId === undefined) throw NotFound()
+  passage.workspaceId = workspaceId
+  if (!op.access.includes(':')) return undefined
+  const membership = gate.memberships.find(workspaceId, caller?.userId ?? '')
+  const member = membership instanceof Promise ? await membership : membership
+  if (member === undefined) throw NotFound()
+  if (!member.scopes.has(op.access as Scope)) {
+    throw Forbidden({ message: `Your role ${member.role} lacks the scope ${op.access} in this workspace.` })
+  }
+  return member
+}
+
+function findWorkspace(
+  source: WorkspaceSource,
+  owners: Owners,
+  data: Input,
+): string | undefined | Promise<string | undefined> {
+  if (source.in === 'owner' || source.in === 'lookup') {
+    const value = (data.path as Record<string, string>)[source.field] ?? ''
+    return source.in === 'owner' ? owners.workspaceOf(source.table, value) : owners.lookup(source.name, value)
+  }
+  return (data[source.in] as Record<string, string | undefined> | undefined)?.[source.field]
+}

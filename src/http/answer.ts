@@ -1,0 +1,72 @@
+import type { AppError } from '../core/error.ts'
+import { limitClassOf } from '../core/limits.ts'
+import type { NamedOperation } from '../core/operation.ts'
+import { RawBody, type Reply } from '../core/reply.ts'
+import { errorReply } from './error-reply.ts'
+import type { Passage } from './passage.ts'
+import type { ReplyChecker } from './reply-checker.ts'
+import type { Serializer } from './serialize.ts'
+
+/** What writes the replies of one operation. */
+export interface Answering {
+  readonly op: NamedOperation
+  readonly write: ReadonlyMap<number, Serializer>
+  readonly checker: ReplyChecker | undefined
+  /** Value of RateLimit-Policy. */
+  readonly ratePolicy: string
+}
+
+/** Sends a reply. @returns the status that was sent */
+export function sendReply(answering: Answering, passage: Passage, reply: Reply): number {
+  const { op } = answering
+  answering.checker?.checkReply(reply)
+  const headers = commonHeaders(answering, passage)
+  if (passage.replayed) headers.push(['Idempotent-Replayed', 'true'])
+  for (const entry of Object.entries(reply.headers ?? {})) headers.push(entry)
+  if (op.etag) {
+    const version = (reply.body as { data?: { version?: number } } | undefined)?.data?.version
+    const tag = `"${version}"`
+    headers.push(['ETag', tag])
+    if (op.method === 'GET' && knows(passage.exchange.headers.ifNoneMatch, tag)) {
+      passage.exchange.send(304, headers, '')
+      return 304
+    }
+  }
+  if (reply.body === undefined) passage.exchange.send(reply.status, headers, '')
+  else if (reply.body instanceof RawBody) {
+    headers.push(['Content-Type', reply.body.contentType])
+    passage.exchange.send(reply.status, headers, reply.body.content)
+  } else {
+    const write = answering.write.get(reply.status)
+    if (write === undefined) throw new Error(`${op.name} answered ${reply.status}, which it does not declare`)
+    headers.push(['Content-Type', 'application/json'])
+    passage.exchange.send(reply.status, headers, write(reply.body))
+  }
+  return reply.status
+}
+
+/** Whether If-None-Match has the tag: `*`, or a list compared weakly (RFC 9110, section 13.1.2). */
+export function knows(ifNoneMatch: string, tag: string): boolean {
+  if (ifNoneMatch === '') return false
+  return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((part) => part.trim().replace(/^W\//, '') === tag)
+}
+
+/** Sends an error. @returns its status */
+export function sendError(answering: Answering, publicUrl: string, passage: Passage, error: AppError): number {
+  const { exchange } = passage
+  const reply = errorReply(error, exchange.headers.accept, passage.requestId, publicUrl)
+  exchange.send(reply.status, [...commonHeaders(answering, passage), ...reply.headers], reply.body)
+  return reply.status
+}
+
+function commonHeaders(answering: Answering, passage: Passage): [string, string][] {
+  const headers: [string, string][] = [['X-Request-Id', passage.requestId]]
+  if (passage.rate) {
+    headers.push(['RateLimit-Policy', answering.ratePolicy])
+    headers.push([
+      'RateLimit',
+      `"${limitClassOf(answering.op)}";r=${passage.rate.remaining};t=${passage.rate.resetSeconds}`,
+    ])
+  }
+  return headers
+}

@@ -1,0 +1,50 @@
+import type { ErrorDefinition } from '../core/error.ts'
+import {
+  BadRequest,
+  CredentialExpired,
+  DatabaseUnavailable,
+  DeadlineExceeded,
+  Forbidden,
+  IdempotencyMismatch,
+  IdempotencyRunning,
+  InternalError,
+  InvalidCredential,
+  NotFound,
+  OutcomeUnknown,
+  Overloaded,
+  PayloadTooLarge,
+  RateLimited,
+  ServiceDisabled,
+  ShuttingDown,
+  Unauthorized,
+  UnsupportedMediaType,
+  ValidationFailed,
+} from '../core/errors.ts'
+import { limitClassOf } from '../core/limits.ts'
+import type { NamedOperation } from '../core/operation.ts'
+
+/** Domains that are never switched off: without them nobody could switch anything on again. */
+export const ALWAYS_ON = new Set(['auth', 'services', 'health'])
+
+/** The errors that the pipeline itself can answer for an operation: what OpenAPI lists and the tests expect. */
+export function pipelineErrors(op: NamedOperation): ErrorDefinition[] {
+  const errors: ErrorDefinition[] = [
+    BadRequest,
+    ValidationFailed,
+    InternalError,
+    Overloaded,
+    ShuttingDown,
+    DatabaseUnavailable,
+  ]
+  errors.push(InvalidCredential, CredentialExpired)
+  if (op.access !== 'public') errors.push(Unauthorized)
+  if (op.access === 'admin' || op.access.includes(':')) errors.push(Forbidden)
+  if (op.workspace !== undefined || op.path !== undefined) errors.push(NotFound)
+  if (op.method !== 'GET') errors.push(PayloadTooLarge)
+  if (op.body !== undefined) errors.push(UnsupportedMediaType)
+  if (op.method === 'POST') errors.push(IdempotencyRunning, IdempotencyMismatch)
+  if (limitClassOf(op) !== 'none') errors.push(RateLimited)
+  if (!ALWAYS_ON.has(op.domain)) errors.push(ServiceDisabled)
+  if (op.turn) errors.push(DeadlineExceeded, OutcomeUnknown)
+  return errors
+}

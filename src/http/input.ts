@@ -1,0 +1,110 @@
+import { isUtf8 } from 'node:buffer'
+import type { AppError } from '../core/error.ts'
+import { BadRequest, NotFound, UnsupportedMediaType, ValidationFailed } from '../core/errors.ts'
+import { DEFAULT_BODY_LIMIT } from '../core/limits.ts'
+import type { NamedOperation } from '../core/operation.ts'
+import { queryReader, validator, type Validator } from '../core/validate.ts'
+import type { Exchange } from './exchange.ts'
+import type { Input } from './passage.ts'
+
+/** What reads and checks the input of one operation. */
+export interface InputReader {
+  readonly op: NamedOperation
+  readonly pathNames: readonly string[]
+  readonly checkPath: Validator | undefined
+  readonly readQuery: (text: string) => Record<string, unknown>
+  readonly checkQuery: Validator | undefined
+  readonly checkBody: Validator | undefined
+}
+
+export function inputReader(op: NamedOperation): InputReader {
+  return {
+    op,
+    pathNames: [...op.pattern.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as string),
+    checkPath: op.path && validator(op.path, '/path'),
+    readQuery: queryReader(op.query ?? { properties: {} }),
+    checkQuery: op.query && validator(op.query, '/query'),
+    checkBody: op.body && validator(op.body, '/body'),
+  }
+}
+
+/** The bytes of the body. @throws AppError unsupported_media_type, payload_too_large */
+export async function readBody(op: NamedOperation, exchange: Exchange): Promise<Buffer> {
+  const { contentType } = exchange.headers
+  if (op.body !== undefined && contentType !== '' && !/^application\/json\s*(;|$)/i.test(contentType)) {
+    throw UnsupportedMediaType({ message: 'Send the body as application/json.' })
+  }
+  const bytes = await exchange.body(op.body === undefined ? 1_000 : (op.bodyLimit ?? DEFAULT_BODY_LIMIT))
+  if (op.body !== undefined && bytes.length > 0 && contentType === '') {
+    throw UnsupportedMediaType({ message: 'Send Content-Type: application/json.' })
+  }
+  return bytes
+}
+
+/** @throws AppError bad_request */
+export function decode(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw BadRequest({ message: 'The body is not valid UTF-8.' })
+  return bytes.toString('utf8')
+}
+
+/** Path, query and body as the operation describes them. @throws AppError validation_failed, bad_request, not_found */
+export function readInput(reader: InputReader, exchange: Exchange, parameters: readonly string[], text: string): Input {
+  const errors: NonNullable<AppError['errors']>[number][] = []
+  const path = reader.checkPath ? readPath(reader, reader.checkPath, parameters) : {}
+  let query: unknown = {}
+  const { query: queryText } = exchange
+  if (reader.checkQuery) {
+    const checked = reader.checkQuery(reader.readQuery(queryText))
+    if (checked.ok) query = checked.value
+    else errors.push(...checked.errors)
+  } else if (queryText !== '') {
+    for (const name of new URLSearchParams(queryText).keys()) {
+      errors.push({ path: `/query/${name}`, code: 'unknown_field', message: 'is not a parameter of this operation' })
+    }
+  }
+  let body: unknown
+  if (reader.checkBody) {
+    if (text === '' && reader.op.bodyOptional) body = undefined
+    else {
+      const checked = reader.checkBody(parseJson(text))
+      if (checked.ok) body = checked.value
+      else errors.push(...checked.errors)
+    }
+  }
+  if (errors.length > 0) {
+    const [first] = errors
+    const where = first?.path.replace(/^\/(body|query)\/?/, '').replaceAll('/', '.') || 'The body'
+    const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
+    throw ValidationFailed({ message: `${where} ${first?.message ?? 'is not valid'}${more}.`, errors })
+  }
+  return { path, query, body }
+}
+
+/** A path whose parameters cannot be ids names nothing. */
+function readPath(reader: InputReader, check: Validator, parameters: readonly string[]): unknown {
+  const path: Record<string, string> = {}
+  reader.pathNames.forEach((name, index) => {
+    try {
+      path[name] = decodeURIComponent(parameters[index] ?? '')
+    } catch {
+      throw NotFound()
+    }
+  })
+  const checked = check(path)
+  if (!checked.ok) throw NotFound()
+  return checked.value
+}
+
+function parseJson(text: string): unknown {
+  if (text === '') {
+    throw ValidationFailed({
+      message: 'The body is required.',
+      errors: [{ path: '/body', code: 'required', message: 'is required' }],
+    })
+  }
+  try {
+    return JSON.parse(text) as unknown
+  } catch (error) {
+    throw BadRequest({ message: `The body is not valid JSON: ${(error as Error).message}.` })
+  }
+}
