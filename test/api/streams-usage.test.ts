@@ -18,8 +18,8 @@ interface Fixture {
   readonly usedUp: Metering[]
   readonly warnings: number[]
   /** Streams for some seconds: the media node tells once a second. */
-  stream(streamId: string, ingestId: string, fromMs: number, seconds: number): Promise<void>
-  rows(): Promise<{ month: string; live_ms: number }[]>
+  readonly stream: (streamId: string, ingestId: string, fromMs: number, seconds: number) => Promise<void>
+  readonly rows: () => Promise<{ month: string; live_ms: number }[]>
 }
 
 function fixture(start: string, minutes = 1_000): Fixture {

@@ -1,0 +1,106 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { freeLoopbackPort } from '../../src/setup/free-port.ts'
+import { Outbox } from './outbox.ts'
+import { send, type Answer, type SendOptions } from './send.ts'
+import { waitFor } from './wait.ts'
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
+
+/** Crier as its user starts it: a process of its own, in a folder of its own. */
+export class CrierProcess {
+  readonly url: string
+  readonly rtmpPort: number
+  readonly outbox: Outbox
+  readonly #child: ChildProcess
+  readonly #ended: Promise<void>
+  /** What it printed, the banner above all. */
+  stdout = ''
+  stderr = ''
+
+  private constructor(folder: string, ports: { http: number; rtmp: number }, env: Readonly<Record<string, string>>) {
+    this.url = `http://localhost:${ports.http}`
+    this.rtmpPort = ports.rtmp
+    this.outbox = new Outbox(join(folder, 'data', 'outbox'))
+    this.#child = spawn(process.execPath, [MAIN], {
+      cwd: folder,
+      env: {
+        PATH: process.env['PATH'] ?? '',
+        PORT: String(ports.http),
+        RTMP_PORT: String(ports.rtmp),
+        ADMIN_PORT: '0',
+        ALLOW_PRIVATE_ADDRESSES: '1',
+        CHECK_REPLIES: '1',
+        ...env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#child.stdout?.on('data', (bytes: Buffer) => (this.stdout += bytes.toString()))
+    this.#child.stderr?.on('data', (bytes: Buffer) => (this.stderr += bytes.toString()))
+    this.#ended = new Promise((resolve) => this.#child.once('exit', () => resolve()))
+  }
+
+  /** Starts it and waits until it says that it is ready. */
+  static async start(folder: string, ports?: { http: number; rtmp: number }, env = {}): Promise<CrierProcess> {
+    const crier = new CrierProcess(
+      folder,
+      ports ?? { http: await freeLoopbackPort(), rtmp: await freeLoopbackPort() },
+      env,
+    )
+    await waitFor(
+      () => {
+        if (crier.#child.exitCode !== null) throw new Error(`it ended: ${crier.stderr}`)
+        return crier.stdout.includes('crier ready')
+      },
+      { timeoutMs: 60_000, what: 'crier to be ready' },
+    )
+    return crier
+  }
+
+  get ports(): { http: number; rtmp: number } {
+    return { http: Number(new URL(this.url).port), rtmp: this.rtmpPort }
+  }
+
+  send(route: string, options: SendOptions = {}): Promise<Answer> {
+    return send(this.url, route, options)
+  }
+
+  /** The media process, found as an administrator would. */
+  mediaPid(): number | undefined {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number)
+      .find((pid) => parentOf(pid) === this.#child.pid && commandOf(pid).includes('media/process'))
+  }
+
+  /** SIGKILL: nothing is drained. */
+  async kill(): Promise<void> {
+    this.#child.kill('SIGKILL')
+    await this.#ended
+  }
+
+  /** SIGTERM, and waits for the end. @returns the exit code */
+  async stop(): Promise<number | null> {
+    this.#child.kill('SIGTERM')
+    await this.#ended
+    return this.#child.exitCode
+  }
+}
+
+function parentOf(pid: number): number | undefined {
+  try {
+    return Number(/\) \S (\d+) /.exec(readFileSync(`/proc/${pid}/stat`, 'utf8'))?.[1])
+  } catch {
+    return undefined
+  }
+}
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ')
+  } catch {
+    return ''
+  }
+}
