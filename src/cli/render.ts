@@ -78,7 +78,7 @@ function entry(name: string, value: unknown, indent: string, width: number): str
 /** Control characters of a stranger's text must not reach the terminal. */
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '-'
-  const text = typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : String(value)
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
   // oxlint-disable-next-line no-control-regex -- they are what is looked for
   return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
 }

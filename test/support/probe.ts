@@ -182,6 +182,16 @@ export const nothing = operation({
   handle: async () => empty(),
 })
 
+export const mailSomebody = operation({
+  route: 'POST /api/probe/mail',
+  summary: 'Send a mail',
+  access: 'public',
+  limit: 'mail',
+  returns: { 200: Done },
+  example: {},
+  handle: async () => done('Sent'),
+})
+
 export const wrongBody = operation({
   route: 'GET /api/probe/wrong-body',
   summary: 'Answer against the schema',
@@ -223,6 +233,7 @@ export const registryOfProbe = {
     secretOnce,
     failOnce,
     nothing,
+    mailSomebody,
     wrongBody,
     wrongError,
     crash,

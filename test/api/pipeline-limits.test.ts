@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
+import { RATE_LIMITS } from '../../src/core/limits.ts'
+import type { App } from '../support/app.ts'
+import type { Answer } from '../support/send.ts'
+import { startProbe } from '../support/probe.ts'
+
+const clock = new ManualClock()
+let app: App
+
+beforeAll(async () => {
+  ;({ app } = await startProbe({ rateLimits: true, clock, env: { TRUST_PROXY: '1' } }))
+})
+afterAll(() => app?.stop())
+
+const write = (token: string) => app.send('POST /api/probe/secret', { token })
+const mail = (address: string, token?: string) =>
+  app.send('POST /api/probe/mail', { headers: { 'X-Forwarded-For': address }, token })
+
+async function spend(times: number, send: () => Promise<Answer>): Promise<Answer[]> {
+  const answers: Answer[] = []
+  for (let sent = 0; sent < times; sent += 1) answers.push(await send())
+  return answers
+}
+
+function told(answer: Answer) {
+  const { headers } = answer
+  const [, left, seconds] = /^"\w+";r=(\d+);t=(\d+)$/.exec(headers.get('ratelimit') ?? '') ?? []
+  return {
+    status: answer.status,
+    policy: headers.get('ratelimit-policy'),
+    left: Number(left),
+    seconds: Number(seconds),
+  }
+}
+
+test('headers tell the limit and what is left, then 429 with Retry-After', async () => {
+  const { burst, windowSeconds } = RATE_LIMITS.write
+  const answers = await spend(burst, () => write('ada'))
+  expect(told(answers[0] as Answer)).toEqual({
+    status: 200,
+    policy: `"write";q=${burst};w=${windowSeconds}`,
+    left: burst - 1,
+    seconds: expect.any(Number),
+  })
+  expect(answers.map((answer) => told(answer).left)).toEqual(answers.map((_answer, index) => burst - 1 - index))
+  const over = await write('ada')
+  expect([over.status, over.body.code]).toEqual([429, 'rate_limited'])
+  expect(told(over)).toMatchObject({ left: 0 })
+  expect(Number(over.headers.get('retry-after'))).toBe(1)
+  expect(over.body.message).toContain(`${burst} write requests in ${windowSeconds} seconds`)
+})
+
+test('another caller and another class have their own', async () => {
+  expect((await write('bob')).status).toBe(200)
+  expect((await app.send('GET /api/services', { token: 'ada' })).status).toBe(200)
+})
+
+test('what is left grows with time: exactly as many as the time gave', async () => {
+  const { burst, windowSeconds } = RATE_LIMITS.write
+  clock.advance(2 * SECOND)
+  const answers = await spend(11, () => write('ada'))
+  const perSecond = burst / windowSeconds
+  expect(answers.filter((answer) => answer.status === 200)).toHaveLength(2 * perSecond)
+  expect(answers.at(-1)?.status).toBe(429)
+  clock.advance(5 * MINUTE)
+  expect(told(await write('ada')).left).toBe(burst - 1)
+})
+
+test('what guards inboxes counts by address, whoever is signed in, and believes the trusted proxy alone', async () => {
+  const { burst } = RATE_LIMITS.mail
+  await spend(burst, () => mail('198.51.100.1'))
+  expect((await mail('198.51.100.1')).status).toBe(429)
+  expect((await mail('198.51.100.1', 'ada')).status).toBe(429)
+  expect((await mail('198.51.100.2')).status).toBe(200)
+  // What a client writes itself stands before what the proxy adds.
+  expect((await mail('198.51.100.9, 198.51.100.1')).status).toBe(429)
+})
+
+test('a refused credential takes nothing; probes of health have no limit', async () => {
+  const before = told(await write('carol')).left
+  await spend(5, () => app.send('POST /api/probe/secret'))
+  expect(told(await write('carol')).left).toBe(before - 1)
+  expect((await app.send('GET /api/health')).headers.get('ratelimit')).toBeNull()
+})

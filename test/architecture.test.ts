@@ -1,0 +1,142 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+/** The arrows of ARCHITECTURE.md: who may import whom. What is not listed may not. */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** Folders of `src` that are no domains. */
+const LAYERS = ['core', 'db', 'coordination', 'turns', 'http', 'realtime', 'mail', 'setup', 'cli']
+
+/** `type` allows types only. `domain` stands for every domain, `root` for the files of `src` itself. */
+const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>> = {
+  actors: {},
+  media: {},
+  core: {},
+  setup: { core: 'type' },
+  db: { core: 'any' },
+  coordination: { core: 'any' },
+  mail: { core: 'any' },
+  turns: { core: 'any', db: 'type', actors: 'any' },
+  domain: {
+    core: 'any',
+    db: 'any',
+    coordination: 'any',
+    mail: 'any',
+    domain: 'any',
+    actors: 'type',
+    media: 'type',
+    root: 'type',
+  },
+  http: { core: 'any', db: 'any', turns: 'type' },
+  realtime: { core: 'any', coordination: 'type' },
+  cli: { core: 'any', root: 'any' },
+  root: { ...Object.fromEntries(LAYERS.map((layer) => [layer, 'any'])), domain: 'any', actors: 'any', media: 'any' },
+}
+
+/** Imports that the arrows would forbid, each with its reason. */
+const EXCEPTIONS: readonly string[] = [
+  // One rule for what an address may be, where a destination is entered and where it is connected.
+  'src/streams/destinations.ts → media/relay/resolve.ts',
+]
+
+interface Import {
+  readonly from: string
+  readonly to: string
+  readonly typeOnly: boolean
+}
+
+const sources = globSync(['src/**/*.{ts,mjs}', 'actors/**/*.ts', 'media/**/*.ts'], { cwd: ROOT })
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => !path.endsWith('.test.ts') && !path.startsWith('media/testing/'))
+  .sort((a, b) => a.localeCompare(b))
+
+const texts = new Map(sources.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]))
+
+function importsOf(path: string): Import[] {
+  const text = texts.get(path) ?? ''
+  const statements = text.matchAll(
+    /^(?:import|export)\b(\s+type\b)?[^'";]*?\bfrom\s+'([^']+)'|\bimport\(\s*'([^']+)'\s*\)/gm,
+  )
+  return [...statements].map((match) => ({
+    from: path,
+    to: match[2] ?? match[3] ?? '',
+    typeOnly: match[1] !== undefined,
+  }))
+}
+
+const imports = sources.flatMap(importsOf)
+const local = imports
+  .filter(({ to }) => to.startsWith('.'))
+  .map((one) => ({ ...one, to: normalize(join(dirname(one.from), one.to)).replaceAll('\\', '/') }))
+
+function partOf(path: string): string {
+  const [top = '', folder = '', ...rest] = path.split('/')
+  if (top !== 'src') return top
+  if (rest.length === 0) return 'root'
+  return LAYERS.includes(folder) ? folder : 'domain'
+}
+
+test('there is something to look at', () => {
+  expect(sources.length).toBeGreaterThan(150)
+  expect(local.length).toBeGreaterThan(400)
+})
+
+test('imports follow the arrows', () => {
+  const wrong = local.filter(({ from, to, typeOnly }) => {
+    const [source, target] = [partOf(from), partOf(to)]
+    if (source === target || EXCEPTIONS.includes(`${from} → ${to}`)) return false
+    const allowed = ARROWS[source]?.[target]
+    return allowed === undefined || (allowed === 'type' && !typeOnly)
+  })
+  expect(wrong.map(({ from, to, typeOnly }) => `${from} → ${to}${typeOnly ? ' (type)' : ''}`)).toEqual([])
+})
+
+test('every exception is still needed', () => {
+  const present = local.map(({ from, to }) => `${from} → ${to}`)
+  for (const exception of EXCEPTIONS) expect(present).toContain(exception)
+})
+
+test('imports name a file that is there, with its extension', () => {
+  for (const { from, to } of local) {
+    expect(texts.has(to) || to.endsWith('.json') || to === 'package.json', `${from} → ${to}`).toBe(true)
+  }
+})
+
+test('only src/http talks to uWebSockets.js', () => {
+  const users = imports.filter(({ to }) => to === 'uWebSockets.js')
+  expect(
+    users.filter(({ from, typeOnly }) => !from.startsWith('src/http/') && !typeOnly).map(({ from }) => from),
+  ).toEqual([])
+})
+
+test('only the configuration and the command line read the environment', () => {
+  const readers = sources.filter((path) => /\bprocess\.env\b/.test(withoutComments(path)))
+  expect(readers.filter((path) => path.startsWith('src/') && !path.startsWith('src/setup/'))).toEqual([
+    'src/cli/settings.ts',
+    'src/config.ts',
+  ])
+})
+
+test('time comes from the clock', () => {
+  const readers = sources.filter(
+    (path) => path.startsWith('src/') && /\bDate\.now\(|\bnew Date\(\)/.test(withoutComments(path)),
+  )
+  expect(readers.filter((path) => !path.startsWith('src/setup/'))).toEqual(['src/core/clock.ts'])
+})
+
+test('files stay small: half of them under 80 lines, nine in ten under 250, none over 400', () => {
+  const lengths = [...texts]
+    .map(([path, text]) => ({ path, lines: text.split('\n').length - 1 }))
+    .sort((a, b) => a.lines - b.lines)
+  const at = (share: number) => lengths[Math.floor(lengths.length * share)]?.lines ?? 0
+  expect(at(0.5)).toBeLessThan(100)
+  expect(at(0.9)).toBeLessThan(250)
+  expect(lengths.filter(({ lines }) => lines > 400)).toEqual([])
+})
+
+function withoutComments(path: string): string {
+  return (texts.get(path) ?? '').replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
+}
