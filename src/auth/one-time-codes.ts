@@ -39,19 +39,22 @@ export class OneTimeCodes {
     return written > 0 ? code : undefined
   }
 
-  /** Whether the code is the user's present one; then it is used up. Counts the try, so the transaction must commit. */
-  async use(sql: Sql, userId: string, code: string): Promise<boolean> {
+  /**
+   * Judges a code: `right` uses it up, `wrong` counts the try (so the transaction must commit), `none` says that there
+   * is no code to compare with.
+   */
+  async use(sql: Sql, userId: string, code: string): Promise<'right' | 'wrong' | 'none'> {
     const row = await sql.row<CodeRow>(
       'select code_hash, tries, expires_at from one_time_codes where user_id = $1 for update',
       [userId],
     )
-    if (row === undefined || row.tries >= TRIES || Date.parse(row.expires_at) <= this.#clock.now()) return false
+    if (row === undefined || row.tries >= TRIES || Date.parse(row.expires_at) <= this.#clock.now()) return 'none'
     if (timingSafeEqual(Buffer.from(row.code_hash), Buffer.from(this.#mac(userId, code)))) {
       await sql.run('delete from one_time_codes where user_id = $1', [userId])
-      return true
+      return 'right'
     }
     await sql.run('update one_time_codes set tries = tries + 1 where user_id = $1', [userId])
-    return false
+    return 'wrong'
   }
 
   #mac(userId: string, code: string): string {

@@ -90,7 +90,11 @@ export class AuthService {
     // A wrong code is not thrown in the transaction: the count of tries must stay.
     const result = await database.transaction(async (tx) => {
       const row = await users.findByEmail(tx, email)
-      if (row === undefined || !(await codes.use(tx, row.id, otp))) return undefined
+      const judged = row === undefined ? 'none' : await codes.use(tx, row.id, otp)
+      if (row === undefined || judged !== 'right') {
+        if (judged === 'none') await throttle.touch('code', email, tx)
+        return undefined
+      }
       await markVerified(tx, row.id, this.#now())
       const pair = await sessions.start(tx, row.id, 'code', origin)
       return { user: await this.#fresh(tx, email), pair }
