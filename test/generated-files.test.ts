@@ -1,0 +1,18 @@
+import { readFile } from 'node:fs/promises'
+import { expect, test } from 'vitest'
+import { api } from '../src/api.ts'
+import { environmentExample } from '../src/config.ts'
+import { walk } from '../src/core/operation.ts'
+import { DOMAINS } from '../src/domains.ts'
+import { openApiText } from '../src/http/documents.ts'
+import { VERSION } from '../src/version.ts'
+
+const committed = (name: string) => readFile(new URL(`../${name}`, import.meta.url), 'utf8')
+
+test('openapi.json is up to date: npm run openapi writes it', async () => {
+  expect(await committed('openapi.json')).toBe(openApiText(walk(api), { version: VERSION, domains: DOMAINS }))
+})
+
+test('.env.example is up to date: npm run env:example writes it', async () => {
+  expect(await committed('.env.example')).toBe(environmentExample())
+})
