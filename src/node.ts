@@ -60,7 +60,7 @@ class Undo {
   }
 
   async all(): Promise<void> {
-    for (const { name, run } of this.#steps.splice(0).reverse()) {
+    for (const { name, run } of this.#steps.splice(0).toReversed()) {
       try {
         await run()
       } catch (error) {
