@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import type { Scope } from './scope.ts'
 
 /**
  * An event that a workspace sees, declared once: its name, the shape of its data and the scope one needs to see it.
@@ -9,7 +10,7 @@ export interface EventType<S extends TSchema = TSchema> {
   readonly name: `${string}.${string}`
   readonly summary: string
   /** A member without this scope never sees the event, on no channel. */
-  readonly scope: import('./scope.ts').Scope
+  readonly scope: Scope
   readonly data: S
 }
 

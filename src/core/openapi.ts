@@ -25,7 +25,7 @@ export function openApiDocument(operations: readonly NamedOperation[], options: 
   for (const schema of [ErrorBody, ProblemBody, ...operations.flatMap(schemasOf)]) schemas.learn(schema)
   const replies = new ErrorReplies(schemas)
   const paths: Record<string, Record<string, Json>> = {}
-  for (const op of operations) {
+  for (const op of operations.toSorted(byPath)) {
     paths[op.pattern] ??= {}
     ;(paths[op.pattern] as Record<string, Json>)[op.method.toLowerCase()] = describe(op, options, schemas, replies)
   }
@@ -44,6 +44,14 @@ export function openApiDocument(operations: readonly NamedOperation[], options: 
       schemas: schemas.components(),
     },
   }
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** In which order a module's exports come depends on who loads it; the document must not. */
+function byPath(a: NamedOperation, b: NamedOperation): number {
+  if (a.pattern !== b.pattern) return a.pattern < b.pattern ? -1 : 1
+  return METHODS.indexOf(a.method) - METHODS.indexOf(b.method)
 }
 
 function schemasOf(op: NamedOperation): TSchema[] {

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { Caller, Member } from './caller.ts'
 import type { ErrorDefinition } from './error.ts'
-import type { Reply } from './reply.ts'
+import type { RawBody, Reply } from './reply.ts'
 import type { Scope } from './scope.ts'
 import type { Services } from './services.ts'
 import type { Turn } from './turn.ts'
@@ -64,7 +64,7 @@ type ReplyFor<R extends Record<number, Returns>> = {
     ? Reply<S, Static<R[S]>>
     : R[S] extends null
       ? Reply<S, undefined>
-      : Reply<S, import('./reply.ts').RawBody>
+      : Reply<S, RawBody>
 }[keyof R & number]
 
 /** An example request; the generated tests send it and the documentation shows it. */

@@ -46,8 +46,6 @@ export function Text(min: number, max: number, options: object = {}) {
   return Type.String({ minLength: min, maxLength: max, ...options })
 }
 
-export const Email = Type.String({ format: 'email', maxLength: 254, description: 'E-mail address' })
-
 export function Nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()])
 }

@@ -1,5 +1,5 @@
 import { type EntityManager, type MikroORM } from '@mikro-orm/postgresql'
-import { Kysely, PostgresDialect, type Transaction } from 'kysely'
+import { Kysely, PostgresDialect } from 'kysely'
 import type { Pool } from 'pg'
 
 /**
@@ -10,6 +10,6 @@ import type { Pool } from 'pg'
 export function boundEntityManager(orm: MikroORM, connection: Pool): EntityManager {
   const executor = new Kysely<unknown>({ dialect: new PostgresDialect({ pool: connection }) })
   const em = orm.em.fork()
-  em.setTransactionContext(executor as unknown)
+  em.setTransactionContext(executor)
   return em
 }

@@ -7,7 +7,7 @@ export type Serializer = (body: unknown) => string
 /** The content type of a reply that the contract gives as text, or undefined where it is JSON or nothing. */
 export function rawContentType(returns: unknown): string | undefined {
   return returns !== null && typeof returns === 'object' && 'contentType' in returns
-    ? String((returns).contentType)
+    ? String(returns.contentType)
     : undefined
 }
 

@@ -1,4 +1,5 @@
-import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp, type us_listen_socket } from 'uWebSockets.js'
+import * as uWS from 'uWebSockets.js'
+import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
 import type { AppError } from '../core/error.ts'
 import { MethodNotAllowed, Overloaded, RouteNotFound, ShuttingDown } from '../core/errors.ts'
 import type { Logger } from '../core/log.ts'

@@ -48,7 +48,8 @@ async function compare(title: string, ours: Side, rival: Side, connections: numb
   const rows: [Figures, Figures][] = []
   await measure(ours, connections)
   await measure(rival, connections)
-  for (let round = 0; round < ROUNDS; round += 1) rows.push([await measure(ours, connections), await measure(rival, connections)])
+  for (let round = 0; round < ROUNDS; round += 1)
+    rows.push([await measure(ours, connections), await measure(rival, connections)])
   const of = (side: 0 | 1, key: keyof Figures) => median(rows.map((row) => row[side][key]))
   const ratio = median(rows.map(([a, b]) => a[by] / b[by]))
   const print = (side: 0 | 1, name: string) =>
@@ -87,18 +88,34 @@ const rivals: Running[] = []
 
 try {
   const email = 'bench@example.com'
-  const signed = (await call(base, '/api/auth/signup', { method: 'POST', body: { email, password: 'correct horse battery' } })) as never as { user: { _id: string; apiKey: string } }
+  const signed = (await call(base, '/api/auth/signup', {
+    method: 'POST',
+    body: { email, password: 'correct horse battery' },
+  })) as never as { user: { _id: string; apiKey: string } }
   const key = signed.user.apiKey
-  const created = (await call(base, '/api/workspaces', { method: 'POST', key, body: { name: 'Bench', timezone: 'UTC' } })) as never as { data: { _id: string } }
+  const created = (await call(base, '/api/workspaces', {
+    method: 'POST',
+    key,
+    body: { name: 'Bench', timezone: 'UTC' },
+  })) as never as { data: { _id: string } }
   const workspaceId = created.data._id
-  const body = JSON.stringify({ workspaceId, title: 'Friday show', description: 'Every Friday at eight', platforms: [] })
-  for (let index = 0; index < 200; index += 1) await call(base, '/api/streams', { method: 'POST', key, body: JSON.parse(body) })
+  const body = JSON.stringify({
+    workspaceId,
+    title: 'Friday show',
+    description: 'Every Friday at eight',
+    platforms: [],
+  })
+  for (let index = 0; index < 200; index += 1)
+    await call(base, '/api/streams', { method: 'POST', key, body: JSON.parse(body) })
 
   const bodyText = await (await fetch(`${base}/api/services`)).text()
   const bodyFile = join(folder, 'body.json')
   writeFileSync(bodyFile, bodyText)
   const barePort = await freeLoopbackPort()
-  const bare = await start([new URL('./rivals/bare-uws.ts', import.meta.url).pathname, String(barePort), bodyFile], /ready/)
+  const bare = await start(
+    [new URL('./rivals/bare-uws.ts', import.meta.url).pathname, String(barePort), bodyFile],
+    /ready/,
+  )
   rivals.push(bare)
   const handPort = await freeLoopbackPort()
   const hand = await start([new URL('./rivals/hand-written.ts', import.meta.url).pathname, String(handPort)], /ready/, {
@@ -113,18 +130,50 @@ try {
   const headers = { 'X-API-Key': key }
   await compare(
     'GET without database',
-    { name: 'Crier', running: crier, load: (connections) => ({ url: `${base}/api/services`, connections, seconds: SECONDS, headers }) },
-    { name: 'bare uWS', running: bare, load: (connections) => ({ url: `http://127.0.0.1:${barePort}/`, connections, seconds: SECONDS, headers }) },
+    {
+      name: 'Crier',
+      running: crier,
+      load: (connections) => ({ url: `${base}/api/services`, connections, seconds: SECONDS, headers }),
+    },
+    {
+      name: 'bare uWS',
+      running: bare,
+      load: (connections) => ({ url: `http://127.0.0.1:${barePort}/`, connections, seconds: SECONDS, headers }),
+    },
     64,
     'perCpuSecond',
   )
-  const list = (url: string) => (connections: number) => ({ url: `${url}/api/streams?workspaceId=${workspaceId}&limit=20`, connections, seconds: SECONDS, headers })
-  const create = (url: string) => (connections: number) => ({ url: `${url}/api/streams`, connections, seconds: SECONDS, method: 'POST', body, headers: { ...headers, 'Content-Type': 'application/json' } })
+  const list = (url: string) => (connections: number) => ({
+    url: `${url}/api/streams?workspaceId=${workspaceId}&limit=20`,
+    connections,
+    seconds: SECONDS,
+    headers,
+  })
+  const create = (url: string) => (connections: number) => ({
+    url: `${url}/api/streams`,
+    connections,
+    seconds: SECONDS,
+    method: 'POST',
+    body,
+    headers: { ...headers, 'Content-Type': 'application/json' },
+  })
   const handUrl = `http://127.0.0.1:${handPort}`
   for (const connections of CONNECTIONS) {
-    await compare('list of 20', { name: 'Crier', running: crier, load: list(base) }, { name: 'hand-written', running: hand, load: list(handUrl) }, connections, 'perSecond')
+    await compare(
+      'list of 20',
+      { name: 'Crier', running: crier, load: list(base) },
+      { name: 'hand-written', running: hand, load: list(handUrl) },
+      connections,
+      'perSecond',
+    )
   }
-  await compare('durable create', { name: 'Crier', running: crier, load: create(base) }, { name: 'hand-written', running: hand, load: create(handUrl) }, 32, 'perSecond')
+  await compare(
+    'durable create',
+    { name: 'Crier', running: crier, load: create(base) },
+    { name: 'hand-written', running: hand, load: create(handUrl) },
+    32,
+    'perSecond',
+  )
   const pool = new Pool({ connectionString: postgres.url })
   const counted = await pool.query<{ streams: string; events: string; last: string }>(
     `select (select count(*) from streams where workspace_id = $1) as streams,

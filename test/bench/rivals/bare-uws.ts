@@ -1,12 +1,11 @@
 /** The ceiling of a GET: a uWebSockets.js handler that writes a constant body. `node bare-uws.ts <port> <body file>` */
 import { readFileSync } from 'node:fs'
-import uWS from 'uWebSockets.js'
+import { App } from 'uWebSockets.js'
 
 const [port, file] = process.argv.slice(2)
 const body = readFileSync(String(file), 'utf8')
 
-uWS
-  .App()
+App()
   .get('/', (response) => {
     response.cork(() => {
       response.writeHeader('Content-Type', 'application/json')

@@ -8,7 +8,7 @@
 import { randomBytes } from 'node:crypto'
 import { Pool, types } from 'pg'
 import { Compile } from 'typebox/compile'
-import uWS, { type HttpResponse } from 'uWebSockets.js'
+import { App, type HttpResponse } from 'uWebSockets.js'
 import { sha256, uuidv7 } from '../../../src/core/id.ts'
 import { Envelope, ListOf } from '../../../src/core/schema.ts'
 import { NewStream, StreamView } from '../../../src/streams/schemas.ts'
@@ -17,7 +17,10 @@ import { compileSerializer } from '../../../src/http/serialize.ts'
 const [port] = process.argv.slice(2)
 const keys = new Map([[process.env['API_KEY'] ?? '', 'caller']])
 
-types.setTypeParser(types.builtins.TIMESTAMPTZ, (text) => `${text.slice(0, 10)}T${text.slice(11, 23).padEnd(12, '.000').slice(0, 12)}Z`)
+types.setTypeParser(
+  types.builtins.TIMESTAMPTZ,
+  (text) => `${text.slice(0, 10)}T${text.slice(11, 23).padEnd(12, '.000').slice(0, 12)}Z`,
+)
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 10, options: '-c timezone=UTC' })
 
 const writeList = compileSerializer(ListOf(StreamView))
@@ -118,8 +121,7 @@ function failed(response: HttpResponse, gone: { aborted: boolean }) {
   }
 }
 
-uWS
-  .App()
+App()
   .get('/api/streams', (response, request) => {
     const gone = guarded(response, request.getHeader('x-api-key'))
     if (gone) listStreams(response, gone, request.getQuery('workspaceId') ?? '').catch(failed(response, gone))

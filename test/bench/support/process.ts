@@ -12,7 +12,11 @@ export interface Running {
 }
 
 /** Starts a Node program and waits for a line of its standard output. Its standard error is kept for a failure. */
-export function start(args: readonly string[], ready: RegExp, env: Readonly<Record<string, string>> = {}): Promise<Running> {
+export function start(
+  args: readonly string[],
+  ready: RegExp,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Running> {
   const child = spawn(process.execPath, args, { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   return new Promise((resolve, reject) => {
