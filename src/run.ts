@@ -1,0 +1,46 @@
+import { loadConfig } from './config.ts'
+import { createLog } from './core/log.ts'
+import { startNode } from './node.ts'
+import { VERSION } from './version.ts'
+
+/** A shutdown that hangs is ended here; by then everything that must survive is committed. */
+const LAST_RESORT_MS = 9_500
+
+async function main(): Promise<void> {
+  const config = loadConfig()
+  const log = createLog({ level: config.LOG_LEVEL })
+  const node = await startNode(config, log)
+  let stopping = false
+  const stop = (signal: string) => {
+    if (stopping) return
+    stopping = true
+    log.info({ signal }, 'shutting down')
+    setTimeout(() => process.exit(1), LAST_RESORT_MS).unref()
+    void node.stop().then(() => {
+      log.info('closed')
+      process.exit(0)
+    })
+  }
+  process.once('SIGTERM', () => stop('SIGTERM'))
+  process.once('SIGINT', () => stop('SIGINT'))
+  process.stdout.write(`Crier ${VERSION}\n${banner(node.facts)}\ncrier ready\n`)
+}
+
+function banner(facts: readonly (readonly [string, string])[]): string {
+  const width = Math.max(...facts.map(([name]) => name.length))
+  return facts.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join('\n')
+}
+
+/** What the operator can mend is told in its own words; a fault of ours with where it happened. */
+function explained(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  const ours = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError
+  return ours ? (error.stack ?? error.message) : error.message
+}
+
+try {
+  await main()
+} catch (error) {
+  process.stderr.write(`crier cannot start: ${explained(error)}\n`)
+  process.exit(1)
+}
