@@ -72,7 +72,12 @@ describe.each([
   test('keeps letters of every script, and long lines', async () => {
     const text = 'Zażółć gęślą jaźń — 日本語 🎉'
     const long = 'word '.repeat(400).trim()
-    await driver.mailer.send({ to: ada.email, subject: text, text: `${text}\n${long}\n.\n..two`, html: `<p>${text}</p>` })
+    await driver.mailer.send({
+      to: ada.email,
+      subject: text,
+      text: `${text}\n${long}\n.\n..two`,
+      html: `<p>${text}</p>`,
+    })
     const [mail] = await driver.arrived()
     expect(mail?.subject).toBe(text)
     expect(mail?.text?.trim()).toBe(`${text}\n${long}\n.\n..two`)
@@ -80,7 +85,9 @@ describe.each([
   })
 
   test('has what a user wrote as text, never as markup or header', async () => {
-    await driver.mailer.send(welcomeMail({ email: ada.email, name: 'Eve</p><script>x</script>\r\nBcc: eve@example.com' }, 'https://x.example'))
+    await driver.mailer.send(
+      welcomeMail({ email: ada.email, name: 'Eve</p><script>x</script>\r\nBcc: eve@example.com' }, 'https://x.example'),
+    )
     const [mail] = await driver.arrived()
     expect(mail?.html).not.toContain('<script>')
     expect(mail?.bcc ?? []).toEqual([])
@@ -88,7 +95,9 @@ describe.each([
   })
 
   test('of many at once arrives once each', async () => {
-    await Promise.all(Array.from({ length: 20 }, (_, index) => driver.mailer.send(verificationMail(ada, String(100_000 + index)))))
+    await Promise.all(
+      Array.from({ length: 20 }, (_, index) => driver.mailer.send(verificationMail(ada, String(100_000 + index)))),
+    )
     const subjects = (await driver.arrived()).map(({ subject }) => subject)
     expect(new Set(subjects).size).toBe(20)
   })

@@ -7,7 +7,10 @@ import { Postman } from './postman.ts'
 const mail = (subject: string): Mail => ({ to: 'ada@example.com', subject, text: subject, html: subject })
 
 /** A mailer whose every mail meets what the test says. */
-function setUp(meet: (mail: Mail, tries: number) => Promise<void>, options: ConstructorParameters<typeof Postman>[2] = {}) {
+function setUp(
+  meet: (mail: Mail, tries: number) => Promise<void>,
+  options: ConstructorParameters<typeof Postman>[2] = {},
+) {
   const logs: string[] = []
   const sent: string[] = []
   const tries = new Map<string, number>()
