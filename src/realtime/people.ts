@@ -37,6 +37,8 @@ export class People {
   readonly #scopes: readonly Scope[]
   readonly #log: Logger
   readonly #sockets = new Map<string, Set<UserSocket>>()
+  /** What is being done to a user's rooms: one thing after the other, so that an older reading never wins. */
+  readonly #queues = new Map<string, Promise<void>>()
   /** Users whose rooms could not be brought up to date. */
   readonly #stale = new Set<string>()
 
@@ -91,7 +93,8 @@ export class People {
       ;(isInside ? inside : outside).add(userId)
     }
     const came = outside.size === 0 ? [] : await this.#among(workspaceId, [...outside])
-    await Promise.all([...inside, ...came].map((userId) => this.#sync(userId, workspaceId)))
+    const affected = [...inside, ...came]
+    await Promise.all(affected.map((userId) => this.#inOrder(userId, () => this.#sync(userId, workspaceId))))
   }
 
   /** Anything may have changed unheard: every user's rooms are made again. */
@@ -107,7 +110,21 @@ export class People {
     }
   }
 
-  async refresh(userId: string): Promise<void> {
+  /** Reads a user's memberships again and moves their sockets. */
+  refresh(userId: string): Promise<void> {
+    return this.#inOrder(userId, () => this.#refresh(userId))
+  }
+
+  #inOrder(userId: string, work: () => Promise<void>): Promise<void> {
+    const before = this.#queues.get(userId) ?? Promise.resolve()
+    const queued = before.then(work).finally(() => {
+      if (this.#queues.get(userId) === queued) this.#queues.delete(userId)
+    })
+    this.#queues.set(userId, queued)
+    return queued
+  }
+
+  async #refresh(userId: string): Promise<void> {
     let members: readonly Member[] = []
     try {
       members = await this.membersOf(userId)

@@ -218,29 +218,38 @@ test('the media process is killed: the stream comes back by itself, and its minu
   expect(await crier.stop()).toBe(0)
 })
 
-test('the whole of it is killed: after the next start the stream goes on', async () => {
+test('the whole of it is killed, and later stopped in good order: each time the stream goes on', async () => {
   const crier = await start()
   const { call, workspaceId } = await newcomer(crier)
   const stream = await createStream(call, workspaceId, await servers())
   const at = { path: { id: stream._id } }
+  const usedSeconds = async () => (await call('GET /api/streams/usage')).minutesUsed * 60
+  const untilUsed = (seconds: number) =>
+    waitFor(async () => (await usedSeconds()) >= seconds, { timeoutMs: 15_000, what: `${seconds} s of use` })
   await call('POST /api/streams/{id}/go-live', { ...at, body: { waitForIngest: true } })
   pushTo(crier, stream.streamKey)
   await until(call, stream._id, 'live')
-  await waitFor(async () => (await call('GET /api/streams/usage')).minutesUsed * 60 >= 3, { timeoutMs: 15_000 })
-  const before = (await call('GET /api/streams/usage')).minutesUsed
+  await untilUsed(3)
+  const before = await usedSeconds()
   await crier.kill()
 
-  const again = await start(crier.ports)
+  const second = await start(crier.ports)
   // The token of before still holds, and so does what was used.
-  expect((await call('GET /api/streams/usage')).minutesUsed).toBeGreaterThanOrEqual(before)
+  expect(await usedSeconds()).toBeGreaterThanOrEqual(before)
   await until(call, stream._id, 'interrupted')
-  pushTo(again, stream.streamKey)
+  pushTo(second, stream.streamKey)
   await until(call, stream._id, 'live')
   await untilAllLive(call, stream._id)
-  await waitFor(async () => (await call('GET /api/streams/usage')).minutesUsed * 60 >= before * 60 + 3, {
-    timeoutMs: 15_000,
-  })
+  await untilUsed(before + 3)
+  const stoppedAt = performance.now()
+  expect(await second.stop()).toBe(0)
+  expect(performance.now() - stoppedAt).toBeLessThan(10_000)
+
+  const third = await start(crier.ports)
+  expect((await call('GET /api/streams/{id}', at)).status).toBe('interrupted')
+  pushTo(third, stream.streamKey)
+  await until(call, stream._id, 'live')
   await call('POST /api/streams/{id}/stop', at)
   expect(await call('GET /api/streams/{id}/sessions', at)).toMatchObject([{ endReason: 'stopped' }])
-  expect(await again.stop()).toBe(0)
+  expect(await third.stop()).toBe(0)
 })
