@@ -142,7 +142,12 @@ export interface StreamStatus {
 
 /** What a node tells its host, in order. */
 export type MediaEvent =
-  | { readonly type: 'ingest.started'; readonly streamId: string; readonly sessionId: string; readonly remoteAddress: string }
+  | {
+      readonly type: 'ingest.started'
+      readonly streamId: string
+      readonly sessionId: string
+      readonly remoteAddress: string
+    }
   | { readonly type: 'ingest.ended'; readonly streamId: string; readonly sessionId: string; readonly reason: string }
   | { readonly type: 'destination.changed'; readonly streamId: string; readonly destination: DestinationStatus }
   /** Once a second for every stream that is taking in media while live. `liveMs` counts since `ingest.started` of `sessionId`, monotonic. */

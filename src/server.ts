@@ -2,7 +2,6 @@ import type { Config } from './config.ts'
 import { DOMAINS } from './domains.ts'
 import { Cors } from './http/cors.ts'
 import { documentPages } from './http/documents.ts'
-import { IdempotencyKeys } from './http/idempotency.ts'
 import { HttpMetrics } from './http/metrics.ts'
 import { HttpServer } from './http/server.ts'
 import { RequestLog } from './http/request-log.ts'
@@ -17,9 +16,8 @@ import { VERSION } from './version.ts'
 
 /** Puts the HTTP front end before a composed service. Routes of sockets are added by the caller, then `finishRoutes`. */
 export function createHttpServer(foundation: Foundation, composition: Composition): HttpServer {
-  const { config, clock, database, log, metrics } = foundation
+  const { config, log, metrics } = foundation
   const httpMetrics = new HttpMetrics(metrics)
-  const idempotency = new IdempotencyKeys(database, clock, composition.replyBox)
   return new HttpServer({
     operations: composition.operations,
     pipeline: {
@@ -28,7 +26,7 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
       owners: composition.owners,
       limiter: rateLimiter(foundation),
       switches: composition.services.switches,
-      idempotency,
+      idempotency: composition.idempotency,
       turns: composition.turns,
       context: composition.context,
       requestLog: new RequestLog(log, httpMetrics),

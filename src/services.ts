@@ -14,6 +14,7 @@ import type { Services } from './core/services.ts'
 import type { Database } from './db/database.ts'
 import { RowOwners } from './db/owners.ts'
 import { eventTypes } from './events.ts'
+import { IdempotencyKeys } from './http/idempotency.ts'
 import { HealthService } from './health/service.ts'
 import { PlanService } from './plans/service.ts'
 import type { DesiredStates } from './streams/desired-state.ts'
@@ -53,7 +54,7 @@ export interface Composition {
   readonly memberships: Memberships
   /** What the media link of a node stands on. */
   readonly streaming: { readonly desiredStates: DesiredStates; readonly notices: StreamNotices }
-  readonly replyBox: SealedBox
+  readonly idempotency: IdempotencyKeys
   /** Ends timers and waits for turns; the foundation is closed by whoever made it. */
   close(): Promise<void>
 }
@@ -63,6 +64,7 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
   const { clock, config, coordination, database, log, secret, version } = foundation
   const operations = walk(registry)
   const replyBox = new SealedBox(secret, 'idempotent replies')
+  const idempotency = new IdempotencyKeys(database, clock, replyBox, log)
 
   const executor = new TurnExecutor({
     database,
@@ -131,12 +133,13 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
     actors,
     turns,
     owners,
-    replyBox,
+    idempotency,
     authenticator: people.authenticator,
     people,
     memberships,
     streaming,
     close: async () => {
+      idempotency.close()
       switches.close()
       await people.close()
       plans.close()

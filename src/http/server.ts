@@ -211,10 +211,28 @@ export class HttpServer {
 
   #fail(exchange: Exchange, error: AppError, extra: readonly (readonly [string, string])[] = []): void {
     const id = requestIdOf(exchange)
-    const reply = errorReply(error, exchange.headers.accept, id, this.#options.pipeline.publicUrl)
+    const { publicUrl, requestLog } = this.#options.pipeline
+    const reply = errorReply(error, exchange.headers.accept, id, publicUrl)
     exchange.send(reply.status, [['X-Request-Id', id], ...extra, ...reply.headers], reply.body, this.#draining)
+    requestLog.write({
+      ...NO_OPERATION,
+      status: reply.status,
+      requestId: id,
+      failure: error,
+      aborted: exchange.aborted,
+    })
   }
 }
+
+/** What the log and the metrics say of a request that reached no operation. */
+const NO_OPERATION = {
+  op: 'none',
+  ms: 0,
+  userId: undefined,
+  via: undefined,
+  workspaceId: undefined,
+  replayed: false,
+} as const
 
 function allowHeader(methods: readonly Method[]): string {
   return [...methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'].join(', ')
