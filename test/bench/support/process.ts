@@ -45,6 +45,22 @@ export function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS
 }
 
+/**
+ * CPU seconds that the threads of a process have used, user and system, by the scheduler's own clock: nanoseconds where
+ * {@link cpuSeconds} counts ticks, for programs that use less than a tick at a time.
+ */
+export function scheduledSeconds(pid: number): number {
+  return readdirSync(`/proc/${pid}/task`)
+    .map((task) => Number(readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'latin1').split(' ')[0]) / 1e9)
+    .reduce((sum, seconds) => sum + seconds, 0)
+}
+
+/** Memory of a process with shared pages divided among those who share them (PSS), bytes. */
+export function proportionalBytes(pid: number): number {
+  const line = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))
+  return Number(line?.[1] ?? 0) * 1024
+}
+
 /** Resident memory of a process, bytes. */
 export function residentBytes(pid: number): number {
   const line = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))

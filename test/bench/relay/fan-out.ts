@@ -1,0 +1,76 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { end } from '../../support/rtmp-servers.ts'
+import { proportionalBytes, residentBytes, scheduledSeconds } from '../support/process.ts'
+import type { Side } from './sides.ts'
+import { startBenchSink } from './sink.ts'
+import { pushForever } from './source.ts'
+
+export interface Fan {
+  readonly streams: number
+  readonly destinations: number
+}
+
+export interface FanOutOptions {
+  readonly file: string
+  readonly folder: string
+  readonly warmUpSeconds: number
+  readonly seconds: number
+}
+
+export interface FanOutFigures {
+  /** Of one core, over the window. */
+  readonly cpuPercent: number
+  /** For every 10^9 bits that arrived at the destinations. */
+  readonly cpuSecondsPerGbit: number
+  readonly residentBytes: number
+  /** Shared pages divided among those who share them. */
+  readonly proportionalBytes: number
+  /** Of the destination that got least, bits a second. */
+  readonly slowestBitrate: number
+}
+
+/** Runs ffmpeg publishers through a relay to the sink, and weighs the relay once it runs evenly. */
+export async function measureFanOut(side: Side, fan: Fan, options: FanOutOptions): Promise<FanOutFigures> {
+  const sink = await startBenchSink()
+  const relay = await side.start({ ...fan, sinkPort: sink.port, folder: options.folder })
+  const publishers = relay.ingests.map((ingest) => pushForever(options.file, ingest))
+  try {
+    await delay(options.warmUpSeconds * 1_000)
+    const before = await sample()
+    await delay(options.seconds * 1_000)
+    const after = await sample()
+    if (publishers.some(({ exitCode }) => exitCode !== null)) throw new Error(`${side.name}: a publisher gave up`)
+    const seconds = (after.at - before.at) / 1_000
+    const received = [...after.bytes].map(([key, bytes]) => bytes - (before.bytes.get(key) ?? 0))
+    if (received.length !== fan.destinations) {
+      throw new Error(`${side.name}: ${received.length} of ${fan.destinations} destinations were reached`)
+    }
+    const gbit = (received.reduce((sum, bytes) => sum + bytes, 0) * 8) / 1e9
+    const cpu = after.cpu - before.cpu
+    const pids = relay.pids()
+    return {
+      cpuPercent: (cpu / seconds) * 100,
+      cpuSecondsPerGbit: cpu / gbit,
+      residentBytes: sum(pids.map(residentBytes)),
+      proportionalBytes: sum(pids.map(proportionalBytes)),
+      slowestBitrate: (Math.min(...received) * 8) / seconds,
+    }
+  } finally {
+    for (const publisher of publishers) await end(publisher, 'SIGKILL')
+    await relay.stop()
+    await sink.close()
+  }
+
+  /** By key and not by connection: a relay that connected twice has still one destination. */
+  async function sample() {
+    const bytes = new Map<string, number>()
+    for (const { streamKey, bytes: count } of await sink.connections()) {
+      if (streamKey !== null) bytes.set(streamKey, (bytes.get(streamKey) ?? 0) + count)
+    }
+    return { at: performance.now(), cpu: sum(relay.pids().map(scheduledSeconds)), bytes }
+  }
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}

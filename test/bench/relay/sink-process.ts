@@ -1,0 +1,25 @@
+/** The destinations of the relay benchmark, in a process of their own so that their work counts for no side. */
+import { startSink, type SinkConnection } from '../../../media/testing/sink.ts'
+import { monotonicOffsetMs } from './monotonic.ts'
+import type { Arrivals, SinkQuestion, SinkAnswer } from './sink.ts'
+
+const offset = monotonicOffsetMs()
+const sink = await startSink()
+
+function arrivals(connection: SinkConnection, withFrames: boolean): Arrivals {
+  const { streamKey, publishedAt, socket } = connection
+  const frames = withFrames ? connection.messages.filter(({ isHeader }) => !isHeader) : []
+  return {
+    streamKey,
+    bytes: socket.bytesRead,
+    publishedAt: publishedAt === null ? null : publishedAt + offset,
+    frames: frames.map(({ kind, checksum, at }) => ({ kind, checksum, at: at + offset })),
+  }
+}
+
+process.on('message', ({ id, withFrames }: SinkQuestion) => {
+  const connections = sink.connections.map((connection) => arrivals(connection, withFrames))
+  process.send?.({ id, connections } satisfies SinkAnswer)
+})
+process.on('disconnect', () => process.exit(0))
+process.send?.({ port: sink.port })
