@@ -14,7 +14,7 @@ export interface MediaProcessOptions extends MediaProcessSettings {
   readonly authorizePublish: MediaNodeOptions['authorizePublish']
   readonly onEvent: MediaNodeOptions['onEvent']
   readonly log: MediaNodeOptions['log']
-  /** The environment of the process; nothing by default. */
+  /** Added to the environment of the process, which has nothing of the host's. */
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -43,6 +43,13 @@ interface Question {
 }
 
 const ENTRY = fileURLToPath(new URL('main.ts', import.meta.url))
+/**
+ * A relay's garbage is buffers outside the heap. V8 sizes its first old space by the small heap beside them and would
+ * collect it whole once a second: with 100 outputs that is a quarter of the CPU time. One malloc arena in place of one
+ * for each thread keeps that memory together: 132 MB resident instead of 165 MB.
+ */
+const MEMORY_FLAGS = ['--initial-old-space-size=48', '--max-semi-space-size=2']
+const MEMORY_ENV = { MALLOC_ARENA_MAX: '1' }
 const STATUS_MS = 2_000
 const CLOSE_MS = 8_000
 const RESPAWN = { baseMs: 200, maxMs: 10_000 }
@@ -137,7 +144,12 @@ class ProcessHost implements MediaHost {
 
   #spawn(): ChildProcess {
     const { host, port, allowPrivateAddresses, limits, destinationCa, env = {} } = this.#options
-    const child = fork(ENTRY, [], { env, execArgv: [], serialization: 'advanced', stdio: ['ignore', 2, 2, 'ipc'] })
+    const child = fork(ENTRY, [], {
+      env: { ...MEMORY_ENV, ...env },
+      execArgv: MEMORY_FLAGS,
+      serialization: 'advanced',
+      stdio: ['ignore', 2, 2, 'ipc'],
+    })
     this.#child = child
     this.#startedAt = performance.now()
     child.on('message', (message) => this.#onMessage(child, message as ProcessMessage))
