@@ -68,3 +68,37 @@ test('a server that acknowledges is not asked for by TCP', () => {
   expect(progress.needsTcp(5_999)).toBe(false)
   expect(progress.needsTcp(6_000)).toBe(true)
 })
+
+/** A server that has acknowledged each of five windows of 500,000 bytes. */
+function habitual(trustsSilence = true): Progress {
+  const progress = new Progress(0, trustsSilence)
+  progress.beginMedia(0)
+  for (let window = 1; window <= 5; window++) {
+    progress.sent(500_000)
+    progress.rtmp(window * 500_000, window * 1_000)
+  }
+  return progress
+}
+
+test('when acknowledgements that came by habit are missing, the kernel that takes bytes is no progress', () => {
+  const progress = habitual()
+  progress.sent(2_000_000)
+  for (let now = 6_000; now <= 15_000; now += 1_000) progress.tcp(progress.sentBytes, 0, now)
+  expect(progress.isStalled(0, 15_001, 10_000)).toBe(true)
+  expect(progress.tcpMovedInSilence).toBe(true)
+  progress.rtmp(3_000_000, 15_100)
+  expect(progress.isStalled(0, 15_101, 10_000)).toBe(false)
+})
+
+test('the rest of a window that is never acknowledged is no silence, nor is silence where it is not trusted', () => {
+  const quiet = habitual()
+  quiet.sent(900_000)
+  const mistrusted = habitual(false)
+  mistrusted.sent(9_000_000)
+  for (const progress of [quiet, mistrusted]) {
+    for (let now = 6_000; now <= 60_000; now += 1_000) {
+      progress.tcp(progress.sentBytes, 0, now)
+      expect(progress.isStalled(0, now, 10_000)).toBe(false)
+    }
+  }
+})

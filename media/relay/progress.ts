@@ -1,11 +1,16 @@
 /** Without an RTMP acknowledgement for this long, TCP is asked. */
 const ACKNOWLEDGEMENT_PATIENCE_MS = 5_000
+/** So many acknowledgements make a habit: when one is missing after them, that means something. */
+const HABIT = 4
+/** Bytes that may be under way beyond the server's window before an acknowledgement is missing. */
+const SLACK_BYTES = 262_144
 const WRAP = 0x1_0000_0000
 
 /**
  * Whether what one connection sends arrives. Two measures: RTMP Acknowledgements, which prove that the server read the
  * bytes, and, for servers that send none (the specification lets them), the bytes that TCP has not seen acknowledged,
- * which prove that the server's machine took them. Either one moving is progress. Times are monotonic milliseconds,
+ * which prove that the server's machine took them. A server that hangs still has a kernel that takes megabytes, so
+ * while acknowledgements that came regularly are missing, TCP counts for nothing. Times are monotonic milliseconds,
  * bytes count from the start of the connection, plain RTMP, as both ends count them.
  */
 export class Progress {
@@ -20,9 +25,19 @@ export class Progress {
   #movedAt: number
   /** Looks at TCP since the last movement that saw none. */
   #stillLooks = 0
+  readonly #trustsSilence: boolean
+  #rtmpCount = 0
+  #tcpMovedInSilence = false
 
-  constructor(now: number) {
+  /** `trustsSilence`: whether missing RTMP acknowledgements may be taken for a stall at all. */
+  constructor(now: number, trustsSilence = true) {
     this.#movedAt = now
+    this.#trustsSilence = trustsSilence
+  }
+
+  /** Whether TCP went on moving while RTMP acknowledgements were missing. */
+  get tcpMovedInSilence(): boolean {
+    return this.#tcpMovedInSilence
   }
 
   get sentBytes(): number {
@@ -57,6 +72,8 @@ export class Progress {
     // nginx-rtmp starts its count anew at 0xf0000000; such a jump says only that another window has arrived.
     const believable = step <= outstanding ? step : Math.min(this.#rtmpWindow, outstanding)
     if (believable > 0) this.#moved(now)
+    this.#rtmpCount += 1
+    this.#tcpMovedInSilence = false
     if (this.#rtmpAt !== null) this.#rtmpWindow = Math.max(this.#rtmpWindow, believable)
     this.#rtmpAcknowledged += believable
     this.#rtmpSequence = sequence
@@ -74,8 +91,13 @@ export class Progress {
     this.#tcpAcknowledged = Math.max(acknowledged, before ?? 0)
     this.#waits = outstanding > 0
     // The first look has nothing to compare with: it proves no movement, unless nothing is under way.
-    if (!this.#waits || (before !== null && acknowledged > before)) this.#moved(now)
-    else this.#stillLooks += 1
+    const moved = !this.#waits || (before !== null && acknowledged > before)
+    if (moved && !this.#isSilent()) {
+      this.#moved(now)
+    } else {
+      this.#stillLooks += 1
+      this.#tcpMovedInSilence ||= moved
+    }
   }
 
   /** Whether RTMP acknowledgements alone do not tell enough at the moment. */
@@ -87,7 +109,7 @@ export class Progress {
 
   /** Milliseconds without movement although something was on its way; 0 while nothing is. `held`: bytes in the process. */
   stillFor(held: number, now: number): number {
-    if (held === 0 && !this.#waits) this.#moved(now)
+    if (held === 0 && !this.#waits && !this.#isSilent()) this.#moved(now)
     return now - this.#movedAt
   }
 
@@ -97,6 +119,12 @@ export class Progress {
    */
   isStalled(held: number, now: number, ms: number): boolean {
     return this.stillFor(held, now) >= ms && this.#stillLooks >= 2
+  }
+
+  /** The server has acknowledged by habit, and an acknowledgement is missing. */
+  #isSilent(): boolean {
+    if (!this.#trustsSilence || this.#rtmpCount < HABIT) return false
+    return this.#sent - this.#rtmpAcknowledged > 2 * this.#rtmpWindow + SLACK_BYTES
   }
 
   #moved(now: number): void {

@@ -45,6 +45,7 @@ export class PushClient implements Output {
   #position: WirePosition | null = null
   #hasSource = false
   #everLive = false
+  #trustsSilence = true
   #rejections = 0
   #liveAt = 0
   #droppedAt = 0
@@ -138,6 +139,8 @@ export class PushClient implements Output {
     const due = suspicious || (progress.needsTcp(now) && now - this.#lookedAt >= TCP_LOOK_MS.flowing)
     if (due) void this.#lookAtTcp(connection)
     if (progress.isStalled(held, now, stallMs)) {
+      // Should this server just have stopped acknowledging, that must not cost its viewers a second interruption.
+      if (progress.tcpMovedInSilence) this.#trustsSilence = false
       const seconds = Math.round(stallMs / 1000)
       connection.destroy()
       this.#onFault(new Fault('stalled', `The server took no data for ${seconds} seconds.`))
@@ -182,7 +185,7 @@ export class PushClient implements Output {
       const { streamKey } = destination
       const timeouts = this.#limits.timeouts
       const connection = new PushConnection(
-        { target, streamKey, allowPrivateAddresses, timeouts, ca },
+        { target, streamKey, allowPrivateAddresses, timeouts, ca, trustsSilence: this.#trustsSilence },
         {
           onStep: (step) => this.#enter(step),
           onReady: (messageStreamId) => this.#onReady(connection, messageStreamId),

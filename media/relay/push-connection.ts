@@ -28,6 +28,8 @@ export interface PushConnectionOptions {
   readonly timeouts: ConnectionTimeouts
   /** Certificate authorities instead of the system's, PEM. For tests. */
   readonly ca: string | undefined
+  /** See {@link Progress}. */
+  readonly trustsSilence: boolean
 }
 
 export interface PushConnectionHandlers {
@@ -43,7 +45,7 @@ export interface PushConnectionHandlers {
 
 /** One attempt to publish to one server: from the name to Publish.Start, then a pipe for media. */
 export class PushConnection {
-  readonly progress = new Progress(performance.now())
+  readonly progress: Progress
   readonly #options: PushConnectionOptions
   readonly #handlers: PushConnectionHandlers
   readonly #session: PublishSession
@@ -56,6 +58,7 @@ export class PushConnection {
   constructor(options: PushConnectionOptions, handlers: PushConnectionHandlers) {
     this.#options = options
     this.#handlers = handlers
+    this.progress = new Progress(performance.now(), options.trustsSilence)
     const { target, streamKey } = options
     this.#session = new PublishSession(
       { app: target.app, tcUrl: target.tcUrl, streamKey },
