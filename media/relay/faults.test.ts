@@ -38,12 +38,14 @@ async function expectHealthyUntouched(): Promise<void> {
       const received = sink.messages(kind)
       expect(received.map(({ checksum }) => checksum)).toEqual(sent.map(({ checksum }) => checksum))
       const late = received.map(({ at }, index) => at - sent[index]!.at)
-      expect(Math.max(...late)).toBeLessThan(500)
+      // A disturbance by a stalled neighbour would last for its whole time-out; what the machine adds does not.
+      expect(Math.max(...late)).toBeLessThan(2_000)
     }
     expect(sink.connections).toHaveLength(1)
   }
   for (const id of ['d0', 'd1']) {
-    expect(scene.destination(id)).toMatchObject({ state: 'live', droppedAudio: 0, droppedVideo: 0, reconnects: 0 })
+    await waitFor(() => scene.destination(id).state === 'live')
+    expect(scene.destination(id)).toMatchObject({ droppedAudio: 0, droppedVideo: 0, reconnects: 0 })
   }
 }
 

@@ -5,7 +5,7 @@ import { sha256, uuidv7 } from '../core/id.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import type { Database, Transaction } from '../db/database.ts'
-import { isUniqueViolation } from '../db/prepared-sql.ts'
+import { isDeadlock, isUniqueViolation } from '../db/prepared-sql.ts'
 import type { Postman } from '../mail/postman.ts'
 import { securityMail, welcomeMail } from '../mail/templates.ts'
 import { announceCredentials } from '../users/credential-notices.ts'
@@ -34,6 +34,17 @@ export interface ProviderSignInOptions {
   readonly sessions: Sessions
   readonly postman: Postman
   readonly providers: ReadonlyMap<string, SignInProvider>
+}
+
+/** Sign-ins of one person at the same moment that can get in each other's way, and once more. */
+const TRIES = 4
+
+/** Not `for update`: that would keep out the session of a sign-in that has already found the account. */
+const USER_BY_EMAIL = 'select * from users where email = $1 for no key update'
+
+function isRace(error: unknown): boolean {
+  if (error instanceof AppError) return error.code === EmailInUse.code
+  return isUniqueViolation(error, 'identities_subject_key') || isDeadlock(error)
 }
 
 /** How an identity came to its user: known from before, linked to an account that was there, or with a new account. */
@@ -73,15 +84,14 @@ export class ProviderSignIn {
     return { user: await users.viewOf(database, arrival.row), ...pair, created: arrival.how === 'created' }
   }
 
-  /** Two first sign-ins at once: the one that comes second finds what the first has made. */
+  /** First sign-ins at once: those that come second find what the first has made. */
   async #admit(name: string, identity: ProvenIdentity, origin: Origin) {
-    try {
-      return await this.#admitOnce(name, identity, origin)
-    } catch (error) {
-      const raced =
-        error instanceof AppError ? error.code === EmailInUse.code : isUniqueViolation(error, 'identities_subject_key')
-      if (!raced) throw error
-      return this.#admitOnce(name, identity, origin)
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#admitOnce(name, identity, origin)
+      } catch (error) {
+        if (tries === TRIES || !isRace(error)) throw error
+      }
     }
   }
 
@@ -116,7 +126,7 @@ export class ProviderSignIn {
     const { sessions, users } = this.#options
     if (identity.email === undefined || !identity.emailVerified) throw ProviderEmailUnverified()
     const email = normalizeEmail(identity.email)
-    const there = await tx.row<UserRow>('select * from users where email = $1 for update', [email])
+    const there = await tx.row<UserRow>(USER_BY_EMAIL, [email])
     if (there === undefined) {
       const row = await users.insert(tx, { email, name: identity.name?.slice(0, 100), emailVerified: true })
       await this.#link(tx, row.id, name, identity)

@@ -90,6 +90,11 @@ export function translate(error: unknown): unknown {
   return error
 }
 
+/** Whether PostgreSQL ended a transaction because it and another waited for each other. */
+export function isDeadlock(error: unknown): boolean {
+  return (error as { code?: string } | undefined)?.code === '40P01'
+}
+
 /** Whether an error is the violation of a named unique constraint or index. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   const found = error as { code?: string; constraint?: string; cause?: unknown } | undefined
