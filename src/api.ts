@@ -6,6 +6,7 @@ import * as plans from './plans/operations.ts'
 import * as services from './services/operations.ts'
 import * as streams from './streams/operations.ts'
 import { streamTurns } from './streams/turns.ts'
+import * as team from './team/operations.ts'
 import * as users from './users/operations.ts'
 import * as workspaces from './workspaces/operations.ts'
 
@@ -16,6 +17,7 @@ export const api = {
   plans,
   services,
   streams,
+  team,
   users,
   workspaces,
 } satisfies Registry

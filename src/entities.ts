@@ -3,6 +3,7 @@ import { authEntities } from './auth/entities.ts'
 import { foundationEntities } from './db/entities.ts'
 import { planEntities } from './plans/entities.ts'
 import { streamEntities } from './streams/entities.ts'
+import { teamEntities } from './team/entities.ts'
 import { userEntities } from './users/entities.ts'
 import { workspaceEntities } from './workspaces/entities.ts'
 
@@ -14,4 +15,5 @@ export const entities: readonly EntitySchema[] = [
   ...planEntities,
   ...workspaceEntities,
   ...streamEntities,
+  ...teamEntities,
 ]

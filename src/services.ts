@@ -25,6 +25,7 @@ import { MemberCache } from './workspaces/memberships.ts'
 import { WorkspaceService } from './workspaces/service.ts'
 import { ServiceSwitches } from './services/service.ts'
 import { composeStreams } from './streams/compose.ts'
+import { composeTeam } from './team/compose.ts'
 import { TurnExecutor } from './turns/turn-executor.ts'
 import { Turns } from './turns/turn-runner.ts'
 
@@ -99,6 +100,15 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
   const auditLog = new AuditLog(database)
   const eventLog = new EventLog(database, eventTypes)
 
+  const team = composeTeam({
+    database,
+    clock,
+    plans,
+    memberships,
+    owners,
+    postman: people.postman,
+    publicUrl: config.PUBLIC_URL,
+  })
   const streaming = composeStreams({
     database,
     clock,
@@ -122,6 +132,7 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
     auditLog,
     eventLog,
     ...people.services,
+    ...team,
     ...streaming.services,
   }
   const context = contextFactory(services)

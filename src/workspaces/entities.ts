@@ -83,6 +83,7 @@ export const WorkspaceMember = defineEntity({
       .index('workspace_members_by_role'),
     addedScopes: scopes(),
     removedScopes: scopes(),
+    version: p.integer().default(1),
     joinedAt: time(),
     updatedAt: time(),
   },

@@ -2,6 +2,7 @@ import { Foundation } from './0001-foundation.ts'
 import { People } from './0002-people.ts'
 import { Workspaces } from './0003-workspaces.ts'
 import { Streams } from './0004-streams.ts'
+import { Team } from './0010-team.ts'
 
 /** In order. A migration that has shipped is never changed; what it made is changed by a later one. */
 export const migrations = [
@@ -9,4 +10,5 @@ export const migrations = [
   { name: '0002-people', class: People },
   { name: '0003-workspaces', class: Workspaces },
   { name: '0004-streams', class: Streams },
+  { name: '0010-team', class: Team },
 ]

@@ -1,0 +1,41 @@
+import type { Clock } from '../core/clock.ts'
+import type { Services } from '../core/services.ts'
+import type { Database } from '../db/database.ts'
+import type { RowOwners } from '../db/owners.ts'
+import type { Postman } from '../mail/postman.ts'
+import type { PlanService } from '../plans/service.ts'
+import type { MemberCache } from '../workspaces/memberships.ts'
+import { TeamGroups } from './groups.ts'
+import { InvitationAnswers } from './invitation-answers.ts'
+import { Invitations } from './invitations.ts'
+import { TeamMembers } from './members.ts'
+import { Ownership } from './owners.ts'
+import { TeamRoles } from './roles.ts'
+import { Seats } from './seats.ts'
+
+export interface TeamNeeds {
+  readonly database: Database
+  readonly clock: Clock
+  readonly plans: PlanService
+  readonly memberships: MemberCache
+  readonly owners: RowOwners
+  readonly postman: Postman
+  readonly publicUrl: string
+}
+
+type TeamServices = Pick<Services, 'members' | 'invitations' | 'invitationAnswers' | 'roles' | 'groups'>
+
+/** Builds the services of the domain, and makes the workspace of an invitation known. */
+export function composeTeam(needs: TeamNeeds): TeamServices {
+  const { clock, database, memberships, owners, plans, postman, publicUrl } = needs
+  const seats = new Seats(plans)
+  const invitationAnswers = new InvitationAnswers(database, clock, seats, memberships)
+  owners.register('invitation', (tokenOrId) => invitationAnswers.workspaceOf(tokenOrId))
+  return {
+    members: new TeamMembers(database, clock, memberships, new Ownership(plans)),
+    invitations: new Invitations({ sql: database, clock, postman, seats, publicUrl }),
+    invitationAnswers,
+    roles: new TeamRoles(database, clock, memberships),
+    groups: new TeamGroups(database, clock, memberships),
+  }
+}

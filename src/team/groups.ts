@@ -1,0 +1,210 @@
+import type { Caller } from '../core/caller.ts'
+import type { Clock } from '../core/clock.ts'
+import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
+import { uuidv7 } from '../core/id.ts'
+import { pageOf, type PageRequest } from '../core/page.ts'
+import { requireVersion } from '../core/precondition.ts'
+import type { PageResult } from '../core/reply.ts'
+import type { Static } from '../core/schema.ts'
+import { isScope } from '../core/scope.ts'
+import type { Sql } from '../core/sql.ts'
+import type { Turn } from '../core/turn.ts'
+import type { MemberCache } from '../workspaces/memberships.ts'
+import { managerOf, requireGrantable } from './authority.ts'
+import { NameTaken } from './errors.ts'
+import { groupCreated, groupDeleted, groupUpdated } from './events.ts'
+import type { GroupChange, GroupData, NewGroup } from './schemas.ts'
+
+declare module '../core/services.ts' {
+  interface Services {
+    readonly groups: TeamGroups
+  }
+}
+
+const MOST_GROUPS = 200
+
+interface GroupRow {
+  id: string
+  workspace_id: string
+  name: string
+  scopes: string[]
+  member_ids: string[]
+  version: number
+  created_at: string
+  updated_at: string
+}
+
+const SELECT = `
+  select g.id, g.workspace_id, g.name, g.scopes, g.version, g.created_at, g.updated_at,
+    array(select gm.user_id::text from group_members gm where gm.group_id = g.id order by gm.user_id) as member_ids
+  from groups g where g.workspace_id = $1`
+const ONE = `${SELECT} and g.id = $2`
+const PAGE = `${SELECT} and ($2::timestamptz is null or (g.created_at, g.id) < ($2, $3::uuid))
+  order by g.created_at desc, g.id desc limit $4`
+
+/** Groups: members who share further scopes. */
+export class TeamGroups {
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #cache: MemberCache
+
+  constructor(sql: Sql, clock: Clock, cache: MemberCache) {
+    this.#sql = sql
+    this.#clock = clock
+    this.#cache = cache
+  }
+
+  /** Newest first. */
+  async list(workspaceId: string, page: PageRequest): Promise<PageResult<GroupData>> {
+    const { after, limit } = page
+    const rows = await this.#sql.rows<GroupRow>(PAGE, [
+      workspaceId,
+      after?.createdAt ?? null,
+      after?.id ?? null,
+      limit + 1,
+    ])
+    return pageOf(rows, limit, (row) => ({ createdAt: row.created_at, id: row.id }), view)
+  }
+
+  /** @throws AppError not_found */
+  async get(workspaceId: string, id: string): Promise<GroupData> {
+    return view(await find(this.#sql, workspaceId, id))
+  }
+
+  /** @throws AppError cannot_grant, name_taken, conflict, validation_failed */
+  async create(turn: Turn, caller: Caller, input: Static<typeof NewGroup>): Promise<GroupData> {
+    const actor = await managerOf(turn, caller)
+    const scopes = [...(input.scopes ?? [])].sort()
+    requireGrantable(actor, scopes)
+    await requireFree(turn, input.name)
+    const count = await turn.sql.row<{ count: number }>(
+      'select count(*) as count from groups where workspace_id = $1',
+      [turn.workspaceId],
+    )
+    if ((count?.count ?? 0) >= MOST_GROUPS) {
+      throw Conflict({ message: `A workspace has at most ${MOST_GROUPS} groups.` })
+    }
+    await requireMembers(turn, input.memberIds)
+    const now = new Date(this.#clock.now())
+    const id = uuidv7(now.getTime())
+    const times = { created_at: now, updated_at: now }
+    turn.insert('groups', { id, workspace_id: turn.workspaceId, name: input.name, scopes, version: 1, ...times })
+    addMembers(turn, id, input.memberIds)
+    const group = view(await find(turn.sql, turn.workspaceId, id))
+    turn.audit({ kind: 'group', id, details: { name: group.name, scopes, memberIds: group.memberIds } })
+    turn.emit(groupCreated, group)
+    turn.afterCommit(() => this.#cache.changed(turn.workspaceId))
+    return group
+  }
+
+  /**
+   * Changes name, scopes or members; `memberIds` replaces the whole list. Whoever is added gains all that the group
+   * has, so the caller must hold all of it.
+   * @throws AppError not_found, precondition_failed, cannot_grant, name_taken, validation_failed
+   */
+  async update(
+    turn: Turn,
+    caller: Caller,
+    id: string,
+    change: Static<typeof GroupChange>,
+    ifMatch: string | undefined,
+  ): Promise<GroupData> {
+    const actor = await managerOf(turn, caller)
+    const before = await find(turn.sql, turn.workspaceId, id)
+    requireVersion(ifMatch, before.version)
+    const scopes = [...(change.scopes ?? before.scopes.filter(isScope))].sort()
+    const memberIds = change.memberIds ?? before.member_ids
+    const joining = memberIds.filter((userId) => !before.member_ids.includes(userId))
+    const leaving = before.member_ids.filter((userId) => !memberIds.includes(userId))
+    requireGrantable(actor, joining.length > 0 ? scopes : scopes.filter((scope) => !before.scopes.includes(scope)))
+    if (change.name !== undefined) await requireFree(turn, change.name, id)
+    await requireMembers(turn, joining, memberIds)
+    await turn.sql.run(
+      'update groups set name = $2, scopes = $3, version = version + 1, updated_at = $4 where id = $1',
+      [id, change.name ?? before.name, scopes, new Date(this.#clock.now())],
+    )
+    await turn.sql.run('delete from group_members where group_id = $1 and user_id = any($2)', [id, leaving])
+    addMembers(turn, id, joining)
+    const group = view(await find(turn.sql, turn.workspaceId, id))
+    turn.audit({
+      kind: 'group',
+      id,
+      details: {
+        name: { from: before.name, to: group.name },
+        scopes: { from: before.scopes, to: group.scopes },
+        joined: joining,
+        left: leaving,
+      },
+    })
+    turn.emit(groupUpdated, group)
+    turn.afterCommit(() => this.#cache.changed(turn.workspaceId))
+    return group
+  }
+
+  /** @throws AppError not_found, precondition_failed */
+  async delete(turn: Turn, caller: Caller, id: string, ifMatch: string | undefined): Promise<void> {
+    await managerOf(turn, caller)
+    const group = await find(turn.sql, turn.workspaceId, id)
+    requireVersion(ifMatch, group.version)
+    await turn.sql.run('delete from groups where id = $1', [id])
+    turn.audit({
+      kind: 'group',
+      id,
+      details: { name: group.name, scopes: group.scopes, memberIds: group.member_ids },
+    })
+    turn.emit(groupDeleted, { groupId: id })
+    turn.afterCommit(() => this.#cache.changed(turn.workspaceId))
+  }
+}
+
+async function find(sql: Sql, workspaceId: string, id: string): Promise<GroupRow> {
+  const row = await sql.row<GroupRow>(ONE, [workspaceId, id])
+  if (row === undefined) throw NotFound()
+  return row
+}
+
+async function requireFree(turn: Turn, name: string, except: string | null = null): Promise<void> {
+  const taken = await turn.sql.row(
+    'select 1 from groups where workspace_id = $1 and lower(name) = lower($2) and id is distinct from $3::uuid',
+    [turn.workspaceId, name, except],
+  )
+  if (taken !== undefined) throw NameTaken({ message: `There is a group called “${name}” already.` })
+}
+
+/** @param listed as the request has them, where errors point to */
+async function requireMembers(
+  turn: Turn,
+  userIds: readonly string[],
+  listed: readonly string[] = userIds,
+): Promise<void> {
+  if (userIds.length === 0) return
+  const found = await turn.sql.rows<{ user_id: string }>(
+    'select user_id from workspace_members where workspace_id = $1 and user_id = any($2)',
+    [turn.workspaceId, userIds],
+  )
+  const members = new Set(found.map((row) => row.user_id))
+  const message = 'is no member of this workspace'
+  const errors = userIds
+    .filter((userId) => !members.has(userId))
+    .map((userId) => ({ path: `/body/memberIds/${listed.indexOf(userId)}`, code: 'unknown', message }))
+  if (errors.length > 0) throw ValidationFailed({ message: `memberIds names someone who ${message}.`, errors })
+}
+
+function addMembers(turn: Turn, groupId: string, userIds: readonly string[]): void {
+  for (const userId of userIds) {
+    turn.insert('group_members', { group_id: groupId, workspace_id: turn.workspaceId, user_id: userId })
+  }
+}
+
+function view(row: GroupRow): GroupData {
+  return {
+    _id: row.id,
+    workspaceId: row.workspace_id,
+    name: row.name,
+    scopes: row.scopes.filter(isScope),
+    memberIds: row.member_ids,
+    version: row.version,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
