@@ -30,9 +30,7 @@ const Invitation = defineEntity({
       expression: `create index invitations_by_email on invitations (email, created_at desc, id desc) where status = 'open'`,
     },
   ],
-  checks: [
-    { name: 'invitations_one_role', expression: `status <> 'open' or num_nonnulls(role, role_id) = 1` },
-  ],
+  checks: [{ name: 'invitations_one_role', expression: `status <> 'open' or num_nonnulls(role, role_id) = 1` }],
   properties: {
     id: p.uuid().primary(),
     workspace: p

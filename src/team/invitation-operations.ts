@@ -37,7 +37,8 @@ const invitation: WorkspaceSource = { in: 'lookup', name: 'invitation', field: '
 export const listMyInvitations = operation({
   route: 'GET /api/team/invitations/mine',
   summary: 'List the open invitations to your address',
-  description: 'None while your address is not confirmed. The `_id` of each accepts and declines in place of the token.',
+  description:
+    'None while your address is not confirmed. The `_id` of each accepts and declines in place of the token.',
   access: 'user',
   query: PageQuery,
   returns: { 200: ListOf(MyInvitation) },
@@ -131,8 +132,7 @@ export const listInvitations = operation({
   query: InvitationQuery,
   returns: { 200: ListOf(InvitationView) },
   example: { path: { workspaceId }, query: { status: 'open' } },
-  handle: async ({ path, query, invitations }) =>
-    list('Invitations', await invitations.list(path.workspaceId, query)),
+  handle: async ({ path, query, invitations }) => list('Invitations', await invitations.list(path.workspaceId, query)),
 })
 
 export const revokeInvitation = operation({

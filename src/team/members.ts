@@ -113,7 +113,10 @@ export class TeamMembers {
     turn.audit({
       kind: 'member',
       id: userId,
-      details: { role: { from: from.role, to: state.role }, overrides: { from: from.overrides, to: { granted, revoked } } },
+      details: {
+        role: { from: from.role, to: state.role },
+        overrides: { from: from.overrides, to: { granted, revoked } },
+      },
     })
     turn.emit(memberUpdated, state)
     turn.afterCommit(() => this.#cache.changed(turn.workspaceId))

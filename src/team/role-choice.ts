@@ -69,7 +69,6 @@ export async function roleOf(
   return (await roleById(turn.sql, turn.workspaceId, roleId)) ?? unknown('/body/roleId')
 }
 
-
 function unknown(path: string): never {
   throw refused(path, 'is no role of this workspace')
 }

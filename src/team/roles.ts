@@ -56,10 +56,7 @@ export class TeamRoles {
 
   /** The built-in roles, then the workspace's own, oldest first. */
   async list(workspaceId: string): Promise<PageResult<RoleData>> {
-    const [builtIn, own] = await Promise.all([
-      this.#builtIn(workspaceId),
-      this.#sql.rows<RoleRow>(ALL, [workspaceId]),
-    ])
+    const [builtIn, own] = await Promise.all([this.#builtIn(workspaceId), this.#sql.rows<RoleRow>(ALL, [workspaceId])])
     return { items: [...builtIn, ...own.map(view)], limit: 100, nextCursor: null }
   }
 
@@ -68,10 +65,9 @@ export class TeamRoles {
     const actor = await managerOf(turn, caller)
     requireGrantable(actor, input.scopes)
     await this.#requireFree(turn, input.name)
-    const count = await turn.sql.row<{ count: number }>(
-      'select count(*) as count from roles where workspace_id = $1',
-      [turn.workspaceId],
-    )
+    const count = await turn.sql.row<{ count: number }>('select count(*) as count from roles where workspace_id = $1', [
+      turn.workspaceId,
+    ])
     if ((count?.count ?? 0) >= MOST_ROLES) {
       throw Conflict({ message: `A workspace has at most ${MOST_ROLES} roles of its own.` })
     }

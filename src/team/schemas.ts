@@ -1,16 +1,5 @@
 import { pageFields } from '../core/page.ts'
-import {
-  Id,
-  Input,
-  named,
-  Nullable,
-  OneOf,
-  ResourceBase,
-  Text,
-  Timestamp,
-  Type,
-  type Static,
-} from '../core/schema.ts'
+import { Id, Input, named, Nullable, OneOf, ResourceBase, Text, Timestamp, Type, type Static } from '../core/schema.ts'
 import { ALL_SCOPES, BUILT_IN_ROLES, type BuiltInRole, type Scope } from '../core/scope.ts'
 import { EmailInput } from '../users/email-address.ts'
 
@@ -190,7 +179,11 @@ export const GroupView = named(
 export type GroupData = Static<typeof GroupView>
 
 const GroupScopes = ScopeList('What members of the group may do beyond their roles')
-const MemberIds = Type.Array(Id, { maxItems: 500, uniqueItems: true, description: 'Users who are members of the workspace' })
+const MemberIds = Type.Array(Id, {
+  maxItems: 500,
+  uniqueItems: true,
+  description: 'Users who are members of the workspace',
+})
 
 export const NewGroup = Input({
   name: Text(1, 60),

@@ -28,9 +28,7 @@ export class Team extends Migration {
       )`)
     this.addSql('create unique index invitations_token_key on invitations (token_hash)')
     // One open invitation an address and workspace, whatever goes wrong elsewhere.
-    this.addSql(
-      `create unique index invitations_open_key on invitations (workspace_id, email) where status = 'open'`,
-    )
+    this.addSql(`create unique index invitations_open_key on invitations (workspace_id, email) where status = 'open'`)
     this.addSql('create index invitations_by_time on invitations (workspace_id, created_at desc, id desc)')
     this.addSql(
       `create index invitations_by_email on invitations (email, created_at desc, id desc) where status = 'open'`,
