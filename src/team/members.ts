@@ -85,14 +85,16 @@ export class TeamMembers {
   ): Promise<MemberData> {
     const actor = await managerOf(turn, caller)
     const before = await this.#find(turn, userId, ifMatch)
+    if (before.built_in_role === 'owner') requireOwner(actor, 'Only an owner may change an owner.')
     const role = (await roleOf(turn, change)) ?? presentRole(before)
     const after = withRole(before, role, change.scopes)
-    await this.#checkOwners(turn, actor, before, after)
+    if (role.builtIn === 'owner') requireOwner(actor, 'Only an owner may make somebody an owner.')
     const held = mergedScopes(before)
     requireGrantable(
       actor,
       [...mergedScopes(after), ...role.scopes].filter((scope) => !held.has(scope)),
     )
+    if (before.built_in_role === 'owner' && role.builtIn !== 'owner') await this.#release(turn, userId, actor)
     await turn.sql.run(
       `update workspace_members set role = $3, role_id = $4, added_scopes = $5, removed_scopes = $6,
          version = version + 1, updated_at = $7
@@ -129,7 +131,7 @@ export class TeamMembers {
     const member = await this.#find(turn, userId, ifMatch)
     if (member.built_in_role === 'owner') {
       requireOwner(actor, 'Only an owner may remove an owner.')
-      await this.#ownership.release(turn, userId, actor.userId, new Date(this.#clock.now()))
+      await this.#release(turn, userId, actor)
     }
     await this.#delete(turn, member, userId === caller.userId)
   }
@@ -137,20 +139,12 @@ export class TeamMembers {
   /** @throws AppError not_found, last_owner, plan_limit_reached */
   async leave(turn: Turn, caller: Caller): Promise<void> {
     const member = await this.#find(turn, caller.userId, undefined)
-    if (member.built_in_role === 'owner') {
-      await this.#ownership.release(turn, caller.userId, caller.userId, new Date(this.#clock.now()))
-    }
+    if (member.built_in_role === 'owner') await this.#release(turn, caller.userId, caller)
     await this.#delete(turn, member, true)
   }
 
-  async #checkOwners(turn: Turn, actor: Actor, before: TeamMemberRow, after: TeamMemberRow): Promise<void> {
-    const was = before.built_in_role === 'owner'
-    const becomes = after.built_in_role === 'owner'
-    if (was) requireOwner(actor, 'Only an owner may change an owner.')
-    if (becomes) requireOwner(actor, 'Only an owner may make somebody an owner.')
-    if (was && !becomes) {
-      await this.#ownership.release(turn, before.user_id, actor.userId, new Date(this.#clock.now()))
-    }
+  #release(turn: Turn, userId: string, actor: Pick<Actor, 'userId'>): Promise<void> {
+    return this.#ownership.release(turn, userId, actor.userId, new Date(this.#clock.now()))
   }
 
   async #delete(turn: Turn, member: TeamMemberRow, left: boolean): Promise<void> {

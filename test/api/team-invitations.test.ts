@@ -1,0 +1,403 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DAY, ManualClock } from '../../src/core/clock.ts'
+import * as team from '../../src/team/operations.ts'
+import { listAuditLog, listWorkspaces, syncEvents } from '../../src/workspaces/operations.ts'
+import { startApp, type App } from '../support/app.ts'
+import { newAddress, signUp, verify } from '../support/people.ts'
+import type { Answer } from '../support/send.ts'
+import { invitationToken } from '../support/team.ts'
+import { World } from '../support/world.ts'
+
+const clock = new ManualClock()
+let app: App
+let world: World
+
+beforeAll(async () => {
+  app = await startApp({ clock })
+  world = new World(app)
+  await world.user('ada', { plan: 'business' })
+  await world.workspace('acme', 'ada')
+  await world.member('acme', 'adam', { role: 'admin' })
+  await world.member('acme', 'edith', { role: 'editor' })
+})
+afterAll(() => app?.stop())
+
+const at = (workspace = 'acme') => ({ path: { workspaceId: world.id(workspace) } })
+const item = (id: string, workspace = 'acme') => ({ path: { workspaceId: world.id(workspace), id } })
+
+function invite(as: string, body: object, workspace = 'acme'): Promise<Answer> {
+  return world.as(as).call(team.inviteMember, { ...at(workspace), body })
+}
+
+/** An invitation that was sent, with the token from its mail. */
+async function invited(as: string, email: string, body: object = { role: 'contributor' }, workspace = 'acme') {
+  const answer = await invite(as, { email, ...body }, workspace)
+  expect(answer.status, answer.text).toBe(201)
+  return { data: answer.body.data, id: answer.body.data._id as string, token: await invitationToken(app, email) }
+}
+
+const accept = (as: string, token: string) => world.as(as).call(team.acceptInvitation, { path: { token } })
+const decline = (as: string, token: string) => world.as(as).call(team.declineInvitation, { path: { token } })
+const preview = (token: string) => app.send('GET /api/team/invitations/{token}', { path: { token } })
+const said = ({ status, body }: Answer) => `${status} ${body.code ?? ''}`.trim()
+
+/** The code of the sign-up, whatever was mailed since. */
+async function codeOf(address: string): Promise<string> {
+  const mail = await app.outbox.newest(address, /is your Crier code/)
+  return /\d{6}/.exec(mail.subject ?? '')?.[0] ?? ''
+}
+
+let people = 0
+/** Somebody new, by name; the address is `name@example.com`. */
+async function someone(): Promise<{ name: string; email: string }> {
+  const { name, email } = await world.user(`guest${(people += 1)}`)
+  return { name, email }
+}
+
+describe('an invitation', () => {
+  test('comes by mail, says what it is for, and makes its addressee a member', async () => {
+    const { name, email } = await someone()
+    const { data, token } = await invited('ada', email.toUpperCase(), { role: 'editor', message: 'Join <us>' })
+    const expiresAt = new Date(clock.now() + 7 * DAY).toISOString()
+    expect(data).toMatchObject({ email, role: 'editor', roleId: 'editor', status: 'open', expiresAt })
+    expect(data.invitedBy).toMatchObject({ _id: world.id('ada'), name: 'ada' })
+    expect(JSON.stringify(data)).not.toContain(token)
+
+    const shown = await preview(token)
+    expect(shown.status).toBe(200)
+    expect(shown.body.data).toEqual({ workspaceName: 'acme', inviter: 'ada', role: 'editor', expiresAt })
+    const mail = await app.outbox.newest(email, /invites you/)
+    expect(mail.subject).toBe('ada invites you to acme on Crier')
+    expect(mail.text).toContain(`/invitations/${token}`)
+    expect(mail.html).toContain(`/invitations/${token}`)
+    expect(mail.text).toContain('Join <us>')
+    expect(mail.html).not.toContain('<us>')
+
+    const accepted = await accept(name, token)
+    expect(accepted.status, accepted.text).toBe(200)
+    expect(accepted.body.data).toMatchObject({ _id: world.id(name), workspaceId: world.id('acme'), role: 'editor' })
+    const mine = await world.as(name).call(listWorkspaces)
+    expect(mine.body.data.map((workspace: { name: string }) => workspace.name)).toEqual(['acme'])
+    expect((await world.as(name).call(team.listMembers, at())).status).toBe(200)
+  })
+
+  test('is kept as a digest of its token only', async () => {
+    const { id, token } = await invited('ada', newAddress())
+    const row = await app.database.row<{ token_hash: string }>('select * from invitations where id = $1', [id])
+    expect(row?.token_hash).toBe(createHash('sha256').update(token).digest('hex'))
+    expect(JSON.stringify(row)).not.toContain(token)
+    const events = await app.database.rows<{ text: string }>('select data::text as text from workspace_events')
+    const audit = await app.database.rows<{ text: string }>('select details::text as text from audit_log')
+    expect(JSON.stringify([events, audit, app.logs])).not.toContain(token)
+  })
+
+  test('is only for the invited address, confirmed', async () => {
+    const { email } = await someone()
+    const { id, token } = await invited('ada', email)
+    const other = (await someone()).name
+    expect(said(await accept(other, token))).toBe('403 invitation_for_another')
+    expect(said(await decline(other, token))).toBe('403 invitation_for_another')
+    expect(said(await accept(other, id))).toBe('403 invitation_for_another')
+    expect(said(await world.anonymous().call(team.acceptInvitation, { path: { token } }))).toBe('401 unauthorized')
+
+    const address = newAddress()
+    const toStranger = await invited('ada', address)
+    const stranger = await signUp(app, address)
+    const tries = () =>
+      app.send('POST /api/team/invitations/{token}/accept', {
+        apiKey: stranger.apiKey,
+        path: { token: toStranger.token },
+      })
+    const list = () => app.send('GET /api/team/invitations/mine', { apiKey: stranger.apiKey })
+    expect(said(await tries())).toBe('403 email_unverified')
+    expect((await list()).body.data).toEqual([])
+    await verify(app, address, await codeOf(address))
+    expect((await list()).body.data).toHaveLength(1)
+    expect(said(await tries())).toBe('200')
+  })
+
+  test('can be answered once', async () => {
+    const { name, email } = await someone()
+    const { token } = await invited('ada', email)
+    const answers = await Promise.all(Array.from({ length: 5 }, () => accept(name, token)))
+    expect(answers.map(said).sort()).toEqual(['200', ...Array.from({ length: 4 }, () => '409 invitation_used')])
+    expect(said(await decline(name, token))).toBe('409 invitation_used')
+    expect(said(await preview(token))).toBe('409 invitation_used')
+
+    const second = await someone()
+    const declined = await invited('ada', second.email)
+    expect(said(await decline(second.name, declined.token))).toBe('200')
+    expect(said(await accept(second.name, declined.token))).toBe('409 invitation_used')
+    expect((await world.as(second.name).call(team.listMembers, at())).status).toBe(404)
+  })
+
+  test('expires after seven days, and not before', async () => {
+    const { name, email } = await someone()
+    const early = await invited('ada', email)
+    clock.advance(7 * DAY - 1)
+    expect((await preview(early.token)).status).toBe(200)
+    clock.advance(1)
+    expect(said(await preview(early.token))).toBe('409 invitation_expired')
+    expect(said(await accept(name, early.token))).toBe('409 invitation_expired')
+    const listed = await world.as('ada').call(team.listInvitations, { ...at(), query: { status: 'expired' } })
+    expect(listed.body.data.map((row: { _id: string }) => row._id)).toContain(early.id)
+    expect((await world.as(name).call(team.listMyInvitations)).body.data).toEqual([])
+    // The address can be invited anew, and the old link stays dead.
+    const late = await invited('ada', email)
+    expect(said(await accept(name, early.token))).toBe('409 invitation_expired')
+    expect(said(await accept(name, late.token))).toBe('200')
+  })
+
+  test('that is unknown or of a deleted workspace is not found', async () => {
+    const unknown = 'A'.repeat(43)
+    for (const token of [unknown, 'short', '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e71']) {
+      expect(said(await preview(token)), token).toBe('404 not_found')
+      expect(said(await accept('edith', token)), token).toBe('404 not_found')
+      expect(said(await decline('edith', token)), token).toBe('404 not_found')
+    }
+    const { name, email } = await someone()
+    await world.workspace('brief', 'ada')
+    const { id, token } = await invited('ada', email, undefined, 'brief')
+    expect(said(await preview(id)), 'an id is no token').toBe('404 not_found')
+    await world.as('ada').call('DELETE /api/workspaces/{workspaceId}', { ...at('brief'), body: { name: 'brief' } })
+    expect(said(await preview(token))).toBe('404 not_found')
+    expect(said(await accept(name, token))).toBe('404 not_found')
+    expect((await world.as(name).call(team.listMyInvitations)).body.data).toEqual([])
+  })
+
+  test('can be found and answered by its addressee without the mail', async () => {
+    const { name, email } = await someone()
+    await invited('ada', email, { role: 'client', message: 'Hello' })
+    const mine = await world.as(name).call(team.listMyInvitations)
+    expect(mine.body.data).toHaveLength(1)
+    expect(mine.body.data[0]).toMatchObject({ workspaceName: 'acme', inviter: 'ada', role: 'client', message: 'Hello' })
+    expect(said(await accept(name, mine.body.data[0]._id))).toBe('200')
+    expect((await world.as(name).call(team.listMyInvitations)).body.data).toEqual([])
+  })
+
+  test('may carry exactly the scopes that are asked for', async () => {
+    const { name, email } = await someone()
+    const { data, token } = await invited('ada', email, { role: 'client', scopes: ['team:read', 'streams:read'] })
+    expect(data.scopes).toEqual(['streams:read', 'team:read'])
+    const { body } = await accept(name, token)
+    expect(body.data.scopes).toEqual(['streams:read', 'team:read'])
+    expect(body.data.overrides.granted).toEqual(['streams:read'])
+    expect(body.data.overrides.revoked).toEqual(['analytics:read', 'media:read', 'posts:approve', 'posts:read'])
+  })
+})
+
+describe('whoever invites', () => {
+  test('needs team:manage, and another workspace is not there', async () => {
+    await world.workspace('elsewhere', 'olga')
+    const { id, token } = await invited('ada', newAddress())
+    for (const [who, status] of [
+      ['edith', 403],
+      ['olga', 404],
+    ] as const) {
+      expect((await invite(who, { email: newAddress(), role: 'client' })).status, who).toBe(status)
+      expect((await world.as(who).call(team.listInvitations, at())).status, who).toBe(status)
+      expect((await world.as(who).call(team.revokeInvitation, item(id))).status, who).toBe(status)
+      expect((await world.as(who).call(team.resendInvitation, item(id))).status, who).toBe(status)
+    }
+    // Nor by way of her own workspace.
+    expect((await world.as('olga').call(team.revokeInvitation, item(id, 'elsewhere'))).status).toBe(404)
+    expect((await world.as('olga').call(team.resendInvitation, item(id, 'elsewhere'))).status).toBe(404)
+    expect((await preview(token)).status).toBe(200)
+  })
+
+  test('promises no scope that they lack, and only owners promise ownership', async () => {
+    const email = newAddress()
+    const lead = await world.member('acme', 'leon', { scopes: ['team:read', 'team:manage', 'posts:read'] })
+    expect(lead.name).toBe('leon')
+    expect(said(await invite('leon', { email, role: 'editor' }))).toBe('403 cannot_grant')
+    expect(said(await invite('adam', { email, role: 'owner' }))).toBe('403 owners_only')
+    expect(said(await invite('adam', { email, role: 'client', scopes: ['billing:manage'] }))).toBe('403 cannot_grant')
+    expect(said(await invite('ada', { email, role: 'owner', scopes: ['team:read'] }))).toBe('400 validation_failed')
+    expect(said(await invite('leon', { email, role: 'client' }))).toBe('403 cannot_grant')
+    const role = await world
+      .as('leon')
+      .call(team.createRole, { ...at(), body: { name: 'Reader', scopes: ['posts:read'] } })
+    expect(said(await invite('leon', { email, roleId: role.body.data._id }))).toBe('201')
+  })
+
+  test('must still be able to keep the promise when it is accepted', async () => {
+    const gone = await someone()
+    const { name, email } = await someone()
+    await world.member('acme', gone.name, { role: 'admin' })
+    const { id, token } = await invited(gone.name, email, { role: 'admin' })
+    expect(
+      (await world.as('ada').call(team.removeMember, { path: { ...at().path, userId: world.id(gone.name) } })).status,
+    ).toBe(200)
+    expect(said(await accept(name, token))).toBe('409 inviter_may_not_grant')
+    // Somebody else who may sends it again, and it works.
+    expect(said(await world.as('adam').call(team.resendInvitation, item(id)))).toBe('200')
+    expect(said(await accept(name, await invitationToken(app, email)))).toBe('200')
+
+    const second = await someone()
+    await world.member('acme', 'demi', { role: 'admin' })
+    const other = await invited('demi', second.email, { role: 'editor' })
+    await world.as('ada').call(team.updateMember, {
+      path: { ...at().path, userId: world.id('demi') },
+      body: { scopes: ['team:read', 'team:manage'] },
+    })
+    expect(said(await accept(second.name, other.token))).toBe('409 inviter_may_not_grant')
+  })
+
+  test('names one role that there is', async () => {
+    const email = newAddress()
+    for (const body of [{}, { role: 'pope' }, { roleId: world.id('ada') }, { role: 'editor', roleId: 'editor' }]) {
+      const answer = await invite('ada', { email, ...body })
+      expect(said(answer), JSON.stringify(body)).toBe('400 validation_failed')
+      expect(answer.body.errors[0].path).toMatch(/^\/body\/role/)
+    }
+  })
+
+  test('invites no member, and no address twice while its invitation is open', async () => {
+    const { email } = await world.user('edith')
+    expect(said(await invite('ada', { email: email.toUpperCase(), role: 'client' }))).toBe('409 already_member')
+    const address = newAddress()
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => invite('ada', { email: address, role: 'client' })),
+    )
+    expect(answers.map(said).sort()).toEqual(['201', ...Array.from({ length: 3 }, () => '409 already_invited')])
+    const made = answers.find((answer) => answer.status === 201)
+    const refused = answers.find((answer) => answer.status === 409)
+    expect(refused?.body.details).toEqual({ invitationId: made?.body.data._id })
+    await invitationToken(app, address)
+    expect(await app.outbox.mails(address)).toHaveLength(1)
+  })
+
+  test('can revoke, once, and the link is dead', async () => {
+    const { name, email } = await someone()
+    const { id, token } = await invited('ada', email)
+    expect(said(await world.as('adam').call(team.revokeInvitation, item(id)))).toBe('200')
+    expect(said(await preview(token))).toBe('409 invitation_revoked')
+    expect(said(await accept(name, token))).toBe('409 invitation_revoked')
+    expect(said(await world.as('adam').call(team.revokeInvitation, item(id)))).toBe('409 conflict')
+    expect(said(await world.as('adam').call(team.resendInvitation, item(id)))).toBe('409 conflict')
+    const open = await world.as('ada').call(team.listInvitations, at())
+    expect(open.body.data.map((row: { _id: string }) => row._id)).not.toContain(id)
+    const again = await invited('ada', email)
+    expect(said(await accept(name, again.token))).toBe('200')
+  })
+
+  test('can send again: a new link for seven more days, and the old one is dead', async () => {
+    const { name, email } = await someone()
+    const { id, token } = await invited('ada', email)
+    clock.advance(6 * DAY)
+    const resent = await world.as('adam').call(team.resendInvitation, item(id))
+    expect(resent.status).toBe(200)
+    expect(resent.body.data).toMatchObject({ status: 'open', invitedBy: { name: 'adam' } })
+    expect(resent.body.data.expiresAt).toBe(new Date(clock.now() + 7 * DAY).toISOString())
+    const newToken = await invitationToken(app, email)
+    expect(newToken).not.toBe(token)
+    expect(said(await accept(name, token))).toBe('404 not_found')
+    clock.advance(8 * DAY)
+    expect(said(await accept(name, newToken))).toBe('409 invitation_expired')
+    expect(said(await world.as('ada').call(team.resendInvitation, item(id)))).toBe('200')
+    expect(said(await accept(name, await invitationToken(app, email)))).toBe('200')
+  })
+
+  test('sees them page by page', async () => {
+    await world.workspace('paged', 'ada')
+    const ids: string[] = []
+    for (let count = 0; count < 5; count += 1) ids.unshift((await invited('ada', newAddress(), undefined, 'paged')).id)
+    const seen: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await world.as('ada').call(team.listInvitations, { ...at('paged'), query: { limit: 2, cursor } })
+      seen.push(...page.body.data.map((row: { _id: string }) => row._id))
+      cursor = page.body.pagination.nextCursor ?? undefined
+    } while (cursor)
+    expect(seen).toEqual(ids)
+  })
+})
+
+describe('seats', () => {
+  test('are taken by members and open invitations, also when they are asked for at once', async () => {
+    await world.workspace('small', 'fred')
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => invite('fred', { email: newAddress(), role: 'client' }, 'small')),
+    )
+    expect(answers.map(said).sort()).toEqual([
+      ...Array.from({ length: 4 }, () => '201'),
+      ...Array.from({ length: 4 }, () => '402 plan_limit_reached'),
+    ])
+    const refused = answers.find((answer) => answer.status === 402)
+    expect(refused?.body.details).toEqual({ limit: 'members', value: 5, used: 5, plan: 'free' })
+    // A revoked or expired invitation gives its seat back; sending an expired one again needs one.
+    const [first, second] = answers.filter((answer) => answer.status === 201).map((answer) => answer.body.data._id)
+    await world.as('fred').call(team.revokeInvitation, item(first, 'small'))
+    expect(said(await invite('fred', { email: newAddress(), role: 'client' }, 'small'))).toBe('201')
+    expect(said(await invite('fred', { email: newAddress(), role: 'client' }, 'small'))).toBe('402 plan_limit_reached')
+    clock.advance(8 * DAY)
+    for (let count = 0; count < 4; count += 1) {
+      expect(said(await invite('fred', { email: newAddress(), role: 'client' }, 'small'))).toBe('201')
+    }
+    expect(said(await world.as('fred').call(team.resendInvitation, item(second, 'small')))).toBe(
+      '402 plan_limit_reached',
+    )
+  })
+
+  test('are looked at again when an invitation is accepted', async () => {
+    await world.user('gina', { plan: 'starter' })
+    await world.workspace('shrunk', 'gina')
+    const { name, email } = await someone()
+    const { token } = await invited('gina', email, undefined, 'shrunk')
+    for (const member of ['m1', 'm2', 'm3', 'm4']) await world.member('shrunk', member, { role: 'client' })
+    await app.composition.services.plans.change(world.id('gina'), 'free')
+    expect(said(await accept(name, token))).toBe('402 plan_limit_reached')
+    await app.composition.services.plans.change(world.id('gina'), 'starter')
+    expect(said(await accept(name, token))).toBe('200')
+  })
+})
+
+test('everything is in the audit log and in the workspace’s events, without the token', async () => {
+  await world.workspace('told', 'ada')
+  const { name, email } = await someone()
+  const first = await invited('ada', email, { role: 'editor' }, 'told')
+  await world.as('ada').call(team.resendInvitation, item(first.id, 'told'))
+  await accept(name, await invitationToken(app, email))
+  const second = await someone()
+  await decline(second.name, (await invited('ada', second.email, undefined, 'told')).token)
+  await world
+    .as('ada')
+    .call(team.revokeInvitation, item((await invited('ada', newAddress(), undefined, 'told')).id, 'told'))
+
+  const log = await world.as('ada').call(listAuditLog, at('told'))
+  const entries = log.body.data
+    .toReversed()
+    .map(
+      (entry: { action: string; actor: { name: string }; target: { kind: string } }) =>
+        `${entry.action} by ${entry.actor.name} on ${entry.target.kind}`,
+    )
+  expect(entries).toEqual([
+    'createWorkspace by ada on workspace',
+    'inviteMember by ada on invitation',
+    'resendInvitation by ada on invitation',
+    `acceptInvitation by ${name} on invitation`,
+    `acceptInvitation by ${name} on member`,
+    'inviteMember by ada on invitation',
+    `declineInvitation by ${second.name} on invitation`,
+    'inviteMember by ada on invitation',
+    'revokeInvitation by ada on invitation',
+  ])
+  const invitedEntry = log.body.data.find((entry: { action: string }) => entry.action === 'resendInvitation')
+  expect(invitedEntry.target.id).toBe(first.id)
+  expect(invitedEntry.details).toMatchObject({ email, role: 'editor' })
+  const { body } = await world.as('ada').call(syncEvents, at('told'))
+  expect(body.data.events.map((event: { type: string }) => event.type)).toEqual([
+    'invitation.created',
+    'invitation.resent',
+    'invitation.accepted',
+    'member.added',
+    'invitation.created',
+    'invitation.declined',
+    'invitation.created',
+    'invitation.revoked',
+  ])
+  // Whoever may not manage the team sees that somebody came, and nothing of invitations.
+  const forMember = await world.as(name).call(syncEvents, at('told'))
+  expect(forMember.body.data.events.map((event: { type: string }) => event.type)).toEqual(['member.added'])
+})

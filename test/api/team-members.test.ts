@@ -1,0 +1,345 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ALL_SCOPES, BUILT_IN_ROLES } from '../../src/core/scope.ts'
+import * as team from '../../src/team/operations.ts'
+import { getWorkspace, listAuditLog, syncEvents } from '../../src/workspaces/operations.ts'
+import { startApp, type App } from '../support/app.ts'
+import type { Answer, SendOptions } from '../support/send.ts'
+import { World } from '../support/world.ts'
+
+let app: App
+let world: World
+
+beforeAll(async () => {
+  app = await startApp()
+  world = new World(app)
+  await world.user('ada', { plan: 'business' })
+  await world.workspace('acme', 'ada')
+  await world.member('acme', 'adam', { role: 'admin' })
+  await world.member('acme', 'edith', { role: 'editor' })
+  await world.workspace('elsewhere', 'olga')
+})
+afterAll(() => app?.stop())
+
+const at = (workspace = 'acme') => ({ path: { workspaceId: world.id(workspace) } })
+const who = (user: string, workspace = 'acme') => ({
+  path: { workspaceId: world.id(workspace), userId: world.id(user) },
+})
+const said = ({ status, body }: Answer) => `${status} ${body.code ?? ''}`.trim()
+
+function change(as: string, user: string, body: object, more: SendOptions = {}, workspace = 'acme'): Promise<Answer> {
+  return world.as(as).call(team.updateMember, { ...who(user, workspace), body, ...more })
+}
+const remove = (as: string, user: string, workspace = 'acme') =>
+  world.as(as).call(team.removeMember, who(user, workspace))
+const leave = (as: string, workspace = 'acme') => world.as(as).call(team.leaveWorkspace, at(workspace))
+
+let people = 0
+async function member(role = 'contributor', workspace = 'acme'): Promise<string> {
+  const name = `member${(people += 1)}`
+  await world.member(workspace, name, { role })
+  return name
+}
+
+/** What someone may do, as the pipeline sees it. */
+async function scopesOf(user: string, workspace = 'acme'): Promise<string[]> {
+  const { body } = await world.as(user).call(getWorkspace, at(workspace))
+  return body.data.scopes
+}
+
+describe('scopes', () => {
+  test('are listed with what they allow and the built-in roles', async () => {
+    const { body } = await world.as('olga').call(team.listScopes)
+    expect(body.data.scopes.map((row: { scope: string }) => row.scope)).toEqual(ALL_SCOPES)
+    expect(body.data.scopes.every((row: { description: string }) => row.description.length > 5)).toBe(true)
+    expect(body.data.roles.map((role: { name: string }) => role.name)).toEqual(Object.keys(BUILT_IN_ROLES))
+  })
+})
+
+describe('members', () => {
+  test('are listed with roles, groups and overrides, newest first, page by page', async () => {
+    await world.workspace('listed', 'ada')
+    const names = ['ada']
+    for (let count = 0; count < 4; count += 1) names.unshift(await member('client', 'listed'))
+    const seen: string[] = []
+    let cursor: string | undefined
+    do {
+      const page = await world.as('ada').call(team.listMembers, { ...at('listed'), query: { limit: 2, cursor } })
+      expect(page.status, page.text).toBe(200)
+      seen.push(...page.body.data.map((row: { name: string }) => row.name))
+      cursor = page.body.pagination.nextCursor ?? undefined
+    } while (cursor)
+    expect(seen).toEqual(names)
+    const [first] = (await world.as('ada').call(team.listMembers, at('listed'))).body.data
+    expect(first).toMatchObject({
+      _id: world.id(names[0] as string),
+      workspaceId: world.id('listed'),
+      email: `${names[0]}@example.com`,
+      role: 'client',
+      roleId: 'client',
+      overrides: { granted: [], revoked: [] },
+      groups: [],
+      online: false,
+      version: 1,
+    })
+  })
+
+  test('are found by name and address, whatever the search is made of, and by role', async () => {
+    await world.member('acme', 'percy', { role: 'client' })
+    await app.database.run(`update users set name = 'Percy 100%_\\' where email = 'percy@example.com'`)
+    const search = async (query: object) => {
+      const { body } = await world.as('edith').call(team.listMembers, { ...at(), query: { ...query, limit: 100 } })
+      return body.data.map((row: { email: string }) => row.email.replace('@example.com', '')) as string[]
+    }
+    expect(await search({ q: 'PERC' })).toEqual(['percy'])
+    expect(await search({ q: 'percy@example' })).toEqual(['percy'])
+    expect(await search({ q: '100%_\\' })).toEqual(['percy'])
+    expect(await search({ q: '%' })).toEqual(['percy'])
+    expect(await search({ q: 'y_1' })).toEqual([])
+    expect(await search({ roleId: 'admin' })).toEqual(['adam'])
+    expect(await search({ roleId: world.id('ada') })).toEqual([])
+  })
+
+  test('show who is online, as whoever keeps the sockets knows it', async () => {
+    const asked: string[][] = []
+    app.composition.services.members.attachPresence({
+      online: async (userIds) => {
+        asked.push([...userIds])
+        return new Set([world.id('edith')])
+      },
+    })
+    const { body } = await world.as('ada').call(team.listMembers, { ...at(), query: { limit: 100 } })
+    const online = body.data.filter((row: { online: boolean }) => row.online)
+    expect(online.map((row: { name: string }) => row.name)).toEqual(['edith'])
+    expect(asked).toEqual([body.data.map((row: { _id: string }) => row._id)])
+    app.composition.services.members.attachPresence({ online: () => new Set() })
+  })
+
+  test('of another workspace are neither seen nor touched', async () => {
+    for (const answer of [
+      await world.as('olga').call(team.listMembers, at()),
+      await change('olga', 'edith', { role: 'client' }),
+      await remove('olga', 'edith'),
+      await leave('olga'),
+      // By way of her own workspace.
+      await change('olga', 'edith', { role: 'client' }, {}, 'elsewhere'),
+      await remove('olga', 'edith', 'elsewhere'),
+    ]) {
+      expect(said(answer)).toBe('404 not_found')
+    }
+    expect(said(await change('edith', 'adam', { role: 'client' }))).toBe('403 forbidden')
+    expect(said(await remove('edith', 'adam'))).toBe('403 forbidden')
+  })
+})
+
+describe('changing a member', () => {
+  test('gives another role, at once', async () => {
+    const name = await member('contributor')
+    expect(await scopesOf(name)).not.toContain('streams:manage')
+    const answer = await change('adam', name, { role: 'Editor' })
+    expect(answer.status, answer.text).toBe(200)
+    expect(answer.body.data).toMatchObject({ role: 'editor', roleId: 'editor', version: 2 })
+    expect(answer.headers.get('etag')).toBe('"2"')
+    expect(await scopesOf(name)).toEqual([...BUILT_IN_ROLES.editor].sort())
+  })
+
+  test('gives exactly the scopes that are asked for, by overrides that stay with another role', async () => {
+    const name = await member('client')
+    const wanted = ['chat:read', 'media:read', 'team:read']
+    const { body } = await change('adam', name, { scopes: wanted })
+    expect(body.data.scopes).toEqual(wanted)
+    expect(body.data.overrides).toEqual({
+      granted: ['chat:read'],
+      revoked: ['analytics:read', 'posts:approve', 'posts:read'],
+    })
+    expect(await scopesOf(name)).toEqual(wanted)
+    // Nothing is gained by way of a role either while an override takes it away.
+    const promoted = await change('adam', name, { role: 'contributor' })
+    expect(promoted.body.data.scopes).not.toContain('posts:read')
+    expect(promoted.body.data.scopes).toContain('posts:write')
+    const plain = await change('adam', name, { scopes: null })
+    expect(plain.body.data.overrides).toEqual({ granted: [], revoked: [] })
+    expect(await scopesOf(name)).toEqual([...BUILT_IN_ROLES.contributor].sort())
+  })
+
+  test('is held to the version that was read', async () => {
+    const name = await member()
+    const ifMatch = (tag: string) => ({ headers: { 'If-Match': tag } })
+    expect(said(await change('adam', name, { role: 'client' }, ifMatch('"1"')))).toBe('200')
+    expect(said(await change('adam', name, { role: 'editor' }, ifMatch('"1"')))).toBe('412 precondition_failed')
+    const gone = await world.as('adam').call(team.removeMember, { ...who(name), ...ifMatch('"1"') })
+    expect(said(gone)).toBe('412 precondition_failed')
+    expect(said(await change('adam', name, { role: 'editor' }, ifMatch('"2"')))).toBe('200')
+  })
+
+  test('refuses what makes no sense', async () => {
+    for (const body of [
+      {},
+      { role: 'pope' },
+      { roleId: world.id('ada') },
+      { role: 'client', roleId: 'client' },
+      { scopes: ['world:rule'] },
+      { scopes: ['team:read', 'team:read'] },
+    ]) {
+      expect(said(await change('ada', 'edith', body)), JSON.stringify(body)).toBe('400 validation_failed')
+    }
+    expect(said(await change('ada', 'edith', { role: 'owner', scopes: ['team:read'] }))).toBe('400 validation_failed')
+  })
+
+  test('grants nothing that the caller lacks, to nobody and in no way', async () => {
+    const name = await member('client')
+    expect(said(await change('adam', name, { scopes: [...BUILT_IN_ROLES.client, 'billing:manage'] }))).toBe(
+      '403 cannot_grant',
+    )
+    await world.member('acme', 'lena', { scopes: ['team:read', 'team:manage', 'posts:read'] })
+    const refused = await change('lena', name, { role: 'editor' })
+    expect(said(refused)).toBe('403 cannot_grant')
+    expect(refused.body.message).toContain('streams:manage')
+    // Nor to oneself.
+    expect(said(await change('lena', 'lena', { role: 'admin' }))).toBe('403 cannot_grant')
+    expect(said(await change('lena', 'lena', { scopes: ['team:manage', 'billing:manage'] }))).toBe('403 cannot_grant')
+    // Nor by lifting what an override takes away.
+    await change('ada', name, { scopes: ['team:read'] })
+    expect(said(await change('lena', name, { scopes: null }))).toBe('403 cannot_grant')
+    // What they hold they may give, and take what they lack.
+    expect(said(await change('lena', name, { scopes: ['team:read', 'posts:read'] }))).toBe('200')
+    expect(said(await change('lena', 'edith', { scopes: ['team:read'] }))).toBe('200')
+    await change('ada', 'edith', { scopes: null })
+  })
+
+  test('looks at the caller’s rights in the turn, whatever was remembered', async () => {
+    const [boss, target] = [await member('admin'), await member('client')]
+    expect(said(await change(boss, target, { role: 'contributor' }))).toBe('200')
+    // Nobody is told, so the pipeline still believes what it remembers.
+    const [workspaceId, userId] = [world.id('acme'), world.id(boss)]
+    await app.database.run(`update workspace_members set role = 'editor' where workspace_id = $1 and user_id = $2`, [
+      workspaceId,
+      userId,
+    ])
+    expect(await app.composition.services.memberships.find(workspaceId, userId)).toMatchObject({ role: 'admin' })
+    expect(said(await change(boss, target, { role: 'client' }))).toBe('403 forbidden')
+    await app.database.run('delete from workspace_members where workspace_id = $1 and user_id = $2', [
+      workspaceId,
+      userId,
+    ])
+    expect(said(await change(boss, target, { role: 'client' }))).toBe('404 not_found')
+    expect(said(await leave(boss))).toBe('404 not_found')
+  })
+})
+
+describe('owners', () => {
+  test('are made, changed and removed by owners only', async () => {
+    await world.workspace('owned', 'ada')
+    await world.member('owned', 'anna', { role: 'admin' })
+    await world.member('owned', 'otto', { role: 'owner' })
+    const second = await member('client', 'owned')
+    expect(said(await change('anna', second, { role: 'owner' }, {}, 'owned'))).toBe('403 owners_only')
+    expect(said(await change('anna', 'anna', { role: 'owner' }, {}, 'owned'))).toBe('403 owners_only')
+    expect(said(await change('anna', 'otto', { role: 'client' }, {}, 'owned'))).toBe('403 owners_only')
+    expect(said(await change('anna', 'otto', { scopes: ['team:read'] }, {}, 'owned'))).toBe('403 owners_only')
+    expect(said(await remove('anna', 'otto', 'owned'))).toBe('403 owners_only')
+    await change('ada', second, { scopes: ['team:read', 'ai:use'] }, {}, 'owned')
+    const made = await change('otto', second, { role: 'owner' }, {}, 'owned')
+    expect(made.body.data).toMatchObject({ role: 'owner', overrides: { granted: [], revoked: [] } })
+    expect(made.body.data.scopes).toEqual([...ALL_SCOPES].sort())
+    expect(said(await change(second, 'otto', { role: 'client' }, {}, 'owned'))).toBe('200')
+  })
+
+  test('are never fewer than one', async () => {
+    await world.workspace('kept', 'ada')
+    expect(said(await change('ada', 'ada', { role: 'admin' }, {}, 'kept'))).toBe('409 last_owner')
+    expect(said(await remove('ada', 'ada', 'kept'))).toBe('409 last_owner')
+    expect(said(await leave('ada', 'kept'))).toBe('409 last_owner')
+    // Two owners who leave at once: one stays.
+    await world.user('omar', { plan: 'business' })
+    await world.member('kept', 'omar', { role: 'owner' })
+    const answers = await Promise.all([leave('ada', 'kept'), leave('omar', 'kept')])
+    expect(answers.map(said).sort()).toEqual(['200', '409 last_owner'])
+    // Two who demote each other: one stays.
+    await world.workspace('duel', 'ada')
+    await world.member('duel', 'omar', { role: 'owner' })
+    const duel = await Promise.all([
+      change('ada', 'omar', { role: 'client' }, {}, 'duel'),
+      change('omar', 'ada', { role: 'client' }, {}, 'duel'),
+    ])
+    expect(duel.map(said).sort()).toEqual(['200', '403 forbidden'])
+    const owners = await app.database.row<{ count: number }>(
+      `select count(*) as count from workspace_members where workspace_id = $1 and role = 'owner'`,
+      [world.id('duel')],
+    )
+    expect(owners?.count).toBe(1)
+  })
+
+  test('pay; when the payer goes another owner takes over, if their plan has room', async () => {
+    await world.user('paula', { plan: 'business' })
+    await world.workspace('paid', 'paula')
+    await world.member('paid', 'quentin', { role: 'owner' })
+    await world.member('paid', 'rosa', { role: 'owner' })
+    for (const name of ['q1', 'q2', 'q3']) await world.workspace(name, 'quentin')
+    const full = await leave('paula', 'paid')
+    expect(said(full)).toBe('402 plan_limit_reached')
+    expect(full.body.details).toMatchObject({ limit: 'workspaces', value: 3, used: 3 })
+    // Whoever removes the payer pays.
+    expect(said(await remove('rosa', 'paula', 'paid'))).toBe('200')
+    const { body } = await world.as('rosa').call(getWorkspace, at('paid'))
+    expect(body.data).toMatchObject({ ownerId: world.id('rosa'), version: 2 })
+    const log = await world.as('rosa').call(listAuditLog, { ...at('paid'), query: { action: 'removeMember' } })
+    expect(log.body.data.map((entry: { target: { kind: string } }) => entry.target.kind).sort()).toEqual([
+      'member',
+      'workspace',
+    ])
+  })
+})
+
+describe('going', () => {
+  test('by removal or leave ends every right at once, and the memberships in groups', async () => {
+    for (const how of ['remove', 'leave'] as const) {
+      const name = await member('editor')
+      const group = await world.as('ada').call(team.createGroup, {
+        ...at(),
+        body: { name: `Group of ${name}`, memberIds: [world.id(name)] },
+      })
+      expect((await world.as(name).call(getWorkspace, at())).status).toBe(200)
+      expect(said(how === 'remove' ? await remove('adam', name) : await leave(name))).toBe('200')
+      expect((await world.as(name).call(getWorkspace, at())).status).toBe(404)
+      expect(said(how === 'remove' ? await remove('adam', name) : await leave(name))).toBe('404 not_found')
+      const left = await world.as('ada').call(team.getGroup, { path: { ...at().path, id: group.body.data._id } })
+      expect(left.body.data).toMatchObject({ memberIds: [], version: 2 })
+    }
+  })
+
+  test('may be somebody who manages the team and removes themselves', async () => {
+    const name = await member('admin')
+    expect(said(await remove(name, name))).toBe('200')
+    expect((await world.as(name).call(getWorkspace, at())).status).toBe(404)
+  })
+})
+
+test('every change is in the audit log and in the workspace’s events', async () => {
+  await world.workspace('told', 'ada')
+  const name = await member('client', 'told')
+  await change('ada', name, { role: 'editor', scopes: ['team:read'] }, {}, 'told')
+  await remove('ada', name, 'told')
+  const { body } = await world.as('ada').call(listAuditLog, at('told'))
+  const [removed, changed] = body.data
+  expect(changed).toMatchObject({
+    action: 'updateMember',
+    actor: { _id: world.id('ada') },
+    target: { kind: 'member', id: world.id(name) },
+    details: { role: { from: 'client', to: 'editor' }, overrides: { from: { granted: [], revoked: [] } } },
+  })
+  expect(changed.details.overrides.to.revoked).toContain('streams:manage')
+  expect(removed).toMatchObject({
+    action: 'removeMember',
+    target: { kind: 'member', id: world.id(name) },
+    details: { email: `${name}@example.com`, role: 'editor' },
+  })
+  const events = await world.as('ada').call(syncEvents, at('told'))
+  const told = events.body.data.events.map((event: { type: string; data: object }) => [event.type, event.data])
+  expect(told).toEqual([
+    ['member.updated', expect.objectContaining({ _id: world.id(name), role: 'editor', scopes: ['team:read'] })],
+    ['member.removed', { userId: world.id(name), left: false }],
+  ])
+  // What was refused leaves no trace.
+  await change('ada', 'ada', { role: 'client' }, {}, 'told')
+  expect((await world.as('ada').call(listAuditLog, at('told'))).body.data).toHaveLength(body.data.length)
+})

@@ -1,0 +1,333 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BUILT_IN_ROLES } from '../../src/core/scope.ts'
+import * as team from '../../src/team/operations.ts'
+import { getWorkspace, listAuditLog, syncEvents } from '../../src/workspaces/operations.ts'
+import { startApp, type App } from '../support/app.ts'
+import { newAddress } from '../support/people.ts'
+import type { Answer, SendOptions } from '../support/send.ts'
+import { invitationToken } from '../support/team.ts'
+import { World } from '../support/world.ts'
+
+let app: App
+let world: World
+
+beforeAll(async () => {
+  app = await startApp()
+  world = new World(app)
+  await world.user('ada', { plan: 'business' })
+  await world.workspace('acme', 'ada')
+  await world.member('acme', 'adam', { role: 'admin' })
+  await world.member('acme', 'edith', { role: 'editor' })
+  await world.member('acme', 'lena', { scopes: ['team:read', 'team:manage', 'posts:read'] })
+  await world.workspace('elsewhere', 'olga')
+})
+afterAll(() => app?.stop())
+
+const at = (workspace = 'acme') => ({ path: { workspaceId: world.id(workspace) } })
+const item = (id: string, workspace = 'acme') => ({ path: { workspaceId: world.id(workspace), id } })
+const said = ({ status, body }: Answer) => `${status} ${body.code ?? ''}`.trim()
+
+let count = 0
+const newName = (kind: string) => `${kind} ${(count += 1)}`
+
+const createRole = (as: string, body: object, workspace = 'acme') =>
+  world.as(as).call(team.createRole, { ...at(workspace), body })
+const updateRole = (as: string, id: string, body: object, more: SendOptions = {}) =>
+  world.as(as).call(team.updateRole, { ...item(id), body, ...more })
+const deleteRole = (as: string, id: string, query: object = {}) =>
+  world.as(as).call(team.deleteRole, { ...item(id), query: { ...query } })
+const createGroup = (as: string, body: object) => world.as(as).call(team.createGroup, { ...at(), body })
+const updateGroup = (as: string, id: string, body: object, more: SendOptions = {}) =>
+  world.as(as).call(team.updateGroup, { ...item(id), body, ...more })
+const changeMember = (as: string, user: string, body: object) =>
+  world.as(as).call(team.updateMember, { path: { ...at().path, userId: world.id(user) }, body })
+
+async function newRole(scopes: readonly string[]): Promise<string> {
+  const { body, status, text } = await createRole('ada', { name: newName('Role'), scopes })
+  expect(status, text).toBe(201)
+  return body.data._id
+}
+
+/** A member with a role, by id. */
+async function holder(roleId: string): Promise<string> {
+  const name = newName('holder').replace(' ', '')
+  await world.member('acme', name, { role: 'client' })
+  expect(said(await changeMember('ada', name, { roleId }))).toBe('200')
+  return name
+}
+
+async function scopesOf(user: string): Promise<string[]> {
+  return (await world.as(user).call(getWorkspace, at())).body.data.scopes
+}
+
+describe('roles', () => {
+  test('are the built-in ones and those that the workspace makes', async () => {
+    await world.workspace('fresh', 'ada')
+    const made = await createRole('ada', { name: 'Moderator', scopes: ['team:read', 'chat:read'] }, 'fresh')
+    expect(made.status, made.text).toBe(201)
+    expect(made.headers.get('etag')).toBe('"1"')
+    expect(made.body.data).toMatchObject({ name: 'Moderator', builtIn: false, scopes: ['chat:read', 'team:read'] })
+    const { body } = await world.as('ada').call(team.listRoles, at('fresh'))
+    expect(body.data.map((role: { _id: string; name: string }) => [role._id, role.name])).toEqual([
+      ...Object.keys(BUILT_IN_ROLES).map((name) => [name, name]),
+      [made.body.data._id, 'Moderator'],
+    ])
+    expect(body.data[0]).toMatchObject({ name: 'owner', builtIn: true, memberCount: 1 })
+    expect(body.data[1]).toMatchObject({ name: 'admin', memberCount: 0, scopes: BUILT_IN_ROLES.admin })
+  })
+
+  test('have names of their own, however they are spelt', async () => {
+    const name = newName('Chief')
+    expect(said(await createRole('ada', { name, scopes: [] }))).toBe('201')
+    expect(said(await createRole('ada', { name: name.toUpperCase(), scopes: [] }))).toBe('409 name_taken')
+    expect(said(await createRole('ada', { name: 'Owner', scopes: [] }))).toBe('409 name_taken')
+    const other = await newRole([])
+    expect(said(await updateRole('ada', other, { name }))).toBe('409 name_taken')
+    expect(said(await updateRole('ada', other, { name: 'ADMIN' }))).toBe('409 name_taken')
+    const same = newName('Same')
+    const answers = await Promise.all(Array.from({ length: 4 }, () => createRole('ada', { name: same, scopes: [] })))
+    expect(answers.map(said).sort()).toEqual(['201', '409 name_taken', '409 name_taken', '409 name_taken'])
+  })
+
+  test('that are built in stay as they are', async () => {
+    for (const id of Object.keys(BUILT_IN_ROLES)) {
+      expect(said(await updateRole('ada', id, { scopes: [] })), id).toBe('409 built_in_role')
+      expect(said(await deleteRole('ada', id, { replaceWith: 'client' })), id).toBe('409 built_in_role')
+    }
+  })
+
+  test('take no scope that the caller lacks, but may lose it', async () => {
+    expect(said(await createRole('adam', { name: newName('Rich'), scopes: ['billing:manage'] }))).toBe(
+      '403 cannot_grant',
+    )
+    const id = await newRole(['posts:read', 'posts:write'])
+    const user = await holder(id)
+    expect(said(await updateRole('lena', id, { scopes: ['posts:read', 'posts:write', 'ai:use'] }))).toBe(
+      '403 cannot_grant',
+    )
+    // What is there already may stay, what they hold may come, what they lack may go.
+    expect(said(await updateRole('lena', id, { scopes: ['posts:read', 'posts:write', 'team:read'] }))).toBe('200')
+    expect(said(await updateRole('lena', id, { scopes: ['posts:read', 'team:read'] }))).toBe('200')
+    expect(await scopesOf(user)).toEqual(['posts:read', 'team:read'])
+    expect(said(await updateRole('lena', id, { scopes: ['posts:read', 'team:read', 'posts:write'] }))).toBe(
+      '403 cannot_grant',
+    )
+  })
+
+  test('act on everyone who holds them, at once', async () => {
+    const id = await newRole(['team:read'])
+    const user = await holder(id)
+    expect(await scopesOf(user)).toEqual(['team:read'])
+    const changed = await updateRole('adam', id, { scopes: ['team:read', 'chat:read'] })
+    expect(changed.body.data).toMatchObject({ version: 2, memberCount: 1 })
+    expect(await scopesOf(user)).toEqual(['chat:read', 'team:read'])
+    await updateRole('adam', id, { scopes: [] })
+    expect((await world.as(user).call(getWorkspace, at())).status).toBe(403)
+  })
+
+  test('are held to the version that was read', async () => {
+    const id = await newRole([])
+    const ifMatch = (tag: string) => ({ headers: { 'If-Match': tag } })
+    expect(said(await updateRole('ada', id, { name: newName('Role') }, ifMatch('"1"')))).toBe('200')
+    expect(said(await updateRole('ada', id, { scopes: [] }, ifMatch('"1"')))).toBe('412 precondition_failed')
+    const stale = await world.as('ada').call(team.deleteRole, { ...item(id), ...ifMatch('"1"') })
+    expect(said(stale)).toBe('412 precondition_failed')
+    expect(said(await world.as('ada').call(team.deleteRole, { ...item(id), ...ifMatch('"2"') }))).toBe('200')
+  })
+
+  test('that somebody holds, or is invited to, go only when another takes their place', async () => {
+    const id = await newRole(['team:read', 'posts:read'])
+    const user = await holder(id)
+    const email = newAddress()
+    await world.as('ada').call(team.inviteMember, { ...at(), body: { email, roleId: id } })
+    await invitationToken(app, email)
+    const used = await deleteRole('ada', id)
+    expect(said(used)).toBe('409 role_in_use')
+    expect(used.body.details).toEqual({ members: 1, invitations: 1 })
+    expect(said(await deleteRole('ada', id, { replaceWith: id }))).toBe('400 validation_failed')
+    expect(said(await deleteRole('ada', id, { replaceWith: world.id('ada') }))).toBe('400 validation_failed')
+    expect(said(await deleteRole('lena', id, { replaceWith: 'editor' }))).toBe('403 cannot_grant')
+    expect(said(await deleteRole('adam', id, { replaceWith: 'owner' }))).toBe('403 owners_only')
+    expect(said(await deleteRole('adam', id, { replaceWith: 'contributor' }))).toBe('200')
+    expect(await scopesOf(user)).toEqual([...BUILT_IN_ROLES.contributor].sort())
+    const invitations = await world.as('ada').call(team.listInvitations, at())
+    expect(invitations.body.data.find((row: { email: string }) => row.email === email)).toMatchObject({
+      role: 'contributor',
+    })
+    expect(said(await deleteRole('ada', id))).toBe('404 not_found')
+  })
+
+  test('that only closed invitations name can go; those forget it', async () => {
+    const id = await newRole(['team:read'])
+    const email = newAddress()
+    const invited = await world.as('ada').call(team.inviteMember, { ...at(), body: { email, roleId: id } })
+    await world.as('ada').call(team.revokeInvitation, item(invited.body.data._id))
+    expect(said(await deleteRole('ada', id))).toBe('200')
+    const revoked = await world.as('ada').call(team.listInvitations, { ...at(), query: { status: 'revoked' } })
+    expect(revoked.body.data.find((row: { email: string }) => row.email === email)).toMatchObject({ role: null })
+  })
+
+  test('of another workspace are not there', async () => {
+    const id = await newRole([])
+    expect(said(await world.as('olga').call(team.listRoles, at()))).toBe('404 not_found')
+    expect(said(await createRole('olga', { name: 'Spy', scopes: [] }))).toBe('404 not_found')
+    expect(said(await updateRole('olga', id, { name: 'Spy' }))).toBe('404 not_found')
+    const asOwn = item(id, 'elsewhere')
+    expect(said(await world.as('olga').call(team.updateRole, { ...asOwn, body: { name: 'Spy' } }))).toBe(
+      '404 not_found',
+    )
+    expect(said(await world.as('olga').call(team.deleteRole, asOwn))).toBe('404 not_found')
+    const stolen = await world.as('olga').call(team.inviteMember, {
+      ...at('elsewhere'),
+      body: { email: newAddress(), roleId: id },
+    })
+    expect(said(stolen)).toBe('400 validation_failed')
+    expect(said(await createRole('edith', { name: 'Own', scopes: [] }))).toBe('403 forbidden')
+    expect(said(await updateRole('edith', id, { scopes: [] }))).toBe('403 forbidden')
+    expect(said(await deleteRole('edith', id))).toBe('403 forbidden')
+  })
+
+  test('are at most fifty a workspace', async () => {
+    await world.workspace('full', 'ada')
+    const many = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => createRole('ada', { name: `R${index}`, scopes: [] }, 'full')),
+    )
+    const rest = await Promise.all(
+      Array.from({ length: 30 }, (_, index) => createRole('ada', { name: `S${index}`, scopes: [] }, 'full')),
+    )
+    expect([...many, ...rest].filter((answer) => answer.status === 201)).toHaveLength(50)
+    expect([...many, ...rest].filter((answer) => said(answer) === '409 conflict')).toHaveLength(10)
+  })
+})
+
+describe('groups', () => {
+  test('give their members further scopes, until they are changed or deleted', async () => {
+    await world.member('acme', 'greta', { role: 'client' })
+    const made = await createGroup('adam', {
+      name: newName('On air'),
+      memberIds: [world.id('greta')],
+      scopes: ['streams:manage'],
+    })
+    expect(made.status, made.text).toBe(201)
+    const id: string = made.body.data._id
+    expect(await scopesOf('greta')).toContain('streams:manage')
+    const got = await world.as('edith').call(team.getGroup, item(id))
+    expect(got.body.data).toMatchObject({ _id: id, memberIds: [world.id('greta')], scopes: ['streams:manage'] })
+    expect(got.headers.get('etag')).toBe('"1"')
+    await updateGroup('adam', id, { scopes: ['ai:use'] })
+    expect(await scopesOf('greta')).not.toContain('streams:manage')
+    expect(await scopesOf('greta')).toContain('ai:use')
+    await updateGroup('adam', id, { memberIds: [world.id('edith')] })
+    expect(await scopesOf('greta')).not.toContain('ai:use')
+    await updateGroup('adam', id, { memberIds: [world.id('greta'), world.id('edith')] })
+    const listed = await world.as('edith').call(team.listMembers, { ...at(), query: { q: 'greta' } })
+    expect(listed.body.data[0].groups).toEqual([{ _id: id, name: made.body.data.name }])
+    expect(said(await world.as('adam').call(team.deleteGroup, item(id)))).toBe('200')
+    expect(await scopesOf('greta')).toEqual([...BUILT_IN_ROLES.client].sort())
+    expect(said(await world.as('adam').call(team.getGroup, item(id)))).toBe('404 not_found')
+  })
+
+  test('take no scope that the caller lacks, and lead nobody to one', async () => {
+    const outsider = world.id('edith')
+    const scopes = ['billing:manage']
+    expect(said(await createGroup('adam', { name: newName('G'), memberIds: [], scopes }))).toBe('403 cannot_grant')
+    const rich = await createGroup('ada', { name: newName('G'), memberIds: [], scopes })
+    const id: string = rich.body.data._id
+    expect(said(await updateGroup('adam', id, { memberIds: [world.id('adam')] }))).toBe('403 cannot_grant')
+    expect(said(await updateGroup('adam', id, { memberIds: [outsider] }))).toBe('403 cannot_grant')
+    expect(said(await updateGroup('adam', id, { name: newName('G') }))).toBe('200')
+    expect(said(await updateGroup('adam', id, { memberIds: [outsider], scopes: ['ai:use'] }))).toBe('200')
+    expect(said(await updateGroup('adam', id, { scopes: ['ai:use', 'billing:manage'] }))).toBe('403 cannot_grant')
+    expect(said(await updateGroup('lena', id, { memberIds: [] }))).toBe('200')
+  })
+
+  test('are of members only, by names of their own', async () => {
+    const name = newName('Group')
+    const answer = await createGroup('ada', { name, memberIds: [world.id('edith'), world.id('olga')] })
+    expect(said(answer)).toBe('400 validation_failed')
+    expect(answer.body.errors).toEqual([
+      { path: '/body/memberIds/1', code: 'unknown', message: 'is no member of this workspace' },
+    ])
+    expect(said(await createGroup('ada', { name, memberIds: [] }))).toBe('201')
+    expect(said(await createGroup('ada', { name: name.toUpperCase(), memberIds: [] }))).toBe('409 name_taken')
+    const twice = [world.id('edith'), world.id('edith')]
+    expect(said(await createGroup('ada', { name: newName('G'), memberIds: twice }))).toBe('400 validation_failed')
+  })
+
+  test('are held to the version that was read', async () => {
+    const { body } = await createGroup('ada', { name: newName('Group'), memberIds: [] })
+    const id: string = body.data._id
+    const ifMatch = (tag: string) => ({ headers: { 'If-Match': tag } })
+    expect(said(await updateGroup('ada', id, { scopes: ['ai:use'] }, ifMatch('"1"')))).toBe('200')
+    expect(said(await updateGroup('ada', id, { scopes: [] }, ifMatch('"1"')))).toBe('412 precondition_failed')
+    const stale = await world.as('ada').call(team.deleteGroup, { ...item(id), ...ifMatch('"1"') })
+    expect(said(stale)).toBe('412 precondition_failed')
+  })
+
+  test('of another workspace are not there', async () => {
+    const { body } = await createGroup('ada', { name: newName('Group'), memberIds: [] })
+    const id: string = body.data._id
+    const olga = world.as('olga')
+    for (const place of [item(id), item(id, 'elsewhere')]) {
+      expect(said(await olga.call(team.getGroup, place))).toBe('404 not_found')
+      expect(said(await olga.call(team.updateGroup, { ...place, body: { name: 'Spies' } }))).toBe('404 not_found')
+      expect(said(await olga.call(team.deleteGroup, place))).toBe('404 not_found')
+    }
+    expect(said(await olga.call(team.listGroups, at()))).toBe('404 not_found')
+    expect((await olga.call(team.listGroups, at('elsewhere'))).body.data).toEqual([])
+    expect(said(await createGroup('edith', { name: 'Own', memberIds: [] }))).toBe('403 forbidden')
+    expect(said(await world.as('edith').call(team.deleteGroup, item(id)))).toBe('403 forbidden')
+  })
+
+  test('are listed page by page', async () => {
+    const ids: string[] = []
+    for (let made = 0; made < 3; made += 1) {
+      ids.unshift((await createGroup('ada', { name: newName('Page'), memberIds: [] })).body.data._id)
+    }
+    const first = await world.as('edith').call(team.listGroups, { ...at(), query: { limit: 2 } })
+    const cursor: string = first.body.pagination.nextCursor
+    const second = await world.as('edith').call(team.listGroups, { ...at(), query: { limit: 1, cursor } })
+    const seen = [...first.body.data, ...second.body.data].map((group: { _id: string }) => group._id)
+    expect(seen).toEqual(ids)
+  })
+})
+
+test('every change of roles and groups is in the audit log and in the workspace’s events', async () => {
+  await world.workspace('told', 'ada')
+  const ada = world.as('ada')
+  const role = await createRole('ada', { name: 'Role', scopes: ['ai:use'] }, 'told')
+  const roleId: string = role.body.data._id
+  await ada.call(team.updateRole, { ...item(roleId, 'told'), body: { name: 'Other' } })
+  await ada.call(team.deleteRole, item(roleId, 'told'))
+  const group = await ada.call(team.createGroup, { ...at('told'), body: { name: 'Group', memberIds: [] } })
+  const groupId: string = group.body.data._id
+  await ada.call(team.updateGroup, { ...item(groupId, 'told'), body: { memberIds: [world.id('ada')] } })
+  await ada.call(team.deleteGroup, item(groupId, 'told'))
+  const { body } = await ada.call(listAuditLog, at('told'))
+  const entries = body.data.toReversed().slice(1) as { action: string; target: object; details: object }[]
+  expect(entries.map(({ action, target, details }) => [action, target, details])).toEqual([
+    ['createRole', { kind: 'role', id: roleId }, { name: 'Role', scopes: ['ai:use'] }],
+    [
+      'updateRole',
+      { kind: 'role', id: roleId },
+      { name: { from: 'Role', to: 'Other' }, scopes: { from: ['ai:use'], to: ['ai:use'] } },
+    ],
+    ['deleteRole', { kind: 'role', id: roleId }, { name: 'Other', scopes: ['ai:use'], replacedBy: null }],
+    ['createGroup', { kind: 'group', id: groupId }, { name: 'Group', scopes: [], memberIds: [] }],
+    [
+      'updateGroup',
+      { kind: 'group', id: groupId },
+      expect.objectContaining({ joined: [world.id('ada')], left: [], name: { from: 'Group', to: 'Group' } }),
+    ],
+    ['deleteGroup', { kind: 'group', id: groupId }, { name: 'Group', scopes: [], memberIds: [world.id('ada')] }],
+  ])
+  const events = await ada.call(syncEvents, at('told'))
+  expect(events.body.data.events.map((event: { type: string }) => event.type)).toEqual([
+    'role.created',
+    'role.updated',
+    'role.deleted',
+    'group.created',
+    'group.updated',
+    'group.deleted',
+  ])
+})
