@@ -209,6 +209,7 @@ describe('changing a member', () => {
   test('looks at the caller’s rights in the turn, whatever was remembered', async () => {
     const [boss, target] = [await member('admin'), await member('client')]
     expect(said(await change(boss, target, { role: 'contributor' }))).toBe('200')
+    await scopesOf(boss)
     // Nobody is told, so the pipeline still believes what it remembers.
     const [workspaceId, userId] = [world.id('acme'), world.id(boss)]
     await app.database.run(`update workspace_members set role = 'editor' where workspace_id = $1 and user_id = $2`, [
