@@ -153,7 +153,13 @@ async function perform(action: Action, workspaceId: string, state: State): Promi
       return ownRole && voice.call(team.deleteRole, { path: { ...path, id: ownRole.id }, query })
     }
     case 'updateGroup':
-      return group && voice.call(team.updateGroup, { path: { ...path, id: group.id }, body: { memberIds, ...wanted } })
+      return (
+        group &&
+        voice.call(team.updateGroup, {
+          path: { ...path, id: group.id },
+          body: { memberIds, ...(action.drop ? {} : wanted) },
+        })
+      )
     case 'deleteGroup':
       return group && voice.call(team.deleteGroup, { path: { ...path, id: group.id } })
     case 'invite': {
@@ -206,6 +212,9 @@ test('nobody grants what they lack, whatever is done in whatever order', { timeo
     const workspaceId = await world.workspace(`world ${(runs += 1)}`, 'ada')
     const name = `world ${runs}`
     for (const [member, as] of Object.entries(MEMBERS)) await world.member(name, member, as)
+    // A group with much to gain, so that joining it matters from the first step on.
+    const rich = { name: 'Rich', memberIds: [], scopes: ['billing:manage', 'streams:manage'] }
+    await world.as('ada').call(team.createGroup, { path: { workspaceId }, body: rich })
     let before = await stateOf(workspaceId)
     for (const step of actions) {
       const answer = await perform(step, workspaceId, before)

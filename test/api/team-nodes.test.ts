@@ -1,0 +1,160 @@
+import { io, type Socket } from 'socket.io-client'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import * as team from '../../src/team/operations.ts'
+import { getWorkspace } from '../../src/workspaces/operations.ts'
+import { startApp, type App } from '../support/app.ts'
+import { newAddress } from '../support/people.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import type { Answer } from '../support/send.ts'
+import { invitationToken } from '../support/team.ts'
+import { waitFor } from '../support/wait.ts'
+import { Voice, World } from '../support/world.ts'
+
+/**
+ * Two nodes on one database and one Redis: what is changed here acts there. What is kept in memory lives 30 s, so a
+ * wait of at most two tells that the notice came.
+ */
+
+const SOON = { timeoutMs: 2_000 }
+let redis: TestRedis
+let here: App
+let there: App
+let world: World
+const sockets: Socket[] = []
+
+beforeAll(async () => {
+  redis = await startRedis()
+  here = await startApp({ redisUrl: redis.url })
+  there = await startApp({ redisUrl: redis.url, databaseUrl: here.databaseUrl })
+  world = new World(here)
+  await world.user('ada', { plan: 'business' })
+  await world.workspace('acme', 'ada')
+  for (const name of ['edith', 'rob', 'gus', 'liz']) await world.member('acme', name, { role: 'client' })
+})
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.disconnect()
+})
+afterAll(async () => {
+  await there?.stop()
+  await here?.stop()
+  await redis?.stop()
+})
+
+const at = () => ({ path: { workspaceId: world.id('acme') } })
+const who = (name: string) => ({ path: { ...at().path, userId: world.id(name) } })
+
+async function overThere(name: string): Promise<Voice> {
+  return new Voice(there, { apiKey: (await world.user(name)).apiKey })
+}
+
+async function scopesThere(name: string): Promise<string[]> {
+  const { status, body } = await (await overThere(name)).call(getWorkspace, at())
+  return status === 200 ? body.data.scopes : [`${status}`]
+}
+
+async function listenThere(name: string): Promise<{ names: string[] }> {
+  const { apiKey } = await world.user(name)
+  const socket = io(there.url, { auth: { token: apiKey }, forceNew: true, transports: ['websocket'] })
+  sockets.push(socket)
+  const names: string[] = []
+  socket.onAny((event: string) => names.push(event))
+  await waitFor(() => socket.connected)
+  return { names }
+}
+
+const change = (name: string, body: object) => world.as('ada').call(team.updateMember, { ...who(name), body })
+const good = (answer: Answer) => expect(answer.status, answer.text).toBeLessThan(300)
+
+test('a role, an override, a group and a changed role of one’s own act on the other node', async () => {
+  expect(await scopesThere('edith')).not.toContain('posts:write')
+  good(await change('edith', { role: 'editor' }))
+  await waitFor(async () => (await scopesThere('edith')).includes('posts:write'), SOON)
+  good(await change('edith', { scopes: ['team:read'] }))
+  await waitFor(async () => (await scopesThere('edith')).join() === 'team:read', SOON)
+
+  const group = { name: 'On air', memberIds: [world.id('edith')], scopes: ['billing:manage'] }
+  const made = await world.as('ada').call(team.createGroup, { ...at(), body: group })
+  good(made)
+  await waitFor(async () => (await scopesThere('edith')).includes('billing:manage'), SOON)
+  good(await world.as('ada').call(team.deleteGroup, { path: { ...at().path, id: made.body.data._id } }))
+  await waitFor(async () => (await scopesThere('edith')).join() === 'team:read', SOON)
+
+  const own = await world.as('ada').call(team.createRole, { ...at(), body: { name: 'Own', scopes: ['team:read'] } })
+  good(await change('edith', { roleId: own.body.data._id, scopes: null }))
+  await waitFor(async () => (await scopesThere('edith')).join() === 'team:read', SOON)
+  const path = { ...at().path, id: own.body.data._id as string }
+  good(await world.as('ada').call(team.updateRole, { path, body: { scopes: ['team:read', 'ai:use'] } }))
+  await waitFor(async () => (await scopesThere('edith')).includes('ai:use'), SOON)
+})
+
+test('a removal ends requests and events on the other node', async () => {
+  expect(await scopesThere('rob')).toContain('team:read')
+  const rob = await listenThere('rob')
+  const liz = await listenThere('liz')
+  good(await change('gus', { role: 'contributor' }))
+  await waitFor(() => rob.names.includes('member.updated') && liz.names.includes('member.updated'), SOON)
+  good(await world.as('ada').call(team.removeMember, who('rob')))
+  await waitFor(async () => (await scopesThere('rob')).join() === '404', SOON)
+  await waitFor(() => liz.names.includes('member.removed'), SOON)
+  const heard = rob.names.length
+  good(await change('gus', { role: 'client' }))
+  await waitFor(() => liz.names.filter((name) => name === 'member.updated').length === 2, SOON)
+  expect(rob.names.length).toBe(heard)
+})
+
+test('a scope that was taken away silences its events on open sockets, one that was given sounds them', async () => {
+  good(await change('gus', { role: 'admin' }))
+  const gus = await listenThere('gus')
+  const ada = await listenThere('ada')
+  const invite = async () => {
+    const email = newAddress()
+    const sent = ada.names.filter((name) => name === 'invitation.created').length
+    good(await world.as('ada').call(team.inviteMember, { ...at(), body: { email, role: 'client' } }))
+    await waitFor(() => ada.names.filter((name) => name === 'invitation.created').length === sent + 1, SOON)
+  }
+  await invite()
+  await waitFor(() => gus.names.includes('invitation.created'), SOON)
+  good(await change('gus', { role: 'client' }))
+  await waitFor(() => gus.names.includes('member.updated'), SOON)
+  await waitFor(async () => !(await scopesThere('gus')).includes('team:manage'), SOON)
+  await invite()
+  // Both hear this one, so the invitation before it has had its time.
+  good(await change('edith', { role: 'client' }))
+  await waitFor(() => gus.names.filter((name) => name === 'member.updated').length === 2, SOON)
+  expect(gus.names.filter((name) => name === 'invitation.created')).toHaveLength(1)
+  good(await change('gus', { role: 'admin' }))
+  await waitFor(async () => (await scopesThere('gus')).includes('team:manage'), SOON)
+  await invite()
+  await waitFor(() => gus.names.filter((name) => name === 'invitation.created').length === 2, SOON)
+})
+
+test('an invitation that was sent here is accepted there, and the socket there hears what it may now', async () => {
+  const { email } = await world.user('nora')
+  good(await world.as('ada').call(team.inviteMember, { ...at(), body: { email, role: 'client' } }))
+  const nora = await listenThere('nora')
+  const token = await invitationToken(here, email)
+  const voice = await overThere('nora')
+  const accepted = await Promise.all([
+    voice.call(team.acceptInvitation, { path: { token } }),
+    world.as('nora').call(team.acceptInvitation, { path: { token } }),
+  ])
+  expect(accepted.map((answer) => answer.status).sort()).toEqual([200, 409])
+  await waitFor(async () => {
+    good(await change('edith', { role: 'client' }))
+    return nora.names.includes('member.updated')
+  }, SOON)
+})
+
+test('seats are not given away twice by two nodes', async () => {
+  await world.workspace('small', 'fred')
+  const path = { workspaceId: world.id('small') }
+  const fredThere = await overThere('fred')
+  const voices = [world.as('fred'), fredThere]
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, (_, index) =>
+      (voices[index % 2] as Voice).call(team.inviteMember, { path, body: { email: newAddress(), role: 'client' } }),
+    ),
+  )
+  const count = (status: number) => answers.filter((answer) => answer.status === status).length
+  expect([count(201), count(402)]).toEqual([4, 8])
+})
