@@ -43,7 +43,7 @@ const inWorkspace = (name: string) =>
   p.manyToOne(Workspace).deleteRule('cascade').updateRule('no action').foreignKeyName(name)
 
 /** A role that a workspace made for itself. */
-const Role = defineEntity({
+export const Role = defineEntity({
   name: 'Role',
   tableName: 'roles',
   uniques: [{ name: 'roles_name_key', properties: ['workspace', 'name'] }],
