@@ -32,7 +32,7 @@ export const BuiltInRoleFixed = defineError({
   code: 'built_in_role',
   status: 409,
   message: 'Built-in roles cannot be changed or deleted.',
-  cause: 'owner, admin, editor, contributor and client are the same in every workspace.',
+  cause: 'The roles owner, admin, editor, contributor and client are the same in every workspace.',
   fix: 'Create a role of your own with the scopes that you want.',
 })
 export const NameTaken = defineError({

@@ -17,7 +17,6 @@ const CONTRACT = JSON.parse(readFileSync(new URL('contract.json', import.meta.ur
 const LATER: Readonly<Record<string, string>> = {
   Support: 'all',
   'Social accounts': 'all',
-  Team: 'all',
   Posts: 'all',
   Assets: 'all',
   Uploads: 'all',
@@ -28,6 +27,9 @@ const LATER: Readonly<Record<string, string>> = {
   Users: `getBillingUsage listPaymentMethods deletePaymentMethod setDefaultPaymentMethod listTransactions downloadInvoice
     listDevices registerDevice unregisterDevice sendTestPush uploadProfilePicture removeProfilePicture exportMyData
     deleteMyAccount`,
+  Team: `listChannels createChannel getChannel updateChannel deleteChannel addChannelMembers removeChannelMember
+    listMessages sendMessage editMessage deleteMessage reactToMessage unreactToMessage markChannelRead searchMessages
+    uploadChatAttachment`,
   Streams: 'broadcastFile previewStream createPreviewToken whipPublish whipTrickle whipDelete',
   'Plans, subscriptions, billing, payments': `getSubscription upgradeSubscription renewSubscription getWallet
     cancelSubscription setRenewalTerm setRecurring getExtraAccounts removeExtraAccounts cancelExtraAccountRemoval

@@ -138,7 +138,7 @@ test('an invitation that was sent here is accepted there, and the socket there h
     voice.call(team.acceptInvitation, { path: { token } }),
     world.as('nora').call(team.acceptInvitation, { path: { token } }),
   ])
-  expect(accepted.map((answer) => answer.status).sort()).toEqual([200, 409])
+  expect(accepted.map((answer) => answer.status).toSorted((a, b) => a - b)).toEqual([200, 409])
   await waitFor(async () => {
     good(await change('edith', { role: 'client' }))
     return nora.names.includes('member.updated')

@@ -1,7 +1,8 @@
 import type { Example } from '../../src/core/operation.ts'
 import type { App } from './app.ts'
-import { PASSWORD, seedUser, seedWorkspace, type SeededUser } from './seed.ts'
+import { PASSWORD, seedMember, seedUser, seedWorkspace, type SeededUser } from './seed.ts'
 import type { SendOptions } from './send.ts'
+import { invitationToken } from './team.ts'
 
 /** Where the generated tests send an operation's example. */
 export interface Stage {
@@ -78,6 +79,26 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
       body: { name },
     }
   },
+  getInvitation: async (stage) => ({ path: { token: (await invitation(stage)).token } }),
+  acceptInvitation: answerInvitation,
+  declineInvitation: answerInvitation,
+  // The caller holds nothing but team:manage, so that is all they can give.
+  inviteMember: async (stage) => ({ body: { email: newAddress('invited'), roleId: await emptyRole(stage) } }),
+  revokeInvitation: async (stage) => ({ path: { id: (await invitation(stage)).id } }),
+  resendInvitation: async (stage) => ({ path: { id: (await invitation(stage)).id } }),
+  updateMember: async (stage) => ({ path: { userId: await member(stage) }, body: { scopes: ['team:manage'] } }),
+  removeMember: async (stage) => ({ path: { userId: await member(stage) } }),
+  leaveWorkspace: async () => ({ once: true }),
+  createRole: async () => ({ body: { name: newName(), scopes: ['team:manage'] } }),
+  updateRole: async (stage) => ({ path: { id: await emptyRole(stage) }, body: { scopes: ['team:manage'] } }),
+  deleteRole: async (stage) => ({
+    path: { id: await emptyRole(stage) },
+    query: { replaceWith: await emptyRole(stage) },
+  }),
+  getGroup: async (stage) => ({ path: { id: await group(stage) } }),
+  createGroup: async () => ({ body: { name: newName(), memberIds: [], scopes: ['team:manage'] } }),
+  updateGroup: async (stage) => ({ path: { id: await group(stage) }, body: { name: newName() } }),
+  deleteGroup: async (stage) => ({ path: { id: await group(stage) } }),
   createUserWithApiKey: async () => ({ body: { email: newAddress('made'), name: 'Made by an administrator' } }),
   signUp: async () => ({ body: { email: newAddress('signup'), password: PASSWORD } }),
 }
@@ -119,8 +140,9 @@ async function logIn(app: App, { email }: SeededUser): Promise<{ accessToken: st
   return reply.body.data
 }
 
-async function make({ app, owner }: Stage, route: string, body: object): Promise<string> {
-  const reply = await app.send(route, { apiKey: owner.apiKey, body })
+async function make(stage: Stage, route: string, body: object): Promise<string> {
+  const { app, owner, workspaceId } = stage
+  const reply = await app.send(route, { apiKey: owner.apiKey, path: { workspaceId }, body })
   if (reply.status !== 201) throw new Error(`${route} for a fixture: ${reply.text}`)
   return reply.body.data._id
 }
@@ -137,4 +159,29 @@ function rtmpDestination(stage: Stage): Promise<string> {
 
 async function destination(stage: Stage): Promise<{ platform: string; accountId: string }> {
   return { platform: 'custom', accountId: await rtmpDestination(stage) }
+}
+
+function emptyRole(stage: Stage): Promise<string> {
+  return make(stage, 'POST /api/team/{workspaceId}/roles', { name: newName(), scopes: [] })
+}
+
+function group(stage: Stage): Promise<string> {
+  return make(stage, 'POST /api/team/{workspaceId}/groups', { name: newName(), memberIds: [] })
+}
+
+async function member({ app, workspaceId }: Stage): Promise<string> {
+  const user = await seedUser(app, newName())
+  await seedMember(app, workspaceId, user, { role: 'client' })
+  return user.id
+}
+
+async function invitation(stage: Stage, email = newAddress('invited')): Promise<{ id: string; token: string }> {
+  const body = { email, roleId: await emptyRole(stage) }
+  const id = await make(stage, 'POST /api/team/{workspaceId}/invitations', body)
+  return { id, token: await invitationToken(stage.app, email) }
+}
+
+async function answerInvitation(stage: Stage): Promise<Prepared> {
+  const { apiKey, email } = await seedUser(stage.app, newName())
+  return { as: { apiKey }, path: { token: (await invitation(stage, email)).token } }
 }

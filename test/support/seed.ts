@@ -38,7 +38,7 @@ export async function seedWorkspace(app: App, name: string, owner: SeededUser): 
   return made.body.data._id
 }
 
-/** `scopes` makes a role of the workspace's own with exactly these. */
+/** `scopes` makes a role of the workspace's own with exactly these; the same user keeps the same role. */
 export async function seedMember(
   app: App,
   workspaceId: string,
@@ -46,13 +46,7 @@ export async function seedMember(
   as: { readonly role: string } | { readonly scopes: readonly Scope[] },
 ): Promise<void> {
   const now = new Date()
-  const roleId = 'scopes' in as ? uuidv7(now.getTime()) : null
-  if (roleId !== null && 'scopes' in as) {
-    await app.database.run(
-      'insert into roles (id, workspace_id, name, scopes, created_at, updated_at) values ($1, $2, $3, $4, $5, $5)',
-      [roleId, workspaceId, `role of ${user.name} ${roleId}`, as.scopes, now],
-    )
-  }
+  const roleId = 'scopes' in as ? await seedRole(app, workspaceId, `role of ${user.name}`, as.scopes, now) : null
   await app.database.run(
     `insert into workspace_members (workspace_id, user_id, role, role_id, joined_at, updated_at)
      values ($1, $2, $3, $4, $5, $5)
@@ -60,4 +54,20 @@ export async function seedMember(
     [workspaceId, user.id, 'role' in as ? as.role : null, roleId, now],
   )
   app.composition.services.memberships.changed(workspaceId)
+}
+
+async function seedRole(
+  app: App,
+  workspaceId: string,
+  name: string,
+  scopes: readonly Scope[],
+  now: Date,
+): Promise<string> {
+  const row = await app.database.row<{ id: string }>(
+    `insert into roles (id, workspace_id, name, scopes, created_at, updated_at) values ($1, $2, $3, $4, $5, $5)
+     on conflict (workspace_id, name) do update set scopes = excluded.scopes, version = roles.version + 1 returning id`,
+    [uuidv7(now.getTime()), workspaceId, name, scopes, now],
+  )
+  if (row === undefined) throw new Error(`the role ${name} could not be made`)
+  return row.id
 }
