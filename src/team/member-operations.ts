@@ -1,4 +1,4 @@
-import { Forbidden, PlanLimit, PreconditionFailed, ValidationFailed } from '../core/errors.ts'
+import { PlanLimit, PreconditionFailed, ValidationFailed } from '../core/errors.ts'
 import { from, operation } from '../core/operation.ts'
 import { done, list, ok } from '../core/reply.ts'
 import { Done, Envelope, ListOf } from '../core/schema.ts'
@@ -65,7 +65,7 @@ export const leaveWorkspace = operation({
   turn: true,
   path: TeamPath,
   returns: { 200: Done },
-  errors: [Forbidden, LastOwner, PlanLimit],
+  errors: [LastOwner, PlanLimit],
   example: { path: { workspaceId } },
   handle: async ({ turn, caller, members }) => {
     await members.leave(turn, caller)
