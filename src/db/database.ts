@@ -54,7 +54,7 @@ export class Database implements Sql {
       },
       logger: (message) => options.log.debug({ part: 'orm' }, message),
     })
-    const pool = (await orm.em.getConnection().getNativeClient())
+    const pool = await orm.em.getConnection().getNativeClient()
     return new Database(orm, pool)
   }
 
