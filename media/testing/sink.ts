@@ -21,6 +21,8 @@ export interface SinkBehaviour {
   ignorePublish?: boolean
   /** Never send an RTMP Acknowledgement. */
   neverAcknowledge?: boolean
+  /** Announced on `connect`, as platforms do; many publishers then cut what they send into chunks of this size. */
+  chunkSize?: number
   /** The message stream id given by `createStream`; 1 unless told otherwise. */
   messageStreamId?: number
 }
@@ -149,11 +151,12 @@ export class SinkConnection {
 
   #onCommand([name, transaction, ...values]: AmfValue[]): void {
     this.commands.push({ name: name as string, values })
-    const { refuse, refuseConnect, ignorePublish = false, messageStreamId = 1 } = this.#behaviour
+    const { refuse, refuseConnect, ignorePublish = false, messageStreamId = 1, chunkSize } = this.#behaviour
     if (name === 'connect' && refuseConnect !== undefined) {
       this.#command('_error', transaction, null, { level: 'error', ...refuseConnect })
       this.socket.end()
     } else if (name === 'connect') {
+      if (chunkSize !== undefined) this.socket.write(this.#encoder.changeChunkSize(chunkSize))
       this.#command('_result', transaction, {}, { level: 'status', code: 'NetConnection.Connect.Success' })
     } else if (name === 'releaseStream') {
       this.#command('_error', transaction, null, { level: 'error', code: 'NetConnection.Call.Failed' })

@@ -4,7 +4,8 @@ import { monotonicOffsetMs } from './monotonic.ts'
 import type { Arrivals, SinkQuestion, SinkAnswer } from './sink.ts'
 
 const offset = monotonicOffsetMs()
-const sink = await startSink()
+// The size that nginx-rtmp and most platforms announce: ffmpeg would otherwise send in pieces of 128 bytes.
+const sink = await startSink({ chunkSize: 4096 })
 
 function arrivals(connection: SinkConnection, withFrames: boolean): Arrivals {
   const { streamKey, publishedAt, socket } = connection
