@@ -1,15 +1,9 @@
-import { RefusedError, type Command } from './types.ts'
-
-export interface Waiting {
-  readonly command: Command
-  readonly resolve: (value: unknown) => void
-  readonly reject: (error: unknown) => void
-}
+import type { Call } from './calls.ts'
 
 /** The commands that wait for one actor, control before user traffic, bounded in all and by caller. */
 export class Mailbox {
-  #control: Waiting[] = []
-  #normal: Waiting[] = []
+  #control: Call[] = []
+  #normal: Call[] = []
   readonly #byCaller = new Map<string, number>()
   readonly #limit: number
   readonly #callerLimit: number
@@ -23,21 +17,22 @@ export class Mailbox {
     return this.#control.length + this.#normal.length
   }
 
-  /** @throws RefusedError overloaded, when there is no room */
-  put(waiting: Waiting): void {
-    const { caller, priority } = waiting.command
+  /** @returns false when there is no room */
+  put(call: Call): boolean {
+    const { caller, priority } = call.command
     const mine = this.#byCaller.get(caller) ?? 0
     if (priority === 'control') {
-      this.#control.push(waiting)
+      this.#control.push(call)
     } else {
-      if (this.size >= this.#limit || mine >= this.#callerLimit) throw new RefusedError('overloaded')
-      this.#normal.push(waiting)
+      if (this.size >= this.#limit || mine >= this.#callerLimit) return false
+      this.#normal.push(call)
     }
     this.#byCaller.set(caller, mine + 1)
+    return true
   }
 
   /** Takes up to `most` commands in order. */
-  take(most: number): Waiting[] {
+  take(most: number): Call[] {
     const taken = this.#control.splice(0, most)
     if (taken.length < most) taken.push(...this.#normal.splice(0, most - taken.length))
     for (const { command } of taken) {

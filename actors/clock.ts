@@ -1,0 +1,19 @@
+import { randomBytes } from 'node:crypto'
+import type { RandomSource, RuntimeClock } from './ports.ts'
+
+/** The event loop of this process. Timers do not keep it alive. */
+export function systemClock(monotonic: () => number = () => performance.now()): RuntimeClock {
+  return {
+    monotonic,
+    after: (ms, action) => {
+      const timer = setTimeout(action, ms).unref()
+      return () => clearTimeout(timer)
+    },
+    soon: (action) => void setImmediate(action),
+  }
+}
+
+export const systemRandom: RandomSource = {
+  bytes: (count) => randomBytes(count),
+  fraction: () => Math.random(),
+}

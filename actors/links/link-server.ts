@@ -1,0 +1,148 @@
+import type { Connection, ConnectionHandlers, Listener } from '../ports.ts'
+import { decodeRequest, encodeReply, FrameError, PONG, TYPE, type Reply, type Request } from './frames.ts'
+import { checkAuth, encodeHello, encodeWelcome, LONGEST_HANDSHAKE_FRAME } from './handshake.ts'
+import type { LinkSettings } from './settings.ts'
+
+export interface LinkServerOptions extends LinkSettings {
+  /** Runs a command of another node; calls `reply` once. */
+  readonly onRequest: (request: Request, reply: (reply: Reply) => void) => void
+  /** JSON of what this node owns. */
+  readonly onOwners: () => string
+}
+
+/** The answering end of all connections from other nodes. */
+export class LinkServer {
+  readonly #options: LinkServerOptions
+  readonly #peers = new Set<Peer>()
+  #listener: Listener | undefined
+
+  constructor(options: LinkServerOptions) {
+    this.#options = options
+  }
+
+  /** @returns the address for the directory */
+  async listen(): Promise<string> {
+    this.#listener = await this.#options.transport.listen((connection) => this.#accept(connection))
+    return this.#listener.address
+  }
+
+  close(): void {
+    this.#listener?.close()
+    for (const peer of this.#peers) peer.close()
+  }
+
+  #accept(connection: Connection): ConnectionHandlers {
+    const peer = new Peer(connection, this.#options, () => this.#peers.delete(peer))
+    this.#peers.add(peer)
+    const strangers = [...this.#peers].filter((other) => !other.known)
+    if (strangers.length > this.#options.limits.strangers) strangers[0]?.close()
+    return peer
+  }
+}
+
+/** One connection from another node, a stranger until it has proved that it knows the secret. */
+class Peer implements ConnectionHandlers {
+  readonly #connection: Connection
+  readonly #options: LinkServerOptions
+  readonly #onClosed: () => void
+  readonly #nonce: Uint8Array
+  #inFlight = 0
+  #heardAt: number
+  #cancelTimer: () => void
+  #isClosed = false
+  known = false
+
+  constructor(connection: Connection, options: LinkServerOptions, onClosed: () => void) {
+    this.#connection = connection
+    this.#options = options
+    this.#onClosed = onClosed
+    this.#nonce = options.random.bytes(32)
+    this.#heardAt = options.clock.monotonic()
+    this.#cancelTimer = options.clock.after(options.limits.handshakeMs, () => this.close())
+    connection.send(encodeHello(this.#nonce))
+  }
+
+  opened(): void {}
+
+  frame(frame: Buffer): void {
+    if (this.#isClosed) return
+    this.#heardAt = this.#options.clock.monotonic()
+    try {
+      if (this.known) this.#receive(frame)
+      else this.#meet(frame)
+    } catch (error) {
+      this.#options.onError(error)
+      this.close()
+    }
+  }
+
+  drained(): void {
+    this.#connection.resumeReading()
+  }
+
+  closed(): void {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#cancelTimer()
+    this.#onClosed()
+  }
+
+  close(): void {
+    this.#connection.close()
+    this.closed()
+  }
+
+  #meet(frame: Buffer): void {
+    if (frame.length > LONGEST_HANDSHAKE_FRAME) throw new FrameError('a stranger talks too much')
+    const { secret } = this.#options
+    const clientNonce = checkAuth(secret, this.#nonce, frame)
+    this.#connection.send(encodeWelcome(secret, this.#nonce, clientNonce))
+    this.known = true
+    this.#cancelTimer()
+    this.#watchSilence()
+  }
+
+  #receive(frame: Buffer): void {
+    switch (frame[0]) {
+      case TYPE.request:
+        this.#request(decodeRequest(frame))
+        break
+      case TYPE.owners:
+        this.#reply(frame.readUInt32BE(2), { kind: 'value', text: this.#options.onOwners() })
+        break
+      case TYPE.ping:
+        this.#connection.send(PONG)
+        break
+      default:
+        throw new FrameError(`no frame has type ${frame[0]}`)
+    }
+  }
+
+  #request(request: Request): void {
+    if (this.#inFlight >= this.#options.limits.inFlight && !request.control) {
+      this.#reply(request.id, { kind: 'refused', reason: 'overloaded', retryAfter: 1 })
+      return
+    }
+    this.#inFlight += 1
+    this.#options.onRequest(request, (reply) => {
+      this.#inFlight -= 1
+      this.#reply(request.id, reply)
+    })
+  }
+
+  /** A peer that does not take its answers is not given more to answer. */
+  #reply(id: number, reply: Reply): void {
+    if (this.#isClosed) return
+    this.#connection.send(encodeReply(id, reply))
+    if (this.#connection.buffered >= this.#options.limits.highWater) this.#connection.pauseReading()
+  }
+
+  #watchSilence(): void {
+    const { clock, limits } = this.#options
+    this.#cancelTimer = clock.after(limits.silenceMs, () => {
+      // Reading stands still while a slow peer catches up: that is no silence of its own.
+      if (clock.monotonic() - this.#heardAt >= limits.silenceMs * 3) this.close()
+      else this.#watchSilence()
+    })
+  }
+}

@@ -1,0 +1,171 @@
+import { connect as connectTcp, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
+import type { Connection, ConnectionHandlers, Transport } from '../ports.ts'
+
+/** Certificates, in PEM, for links that leave a private network. Both ends show one, signed by `ca`. */
+export interface LinkTls {
+  readonly key: string
+  readonly cert: string
+  readonly ca: string
+}
+
+export interface TcpTransportOptions {
+  /** Address and port to listen on; port 0 takes a free one. */
+  readonly host: string
+  readonly port: number
+  /** How others reach it, host or host:port, when that is not `host`. */
+  readonly advertise?: string
+  readonly tls?: LinkTls
+}
+
+/** No frame is longer; a peer that announces one is cut off. */
+const LONGEST_FRAME = 32 << 20
+
+/** Frames over TCP or TLS: a length of 4 bytes, big-endian, before each. */
+export function tcpTransport(options: TcpTransportOptions): Transport {
+  return {
+    connect: (address, handlers) => {
+      const { host, port } = splitAddress(address)
+      // Nodes are known by the authority that signed them and by the secret, not by host names.
+      const socket = options.tls
+        ? connectTls({ host, port, ...options.tls, checkServerIdentity: () => undefined })
+        : connectTcp({ host, port })
+      const connection = new TcpConnection(socket)
+      connection.attach(handlers)
+      socket.once(options.tls ? 'secureConnect' : 'connect', () => handlers.opened())
+      return connection
+    },
+    listen: async (accept) => {
+      const sockets = new Set<Socket>()
+      const onSocket = (socket: Socket) => {
+        sockets.add(socket)
+        socket.once('close', () => sockets.delete(socket))
+        const connection = new TcpConnection(socket)
+        connection.attach(accept(connection))
+      }
+      const server: Server = options.tls
+        ? createTlsServer({ ...options.tls, requestCert: true }, onSocket)
+        : createTcpServer(onSocket)
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject)
+        server.listen(options.port, options.host, resolve)
+      })
+      const { port } = server.address() as AddressInfo
+      return {
+        address: advertised(options, port),
+        close: () => {
+          server.close()
+          for (const socket of sockets) socket.destroy()
+        },
+      }
+    },
+  }
+}
+
+function advertised(options: TcpTransportOptions, port: number): string {
+  const name = options.advertise ?? options.host
+  if (/^\[.*\]:\d+$|^[^:]+:\d+$/.test(name)) return name
+  return name.includes(':') ? `[${name.replace(/^\[|\]$/g, '')}]:${port}` : `${name}:${port}`
+}
+
+function splitAddress(address: string): { host: string; port: number } {
+  const colon = address.lastIndexOf(':')
+  return { host: address.slice(0, colon).replace(/^\[|\]$/g, ''), port: Number(address.slice(colon + 1)) }
+}
+
+class TcpConnection implements Connection {
+  readonly #socket: Socket
+  #handlers: ConnectionHandlers | undefined
+  #chunks: Buffer[] = []
+  #received = 0
+  #out: Buffer[] = []
+  #outBytes = 0
+  #closed = false
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true, 5_000)
+  }
+
+  attach(handlers: ConnectionHandlers): void {
+    this.#handlers = handlers
+    const socket = this.#socket
+    socket.on('data', (chunk: Buffer) => this.#read(chunk))
+    socket.on('drain', () => handlers.drained())
+    socket.on('error', () => undefined)
+    socket.on('close', () => this.#end())
+  }
+
+  get buffered(): number {
+    return this.#outBytes + this.#socket.writableLength
+  }
+
+  /** Frames of one turn of the event loop leave in one write. */
+  send(frame: Buffer): void {
+    if (this.#closed) return
+    const head = Buffer.allocUnsafe(4)
+    head.writeUInt32BE(frame.length)
+    if (this.#out.length === 0) setImmediate(() => this.#write())
+    this.#out.push(head, frame)
+    this.#outBytes += 4 + frame.length
+  }
+
+  pauseReading(): void {
+    this.#socket.pause()
+  }
+
+  resumeReading(): void {
+    this.#socket.resume()
+  }
+
+  close(): void {
+    this.#socket.destroy()
+    this.#end()
+  }
+
+  #write(): void {
+    const out = Buffer.concat(this.#out, this.#outBytes)
+    this.#out = []
+    this.#outBytes = 0
+    // What did not fit is reported when it has left; below the high-water mark nobody waits for that.
+    if (!this.#closed && this.#socket.write(out)) this.#handlers?.drained()
+  }
+
+  #end(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#handlers?.closed()
+  }
+
+  #read(chunk: Buffer): void {
+    this.#chunks.push(chunk)
+    this.#received += chunk.length
+    if (this.#received < 4) return
+    let data = this.#chunks.length === 1 ? chunk : undefined
+    const needed = this.#needed()
+    if (needed > LONGEST_FRAME) {
+      this.close()
+      return
+    }
+    if (this.#received < 4 + needed) return
+    data ??= Buffer.concat(this.#chunks, this.#received)
+    let offset = 0
+    while (offset + 4 <= data.length && !this.#closed) {
+      const length = data.readUInt32BE(offset)
+      if (offset + 4 + length > data.length) break
+      this.#handlers?.frame(data.subarray(offset + 4, offset + 4 + length))
+      offset += 4 + length
+    }
+    const rest = data.subarray(offset)
+    this.#chunks = rest.length > 0 ? [rest] : []
+    this.#received = rest.length
+  }
+
+  /** Length of the frame that is coming in. */
+  #needed(): number {
+    const first = this.#chunks[0] as Buffer
+    if (first.length >= 4) return first.readUInt32BE(0)
+    return Buffer.concat(this.#chunks, this.#received).readUInt32BE(0)
+  }
+}
