@@ -12,6 +12,10 @@ export class Call {
   underWay = false
   settled = false
   attempts = 0
+  /** Of a command that came from another node: tells that node to look for the owner again. */
+  elsewhere: (() => void) | undefined
+  /** Called when it settles, whoever settles it. */
+  whenSettled: (() => void) | undefined
   readonly #resolve: (value: unknown) => void
   readonly #reject: (error: unknown) => void
   readonly #onSettled: (call: Call) => void
@@ -38,15 +42,27 @@ export class Call {
   succeed(value: unknown): void {
     if (this.settled) return
     this.settled = true
-    this.#onSettled(this)
+    this.#end()
     this.#resolve(value)
   }
 
   fail(error: unknown): void {
     if (this.settled) return
     this.settled = true
-    this.#onSettled(this)
+    this.#end()
     this.#reject(error)
+  }
+
+  /** Settles without an outcome: whoever asked was answered in another way. */
+  drop(): void {
+    if (this.settled) return
+    this.settled = true
+    this.#end()
+  }
+
+  #end(): void {
+    this.#onSettled(this)
+    this.whenSettled?.()
   }
 }
 
@@ -116,6 +132,14 @@ export class OpenCalls {
       }
     })
     this.#whenEmpty = undefined
+  }
+
+  /** Refuses everything that is still open. */
+  refuseAll(): void {
+    for (const call of this.#open) {
+      if (call.underWay || call.command.repeated === true) this.expire(call)
+      else call.fail(new RefusedError('closed'))
+    }
   }
 
   readonly #sweep = (): void => {

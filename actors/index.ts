@@ -1,5 +1,11 @@
-export { LocalActors, type LocalActorsOptions } from './local-actors.ts'
+export { ClusterActors, type ClusterActorsOptions } from './cluster-actors.ts'
+export type { HistogramData } from './histogram.ts'
 export type { ActorLimits } from './limits.ts'
+export type { LinkLimits } from './links/settings.ts'
+export { tcpTransport, type LinkTls, type TcpTransportOptions } from './links/tcp.ts'
+export { LocalActors, type LocalActorsOptions } from './local-actors.ts'
+export { jsonCodec, type Codec, type LeaseStore, type NodeEntry } from './ports.ts'
+export { RedisLeaseStore, type RedisLeaseStoreOptions } from './redis-lease-store.ts'
 export { BatchError, FencedError, RefusedError, UnknownOutcomeError } from './types.ts'
 export type {
   ActorHost,

@@ -1,0 +1,407 @@
+import { OpenCalls, type Call } from './calls.ts'
+import { systemClock, systemRandom } from './clock.ts'
+import { Engine } from './engine.ts'
+import { Lease } from './lease.ts'
+import { DEFAULT_LIMITS, type ActorLimits } from './limits.ts'
+import { LinkServer } from './links/link-server.ts'
+import type { LinkAnswer } from './links/link.ts'
+import { Links } from './links/links.ts'
+import { DEFAULT_LINK_LIMITS, type LinkLimits } from './links/settings.ts'
+import { Ownership } from './ownership.ts'
+import type { Codec, LeaseStore, NodeEntry, RandomSource, RuntimeClock, Transport } from './ports.ts'
+import { Probe } from './probe.ts'
+import { Receiver } from './receiver.ts'
+import {
+  RefusedError,
+  type ActorHost,
+  type Actors,
+  type ActorStats,
+  type Command,
+  type NodeOwnership,
+} from './types.ts'
+
+export interface ClusterActorsOptions {
+  readonly host: ActorHost
+  readonly codec: Codec
+  readonly store: LeaseStore
+  readonly transport: Transport
+  /** Shared by all nodes; at least 32 characters. */
+  readonly secret: string
+  readonly clock?: RuntimeClock
+  readonly random?: RandomSource
+  readonly limits?: Partial<ActorLimits>
+  readonly linkLimits?: Partial<LinkLimits>
+  /** A session ends this long after its last beat; 5,000 by default. */
+  readonly ttlMs?: number
+  /** 1,000 by default. */
+  readonly beatMs?: number
+  /** See LeaseOptions. */
+  readonly selfFence?: boolean
+  readonly handOverPerBeat?: number
+  readonly onError?: (error: unknown, actor?: string) => void
+}
+
+/** While a node has no lease, commands wait this long for it to come back before they are refused. */
+const PATIENCE_MS = 2_000
+const LONGEST_PAUSE_MS = 250
+const MOST_LISTED = 10_000
+
+/**
+ * The driver for several nodes. Every actor has one owner, named by the lease store; a command that arrives elsewhere is
+ * forwarded. What cannot be decided in time is refused, never guessed.
+ */
+export class ClusterActors implements Actors {
+  readonly #options: ClusterActorsOptions
+  readonly #clock: RuntimeClock
+  readonly #random: RandomSource
+  readonly #calls: OpenCalls
+  readonly #engine: Engine
+  readonly #lease: Lease
+  readonly #ownership: Ownership
+  readonly #links: Links
+  readonly #server: LinkServer
+  readonly #receiver: Receiver
+  readonly #probe: Probe | undefined
+  readonly #address: string
+  #notLiveSince: number | undefined
+  #closed = false
+  #forwarded = 0
+  #resent = 0
+
+  /** Listens for links and takes a lease; resolves at once when the lease store is away, and answers `not_live` then. */
+  static async start(options: ClusterActorsOptions): Promise<ClusterActors> {
+    if (options.secret.length < 32) throw new Error('the cluster secret must have at least 32 characters')
+    const clock = options.clock ?? systemClock()
+    const random = options.random ?? systemRandom
+    const settings = {
+      transport: options.transport,
+      clock,
+      random,
+      secret: options.secret,
+      limits: { ...DEFAULT_LINK_LIMITS, ...options.linkLimits },
+      onError: (error: unknown) => options.onError?.(error),
+    }
+    let actors: ClusterActors | undefined
+    const server = new LinkServer({
+      ...settings,
+      onRequest: (request, reply) => {
+        if (actors === undefined) reply({ kind: 'refused', reason: 'not_live', retryAfter: 1 })
+        else actors.#receiver.handle(request, reply)
+      },
+      onOwners: () => JSON.stringify(actors?.ownedHere() ?? []),
+    })
+    const address = await server.listen()
+    actors = new ClusterActors(options, clock, random, address, server, new Links(settings))
+    actors.#lease.start()
+    await actors.#lease.untilLive(PATIENCE_MS)
+    return actors
+  }
+
+  private constructor(
+    options: ClusterActorsOptions,
+    clock: RuntimeClock,
+    random: RandomSource,
+    address: string,
+    server: LinkServer,
+    links: Links,
+  ) {
+    this.#options = options
+    this.#clock = clock
+    this.#random = random
+    this.#address = address
+    this.#server = server
+    this.#links = links
+    const limits = { ...DEFAULT_LIMITS, ...options.limits }
+    const onError = (error: unknown, actor?: string) => options.onError?.(error, actor)
+    this.#calls = new OpenCalls(clock, limits.perNode)
+    this.#lease = new Lease({
+      store: options.store,
+      clock,
+      random,
+      address,
+      ttlMs: options.ttlMs ?? 5_000,
+      beatMs: options.beatMs ?? 1_000,
+      selfFence: options.selfFence ?? true,
+      onLost: () => {
+        this.#ownership.loseAll()
+        this.#engine.dropAll()
+      },
+      onBeat: () => {
+        this.#ownership.afterBeat()
+        this.#links.keep(new Set(this.#lease.nodes.map((node) => node.address)))
+      },
+      onError,
+    })
+    this.#engine = new Engine({
+      host: options.host,
+      clock,
+      limits,
+      calls: this.#calls,
+      onError: (actor, error) => onError(error, actor),
+      mayAct: () => this.#lease.live,
+      confirm: async (actor) => {
+        const place = await this.#ownership.find(actor, { fresh: true })
+        return place !== undefined && this.#ownership.isSelf(place) && this.#lease.live
+      },
+      reroute: (call) => (call.elsewhere ? call.elsewhere() : this.#later(call)),
+      onForgotten: (actor) => void this.#ownership.handOver(actor, undefined),
+    })
+    this.#ownership = new Ownership({
+      store: options.store,
+      clock,
+      lease: this.#lease,
+      engine: this.#engine,
+      handOverPerBeat: options.handOverPerBeat ?? 64,
+      handOverMs: 700,
+      onError,
+    })
+    this.#receiver = new Receiver({
+      clock,
+      codec: options.codec,
+      calls: this.#calls,
+      route: (call) => void this.#serve(call),
+    })
+    const { host } = options
+    if (host.probe) this.#probe = new Probe(clock, () => Promise.resolve(host.probe?.()), (ok) => this.#judged(ok))
+  }
+
+  run(command: Command): Promise<unknown> {
+    if (this.#closed) return Promise.reject(new RefusedError('closed'))
+    return new Promise((resolve, reject) => {
+      const call = this.#calls.open(command, resolve, reject)
+      if (call) this.#route(call)
+    })
+  }
+
+  /** Whether this node may act for its actors: for health checks. */
+  get live(): boolean {
+    return this.#lease.live
+  }
+
+  stats(): ActorStats {
+    const { size: waiting, overloaded, expired, unknown } = this.#calls
+    const lease = this.#lease
+    return {
+      ...this.#engine.stats(),
+      waiting,
+      overloaded,
+      expired,
+      unknown,
+      cluster: {
+        inc: lease.inc,
+        address: this.#address,
+        state: lease.state,
+        live: lease.live,
+        leaseLeftMs: lease.leftMs,
+        lostLeases: lease.lostLeases,
+        owned: this.#ownership.size,
+        nodes: lease.nodes.length,
+        forwarded: this.#forwarded,
+        received: this.#receiver.received,
+        resent: this.#resent,
+        handedOver: this.#ownership.handedOver,
+        links: this.#links.stats(),
+      },
+    }
+  }
+
+  async owners(): Promise<readonly NodeOwnership[]> {
+    return Promise.all(
+      this.#lease.nodes.map(async (node) => {
+        const actors = this.#ownership.isSelf(node) ? this.ownedHere() : await this.#links.owners(node.address, 1_000)
+        return { ...node, reachable: actors !== undefined, actors: actors ?? [] }
+      }),
+    )
+  }
+
+  /** What this node owns, at most 10,000 of it. */
+  ownedHere(): NodeOwnership['actors'] {
+    return this.#ownership
+      .actors()
+      .slice(0, MOST_LISTED)
+      .map((actor) => this.#engine.owned(actor))
+  }
+
+  /** Hands every actor over to the other nodes, or finishes what waits when there are none, and leaves. */
+  async close(withinMs: number): Promise<void> {
+    const until = this.#clock.monotonic() + withinMs
+    const left = () => Math.max(0, until - this.#clock.monotonic())
+    this.#probe?.close()
+    await this.#within(Math.min(300, withinMs / 3), this.#lease.enter('leaving'))
+    if (this.#lease.live && this.#ownership.hasHeirs) await this.#within(left(), this.#ownership.handOverAll())
+    this.#closed = true
+    await this.#calls.drained(left())
+    this.#calls.refuseAll()
+    this.#engine.close()
+    await this.#within(Math.max(200, left()), this.#lease.close())
+    this.#links.close()
+    this.#server.close()
+    await this.#options.store.close()
+  }
+
+  #route(call: Call): void {
+    if (this.#ownership.has(call.command.actor)) this.#engine.submit(call)
+    else void this.#seek(call)
+  }
+
+  async #seek(call: Call): Promise<void> {
+    const { actor, deadline } = call.command
+    if (!(await this.#haveLease(deadline))) {
+      if (call.command.repeated === true) this.#later(call)
+      else call.fail(new RefusedError('not_live'))
+      return
+    }
+    const place = await this.#ownership.find(actor)
+    if (call.settled) return
+    if (place === undefined) this.#later(call)
+    else if (!this.#ownership.isSelf(place)) this.#forward(call, place)
+    else if (this.#ownership.has(actor)) this.#engine.submit(call)
+    else this.#later(call)
+  }
+
+  /** A command from another node: it runs here or goes back, but is not passed on. */
+  async #serve(call: Call): Promise<void> {
+    const { actor } = call.command
+    if (!this.#ownership.has(actor)) {
+      if (!this.#lease.live) {
+        call.fail(new RefusedError('not_live'))
+        return
+      }
+      await this.#ownership.find(actor, { fresh: true })
+      if (call.settled) return
+    }
+    if (this.#ownership.has(actor)) this.#engine.submit(call)
+    else call.elsewhere?.()
+  }
+
+  async #haveLease(deadline: number): Promise<boolean> {
+    if (this.#lease.live) {
+      this.#notLiveSince = undefined
+      return true
+    }
+    const now = this.#clock.monotonic()
+    this.#notLiveSince ??= now
+    const live = await this.#lease.untilLive(Math.min(deadline, this.#notLiveSince + PATIENCE_MS) - now)
+    if (live) this.#notLiveSince = undefined
+    return live
+  }
+
+  #forward(call: Call, place: NodeEntry): void {
+    const { command } = call
+    const link = this.#links.to(place.address)
+    let text: string
+    try {
+      text = this.#options.codec.encode('payload', command.payload)
+    } catch (error) {
+      call.fail(error)
+      return
+    }
+    call.underWay = true
+    this.#forwarded += 1
+    const id = link.call(
+      {
+        leftMs: command.deadline - this.#clock.monotonic(),
+        control: command.priority === 'control',
+        repeated: command.repeated === true,
+        actor: command.actor,
+        operationId: command.operationId,
+        caller: command.caller,
+        payload: text,
+      },
+      (answer) => this.#answered(call, answer),
+    )
+    if (id !== undefined) call.whenSettled = () => link.forget(id)
+    else if (command.repeated === true) this.#later(call)
+    else this.#calls.overload((error) => call.fail(error))
+  }
+
+  #answered(call: Call, answer: LinkAnswer): void {
+    if (call.settled) return
+    call.underWay = false
+    const { codec, host } = this.#options
+    switch (answer.kind) {
+      case 'value':
+      case 'error':
+        this.#decode(call, codec, answer.kind, answer.text)
+        return
+      case 'refused':
+        this.#refused(call, answer.reason, answer.retryAfter)
+        return
+      case 'lost':
+      case 'unknown':
+        if (host.remembersOutcomes) call.repeat()
+        else {
+          call.underWay = true
+          this.#calls.expire(call)
+          return
+        }
+        this.#resent += 1
+        break
+      default:
+    }
+    this.#ownership.doubt(call.command.actor)
+    this.#later(call)
+  }
+
+  #decode(call: Call, codec: Codec, kind: 'value' | 'error', text: string): void {
+    let data: unknown
+    try {
+      data = codec.decode(kind, text)
+    } catch (error) {
+      call.fail(error)
+      return
+    }
+    if (kind === 'value') call.succeed(data)
+    else call.fail(data)
+  }
+
+  #refused(call: Call, reason: RefusedError['reason'], retryAfter: number): void {
+    if (reason === 'not_live' || reason === 'closed' || call.command.repeated === true) {
+      this.#ownership.doubt(call.command.actor)
+      this.#later(call)
+    } else if (reason === 'unknown') {
+      call.repeat()
+      this.#calls.expire(call)
+    } else call.fail(new RefusedError(reason, retryAfter))
+  }
+
+  /** Routes a command anew: at once, then with growing pauses, until its deadline. */
+  #later(call: Call): void {
+    if (call.settled) return
+    call.underWay = false
+    call.whenSettled = undefined
+    call.attempts += 1
+    if (call.attempts === 1) {
+      this.#clock.soon(() => this.#reroute(call))
+      return
+    }
+    const ms = Math.min(LONGEST_PAUSE_MS, 5 * 2 ** Math.min(call.attempts, 10))
+    this.#clock.after(ms * (0.5 + this.#random.fraction() / 2), () => this.#reroute(call))
+  }
+
+  #reroute(call: Call): void {
+    if (!call.settled) this.#route(call)
+  }
+
+  /** A node that cannot commit gives its actors to those that can, and takes them back when it has recovered. */
+  #judged(healthy: boolean): void {
+    if (this.#lease.state !== 'leaving') void this.#lease.enter(healthy ? 'active' : 'impaired')
+  }
+
+  async #within(ms: number, work: Promise<unknown>): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const cancel = this.#clock.after(ms, resolve)
+      void work.then(
+        () => {
+          cancel()
+          resolve()
+        },
+        (error: unknown) => {
+          cancel()
+          this.#options.onError?.(error)
+          resolve()
+        },
+      )
+    })
+  }
+}

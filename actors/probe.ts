@@ -1,0 +1,57 @@
+import type { RuntimeClock } from './ports.ts'
+
+const EVERY_MS = 1_000
+const WITHIN_MS = 1_000
+/** One failure may be a hiccup of a busy database. */
+const FAILURES = 2
+
+/** Asks the host every second whether it can commit, and tells when the answer has changed. */
+export class Probe {
+  readonly #clock: RuntimeClock
+  readonly #ask: () => Promise<unknown>
+  readonly #onChange: (healthy: boolean) => void
+  #failures = 0
+  #cancel: () => void = () => undefined
+  #closed = false
+
+  constructor(clock: RuntimeClock, ask: () => Promise<unknown>, onChange: (healthy: boolean) => void) {
+    this.#clock = clock
+    this.#ask = ask
+    this.#onChange = onChange
+    this.#schedule()
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#cancel()
+  }
+
+  #schedule(): void {
+    if (!this.#closed) this.#cancel = this.#clock.after(EVERY_MS, () => void this.#probe())
+  }
+
+  async #probe(): Promise<void> {
+    const healthy = await this.#answers()
+    const before = this.#failures >= FAILURES
+    this.#failures = healthy ? 0 : this.#failures + 1
+    const now = this.#failures >= FAILURES
+    if (before !== now && !this.#closed) this.#onChange(!now)
+    this.#schedule()
+  }
+
+  #answers(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const cancel = this.#clock.after(WITHIN_MS, () => resolve(false))
+      this.#ask().then(
+        () => {
+          cancel()
+          resolve(true)
+        },
+        () => {
+          cancel()
+          resolve(false)
+        },
+      )
+    })
+  }
+}

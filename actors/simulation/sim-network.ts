@@ -1,0 +1,172 @@
+import type { Connection, ConnectionHandlers, Transport } from '../ports.ts'
+import { TYPE } from '../links/frames.ts'
+import type { SimProcess } from './process.ts'
+import type { SeededRandom } from './random.ts'
+import type { Scheduler } from './scheduler.ts'
+
+interface Listening {
+  readonly process: SimProcess
+  readonly accept: (connection: Connection) => ConnectionHandlers
+}
+
+class SimConnection implements Connection {
+  readonly process: SimProcess
+  readonly #network: SimNetwork
+  handlers: ConnectionHandlers | undefined
+  peer: SimConnection | undefined
+  lastArrival = 0
+  open = true
+  readonly buffered = 0
+
+  constructor(network: SimNetwork, process: SimProcess) {
+    this.#network = network
+    this.process = process
+  }
+
+  send(frame: Buffer): void {
+    this.#network.carry(this, Buffer.from(frame))
+  }
+
+  pauseReading(): void {}
+  resumeReading(): void {}
+
+  close(): void {
+    this.#network.break(this)
+  }
+}
+
+/**
+ * Links between processes. Within a connection TCP would deliver each frame once and in order; here requests and replies
+ * are now and then lost, doubled or late all the same, because the runtime must not rely on it.
+ */
+export class SimNetwork {
+  readonly #scheduler: Scheduler
+  readonly #random: SeededRandom
+  readonly #listening = new Map<string, Listening>()
+  readonly #connections = new Set<SimConnection>()
+  readonly #parted = new Set<string>()
+  /** Probability that a request or reply is lost, doubled or late. */
+  mischief = 0
+
+  constructor(scheduler: Scheduler, random: SeededRandom) {
+    this.#scheduler = scheduler
+    this.#random = random
+  }
+
+  part(one: string, other: string, ms: number): void {
+    const pair = [one, other].sort().join()
+    this.#parted.add(pair)
+    this.#scheduler.after(ms, () => this.#parted.delete(pair))
+  }
+
+  heal(): void {
+    this.#parted.clear()
+    this.mischief = 0
+  }
+
+  /** Breaks every connection of a process, or some. */
+  reset(name: string, probability = 1): void {
+    for (const connection of this.#connections) {
+      const names = [connection.process.name, connection.peer?.process.name]
+      if (names.includes(name) && this.#random.chance(probability)) this.break(connection)
+    }
+  }
+
+  transportFor(process: SimProcess): Transport {
+    return {
+      connect: (address, handlers) => this.#connect(process, address, handlers),
+      listen: async (accept) => {
+        this.#listening.set(process.name, { process, accept })
+        return { address: process.name, close: () => this.#unlisten(process) }
+      },
+    }
+  }
+
+  /** The kernel closes what a dead process had open. */
+  crashed(process: SimProcess): void {
+    this.#unlisten(process)
+    this.reset(process.name)
+  }
+
+  carry(from: SimConnection, frame: Buffer): void {
+    const to = from.peer
+    if (!from.open || to === undefined) return
+    const wild = frame[0] === TYPE.request || frame[0] === TYPE.reply
+    if (wild && this.#random.chance(this.mischief / 3)) return
+    if (wild && this.#random.chance(this.mischief / 3)) this.#arrive(to, frame, this.#random.between(1, 500))
+    if (wild && this.#random.chance(this.mischief / 3)) {
+      this.#arrive(to, frame, this.#random.between(1, 200))
+      return
+    }
+    const arrival = Math.max(to.lastArrival, this.#scheduler.now + this.#random.between(0.05, 0.6))
+    to.lastArrival = arrival
+    this.#arrive(to, frame, arrival - this.#scheduler.now)
+  }
+
+  break(connection: SimConnection): void {
+    for (const end of [connection, connection.peer]) {
+      if (end === undefined || !end.open) continue
+      end.open = false
+      this.#connections.delete(end)
+      // One end knows at once; the other hears of it, unless the two are parted: then only silence tells.
+      if (end === connection) end.process.deliver(() => end.handlers?.closed())
+      else this.#tell(end, connection.process.name)
+    }
+  }
+
+  #tell(end: SimConnection, other: string): void {
+    this.#scheduler.after(this.#random.between(0.05, 0.6), () => {
+      if (this.#areParted(end.process.name, other)) this.#tell2(end, other)
+      else end.process.deliver(() => end.handlers?.closed())
+    })
+  }
+
+  #tell2(end: SimConnection, other: string): void {
+    this.#scheduler.after(100, () => this.#tell(end, other))
+  }
+
+  #areParted(one: string, other: string): boolean {
+    return this.#parted.size > 0 && this.#parted.has([one, other].sort().join())
+  }
+
+  /** What is on its way when two are parted comes when they are not any more. */
+  #arrive(to: SimConnection, frame: Buffer, ms: number): void {
+    this.#scheduler.after(ms, () => {
+      if (!to.open) return
+      if (this.#areParted(to.process.name, to.peer?.process.name ?? '')) {
+        this.#arrive(to, frame, 50)
+        return
+      }
+      to.process.deliver(() => {
+        if (to.open) to.handlers?.frame(frame)
+      })
+    })
+  }
+
+  #connect(process: SimProcess, address: string, handlers: ConnectionHandlers): Connection {
+    const near = new SimConnection(this, process)
+    near.handlers = handlers
+    this.#connections.add(near)
+    this.#scheduler.after(this.#random.between(0.1, 1), () => {
+      const there = this.#listening.get(address)
+      if (!near.open || this.#areParted(process.name, address)) return
+      if (there === undefined) {
+        this.break(near)
+        return
+      }
+      const far = new SimConnection(this, there.process)
+      near.peer = far
+      far.peer = near
+      this.#connections.add(far)
+      there.process.deliver(() => {
+        far.handlers = there.accept(far)
+      })
+      process.deliver(() => handlers.opened())
+    })
+    return near
+  }
+
+  #unlisten(process: SimProcess): void {
+    if (this.#listening.get(process.name)?.process === process) this.#listening.delete(process.name)
+  }
+}

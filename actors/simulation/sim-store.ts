@@ -1,0 +1,260 @@
+import { BatchError, FencedError, UnknownOutcomeError, type ActorHost, type Command, type Outcome } from '../types.ts'
+import type { SimProcess } from './process.ts'
+import type { SeededRandom } from './random.ts'
+import type { Scheduler } from './scheduler.ts'
+
+/** After this long without a word from its client the server ends a transaction. */
+const IDLE_TRANSACTION_MS = 3_000
+const CLIENT_TIMEOUT_MS = 3_500
+
+export interface LogEntry {
+  readonly seq: number
+  readonly op: string
+  readonly epoch: number
+  readonly node: string
+}
+
+export interface SimPayload {
+  readonly kind: 'append' | 'refuse' | 'poison'
+}
+
+interface Row {
+  epoch: number
+  holder: Transaction | undefined
+  readonly waiting: (() => void)[]
+  readonly log: LogEntry[]
+}
+
+interface Transaction {
+  readonly process: SimProcess
+  open: boolean
+  heardAt: number
+  row: Row | undefined
+}
+
+export interface SimStoreFlaws {
+  /** Does not look at the epoch. */
+  readonly brokenFence?: boolean
+  /** Does not look repeated operations up. */
+  readonly brokenMemory?: boolean
+}
+
+class AwayError extends Error {
+  override readonly name = 'AwayError'
+}
+
+/** The database: rows with locks, transactions that end with their clients or without them, commits nobody hears of. */
+export class SimStore {
+  readonly #scheduler: Scheduler
+  readonly #random: SeededRandom
+  readonly #flaws: SimStoreFlaws
+  readonly rows = new Map<string, Row>()
+  readonly outcomes = new Map<string, number>()
+  readonly #transactions = new Set<Transaction>()
+  readonly #cutOff = new Set<string>()
+  #downUntil = 0
+  #slowUntil = 0
+  readonly violations: string[] = []
+
+  constructor(scheduler: Scheduler, random: SeededRandom, flaws: SimStoreFlaws) {
+    this.#scheduler = scheduler
+    this.#random = random
+    this.#flaws = flaws
+  }
+
+  /** Dead for a while; what was committed is there afterwards. */
+  restart(ms: number): void {
+    this.#downUntil = this.#scheduler.now + ms
+    for (const transaction of this.#transactions) this.#end(transaction)
+  }
+
+  slowDown(ms: number): void {
+    this.#slowUntil = this.#scheduler.now + ms
+  }
+
+  cutOff(process: string, ms: number): void {
+    this.#cutOff.add(process)
+    this.#scheduler.after(ms, () => this.#cutOff.delete(process))
+  }
+
+  heal(): void {
+    this.#cutOff.clear()
+    this.#downUntil = 0
+    this.#slowUntil = 0
+  }
+
+  crashed(process: SimProcess): void {
+    for (const transaction of this.#transactions) {
+      if (transaction.process !== process) continue
+      this.#scheduler.after(this.#random.between(0, 5), () => this.#end(transaction))
+    }
+  }
+
+  hostFor(process: SimProcess, mayExecute: () => boolean): ActorHost {
+    return {
+      remembersOutcomes: true,
+      activate: (actor) => this.#activate(process, actor),
+      execute: (actor, epoch, commands) => {
+        if (!mayExecute()) this.violations.push(`${process.name} began a batch of ${actor} without a lease`)
+        return this.#execute(process, actor, epoch, commands)
+      },
+      probe: async () => {
+        const transaction = this.#begin(process)
+        await this.#toStore(transaction)
+        await this.#toClient(transaction)
+        this.#end(transaction)
+      },
+    }
+  }
+
+  async #activate(process: SimProcess, actor: string): Promise<number> {
+    const transaction = this.#begin(process)
+    await this.#toStore(transaction)
+    const row = this.#row(actor)
+    await this.#lock(transaction, row)
+    row.epoch += 1
+    const { epoch } = row
+    this.#end(transaction)
+    await this.#toClient(transaction)
+    return epoch
+  }
+
+  async #execute(
+    process: SimProcess,
+    actor: string,
+    epoch: number,
+    commands: readonly Command[],
+  ): Promise<readonly Outcome[]> {
+    const transaction = this.#begin(process)
+    let committing = false
+    try {
+      await this.#toStore(transaction)
+      const row = this.#row(actor)
+      await this.#lock(transaction, row)
+      const fenced = row.epoch !== epoch && !this.#flaws.brokenFence
+      await this.#toClient(transaction)
+      if (fenced) throw new FencedError(`${actor} has moved on from epoch ${epoch}`)
+      const { outcomes, staged } = this.#work(row, commands, epoch, process.name)
+      for (let step = this.#random.integer(0, 1); step > 0; step -= 1) {
+        await this.#toStore(transaction)
+        await this.#toClient(transaction)
+      }
+      committing = true
+      await this.#toStore(transaction)
+      if (row.epoch !== epoch) this.violations.push(`${process.name} wrote to ${actor} after it had been replaced`)
+      row.log.push(...staged)
+      for (const { op, seq } of staged) this.outcomes.set(op, seq)
+      this.#end(transaction)
+      await this.#toClient(transaction)
+      return outcomes
+    } catch (error) {
+      if (!committing) this.#leave(transaction)
+      if (!(error instanceof AwayError)) throw error
+      throw committing ? new UnknownOutcomeError(error) : new BatchError(error)
+    }
+  }
+
+  #work(row: Row, commands: readonly Command[], epoch: number, node: string) {
+    const outcomes: Outcome[] = []
+    const staged: LogEntry[] = []
+    for (const { operationId: op, payload, repeated } of commands) {
+      const known = repeated && !this.#flaws.brokenMemory ? this.outcomes.get(op) : undefined
+      const { kind } = payload as SimPayload
+      if (known !== undefined) outcomes.push({ ok: true, value: known })
+      else if (kind === 'refuse') outcomes.push({ ok: false, error: new Error('refused') })
+      else if (kind === 'poison') throw new Error('poison')
+      else {
+        const seq = row.log.length + staged.length + 1
+        staged.push({ seq, op, epoch, node })
+        outcomes.push({ ok: true, value: seq })
+      }
+    }
+    return { outcomes, staged }
+  }
+
+  #row(actor: string): Row {
+    let row = this.rows.get(actor)
+    if (row === undefined) this.rows.set(actor, (row = { epoch: 0, holder: undefined, waiting: [], log: [] }))
+    return row
+  }
+
+  #begin(process: SimProcess): Transaction {
+    const transaction = { process, open: true, heardAt: this.#scheduler.now, row: undefined }
+    this.#transactions.add(transaction)
+    return transaction
+  }
+
+  async #lock(transaction: Transaction, row: Row): Promise<void> {
+    while (row.holder !== undefined) await new Promise<void>((resolve) => void row.waiting.push(resolve))
+    if (!transaction.open) {
+      row.waiting.shift()?.()
+      await this.#toClient(transaction)
+      throw new AwayError('Connection terminated')
+    }
+    row.holder = transaction
+    transaction.row = row
+  }
+
+  #end(transaction: Transaction): void {
+    if (!transaction.open) return
+    transaction.open = false
+    this.#transactions.delete(transaction)
+    const { row } = transaction
+    if (row?.holder !== transaction) return
+    row.holder = undefined
+    // In a step of its own: a lock is not handed on before the commit it waited for has been seen.
+    this.#scheduler.after(0, () => row.waiting.shift()?.())
+  }
+
+  /** The client rolls back, or hangs up. */
+  #leave(transaction: Transaction): void {
+    if (this.#cutOff.has(transaction.process.name)) return
+    this.#scheduler.after(this.#latency(), () => this.#end(transaction))
+  }
+
+  #latency(): number {
+    if (this.#scheduler.now < this.#slowUntil && this.#random.chance(0.2)) return this.#random.between(50, 4_500)
+    return this.#random.between(0.1, 2)
+  }
+
+  /** A message of the client. It is lost without a word when the two are parted; the client gives up in time. */
+  #toStore(transaction: Transaction): Promise<void> {
+    const { process } = transaction
+    return new Promise((resolve, reject) => {
+      const cancel = process.clock.after(CLIENT_TIMEOUT_MS, () => reject(new AwayError('Query read timeout')))
+      this.#scheduler.after(this.#latency(), () => {
+        if (this.#cutOff.has(process.name)) return
+        if (!transaction.open || this.#scheduler.now < this.#downUntil) {
+          this.#scheduler.after(1, () =>
+            process.deliver(() => {
+              cancel()
+              reject(new AwayError('Connection terminated'))
+            }),
+          )
+          return
+        }
+        cancel()
+        transaction.heardAt = this.#scheduler.now
+        resolve()
+      })
+    })
+  }
+
+  #toClient(transaction: Transaction): Promise<void> {
+    const { process } = transaction
+    const { heardAt } = transaction
+    this.#scheduler.after(IDLE_TRANSACTION_MS, () => {
+      if (transaction.open && transaction.heardAt === heardAt) this.#end(transaction)
+    })
+    return new Promise((resolve, reject) => {
+      const cancel = process.clock.after(CLIENT_TIMEOUT_MS, () => reject(new AwayError('Query read timeout')))
+      this.#scheduler.after(this.#latency(), () => {
+        if (this.#cutOff.has(process.name) || this.#scheduler.now < this.#downUntil) return
+        process.deliver(() => {
+          cancel()
+          resolve()
+        })
+      })
+    })
+  }
+}
