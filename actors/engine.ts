@@ -219,11 +219,14 @@ export class Engine {
   }
 
   /** One transaction, tried again when another owner had the actor in between. */
-  async #attempt(activation: Activation, batch: readonly Call[]): Promise<void> {
+  async #attempt(activation: Activation, calls: readonly Call[]): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       if (!this.#options.mayAct()) throw MOVED
       const epoch = activation.epoch ?? (await this.#activate(activation))
       if (activation.gone || !this.#options.mayAct()) throw MOVED
+      // Activation took its time: who was told meanwhile that nothing was done must be right.
+      const batch = this.#unexpired(calls)
+      if (batch.length === 0) return
       for (const call of batch) call.underWay = true
       try {
         const outcomes = await this.#inHost(activation, () =>

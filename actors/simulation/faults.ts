@@ -2,6 +2,9 @@ import type { World } from './world.ts'
 
 type Fault = (world: World) => void
 
+/** A second, and a lease store that does not answer. */
+const LONGEST_STOP_MS = 1_300
+
 const slot = (world: World) => world.random.pick(world.slots)
 
 function pause(world: World, longest: number, suspend: boolean): void {
@@ -35,9 +38,13 @@ const FAULTS: Record<string, Fault> = {
   stop: (world) => {
     const chosen = slot(world)
     if (chosen.actors === undefined) return
+    const { process } = chosen
     world.note(`stop ${chosen.name}`)
     world.stop(chosen, (took) => {
       world.note(`stopped ${chosen.name} in ${took.toFixed(0)}`)
+      if (took > LONGEST_STOP_MS && !world.disturbed.has(process)) {
+        world.store.violations.push(`${chosen.name} took ${took.toFixed(0)} ms to stop`)
+      }
       restartLater(world, chosen)
     })
   },

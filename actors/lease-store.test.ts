@@ -1,0 +1,149 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freeLoopbackPort } from '../src/setup/free-port.ts'
+import { toolPath } from '../test/support/tools.ts'
+import { waitFor } from '../test/support/wait.ts'
+import type { LeaseStore, NodeEntry } from './ports.ts'
+import { RedisLeaseStore } from './redis-lease-store.ts'
+import { LeaseTables } from './simulation/sim-redis.ts'
+
+const node = (inc: string, state: NodeEntry['state'] = 'active'): NodeEntry => ({ inc, address: `${inc}:1`, state })
+const first = { first: true } as const
+const later = { first: false } as const
+
+interface Subject {
+  readonly store: LeaseStore
+  /** Lets sessions of `ttlMs` end. */
+  readonly pass: (ms: number) => Promise<void>
+}
+
+function contract(make: () => Subject): void {
+  it('keeps a session alive by beats, and does not bring a dead one back', async () => {
+    const { store, pass } = make()
+    expect((await store.beat(node('a'), 5_000, later)).live).toBe(false)
+    expect(await store.beat(node('a'), 120, first)).toEqual({ live: true, nodes: [node('a')] })
+    expect((await store.beat(node('a', 'leaving'), 60, later)).nodes).toEqual([node('a', 'leaving')])
+    await pass(90)
+    expect((await store.beat(node('a'), 5_000, later)).live).toBe(false)
+  })
+
+  it('names every living node, and takes a previous incarnation away', async () => {
+    const { store } = make()
+    await store.beat(node('a'), 5_000, first)
+    const { nodes } = await store.beat(node('b'), 5_000, first)
+    expect(nodes.map(({ inc }) => inc).sort()).toEqual(['a', 'b'])
+    const answer = await store.beat(node('a2'), 5_000, { first: true, previous: 'a' })
+    expect(answer.nodes.map(({ inc }) => inc).sort()).toEqual(['a2', 'b'])
+    expect((await store.beat(node('a'), 5_000, later)).live).toBe(false)
+  })
+
+  it('gives an actor to the first candidate that lives, and keeps it there', async () => {
+    const { store } = make()
+    await store.beat(node('a'), 5_000, first)
+    await store.beat(node('b'), 5_000, first)
+    expect(await store.locate('x', ['ghost', 'b'])).toEqual(node('b'))
+    expect(await store.locate('x', ['a', 'a'])).toEqual(node('b'))
+    expect(await store.locate('y', ['ghost'])).toBeUndefined()
+    expect(await store.locate('y', [])).toBeUndefined()
+  })
+
+  it('gives an actor anew when its owner has died', async () => {
+    const { store, pass } = make()
+    await store.beat(node('a'), 60, first)
+    await store.beat(node('b'), 5_000, first)
+    expect(await store.locate('x', ['a', 'b'])).toEqual(node('a'))
+    await pass(90)
+    expect(await store.locate('x', ['a', 'b'])).toEqual(node('b'))
+  })
+
+  it('releases only for the owner, to a living heir or to nobody', async () => {
+    const { store } = make()
+    await store.beat(node('a'), 5_000, first)
+    await store.beat(node('b'), 5_000, first)
+    await store.locate('x', ['a'])
+    await store.release('x', 'b', undefined)
+    expect(await store.locate('x', ['b'])).toEqual(node('a'))
+    await store.release('x', 'a', 'b')
+    expect(await store.locate('x', ['a'])).toEqual(node('b'))
+    await store.release('x', 'b', 'ghost')
+    expect(await store.locate('x', ['a'])).toEqual(node('a'))
+    await store.release('x', 'a', undefined)
+    expect(await store.locate('x', [])).toBeUndefined()
+  })
+
+  it('forgets a node that leaves', async () => {
+    const { store } = make()
+    await store.beat(node('a'), 5_000, first)
+    await store.locate('x', ['a'])
+    await store.leave('a')
+    expect((await store.beat(node('b'), 5_000, first)).nodes).toEqual([node('b')])
+    expect(await store.locate('x', ['b'])).toEqual(node('b'))
+  })
+}
+
+describe('lease tables of the simulator', () => {
+  contract(() => {
+    let now = 0
+    const tables = new LeaseTables(() => now)
+    return {
+      store: {
+        beat: async (self, ttlMs, options) => tables.beat(self, ttlMs, options.first, options.previous),
+        locate: async (actor, candidates) => tables.locate(actor, candidates),
+        release: async (actor, inc, heir) => tables.release(actor, inc, heir),
+        leave: async (inc) => tables.leave(inc),
+        close: async () => undefined,
+      },
+      pass: async (ms) => {
+        now += ms
+      },
+    }
+  })
+})
+
+describe.each([
+  ['one Redis', false],
+  ['a Redis Cluster', true],
+])('lease store on %s', (_name, cluster) => {
+  const folder = mkdtempSync(join(tmpdir(), 'crier-leases-'))
+  let server: ChildProcess
+  let url: string
+  const stores: RedisLeaseStore[] = []
+  let count = 0
+
+  beforeAll(async () => {
+    const port = await freeLoopbackPort()
+    url = `redis://127.0.0.1:${port}`
+    const { command, env } = toolPath('redis-server')
+    const options = cluster ? ['--cluster-enabled', 'yes', '--cluster-port', String(await freeLoopbackPort())] : []
+    server = spawn(command, ['--port', String(port), '--save', '', '--dir', folder, ...options], {
+      env: { ...process.env, ...env },
+      stdio: 'ignore',
+    })
+    const redis = new Redis(url, { lazyConnect: false, maxRetriesPerRequest: null })
+    redis.on('error', () => undefined)
+    await waitFor(() => redis.ping(), { timeoutMs: 10_000 })
+    if (cluster) {
+      await redis.call('CLUSTER', 'ADDSLOTSRANGE', '0', '16383')
+      await waitFor(async () => String(await redis.call('CLUSTER', 'INFO')).includes('cluster_state:ok'))
+    }
+    redis.disconnect()
+  })
+
+  afterAll(async () => {
+    await Promise.all(stores.map((store) => store.close()))
+    server.kill('SIGKILL')
+    await once(server, 'exit')
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  contract(() => {
+    const store = new RedisLeaseStore({ url, prefix: `{t${(count += 1)}}`, connection: { enableOfflineQueue: true } })
+    stores.push(store)
+    return { store, pass: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)) }
+  })
+})

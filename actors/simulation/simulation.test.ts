@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest'
+import { simulate, type Report } from './simulate.ts'
+import type { WorldOptions } from './world.ts'
+
+const SEEDS = 2_000
+
+async function firstViolation(seeds: number, options: WorldOptions): Promise<Report | undefined> {
+  for (let seed = 1; seed <= seeds; seed += 1) {
+    const report = await simulate(seed, options)
+    if (report.violations.length > 0) return report
+  }
+  return undefined
+}
+
+describe('the runtime under simulated faults', () => {
+  it(`keeps every promise over ${SEEDS} seeds`, async () => {
+    const failed: string[] = []
+    let acknowledged = 0
+    for (let seed = 1; seed <= SEEDS; seed += 1) {
+      const { violations, results } = await simulate(seed)
+      acknowledged += results.acknowledged ?? 0
+      if (violations.length > 0) failed.push(`node actors/simulation/main.ts --trace --seed ${seed}: ${violations.join('; ')}`)
+    }
+    expect(failed).toEqual([])
+    // A simulation in which nothing gets done would show nothing.
+    expect(acknowledged).toBeGreaterThan(SEEDS * 25)
+  }, 180_000)
+
+  it.each([true, false])('replaces a paused owner safely when self-fencing is %s', async (selfFence) => {
+    expect(await firstViolation(150, { selfFence })).toBeUndefined()
+  }, 60_000)
+
+  it('runs a seed the same way each time', async () => {
+    for (const seed of [7, 42, 1_234]) {
+      const [one, other] = [await simulate(seed, { trace: true }), await simulate(seed, { trace: true })]
+      expect(other.trace).toEqual(one.trace)
+      expect(other.digest).toBe(one.digest)
+      expect(other.events).toBe(one.events)
+    }
+  })
+})
+
+describe('what the simulator would catch', () => {
+  it('a database that does not look at the epoch', async () => {
+    const report = await firstViolation(200, { brokenFence: true })
+    expect(report?.violations.join('\n')).toMatch(/after it had been replaced|has epoch \d+, after/)
+  }, 60_000)
+
+  it('a database that does not remember outcomes', async () => {
+    const report = await firstViolation(300, { brokenMemory: true })
+    expect(report?.violations.join('\n')).toMatch(/is there twice/)
+  }, 60_000)
+})
