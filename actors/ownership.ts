@@ -7,6 +7,9 @@ const MOST_PLACES = 50_000
 /** Claims are asked for again long before the store forgets them. */
 const REFRESH_AFTER_MS = 3_600_000
 const REFRESH_PER_BEAT = 64
+/** How long a node has to be there before it is given actors, and be impaired before it gives them away. */
+const NEWCOMER_MS = 1_500
+const IMPAIRED_MS = 900
 
 export interface OwnershipOptions {
   readonly store: LeaseStore
@@ -133,9 +136,9 @@ export class Ownership {
   }
 
   /** A node that came a moment ago may go again: it gets nothing before it has stayed for two beats. */
-  #settled(node: NodeEntry): boolean {
+  #settled(node: NodeEntry, ms = NEWCOMER_MS): boolean {
     const since = this.#newcomers.get(`${node.inc} ${node.state}`)
-    return since !== undefined && this.#options.clock.monotonic() - since >= 1_500
+    return since !== undefined && this.#options.clock.monotonic() - since >= ms
   }
 
   #balance(): void {
@@ -143,7 +146,7 @@ export class Ownership {
     const self = nodes.find((node) => node.inc === inc)
     if (self === undefined || self.state === 'leaving') return
     // When all nodes lose the database, none of them is better than another: they will know of each other by then.
-    if (self.state === 'impaired' && !this.#settled(self)) return
+    if (self.state === 'impaired' && !this.#settled(self, IMPAIRED_MS)) return
     let left = self.state === 'impaired' ? Number.POSITIVE_INFINITY : this.#options.handOverPerBeat
     let young = nodes.some((node) => !this.#settled(node))
     const busy: [string, string][] = []

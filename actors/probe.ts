@@ -1,6 +1,7 @@
 import type { RuntimeClock } from './ports.ts'
 
 const EVERY_MS = 1_000
+const AFTER_FAILURE_MS = 250
 const WITHIN_MS = 1_000
 /** One failure may be a hiccup of a busy database. */
 const FAILURES = 2
@@ -27,7 +28,7 @@ export class Probe {
   }
 
   #schedule(): void {
-    if (!this.#closed) this.#cancel = this.#clock.after(EVERY_MS, () => void this.#probe())
+    if (!this.#closed) this.#cancel = this.#clock.after(this.#failures > 0 ? AFTER_FAILURE_MS : EVERY_MS, () => void this.#probe())
   }
 
   async #probe(): Promise<void> {

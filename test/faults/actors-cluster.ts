@@ -1,0 +1,224 @@
+import { fork, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import type { ActorStats, NodeOwnership } from '../../actors/index.ts'
+import { createLog } from '../../src/core/log.ts'
+import { openDataDirectory, type DataDirectory } from '../../src/setup/data-directory.ts'
+import { startEmbeddedPostgres, type EmbeddedPostgres } from '../../src/setup/embedded-postgres.ts'
+import { freeLoopbackPort } from '../../src/setup/free-port.ts'
+import { toolPath } from '../support/tools.ts'
+import { waitFor } from '../support/wait.ts'
+import { TABLES } from './actors-host.ts'
+import type { Answer, NodeSettings, Question } from './actors-node.ts'
+import { Proxy } from './actors-proxy.ts'
+
+/** A node process, and the proxies between it and everything else. */
+export class TestNode {
+  readonly name: string
+  readonly child: ChildProcess
+  readonly proxies: { readonly redis: Proxy; readonly database: Proxy; readonly links: Proxy }
+  readonly #waiting = new Map<number, (answer: Answer) => void>()
+  #lastId = 0
+
+  constructor(name: string, child: ChildProcess, proxies: TestNode['proxies']) {
+    this.name = name
+    this.child = child
+    this.proxies = proxies
+    child.on('message', (answer: Answer) => {
+      this.#waiting.get(answer.id)?.(answer)
+      this.#waiting.delete(answer.id)
+    })
+    child.on('exit', () => {
+      for (const [id, answer] of this.#waiting) answer({ id, ok: false, reason: 'died' })
+      this.#waiting.clear()
+    })
+  }
+
+  get alive(): boolean {
+    return this.child.exitCode === null && this.child.signalCode === null
+  }
+
+  async ready(): Promise<void> {
+    await new Promise<Answer>((resolve) => void this.#waiting.set(0, resolve))
+  }
+
+  run(actor: string, op: string, withinMs: number): Promise<Answer> {
+    return this.#ask({ id: (this.#lastId += 1), ask: 'run', actor, op, withinMs })
+  }
+
+  async stats(): Promise<ActorStats> {
+    return (await this.#ask({ id: (this.#lastId += 1), ask: 'stats' })).value as ActorStats
+  }
+
+  async owners(): Promise<readonly NodeOwnership[]> {
+    return (await this.#ask({ id: (this.#lastId += 1), ask: 'owners' })).value as NodeOwnership[]
+  }
+
+  /** A graceful stop. @returns milliseconds it took */
+  async stop(): Promise<number> {
+    const { value } = await this.#ask({ id: (this.#lastId += 1), ask: 'stop' })
+    this.child.disconnect()
+    return value as number
+  }
+
+  signal(signal: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
+    this.child.kill(signal)
+  }
+
+  async end(): Promise<void> {
+    if (this.alive) {
+      const exited = once(this.child, 'exit')
+      this.child.kill('SIGKILL')
+      await exited
+    }
+    for (const proxy of Object.values(this.proxies)) proxy.close()
+  }
+
+  #ask(question: Question): Promise<Answer> {
+    if (!this.alive || !this.child.connected) return Promise.resolve({ id: question.id, ok: false, reason: 'died' })
+    return new Promise((resolve) => {
+      this.#waiting.set(question.id, resolve)
+      this.child.send(question, (error) => {
+        if (error) resolve({ id: question.id, ok: false, reason: 'died' })
+      })
+    })
+  }
+}
+
+export interface LogRow {
+  readonly actor: string
+  readonly seq: number
+  readonly op: string
+  readonly epoch: number
+  readonly node: string
+}
+
+/** A real Redis, a real PostgreSQL, and nodes beside them. */
+export class Cluster {
+  readonly #folder: string
+  readonly #directory: DataDirectory
+  readonly #postgres: EmbeddedPostgres
+  readonly #redisPort: number
+  #redis: ChildProcess | undefined
+  readonly nodes: TestNode[] = []
+
+  private constructor(folder: string, directory: DataDirectory, postgres: EmbeddedPostgres, redisPort: number) {
+    this.#folder = folder
+    this.#directory = directory
+    this.#postgres = postgres
+    this.#redisPort = redisPort
+  }
+
+  static async start(): Promise<Cluster> {
+    const folder = await mkdtemp(join(tmpdir(), 'crier-faults-'))
+    const directory = await openDataDirectory(folder)
+    const postgres = await startEmbeddedPostgres({ dataDirectory: directory, log: createLog({ level: 'silent' }) })
+    const cluster = new Cluster(folder, directory, postgres, await freeLoopbackPort())
+    await cluster.query(TABLES)
+    await cluster.startRedis()
+    return cluster
+  }
+
+  get redisUrl(): string {
+    return `redis://127.0.0.1:${this.#redisPort}`
+  }
+
+  async startNode(name: string): Promise<TestNode> {
+    const linkPort = await freeLoopbackPort()
+    const database = new URL(this.#postgres.url)
+    const proxies = {
+      redis: await Proxy.start(() => ({ host: '127.0.0.1', port: this.#redisPort })),
+      database: await Proxy.start(() => ({ host: '127.0.0.1', port: Number(database.port) })),
+      links: await Proxy.start(() => ({ host: '127.0.0.1', port: linkPort })),
+    }
+    const databaseUrl = new URL(this.#postgres.url)
+    databaseUrl.port = String(proxies.database.port)
+    const settings: NodeSettings = {
+      name,
+      redisUrl: `redis://127.0.0.1:${proxies.redis.port}`,
+      databaseUrl: databaseUrl.href,
+      linkPort,
+      advertise: `127.0.0.1:${proxies.links.port}`,
+    }
+    const child = fork(new URL('./actors-node.ts', import.meta.url), {
+      env: { ...process.env, NODE_SETTINGS: JSON.stringify(settings) },
+      execArgv: [],
+    })
+    const node = new TestNode(name, child, proxies)
+    this.nodes.push(node)
+    await node.ready()
+    return node
+  }
+
+  async startRedis(): Promise<void> {
+    const { command, env } = toolPath('redis-server')
+    const args = ['--port', String(this.#redisPort), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
+    this.#redis = spawn(command, args, { cwd: this.#folder, env: { ...process.env, ...env }, stdio: 'ignore' })
+    await this.#withRedis((redis) => waitFor(() => redis.ping(), { timeoutMs: 10_000 }))
+  }
+
+  async killRedis(): Promise<void> {
+    const redis = this.#redis
+    if (redis === undefined) return
+    this.#redis = undefined
+    redis.kill('SIGKILL')
+    await once(redis, 'exit')
+  }
+
+  async flushRedis(): Promise<void> {
+    await this.#withRedis((redis) => redis.flushall())
+  }
+
+  /** kill -9 of the server and, by its own rule, of all its sessions; the supervisor starts it again. */
+  killPostgres(): void {
+    const [pid] = readFileSync(join(this.#folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')
+    process.kill(Number(pid), 'SIGKILL')
+  }
+
+  async query<R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> {
+    const client = new pg.Client({ connectionString: this.#postgres.url })
+    await client.connect()
+    try {
+      return (await client.query<R>(text, values)).rows
+    } finally {
+      await client.end()
+    }
+  }
+
+  async log(): Promise<LogRow[]> {
+    return this.query<LogRow & pg.QueryResultRow>(
+      'select actor, seq::int, op, epoch::int, node from log order by actor, seq',
+    )
+  }
+
+  /** Ends all nodes and forgets what they did. */
+  async clear(): Promise<void> {
+    await Promise.all(this.nodes.splice(0).map((node) => node.end()))
+    if (this.#redis === undefined) await this.startRedis()
+    await this.flushRedis()
+    await waitFor(() => this.query('truncate actor_fence, log, turn_outcomes').then(() => true), { timeoutMs: 20_000 })
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.nodes.map((node) => node.end()))
+    await this.killRedis()
+    await this.#postgres.stop()
+    this.#directory.close()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+
+  async #withRedis<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
+    const redis = new Redis(this.redisUrl, { maxRetriesPerRequest: null })
+    redis.on('error', () => undefined)
+    try {
+      return await work(redis)
+    } finally {
+      redis.disconnect()
+    }
+  }
+}

@@ -1,0 +1,145 @@
+import pg from 'pg'
+import {
+  BatchError,
+  FencedError,
+  UnknownOutcomeError,
+  type ActorHost,
+  type Command,
+  type Outcome,
+} from '../../actors/index.ts'
+
+/** The tables of the smallest honest host. */
+export const TABLES = `
+  create table actor_fence (key text primary key, epoch bigint not null default 1, seq bigint not null default 0);
+  create table log (actor text, seq bigint, op text not null, epoch bigint not null, node text not null, primary key (actor, seq));
+  create table turn_outcomes (actor text not null, at timestamptz not null default now(), operations text[] not null, outcomes jsonb not null);
+  create index turn_outcomes_by_actor on turn_outcomes (actor, at);
+`
+
+interface Kept {
+  readonly operations: string[]
+  readonly outcomes: number[]
+}
+
+/**
+ * Appends to a log in PostgreSQL, as actors/README.md tells a host to: fence first, outcomes kept in the same
+ * transaction (one row a batch), repeated operations looked up under the lock of the fence.
+ */
+export class PostgresHost implements ActorHost {
+  readonly remembersOutcomes = true
+  readonly #pool: pg.Pool
+  readonly #node: string
+
+  constructor(url: string, node: string) {
+    this.#node = node
+    this.#pool = new pg.Pool({
+      connectionString: url,
+      max: 6,
+      connectionTimeoutMillis: 1_500,
+      query_timeout: 4_000,
+      keepAlive: true,
+      // The lock of an owner that stands still is given free before its lease is over.
+      options: '-c idle_in_transaction_session_timeout=3000 -c statement_timeout=8000',
+    })
+    this.#pool.on('error', () => undefined)
+  }
+
+  async activate(actor: string): Promise<number> {
+    const { rows } = await this.#pool.query<{ epoch: string }>(
+      `insert into actor_fence (key) values ($1)
+       on conflict (key) do update set epoch = actor_fence.epoch + 1 returning epoch`,
+      [actor],
+    )
+    return Number(rows[0]?.epoch)
+  }
+
+  async execute(actor: string, epoch: number, commands: readonly Command[]): Promise<readonly Outcome[]> {
+    const client = await this.#pool.connect().catch((error: unknown) => {
+      throw new BatchError(error)
+    })
+    let committing = false
+    let failure: Error | undefined
+    client.on('error', noteLater)
+    try {
+      await client.query('begin')
+      const outcomes = await this.#work(client, actor, epoch, commands)
+      committing = true
+      await client.query('commit')
+      return outcomes
+    } catch (error) {
+      failure = error as Error
+      if (!(error instanceof FencedError)) throw committing ? new UnknownOutcomeError(error) : new BatchError(error)
+      await client.query('rollback').then(
+        () => (failure = undefined),
+        () => undefined,
+      )
+      throw error
+    } finally {
+      client.off('error', noteLater)
+      client.release(failure)
+    }
+  }
+
+  async #work(
+    client: pg.PoolClient,
+    actor: string,
+    epoch: number,
+    commands: readonly Command[],
+  ): Promise<readonly Outcome[]> {
+    const fence = await client.query<{ seq: string }>(
+      'update actor_fence set seq = seq where key = $1 and epoch = $2 returning seq',
+      [actor, epoch],
+    )
+    if (fence.rows[0] === undefined) throw new FencedError(`${actor} has moved on from epoch ${epoch}`)
+    const known = await this.#known(client, actor, commands)
+    let seq = Number(fence.rows[0].seq)
+    const fresh: { op: string; seq: number }[] = []
+    const outcomes = commands.map(({ operationId: op }): Outcome => {
+      const kept = known.get(op)
+      if (kept !== undefined) return { ok: true, value: kept }
+      seq += 1
+      fresh.push({ op, seq })
+      return { ok: true, value: seq }
+    })
+    if (fresh.length === 0) return outcomes
+    await client.query(
+      `with moved as (update actor_fence set seq = $2 where key = $1),
+            kept as (insert into turn_outcomes (actor, operations, outcomes) values ($1, $3, $5))
+       insert into log (actor, seq, op, epoch, node) select $1, s, o, $6, $7 from unnest($3::text[], $4::bigint[]) as t (o, s)`,
+      [
+        actor,
+        seq,
+        fresh.map((row) => row.op),
+        fresh.map((row) => row.seq),
+        JSON.stringify(fresh.map((row) => row.seq)),
+        epoch,
+        this.#node,
+      ],
+    )
+    return outcomes
+  }
+
+  async #known(client: pg.PoolClient, actor: string, commands: readonly Command[]): Promise<Map<string, number>> {
+    const known = new Map<string, number>()
+    const repeated = commands.filter((command) => command.repeated).map((command) => command.operationId)
+    if (repeated.length === 0) return known
+    const { rows } = await client.query<Kept>(
+      `select operations, outcomes from turn_outcomes
+       where actor = $1 and at > now() - interval '15 minutes' and operations && $2`,
+      [actor, repeated],
+    )
+    for (const row of rows) row.operations.forEach((op, index) => known.set(op, row.outcomes[index] as number))
+    return known
+  }
+
+  async probe(): Promise<void> {
+    await this.#pool.query('select 1')
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end()
+  }
+}
+
+/** A connection that breaks also fails the query it runs. */
+function noteLater(): void {}

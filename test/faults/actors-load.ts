@@ -1,0 +1,96 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { LogRow, TestNode } from './actors-cluster.ts'
+import type { Answer } from './actors-node.ts'
+
+export const ACTORS = ['ws:a', 'ws:b', 'ws:c', 'ws:d', 'ws:e', 'ws:f']
+const WITHIN_MS = 4_000
+
+export interface Sent {
+  readonly op: string
+  readonly actor: string
+  readonly node: string
+  readonly sentAt: number
+  readonly tookMs: number
+  readonly answer: Answer
+}
+
+let lastOp = 0
+
+/** Clients of some nodes that append to all actors for as long as the load runs; each waits for its answer. */
+export class Load {
+  readonly sent: Sent[] = []
+  readonly #latest = new Map<string, number>()
+  #running = true
+  readonly #clients: Promise<void>[] = []
+
+  add(node: TestNode): void {
+    for (const actor of ACTORS) this.#clients.push(this.#client(node, actor))
+  }
+
+  /** Whether each of these nodes has by now acknowledged, for each actor, a command that was sent after a moment. */
+  flowsSince(moment: number, nodes: readonly TestNode[]): boolean {
+    return nodes.every((node) => ACTORS.every((actor) => (this.#latest.get(`${node.name} ${actor}`) ?? 0) > moment))
+  }
+
+  /** Milliseconds of the longest time in which no command for these actors was acknowledged through these nodes. */
+  longestGap(nodes: readonly TestNode[], actors: readonly string[] = ACTORS): number {
+    let longest = 0
+    for (const node of nodes) {
+      for (const actor of actors) {
+        const times = this.sent
+          .filter((one) => one.answer.ok && one.node === node.name && one.actor === actor)
+          .map((one) => one.sentAt + one.tookMs)
+          .sort((a, b) => a - b)
+        times.forEach((time, index) => {
+          if (index > 0) longest = Math.max(longest, time - (times[index - 1] as number))
+        })
+      }
+    }
+    return longest
+  }
+
+  get acknowledged(): number {
+    return this.sent.filter((one) => one.answer.ok).length
+  }
+
+  async stop(): Promise<readonly Sent[]> {
+    this.#running = false
+    await Promise.all(this.#clients)
+    return this.sent
+  }
+
+  async #client(node: TestNode, actor: string): Promise<void> {
+    while (this.#running && node.alive) {
+      const op = `op${(lastOp += 1)}`
+      const sentAt = performance.now()
+      const answer = await node.run(actor, op, WITHIN_MS)
+      this.sent.push({ op, actor, node: node.name, sentAt, tookMs: performance.now() - sentAt, answer })
+      if (answer.ok) this.#latest.set(`${node.name} ${actor}`, sentAt)
+      await delay(answer.ok ? 4 : 25)
+    }
+  }
+}
+
+/** What is wrong with a log, given what clients were told. */
+export function faultsOf(log: readonly LogRow[], sent: readonly Sent[], stopped: readonly string[] = []): string[] {
+  const found: string[] = []
+  const rows = new Map<string, LogRow>()
+  let previous: LogRow | undefined
+  for (const row of log) {
+    const next = previous?.actor === row.actor ? previous.seq + 1 : 1
+    if (row.seq !== next) found.push(`${row.actor}: ${row.seq} where ${next} should be`)
+    if (previous?.actor === row.actor && row.epoch < previous.epoch) found.push(`${row.actor} ${row.seq}: epoch went back`)
+    if (rows.has(row.op)) found.push(`${row.op} is there twice`)
+    rows.set(row.op, row)
+    previous = row
+  }
+  for (const { op, answer, tookMs, node } of sent) {
+    const row = rows.get(op)
+    if (answer.ok && row?.seq !== answer.value) found.push(`${op}: told ${String(answer.value)}, is ${row?.seq ?? 'absent'}`)
+    const mayBeThere = answer.reason === 'unknown' || answer.reason === 'died'
+    if (!answer.ok && !mayBeThere && row) found.push(`${op}: told ${answer.reason}, is there`)
+    // Nothing hangs, except in a process that stands still.
+    if (tookMs > WITHIN_MS + 1_000 && !stopped.includes(node)) found.push(`${op} took ${tookMs.toFixed(0)} ms`)
+  }
+  return found
+}

@@ -1,0 +1,74 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { waitFor } from '../support/wait.ts'
+import { Cluster, type TestNode } from './actors-cluster.ts'
+import { ACTORS, faultsOf, Load } from './actors-load.ts'
+
+const FAIL_OVER_MS = 7_000
+const PARTED_MS = 9_000
+
+let cluster: Cluster
+beforeAll(async () => {
+  cluster = await Cluster.start()
+})
+afterEach(() => cluster.clear())
+afterAll(() => cluster.stop())
+
+describe('a partition', () => {
+  /** Parts node two from something while all is under load, heals it, and waits until all is well. */
+  async function part(proxiesOf: (one: TestNode, two: TestNode) => { part(): void; heal(): void }[]) {
+    let one = await cluster.startNode('one')
+    let two = await cluster.startNode('two')
+    await waitFor(async () => (await one.stats()).cluster?.nodes === 2)
+    const load = new Load()
+    load.add(one)
+    load.add(two)
+    await waitFor(() => load.acknowledged > 200, { timeoutMs: 20_000 })
+    // The one that is cut off is the one that owns the most.
+    const [first, second] = [await one.stats(), await two.stats()]
+    if ((first.cluster?.owned ?? 0) > (second.cluster?.owned ?? 0)) [one, two] = [two, one]
+    const { address } = (await two.stats()).cluster ?? {}
+    const owned = (await one.owners()).find((row) => row.address === address)?.actors.map((row) => row.actor) ?? []
+    const proxies = proxiesOf(one, two)
+    for (const proxy of proxies) proxy.part()
+    await delay(PARTED_MS)
+    for (const proxy of proxies) proxy.heal()
+    const healed = performance.now()
+    await waitFor(() => load.flowsSince(healed, [one, two]), {
+      timeoutMs: 25_000,
+      what: 'every node to reach every actor',
+    })
+    const recovered = performance.now() - healed
+    const sent = await load.stop()
+    const answers: Record<string, number> = {}
+    for (const { answer } of sent) {
+      const key = answer.ok ? 'acknowledged' : (answer.reason ?? '').slice(0, 40)
+      answers[key] = (answers[key] ?? 0) + 1
+    }
+    const gap = load.longestGap([one], owned)
+    const mine = load.longestGap([one], ACTORS.filter((actor) => !owned.includes(actor)))
+    const facts = { gap, mine, recovered }
+    console.log(expect.getState().currentTestName, JSON.stringify(facts), JSON.stringify(answers))
+    expect(owned.length).toBeGreaterThan(0)
+    expect(faultsOf(await cluster.log(), sent)).toEqual([])
+    return facts
+  }
+
+  it('between a node and Redis: its actors are served by the other within lease + 2 s', async () => {
+    const { gap, recovered } = await part((_one, two) => [two.proxies.redis])
+    expect(gap).toBeLessThan(FAIL_OVER_MS)
+    expect(recovered).toBeLessThan(FAIL_OVER_MS)
+  })
+
+  it('between a node and PostgreSQL: its actors are served by the other within lease + 2 s', async () => {
+    const { gap, recovered } = await part((_one, two) => [two.proxies.database])
+    expect(gap).toBeLessThan(FAIL_OVER_MS)
+    expect(recovered).toBeLessThan(FAIL_OVER_MS)
+  })
+
+  it('between two nodes: each serves its own, refuses the rest in time, and all is well at once afterwards', async () => {
+    const { mine, recovered } = await part((one, two) => [one.proxies.links, two.proxies.links])
+    expect(mine).toBeLessThan(1_500)
+    expect(recovered).toBeLessThan(5_000)
+  })
+})

@@ -1,0 +1,54 @@
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
+
+/** A TCP relay that can part its two sides: packets vanish without a word, as with a broken switch. */
+export class Proxy {
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  #parted = false
+
+  private constructor(target: () => { host: string; port: number }) {
+    this.#server = createServer((near) => {
+      const far = connect(target())
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        this.#sockets.add(one)
+        one.setNoDelay(true)
+        if (this.#parted) one.pause()
+        one.on('data', (chunk: Buffer) => other.write(chunk))
+        one.on('error', () => undefined)
+        one.on('close', () => {
+          this.#sockets.delete(one)
+          if (!this.#parted) other.destroy()
+        })
+      }
+    })
+  }
+
+  static async start(target: () => { host: string; port: number }): Promise<Proxy> {
+    const proxy = new Proxy(target)
+    await new Promise<void>((resolve) => void proxy.#server.listen(0, '127.0.0.1', resolve))
+    return proxy
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  part(): void {
+    this.#parted = true
+    for (const socket of this.#sockets) socket.pause()
+  }
+
+  /** What was under way comes late, as after a real partition. */
+  heal(): void {
+    this.#parted = false
+    for (const socket of this.#sockets) socket.resume()
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy()
+    this.#server.close()
+  }
+}

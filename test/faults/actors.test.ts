@@ -1,0 +1,175 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { waitFor } from '../support/wait.ts'
+import { Cluster, type TestNode } from './actors-cluster.ts'
+import { ACTORS, faultsOf, Load } from './actors-load.ts'
+
+const LEASE_MS = 5_000
+const FAIL_OVER_MS = LEASE_MS + 2_000
+
+let cluster: Cluster
+beforeAll(async () => {
+  cluster = await Cluster.start()
+})
+afterEach(() => cluster.clear())
+afterAll(() => cluster.stop())
+
+async function startNodes(count: number): Promise<[TestNode, TestNode, ...TestNode[]]> {
+  const nodes: TestNode[] = []
+  for (let index = 0; index < count; index += 1) nodes.push(await cluster.startNode(`node${index}`))
+  const one = nodes[0] as TestNode
+  await waitFor(async () => (await one.stats()).cluster?.nodes === count)
+  return nodes as [TestNode, TestNode, ...TestNode[]]
+}
+
+async function startLoad(nodes: readonly TestNode[]): Promise<Load> {
+  const load = new Load()
+  for (const node of nodes) load.add(node)
+  await waitFor(() => load.acknowledged > 200, { timeoutMs: 20_000, what: 'load to flow' })
+  return load
+}
+
+/** Actors of a node, as another one sees it. */
+async function ownedBy(node: TestNode, seenFrom: TestNode): Promise<string[]> {
+  const { address } = (await node.stats()).cluster ?? {}
+  const owners = await seenFrom.owners()
+  return owners.find((row) => row.address === address)?.actors.map((row) => row.actor) ?? []
+}
+
+/** The node with the most actors first. */
+async function byOwned(nodes: readonly TestNode[]): Promise<TestNode[]> {
+  const counts = await Promise.all(nodes.map(async (node) => (await node.stats()).cluster?.owned ?? 0))
+  return nodes.toSorted((a, b) => (counts[nodes.indexOf(b)] ?? 0) - (counts[nodes.indexOf(a)] ?? 0))
+}
+
+function flowsAgain(load: Load, nodes: readonly TestNode[]): Promise<unknown> {
+  const since = performance.now()
+  return waitFor(() => load.flowsSince(since, nodes), {
+    timeoutMs: 25_000,
+    what: 'every node to reach every actor',
+  })
+}
+
+/** Wakes actors that are idle afterwards. */
+async function touchMany(node: TestNode): Promise<void> {
+  const answers = await Promise.all(
+    Array.from({ length: 60 }, (_, index) => node.run(`ws:idle${index}`, `idle${index} ${node.child.pid}`, 5_000)),
+  )
+  expect(answers.filter((answer) => !answer.ok)).toEqual([])
+}
+
+function tell(name: string, load: Load, facts: Record<string, number>): void {
+  const answers: Record<string, number> = {}
+  for (const { answer } of load.sent) {
+    const key = answer.ok ? 'acknowledged' : (answer.reason ?? '').slice(0, 40)
+    answers[key] = (answers[key] ?? 0) + 1
+  }
+  const rounded = Object.entries(facts).map(([key, value]) => `${key} ${value.toFixed(0)}`)
+  console.log(`${name}: ${rounded.join(', ')}; ${JSON.stringify(answers)}`)
+}
+
+describe('the owner goes', () => {
+  it('kill -9: its actors are owned and served elsewhere within lease + 2 s', async () => {
+    const nodes = await startNodes(3)
+    const load = await startLoad(nodes)
+    const [three, one, two] = (await byOwned(nodes)) as [TestNode, TestNode, TestNode]
+    const owned = await ownedBy(three, one)
+    expect(owned.length).toBeGreaterThan(0)
+    three.signal('SIGKILL')
+    await flowsAgain(load, [one, two])
+    const sent = await load.stop()
+    const gap = load.longestGap([one, two], owned)
+    tell('kill -9', load, { 'fail-over ms': gap })
+    expect(faultsOf(await cluster.log(), sent)).toEqual([])
+    expect(gap).toBeLessThan(FAIL_OVER_MS)
+  })
+
+  it('SIGSTOP for longer than the lease, then SIGCONT: it writes nothing more, and takes part again', async () => {
+    const nodes = await startNodes(2)
+    const load = await startLoad(nodes)
+    const [two, one] = (await byOwned(nodes)) as [TestNode, TestNode]
+    const owned = await ownedBy(two, one)
+    two.signal('SIGSTOP')
+    await delay(8_000)
+    two.signal('SIGCONT')
+    await flowsAgain(load, [one, two])
+    const sent = await load.stop()
+    const gap = load.longestGap([one], owned)
+    tell('SIGSTOP', load, { 'fail-over ms': gap })
+    expect(faultsOf(await cluster.log(), sent, [two.name])).toEqual([])
+    expect(gap).toBeLessThan(FAIL_OVER_MS)
+    expect((await two.stats()).cluster?.lostLeases).toBe(1)
+  })
+
+  it('a graceful stop hands over within a second, and no client that retries once sees an error', async () => {
+    const [one, two, three] = (await startNodes(3)) as [TestNode, TestNode, TestNode]
+    const load = await startLoad([one, two])
+    await touchMany(one)
+    expect((await ownedBy(three, one)).length).toBeGreaterThan(5)
+    const took = await three.stop()
+    await flowsAgain(load, [one, two])
+    const sent = await load.stop()
+    tell('graceful stop', load, { 'stop ms': took, 'longest gap ms': load.longestGap([one, two]) })
+    expect(sent.filter((one) => !one.answer.ok)).toEqual([])
+    expect(faultsOf(await cluster.log(), sent)).toEqual([])
+    expect(took).toBeLessThan(1_000)
+  })
+
+  it('a node that joins is given its share, without an error', async () => {
+    const [one, two] = await startNodes(2)
+    const load = await startLoad([one, two])
+    await touchMany(one)
+    const three = await cluster.startNode('late')
+    load.add(three)
+    await waitFor(async () => (await ownedBy(three, one)).length > 5, { timeoutMs: 10_000 })
+    await flowsAgain(load, [one, two, three])
+    const sent = await load.stop()
+    tell('join', load, { 'longest gap ms': load.longestGap([one, two]) })
+    expect(sent.filter((one) => !one.answer.ok)).toEqual([])
+    expect(faultsOf(await cluster.log(), sent)).toEqual([])
+  })
+})
+
+describe('Redis goes', () => {
+  it('FLUSHALL: nothing is lost, nothing waits for long', async () => {
+    const [one, two] = await startNodes(2)
+    const load = await startLoad([one, two])
+    await cluster.flushRedis()
+    await flowsAgain(load, [one, two])
+    const sent = await load.stop()
+    const gap = load.longestGap([one, two])
+    tell('FLUSHALL', load, { 'longest gap ms': gap })
+    expect(faultsOf(await cluster.log(), sent)).toEqual([])
+    expect(gap).toBeLessThan(FAIL_OVER_MS)
+  })
+
+  it.each([4_000, 20_000])('killed, and back empty after %d ms', async (ms) => {
+    const [one, two] = await startNodes(2)
+    const load = await startLoad([one, two])
+    await cluster.killRedis()
+    await delay(ms)
+    await cluster.startRedis()
+    const back = performance.now()
+    await flowsAgain(load, [one, two])
+    const recovered = performance.now() - back
+    const sent = await load.stop()
+    tell(`Redis away for ${ms} ms`, load, { 'recovered ms': recovered })
+    expect(faultsOf(await cluster.log(), sent)).toEqual([])
+    expect(recovered).toBeLessThan(FAIL_OVER_MS)
+  })
+})
+
+describe('PostgreSQL goes', () => {
+  it('kill -9 and restart: what was acknowledged is there, once', async () => {
+    const [one, two] = await startNodes(2)
+    const load = await startLoad([one, two])
+    cluster.killPostgres()
+    const killed = performance.now()
+    await flowsAgain(load, [one, two])
+    const recovered = performance.now() - killed
+    const sent = await load.stop()
+    tell('PostgreSQL kill -9', load, { 'recovered ms': recovered })
+    expect(faultsOf(await cluster.log(), sent)).toEqual([])
+    expect(recovered).toBeLessThan(15_000)
+  })
+})
