@@ -50,10 +50,12 @@ function flowsAgain(load: Load, nodes: readonly TestNode[]): Promise<unknown> {
   })
 }
 
+let lastTouch = 0
+
 /** Wakes actors that are idle afterwards. */
 async function touchMany(node: TestNode): Promise<void> {
   const answers = await Promise.all(
-    Array.from({ length: 60 }, (_, index) => node.run(`ws:idle${index}`, `idle${index} ${node.child.pid}`, 5_000)),
+    Array.from({ length: 60 }, (_, index) => node.run(`ws:idle${index}`, `idle${(lastTouch += 1)}`, 5_000)),
   )
   expect(answers.filter((answer) => !answer.ok)).toEqual([])
 }
@@ -121,7 +123,15 @@ describe('the owner goes', () => {
     await touchMany(one)
     const three = await cluster.startNode('late')
     load.add(three)
-    await waitFor(async () => (await ownedBy(three, one)).length > 5, { timeoutMs: 10_000 })
+    await waitFor(
+      async () => {
+        const stats = await Promise.all([one.stats(), two.stats()])
+        return stats.reduce((sum, { cluster }) => sum + (cluster?.handedOver ?? 0), 0) > 5
+      },
+      { timeoutMs: 10_000, what: 'actors to be handed over' },
+    )
+    await touchMany(one)
+    expect((await ownedBy(three, one)).length).toBeGreaterThan(5)
     await flowsAgain(load, [one, two, three])
     const sent = await load.stop()
     tell('join', load, { 'longest gap ms': load.longestGap([one, two]) })
