@@ -162,7 +162,12 @@ export class ClusterActors implements Actors {
       route: (call) => void this.#serve(call),
     })
     const { host } = options
-    if (host.probe) this.#probe = new Probe(clock, () => Promise.resolve(host.probe?.()), (ok) => this.#judged(ok))
+    if (host.probe)
+      this.#probe = new Probe(
+        clock,
+        () => Promise.resolve(host.probe?.()),
+        (ok) => this.#judged(ok),
+      )
   }
 
   run(command: Command): Promise<unknown> {
@@ -389,19 +394,11 @@ export class ClusterActors implements Actors {
   }
 
   async #within(ms: number, work: Promise<unknown>): Promise<void> {
-    await new Promise<void>((resolve) => {
-      const cancel = this.#clock.after(ms, resolve)
-      void work.then(
-        () => {
-          cancel()
-          resolve()
-        },
-        (error: unknown) => {
-          cancel()
-          this.#options.onError?.(error)
-          resolve()
-        },
-      )
+    let cancel: () => void = () => undefined
+    const over = new Promise<void>((resolve) => {
+      cancel = this.#clock.after(ms, resolve)
     })
+    await Promise.race([work.catch((error: unknown) => this.#options.onError?.(error)), over])
+    cancel()
   }
 }

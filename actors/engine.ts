@@ -249,11 +249,7 @@ export class Engine {
     }
   }
 
-  #settle(
-    activation: Activation,
-    batch: readonly Call[],
-    outcomes: Awaited<ReturnType<ActorHost['execute']>>,
-  ): void {
+  #settle(activation: Activation, batch: readonly Call[], outcomes: Awaited<ReturnType<ActorHost['execute']>>): void {
     const now = this.#clock.monotonic()
     this.#counts.batches += 1
     this.#counts.turns += batch.length

@@ -112,7 +112,10 @@ export class Ownership {
   /** Looks at the directory after a beat: forgets places that are gone, hands over what belongs elsewhere, in portions. */
   afterBeat(): void {
     const { nodes } = this.#lease
-    const directory = nodes.map((node) => `${node.inc} ${node.state}`).sort().join('\n')
+    const directory = nodes
+      .map((node) => `${node.inc} ${node.state}`)
+      .sort()
+      .join('\n')
     if (directory !== this.#directory) {
       this.#directory = directory
       this.#unbalanced = true

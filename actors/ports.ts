@@ -48,7 +48,11 @@ export interface LeaseStore {
    * Prolongs a session by `ttlMs`. With `first` it is made, in the place of `previous`, an earlier incarnation of the
    * same node that may still be there.
    */
-  beat(self: NodeEntry, ttlMs: number, options: { readonly first: boolean; readonly previous?: string }): Promise<BeatAnswer>
+  beat(
+    self: NodeEntry,
+    ttlMs: number,
+    options: { readonly first: boolean; readonly previous?: string },
+  ): Promise<BeatAnswer>
   /** The living owner of an actor; if there is none, the first of `candidates` that lives becomes it. */
   locate(actor: string, candidates: readonly string[]): Promise<NodeEntry | undefined>
   /** Gives an actor up, to `heir` if that lives. Does nothing when `inc` is not its owner. */

@@ -28,7 +28,8 @@ export class Probe {
   }
 
   #schedule(): void {
-    if (!this.#closed) this.#cancel = this.#clock.after(this.#failures > 0 ? AFTER_FAILURE_MS : EVERY_MS, () => void this.#probe())
+    if (!this.#closed)
+      this.#cancel = this.#clock.after(this.#failures > 0 ? AFTER_FAILURE_MS : EVERY_MS, () => void this.#probe())
   }
 
   async #probe(): Promise<void> {
@@ -40,19 +41,17 @@ export class Probe {
     this.#schedule()
   }
 
-  #answers(): Promise<boolean> {
-    return new Promise((resolve) => {
-      const cancel = this.#clock.after(WITHIN_MS, () => resolve(false))
-      this.#ask().then(
-        () => {
-          cancel()
-          resolve(true)
-        },
-        () => {
-          cancel()
-          resolve(false)
-        },
-      )
+  async #answers(): Promise<boolean> {
+    let cancel: () => void = () => undefined
+    const over = new Promise<false>((resolve) => {
+      cancel = this.#clock.after(WITHIN_MS, () => resolve(false))
     })
+    const asked = this.#ask().then(
+      () => true,
+      () => false,
+    )
+    const healthy = await Promise.race([asked, over])
+    cancel()
+    return healthy
   }
 }

@@ -1,14 +1,6 @@
 import type { Connection } from '../ports.ts'
 import type { LinkStats } from '../types.ts'
-import {
-  decodeReply,
-  encodeOwners,
-  encodeRequest,
-  PING,
-  TYPE,
-  type Reply,
-  type Request,
-} from './frames.ts'
+import { decodeReply, encodeOwners, encodeRequest, PING, TYPE, type Reply, type Request } from './frames.ts'
 import { checkWelcome, decodeHello, encodeAuth } from './handshake.ts'
 import type { LinkSettings } from './settings.ts'
 

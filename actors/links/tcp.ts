@@ -1,4 +1,10 @@
-import { connect as connectTcp, createServer as createTcpServer, type AddressInfo, type Server, type Socket } from 'node:net'
+import {
+  connect as connectTcp,
+  createServer as createTcpServer,
+  type AddressInfo,
+  type Server,
+  type Socket,
+} from 'node:net'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import type { Connection, ConnectionHandlers, Transport } from '../ports.ts'
 

@@ -30,10 +30,13 @@ export async function simulate(seed: number, options: WorldOptions = {}): Promis
   scheduler.at(CALM, () => healAll(world))
   await scheduler.run(CALM)
   // Nodes that are paused come back first.
-  await scheduler.run(CALM + 30_000, () => world.slots.every((slot) => slot.actors !== undefined && !slot.process.paused))
+  await scheduler.run(CALM + 30_000, () =>
+    world.slots.every((slot) => slot.actors !== undefined && !slot.process.paused),
+  )
   const calm = scheduler.now
   const reached = probeAll(world, actors)
-  const settled = () => world.operations.every((operation) => operation.result !== undefined || operation.process.crashed)
+  const settled = () =>
+    world.operations.every((operation) => operation.result !== undefined || operation.process.crashed)
   await scheduler.run(calm + RECOVERED_WITHIN, () => reached() && settled())
   const recoveredMs = scheduler.now - calm
   const violations = violationsOf(world)

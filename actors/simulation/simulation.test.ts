@@ -19,16 +19,21 @@ describe('the runtime under simulated faults', () => {
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const { violations, results } = await simulate(seed)
       acknowledged += results.acknowledged ?? 0
-      if (violations.length > 0) failed.push(`node actors/simulation/main.ts --trace --seed ${seed}: ${violations.join('; ')}`)
+      if (violations.length > 0)
+        failed.push(`node actors/simulation/main.ts --trace --seed ${seed}: ${violations.join('; ')}`)
     }
     expect(failed).toEqual([])
     // A simulation in which nothing gets done would show nothing.
     expect(acknowledged).toBeGreaterThan(SEEDS * 25)
   }, 180_000)
 
-  it.each([true, false])('replaces a paused owner safely when self-fencing is %s', async (selfFence) => {
-    expect(await firstViolation(150, { selfFence })).toBeUndefined()
-  }, 60_000)
+  it.each([true, false])(
+    'replaces a paused owner safely when self-fencing is %s',
+    async (selfFence) => {
+      expect(await firstViolation(150, { selfFence })).toBeUndefined()
+    },
+    60_000,
+  )
 
   it('runs a seed the same way each time', async () => {
     for (const seed of [7, 42, 1_234]) {

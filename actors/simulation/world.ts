@@ -85,7 +85,7 @@ export class World {
     slot.process = new SimProcess(slot.name, scheduler, random.between(0.995, 1.005), random.between(0, 1e6))
     const { process } = slot
     let actors: ClusterActors | undefined
-    void ClusterActors.start({
+    const starting = ClusterActors.start({
       host: this.store.hostFor(process, () => !this.selfFence || actors === undefined || actors.live),
       codec: jsonCodec,
       store: this.redis.storeFor(process),
@@ -95,10 +95,12 @@ export class World {
       random,
       selfFence: this.selfFence,
       limits: { idleMs: 3_000 },
-    }).then((started) => {
-      actors = started
-      if (slot.process === process) slot.actors = started
     })
+    const settle = async () => {
+      actors = await starting
+      if (slot.process === process) slot.actors = actors
+    }
+    void settle()
   }
 
   crash(slot: Slot): void {
@@ -115,13 +117,15 @@ export class World {
     if (actors === undefined) return
     slot.actors = undefined
     const began = this.scheduler.now
-    void actors.close(1_000).then(() => {
+    const end = async () => {
+      await actors.close(1_000)
       const took = this.scheduler.now - began
       process.crash()
       this.network.crashed(process)
       this.store.crashed(process)
       ended(took)
-    })
+    }
+    void end()
   }
 
   /** A client's command, to whatever node it talks to. */

@@ -1,6 +1,13 @@
 import { createServer, type AddressInfo } from 'node:net'
 import { WebSocketServer } from 'ws'
-import { ClusterActors, jsonCodec, LocalActors, RedisLeaseStore, tcpTransport, type ActorHost } from '../../actors/index.ts'
+import {
+  ClusterActors,
+  jsonCodec,
+  LocalActors,
+  RedisLeaseStore,
+  tcpTransport,
+  type ActorHost,
+} from '../../actors/index.ts'
 
 /** A host whose transactions cost nothing: what is left is the runtime. */
 export function idleHost(): ActorHost {

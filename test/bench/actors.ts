@@ -28,7 +28,7 @@ interface Numbers {
 async function measure(concurrency: number, call: () => Promise<unknown>): Promise<Numbers> {
   const times: number[] = []
   const client = async (until: number, keep: boolean) => {
-    for (let began = performance.now(); began < until; ) {
+    for (let began = performance.now(); began < until;) {
       await call()
       const now = performance.now()
       if (keep) times.push(now - began)
@@ -124,7 +124,9 @@ const subjects: [string, () => Promise<unknown>][] = [
   ['actor call, forwarded', caller(cluster, far)],
 ]
 console.log(`${cpus().length} × ${cpus()[0]?.model ?? '?'}, Node ${process.version}, ${SECONDS} s each\n`)
-console.log('| | 1 under way: p50 µs | p99 µs | calls/s | 64 under way: calls/s | against TCP echo |\n|---|---|---|---|---|---|')
+console.log(
+  '| | 1 under way: p50 µs | p99 µs | calls/s | 64 under way: calls/s | against TCP echo |\n|---|---|---|---|---|---|',
+)
 let bare = 0
 for (const [name, call] of subjects) {
   const [one, many] = [await measure(1, call), await measure(64, call)]

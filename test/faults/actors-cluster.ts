@@ -5,7 +5,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import pg from 'pg'
+import { Client, type QueryResultRow } from 'pg'
 import type { ActorStats, NodeOwnership } from '../../actors/index.ts'
 import { createLog } from '../../src/core/log.ts'
 import { openDataDirectory, type DataDirectory } from '../../src/setup/data-directory.ts'
@@ -180,8 +180,8 @@ export class Cluster {
     process.kill(Number(pid), 'SIGKILL')
   }
 
-  async query<R extends pg.QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> {
-    const client = new pg.Client({ connectionString: this.#postgres.url })
+  async query<R extends QueryResultRow>(text: string, values: unknown[] = []): Promise<R[]> {
+    const client = new Client({ connectionString: this.#postgres.url })
     await client.connect()
     try {
       return (await client.query<R>(text, values)).rows
@@ -191,7 +191,7 @@ export class Cluster {
   }
 
   async log(): Promise<LogRow[]> {
-    return this.query<LogRow & pg.QueryResultRow>(
+    return this.query<LogRow & QueryResultRow>(
       'select actor, seq::int, op, epoch::int, node from log order by actor, seq',
     )
   }

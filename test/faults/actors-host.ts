@@ -1,4 +1,4 @@
-import pg from 'pg'
+import { Pool, type PoolClient } from 'pg'
 import {
   BatchError,
   FencedError,
@@ -27,12 +27,12 @@ interface Kept {
  */
 export class PostgresHost implements ActorHost {
   readonly remembersOutcomes = true
-  readonly #pool: pg.Pool
+  readonly #pool: Pool
   readonly #node: string
 
   constructor(url: string, node: string) {
     this.#node = node
-    this.#pool = new pg.Pool({
+    this.#pool = new Pool({
       connectionString: url,
       max: 6,
       connectionTimeoutMillis: 1_500,
@@ -81,7 +81,7 @@ export class PostgresHost implements ActorHost {
   }
 
   async #work(
-    client: pg.PoolClient,
+    client: PoolClient,
     actor: string,
     epoch: number,
     commands: readonly Command[],
@@ -119,7 +119,7 @@ export class PostgresHost implements ActorHost {
     return outcomes
   }
 
-  async #known(client: pg.PoolClient, actor: string, commands: readonly Command[]): Promise<Map<string, number>> {
+  async #known(client: PoolClient, actor: string, commands: readonly Command[]): Promise<Map<string, number>> {
     const known = new Map<string, number>()
     const repeated = commands.filter((command) => command.repeated).map((command) => command.operationId)
     if (repeated.length === 0) return known

@@ -79,14 +79,16 @@ export function faultsOf(log: readonly LogRow[], sent: readonly Sent[], stopped:
   for (const row of log) {
     const next = previous?.actor === row.actor ? previous.seq + 1 : 1
     if (row.seq !== next) found.push(`${row.actor}: ${row.seq} where ${next} should be`)
-    if (previous?.actor === row.actor && row.epoch < previous.epoch) found.push(`${row.actor} ${row.seq}: epoch went back`)
+    if (previous?.actor === row.actor && row.epoch < previous.epoch)
+      found.push(`${row.actor} ${row.seq}: epoch went back`)
     if (rows.has(row.op)) found.push(`${row.op} is there twice`)
     rows.set(row.op, row)
     previous = row
   }
   for (const { op, answer, tookMs, node } of sent) {
     const row = rows.get(op)
-    if (answer.ok && row?.seq !== answer.value) found.push(`${op}: told ${String(answer.value)}, is ${row?.seq ?? 'absent'}`)
+    if (answer.ok && row?.seq !== answer.value)
+      found.push(`${op}: told ${String(answer.value)}, is ${row?.seq ?? 'absent'}`)
     const mayBeThere = answer.reason === 'unknown' || answer.reason === 'died'
     if (!answer.ok && !mayBeThere && row) found.push(`${op}: told ${answer.reason}, is there`)
     // Nothing hangs, except in a process that stands still.

@@ -46,7 +46,10 @@ describe('a partition', () => {
       answers[key] = (answers[key] ?? 0) + 1
     }
     const gap = load.longestGap([one], owned)
-    const mine = load.longestGap([one], ACTORS.filter((actor) => !owned.includes(actor)))
+    const mine = load.longestGap(
+      [one],
+      ACTORS.filter((actor) => !owned.includes(actor)),
+    )
     const facts = { gap, mine, recovered }
     console.log(expect.getState().currentTestName, JSON.stringify(facts), JSON.stringify(answers))
     expect(owned.length).toBeGreaterThan(0)

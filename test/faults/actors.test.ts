@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { waitFor } from '../support/wait.ts'
 import { Cluster, type TestNode } from './actors-cluster.ts'
-import { ACTORS, faultsOf, Load } from './actors-load.ts'
+import { faultsOf, Load } from './actors-load.ts'
 
 const LEASE_MS = 5_000
 const FAIL_OVER_MS = LEASE_MS + 2_000

@@ -1,0 +1,282 @@
+import { connect, type Socket } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { systemClock, systemRandom } from '../clock.ts'
+import type { Reply, Request } from './frames.ts'
+import { decodeReply, decodeRequest, encodeReply, encodeRequest } from './frames.ts'
+import { LinkServer } from './link-server.ts'
+import { Link, type LinkAnswer } from './link.ts'
+import { DEFAULT_LINK_LIMITS, type LinkLimits } from './settings.ts'
+import { tcpTransport } from './tcp.ts'
+
+const SECRET = 'one secret that both ends of a link know'
+const closing: (() => void)[] = []
+afterEach(() => {
+  for (const close of closing.splice(0).toReversed()) close()
+})
+
+function settings(secret = SECRET, limits: Partial<LinkLimits> = {}) {
+  const errors: string[] = []
+  return {
+    transport: tcpTransport({ host: '127.0.0.1', port: 0 }),
+    clock: systemClock(),
+    random: systemRandom,
+    secret,
+    limits: { ...DEFAULT_LINK_LIMITS, ...limits },
+    onError: (error: unknown) => void errors.push((error as Error).message),
+    errors,
+  }
+}
+
+type Handler = (request: Request, reply: (reply: Reply) => void) => void
+
+async function serve(onRequest: Handler, options = settings()) {
+  const server = new LinkServer({ ...options, onRequest, onOwners: () => '[]' })
+  closing.push(() => server.close())
+  return { server, address: await server.listen(), errors: options.errors }
+}
+
+function dial(address: string, options = settings()): Link {
+  const link = new Link(address, options, () => undefined)
+  closing.push(() => link.close())
+  return link
+}
+
+function ask(link: Link, more: Partial<Request> = {}): Promise<LinkAnswer> {
+  const request = {
+    leftMs: 5_000,
+    control: false,
+    repeated: false,
+    actor: 'ws:1',
+    operationId: 'op',
+    caller: 'ada',
+    payload: '{}',
+  }
+  return new Promise((resolve) => {
+    if (link.call({ ...request, ...more }, resolve) === undefined)
+      resolve({ kind: 'refused', reason: 'overloaded', retryAfter: 1 })
+  })
+}
+
+const echo: Handler = (request, reply) => reply({ kind: 'value', text: request.payload })
+
+/** A stranger's raw connection: what it received, frame by frame. */
+async function raw(
+  address: string,
+): Promise<{ socket: Socket; frames: Buffer[]; closed: () => boolean; send: (frame: Uint8Array) => void }> {
+  const port = Number(address.split(':')[1])
+  const socket = connect(port, '127.0.0.1')
+  closing.push(() => socket.destroy())
+  const frames: Buffer[] = []
+  let closed = false
+  let data = Buffer.alloc(0)
+  socket.on('error', () => undefined).on('close', () => (closed = true))
+  socket.on('data', (chunk: Buffer) => {
+    data = Buffer.concat([data, chunk])
+    while (data.length >= 4 && data.length >= 4 + data.readUInt32BE(0)) {
+      const end = 4 + data.readUInt32BE(0)
+      frames.push(data.subarray(4, end))
+      data = data.subarray(end)
+    }
+  })
+  const send = (frame: Uint8Array) => {
+    const head = Buffer.alloc(4)
+    head.writeUInt32BE(frame.length)
+    socket.write(Buffer.concat([head, frame]))
+  }
+  await waitFor(() => frames.length > 0)
+  return { socket, frames, closed: () => closed, send }
+}
+
+describe('frames', () => {
+  it('carry requests and replies unchanged', () => {
+    const request = {
+      id: 7,
+      leftMs: 1_234,
+      control: true,
+      repeated: true,
+      actor: 'ws:ä',
+      operationId: 'o',
+      caller: '',
+      payload: '{"a":"ü"}',
+    }
+    expect(decodeRequest(encodeRequest(request))).toEqual(request)
+    const replies: Reply[] = [
+      { kind: 'value', text: '€' },
+      { kind: 'error', text: '' },
+      { kind: 'refused', reason: 'quarantined', retryAfter: 4 },
+      { kind: 'moved' },
+      { kind: 'unknown' },
+    ]
+    for (const reply of replies) expect(decodeReply(encodeReply(9, reply))).toEqual({ id: 9, reply })
+  })
+
+  it('that are cut short are refused, not misread', () => {
+    const whole = encodeRequest({
+      id: 1,
+      leftMs: 1,
+      control: false,
+      repeated: false,
+      actor: 'actor',
+      operationId: 'op',
+      caller: 'c',
+      payload: '',
+    })
+    for (let length = 0; length < whole.length; length += 1) {
+      expect(() => decodeRequest(whole.subarray(0, length)), String(length)).toThrow('cut short')
+    }
+  })
+})
+
+describe('a link', () => {
+  it('carries calls of any size, in order, many at a time', async () => {
+    const seen: string[] = []
+    const { address } = await serve((request, reply) => {
+      seen.push(request.operationId)
+      echo(request, reply)
+    })
+    const link = dial(address)
+    const payloads = Array.from({ length: 500 }, (_, index) => `${index}`.repeat(index === 250 ? 1_000_000 : 10))
+    const answers = await Promise.all(payloads.map((payload, index) => ask(link, { payload, operationId: `${index}` })))
+    expect(answers).toEqual(payloads.map((text) => ({ kind: 'value', text })))
+    expect(seen).toEqual(payloads.map((_, index) => `${index}`))
+  })
+
+  it('answers what was sent with lost, and what was not with unsent, when it breaks', async () => {
+    const { server, address } = await serve(() => undefined)
+    const link = dial(address)
+    const sent = ask(link)
+    await waitFor(() => link.stats().state === 'open')
+    server.close()
+    expect(await sent).toEqual({ kind: 'lost' })
+    expect(await ask(link)).toEqual({ kind: 'unsent' })
+    expect(await ask(dial('127.0.0.1:1'))).toEqual({ kind: 'unsent' })
+  })
+
+  it('bounds what is under way, and always takes control', async () => {
+    const { address } = await serve(() => undefined)
+    const link = dial(address, settings(SECRET, { inFlight: 2 }))
+    void ask(link)
+    void ask(link)
+    expect(await ask(link)).toMatchObject({ kind: 'refused', reason: 'overloaded' })
+    void ask(link, { control: true })
+    expect(link.inFlight).toBe(3)
+  })
+
+  it('holds back what does not fit, and sends control first when there is room', async () => {
+    const seen: string[] = []
+    const { address } = await serve((request, reply) => {
+      seen.push(request.operationId)
+      reply({ kind: 'value', text: '' })
+    })
+    const link = dial(address, settings(SECRET, { highWater: 100_000 }))
+    const payload = 'x'.repeat(60_000)
+    const calls = Array.from({ length: 6 }, (_, index) => ask(link, { payload, operationId: `n${index}` }))
+    calls.push(ask(link, { control: true, operationId: 'control' }))
+    let most = 0
+    await waitFor(() => {
+      most = Math.max(most, link.stats().buffered)
+      return seen.length === 7
+    })
+    await Promise.all(calls)
+    expect(seen).toEqual(['control', 'n0', 'n1', 'n2', 'n3', 'n4', 'n5'])
+    expect(most).toBeLessThan(200_000)
+  })
+
+  it('is given up when the other end falls silent', async () => {
+    const transport = tcpTransport({ host: '127.0.0.1', port: 0 })
+    const { address } = await serve(echo)
+    const options = settings(SECRET, { pingMs: 20, silenceMs: 100 })
+    let mute = false
+    const link = dial(address, {
+      ...options,
+      transport: {
+        listen: (accept) => transport.listen(accept),
+        connect: (to, handlers) =>
+          transport.connect(to, { ...handlers, frame: (frame) => mute || handlers.frame(frame) }),
+      },
+    })
+    expect(await ask(link)).toMatchObject({ kind: 'value' })
+    // With pings it lives for longer than silence would be borne.
+    await new Promise((resolve) => void setTimeout(resolve, 200))
+    expect(link.closed).toBe(false)
+    mute = true
+    expect(await ask(link)).toEqual({ kind: 'lost' })
+  })
+})
+
+describe('authentication', () => {
+  it('refuses a node that does not know the secret, on both sides', async () => {
+    const { address, errors } = await serve(echo)
+    const link = dial(address, settings('another secret, of another cluster, than the one of the server'))
+    expect(await ask(link)).toEqual({ kind: 'unsent' })
+    await waitFor(() => errors.length > 0)
+    expect(errors).toEqual(['the peer does not know the secret of this cluster'])
+  })
+
+  it('refuses a server that cannot prove itself', async () => {
+    // It knows the client's side only: it sends the proof back that it was given.
+    const transport = tcpTransport({ host: '127.0.0.1', port: 0 })
+    const listener = await transport.listen((connection) => {
+      connection.send(Buffer.concat([Buffer.from([16, 1]), Buffer.alloc(32, 5)]))
+      return {
+        opened: () => undefined,
+        drained: () => undefined,
+        closed: () => undefined,
+        frame: (frame) => connection.send(Buffer.concat([Buffer.from([18]), frame.subarray(33)])),
+      }
+    })
+    closing.push(() => listener.close())
+    const options = settings()
+    expect(await ask(dial(listener.address, options))).toEqual({ kind: 'unsent' })
+    expect(options.errors).toEqual(['the peer does not know the secret of this cluster'])
+  })
+
+  it('refuses what was recorded on another connection', async () => {
+    const recorded: Buffer[] = []
+    const transport = tcpTransport({ host: '127.0.0.1', port: 0 })
+    const { address, errors } = await serve(echo)
+    const link = dial(address, {
+      ...settings(),
+      transport: {
+        listen: (accept) => transport.listen(accept),
+        connect: (to, handlers) => {
+          const connection = transport.connect(to, handlers)
+          const send = connection.send.bind(connection)
+          connection.send = (frame) => {
+            recorded.push(Buffer.from(frame))
+            send(frame)
+          }
+          return connection
+        },
+      },
+    })
+    expect(await ask(link)).toMatchObject({ kind: 'value' })
+    const thief = await raw(address)
+    for (const frame of recorded) thief.send(frame)
+    await waitFor(() => thief.closed())
+    expect(errors).toEqual(['the peer does not know the secret of this cluster'])
+    expect(thief.frames).toHaveLength(1)
+  })
+
+  it('hears nothing of a stranger but the proof, and not for long', async () => {
+    const requests: Request[] = []
+    const { address } = await serve((request) => void requests.push(request), settings(SECRET, { handshakeMs: 100 }))
+    const [eager, idle, liar] = [await raw(address), await raw(address), await raw(address)]
+    eager.send(
+      encodeRequest({
+        id: 1,
+        leftMs: 1_000,
+        control: true,
+        repeated: false,
+        actor: 'a',
+        operationId: 'o',
+        caller: 'c',
+        payload: '',
+      }),
+    )
+    liar.socket.write(Buffer.from([0xff, 0xff, 0xff, 0xff, 1, 2, 3]))
+    await waitFor(() => eager.closed() && idle.closed() && liar.closed())
+    expect(requests).toEqual([])
+  })
+})
