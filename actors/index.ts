@@ -1,3 +1,4 @@
+export { systemClock } from './clock.ts'
 export { ClusterActors, type ClusterActorsOptions } from './cluster-actors.ts'
 export type { HistogramData } from './histogram.ts'
 export type { ActorLimits } from './limits.ts'

@@ -181,6 +181,21 @@ const SETTINGS = {
     secret: true,
     parse: optional(secret),
   },
+  CLUSTER_HOST: {
+    summary: 'Address on which other nodes reach the actors of this one; used with REDIS_URL',
+    fallback: '127.0.0.1',
+    parse: withDefault(address, '127.0.0.1'),
+  },
+  CLUSTER_PORT: {
+    summary: 'Port for other nodes; 0 takes a free one',
+    fallback: '0',
+    parse: withDefault(port, 0),
+  },
+  CLUSTER_ADDRESS: {
+    summary: 'How other nodes reach CLUSTER_HOST, as host or host:port',
+    fallback: 'CLUSTER_HOST',
+    parse: optional(text),
+  },
   ADMIN_EMAIL: {
     summary: 'Creates a verified platform administrator at start',
     fallback: 'none',

@@ -103,6 +103,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   const composed = compose(foundation, overrides.registry)
   const composition = overrides.adapt?.(composed) ?? composed
   undo.add('services', () => composition.close())
+  await composition.ready
   await composition.services.switches.refresh()
   await composition.people.start()
   watchParts(foundation, composition)

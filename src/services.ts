@@ -1,5 +1,5 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
-import { LocalActors, type Actors } from '../actors/index.ts'
+import type { Actors } from '../actors/index.ts'
 import { api, systemTurns } from './api.ts'
 import { composeAuth, type AuthComposition } from './auth/compose.ts'
 import type { Config } from './config.ts'
@@ -26,6 +26,7 @@ import { WorkspaceService } from './workspaces/service.ts'
 import { ServiceSwitches } from './services/service.ts'
 import { composeStreams } from './streams/compose.ts'
 import { composeTeam } from './team/compose.ts'
+import { actorDriver } from './turns/driver.ts'
 import { TurnExecutor } from './turns/turn-executor.ts'
 import { Turns } from './turns/turn-runner.ts'
 
@@ -56,6 +57,8 @@ export interface Composition {
   /** What the media link of a node stands on. */
   readonly streaming: { readonly desiredStates: DesiredStates; readonly notices: StreamNotices }
   readonly idempotency: IdempotencyKeys
+  /** Resolves when turns can be run. */
+  readonly ready: Promise<void>
   /** Ends timers and waits for turns; the foundation is closed by whoever made it. */
   close(): Promise<void>
 }
@@ -78,11 +81,7 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
     publish: (workspaceId, events) => coordination.publish(`ev:${workspaceId}`, events),
     seal: (text) => replyBox.seal(text),
   })
-  const actors = new LocalActors({
-    host: executor,
-    monotonic: () => clock.monotonic(),
-    onError: (actor, error) => log.error({ actor, error }, 'an actor could not be activated'),
-  })
+  const { actors, ready } = actorDriver({ config, host: executor, clock, log: log.child({ part: 'actors' }), secret })
   const turns = new Turns(actors, clock)
   const owners = new RowOwners(database)
   const health = new HealthService(clock, version)
@@ -145,6 +144,7 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
     turns,
     owners,
     idempotency,
+    ready,
     authenticator: people.authenticator,
     people,
     memberships,

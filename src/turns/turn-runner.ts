@@ -1,6 +1,6 @@
 import { RefusedError, type Actors } from '../../actors/index.ts'
 import type { Clock } from '../core/clock.ts'
-import { DeadlineExceeded, Overloaded, ShuttingDown } from '../core/errors.ts'
+import { DeadlineExceeded, OutcomeUnknown, Overloaded, ShuttingDown } from '../core/errors.ts'
 import { uuidv7 } from '../core/id.ts'
 import type { Reply } from '../core/reply.ts'
 import type { SystemTurn, TurnRunner } from '../core/system-turn.ts'
@@ -51,6 +51,7 @@ function refusal(error: unknown): unknown {
   if (!(error instanceof RefusedError)) return error
   const options = { retryAfter: error.retryAfter, cause: error }
   if (error.reason === 'expired') return DeadlineExceeded(options)
+  if (error.reason === 'unknown') return OutcomeUnknown(options)
   if (error.reason === 'closed') return ShuttingDown(options)
   return Overloaded(options)
 }

@@ -1,0 +1,83 @@
+import {
+  ClusterActors,
+  LocalActors,
+  RedisLeaseStore,
+  systemClock,
+  tcpTransport,
+  type ActorHost,
+  type Actors,
+} from '../../actors/index.ts'
+import type { Config } from '../config.ts'
+import type { Clock } from '../core/clock.ts'
+import type { Logger } from '../core/log.ts'
+import { turnCodec } from './turn-codec.ts'
+
+export interface DriverOptions {
+  readonly config: Config
+  readonly host: ActorHost
+  readonly clock: Clock
+  readonly log: Logger
+  /** Shared by all nodes, where the configuration has no cluster secret. */
+  readonly secret: string
+}
+
+export interface Driver {
+  readonly actors: Actors
+  /** Resolves when commands can be run. @throws Error when the port of the links is taken */
+  readonly ready: Promise<void>
+}
+
+/** Actors of this process alone, or, where a Redis is configured, shared with the other nodes on it. */
+export function actorDriver({ config, host, clock, log, secret }: DriverOptions): Driver {
+  if (config.REDIS_URL === undefined) {
+    const actors = new LocalActors({
+      host,
+      monotonic: () => clock.monotonic(),
+      onError: (actor, error) => log.error({ actor, error }, 'an actor could not be activated'),
+    })
+    return { actors, ready: Promise.resolve() }
+  }
+  const started = ClusterActors.start({
+    host,
+    codec: turnCodec,
+    clock: systemClock(() => clock.monotonic()),
+    store: new RedisLeaseStore({
+      url: config.REDIS_URL,
+      onError: (error) => log.warn({ error: error.message }, 'redis'),
+    }),
+    transport: tcpTransport({
+      host: config.CLUSTER_HOST,
+      port: config.CLUSTER_PORT,
+      ...(config.CLUSTER_ADDRESS === undefined ? {} : { advertise: config.CLUSTER_ADDRESS }),
+    }),
+    secret: config.CLUSTER_SECRET ?? secret,
+    onError: (error, actor) => log.warn({ actor, error }, 'actors'),
+  })
+  return deferred(started)
+}
+
+/** Actors that are asked before they have started wait for that. */
+function deferred(started: Promise<ClusterActors>): Driver {
+  const empty = new LocalActors({ host: nobody, monotonic: () => 0 })
+  let running: ClusterActors | undefined
+  const ready = (async () => {
+    running = await started
+    await empty.close(0)
+  })()
+  // Whoever waits for `ready` hears of it; whoever does not hears of it with each command.
+  ready.catch(() => undefined)
+  return {
+    ready,
+    actors: {
+      run: async (command) => (running ?? (await started)).run(command),
+      stats: () => (running ?? empty).stats(),
+      owners: async () => (await started).owners(),
+      close: async (withinMs) => (await started).close(withinMs),
+    },
+  }
+}
+
+const nobody: ActorHost = {
+  activate: () => Promise.reject(new Error('the actors have not started')),
+  execute: () => Promise.reject(new Error('the actors have not started')),
+}
