@@ -1,0 +1,110 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freeLoopbackPort } from '../../src/setup/free-port.ts'
+import { startApp, type App } from '../support/app.ts'
+import { toolPath } from '../support/tools.ts'
+import { waitFor } from '../support/wait.ts'
+import { World } from '../support/world.ts'
+
+let redis: ChildProcess
+let folder: string
+let one: App
+let two: App
+
+/** All secrets that nodes share. */
+const env = {
+  JWT_SECRET: 'one secret that signs tokens on all nodes',
+  CLUSTER_SECRET: 'one secret that all nodes know of',
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crier-faults-'))
+  const port = await freeLoopbackPort()
+  const { command, env: more } = toolPath('redis-server')
+  redis = spawn(command, ['--port', String(port), '--bind', '127.0.0.1', '--save', ''], {
+    cwd: folder,
+    env: { ...process.env, ...more },
+    stdio: 'ignore',
+  })
+  const redisUrl = `redis://127.0.0.1:${port}`
+  const client = new Redis(redisUrl, { maxRetriesPerRequest: null })
+  client.on('error', () => undefined)
+  await waitFor(() => client.ping(), { timeoutMs: 10_000 })
+  client.disconnect()
+  one = await startApp({ redisUrl, env })
+  two = await startApp({ redisUrl, env, databaseUrl: one.databaseUrl })
+  await waitFor(() => one.composition.actors.stats().cluster?.nodes === 2)
+})
+
+afterAll(async () => {
+  await two?.stop()
+  await one?.stop()
+  redis.kill('SIGKILL')
+  await once(redis, 'exit')
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** Twelve workspaces with their owners; a free plan has three. */
+async function makeWorkspaces(world: World, prefix: string): Promise<(readonly [string, string])[]> {
+  const names = Array.from({ length: 12 }, (_, index) => [`${prefix}${index}`, `${prefix}owner${index >> 2}`] as const)
+  for (const [name, owner] of names) {
+    await world.user(owner, { plan: 'pro' })
+    await world.workspace(name, owner)
+  }
+  return names
+}
+
+describe('two nodes of the service', () => {
+  it('answer the same, whichever of them owns the workspace', async () => {
+    const world = new World(one)
+    const names = await makeWorkspaces(world, 'w')
+    for (const [name, owner] of names) {
+      const create = (app: App) =>
+        app.send('POST /api/streams', {
+          apiKey: world.key(owner),
+          body: { workspaceId: world.id(name), title: 'Hello' },
+        })
+      const made = [await create(one), await create(two)]
+      expect(made.map(({ status }) => status)).toEqual([201, 201])
+      // An error of the turn itself is the same through both.
+      const update = (app: App) =>
+        app.send('PUT /api/streams/{id}', {
+          apiKey: world.key(owner),
+          path: { id: made[0]?.body.data._id as string },
+          headers: { 'If-Match': '"999"' },
+          body: { title: 'Late' },
+        })
+      const refused = [await update(one), await update(two)]
+      expect(refused.map(({ status, body }) => [status, body.code, body.message])).toEqual(
+        refused.map(() => [412, 'precondition_failed', refused[0]?.body.message as string]),
+      )
+    }
+    const [first, second] = [one.composition.actors.stats(), two.composition.actors.stats()]
+    expect((first.cluster?.forwarded ?? 0) + (second.cluster?.forwarded ?? 0)).toBeGreaterThan(12)
+    const owners = await one.composition.actors.owners()
+    expect(owners.map((node) => node.reachable)).toEqual([true, true])
+    expect(owners.flatMap((node) => node.actors)).toHaveLength(12)
+  })
+
+  it('lose nothing when one of them stops', async () => {
+    const world = new World(one)
+    const names = await makeWorkspaces(world, 's')
+    const create = ([name, owner]: readonly [string, string]) =>
+      one.send('POST /api/streams', {
+        apiKey: world.key(owner),
+        body: { workspaceId: world.id(name), title: 'Hello' },
+      })
+    const before = await Promise.all(names.map(create))
+    expect(before.map(({ status }) => status)).toEqual(names.map(() => 201))
+    const stopped = two.composition.actors.close(1_000)
+    const during = await Promise.all(names.map(create))
+    await stopped
+    expect(during.filter(({ status }) => status >= 500)).toEqual([])
+    expect(one.composition.actors.stats().cluster?.forwarded).toBeGreaterThan(0)
+  })
+})
