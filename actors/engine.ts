@@ -194,6 +194,7 @@ export class Engine {
       await this.#attempt(activation, batch)
     } catch (error) {
       if (!activation.abandoned) await this.#afterFailure(activation, batch, error)
+      else if (this.#answersFor(activation)) for (const call of batch) call.fail(reasonOf(error))
     }
   }
 
@@ -258,10 +259,15 @@ export class Engine {
       const outcome = outcomes[index]
       this.#latency.observe(now - call.openedAt)
       if (outcome?.ok) call.succeed(outcome.value)
-      else if (!activation.abandoned) {
+      else if (this.#answersFor(activation)) {
         call.fail(outcome?.error ?? new Error('the host gave no outcome for a command'))
       }
     })
+  }
+
+  /** The commands of a transaction that was left to itself are on their way elsewhere, where they can be asked about. */
+  #answersFor(activation: Activation): boolean {
+    return !activation.abandoned || this.#options.host.remembersOutcomes !== true
   }
 
   async #activate(activation: Activation): Promise<number> {
@@ -362,4 +368,9 @@ export class Engine {
       this.#cancelSweep = this.#scheduleSweep()
     })
   }
+}
+
+function reasonOf(error: unknown): unknown {
+  if (error instanceof BatchError || error instanceof UnknownOutcomeError) return error.reason
+  return error instanceof FencedError || error === MOVED ? new RefusedError('overloaded') : error
 }

@@ -90,6 +90,9 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
     coordination.kind === 'redis' ? 'redis' : 'coordination',
     async () => void (await coordination.ping()),
   )
+  health.register('actors', async () => {
+    if (actors.stats().cluster?.live === false) throw new Error('this node has no lease: Redis does not answer')
+  })
   const switches = new ServiceSwitches(Object.keys(registry), database, clock, coordination, log)
 
   const plans = new PlanService(database, clock, coordination)

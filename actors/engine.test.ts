@@ -1,0 +1,122 @@
+import { describe, expect, it } from 'vitest'
+import { LocalActors, UnknownOutcomeError, type ActorHost, type Command, type Outcome } from './index.ts'
+import { placeOf } from './placement.ts'
+import type { NodeEntry } from './ports.ts'
+
+type Script = (epoch: number, commands: readonly Command[], call: number) => Promise<readonly Outcome[]>
+
+function start(execute: Script, remembersOutcomes: boolean, stallMs = 5_000) {
+  const batches: { epoch: number; repeated: boolean[] }[] = []
+  let epoch = 0
+  const host: ActorHost = {
+    remembersOutcomes,
+    activate: async () => (epoch += 1),
+    execute: (_actor, current, commands) => {
+      batches.push({ epoch: current, repeated: commands.map((command) => command.repeated === true) })
+      return execute(current, commands, batches.length)
+    },
+  }
+  const actors = new LocalActors({ host, monotonic: () => performance.now(), limits: { stallMs } })
+  const run = (name: string, withinMs = 5_000) =>
+    actors.run({ actor: 'a', operationId: name, caller: 'c', deadline: performance.now() + withinMs, payload: name })
+  return { actors, run, batches }
+}
+
+const done: Script = async (_epoch, commands) => commands.map(({ payload }) => ({ ok: true, value: payload }))
+const never = new Promise<never>(() => undefined)
+
+describe('an outcome that nobody knows', () => {
+  it('is asked about again, where the host remembers', async () => {
+    const { run, batches } = start(
+      (epoch, commands, call) =>
+        call === 1 ? Promise.reject(new UnknownOutcomeError(new Error('gone'))) : done(epoch, commands, call),
+      true,
+    )
+    expect(await Promise.all([run('one'), run('two')])).toEqual(['one', 'two'])
+    expect(batches.map(({ repeated }) => repeated)).toEqual([[false, false], [true], [true]])
+  })
+
+  it('is what the caller is told, where the host does not remember', async () => {
+    const { run, batches } = start(() => Promise.reject(new UnknownOutcomeError(new Error('who knows'))), false)
+    await expect(run('one')).rejects.toThrow('who knows')
+    expect(batches).toHaveLength(1)
+  })
+
+  it('stays unknown until the deadline, however often the host is away', async () => {
+    const { run } = start(() => Promise.reject(new UnknownOutcomeError(new Error('gone'))), true)
+    await expect(run('one', 300)).rejects.toMatchObject({ reason: 'unknown' })
+  })
+})
+
+describe('a transaction that hangs', () => {
+  it('holds nobody past the deadline', async () => {
+    const { run } = start(() => never, false)
+    const began = performance.now()
+    await expect(run('one', 200)).rejects.toMatchObject({ reason: 'unknown' })
+    expect(performance.now() - began).toBeLessThan(1_000)
+  })
+
+  it('is left to itself: its commands are asked about, and others go on, under a new epoch', async () => {
+    const { run, batches } = start(
+      (epoch, commands, call) => (call === 1 ? never : done(epoch, commands, call)),
+      true,
+      50,
+    )
+    const hung = run('hung')
+    const later = run('later')
+    expect(await Promise.all([hung, later])).toEqual(['hung', 'later'])
+    expect(batches[0]).toEqual({ epoch: 1, repeated: [false, false] })
+    expect(batches.slice(1).flatMap(({ repeated }) => repeated)).toEqual([true, true])
+    expect(batches.at(-1)?.epoch).toBe(2)
+  })
+
+  it('still answers when it ends after all, where nobody else can be asked', async () => {
+    let finish: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    const { run } = start(
+      async (epoch, commands, call) => {
+        if (call === 1) await gate
+        return done(epoch, commands, call)
+      },
+      false,
+      50,
+    )
+    const slow = run('slow')
+    await new Promise((resolve) => void setTimeout(resolve, 200))
+    expect(await run('other')).toBe('other')
+    finish()
+    expect(await slow).toBe('slow')
+  })
+})
+
+describe('placement', () => {
+  const nodes = (...addresses: string[]): NodeEntry[] =>
+    addresses.map((address) => ({ inc: `inc ${address}`, address, state: 'active' }))
+  const actors = Array.from({ length: 3_000 }, (_, index) => `ws:${index}`)
+
+  it('is even, and moves only the share of a node that joins', () => {
+    const [two, three] = [nodes('a:1', 'b:1'), nodes('a:1', 'b:1', 'c:1')]
+    const counts = new Map<string, number>()
+    let moved = 0
+    for (const actor of actors) {
+      const [before, after] = [placeOf(actor, two)?.address, placeOf(actor, three)?.address]
+      counts.set(after ?? '', (counts.get(after ?? '') ?? 0) + 1)
+      if (before !== after) {
+        moved += 1
+        expect(after).toBe('c:1')
+      }
+    }
+    for (const count of counts.values()) expect(Math.abs(count - 1_000)).toBeLessThan(120)
+    expect(moved).toBe(counts.get('c:1'))
+  })
+
+  it('asks the impaired only when there are no others, and those who leave never', () => {
+    const [a, b] = nodes('a:1', 'b:1') as [NodeEntry, NodeEntry]
+    const impaired = { ...a, state: 'impaired' as const }
+    for (const actor of actors.slice(0, 20)) expect(placeOf(actor, [impaired, b])).toBe(b)
+    expect(placeOf('x', [impaired, { ...b, state: 'leaving' }])).toBe(impaired)
+    expect(placeOf('x', [{ ...b, state: 'leaving' }])).toBeUndefined()
+  })
+})
