@@ -62,6 +62,7 @@ export class SimRedis {
   readonly #random: SeededRandom
   readonly tables: LeaseTables
   readonly #cutOff = new Set<string>()
+  readonly #trustedUntil = new Map<SimProcess, number>()
   #downUntil = 0
   #slowUntil = 0
   #clockOffset = 0
@@ -112,12 +113,22 @@ export class SimRedis {
   storeFor(process: SimProcess): LeaseStore {
     const call = <T>(command: () => T) => this.#call(process, command)
     return {
-      beat: (self, ttlMs, { first, previous }) => call(() => this.tables.beat(self, ttlMs, first, previous)),
+      beat: async (self, ttlMs, { first, previous }) => {
+        const sentAt = process.clock.monotonic()
+        const answer = await call(() => this.tables.beat(self, ttlMs, first, previous))
+        if (answer.live) this.#trustedUntil.set(process, sentAt + 0.8 * ttlMs)
+        return answer
+      },
       locate: (actor, candidates) => call(() => this.tables.locate(actor, candidates)),
       release: (actor, inc, heir) => call(() => this.tables.release(actor, inc, heir)),
       leave: (inc) => call(() => this.tables.leave(inc)),
       close: async () => undefined,
     }
+  }
+
+  /** Whether a process may still act by the beats it has had answered: the rule, without the runtime's own reckoning. */
+  trusts(process: SimProcess): boolean {
+    return process.clock.monotonic() < (this.#trustedUntil.get(process) ?? 0)
   }
 
   #latency(): number {

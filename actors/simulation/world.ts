@@ -84,9 +84,8 @@ export class World {
     const { random, scheduler } = this
     slot.process = new SimProcess(slot.name, scheduler, random.between(0.995, 1.005), random.between(0, 1e6))
     const { process } = slot
-    let actors: ClusterActors | undefined
     const starting = ClusterActors.start({
-      host: this.store.hostFor(process, () => !this.selfFence || actors === undefined || actors.live),
+      host: this.store.hostFor(process, () => !this.selfFence || this.redis.trusts(process)),
       codec: jsonCodec,
       store: this.redis.storeFor(process),
       transport: this.network.transportFor(process),
@@ -97,7 +96,7 @@ export class World {
       limits: { idleMs: 3_000 },
     })
     const settle = async () => {
-      actors = await starting
+      const actors = await starting
       if (slot.process === process) slot.actors = actors
     }
     void settle()
