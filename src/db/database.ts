@@ -50,7 +50,7 @@ export class Database implements Sql {
         keepAlive: true,
         application_name: 'crier',
         // Times as ISO text in UTC; a statement that runs away is ended by the server.
-        options: '-c timezone=UTC -c statement_timeout=15000 -c idle_in_transaction_session_timeout=30000',
+        options: '-c timezone=UTC -c statement_timeout=15000 -c idle_in_transaction_session_timeout=3000',
       },
       logger: (message) => options.log.debug({ part: 'orm' }, message),
     })

@@ -67,6 +67,11 @@ export class TurnExecutor implements ActorHost {
     this.#options = options
   }
 
+  /** Tells a node that is cut off from the database from one whose actors are merely slow. */
+  async probe(): Promise<void> {
+    await this.#options.database.ping()
+  }
+
   async activate(actor: string): Promise<number> {
     const row = await this.#options.database.row<{ epoch: number }>(
       `insert into actor_fence (key) values ($1)

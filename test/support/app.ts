@@ -119,7 +119,8 @@ async function start(
       ROLES: options.media ? 'api,jobs,media' : 'api,jobs',
       REDIS_PRIVATE: '0',
       DATABASE_POOL: '5',
-      ...(options.redisUrl && { REDIS_URL: options.redisUrl }),
+      // Nodes on one Redis share what proves that they belong together.
+      ...(options.redisUrl && { REDIS_URL: options.redisUrl, JWT_SECRET: 'what all nodes of a test have in common' }),
       ...needed,
       ...options.env,
     })
