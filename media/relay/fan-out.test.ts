@@ -164,6 +164,10 @@ test('a publisher that returns in time goes on over the same connections and tim
   const resumed = connection.of('video').slice(before)
   expect(resumed[0]!.isHeader).toBe(true)
   expect(resumed[1]!.isKeyframe).toBe(true)
+  // The second clock began behind the first: its times are moved as a whole, not held until they have caught up.
+  for (const [index, { timestamp }] of resumed.slice(1).entries()) {
+    expect(timestamp - resumed[1]!.timestamp).toBe(index * 20)
+  }
   const audio = connection.of('audio').at(-1)!.timestamp
   const video = connection.of('video').at(-1)!.timestamp
   expect(Math.abs(audio - video)).toBeLessThanOrEqual(1)
@@ -236,6 +240,17 @@ test('the query of a key goes to publish, that of the URL to the application, an
   expect(scene.destination('d0').lastError!.message).toBe(
     'The server refused the stream (NetStream.Publish.BadName: [key] and [key] are bad).',
   )
+})
+
+test('a destination that was promised media and got none is not live', async () => {
+  await set([await startSink()])
+  const publisher = await scene.publish()
+  await waitFor(() => scene.sinks[0]!.last()?.publishedAt)
+  scene.sinks[0]!.last()!.ping()
+  await waitFor(() => scene.sinks[0]!.last()!.pongs === 1)
+  expect(scene.destination('d0').state).toBe('publishing')
+  feed = new Feed(publisher).start()
+  await waitFor(() => scene.destination('d0').state === 'live')
 })
 
 test('pings are answered', async () => {
