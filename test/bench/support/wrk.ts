@@ -35,7 +35,8 @@ export async function wrk(load: Load): Promise<LoadResult> {
   try {
     text = (await promisify(execFile)('wrk', [...args, load.url])).stdout
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw new Error('benchmarks need wrk: apt-get install wrk', { cause: error })
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT')
+      throw new Error('benchmarks need wrk: apt-get install wrk', { cause: error })
     throw error
   }
   const number = (pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? 0)
