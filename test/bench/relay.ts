@@ -18,7 +18,7 @@ import { crier, direct, ffmpegEach, nginxPush, type Side } from './relay/sides.t
 import { makeBenchSource } from './relay/source.ts'
 import { machine, median } from './support/process.ts'
 
-const ROUNDS = Number(process.env['ROUNDS'] ?? 2)
+const ROUNDS = Number(process.env['ROUNDS'] ?? 3)
 const SECONDS = Number(process.env['SECONDS'] ?? 25)
 const WARM_UP = Number(process.env['WARM_UP'] ?? 12)
 const ONLY = process.argv.find((argument) => argument.startsWith('--only='))?.slice('--only='.length)
