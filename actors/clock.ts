@@ -17,3 +17,18 @@ export const systemRandom: RandomSource = {
   bytes: (count) => randomBytes(count),
   fraction: () => Math.random(),
 }
+
+/** Waits for `work`, at most `ms`; what it throws, also later, goes to `onError`. */
+export async function within(
+  clock: RuntimeClock,
+  ms: number,
+  work: Promise<unknown>,
+  onError: (error: unknown) => void = () => undefined,
+): Promise<void> {
+  let cancel: () => void = () => undefined
+  const over = new Promise<void>((resolve) => {
+    cancel = clock.after(ms, resolve)
+  })
+  await Promise.race([work.catch(onError), over])
+  cancel()
+}

@@ -1,5 +1,5 @@
 import { OpenCalls, type Call } from './calls.ts'
-import { systemClock, systemRandom } from './clock.ts'
+import { systemClock, systemRandom, within } from './clock.ts'
 import { Engine } from './engine.ts'
 import { Lease } from './lease.ts'
 import { DEFAULT_LIMITS, type ActorLimits } from './limits.ts'
@@ -232,13 +232,15 @@ export class ClusterActors implements Actors {
     const until = this.#clock.monotonic() + withinMs
     const left = () => Math.max(0, until - this.#clock.monotonic())
     this.#probe?.close()
-    await this.#within(Math.min(300, withinMs / 3), this.#lease.enter('leaving'))
-    if (this.#lease.live && this.#ownership.hasHeirs) await this.#within(left(), this.#ownership.handOverAll())
+    const { onError } = this.#options
+    await within(this.#clock, Math.min(300, withinMs / 3), this.#lease.enter('leaving'), onError)
+    if (this.#lease.live && this.#ownership.hasHeirs)
+      await within(this.#clock, left(), this.#ownership.handOverAll(), onError)
     this.#closed = true
     await this.#calls.drained(left())
     this.#calls.refuseAll()
     this.#engine.close()
-    await this.#within(Math.max(200, left()), this.#lease.close())
+    await within(this.#clock, Math.max(200, left()), this.#lease.close(), onError)
     this.#links.close()
     this.#server.close()
     await this.#options.store.close()
@@ -391,14 +393,5 @@ export class ClusterActors implements Actors {
   /** A node that cannot commit gives its actors to those that can, and takes them back when it has recovered. */
   #judged(healthy: boolean): void {
     if (this.#lease.state !== 'leaving') void this.#lease.enter(healthy ? 'active' : 'impaired')
-  }
-
-  async #within(ms: number, work: Promise<unknown>): Promise<void> {
-    let cancel: () => void = () => undefined
-    const over = new Promise<void>((resolve) => {
-      cancel = this.#clock.after(ms, resolve)
-    })
-    await Promise.race([work.catch((error: unknown) => this.#options.onError?.(error)), over])
-    cancel()
   }
 }

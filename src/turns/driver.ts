@@ -7,13 +7,21 @@ import {
   type ActorHost,
   type Actors,
 } from '../../actors/index.ts'
-import type { Config } from '../config.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/log.ts'
 import { turnCodec } from './turn-codec.ts'
 
+/** The settings of a node among others, by their names in the configuration. */
+export interface ClusterSettings {
+  readonly REDIS_URL: string | undefined
+  readonly CLUSTER_HOST: string
+  readonly CLUSTER_PORT: number
+  readonly CLUSTER_ADDRESS: string | undefined
+  readonly CLUSTER_SECRET: string | undefined
+}
+
 export interface DriverOptions {
-  readonly config: Config
+  readonly config: ClusterSettings
   readonly host: ActorHost
   readonly clock: Clock
   readonly log: Logger

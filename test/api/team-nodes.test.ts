@@ -132,7 +132,7 @@ test('an invitation that was sent here is accepted there, and the socket there h
   const { email } = await world.user('nora')
   good(await world.as('ada').call(team.inviteMember, { ...at(), body: { email, role: 'client' } }))
   const nora = await listenThere('nora')
-  const token = await invitationToken(here, email)
+  const token = await invitationToken([here, there], email)
   const voice = await overThere('nora')
   const accepted = await Promise.all([
     voice.call(team.acceptInvitation, { path: { token } }),

@@ -3,11 +3,16 @@ import { waitFor } from './wait.ts'
 
 const handedOut = new Set<string>()
 
-/** The token of an invitation that was mailed to an address and that nobody has asked for yet; each is given once. */
-export function invitationToken(app: App, address: string): Promise<string> {
+/**
+ * The token of an invitation that was mailed to an address and that nobody has asked for yet; each is given once. Of several
+ * nodes, the one that owns the workspace has mailed it.
+ */
+export function invitationToken(app: App | readonly App[], address: string): Promise<string> {
+  const apps = Array.isArray(app) ? (app as readonly App[]) : [app as App]
   return waitFor(
     async () => {
-      for (const mail of await app.outbox.mails(address)) {
+      const mails = await Promise.all(apps.map((one) => one.outbox.mails(address)))
+      for (const mail of mails.flat()) {
         const token = /\/invitations\/([\w-]{43})\b/.exec(mail.text ?? '')?.[1]
         if (token === undefined || handedOut.has(token)) continue
         handedOut.add(token)
