@@ -26,7 +26,8 @@ export default defineConfig({
       project('api', ['test/api/**/*.test.ts']),
       project('media', ['test/media/**/*.test.ts'], { testTimeout: 120_000 }),
       project('flows', ['test/flows/**/*.test.ts'], { testTimeout: 300_000, fileParallelism: false }),
-      project('faults', ['test/faults/**/*.test.ts'], { testTimeout: 300_000, fileParallelism: false }),
+      // Whole processes are killed, stopped and cut off here: a second chance for what the machine itself does to one.
+      project('faults', ['test/faults/**/*.test.ts'], { testTimeout: 300_000, fileParallelism: false, retry: 1 }),
     ],
   },
 })
