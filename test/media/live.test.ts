@@ -62,11 +62,15 @@ test('a publisher is received, goes live to two destinations, and is dropped at 
   await caster.untilDestination(_id, 'two', 'live')
   expect(one.last()?.streamKey).toBe('key-for-one')
   const relay = await waitFor(async () => {
-    const status = await caster.good<{ ingest: object | null; destinations: { bytesAcknowledged: number }[] }>(
-      'GET /api/streams/{id}/relay',
-      { path: { id: _id } },
+    // The workspace hears of a destination when its node does; the figures of the media process come a beat later.
+    const status = await caster.good<{
+      ingest: object | null
+      destinations: { bytesAcknowledged: number; state: string }[]
+    }>('GET /api/streams/{id}/relay', { path: { id: _id } })
+    const settled = status.destinations.every(
+      ({ bytesAcknowledged, state }) => bytesAcknowledged > 0 && state === 'live',
     )
-    return status.destinations.every(({ bytesAcknowledged }) => bytesAcknowledged > 0) ? status : undefined
+    return settled ? status : undefined
   })
   expect(relay).toMatchObject({
     status: 'live',
