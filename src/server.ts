@@ -2,6 +2,7 @@ import type { Config } from './config.ts'
 import { DOMAINS } from './domains.ts'
 import { Cors } from './http/cors.ts'
 import { documentPages } from './http/documents.ts'
+import { mailLinkPages } from './http/mail-link-pages.ts'
 import { HttpMetrics } from './http/metrics.ts'
 import { HttpServer } from './http/server.ts'
 import { RequestLog } from './http/request-log.ts'
@@ -33,7 +34,7 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
       publicUrl: config.PUBLIC_URL,
       checkReplies: config.CHECK_REPLIES,
     },
-    pages: documentPages(composition.operations, { version: VERSION, domains: DOMAINS }),
+    pages: [...documentPages(composition.operations, { version: VERSION, domains: DOMAINS }), ...mailLinkPages()],
     metrics: httpMetrics,
     log,
     trustProxy: config.TRUST_PROXY,

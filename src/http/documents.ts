@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
 import { errorTable } from '../core/error.ts'
 import { openApiDocument } from '../core/openapi.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import { DocsScript } from './docs-script.ts'
 import { errorPage } from './error-page.ts'
 import { pipelineErrors } from './declared-errors.ts'
-import type { Page, PageContent } from './server.ts'
+import { GUARDED, page } from './page.ts'
+import type { Page } from './server.ts'
 
 export interface DocumentOptions {
   readonly version: string
@@ -40,30 +40,6 @@ export function openApiText(operations: readonly NamedOperation[], options: Docu
     pipelineErrors,
   })
   return `${JSON.stringify(document, null, 2)}\n`
-}
-
-/**
- * Nothing of the documentation is loaded from elsewhere and nothing is sent elsewhere: the browser itself is told so.
- * Scalar writes style elements, hence the inline styles.
- */
-const POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data: blob:",
-  "font-src 'self' data:",
-  "connect-src 'self'",
-  "worker-src 'self' blob:",
-  "media-src 'self' blob:",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-const GUARDED = {
-  'Content-Security-Policy': POLICY,
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
 }
 
 const DOCS_PAGE = `<!doctype html>
@@ -118,11 +94,6 @@ export function documentPages(operations: readonly NamedOperation[], options: Do
     },
     { path: '/api/openapi.json', serve: description },
   ]
-}
-
-function page(contentType: string, content: string | Uint8Array, headers: Record<string, string> = {}): PageContent {
-  const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
-  return { contentType, content, headers: { ...headers, ETag: etag, 'Cache-Control': 'no-cache' } }
 }
 
 function once<T>(make: () => T): () => T {

@@ -1,44 +1,24 @@
-import { chromium, type Browser, type Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { api } from '../../src/api.ts'
 import { errorTable } from '../../src/core/error.ts'
 import { walk } from '../../src/core/operation.ts'
 import { startApp, type App } from '../support/app.ts'
-import { toolPath } from '../support/tools.ts'
+import { foreignRequests, launchBrowser, openPage } from '../support/browser.ts'
 
 let app: App
 let browser: Browser
 beforeAll(async () => {
   app = await startApp()
-  const { command, env } = toolPath('chromium')
-  browser = await chromium.launch({
-    executablePath: command,
-    env: { ...(process.env as Record<string, string>), ...env },
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
-  })
+  browser = await launchBrowser()
 })
 afterAll(async () => {
   await browser?.close()
   await app?.stop()
 })
 
-/** Opens a page and notes whatever it asks for and complains about. */
-async function open(path: string): Promise<{ page: Page; requested: string[]; complaints: string[] }> {
-  const page = await browser.newPage()
-  const requested: string[] = []
-  const complaints: string[] = []
-  page.on('request', (request) => void requested.push(request.url()))
-  page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text())
-  })
-  page.on('pageerror', (error) => void complaints.push(error.message))
-  await page.goto(app.url + path)
-  return { page, requested, complaints }
-}
-
-function foreign(urls: readonly string[]): string[] {
-  return urls.filter((url) => !/^(data|blob):/.test(url) && new URL(url).origin !== app.url)
-}
+const open = (path: string) => openPage(browser, app.url + path)
+const foreign = (urls: readonly string[]) => foreignRequests(urls, app.url)
 
 test('/docs renders every domain and operation and loads nothing from elsewhere', { timeout: 120_000 }, async () => {
   const { page, requested, complaints } = await open('/docs')

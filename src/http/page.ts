@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto'
+import type { PageContent } from './server.ts'
+
+/**
+ * Nothing of a page is loaded from elsewhere and nothing is sent elsewhere: the browser itself is told so. Scalar
+ * writes style elements, hence the inline styles.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "font-src 'self' data:",
+  "connect-src 'self'",
+  "worker-src 'self' blob:",
+  "media-src 'self' blob:",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** Headers of every page that a browser shows. */
+export const GUARDED = {
+  'Content-Security-Policy': POLICY,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+}
+
+/** A page as it is sent, with an ETag of its content. */
+export function page(
+  contentType: string,
+  content: string | Uint8Array,
+  headers: Record<string, string> = {},
+): PageContent {
+  const etag = `"${createHash('sha256').update(content).digest('base64url').slice(0, 22)}"`
+  return { contentType, content, headers: { ...headers, ETag: etag, 'Cache-Control': 'no-cache' } }
+}

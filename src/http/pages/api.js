@@ -1,0 +1,31 @@
+/**
+ * Sends a request to the API.
+ * @returns {Promise<{ ok: boolean, message: string, data?: any }>} what it answered, in words for a reader
+ */
+async function send(path, init) {
+  try {
+    const response = await fetch(path, init)
+    const body = await response.json()
+    const details = (body.errors ?? []).map(({ message }) => message)
+    return { ok: response.ok, message: [body.message, ...details].join(' '), data: body.data }
+  } catch {
+    return { ok: false, message: 'The server does not answer. Try again in a moment.' }
+  }
+}
+
+export function get(path) {
+  return send(path, {})
+}
+
+export function post(path, body, accessToken) {
+  const headers = {}
+  if (body !== undefined) headers['Content-Type'] = 'application/json'
+  if (accessToken !== undefined) headers.Authorization = `Bearer ${accessToken}`
+  return send(path, { method: 'POST', headers, body: body === undefined ? undefined : JSON.stringify(body) })
+}
+
+/** Shows an answer: as the page's status, or as its error. */
+export function say({ ok, message }) {
+  document.querySelector('[role=status]').textContent = ok ? message : ''
+  document.querySelector('[role=alert]').textContent = ok ? '' : message
+}

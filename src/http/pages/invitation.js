@@ -1,0 +1,40 @@
+import { get, post, say } from './api.js'
+
+const path = `/api/team/invitations/${location.pathname.split('/').at(-1)}`
+const form = document.querySelector('form')
+
+const invitation = await get(path)
+if (invitation.ok) {
+  const { expiresAt, inviter, role, workspaceName } = invitation.data
+  const by = inviter === null ? '' : `${inviter} invites you: `
+  const until = new Date(expiresAt).toLocaleString()
+  document.querySelector('#about').textContent = `${by}workspace “${workspaceName}”, role ${role}. Good until ${until}.`
+  form.hidden = false
+} else {
+  say(invitation)
+}
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault()
+  void submit(event.submitter.value)
+})
+
+async function submit(decision) {
+  const buttons = form.querySelectorAll('button')
+  for (const button of buttons) button.disabled = true
+  const reply = await answer(decision)
+  for (const button of buttons) button.disabled = false
+  say(reply)
+  if (reply.ok) form.hidden = true
+}
+
+async function answer(decision) {
+  const { email, password } = form.elements
+  const login = await post('/api/auth/login', { email: email.value, password: password.value })
+  if (!login.ok) return login
+  const { accessToken } = login.data
+  const reply = await post(`${path}/${decision}`, undefined, accessToken)
+  // The session was for this one answer.
+  await post('/api/auth/logout', undefined, accessToken)
+  return reply
+}

@@ -1,0 +1,23 @@
+import { post, say } from './api.js'
+
+const form = document.querySelector('form')
+const token = new URLSearchParams(location.search).get('token')
+// The token opens the account: neither the history nor a picture of the screen should keep it.
+history.replaceState(null, '', location.pathname)
+if (token === null) document.querySelector('#token-field').hidden = false
+else form.elements.token.value = token
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault()
+  void reset()
+})
+
+async function reset() {
+  const button = form.querySelector('button')
+  button.disabled = true
+  const { token: typed, password } = form.elements
+  const reply = await post('/api/auth/reset-password', { token: typed.value.trim(), password: password.value })
+  button.disabled = false
+  say(reply)
+  if (reply.ok) form.hidden = true
+}

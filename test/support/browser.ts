@@ -1,0 +1,39 @@
+import { chromium, type Browser, type Page } from 'playwright-core'
+import { toolPath } from './tools.ts'
+
+/** Starts a real chromium without a window; whoever starts it closes it. */
+export function launchBrowser(): Promise<Browser> {
+  const { command, env } = toolPath('chromium')
+  return chromium.launch({
+    executablePath: command,
+    env: { ...(process.env as Record<string, string>), ...env },
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
+  })
+}
+
+export interface OpenPage {
+  readonly page: Page
+  /** Every URL that the page asked for. */
+  readonly requested: readonly string[]
+  /** Errors on its console, and those that nobody caught. */
+  readonly complaints: readonly string[]
+}
+
+/** Opens a page and notes whatever it asks for and complains about. */
+export async function openPage(browser: Browser, url: string): Promise<OpenPage> {
+  const page = await browser.newPage()
+  const requested: string[] = []
+  const complaints: string[] = []
+  page.on('request', (request) => void requested.push(request.url()))
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(message.text())
+  })
+  page.on('pageerror', (error) => void complaints.push(error.message))
+  await page.goto(url)
+  return { page, requested, complaints }
+}
+
+/** Those of the URLs that lead to another host than `origin`. */
+export function foreignRequests(urls: readonly string[], origin: string): string[] {
+  return urls.filter((url) => !/^(data|blob):/.test(url) && new URL(url).origin !== origin)
+}
