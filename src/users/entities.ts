@@ -21,7 +21,7 @@ const UserSchema = defineEntity({
     onboardingStep: p.text().nullable(),
     onboardingCompletedAt: p.datetime().columnType('timestamptz').nullable(),
     /** Only what the user has set; the rest is filled in from the defaults. */
-    settings: p.json<StoredSettings>().default('{}'),
+    settings: p.json<StoredSettings>().defaultRaw(`'{}'`),
     settingsVersion: p.integer().default(1),
     apiKeyHash: p.text().nullable().unique('users_api_key_hash_key'),
     /** The first characters of the key, by which its owner knows it again. */
