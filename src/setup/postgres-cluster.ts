@@ -4,7 +4,7 @@ import { rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { syncFolder } from './data-directory.ts'
 import type { PostgresPrograms } from './postgres-programs.ts'
-import { commandLine, ownLauncher, unprivilegedLauncher, unprivilegedUser } from './unprivileged.ts'
+import { checkOwnUser, commandLine, ownLauncher, unprivilegedLauncher, unprivilegedUser } from './unprivileged.ts'
 import type { Launcher, User } from './unprivileged.ts'
 
 /** A database cluster on disk that is ready to be served, and how its server is to be run. */
@@ -41,7 +41,8 @@ export const POSTGRES_ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 export async function prepareCluster({ parent, programs, password, durable }: ClusterOptions): Promise<Cluster> {
   const folder = join(parent, 'postgres')
   const user = process.getuid?.() === 0 ? unprivilegedUser(folder) : undefined
-  if (user !== undefined) letPass(parent)
+  if (user === undefined) checkOwnUser()
+  else letPass(parent)
 
   if (existsSync(folder)) {
     checkVersion(folder, programs)

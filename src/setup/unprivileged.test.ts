@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { findPostgresPrograms } from './postgres-programs.ts'
-import { commandLine, unprivilegedLauncher, unprivilegedUser } from './unprivileged.ts'
+import { checkOwnUser, commandLine, unprivilegedLauncher, unprivilegedUser } from './unprivileged.ts'
 
 const isRoot = process.getuid?.() === 0
 
@@ -62,4 +62,12 @@ describe.runIf(isRoot && process.platform === 'linux')('as root', () => {
     chownSync(root, Number(uid), Number(gid))
     expect(unprivilegedUser(root)).toEqual({ name, uid: Number(uid), gid: Number(gid) })
   })
+})
+
+test('a user id without a name is told what to do before a cluster is made', () => {
+  expect(() => checkOwnUser()).not.toThrow()
+  const nameless = () => {
+    throw new Error('ENOENT: no such file or directory, uv_os_get_passwd')
+  }
+  expect(() => checkOwnUser(nameless)).toThrow(/no entry in \/etc\/passwd.*DATABASE_URL/)
 })

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, statSync } from 'node:fs'
+import { userInfo } from 'node:os'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
@@ -44,6 +45,22 @@ function readUsers(): User[] {
     .map((line) => line.split(':'))
     .filter((fields) => fields.length === 7)
     .map(([name = '', , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }))
+}
+
+/**
+ * PostgreSQL looks up whom it runs as, and gives up on a number without a name: containers are started with such.
+ *
+ * @throws {Error} that says what to change
+ */
+export function checkOwnUser(lookUp: () => unknown = userInfo): void {
+  try {
+    lookUp()
+  } catch (cause) {
+    throw new Error(
+      `user id ${process.getuid?.()} has no entry in /etc/passwd, and PostgreSQL needs one: add an entry, start Crier as another user, or set DATABASE_URL to a PostgreSQL of your own`,
+      { cause },
+    )
+  }
 }
 
 /**
