@@ -44,7 +44,7 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
 
 /** Puts the sockets on the same port. Called before the routes are finished. */
 export function createGateway(foundation: Foundation, composition: Composition, server: HttpServer): Gateway {
-  const { clock, config, coordination, database, log, metrics } = foundation
+  const { clock, config, coordination, log, metrics } = foundation
   const { memberships, workspaces } = composition.services
   const cors = corsOf(config)
   return new Gateway({
@@ -52,15 +52,13 @@ export function createGateway(foundation: Foundation, composition: Composition, 
     allowsOrigin: (origin) => cors.allows(origin),
     authenticator: composition.authenticator,
     people: {
-      memberships: composition.memberships,
-      workspacesOf: async (userId) => (await workspaces.ofUser(userId)).map((workspace) => workspace.id),
-      membersAmong: async (workspaceId, userIds) => {
-        const rows = await database.rows<{ user_id: string }>(
-          'select user_id from workspace_members where workspace_id = $1 and user_id = any($2)',
-          [workspaceId, userIds],
-        )
-        return rows.map((row) => row.user_id)
+      membershipsOf: async (userId) => {
+        const own = await workspaces.ofUser(userId)
+        const members = await Promise.all(own.map(async ({ id }) => memberships.find(id, userId)))
+        return members.filter((member) => member !== undefined)
       },
+      membersAmong: (workspaceId, userIds) => memberships.among(workspaceId, userIds),
+      channels: composition.channels,
     },
     onMembers: (listener) => memberships.onChange(listener),
     onCredentials: (listener) => onCredentials(coordination, listener),

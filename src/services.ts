@@ -8,7 +8,7 @@ import type { Clock } from './core/clock.ts'
 import { contextFactory, type ContextFactory } from './core/context.ts'
 import type { Logger } from './core/log.ts'
 import { walk, type NamedOperation, type Registry } from './core/operation.ts'
-import type { Authenticator, Memberships } from './core/ports.ts'
+import { noChannels, type Authenticator, type Channels, type Memberships } from './core/ports.ts'
 import { SealedBox } from './core/sealed-box.ts'
 import type { Services } from './core/services.ts'
 import type { Database } from './db/database.ts'
@@ -54,6 +54,7 @@ export interface Composition {
   readonly authenticator: Authenticator
   readonly people: AuthComposition
   readonly memberships: Memberships
+  readonly channels: Channels
   /** What the media link of a node stands on. */
   readonly streaming: { readonly desiredStates: DesiredStates; readonly notices: StreamNotices }
   readonly idempotency: IdempotencyKeys
@@ -100,7 +101,8 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
   const memberships = new MemberCache(database, clock, coordination)
   const workspaces = new WorkspaceService(database, clock, plans, memberships, log)
   const auditLog = new AuditLog(database)
-  const eventLog = new EventLog(database, eventTypes)
+  const channels: Channels = noChannels
+  const eventLog = new EventLog(database, eventTypes, channels)
 
   const team = composeTeam({
     database,
@@ -151,6 +153,7 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
     authenticator: people.authenticator,
     people,
     memberships,
+    channels,
     streaming,
     close: async () => {
       idempotency.close()

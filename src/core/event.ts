@@ -11,19 +11,34 @@ export interface EventType<S extends TSchema = TSchema> {
   readonly summary: string
   /** A member without this scope never sees the event, on no channel. */
   readonly scope: Scope
+  /**
+   * False: it goes to the sockets that are there and is kept nowhere. It takes no number of the workspace's sequence,
+   * and its data is the whole message.
+   */
+  readonly stored?: false
   readonly data: S
 }
 
 export type EventData<E extends EventType> = Static<E['data']>
 
+/**
+ * Narrows whom an event reaches, among those in the workspace who hold its scope: the members of a private channel or
+ * direct conversation (what happens in a public channel needs no narrowing), or one user.
+ */
+export type Audience = { readonly channel: string } | { readonly user: string }
+
 export interface WorkspaceEvent {
   readonly workspaceId: string
-  /** Dense per workspace, starting at 1. */
+  /** Dense per workspace, starting at 1; 0 for an event that is not stored. */
   readonly seq: number
   readonly type: string
   readonly data: unknown
   /** ISO 8601, UTC. */
   readonly at: string
+  /** Only its members see the event. */
+  readonly channel?: string
+  /** Only this user sees the event. */
+  readonly user?: string
 }
 
 /** Declares an event. */

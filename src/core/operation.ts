@@ -15,6 +15,9 @@ export type Access = 'public' | 'user' | 'admin' | 'internal' | Scope
 /** Rate-limit class; the limits themselves are in `core/limits.ts`. */
 export type LimitClass = 'read' | 'write' | 'auth' | 'mail' | 'none'
 
+/** Messages of sockets that are operations under a short name. */
+export type SocketMessage = 'sync' | 'resume'
+
 /** How the workspace of a request is found. */
 export type WorkspaceSource =
   | { readonly in: 'path' | 'query' | 'body'; readonly field: string }
@@ -101,6 +104,11 @@ export interface OperationDeclaration<
   readonly returns: R
   /** Errors beyond those that the pipeline itself can answer. */
   readonly errors?: readonly ErrorDefinition[]
+  /**
+   * May be called over a socket too: `call { operation, path?, query?, body? }`. A name is a message of its own beside
+   * it, whose fields are those of path, query and body together: `sync { workspaceId, channelId, after }`.
+   */
+  readonly socket?: true | SocketMessage
   /** The reply's `data.version` becomes an ETag; If-None-Match and If-Match are honoured. */
   readonly etag?: true
   /** Kept off the audit log although it is a turn. */

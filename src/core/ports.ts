@@ -20,6 +20,20 @@ export interface Memberships {
   find(workspaceId: string, userId: string): Member | undefined | Promise<Member | undefined>
 }
 
+/** Which private channels and direct conversations people are in. A public channel is open to whoever may read chat. */
+export interface Channels {
+  /** The channels of those of the users who are in any, read now; ids by user. */
+  of(workspaceId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
+  /**
+   * Calls back when people came into or left channels of a workspace, on whichever node, before any later event of it;
+   * undefined: of any workspace.
+   */
+  onChange(listener: (workspaceId: string | undefined) => void): () => void
+}
+
+/** Where there are no private channels. */
+export const noChannels: Channels = { of: async () => new Map(), onChange: () => () => undefined }
+
 export interface Owners {
   /** The workspace of a row; undefined when there is no such row. A resource never moves between workspaces. */
   workspaceOf(table: string, id: string): string | undefined | Promise<string | undefined>

@@ -1,5 +1,5 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
-import type { EventData, EventType } from './event.ts'
+import type { Audience, EventData, EventType } from './event.ts'
 import type { Sql } from './sql.ts'
 
 /**
@@ -19,14 +19,20 @@ export interface Turn {
    * turn, so that it hurts this turn alone.
    */
   insert(table: string, row: Readonly<Record<string, unknown>>): void
-  /** Announces a change to those who may see it. */
-  emit<E extends EventType>(type: E, data: EventData<E>): void
+  /**
+   * Announces a change to those who may see it.
+   * @param only narrows them to a private channel's members, or to one user
+   */
+  emit<E extends EventType>(type: E, data: EventData<E>, only?: Audience): void
   /** Names what the turn acted on, for the audit log; the entry itself is written by the pipeline. */
   audit(target: {
     readonly kind: string
     readonly id: string
     readonly details?: Readonly<Record<string, unknown>>
   }): void
-  /** Runs after the commit, in order; a failure is logged and changes nothing. For notices that only help. */
+  /**
+   * Begun after the commit, in order, and before the events leave, so that a notice of who may see what is heard before
+   * them; a failure is logged and changes nothing. For notices that only help.
+   */
   afterCommit(action: () => void | Promise<void>): void
 }

@@ -25,6 +25,8 @@ const StoredEvent = defineEntity({
     type: p.text(),
     data: p.json(),
     at: time(),
+    channelId: p.uuid().nullable(),
+    userId: p.uuid().nullable(),
   },
 })
 

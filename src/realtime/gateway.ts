@@ -9,7 +9,9 @@ import type { Authenticator, Credential } from '../core/ports.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import { TooManySockets } from './errors.ts'
 import { MessageBudget, SOCKET_LIMITS } from './limits.ts'
-import { People, scopeRoom, type PeopleSource, type SocketData, type UserSocket } from './people.ts'
+import type { PeopleSource } from './people-source.ts'
+import { People, type SocketData, type UserSocket } from './people.ts'
+import { channelRoom, scopeRoom } from './rooms.ts'
 import { StalledReaders } from './stalled-readers.ts'
 import { appForEngine } from './uws-app.ts'
 
@@ -58,10 +60,15 @@ export class Gateway {
     this.#timer = setInterval(() => this.#check(), CHECK_EVERY_MS)
     this.#timer.unref()
     this.#ends = [
-      coordination.subscribe('ev:*', (events) => this.#deliver(events as readonly WorkspaceEvent[])),
-      options.onMembers((workspaceId) => this.#membersChanged(workspaceId)),
+      coordination.subscribe('ev:*', (events) => this.#receive(events as readonly WorkspaceEvent[])),
+      options.onMembers((workspaceId) => this.#placesChanged(workspaceId)),
+      options.people.channels.onChange((workspaceId) => this.#placesChanged(workspaceId)),
       options.onCredentials(() => this.#check()),
-      coordination.onRecovered(() => this.#check()),
+      coordination.onRecovered(() => {
+        this.#check()
+        // What other nodes said meanwhile was not heard here.
+        this.#io.local.emit('missed', {})
+      }),
     ]
   }
 
@@ -111,13 +118,13 @@ export class Gateway {
   async #enter(socket: UserSocket): Promise<void> {
     const credential = credentialOf((socket.handshake.auth as { token?: unknown }).token)
     const caller = await this.#options.authenticator.authenticate(credential)
-    const members = await this.#people.membersOf(caller.userId)
-    if (this.#people.socketsOf(caller.userId) >= SOCKET_LIMITS.perUser) throw TooManySockets()
-    // Gone while it was looked at: nothing would tell us again.
-    if (socket.conn.readyState !== 'open') throw ShuttingDown()
     socket.data = { caller, credential }
     // In the rooms before the client is told that it is connected: from then on it misses nothing.
-    this.#people.enter(socket, members)
+    await this.#people.enter(socket, () => {
+      if (this.#people.socketsOf(caller.userId).size >= SOCKET_LIMITS.perUser) throw TooManySockets()
+      // Gone while it was looked at: nothing would tell us again.
+      if (socket.conn.readyState !== 'open') throw ShuttingDown()
+    })
     socket.once('disconnect', () => this.#people.leave(socket))
     socket.conn.once('close', () => this.#people.leave(socket))
   }
@@ -132,8 +139,6 @@ export class Gateway {
     socket.on('auth', (message: unknown, acknowledge: unknown) => {
       void this.#renew(socket, message, acknowledge)
     })
-    // What has changed while the memberships were read went by unheard.
-    void this.#people.refresh(socket.data.caller.userId)
   }
 
   /** A client whose token runs out sends the next one, of the same user. */
@@ -151,24 +156,36 @@ export class Gateway {
     }
   }
 
-  #membersChanged(workspaceId: string | undefined): void {
+  #placesChanged(workspaceId: string | undefined): void {
     const work = workspaceId === undefined ? this.#people.allChanged() : this.#people.workspaceChanged(workspaceId)
     work.catch((error: unknown) =>
       this.#options.log.error({ error, workspaceId }, 'rooms could not be brought up to date'),
     )
   }
 
-  #deliver(events: readonly WorkspaceEvent[]): void {
-    const { rooms } = this.#io.of('/').adapter
-    for (const event of events) {
-      const type = this.#options.eventTypes.get(event.type)
-      if (type === undefined) continue
-      const room = scopeRoom(event.workspaceId, type.scope)
-      if (!rooms.has(room)) continue
-      const { at, data, seq, workspaceId } = event
-      this.#counts.events.inc()
-      this.#io.local.to(room).emit(event.type, { seq, type: event.type, workspaceId, at, data })
+  #receive(events: readonly WorkspaceEvent[]): void {
+    const workspaceId = events[0]?.workspaceId
+    if (workspaceId === undefined) return
+    this.#people.whenPlaced(workspaceId, () => {
+      for (const event of events) this.#deliver(event)
+    })
+  }
+
+  #deliver(event: WorkspaceEvent): void {
+    const type = this.#options.eventTypes.get(event.type)
+    if (type === undefined) return
+    const { at, channel, data, seq, user, workspaceId } = event
+    const message = type.stored === false ? data : { seq, type: event.type, workspaceId, at, data }
+    const scoped = scopeRoom(workspaceId, type.scope)
+    if (user !== undefined) {
+      for (const socket of this.#people.socketsOf(user)) if (socket.rooms.has(scoped)) socket.emit(event.type, message)
+      return
     }
+    const room = channel === undefined ? scoped : channelRoom(workspaceId, channel)
+    if (!this.#io.of('/').adapter.rooms.has(room)) return
+    this.#counts.events.inc()
+    // One room and nobody left out: only then does one publish of uWS reach them all.
+    this.#io.local.to(room).emit(event.type, message)
   }
 
   /** Every second, and whenever a credential was revoked: nobody stays whose credential does not hold any more. */
@@ -177,7 +194,14 @@ export class Gateway {
       if (this.#stalled.isStalled(socket)) this.#cut(socket, 'too_slow')
       else this.#checkCredential(socket)
     }
-    void this.#people.retryStale()
+    void this.#retryStale()
+  }
+
+  /** Those whose memberships could not be read were in no room meanwhile. */
+  async #retryStale(): Promise<void> {
+    for (const userId of await this.#people.retryStale()) {
+      for (const socket of this.#people.socketsOf(userId)) socket.emit('missed', {})
+    }
   }
 
   #checkCredential(socket: UserSocket): void {

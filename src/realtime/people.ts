@@ -1,9 +1,11 @@
 import type { Socket } from 'socket.io'
-import type { Caller, Member } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
 import type { EventType } from '../core/event.ts'
 import type { Logger } from '../core/log.ts'
-import type { Credential, Memberships } from '../core/ports.ts'
+import type { Credential } from '../core/ports.ts'
 import type { Scope } from '../core/scope.ts'
+import { placesIn, placesOf, type PeopleSource } from './people-source.ts'
+import { roomsOf, userRoom, workspaceRoom, type Place } from './rooms.ts'
 
 /** What is kept with a socket. */
 export interface SocketData {
@@ -14,31 +16,35 @@ export interface SocketData {
 // oxlint-disable-next-line typescript/no-explicit-any -- events of clients are checked by hand
 export type UserSocket = Socket<any, any, any, SocketData>
 
-/** Where the people of a workspace are found. */
-export interface PeopleSource {
-  readonly memberships: Memberships
-  /** Workspaces of which a user is a member. */
-  workspacesOf(userId: string): Promise<readonly string[]>
-  /** Which of these users are members of a workspace. */
-  membersAmong(workspaceId: string, userIds: readonly string[]): Promise<readonly string[]>
+/** A reading of a user's places that is under way, and the workspaces that have changed since it began. */
+interface Reading {
+  readonly changed: Set<string>
+  allChanged: boolean
 }
 
-export const userRoom = (userId: string): string => `user:${userId}`
-export const workspaceRoom = (workspaceId: string): string => `workspace:${workspaceId}`
-/** Those in a workspace who hold a scope: one room each, so that an event goes out with one broadcast. */
-export const scopeRoom = (workspaceId: string, scope: Scope): string => `workspace:${workspaceId}:${scope}`
+/** A workspace whose sockets are being moved. */
+interface Move {
+  /** What must wait until they stand where they belong. */
+  readonly waiting: (() => void)[]
+  again: boolean
+}
+
+const NO_SOCKETS: ReadonlySet<UserSocket> = new Set()
+const NO_ROOMS: ReadonlySet<string> = new Set()
 
 /**
- * Who is connected here, and in which rooms their sockets are. A room follows from a membership and its scopes; when
- * these change the sockets move at once, and when they cannot be read the sockets leave.
+ * Who is connected here, and in which rooms their sockets are. A room follows from a membership, its scopes and its
+ * channels. From the moment that these may have changed until they were read again, the workspace's events wait: none
+ * reaches somebody who has just been removed, and none is missed by somebody who has just come. When they cannot be
+ * read the sockets leave.
  */
 export class People {
   readonly #source: PeopleSource
   readonly #scopes: readonly Scope[]
   readonly #log: Logger
   readonly #sockets = new Map<string, Set<UserSocket>>()
-  /** What is being done to a user's rooms: one thing after the other, so that an older reading never wins. */
-  readonly #queues = new Map<string, Promise<void>>()
+  readonly #readings = new Set<Reading>()
+  readonly #moves = new Map<string, Move>()
   /** Users whose rooms could not be brought up to date. */
   readonly #stale = new Set<string>()
 
@@ -53,8 +59,8 @@ export class People {
     return this.#sockets.size
   }
 
-  socketsOf(userId: string): number {
-    return this.#sockets.get(userId)?.size ?? 0
+  socketsOf(userId: string): ReadonlySet<UserSocket> {
+    return this.#sockets.get(userId) ?? NO_SOCKETS
   }
 
   /** Every connected socket. */
@@ -62,19 +68,18 @@ export class People {
     for (const sockets of this.#sockets.values()) yield* sockets
   }
 
-  /** Who a user is in each workspace. */
-  async membersOf(userId: string): Promise<Member[]> {
-    const workspaces = await this.#source.workspacesOf(userId)
-    const members = await Promise.all(workspaces.map(async (id) => this.#source.memberships.find(id, userId)))
-    return members.filter((member) => member !== undefined)
-  }
-
-  /** Takes in a socket whose user's memberships were read before. */
-  enter(socket: UserSocket, members: readonly Member[]): void {
+  /**
+   * Takes in a socket, in all rooms of its user.
+   * @param mayEnter asked at the last moment; throws when the socket may not come in after all
+   */
+  async enter(socket: UserSocket, mayEnter: () => void): Promise<void> {
     const { userId } = socket.data.caller
-    const sockets = this.#sockets.get(userId) ?? new Set()
-    this.#sockets.set(userId, sockets.add(socket))
-    void socket.join([userRoom(userId), ...members.flatMap((member) => this.#roomsFor(member))])
+    await this.#withPlaces(userId, (places) => {
+      mayEnter()
+      const sockets = this.#sockets.get(userId) ?? new Set()
+      this.#sockets.set(userId, sockets.add(socket))
+      void socket.join([userRoom(userId), ...this.#rooms(places.values())])
+    })
   }
 
   leave(socket: UserSocket): void {
@@ -84,102 +89,130 @@ export class People {
     if (sockets?.size === 0) this.#sockets.delete(userId)
   }
 
-  /** Members, roles or groups of a workspace have changed. */
+  /** Runs an action on the sockets of a workspace: now, or when they have been moved. */
+  whenPlaced(workspaceId: string, action: () => void): void {
+    const move = this.#moves.get(workspaceId)
+    if (move) move.waiting.push(action)
+    else action()
+  }
+
+  /** Members, roles, groups or channels of a workspace have changed. */
   async workspaceChanged(workspaceId: string): Promise<void> {
-    const inside = new Set<string>()
-    const outside = new Set<string>()
-    for (const [userId, sockets] of this.#sockets) {
-      const isInside = [...sockets].some((socket) => socket.rooms.has(workspaceRoom(workspaceId)))
-      ;(isInside ? inside : outside).add(userId)
+    for (const reading of this.#readings) reading.changed.add(workspaceId)
+    const under = this.#moves.get(workspaceId)
+    if (under) {
+      under.again = true
+      return
     }
-    const came = outside.size === 0 ? [] : await this.#among(workspaceId, [...outside])
-    const affected = [...inside, ...came]
-    await Promise.all(affected.map((userId) => this.#inOrder(userId, () => this.#sync(userId, workspaceId))))
+    const moving: Move = { waiting: [], again: false }
+    this.#moves.set(workspaceId, moving)
+    try {
+      await this.#moveAll(workspaceId, moving)
+    } finally {
+      this.#moves.delete(workspaceId)
+      for (const action of moving.waiting) action()
+    }
   }
 
   /** Anything may have changed unheard: every user's rooms are made again. */
   async allChanged(): Promise<void> {
+    for (const reading of this.#readings) reading.allChanged = true
+    const workspaces = new Set<string>()
+    for (const socket of this.all()) for (const id of workspacesOf(socket)) workspaces.add(id)
+    await Promise.all([...workspaces].map((id) => this.workspaceChanged(id)))
+    // Workspaces into which somebody came unheard.
     for (const userId of this.#sockets.keys()) await this.refresh(userId)
   }
 
-  /** Tries again for those whose memberships could not be read. */
-  async retryStale(): Promise<void> {
-    for (const userId of this.#stale) {
-      this.#stale.delete(userId)
-      await this.refresh(userId)
-    }
+  /** Tries again for those whose memberships could not be read. @returns the users for whom it went well */
+  async retryStale(): Promise<string[]> {
+    const stale = [...this.#stale]
+    this.#stale.clear()
+    const recovered: string[] = []
+    for (const userId of stale) if (await this.refresh(userId)) recovered.push(userId)
+    return recovered
   }
 
-  /** Reads a user's memberships again and moves their sockets. */
-  refresh(userId: string): Promise<void> {
-    return this.#inOrder(userId, () => this.#refresh(userId))
-  }
-
-  #inOrder(userId: string, work: () => Promise<void>): Promise<void> {
-    const before = this.#queues.get(userId) ?? Promise.resolve()
-    const queued = before.then(work).finally(() => {
-      if (this.#queues.get(userId) === queued) this.#queues.delete(userId)
-    })
-    this.#queues.set(userId, queued)
-    return queued
-  }
-
-  async #refresh(userId: string): Promise<void> {
-    let members: readonly Member[] = []
+  /** Reads a user's memberships again and moves their sockets. @returns whether they could be read */
+  async refresh(userId: string): Promise<boolean> {
     try {
-      members = await this.membersOf(userId)
+      await this.#withPlaces(userId, (places) => {
+        const wanted = new Set(this.#rooms(places.values()))
+        for (const socket of this.socketsOf(userId)) move(socket, 'workspace:', wanted)
+      })
+      return true
     } catch (error) {
-      this.#doubt(userId, error)
-    }
-    const wanted = new Set(members.flatMap((member) => this.#roomsFor(member)))
-    for (const socket of this.#sockets.get(userId) ?? []) {
-      this.#move(
-        socket,
-        [...socket.rooms].filter((room) => room.startsWith('workspace:')),
-        wanted,
-      )
+      this.#log.warn({ error, userId }, 'memberships of a connected user could not be read')
+      this.#stale.add(userId)
+      for (const socket of this.socketsOf(userId)) move(socket, 'workspace:', NO_ROOMS)
+      return false
     }
   }
 
-  async #sync(userId: string, workspaceId: string): Promise<void> {
-    let member: Member | undefined
+  /** Reads until nothing has changed meanwhile, then acts at once: an older reading never wins. */
+  async #withPlaces(userId: string, act: (places: ReadonlyMap<string, Place>) => void): Promise<void> {
+    const reading: Reading = { changed: new Set(), allChanged: true }
+    let places = new Map<string, Place>()
+    this.#readings.add(reading)
     try {
-      member = await this.#source.memberships.find(workspaceId, userId)
-    } catch (error) {
-      this.#doubt(userId, error)
-    }
-    const wanted = new Set(member ? this.#roomsFor(member) : [])
-    for (const socket of this.#sockets.get(userId) ?? []) {
-      this.#move(
-        socket,
-        [...socket.rooms].filter((room) => room.startsWith(workspaceRoom(workspaceId))),
-        wanted,
-      )
-    }
-  }
-
-  async #among(workspaceId: string, userIds: readonly string[]): Promise<readonly string[]> {
-    try {
-      return await this.#source.membersAmong(workspaceId, userIds)
-    } catch (error) {
-      for (const userId of userIds) this.#doubt(userId, error)
-      return []
+      while (reading.allChanged || reading.changed.size > 0) {
+        const changed = [...reading.changed]
+        reading.changed.clear()
+        if (reading.allChanged) {
+          reading.allChanged = false
+          places = await placesOf(this.#source, userId)
+          continue
+        }
+        for (const workspaceId of changed) {
+          const place = (await placesIn(this.#source, workspaceId, [userId])).get(userId)
+          if (place) places.set(workspaceId, place)
+          else places.delete(workspaceId)
+        }
+      }
+      act(places)
+    } finally {
+      this.#readings.delete(reading)
     }
   }
 
-  #move(socket: UserSocket, present: readonly string[], wanted: ReadonlySet<string>): void {
-    for (const room of present) if (!wanted.has(room)) void socket.leave(room)
-    const missing = [...wanted].filter((room) => !socket.rooms.has(room))
-    if (missing.length > 0) void socket.join(missing)
+  async #moveAll(workspaceId: string, moving: Move): Promise<void> {
+    let places: ReadonlyMap<string, Place> = new Map()
+    let users: string[] = []
+    do {
+      moving.again = false
+      users = [...this.#sockets.keys()]
+      if (users.length === 0) return
+      try {
+        places = await placesIn(this.#source, workspaceId, users)
+      } catch (error) {
+        places = new Map()
+        this.#log.warn({ error, workspaceId }, 'members of a workspace could not be read: their sockets have left it')
+        for (const userId of users) this.#stale.add(userId)
+      }
+    } while (moving.again)
+    for (const userId of users) {
+      const place = places.get(userId)
+      const wanted = new Set(place ? this.#rooms([place]) : [])
+      for (const socket of this.socketsOf(userId)) move(socket, workspaceRoom(workspaceId), wanted)
+    }
   }
 
-  #doubt(userId: string, error: unknown): void {
-    this.#log.warn({ error, userId }, 'memberships of a connected user could not be read')
-    this.#stale.add(userId)
+  #rooms(places: Iterable<Place>): string[] {
+    return [...places].flatMap((place) => roomsOf(place, this.#scopes))
   }
+}
 
-  #roomsFor({ workspaceId, scopes }: Member): string[] {
-    const held = this.#scopes.filter((scope) => scopes.has(scope))
-    return [workspaceRoom(workspaceId), ...held.map((scope) => scopeRoom(workspaceId, scope))]
+/** Leaves first, so that between the two nothing reaches a room that is no longer held. */
+function move(socket: UserSocket, prefix: string, wanted: ReadonlySet<string>): void {
+  const left = [...socket.rooms].filter((room) => room.startsWith(prefix) && !wanted.has(room))
+  for (const room of left) void socket.leave(room)
+  const missing = [...wanted].filter((room) => !socket.rooms.has(room))
+  if (missing.length > 0) void socket.join(missing)
+}
+
+function* workspacesOf(socket: UserSocket): Iterable<string> {
+  for (const room of socket.rooms) {
+    const id = /^workspace:([^:]+)$/.exec(room)?.[1]
+    if (id !== undefined) yield id
   }
 }

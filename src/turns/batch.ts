@@ -65,6 +65,8 @@ export class Batch {
   readonly sql: Sql
   readonly pending = new PendingRows()
   readonly events: WorkspaceEvent[] = []
+  /** Those of the events that are stored: how far the numbers of the workspace have gone. */
+  numbered = 0
   readonly afterCommit: (() => void | Promise<void>)[] = []
 
   constructor(database: Database, client: PoolClient, sql: Sql) {

@@ -6,7 +6,7 @@ import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/error.ts'
 import { DatabaseUnavailable, OutcomeUnknown } from '../core/errors.ts'
 import type { ContextFactory } from '../core/context.ts'
-import type { EventType, WorkspaceEvent } from '../core/event.ts'
+import type { Audience, EventType, WorkspaceEvent } from '../core/event.ts'
 import type { Logger } from '../core/log.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import { RawBody, type Reply } from '../core/reply.ts'
@@ -100,8 +100,9 @@ export class TurnExecutor implements ActorHost {
       if (!attempt.committing || !(await this.#wasCommitted(attempt))) throw new BatchError(error)
     }
     const { batch, outcomes } = attempt
+    const notified = (batch?.afterCommit ?? []).map((action) => this.#notify(action))
     if (batch?.events.length) this.#options.publish(workspaceId, batch.events)
-    for (const action of batch?.afterCommit ?? []) await this.#notify(action)
+    await Promise.all(notified)
     return outcomes
   }
 
@@ -124,7 +125,7 @@ export class TurnExecutor implements ActorHost {
       attempt.outcomes.push(await this.#runOne(workspaceId, fence.seq, batch, command, commands.length > 1))
     }
     await batch.pending.flush(sql)
-    if (batch.events.length > 0) await this.#writeEvents(actor, sql, batch.events)
+    if (batch.numbered > 0) await this.#writeEvents(actor, sql, batch)
     attempt.committing = true
     const { command } = await client.query('commit')
     // PostgreSQL answers the commit of a transaction in which a statement has failed with ROLLBACK, and no error.
@@ -159,6 +160,7 @@ export class TurnExecutor implements ActorHost {
     const own = new PendingRows()
     const sql = new TurnSql(batch, own)
     const events: WorkspaceEvent[] = []
+    let numbered = 0
     const after: (() => void | Promise<void>)[] = []
     const audits: Parameters<Turn['audit']>[0][] = []
     const at = new Date(this.#options.clock.now()).toISOString()
@@ -172,8 +174,10 @@ export class TurnExecutor implements ActorHost {
         return em
       },
       insert: (table, row) => own.add(table, row),
-      emit: (type: EventType, data: unknown) => {
-        events.push({ workspaceId, seq: seq + batch.events.length + events.length + 1, type: type.name, data, at })
+      emit: (type: EventType, data: unknown, only?: Audience) => {
+        if (type.stored !== false) numbered += 1
+        const place = type.stored === false ? 0 : seq + batch.numbered + numbered
+        events.push({ workspaceId, seq: place, type: type.name, data, at, ...only })
       },
       audit: (target) => void audits.push(target),
       afterCommit: (action) => void after.push(action),
@@ -184,6 +188,7 @@ export class TurnExecutor implements ActorHost {
       if (payload.kind === 'operation') this.#record(workspaceId, own, payload, audits, value as Reply, at)
       batch.pending.addAll(own)
       batch.events.push(...events)
+      batch.numbered += numbered
       batch.afterCommit.push(...after)
       return { ok: true, value }
     } catch (error) {
@@ -246,12 +251,21 @@ export class TurnExecutor implements ActorHost {
     }
   }
 
-  async #writeEvents(actor: string, sql: Batch['sql'], events: readonly WorkspaceEvent[]): Promise<void> {
+  async #writeEvents(actor: string, sql: Batch['sql'], { events, numbered }: Batch): Promise<void> {
+    const rows = events
+      .filter(({ seq }) => seq > 0)
+      .map(({ workspaceId, channel, user, ...row }) => ({
+        ...row,
+        workspace_id: workspaceId,
+        channel_id: channel,
+        user_id: user,
+      }))
     await sql.run(
       `with moved as (update actor_fence set seq = seq + $2 where key = $1)
-       insert into workspace_events (workspace_id, seq, type, data, at)
-       select workspace_id, seq, type, data, at from json_populate_recordset(null::workspace_events, $3::json)`,
-      [actor, events.length, JSON.stringify(events.map((row) => ({ ...row, workspace_id: row.workspaceId })))],
+       insert into workspace_events (workspace_id, seq, type, data, at, channel_id, user_id)
+       select workspace_id, seq, type, data, at, channel_id, user_id
+       from json_populate_recordset(null::workspace_events, $3::json)`,
+      [actor, numbered, JSON.stringify(rows)],
     )
   }
 

@@ -1,5 +1,6 @@
 import type { Member } from '../core/caller.ts'
 import type { EventType } from '../core/event.ts'
+import type { Channels } from '../core/ports.ts'
 import type { Static } from '../core/schema.ts'
 import type { Sql } from '../core/sql.ts'
 import type { EventView, SyncPage } from './schemas.ts'
@@ -17,10 +18,12 @@ const WINDOW = 2_000
 export class EventLog {
   readonly #sql: Sql
   readonly #types: ReadonlyMap<string, EventType>
+  readonly #channels: Channels
 
-  constructor(sql: Sql, types: ReadonlyMap<string, EventType>) {
+  constructor(sql: Sql, types: ReadonlyMap<string, EventType>, channels: Channels) {
     this.#sql = sql
     this.#types = types
+    this.#channels = channels
   }
 
   /** Events after a number that the member may see, in order. Applying page after page leads to the present state. */
@@ -29,10 +32,14 @@ export class EventLog {
     const lastSeq = await this.#lastSeq(member.workspaceId)
     if (after > lastSeq) return { events: [], after: 0, lastSeq, hasMore: false, reset: true }
     const until = Math.min(lastSeq, after + WINDOW)
+    const { userId, workspaceId } = member
+    const channels = (await this.#channels.of(workspaceId, [userId])).get(userId) ?? []
     const events = await this.#sql.rows<Static<typeof EventView>>(
       `select seq, type, data, at from workspace_events
-       where workspace_id = $1 and seq > $2 and seq <= $3 and type = any($4) order by seq limit $5`,
-      [member.workspaceId, after, until, this.#visibleTo(member), limit],
+       where workspace_id = $1 and seq > $2 and seq <= $3 and type = any($4)
+         and (channel_id is null or channel_id = any($5)) and (user_id is null or user_id = $6)
+       order by seq limit $7`,
+      [workspaceId, after, until, this.#visibleTo(member), channels, userId, limit],
     )
     const reached = events.length === limit ? (events.at(-1)?.seq ?? until) : until
     return { events, after: reached, lastSeq, hasMore: reached < lastSeq, reset: false }

@@ -65,6 +65,18 @@ export class MemberCache implements Memberships {
     return isUuid(workspaceId) && isUuid(userId) ? this.#members.find(workspaceId, userId) : undefined
   }
 
+  /** Those of the users who are members, read now in one go. */
+  async among(workspaceId: string, userIds: readonly string[]): Promise<Member[]> {
+    const rows = await this.#sql.rows<MemberRow & { user_id: string }>(
+      `select m.user_id, ${MEMBER_COLUMNS} from workspace_members m
+       join workspaces w on w.id = m.workspace_id and w.deleted_at is null
+       left join roles r on r.id = m.role_id
+       where m.workspace_id = $1 and m.user_id = any($2)`,
+      [workspaceId, userIds],
+    )
+    return rows.map((row) => memberOf(workspaceId, row.user_id, row))
+  }
+
   /** Says to every node that members, roles or groups of a workspace have changed. Called after the commit. */
   changed(workspaceId: string): void {
     this.#members.invalidate(workspaceId)
@@ -90,6 +102,10 @@ export class MemberCache implements Memberships {
        where m.workspace_id = $1 and m.user_id = $2`,
       [workspaceId, userId],
     )
-    return row && { workspaceId, userId, role: roleName(row), scopes: mergedScopes(row) }
+    return row && memberOf(workspaceId, userId, row)
   }
+}
+
+function memberOf(workspaceId: string, userId: string, row: MemberRow): Member {
+  return { workspaceId, userId, role: roleName(row), scopes: mergedScopes(row) }
 }

@@ -3,6 +3,7 @@ import { People } from './0002-people.ts'
 import { Workspaces } from './0003-workspaces.ts'
 import { Streams } from './0004-streams.ts'
 import { Team } from './0010-team.ts'
+import { EventAudiences } from './0015-event-audiences.ts'
 
 /** In order. A migration that has shipped is never changed; what it made is changed by a later one. */
 export const migrations = [
@@ -11,4 +12,5 @@ export const migrations = [
   { name: '0003-workspaces', class: Workspaces },
   { name: '0004-streams', class: Streams },
   { name: '0010-team', class: Team },
+  { name: '0015-event-audiences', class: EventAudiences },
 ]

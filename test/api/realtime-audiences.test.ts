@@ -1,0 +1,183 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { api } from '../../src/api.ts'
+import { uuidv7 } from '../../src/core/id.ts'
+import { from, operation } from '../../src/core/operation.ts'
+import type { Channels } from '../../src/core/ports.ts'
+import { done } from '../../src/core/reply.ts'
+import { Done, Id, Input, Type } from '../../src/core/schema.ts'
+import { streamDeleted } from '../../src/streams/events.ts'
+import { syncEvents } from '../../src/workspaces/operations.ts'
+import { startApp, type App } from '../support/app.ts'
+import { Sockets, type Listening } from '../support/sockets.ts'
+import { waitFor } from '../support/wait.ts'
+import { World } from '../support/world.ts'
+
+/** Announces something, to whom the test says. */
+const announce = operation({
+  route: 'POST /api/announcements',
+  summary: 'Announce something',
+  access: 'team:read',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  body: Input({
+    workspaceId: Id,
+    id: Id,
+    channel: Type.Optional(Id),
+    user: Type.Optional(Id),
+    stored: Type.Optional(Type.Boolean()),
+  }),
+  returns: { 200: Done },
+  example: { body: {} },
+  handle: async ({ body: { id, channel, user, stored }, turn }) => {
+    const type = stored === false ? ({ ...streamDeleted, stored } as const) : streamDeleted
+    turn.emit(type, { streamId: id }, channel ? { channel } : user ? { user } : undefined)
+    return done('Announced')
+  },
+})
+
+/** Channels of these tests: who is in which. */
+class TestChannels implements Channels {
+  readonly members = new Map<string, string[]>()
+  readonly #listeners = new Set<(workspaceId: string | undefined) => void>()
+
+  async of(_workspaceId: string, userIds: readonly string[]) {
+    await new Promise((resolve) => setImmediate(resolve))
+    return new Map(
+      userIds.map((id) => [
+        id,
+        [...this.members].filter(([, users]) => users.includes(id)).map(([channel]) => channel),
+      ]),
+    )
+  }
+
+  onChange(listener: (workspaceId: string | undefined) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  changed(workspaceId: string): void {
+    for (const listener of this.#listeners) listener(workspaceId)
+  }
+}
+
+const channels = new TestChannels()
+const room = uuidv7(Date.now())
+let app: App
+let world: World
+const sockets = new Sockets(() => app)
+
+beforeAll(async () => {
+  app = await startApp({ registry: { ...api, probe: { announce } }, adapt: (composed) => ({ ...composed, channels }) })
+  world = new World(app)
+  await world.workspace('acme', 'ada')
+  for (const name of ['bob', 'cleo']) await world.member('acme', name, { role: 'editor' })
+  // Somebody in the channel who may not read chat.
+  await world.member('acme', 'dan', { scopes: ['team:read', 'streams:read'] })
+  channels.members.set(
+    room,
+    ['ada', 'bob', 'dan'].map((name) => world.id(name)),
+  )
+})
+afterEach(() => sockets.end())
+afterAll(() => app?.stop())
+
+const connect = (name: string): Promise<Listening> => sockets.connect(world.key(name))
+const heard = ({ events }: Listening) => events.map(({ data }) => data.data?.streamId as string)
+
+async function announced(options: object = {}): Promise<string> {
+  const id = uuidv7(Date.now())
+  const { status, text } = await world
+    .as('ada')
+    .call(announce, { body: { workspaceId: world.id('acme'), id, ...options } })
+  expect(status, text).toBe(200)
+  return id
+}
+
+/** An event as it comes from another node, at once. */
+function publish(id: string, channel?: string): void {
+  const workspaceId = world.id('acme')
+  app.node.foundation.coordination.publish(`ev:${workspaceId}`, [
+    { workspaceId, seq: 1, type: 'stream.deleted', data: { streamId: id }, at: new Date().toISOString(), channel },
+  ])
+}
+
+test('an event of a private channel reaches its members alone, and one for a user that user alone', async () => {
+  const [ada, bob, cleo, dan] = await Promise.all(['ada', 'bob', 'cleo', 'dan'].map(connect))
+  const inChannel = await announced({ channel: room })
+  const forCleo = await announced({ user: world.id('cleo') })
+  const forAll = await announced()
+  await waitFor(() => [ada, bob, cleo, dan].every((one) => one && heard(one).includes(forAll)))
+  expect(heard(ada!)).toEqual([inChannel, forAll])
+  expect(heard(bob!)).toEqual([inChannel, forAll])
+  expect(heard(cleo!)).toEqual([forCleo, forAll])
+  expect(heard(dan!)).toEqual([forAll])
+})
+
+test('the same holds for events that are read later, and what is not stored takes no number', async () => {
+  const page = async (name: string, after: number) =>
+    (await world.as(name).call(syncEvents, { path: { workspaceId: world.id('acme') }, query: { after } })).body.data
+  const { lastSeq } = await page('cleo', 0)
+  const inChannel = await announced({ channel: room })
+  const passing = await announced({ stored: false })
+  const forCleo = await announced({ user: world.id('cleo') })
+  const forAll = await announced()
+  const ids = async (name: string) =>
+    (await page(name, lastSeq)).events.map((event: { data: { streamId: string } }) => event.data.streamId)
+  expect(await ids('cleo')).toEqual([forCleo, forAll])
+  expect(await ids('bob')).not.toContain(inChannel)
+  expect(await ids('bob')).not.toContain(passing)
+  expect((await page('bob', 0)).lastSeq).toBe(lastSeq + 3)
+})
+
+test('not one event reaches a member after the removal, and none is missed by one who came', async () => {
+  const [bob, cleo, dan] = await Promise.all(['bob', 'cleo', 'dan'].map(connect))
+  const before = uuidv7(Date.now())
+  const after = uuidv7(Date.now())
+  publish(before, room)
+  channels.members.set(room, [world.id('ada'), world.id('cleo')])
+  channels.changed(world.id('acme'))
+  // The event of the very next batch: nobody's rooms can have been read again by now.
+  publish(after, room)
+  await waitFor(() => heard(cleo!).includes(after))
+  const last = await announced()
+  await waitFor(() => [bob, dan].every((one) => one && heard(one).includes(last)))
+  expect(heard(bob!)).toEqual([before, last])
+  expect(heard(cleo!)).toEqual([after, last])
+
+  await app.database.run('delete from workspace_members where user_id = $1', [world.id('bob')])
+  app.composition.services.memberships.changed(world.id('acme'))
+  const afterRemoval = uuidv7(Date.now())
+  publish(afterRemoval)
+  await waitFor(() => heard(cleo!).includes(afterRemoval))
+  const ada = await connect('ada')
+  const end = await announced()
+  await waitFor(() => heard(ada).includes(end) && heard(cleo!).includes(end))
+  expect(heard(bob!)).toEqual([before, last])
+})
+
+test('events keep their order across a change of members', async () => {
+  const ada = await connect('ada')
+  const ids = Array.from({ length: 30 }, () => uuidv7(Date.now()))
+  for (const [index, id] of ids.entries()) {
+    if (index % 7 === 3) channels.changed(world.id('acme'))
+    publish(id, index % 2 === 0 ? room : undefined)
+    if (index % 5 === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await waitFor(() => heard(ada).length === ids.length)
+  expect(heard(ada)).toEqual(ids)
+})
+
+test('when members cannot be read the sockets leave, and are told when they are back', async () => {
+  const ada = await connect('ada')
+  const of = channels.of.bind(channels)
+  channels.of = () => Promise.reject(new Error('away'))
+  channels.changed(world.id('acme'))
+  const missed = uuidv7(Date.now())
+  publish(missed)
+  await waitFor(() => app.logs.some((line) => /have left it/.test(line.msg ?? '')))
+  channels.of = of
+  await waitFor(() => ada.events.some(({ name }) => name === 'missed'))
+  const id = await announced()
+  await waitFor(() => heard(ada).includes(id))
+  expect(heard(ada)).not.toContain(missed)
+})

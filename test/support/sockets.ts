@@ -1,0 +1,49 @@
+import { io, type Socket } from 'socket.io-client'
+import type { App } from './app.ts'
+import { waitFor } from './wait.ts'
+
+/** What a socket has heard, in order. */
+export interface Listening {
+  readonly socket: Socket
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into messages of every shape
+  readonly events: { readonly name: string; readonly data: any }[]
+}
+
+/** Sockets of one test file, ended together. */
+export class Sockets {
+  readonly #app: () => Pick<App, 'url'>
+  readonly #open: Socket[] = []
+
+  constructor(app: () => Pick<App, 'url'>) {
+    this.#app = app
+  }
+
+  /** Begins to connect, with whatever credential. */
+  listen(auth: object, options: object = {}, url = this.#app().url): Listening {
+    const socket = io(url, { auth, forceNew: true, reconnection: false, transports: ['websocket'], ...options })
+    this.#open.push(socket)
+    const events: { name: string; data: unknown }[] = []
+    socket.onAny((name: string, data: unknown) => events.push({ name, data }))
+    return { socket, events }
+  }
+
+  /** @param token an access token or an API key */
+  async connect(token: string, options: object = {}, url?: string): Promise<Listening> {
+    const listening = this.listen({ token }, options, url)
+    await waitFor(() => listening.socket.connected, { what: 'a socket', timeoutMs: 10_000 })
+    return listening
+  }
+
+  /** The code with which a connection is refused. */
+  async refused(auth: object, options: object = {}): Promise<string> {
+    const { socket } = this.listen(auth, options)
+    const error = await new Promise<Error & { data?: { code: string } }>((resolve) =>
+      socket.once('connect_error', resolve),
+    )
+    return error.data?.code ?? error.message
+  }
+
+  end(): void {
+    for (const socket of this.#open.splice(0)) socket.disconnect()
+  }
+}
