@@ -1,7 +1,17 @@
+import { availableParallelism } from 'node:os'
 import { configDefaults, defineConfig } from 'vitest/config'
 
 /** Tests of real servers, databases and processes, on machines that are busy. */
 const PATIENCE = { testTimeout: 30_000, hookTimeout: 120_000, teardownTimeout: 20_000 }
+
+/** Files wait for databases and processes more than they compute: two at a time even on two cores. */
+const TOGETHER = { maxWorkers: Math.max(2, availableParallelism() - 1) }
+
+/** Media runs in real time and whole processes are killed here: one file at a time, with nothing beside it. */
+const ALONE = { fileParallelism: false }
+
+/** A second chance for what the machine itself does to real processes; the report names every test that took it. */
+const SECOND_CHANCE = { retry: 1 }
 
 function project(name: string, include: string[], options: object = {}) {
   return { extends: true as const, test: { name, include, ...PATIENCE, ...options } }
@@ -16,18 +26,19 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, 'data/**'],
     reporters: ['default'],
     projects: [
-      project('unit', [
-        'src/**/*.test.ts',
-        'actors/**/*.test.ts',
-        'media/**/*.test.ts',
-        'test/*.test.ts',
-        'test/support/**/*.test.ts',
-      ]),
-      project('api', ['test/api/**/*.test.ts']),
-      project('media', ['test/media/**/*.test.ts'], { testTimeout: 120_000 }),
-      project('flows', ['test/flows/**/*.test.ts'], { testTimeout: 300_000, fileParallelism: false }),
-      // Whole processes are killed, stopped and cut off here: a second chance for what the machine itself does to one.
-      project('faults', ['test/faults/**/*.test.ts'], { testTimeout: 300_000, fileParallelism: false, retry: 1 }),
+      project(
+        'unit',
+        ['src/**/*.test.ts', 'actors/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'],
+        TOGETHER,
+      ),
+      project('api', ['test/api/**/*.test.ts'], TOGETHER),
+      project('media', ['media/**/*.test.ts', 'test/media/**/*.test.ts'], {
+        ...ALONE,
+        ...SECOND_CHANCE,
+        testTimeout: 120_000,
+      }),
+      project('flows', ['test/flows/**/*.test.ts'], { ...ALONE, ...SECOND_CHANCE, testTimeout: 300_000 }),
+      project('faults', ['test/faults/**/*.test.ts'], { ...ALONE, ...SECOND_CHANCE, testTimeout: 300_000 }),
     ],
   },
 })
