@@ -164,6 +164,11 @@ const SETTINGS = {
     fallback: '1',
     parse: withDefault(flag, true),
   },
+  JOBS_BACKEND: {
+    summary: 'Where queues of jobs are kept: postgres or redis; jobs themselves are always in PostgreSQL',
+    fallback: 'redis where there is one, else postgres',
+    parse: optional(oneOf('postgres', 'redis')),
+  },
   ROLES: {
     summary: 'What this node does',
     fallback: 'api,jobs,media',

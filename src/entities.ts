@@ -1,6 +1,7 @@
 import type { EntitySchema } from '@mikro-orm/postgresql'
 import { authEntities } from './auth/entities.ts'
 import { foundationEntities } from './db/entities.ts'
+import { jobEntities } from './jobs/entities.ts'
 import { planEntities } from './plans/entities.ts'
 import { streamEntities } from './streams/entities.ts'
 import { teamEntities } from './team/entities.ts'
@@ -12,6 +13,7 @@ export const entities: readonly EntitySchema[] = [
   ...foundationEntities,
   ...userEntities,
   ...authEntities,
+  ...jobEntities,
   ...planEntities,
   ...workspaceEntities,
   ...streamEntities,

@@ -4,14 +4,18 @@ import { RedisCoordination } from './coordination/redis.ts'
 import type { Coordination } from './coordination/coordination.ts'
 import { systemClock, type Clock } from './core/clock.ts'
 import type { Logger } from './core/log.ts'
+import type { JobRegistry } from './core/job.ts'
 import type { Registry } from './core/operation.ts'
 import { Database } from './db/database.ts'
+import type { JobRuntime, JobTimes } from './jobs/runtime.ts'
+import type { StoreChoice } from './jobs/stores.ts'
 import { entities } from './entities.ts'
 import type { HttpServer } from './http/server.ts'
 import type { Gateway } from './realtime/gateway.ts'
 import { startAdminServer } from './http/admin-server.ts'
 import { createMetrics } from './http/metrics.ts'
 import { watchParts } from './metrics.ts'
+import { startJobs } from './node-jobs.ts'
 import { startMedia, type NodeMedia } from './node-media.ts'
 import { createGateway, createHttpServer } from './server.ts'
 import { compose, type Composition, type Foundation } from './services.ts'
@@ -31,6 +35,8 @@ export interface Node {
   readonly composition: Composition
   /** On a node with the role media. */
   readonly media: NodeMedia | undefined
+  /** On a node with the role jobs. */
+  readonly jobs: JobRuntime | undefined
   readonly foundation: Foundation
   /** What the banner tells. */
   readonly facts: readonly (readonly [string, string])[]
@@ -43,6 +49,8 @@ export interface NodeOverrides {
   readonly clock?: Clock
   /** Other operations than those of the service. */
   readonly registry?: Registry
+  readonly jobs?: JobRegistry
+  readonly jobTimes?: Partial<JobTimes>
   readonly adapt?: (composition: Composition) => Composition
 }
 
@@ -96,17 +104,20 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
     clock: overrides.clock ?? systemClock,
     database,
     coordination,
+    jobStore: jobStore(config, database, coordination),
     metrics: createMetrics(),
     version: VERSION,
     secret: config.JWT_SECRET ?? directory.secret('jwt-secret'),
   }
-  const composed = compose(foundation, overrides.registry)
+  const composed = compose(foundation, overrides.registry, overrides.jobs)
   const composition = overrides.adapt?.(composed) ?? composed
   undo.add('services', () => composition.close())
   await composition.ready
   await composition.services.switches.refresh()
   await composition.people.start()
   watchParts(foundation, composition)
+  const jobs = config.ROLES.has('jobs') ? startJobs(foundation, composition, overrides.jobTimes) : undefined
+  if (jobs !== undefined) undo.add('jobs', () => jobs.close())
   const media = await openMedia(foundation, composition, undo, facts)
   const server = createHttpServer(foundation, composition)
   const gateway = createGateway(foundation, composition, server)
@@ -129,6 +140,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
     adminUrl: admin.url,
     composition,
     media,
+    jobs,
     foundation,
     facts,
     stop: async () => {
@@ -179,6 +191,14 @@ async function openCoordination(
   const where = config.REDIS_URL === undefined ? 'a private Redis' : `Redis at ${new URL(url).host}`
   facts.push(['Coordination', where])
   return coordination
+}
+
+function jobStore(config: Config, database: Database, coordination: Coordination): StoreChoice {
+  const redis = coordination instanceof RedisCoordination ? coordination.url : undefined
+  const kind = config.JOBS_BACKEND ?? (redis === undefined ? 'postgres' : 'redis')
+  if (kind === 'postgres') return { kind, url: database.url }
+  if (redis === undefined) throw new Error('JOBS_BACKEND is redis, but there is no Redis: set REDIS_URL')
+  return { kind, url: redis }
 }
 
 /** A single node works without: one that cannot be started is said, and done without. */

@@ -7,6 +7,7 @@ import type { Coordination } from './coordination/coordination.ts'
 import type { Clock } from './core/clock.ts'
 import { contextFactory, type ContextFactory } from './core/context.ts'
 import type { Logger } from './core/log.ts'
+import { jobsByName, type JobRegistry } from './core/job.ts'
 import { walk, type NamedOperation, type Registry } from './core/operation.ts'
 import { noChannels, type Authenticator, type Channels, type Memberships } from './core/ports.ts'
 import { SealedBox } from './core/sealed-box.ts'
@@ -17,6 +18,9 @@ import { eventTypes } from './events.ts'
 import { IdempotencyKeys } from './http/idempotency.ts'
 import { HealthService } from './health/service.ts'
 import { PlanService } from './plans/service.ts'
+import { jobs as allJobs } from './jobs.ts'
+import { JobService } from './jobs/service.ts'
+import type { StoreChoice } from './jobs/stores.ts'
 import type { DesiredStates } from './streams/desired-state.ts'
 import type { StreamNotices } from './streams/notices.ts'
 import { AuditLog } from './workspaces/audit-log.ts'
@@ -37,6 +41,7 @@ export interface Foundation {
   readonly clock: Clock
   readonly database: Database
   readonly coordination: Coordination
+  readonly jobStore: StoreChoice
   readonly metrics: MetricsRegistry
   readonly version: string
   /** The installation's secret: from it every other key is derived. */
@@ -58,6 +63,7 @@ export interface Composition {
   /** What the media link of a node stands on. */
   readonly streaming: { readonly desiredStates: DesiredStates; readonly notices: StreamNotices }
   readonly idempotency: IdempotencyKeys
+  readonly jobs: JobService
   /** Resolves when turns can be run. */
   readonly ready: Promise<void>
   /** Ends timers and waits for turns; the foundation is closed by whoever made it. */
@@ -65,11 +71,23 @@ export interface Composition {
 }
 
 /** The composition root: plain constructors, in the order of their needs. */
-export function compose(foundation: Foundation, registry: Registry = api): Composition {
+export function compose(
+  foundation: Foundation,
+  registry: Registry = api,
+  jobRegistry: JobRegistry = allJobs,
+): Composition {
   const { clock, config, coordination, database, log, secret, version } = foundation
   const operations = walk(registry)
   const replyBox = new SealedBox(secret, 'idempotent replies')
   const idempotency = new IdempotencyKeys(database, clock, replyBox, log)
+
+  const jobs = new JobService({
+    database,
+    clock,
+    coordination,
+    box: new SealedBox(secret, 'jobs'),
+    declared: jobsByName(jobRegistry),
+  })
 
   const executor = new TurnExecutor({
     database,
@@ -80,6 +98,7 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
     services: () => services,
     context: () => context,
     publish: (workspaceId, events) => coordination.publish(`ev:${workspaceId}`, events),
+    jobs,
     seal: (text) => replyBox.seal(text),
   })
   const { actors, ready } = actorDriver({ config, host: executor, clock, log: log.child({ part: 'actors' }), secret })
@@ -128,6 +147,7 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
 
   const services: Services = {
     turns,
+    jobs,
     health,
     switches,
     plans,
@@ -149,6 +169,7 @@ export function compose(foundation: Foundation, registry: Registry = api): Compo
     turns,
     owners,
     idempotency,
+    jobs,
     ready,
     authenticator: people.authenticator,
     people,

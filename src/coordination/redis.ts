@@ -37,6 +37,8 @@ export function redisConnection(url: string, log: Logger): Redis {
 /** The driver for several nodes: Redis pub/sub, with local delivery that does not depend on Redis. */
 export class RedisCoordination implements Coordination {
   readonly kind = 'redis'
+  /** For those who need connections of their own kind. Holds a password. */
+  readonly url: string
   readonly #commands: Redis
   readonly #subscriber: Redis
   readonly #listeners: Listeners
@@ -47,6 +49,7 @@ export class RedisCoordination implements Coordination {
   #everLinked = false
 
   constructor(url: string, log: Logger) {
+    this.url = url
     this.#log = log
     this.#listeners = new Listeners((error, channel) => log.error({ error, channel }, 'a listener failed'))
     this.#commands = redisConnection(url, log)

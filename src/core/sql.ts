@@ -1,3 +1,5 @@
+import type { EntityManager } from '@mikro-orm/postgresql'
+
 /** A value that can be a parameter of a statement. */
 export type SqlValue = string | number | bigint | boolean | Date | null | Buffer | readonly unknown[] | object
 
@@ -12,4 +14,12 @@ export interface Sql {
   row<R extends object>(text: string, values?: readonly SqlValue[]): Promise<R | undefined>
   /** How many rows a statement changed. */
   run(text: string, values?: readonly SqlValue[]): Promise<number>
+}
+
+/** A transaction in hand: prepared SQL, and a unit of work when one is asked for. */
+export interface Transaction extends Sql {
+  /** A unit of work on this very transaction; flushed before the commit. */
+  readonly em: EntityManager
+  /** Runs after the commit, in order, and never when it fails. For notices that only help; must not throw. */
+  afterCommit(action: () => void): void
 }

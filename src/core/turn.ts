@@ -1,6 +1,8 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Audience, EventData, EventType } from './event.ts'
+import type { JobDeclaration, JobOptions } from './job.ts'
 import type { Sql } from './sql.ts'
+import type { Static, TSchema } from 'typebox'
 
 /**
  * One turn of a workspace's actor, as a handler sees it: a place in the workspace's order, inside one database
@@ -24,6 +26,8 @@ export interface Turn {
    * @param only narrows them to a private channel's members, or to one user
    */
   emit<E extends EventType>(type: E, data: EventData<E>, only?: Audience): void
+  /** Adds a job for this workspace: it runs after the commit, and never when the transaction fails. */
+  job<S extends TSchema>(declared: JobDeclaration<S>, data: Static<S>, options?: JobOptions): void
   /** Names what the turn acted on, for the audit log; the entry itself is written by the pipeline. */
   audit(target: {
     readonly kind: string

@@ -2,7 +2,7 @@ import { MikroORM, type EntityManager, type EntitySchema } from '@mikro-orm/post
 import { Migrator } from '@mikro-orm/migrations'
 import type { Pool, PoolClient } from 'pg'
 import type { Logger } from '../core/log.ts'
-import type { Sql, SqlValue } from '../core/sql.ts'
+import type { Sql, SqlValue, Transaction } from '../core/sql.ts'
 import { migrations } from './migrations/index.ts'
 import { PreparedSql, translate, withoutPool } from './prepared-sql.ts'
 import { boundEntityManager } from './bound-entity-manager.ts'
@@ -14,22 +14,21 @@ export interface DatabaseOptions {
   readonly log: Logger
 }
 
-/** A transaction in hand: prepared SQL, and a unit of work when one is asked for. */
-export interface Transaction extends Sql {
-  /** A unit of work on this very transaction. `flush` it before the transaction ends. */
-  readonly em: EntityManager
-}
+export type { Transaction }
 
 /**
  * PostgreSQL, for the ordinary path through MikroORM (`em`) and for hot paths through prepared statements on the same
  * pool. A server that is away is answered as 503 `database_unavailable` by whoever lets the error through.
  */
 export class Database implements Sql {
+  /** For those who need connections of their own kind. Holds a password. */
+  readonly url: string
   readonly #orm: MikroORM
   readonly #pool: Pool
   readonly #sql: PreparedSql
 
-  private constructor(orm: MikroORM, pool: Pool) {
+  private constructor(url: string, orm: MikroORM, pool: Pool) {
+    this.url = url
     this.#orm = orm
     this.#pool = pool
     this.#sql = new PreparedSql(pool)
@@ -43,6 +42,8 @@ export class Database implements Sql {
       entitiesTs: [...options.entities],
       discovery: { warnWhenNoEntities: false },
       extensions: [Migrator],
+      // The queues of jobs keep their tables there, and see to them themselves.
+      schemaGenerator: { ignoreSchema: ['bullmq'] },
       migrations: { migrationsList: migrations, tableName: 'migrations', allOrNothing: true, snapshot: false },
       pool: { min: 2, max: options.poolSize, idleTimeoutMillis: 60_000 },
       driverOptions: {
@@ -55,7 +56,7 @@ export class Database implements Sql {
       logger: (message) => options.log.debug({ part: 'orm' }, message),
     })
     const pool = await orm.em.getConnection().getNativeClient()
-    return new Database(orm, pool)
+    return new Database(options.url, orm, pool)
   }
 
   /**
@@ -106,6 +107,7 @@ export class Database implements Sql {
       const result = await work(handle.transaction)
       await handle.flush()
       await client.query('commit')
+      for (const action of handle.afterCommit) action()
       return result
     })
   }
@@ -161,7 +163,9 @@ const MIGRATION_LOCK = 0x63_72_69_65
 
 function transactionOn(client: PoolClient, sql: PreparedSql, orm: MikroORM) {
   let em: EntityManager | undefined
+  const afterCommit: (() => void)[] = []
   const transaction: Transaction = {
+    afterCommit: (action) => void afterCommit.push(action),
     rows: (text, values) => sql.rows(text, values),
     row: (text, values) => sql.row(text, values),
     run: (text, values) => sql.run(text, values),
@@ -170,5 +174,5 @@ function transactionOn(client: PoolClient, sql: PreparedSql, orm: MikroORM) {
       return em
     },
   }
-  return { transaction, flush: async () => em?.flush() }
+  return { transaction, afterCommit, flush: async () => em?.flush() }
 }

@@ -10,12 +10,13 @@ export type Row = Readonly<Record<string, unknown>>
 export class PendingRows {
   readonly #groups = new Map<string, { statement: string; rows: Row[] }>()
 
-  add(table: string, row: Row): void {
+  /** @param unlessThere rows that an index refuses are left out, not an error */
+  add(table: string, row: Row, unlessThere = false): void {
     const columns = Object.keys(row)
-    const key = `${table}(${columns.join()})`
+    const key = `${table}(${columns.join()})${unlessThere ? '?' : ''}`
     const group = this.#groups.get(key)
     if (group) group.rows.push(row)
-    else this.#groups.set(key, { statement: insertStatement(table, columns), rows: [row] })
+    else this.#groups.set(key, { statement: insertStatement(key, table, columns, unlessThere), rows: [row] })
   }
 
   addAll(other: PendingRows): void {
@@ -45,14 +46,14 @@ const statements = new Map<string, string>()
  * One statement for any number of rows: PostgreSQL itself casts each JSON field to its column's type, so that one
  * prepared text serves every batch size.
  */
-function insertStatement(table: string, columns: readonly string[]): string {
-  const key = `${table}(${columns.join()})`
+function insertStatement(key: string, table: string, columns: readonly string[], unlessThere: boolean): string {
   let statement = statements.get(key)
   if (statement === undefined) {
     const bad = [table, ...columns].find((name) => !NAME.test(name))
     if (bad !== undefined) throw new Error(`${bad} is no column or table name`)
     const names = columns.map((name) => `"${name}"`).join(', ')
     statement = `insert into "${table}" (${names}) select ${names} from json_populate_recordset(null::"${table}", $1::json)`
+    if (unlessThere) statement += ' on conflict do nothing'
     statements.set(key, statement)
   }
   return statement

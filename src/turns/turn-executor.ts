@@ -2,11 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { PoolClient } from 'pg'
 import { BatchError, FencedError, type ActorHost, type Command, type Outcome } from '../../actors/index.ts'
+import type { Static, TSchema } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/error.ts'
 import { DatabaseUnavailable, OutcomeUnknown } from '../core/errors.ts'
 import type { ContextFactory } from '../core/context.ts'
 import type { Audience, EventType, WorkspaceEvent } from '../core/event.ts'
+import type { JobDeclaration, JobOptions } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import { RawBody, type Reply } from '../core/reply.ts'
@@ -16,7 +18,7 @@ import type { Turn } from '../core/turn.ts'
 import { uuidv7 } from '../core/id.ts'
 import type { Database } from '../db/database.ts'
 import type { PreparedSql } from '../db/prepared-sql.ts'
-import { Batch, PendingRows, TurnSql } from './batch.ts'
+import { Batch, PendingRows, TurnSql, type Row } from './batch.ts'
 import type { OperationTurn, TurnPayload } from './payload.ts'
 
 export interface TurnExecutorOptions {
@@ -30,8 +32,20 @@ export interface TurnExecutorOptions {
   readonly context: () => ContextFactory
   /** Hands committed events to whoever listens; must not throw. */
   readonly publish: (workspaceId: string, events: readonly WorkspaceEvent[]) => void
+  /** Makes rows of jobs that turns add, and says when they are committed. */
+  readonly jobs: JobOutlet
   /** Seals a reply that is kept for its idempotency key. */
   readonly seal: (text: string) => string
+}
+
+export interface JobOutlet {
+  /** @throws Error when the data does not fit the job */
+  make<S extends TSchema>(
+    declared: JobDeclaration<S>,
+    data: Static<S>,
+    options: JobOptions & { readonly workspaceId: string },
+  ): Row
+  wake(): void
 }
 
 /** A turn failed after it had changed something: the batch must go back, and its turns run alone. */
@@ -165,6 +179,7 @@ export class TurnExecutor implements ActorHost {
     const audits: Parameters<Turn['audit']>[0][] = []
     const at = new Date(this.#options.clock.now()).toISOString()
     let em: EntityManager | undefined
+    let withJobs = false
     const turn: Turn = {
       workspaceId,
       sql,
@@ -179,6 +194,10 @@ export class TurnExecutor implements ActorHost {
         const place = type.stored === false ? 0 : seq + batch.numbered + numbered
         events.push({ workspaceId, seq: place, type: type.name, data, at, ...only })
       },
+      job: (declared, data, options) => {
+        own.add('outbox', this.#options.jobs.make(declared, data, { ...options, workspaceId }), true)
+        withJobs = true
+      },
       audit: (target) => void audits.push(target),
       afterCommit: (action) => void after.push(action),
     }
@@ -190,6 +209,7 @@ export class TurnExecutor implements ActorHost {
       batch.events.push(...events)
       batch.numbered += numbered
       batch.afterCommit.push(...after)
+      if (withJobs) batch.afterCommit.push(() => this.#options.jobs.wake())
       return { ok: true, value }
     } catch (error) {
       if (!sql.touched) return { ok: false, error }

@@ -28,6 +28,8 @@ export interface AppOptions {
   readonly dataDir?: string
   readonly registry?: NodeOverrides['registry']
   readonly adapt?: NodeOverrides['adapt']
+  readonly jobs?: NodeOverrides['jobs']
+  readonly jobTimes?: NodeOverrides['jobTimes']
 }
 
 /** A node of Crier in this process, on a database and in a folder of its own. */
@@ -105,6 +107,8 @@ async function start(
     ...(options.clock && { clock: options.clock }),
     ...(options.registry && { registry: options.registry }),
     ...(options.adapt && { adapt: options.adapt }),
+    ...(options.jobs && { jobs: options.jobs }),
+    ...(options.jobTimes && { jobTimes: options.jobTimes }),
   }
   for (let tries = 1; ; tries += 1) {
     const config = loadConfig({

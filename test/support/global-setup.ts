@@ -8,6 +8,7 @@ import type { TestProject } from 'vitest/node'
 import { createLog } from '../../src/core/log.ts'
 import { Database } from '../../src/db/database.ts'
 import { entities } from '../../src/entities.ts'
+import { prepareStore } from '../../src/jobs/stores.ts'
 import { openDataDirectory } from '../../src/setup/data-directory.ts'
 import { startEmbeddedPostgres } from '../../src/setup/embedded-postgres.ts'
 import { TEMPLATE } from './template.ts'
@@ -75,4 +76,5 @@ async function makeTemplate(url: string): Promise<void> {
   })
   await database.migrate()
   await database.close()
+  await prepareStore(template.href)
 }

@@ -3,6 +3,7 @@ import { People } from './0002-people.ts'
 import { Workspaces } from './0003-workspaces.ts'
 import { Streams } from './0004-streams.ts'
 import { Team } from './0010-team.ts'
+import { Jobs } from './0016-jobs.ts'
 import { EventAudiences } from './0015-event-audiences.ts'
 
 /** In order. A migration that has shipped is never changed; what it made is changed by a later one. */
@@ -12,5 +13,6 @@ export const migrations = [
   { name: '0003-workspaces', class: Workspaces },
   { name: '0004-streams', class: Streams },
   { name: '0010-team', class: Team },
+  { name: '0016-jobs', class: Jobs },
   { name: '0015-event-audiences', class: EventAudiences },
 ]

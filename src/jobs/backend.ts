@@ -1,0 +1,173 @@
+import type * as BullMQ from 'bullmq'
+import type { BackendFactory, IQueueBackend, Job, JobsOptions, Queue, Worker } from 'bullmq'
+import { QUEUES, type QueueName, type QueueSettings } from '../core/job.ts'
+import type { Logger } from '../core/log.ts'
+
+/** BullMQ on one of its stores. What is in there can be lost: the outbox has it all. */
+export interface Store {
+  readonly kind: 'postgres' | 'redis'
+  readonly library: typeof BullMQ
+  /** For queues: fails at once when the store is away. */
+  readonly connection: unknown
+  /** For workers: waits until the store is back. */
+  readonly workerConnection: unknown
+  readonly factory: BackendFactory<IQueueBackend, never> | undefined
+  readonly prefix: string
+  /** Seconds that an idle worker waits for a sign of work. */
+  readonly drainDelay: number
+  /** True once after everything in the store was lost. */
+  wasEmptied(): Promise<boolean>
+  close(): Promise<void>
+}
+
+/** What becomes of a job in the backend after an attempt. */
+export type Verdict =
+  | { readonly kind: 'done' }
+  | { readonly kind: 'again'; readonly inMs: number; readonly reason: string }
+  | { readonly kind: 'dead'; readonly reason: string }
+  /** To be run elsewhere: this node shuts down. */
+  | { readonly kind: 'handed back' }
+
+export interface Entry {
+  readonly id: string
+  readonly name: string
+  readonly workspaceId: string | null
+  /** It may be there already, in whatever state. */
+  readonly again: boolean
+}
+
+export interface BackendTimes {
+  /** How long a worker that says nothing keeps a job. */
+  readonly lockMs: number
+  /** How often jobs of such workers are looked for. */
+  readonly stalledMs: number
+}
+
+export const BACKEND_TIMES: BackendTimes = { lockMs: 20_000, stalledMs: 10_000 }
+
+/** How many the library may try for itself: the outbox counts attempts. */
+const WITHOUT_END = 1_000_000
+const DEAD_KEPT = { count: 1_000, age: 7 * 24 * 3_600 }
+
+class AgainError extends Error {
+  readonly inMs: number
+
+  constructor(reason: string, inMs: number) {
+    super(reason)
+    this.inMs = inMs
+  }
+}
+
+/** The queues of BullMQ, as far as the outbox needs them: what it holds of a job is its id, name and workspace. */
+export class Backend {
+  readonly store: Store
+  readonly #log: Logger
+  readonly #times: BackendTimes
+  readonly #queues = new Map<string, Queue>()
+  readonly #workers = new Map<string, Worker>()
+
+  constructor(store: Store, log: Logger, times: BackendTimes) {
+    this.store = store
+    this.#log = log
+    this.#times = times
+  }
+
+  queue(name: string): Queue {
+    let queue = this.#queues.get(name)
+    if (queue === undefined) {
+      const { library, connection, prefix, factory } = this.store
+      const options = { connection, prefix, skipWaitingForReady: true }
+      queue = new library.Queue(name, options as never, factory as never)
+      queue.on('error', (error) => this.#log.debug({ error: error.message, queue: name }, 'queue'))
+      this.#queues.set(name, queue)
+    }
+    return queue
+  }
+
+  async add(queueName: string, entries: readonly Entry[]): Promise<void> {
+    const queue = this.queue(queueName)
+    // A finished job of the same id would swallow the new one. What is running or waits stays as it is.
+    for (const { id, again } of entries) if (again && (await isFinished(queue, id))) await queue.remove(id)
+    await queue.addBulk(
+      entries.map(({ id, name, workspaceId }) => ({
+        name,
+        data: workspaceId === null ? {} : { workspaceId },
+        opts: { ...OPTIONS, jobId: id },
+      })),
+    )
+  }
+
+  /** Those of these jobs that the backend will bring to an end by itself. */
+  async known(queueName: string, ids: readonly string[]): Promise<Set<string>> {
+    const queue = this.queue(queueName)
+    const states = await Promise.all(ids.map((id) => queue.getJobState(id)))
+    return new Set(ids.filter((_, index) => !LOST.has(states[index] ?? 'unknown')))
+  }
+
+  /** Forgets jobs that are not running. */
+  async remove(queueName: string, ids: readonly string[]): Promise<void> {
+    const queue = this.queue(queueName)
+    for (const id of ids) await queue.remove(id)
+  }
+
+  /** Begins to take jobs of a queue. `run` never throws. */
+  work(queueName: QueueName, run: (id: string) => Promise<Verdict>): void {
+    if (this.#workers.has(queueName)) return
+    const { library, workerConnection, prefix, factory, drainDelay } = this.store
+    const { concurrency, rate }: QueueSettings = QUEUES[queueName]
+    const process = async (job: Job, token?: string) => {
+      const verdict = await run(job.id ?? '')
+      if (verdict.kind === 'again') throw new AgainError(verdict.reason, verdict.inMs)
+      if (verdict.kind === 'dead') throw new library.UnrecoverableError(verdict.reason)
+      if (verdict.kind === 'handed back') {
+        await job.moveToWait(token)
+        throw new library.WaitingError()
+      }
+    }
+    const options = {
+      connection: workerConnection,
+      prefix,
+      concurrency,
+      drainDelay,
+      ...(rate && { limiter: { max: rate.max, duration: rate.perMs } }),
+      lockDuration: this.#times.lockMs,
+      stalledInterval: this.#times.stalledMs,
+      maxStalledCount: WITHOUT_END,
+      runRetryDelay: 1_000,
+      settings: {
+        backoffStrategy: (_made: number, _type?: string, error?: Error) => (error as AgainError).inMs ?? 1_000,
+      },
+    }
+    const worker = new library.Worker(queueName, process as never, options as never, factory as never)
+    worker.on('error', (error) => this.#log.debug({ error: error.message, queue: queueName }, 'worker'))
+    worker.on('stalled', (id) =>
+      this.#log.warn({ id, queue: queueName }, 'a job was taken from a worker that is silent'),
+    )
+    this.#workers.set(queueName, worker)
+  }
+
+  /** Takes no more jobs; those under way go on. */
+  async pause(): Promise<void> {
+    await Promise.all([...this.#workers.values()].map((worker) => worker.pause(true)))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#workers.values()].map((worker) => worker.close(true)))
+    await Promise.all([...this.#queues.values()].map((queue) => queue.close()))
+    await this.store.close()
+  }
+}
+
+const OPTIONS = {
+  attempts: WITHOUT_END,
+  backoff: { type: 'custom' },
+  removeOnComplete: true,
+  removeOnFail: DEAD_KEPT,
+} satisfies JobsOptions
+
+const LOST = new Set(['unknown', 'completed', 'failed'])
+
+async function isFinished(queue: Queue, id: string): Promise<boolean> {
+  const state = await queue.getJobState(id)
+  return state === 'completed' || state === 'failed'
+}

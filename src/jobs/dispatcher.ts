@@ -1,0 +1,100 @@
+import type { Clock } from '../core/clock.ts'
+import { QUEUES, type QueueName } from '../core/job.ts'
+import type { Logger } from '../core/log.ts'
+import type { Backend } from './backend.ts'
+import type { DueRow, Outbox } from './outbox.ts'
+
+export interface DispatcherOptions {
+  readonly outbox: Outbox
+  readonly clock: Clock
+  readonly log: Logger
+  /** The backend, opened when first needed. */
+  readonly backend: () => Promise<Backend>
+  /** A queue has work: its worker is wanted. */
+  readonly onQueue: (queue: QueueName) => void
+  /** How often the outbox is looked into without a notice. */
+  readonly pollMs: number
+}
+
+const AT_ONCE = 500
+/** Before the backend is tried again after a failure. */
+const PAUSE_MS = 1_000
+
+/** Gives rows of the outbox that are due to the backend. Any number of nodes may do so at the same time. */
+export class Dispatcher {
+  readonly #options: DispatcherOptions
+  #timer: NodeJS.Timeout | undefined
+  #running: Promise<void> | undefined
+  #again = false
+  #closed = false
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options
+  }
+
+  /** Looks now, or once more when it is looking. */
+  wake(): void {
+    if (this.#closed) return
+    this.#again = true
+    this.#running ??= this.#loop().finally(() => {
+      this.#running = undefined
+      if (this.#again) this.wake()
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    clearTimeout(this.#timer)
+    await this.#running
+  }
+
+  async #loop(): Promise<void> {
+    let next: number | undefined
+    try {
+      while (this.#again && !this.#closed) {
+        this.#again = false
+        if (await this.#dispatch()) this.#again = true
+      }
+      next = await this.#options.outbox.nextDue()
+    } catch (error) {
+      this.#again = false
+      this.#options.log.warn({ error: (error as Error).message }, 'jobs could not be handed out; trying again')
+      next = this.#options.clock.now() + PAUSE_MS
+    }
+    this.#sleepUntil(next)
+  }
+
+  /** @returns whether there may be more */
+  async #dispatch(): Promise<boolean> {
+    const { outbox } = this.#options
+    const rows = await outbox.claimDue(AT_ONCE)
+    if (rows.length === 0) return false
+    const left = new Set(rows.map(({ id }) => id))
+    try {
+      const backend = await this.#options.backend()
+      for (const [queue, some] of Map.groupBy(rows, (row) => row.queue)) {
+        await backend.add(queue, some.map(entryOf))
+        for (const { id } of some) left.delete(id)
+        if (Object.hasOwn(QUEUES, queue)) this.#options.onQueue(queue as QueueName)
+      }
+    } catch (error) {
+      // Also when some of them were added: an id is only ever added once. Should this fail, the sweep finds them.
+      await outbox.giveBack([...left])
+      throw error
+    }
+    return rows.length === AT_ONCE
+  }
+
+  #sleepUntil(next: number | undefined): void {
+    clearTimeout(this.#timer)
+    if (this.#closed) return
+    const { clock, pollMs } = this.#options
+    const ms = next === undefined ? pollMs : Math.max(1, Math.min(pollMs, next - clock.now()))
+    this.#timer = setTimeout(() => this.wake(), ms)
+    this.#timer.unref()
+  }
+}
+
+function entryOf({ id, name, workspace_id: workspaceId, added }: DueRow) {
+  return { id, name, workspaceId, again: added > 1 }
+}

@@ -1,0 +1,225 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startJobNode, type JobNode, type JobNodeOptions } from '../../test/support/jobs.ts'
+import { createDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { startRedis, type TestRedis } from '../../test/support/redis.ts'
+import { waitFor } from '../../test/support/wait.ts'
+import { uuidv7 } from '../core/id.ts'
+import { HopelessError, job, schedule, type AnyJob, type JobContext } from '../core/job.ts'
+import { Type } from '../core/schema.ts'
+import type { StoreChoice } from './stores.ts'
+
+type Run = (context: JobContext<{ n: number }>) => Promise<void>
+let meet: Run = async () => undefined
+const seen: number[] = []
+
+const data = Type.Object({ n: Type.Integer() })
+const quick = { firstMs: 5, maxMs: 20 }
+const count = job({
+  name: 'test.count',
+  summary: 'Counts',
+  queue: 'default',
+  data,
+  attempts: 3,
+  backoff: quick,
+  timeoutMs: 30_000,
+  run: async (context) => {
+    seen.push(context.data.n)
+    await meet(context)
+  },
+})
+const secret = job({
+  name: 'test.secret',
+  summary: 'Knows a secret',
+  queue: 'default',
+  data: Type.Object({ token: Type.String() }),
+  sealed: true,
+  attempts: 1,
+  run: async ({ data: { token } }) => {
+    seen.push(token.length)
+    throw new HopelessError('no')
+  },
+})
+const jobs: AnyJob[] = [count, secret]
+
+const patience = { timeoutMs: 15_000 }
+
+describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
+  let databaseOf: TestDatabase
+  let redis: TestRedis | undefined
+  let store: StoreChoice
+  const nodes: JobNode[] = []
+
+  beforeAll(async () => {
+    redis = kind === 'redis' ? await startRedis() : undefined
+  })
+  afterAll(async () => redis?.stop())
+
+  async function start(options: Partial<JobNodeOptions> = {}): Promise<JobNode> {
+    if (nodes.length === 0) {
+      databaseOf = await createDatabase()
+      store = redis === undefined ? { kind: 'postgres', url: databaseOf.url } : { kind: 'redis', url: redis.url }
+    }
+    const node = await startJobNode({ databaseUrl: databaseOf.url, store, jobs, ...options })
+    nodes.push(node)
+    return node
+  }
+
+  afterEach(async () => {
+    for (const node of nodes.splice(0)) await node.stop()
+    await databaseOf.drop()
+    seen.length = 0
+    meet = async () => undefined
+  })
+
+  const left = async ({ database }: JobNode) =>
+    database.rows<{ state: string; attempts: number; reason: string | null; data: unknown; name: string }>(
+      'select state, attempts, reason, data, name from outbox',
+    )
+  const finished = async ({ database }: JobNode) =>
+    database.rows<{ name: string; attempts: number }>('select * from finished_jobs')
+
+  test('runs what was committed, once, and nothing that was rolled back', async () => {
+    const node = await start()
+    await node.jobs.add(node.database, count, { n: 1 })
+    await node.database.transaction(async (tx) => {
+      for (let n = 2; n <= 50; n += 1) await node.jobs.add(tx, count, { n })
+    })
+    await expect(
+      node.database.transaction(async (tx) => {
+        await node.jobs.add(tx, count, { n: 99 })
+        throw new Error('no')
+      }),
+    ).rejects.toThrow('no')
+    await waitFor(async () => (await finished(node)).length === 50, patience)
+    expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
+    expect(await left(node)).toEqual([])
+  })
+
+  test('tries again with a pause, and keeps a dead job with reason and payload', async () => {
+    const node = await start()
+    meet = async ({ data: { n }, attempt }) => {
+      if (n === 1 && attempt.number < 3) throw new Error('not yet')
+      if (n === 2) throw new TypeError('never')
+      if (n === 3) throw new HopelessError('no use')
+    }
+    for (const n of [1, 2, 3]) await node.jobs.add(node.database, count, { n })
+    await waitFor(async () => (await left(node)).filter(({ state }) => state === 'dead').length === 2, patience)
+    await waitFor(async () => (await finished(node)).length === 1, patience)
+    expect(await finished(node)).toMatchObject([{ attempts: 3 }])
+    expect((await left(node)).toSorted((a, b) => a.attempts - b.attempts)).toEqual([
+      { name: 'test.count', state: 'dead', attempts: 1, reason: 'HopelessError: no use', data: { n: 3 } },
+      { name: 'test.count', state: 'dead', attempts: 3, reason: 'TypeError: never', data: { n: 2 } },
+    ])
+  })
+
+  test('refuses data that does not fit, when it is added and when it is read', async () => {
+    const node = await start()
+    await expect(node.jobs.add(node.database, count, { n: 'x' } as never)).rejects.toThrow(
+      /test\.count is not valid.*\/n/,
+    )
+    await node.jobs.add(node.database, count, { n: 7 }, { runAt: new Date(Date.now() + 60_000) })
+    await node.database.run(`update outbox set data = '{"n": "old"}', run_at = now()`)
+    await waitFor(async () => (await left(node))[0]?.state === 'dead', patience)
+    expect((await left(node))[0]?.reason).toMatch(/stored data is not valid/)
+    expect(seen).toEqual([])
+  })
+
+  test('seals secrets', async () => {
+    const node = await start()
+    await node.jobs.add(node.database, secret, { token: 'hunter2hunter2' })
+    await waitFor(async () => (await left(node))[0]?.state === 'dead', patience)
+    expect(seen).toEqual([14])
+    expect(JSON.stringify(await left(node)) + node.logs.join('')).not.toContain('hunter2')
+  })
+
+  test('runs nothing before its time, and one of those with the same key', async () => {
+    const node = await start()
+    const at = Date.now() + 300
+    const times: number[] = []
+    meet = async () => void times.push(Date.now())
+    const options = { runAt: new Date(at), key: 'one' }
+    await Promise.all([1, 2, 3].map((n) => node.jobs.add(node.database, count, { n }, options)))
+    await waitFor(() => times.length > 0, patience)
+    expect(times[0]).toBeGreaterThanOrEqual(at)
+    await waitFor(async () => (await left(node)).length === 0, patience)
+    // It has begun: the next of its key is another one.
+    await node.jobs.add(node.database, count, { n: 4 }, { key: 'one' })
+    await waitFor(() => times.length === 2, patience)
+  })
+
+  test('commits an effect once, and none of an attempt that has lost its job', async () => {
+    const node = await start({ times: { lockMs: 30_000 } })
+    await node.database.run('create table effects (n integer)')
+    const write: Run = ({ data: { n }, effect }) =>
+      effect(async (tx) => void (await tx.run('insert into effects values ($1)', [n])))
+    let lost: unknown
+    meet = async (context) => {
+      const {
+        attempt,
+        data: { n },
+      } = context
+      if (n === 1 && attempt.number === 1) {
+        // As when this worker is taken for dead: somebody else begins the next attempt.
+        await node.jobs.outbox.start(attempt.jobId, uuidv7(Date.now()))
+        await write(context).catch((error: unknown) => (lost = error))
+        throw lost
+      }
+      // Fails after its effect was committed: the job is done all the same.
+      await write(context)
+      if (n === 2) throw new Error('too late')
+    }
+    await node.jobs.add(node.database, count, { n: 1 })
+    await node.jobs.add(node.database, count, { n: 2 })
+    await waitFor(() => node.runs.length === 2, patience)
+    expect(lost).toMatchObject({ name: 'AttemptLostError' })
+    expect(await node.database.rows('select n from effects')).toEqual([{ n: 2 }])
+    expect(await left(node)).toMatchObject([{ state: 'running', attempts: 2 }])
+  })
+
+  test('ends an attempt that takes too long, also one that does not listen', async () => {
+    const slow = { ...count, name: 'test.slow', timeoutMs: 100, attempts: 1 } as const
+    const node = await start({ jobs: [slow] })
+    meet = async ({ data: { n }, signal }) => {
+      await new Promise((resolve) => {
+        if (n === 1) signal.addEventListener('abort', resolve)
+      })
+      signal.throwIfAborted()
+    }
+    for (const n of [1, 2]) await node.jobs.add(node.database, slow, { n })
+    await waitFor(async () => (await left(node)).filter(({ state }) => state === 'dead').length === 2, patience)
+    for (const { reason } of await left(node)) expect(reason).toBe('TimeoutError: took longer than 100 ms')
+  })
+
+  test('hands back what it has not finished when it stops, and another node ends it', async () => {
+    const first = await start()
+    meet = ({ signal }) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+    await first.jobs.add(first.database, count, { n: 1 })
+    await waitFor(() => seen.length === 1, patience)
+    const began = performance.now()
+    await nodes.shift()?.stop()
+    expect(performance.now() - began).toBeLessThan(10_000)
+    meet = async () => undefined
+    const second = await startJobNode({ databaseUrl: databaseOf.url, store, jobs })
+    nodes.push(second)
+    await waitFor(async () => (await finished(second)).length === 1, patience)
+    expect(await finished(second)).toMatchObject([{ attempts: 1 }])
+  })
+
+  test('runs a schedule on one of the nodes', async () => {
+    let runs = 0
+    const every = schedule({
+      name: 'test.every',
+      summary: 'Each second',
+      cron: '* * * * * *',
+      run: async () => void (runs += 1),
+    })
+    const first = await start({ jobs: [every] })
+    await start({ jobs: [every] })
+    await waitFor(() => runs >= 2, patience)
+    const slots = await first.database.rows('select id from finished_jobs union all select id from outbox')
+    const [row] = await first.database.rows<{ next_at: string }>('select next_at from job_schedules')
+    expect(Date.parse(row?.next_at ?? '')).toBeGreaterThan(Date.now() - 2_000)
+    expect(runs).toBeLessThanOrEqual(slots.length + 1)
+  })
+})

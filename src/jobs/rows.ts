@@ -1,0 +1,74 @@
+import type { Static, TSchema } from 'typebox'
+import type { Clock } from '../core/clock.ts'
+import { uuidv7 } from '../core/id.ts'
+import { HopelessError, type AnyJob, type JobDeclaration, type JobOptions } from '../core/job.ts'
+import type { SealedBox } from '../core/sealed-box.ts'
+import { validator, type Validator } from '../core/validate.ts'
+
+const MOST_BYTES = 256 * 1024
+
+/** A row of the outbox as it is inserted. */
+export interface NewRow extends Readonly<Record<string, unknown>> {
+  readonly id: string
+}
+
+/** Makes rows of jobs and reads them again: data is checked both times, and sealed where the job says so. */
+export class JobRows {
+  readonly #clock: Clock
+  readonly #box: SealedBox
+  readonly #validators = new Map<TSchema, Validator>()
+
+  constructor(clock: Clock, box: SealedBox) {
+    this.#clock = clock
+    this.#box = box
+  }
+
+  /** @throws Error when the data does not fit the schema: a mistake of the caller */
+  make<S extends TSchema>(
+    declared: JobDeclaration<S>,
+    data: Static<S>,
+    { runAt, key, workspaceId }: JobOptions & { readonly workspaceId?: string | undefined } = {},
+  ): NewRow {
+    const fault = this.#fault(declared, data)
+    if (fault !== undefined) throw new Error(`the data of the job ${declared.name} ${fault}`)
+    const text = JSON.stringify(data)
+    if (text.length > MOST_BYTES) throw new Error(`the data of the job ${declared.name} is too long`)
+    const now = this.#clock.now()
+    const at = new Date(now).toISOString()
+    return {
+      id: uuidv7(now),
+      name: declared.name,
+      queue: declared.queue,
+      workspace_id: workspaceId ?? null,
+      key: key ?? null,
+      data: declared.sealed ? { sealed: this.#box.seal(text) } : data,
+      state: 'waiting',
+      run_at: runAt === undefined ? at : runAt.toISOString(),
+      attempts: 0,
+      added: 0,
+      created_at: at,
+      updated_at: at,
+    }
+  }
+
+  /** The data of a stored row, as `run` gets it. @throws HopelessError when this version cannot read it */
+  read(declared: AnyJob, stored: unknown): unknown {
+    const sealed = (stored as { sealed?: unknown } | null)?.sealed
+    try {
+      const data: unknown = declared.sealed && typeof sealed === 'string' ? JSON.parse(this.#box.open(sealed)) : stored
+      const fault = this.#fault(declared, data)
+      if (fault !== undefined) throw new HopelessError(`the stored data ${fault}`)
+      return data
+    } catch (error) {
+      throw error instanceof HopelessError ? error : new HopelessError((error as Error).message, { cause: error })
+    }
+  }
+
+  #fault(declared: { readonly data: TSchema }, data: unknown): string | undefined {
+    let check = this.#validators.get(declared.data)
+    if (check === undefined) this.#validators.set(declared.data, (check = validator(declared.data, '')))
+    const checked = check(data)
+    if (checked.ok) return undefined
+    return `is not valid: ${checked.errors.map(({ path, message }) => `${path || 'it'} ${message}`).join(', ')}`
+  }
+}

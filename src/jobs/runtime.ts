@@ -1,0 +1,162 @@
+import type { Coordination } from '../coordination/coordination.ts'
+import type { Clock } from '../core/clock.ts'
+import { QUEUE_NAMES, type QueueName } from '../core/job.ts'
+import type { Logger } from '../core/log.ts'
+import type { Services } from '../core/services.ts'
+import type { Database } from '../db/database.ts'
+import { Backend, BACKEND_TIMES, type BackendTimes } from './backend.ts'
+import { Dispatcher } from './dispatcher.ts'
+import { Runner, type JobRun, type RunnerOptions } from './runner.ts'
+import { Schedules } from './schedules.ts'
+import { JOBS_ADDED, type JobService } from './service.ts'
+import { openStore, type StoreChoice } from './stores.ts'
+import { sweep } from './sweeper.ts'
+
+export interface JobTimes extends BackendTimes {
+  /** How often the outbox is looked into without a notice. */
+  readonly pollMs: number
+  /** How often rows are compared with the backend, and how old they are then at least. */
+  readonly sweepMs: number
+  readonly graceMs: number
+  /** How long a shutdown waits before it tells jobs to stop. */
+  readonly drainMs: number
+  /** How long after the start schedules are first looked at: a start has other things to do. */
+  readonly schedulesAfterMs: number
+}
+
+export const JOB_TIMES: JobTimes = {
+  ...BACKEND_TIMES,
+  pollMs: 5_000,
+  sweepMs: 15_000,
+  graceMs: 30_000,
+  drainMs: 4_000,
+  schedulesAfterMs: 10_000,
+}
+
+export interface JobRuntimeOptions {
+  readonly database: Database
+  readonly clock: Clock
+  readonly coordination: Coordination
+  readonly log: Logger
+  readonly jobs: JobService
+  readonly services: () => Services
+  readonly store: StoreChoice
+  readonly onRun: (run: JobRun) => void
+  readonly onProgress: RunnerOptions['onProgress']
+  readonly times?: Partial<JobTimes>
+}
+
+/**
+ * What a node with the role jobs does: hands out what is due, runs it, and looks after what got lost. Connects to its
+ * queues when the first job comes.
+ */
+export class JobRuntime {
+  readonly #options: JobRuntimeOptions
+  readonly #times: JobTimes
+  readonly #dispatcher: Dispatcher
+  readonly #runner: Runner
+  readonly #schedules: Schedules
+  readonly #working = new Set<string>()
+  readonly #ends: (() => void)[] = []
+  #opening: Promise<Backend> | undefined
+  #round: Promise<void> | undefined
+  #sweptAt: number
+  readonly #startedAt: number
+  #scheduled = false
+  #closed = false
+
+  constructor(options: JobRuntimeOptions) {
+    const { clock, coordination, database, jobs, log } = options
+    this.#options = options
+    this.#times = { ...JOB_TIMES, ...options.times }
+    const { outbox, rows, declared } = jobs
+    this.#runner = new Runner({ ...options, outbox, rows, declared })
+    this.#schedules = new Schedules(database, clock, jobs)
+    this.#dispatcher = new Dispatcher({
+      outbox,
+      clock,
+      log,
+      backend: () => this.backend(),
+      onQueue: (queue) => void this.#work(queue),
+      pollMs: this.#times.pollMs,
+    })
+    this.#ends.push(coordination.subscribe(JOBS_ADDED, () => this.#dispatcher.wake()))
+    const timer = setInterval(() => this.#tick(), Math.min(this.#times.pollMs, this.#times.sweepMs)).unref()
+    this.#ends.push(() => clearInterval(timer))
+    this.#startedAt = this.#sweptAt = performance.now()
+    this.#dispatcher.wake()
+    this.#tick()
+  }
+
+  /** Jobs that this node runs now. */
+  get running(): number {
+    return this.#runner.running
+  }
+
+  /** The queues, connected when first asked for. */
+  backend(): Promise<Backend> {
+    this.#opening ??= this.#open().catch((error: unknown) => {
+      this.#opening = undefined
+      throw error
+    })
+    return this.#opening
+  }
+
+  /** Takes no more jobs, gives those under way some time, and hands back what takes longer. Within 8 s. */
+  async close(): Promise<void> {
+    this.#closed = true
+    for (const end of this.#ends) end()
+    await this.#dispatcher.close()
+    await this.#round
+    const backend = await this.#opening?.catch(() => undefined)
+    await backend?.pause()
+    await this.#runner.drain(this.#times.drainMs)
+    await backend?.close()
+  }
+
+  async #open(): Promise<Backend> {
+    const { database, log, store } = this.#options
+    return new Backend(await openStore(store, database, log), log, this.#times)
+  }
+
+  async #work(queue: QueueName): Promise<void> {
+    if (this.#closed || this.#working.has(queue)) return
+    this.#working.add(queue)
+    const backend = await this.backend()
+    if (!this.#closed) backend.work(queue, (id) => this.#runner.run(id))
+  }
+
+  #tick(): void {
+    if (this.#closed) return
+    this.#round ??= this.#look()
+      .catch((error: unknown) => {
+        this.#options.log.warn({ error: (error as Error).message }, 'looking after jobs failed; trying again')
+      })
+      .finally(() => {
+        this.#round = undefined
+      })
+  }
+
+  /** Schedules that are due, queues that other nodes have filled, and jobs that got lost. */
+  async #look(): Promise<void> {
+    const { clock, jobs, log } = this.#options
+    await this.#runSchedules()
+    const idle = QUEUE_NAMES.filter((queue) => !this.#working.has(queue))
+    for (const queue of await jobs.outbox.queuesInUse(idle)) await this.#work(queue as QueueName)
+    if (this.#opening === undefined || performance.now() - this.#sweptAt < this.#times.sweepMs) return
+    this.#sweptAt = performance.now()
+    const backend = await this.backend()
+    const { graceMs } = this.#times
+    if ((await sweep({ outbox: jobs.outbox, clock, log, backend, graceMs })) > 0) this.#dispatcher.wake()
+  }
+
+  async #runSchedules(): Promise<void> {
+    if (this.#schedules.isEmpty || performance.now() - this.#startedAt < this.#times.schedulesAfterMs) return
+    if (!this.#scheduled) {
+      const { store } = await this.backend()
+      await this.#schedules.prepare(store.library.defaultRepeatStrategy)
+      this.#scheduled = true
+    }
+    await this.#schedules.run()
+  }
+}

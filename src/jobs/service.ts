@@ -1,0 +1,67 @@
+import type { Static, TSchema } from 'typebox'
+import type { Coordination } from '../coordination/coordination.ts'
+import type { Clock } from '../core/clock.ts'
+import type { AnyJob, JobDeclaration, JobOptions, Jobs } from '../core/job.ts'
+import type { SealedBox } from '../core/sealed-box.ts'
+import type { Sql, Transaction } from '../core/sql.ts'
+import type { Database } from '../db/database.ts'
+import { Outbox } from './outbox.ts'
+import { JobRows, type NewRow } from './rows.ts'
+
+/** Nodes with the role jobs look into the outbox when they hear this. */
+export const JOBS_ADDED = 'jobs.added'
+
+export interface JobServiceOptions {
+  readonly database: Database
+  readonly clock: Clock
+  readonly coordination: Coordination
+  readonly box: SealedBox
+  readonly declared: ReadonlyMap<string, AnyJob>
+}
+
+/** Adds jobs, on every node. */
+export class JobService implements Jobs {
+  readonly outbox: Outbox
+  readonly rows: JobRows
+  readonly declared: ReadonlyMap<string, AnyJob>
+  readonly #coordination: Coordination
+  #told = false
+
+  constructor({ database, clock, coordination, box, declared }: JobServiceOptions) {
+    this.outbox = new Outbox(database, clock)
+    this.rows = new JobRows(clock, box)
+    this.declared = declared
+    this.#coordination = coordination
+  }
+
+  async add<S extends TSchema>(
+    sql: Sql | Transaction,
+    declared: JobDeclaration<S>,
+    data: Static<S>,
+    options: JobOptions & { readonly workspaceId?: string } = {},
+  ): Promise<void> {
+    await this.outbox.insert(sql, [this.make(declared, data, options)])
+    if ('afterCommit' in sql) sql.afterCommit(() => this.wake())
+    else this.wake()
+  }
+
+  /** A row for `turn.job`. */
+  make<S extends TSchema>(
+    declared: JobDeclaration<S>,
+    data: Static<S>,
+    options: JobOptions & { readonly workspaceId?: string | undefined },
+  ): NewRow {
+    if (!this.declared.has(declared.name)) throw new Error(`the job ${declared.name} is in no registry`)
+    return this.rows.make(declared, data, options)
+  }
+
+  /** Tells the nodes that run jobs to look, once for all commits of a turn of the event loop. */
+  wake(): void {
+    if (this.#told) return
+    this.#told = true
+    setImmediate(() => {
+      this.#told = false
+      this.#coordination.publish(JOBS_ADDED, {})
+    })
+  }
+}

@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import type * as BullMQ from 'bullmq'
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
+import { QUEUE_NAMES } from '../core/job.ts'
+import type { Logger } from '../core/log.ts'
+import type { Sql } from '../core/sql.ts'
+import type { Store } from './backend.ts'
+
+/** Where BullMQ keeps its queues. */
+export type StoreChoice =
+  | { readonly kind: 'postgres'; readonly url: string }
+  | { readonly kind: 'redis'; readonly url: string }
+
+/** Loads BullMQ, which takes a tenth of a second, and connects it. */
+export async function openStore(choice: StoreChoice, sql: Sql, log: Logger): Promise<Store> {
+  return choice.kind === 'redis' ? redisStore(choice.url, await identity(sql), log) : postgresStore(choice.url, log)
+}
+
+/**
+ * In a schema of its own beside the tables of the service. Commits there are not waited for: what a crash of the
+ * server takes back is in the outbox.
+ */
+async function postgresStore(url: string, log: Logger): Promise<Store> {
+  const library = await import('bullmq')
+  const pool = new Pool({
+    connectionString: url,
+    // One to listen for each worker, and some to work with.
+    max: QUEUE_NAMES.length + 4,
+    keepAlive: true,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 10_000,
+    application_name: 'crier jobs',
+    options: '-c search_path=bullmq -c synchronous_commit=off -c statement_timeout=15000',
+  })
+  pool.on('error', (error) => log.debug({ error: error.message }, 'a connection of the job queues was lost'))
+  await migrate(library, pool)
+  return {
+    kind: 'postgres',
+    library,
+    connection: pool,
+    workerConnection: pool,
+    factory: library.createPostgresBackend,
+    prefix: 'crier',
+    drainDelay: 15,
+    wasEmptied: async () => false,
+    close: () => pool.end(),
+  }
+}
+
+/** Brings the tables of the queues up to date. Nodes that start together wait for one another. */
+async function migrate(library: typeof BullMQ, pool: Pool): Promise<void> {
+  const client = await pool.connect()
+  try {
+    await library.runMigrations(client)
+  } finally {
+    client.release()
+  }
+}
+
+/** Makes the tables of the queues beforehand: for databases that are copied. */
+export async function prepareStore(url: string): Promise<void> {
+  const pool = new Pool({ connectionString: url, max: 1 })
+  await migrate(await import('bullmq'), pool)
+  await pool.end()
+}
+
+async function redisStore(url: string, installation: string, log: Logger): Promise<Store> {
+  const library = await import('bullmq')
+  const retryStrategy = (tries: number) => Math.min(1_000, 50 * 2 ** Math.min(tries, 5))
+  const connection = new Redis(url, {
+    enableOfflineQueue: false,
+    autoResendUnfulfilledCommands: false,
+    maxRetriesPerRequest: null,
+    commandTimeout: 5_000,
+    connectTimeout: 2_000,
+    retryStrategy,
+    lazyConnect: true,
+  })
+  const workerConnection = new Redis(url, { maxRetriesPerRequest: null, connectTimeout: 2_000, retryStrategy })
+  for (const redis of [connection, workerConnection]) {
+    redis.on('error', (error: Error) => log.debug({ error: error.message }, 'redis of the job queues'))
+  }
+  await connection.connect()
+  const prefix = `{crier:${installation}}`
+  const mark = `${prefix}:filled`
+  await connection.set(mark, '1')
+  return {
+    kind: 'redis',
+    library,
+    connection,
+    workerConnection,
+    factory: undefined,
+    prefix,
+    drainDelay: 10,
+    wasEmptied: async () => connection.status === 'ready' && (await connection.set(mark, '1', 'GET')) === null,
+    close: async () => {
+      connection.disconnect()
+      workerConnection.disconnect()
+    },
+  }
+}
+
+/** Tells this database from others, so that two installations may share a Redis. */
+async function identity(sql: Sql): Promise<string> {
+  const row = await sql.row<{ id: string }>(
+    `select system_identifier::text || ':' || (select oid from pg_database where datname = current_database()) as id
+     from pg_control_system()`,
+  )
+  return createHash('sha256')
+    .update(row?.id ?? '')
+    .digest('hex')
+    .slice(0, 12)
+}

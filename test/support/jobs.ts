@@ -1,0 +1,85 @@
+import { InProcessCoordination } from '../../src/coordination/in-process.ts'
+import { systemClock, type Clock } from '../../src/core/clock.ts'
+import { jobsByName, type AnyJob } from '../../src/core/job.ts'
+import { createLog } from '../../src/core/log.ts'
+import { SealedBox } from '../../src/core/sealed-box.ts'
+import type { Services } from '../../src/core/services.ts'
+import { Database } from '../../src/db/database.ts'
+import { entities } from '../../src/entities.ts'
+import { JobRuntime, type JobTimes } from '../../src/jobs/runtime.ts'
+import type { JobRun } from '../../src/jobs/runner.ts'
+import { JobService } from '../../src/jobs/service.ts'
+import type { StoreChoice } from '../../src/jobs/stores.ts'
+
+/** Shorter than in life, so that what is lost is found while a test waits. */
+export const QUICK: Partial<JobTimes> = {
+  lockMs: 1_000,
+  stalledMs: 300,
+  pollMs: 200,
+  sweepMs: 200,
+  graceMs: 500,
+  drainMs: 300,
+  schedulesAfterMs: 0,
+}
+
+export interface JobNodeOptions {
+  readonly databaseUrl: string
+  readonly store: StoreChoice
+  readonly jobs: readonly AnyJob[]
+  readonly services?: object
+  readonly clock?: Clock
+  readonly times?: Partial<JobTimes>
+  /** Adds jobs but runs none. */
+  readonly idle?: boolean
+}
+
+/** What a node has that runs jobs, without the rest of a node. */
+export interface JobNode {
+  readonly database: Database
+  readonly jobs: JobService
+  readonly runtime: JobRuntime | undefined
+  readonly runs: readonly JobRun[]
+  readonly logs: readonly string[]
+  stop(): Promise<void>
+}
+
+export async function startJobNode(options: JobNodeOptions): Promise<JobNode> {
+  const logs: string[] = []
+  const log = createLog({ level: 'debug', destination: { write: (line: string) => void logs.push(line) } })
+  const clock = options.clock ?? systemClock
+  const database = await Database.connect({ url: options.databaseUrl, poolSize: 5, entities, log })
+  const coordination = new InProcessCoordination(log)
+  const jobs = new JobService({
+    database,
+    clock,
+    coordination,
+    box: new SealedBox('a secret of tests', 'jobs'),
+    declared: jobsByName({ tests: Object.fromEntries(options.jobs.map((one) => [one.name, one])) }),
+  })
+  const runs: JobRun[] = []
+  const runtime = options.idle
+    ? undefined
+    : new JobRuntime({
+        database,
+        clock,
+        coordination,
+        log,
+        jobs,
+        services: () => (options.services ?? {}) as Services,
+        store: options.store,
+        onRun: (run) => void runs.push(run),
+        onProgress: () => undefined,
+        times: { ...QUICK, ...options.times },
+      })
+  return {
+    database,
+    jobs,
+    runtime,
+    runs,
+    logs,
+    stop: async () => {
+      await runtime?.close()
+      await database.close()
+    },
+  }
+}
