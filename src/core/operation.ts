@@ -4,7 +4,8 @@ import type { ErrorDefinition } from './error.ts'
 import type { RawBody, Reply } from './reply.ts'
 import type { Scope } from './scope.ts'
 import type { Services } from './services.ts'
-import type { Turn } from './turn.ts'
+import type { Sql } from './sql.ts'
+import type { MemoryKey, Turn } from './turn.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export type Route = `${Method} /${string}`
@@ -57,6 +58,17 @@ export interface RequestContext<P, Q, B> {
   readonly userAgent: string
   /** The If-Match header, without quotes; `*` is undefined. */
   readonly ifMatch: string | undefined
+}
+
+/** What a prelude knows of a request whose turn is about to run. */
+export type PreludeRequest<P, Q, B> = Pick<RequestContext<P, Q, B>, 'path' | 'query' | 'body' | 'caller'>
+
+/** The transaction of a batch before its first turn. */
+export interface PreludeBatch {
+  readonly workspaceId: string
+  readonly sql: Sql
+  /** See `Turn.memory`; a prelude may fill it. */
+  memory<T>(key: MemoryKey<T>): T
 }
 
 /** A reply of an operation: its schema, or null where there is no body, or a content type where it is no JSON. */
@@ -114,14 +126,23 @@ export interface OperationDeclaration<
   /** Kept off the audit log although it is a turn. */
   readonly audit?: false
   readonly example: Example
+  /**
+   * Reads what the turns of one batch need, for all of them at once, before the first of them runs. Only reads; what
+   * it finds goes into `memory`. Handlers must do without it too.
+   */
+  readonly prelude?: (
+    requests: readonly PreludeRequest<Shape<P>, Shape<Q>, Body<B>>[],
+    batch: PreludeBatch & Services,
+  ) => Promise<void>
   readonly handle: (context: RequestContext<Shape<P>, Shape<Q>, Body<B>> & Services) => Promise<ReplyFor<R>>
 }
 
 /** An operation as the pipeline sees it, its own types set aside. */
 // oxlint-disable typescript/no-explicit-any -- the one place where the types of single operations are erased
 export type AnyOperation = OperationDeclaration<any, any, any, any, any>
-export type Operation = Omit<AnyOperation, 'handle'> & {
+export type Operation = Omit<AnyOperation, 'handle' | 'prelude'> & {
   readonly handle: (context: any) => Promise<Reply>
+  readonly prelude?: (requests: readonly any[], batch: any) => Promise<void>
 }
 // oxlint-enable typescript/no-explicit-any
 
@@ -179,6 +200,7 @@ function check(op: NamedOperation, routes: Set<string>): void {
   if (routes.has(op.route)) fail(`route ${op.route} is declared twice`)
   routes.add(op.route)
   if (op.access.includes(':') && op.workspace === undefined) fail('a scope needs `workspace`')
+  if (op.prelude && !op.turn) fail('only a turn has a prelude')
   if (op.turn && op.workspace === undefined) fail('a turn needs `workspace`')
   if (op.method === 'GET' && op.body !== undefined) fail('GET takes no body')
   const parameters = [...op.pattern.matchAll(/\{(\w+)\}/g)].map((match) => match[1])

@@ -4,6 +4,12 @@ import type { JobDeclaration, JobOptions } from './job.ts'
 import type { Sql } from './sql.ts'
 import type { Static, TSchema } from 'typebox'
 
+/** Names something that the turns of an actor remember, and makes it when it is asked for first. */
+export interface MemoryKey<T> {
+  readonly name: string
+  readonly make: () => T
+}
+
 /**
  * One turn of a workspace's actor, as a handler sees it: a place in the workspace's order, inside one database
  * transaction. A turn does nothing but that: no HTTP, no other actor, no process. What it emits leaves after the
@@ -21,6 +27,14 @@ export interface Turn {
    * turn, so that it hurts this turn alone.
    */
   insert(table: string, row: Readonly<Record<string, unknown>>): void
+  /**
+   * What the turns of this actor remember between transactions: a rebuildable copy of rows that only turns write, so
+   * that a turn need not read them. Change it in `settled` alone. It is forgotten when a batch goes back and when the
+   * actor moves.
+   */
+  memory<T>(key: MemoryKey<T>): T
+  /** Runs when this turn has succeeded, before the next one of its batch: the place to change what is remembered. */
+  settled(action: () => void): void
   /**
    * Announces a change to those who may see it.
    * @param only narrows them to a private channel's members, or to one user

@@ -14,10 +14,11 @@ import type { NamedOperation } from '../core/operation.ts'
 import { RawBody, type Reply } from '../core/reply.ts'
 import type { Services } from '../core/services.ts'
 import type { AnySystemTurn } from '../core/system-turn.ts'
-import type { Turn } from '../core/turn.ts'
+import type { MemoryKey, Turn } from '../core/turn.ts'
 import { uuidv7 } from '../core/id.ts'
 import type { Database } from '../db/database.ts'
 import type { PreparedSql } from '../db/prepared-sql.ts'
+import { ActorMemories, type ActivationMemory } from './actor-memory.ts'
 import { Batch, PendingRows, TurnSql, type Row } from './batch.ts'
 import type { OperationTurn, TurnPayload } from './payload.ts'
 
@@ -76,6 +77,7 @@ function isAway(error: unknown): boolean {
 /** Runs batches of turns: one transaction, fenced by the actor's epoch, events numbered and audit written with it. */
 export class TurnExecutor implements ActorHost {
   readonly #options: TurnExecutorOptions
+  readonly #memories = new ActorMemories()
 
   constructor(options: TurnExecutorOptions) {
     this.#options = options
@@ -109,6 +111,7 @@ export class TurnExecutor implements ActorHost {
     try {
       await this.#options.database.withClient((client, sql) => this.#transact(attempt, client, sql, commands))
     } catch (error) {
+      this.#memories.forget(actor)
       // Commands of a batch that went back with the link to the database would fare no better one by one.
       if (!isAway(error)) throw error
       if (!attempt.committing || !(await this.#wasCommitted(attempt))) throw new BatchError(error)
@@ -135,8 +138,10 @@ export class TurnExecutor implements ActorHost {
     const batch = new Batch(this.#options.database, client, sql)
     attempt.batch = batch
     const workspaceId = actor.slice(ACTOR_PREFIX.length)
+    const memory = this.#memories.of(actor, epoch)
+    await this.#prelude(workspaceId, sql, memory, commands)
     for (const command of commands) {
-      attempt.outcomes.push(await this.#runOne(workspaceId, fence.seq, batch, command, commands.length > 1))
+      attempt.outcomes.push(await this.#runOne(workspaceId, fence.seq, batch, memory, command, commands.length > 1))
     }
     await batch.pending.flush(sql)
     if (batch.numbered > 0) await this.#writeEvents(actor, sql, batch)
@@ -169,13 +174,43 @@ export class TurnExecutor implements ActorHost {
     }
   }
 
-  async #runOne(workspaceId: string, seq: number, batch: Batch, command: Command, shared: boolean): Promise<Outcome> {
+  /** What the operations of a batch read together, before its first turn. */
+  async #prelude(
+    workspaceId: string,
+    sql: PreparedSql,
+    memory: ActivationMemory,
+    commands: readonly Command[],
+  ): Promise<void> {
+    const requests = new Map<NamedOperation, OperationTurn['context'][]>()
+    for (const command of commands) {
+      const payload = command.payload as TurnPayload
+      const operation = payload.kind === 'operation' ? this.#options.operations.get(payload.operation) : undefined
+      if (payload.kind !== 'operation' || operation?.prelude === undefined) continue
+      const known = requests.get(operation)
+      if (known) known.push(payload.context)
+      else requests.set(operation, [payload.context])
+    }
+    for (const [operation, contexts] of requests) {
+      const remembered = { workspaceId, sql, memory: <T>(key: MemoryKey<T>) => memory.get(key) }
+      await operation.prelude?.(contexts, { ...this.#options.services(), ...remembered })
+    }
+  }
+
+  async #runOne(
+    workspaceId: string,
+    seq: number,
+    batch: Batch,
+    memory: ActivationMemory,
+    command: Command,
+    shared: boolean,
+  ): Promise<Outcome> {
     const payload = command.payload as TurnPayload
     const own = new PendingRows()
     const sql = new TurnSql(batch, own)
     const events: WorkspaceEvent[] = []
     let numbered = 0
     const after: (() => void | Promise<void>)[] = []
+    const settled: (() => void)[] = []
     const audits: Parameters<Turn['audit']>[0][] = []
     const at = new Date(this.#options.clock.now()).toISOString()
     let em: EntityManager | undefined
@@ -189,6 +224,8 @@ export class TurnExecutor implements ActorHost {
         return em
       },
       insert: (table, row) => own.add(table, row),
+      memory: (key) => memory.get(key),
+      settled: (action) => void settled.push(action),
       emit: (type: EventType, data: unknown, only?: Audience) => {
         if (type.stored !== false) numbered += 1
         const place = type.stored === false ? 0 : seq + batch.numbered + numbered
@@ -210,6 +247,7 @@ export class TurnExecutor implements ActorHost {
       batch.numbered += numbered
       batch.afterCommit.push(...after)
       if (withJobs) batch.afterCommit.push(() => this.#options.jobs.wake())
+      for (const action of settled) action()
       return { ok: true, value }
     } catch (error) {
       if (!sql.touched) return { ok: false, error }

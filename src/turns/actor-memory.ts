@@ -1,0 +1,48 @@
+import type { MemoryKey } from '../core/turn.ts'
+
+/** Actors whose memory is kept at most; the one that was used longest ago is forgotten first. */
+const MOST_ACTORS = 4_096
+
+/** What the turns of one activation remember, by key. */
+export class ActivationMemory {
+  readonly epoch: number
+  readonly #values = new Map<MemoryKey<unknown>, unknown>()
+
+  constructor(epoch: number) {
+    this.epoch = epoch
+  }
+
+  get<T>(key: MemoryKey<T>): T {
+    let value = this.#values.get(key) as T | undefined
+    if (value === undefined) {
+      value = key.make()
+      this.#values.set(key, value)
+    }
+    return value
+  }
+}
+
+/**
+ * The memories of actors. One lives as long as everything that its turns did was committed under one epoch: it is
+ * forgotten with the first batch that goes back, and a new epoch begins with nothing, because another node may have
+ * written in between.
+ */
+export class ActorMemories {
+  readonly #memories = new Map<string, ActivationMemory>()
+
+  of(actor: string, epoch: number): ActivationMemory {
+    const known = this.#memories.get(actor)
+    this.#memories.delete(actor)
+    const memory = known?.epoch === epoch ? known : new ActivationMemory(epoch)
+    this.#memories.set(actor, memory)
+    if (this.#memories.size > MOST_ACTORS) {
+      const [oldest] = this.#memories.keys()
+      if (oldest !== undefined) this.#memories.delete(oldest)
+    }
+    return memory
+  }
+
+  forget(actor: string): void {
+    this.#memories.delete(actor)
+  }
+}
