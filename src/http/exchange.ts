@@ -41,12 +41,15 @@ const STATUS_LINES: Record<number, string> = {
   507: '507 Insufficient Storage',
 }
 
+/** What the pipeline needs of a request and its reply, whichever way they travel. */
+export type Exchange = Pick<HttpExchange, 'headers' | 'query' | 'remoteAddress' | 'aborted' | 'body' | 'send'>
+
 /**
  * One request and its reply over uWS: what was read before the first await, the body, and the one reply. uWS's duties
  * live here: `onAborted` is set first, body chunks are copied, late writes are corked, and nothing touches a response
  * whose client has gone.
  */
-export class Exchange {
+export class HttpExchange {
   readonly headers: RequestHeaders
   readonly query: string
   readonly #response: HttpResponse

@@ -15,6 +15,16 @@ export interface RequestRecord {
   readonly aborted: boolean
 }
 
+/** What the log and the metrics say of a request that reached no operation. */
+export const NO_OPERATION = {
+  op: 'none',
+  ms: 0,
+  userId: undefined,
+  via: undefined,
+  workspaceId: undefined,
+  replayed: false,
+} as const
+
 /**
  * The one canonical line a request leaves in the log, and its metrics. The line of an ordinary request is put together
  * here and not by the logger: it is written for every request, its fields are few and known, and none can hold a

@@ -6,10 +6,11 @@ import type { Logger } from '../core/log.ts'
 import type { Method, NamedOperation } from '../core/operation.ts'
 import type { Cors } from './cors.ts'
 import { errorReply } from './error-reply.ts'
-import { Exchange } from './exchange.ts'
+import { HttpExchange } from './exchange.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { knows } from './answer.ts'
 import { requestIdOf } from './passage.ts'
+import { NO_OPERATION } from './request-log.ts'
 import { compileOperation, type PipelineOptions, type RequestHandler } from './pipeline.ts'
 
 /** A page that is no operation: documentation, its script, the API description. */
@@ -149,7 +150,7 @@ export class HttpServer {
     handle: RequestHandler,
     headOnly = false,
   ): void {
-    const exchange = new Exchange(response, request, hasBody, this.#options.trustProxy)
+    const exchange = new HttpExchange(response, request, hasBody, this.#options.trustProxy)
     exchange.headOnly = headOnly
     exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin)
     if (this.#draining) {
@@ -175,7 +176,7 @@ export class HttpServer {
   }
 
   #page(response: HttpResponse, request: HttpRequest, page: Page, headOnly: boolean): void {
-    const exchange = new Exchange(response, request, false, this.#options.trustProxy)
+    const exchange = new HttpExchange(response, request, false, this.#options.trustProxy)
     exchange.headOnly = headOnly
     exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin)
     this.#servePage(exchange, page).catch((error: unknown) => {
@@ -184,7 +185,7 @@ export class HttpServer {
     })
   }
 
-  async #servePage(exchange: Exchange, page: Page): Promise<void> {
+  async #servePage(exchange: HttpExchange, page: Page): Promise<void> {
     const { contentType, content, headers = {} } = await page.serve()
     const known = headers['ETag'] !== undefined && knows(exchange.headers.ifNoneMatch, headers['ETag'])
     const all: [string, string][] = [['Content-Type', contentType], ...Object.entries(headers)]
@@ -192,7 +193,7 @@ export class HttpServer {
   }
 
   #preflight(response: HttpResponse, request: HttpRequest, allowed: readonly Method[]): void {
-    const exchange = new Exchange(response, request, false, this.#options.trustProxy)
+    const exchange = new HttpExchange(response, request, false, this.#options.trustProxy)
     const methods = allowHeader(allowed)
     exchange.send(204, [['Allow', methods], ...this.#options.cors.preflight(exchange.headers.origin, methods)], '')
   }
@@ -203,13 +204,13 @@ export class HttpServer {
     error: () => AppError,
     headers: readonly (readonly [string, string])[],
   ): void {
-    const exchange = new Exchange(response, request, false, this.#options.trustProxy)
+    const exchange = new HttpExchange(response, request, false, this.#options.trustProxy)
     exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin)
     exchange.headOnly = request.getCaseSensitiveMethod() === 'HEAD'
     this.#fail(exchange, error(), headers)
   }
 
-  #fail(exchange: Exchange, error: AppError, extra: readonly (readonly [string, string])[] = []): void {
+  #fail(exchange: HttpExchange, error: AppError, extra: readonly (readonly [string, string])[] = []): void {
     const id = requestIdOf(exchange)
     const { publicUrl, requestLog } = this.#options.pipeline
     const reply = errorReply(error, exchange.headers.accept, id, publicUrl)
@@ -223,16 +224,6 @@ export class HttpServer {
     })
   }
 }
-
-/** What the log and the metrics say of a request that reached no operation. */
-const NO_OPERATION = {
-  op: 'none',
-  ms: 0,
-  userId: undefined,
-  via: undefined,
-  workspaceId: undefined,
-  replayed: false,
-} as const
 
 function allowHeader(methods: readonly Method[]): string {
   return [...methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])), 'OPTIONS'].join(', ')

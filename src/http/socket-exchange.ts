@@ -1,0 +1,79 @@
+import { PayloadTooLarge } from '../core/errors.ts'
+import type { CallReply, SocketClient } from '../core/socket-calls.ts'
+import type { Exchange, RequestHeaders } from './exchange.ts'
+
+/** The parts of a call that REST has in its URL, headers and body. */
+export interface CallParts {
+  readonly query: Readonly<Record<string, unknown>>
+  readonly body: unknown
+  readonly idempotencyKey: string
+  readonly ifMatch: string
+  readonly requestId: string
+}
+
+const NO_HEADERS: RequestHeaders = {
+  authorization: '',
+  apiKey: '',
+  requestId: '',
+  accept: '',
+  userAgent: '',
+  contentType: '',
+  contentLength: '',
+  idempotencyKey: '',
+  ifMatch: '',
+  ifNoneMatch: '',
+  origin: '',
+}
+
+/** A call over a socket as the pipeline knows a request. */
+export class SocketExchange implements Exchange {
+  readonly headers: RequestHeaders
+  readonly query: string
+  readonly remoteAddress: string
+  readonly aborted = false
+  readonly #body: Buffer
+  /** Set when the pipeline has answered. */
+  reply: CallReply | undefined
+
+  constructor({ query, body, idempotencyKey, ifMatch, requestId }: CallParts, client: SocketClient) {
+    const { credential } = client
+    this.headers = {
+      ...NO_HEADERS,
+      ...(credential.kind === 'token' ? { authorization: `Bearer ${credential.token}` } : { apiKey: credential.key }),
+      ...(body === undefined ? {} : { contentType: 'application/json' }),
+      userAgent: client.userAgent,
+      idempotencyKey,
+      ifMatch: ifMatch === '' || ifMatch === '*' || ifMatch.endsWith('"') ? ifMatch : `"${ifMatch}"`,
+      requestId,
+    }
+    this.query = queryText(query)
+    this.remoteAddress = client.remoteAddress
+    this.#body = Buffer.from(body === undefined ? '' : JSON.stringify(body))
+  }
+
+  async body(limit: number): Promise<Buffer> {
+    if (this.#body.length <= limit) return this.#body
+    throw PayloadTooLarge({ message: `The body is larger than the ${limit} bytes that this operation takes.` })
+  }
+
+  send(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void {
+    const named = Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))
+    this.reply = { status, headers: named, body: contentOf(named['content-type'], body) }
+  }
+}
+
+function contentOf(type: string | undefined, body: string | Uint8Array): unknown {
+  if (body.length === 0) return undefined
+  return typeof body === 'string' && type?.includes('json') ? (JSON.parse(body) as unknown) : body
+}
+
+function queryText(query: Readonly<Record<string, unknown>>): string {
+  const parameters = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) {
+    if (value === undefined) continue
+    for (const item of Array.isArray(value) ? value : [value]) {
+      parameters.append(name, typeof item === 'string' ? item : JSON.stringify(item))
+    }
+  }
+  return parameters.toString()
+}
