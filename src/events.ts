@@ -1,10 +1,16 @@
 import type { EventType } from './core/event.ts'
+import * as realtime from './realtime/events.ts'
 import * as streams from './streams/events.ts'
 import * as team from './team/events.ts'
 import * as workspaces from './workspaces/events.ts'
 
 /** Every event that a workspace can see, by domain. */
-const declared: Readonly<Record<string, Readonly<Record<string, EventType>>>> = { streams, team, workspaces }
+const declared: Readonly<Record<string, Readonly<Record<string, EventType>>>> = {
+  realtime: { chatTyping: realtime.chatTyping, presenceChanged: realtime.presenceChanged },
+  streams,
+  team,
+  workspaces,
+}
 
 /** Every event type by its name. */
 export const eventTypes: ReadonlyMap<string, EventType> = byName()

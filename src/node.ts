@@ -119,9 +119,9 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   const jobs = config.ROLES.has('jobs') ? startJobs(foundation, composition, overrides.jobTimes) : undefined
   if (jobs !== undefined) undo.add('jobs', () => jobs.close())
   const media = await openMedia(foundation, composition, undo, facts)
-  const server = createHttpServer(foundation, composition)
-  const gateway = createGateway(foundation, composition, server)
-  const port = await listen(server, gateway, config, undo)
+  const front = createHttpServer(foundation, composition)
+  const gateway = createGateway(foundation, composition, front)
+  const port = await listen(front.server, gateway, config, undo)
   const url = config.PUBLIC_URL.replace(/:0$/, `:${port}`)
   facts.unshift(['API', `${url}/api`], ['Documentation', `${url}/docs`])
   facts.push(['Mails', composition.people.postman.destination])

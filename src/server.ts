@@ -5,6 +5,8 @@ import { documentPages } from './http/documents.ts'
 import { mailLinkPages } from './http/mail-link-pages.ts'
 import { HttpMetrics } from './http/metrics.ts'
 import { HttpServer } from './http/server.ts'
+import { PipelineCalls } from './http/socket-calls.ts'
+import type { PipelineOptions } from './http/pipeline.ts'
 import { RequestLog } from './http/request-log.ts'
 import { onCredentials } from './users/credential-notices.ts'
 import { Gateway } from './realtime/gateway.ts'
@@ -15,40 +17,51 @@ import { eventTypes } from './events.ts'
 import type { Composition, Foundation } from './services.ts'
 import { VERSION } from './version.ts'
 
+/** What puts operations before the world: over HTTP and over sockets, on one port and through one pipeline. */
+export interface FrontEnd {
+  readonly server: HttpServer
+  readonly calls: PipelineCalls
+}
+
 /** Puts the HTTP front end before a composed service. Routes of sockets are added by the caller, then `finishRoutes`. */
-export function createHttpServer(foundation: Foundation, composition: Composition): HttpServer {
+export function createHttpServer(foundation: Foundation, composition: Composition): FrontEnd {
   const { config, log, metrics } = foundation
   const httpMetrics = new HttpMetrics(metrics)
-  return new HttpServer({
+  const pipeline: PipelineOptions = {
+    authenticator: composition.authenticator,
+    memberships: composition.memberships,
+    owners: composition.owners,
+    limiter: rateLimiter(foundation),
+    switches: composition.services.switches,
+    idempotency: composition.idempotency,
+    turns: composition.turns,
+    context: composition.context,
+    requestLog: new RequestLog(log, httpMetrics),
+    publicUrl: config.PUBLIC_URL,
+    checkReplies: config.CHECK_REPLIES,
+  }
+  const server = new HttpServer({
     operations: composition.operations,
-    pipeline: {
-      authenticator: composition.authenticator,
-      memberships: composition.memberships,
-      owners: composition.owners,
-      limiter: rateLimiter(foundation),
-      switches: composition.services.switches,
-      idempotency: composition.idempotency,
-      turns: composition.turns,
-      context: composition.context,
-      requestLog: new RequestLog(log, httpMetrics),
-      publicUrl: config.PUBLIC_URL,
-      checkReplies: config.CHECK_REPLIES,
-    },
+    pipeline,
     pages: [...documentPages(composition.operations, { version: VERSION, domains: DOMAINS }), ...mailLinkPages()],
     metrics: httpMetrics,
     log,
     trustProxy: config.TRUST_PROXY,
     cors: corsOf(config),
   })
+  return { server, calls: new PipelineCalls(composition.operations, pipeline) }
 }
 
 /** Puts the sockets on the same port. Called before the routes are finished. */
-export function createGateway(foundation: Foundation, composition: Composition, server: HttpServer): Gateway {
+export function createGateway(foundation: Foundation, composition: Composition, front: FrontEnd): Gateway {
   const { clock, config, coordination, log, metrics } = foundation
   const { memberships, workspaces } = composition.services
   const cors = corsOf(config)
   return new Gateway({
-    app: server.app,
+    app: front.server.app,
+    calls: front.calls,
+    memberships: composition.memberships,
+    trustProxy: config.TRUST_PROXY,
     allowsOrigin: (origin) => cors.allows(origin),
     authenticator: composition.authenticator,
     people: {

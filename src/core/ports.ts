@@ -24,6 +24,8 @@ export interface Memberships {
 export interface Channels {
   /** The channels of those of the users who are in any, read now; ids by user. */
   of(workspaceId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
+  /** Whether a workspace has a public channel of this id. */
+  isPublic(workspaceId: string, channelId: string): boolean | Promise<boolean>
   /**
    * Calls back when people came into or left channels of a workspace, on whichever node, before any later event of it;
    * undefined: of any workspace.
@@ -32,7 +34,11 @@ export interface Channels {
 }
 
 /** Where there are no private channels. */
-export const noChannels: Channels = { of: async () => new Map(), onChange: () => () => undefined }
+export const noChannels: Channels = {
+  of: async () => new Map(),
+  isPublic: () => false,
+  onChange: () => () => undefined,
+}
 
 export interface Owners {
   /** The workspace of a row; undefined when there is no such row. A resource never moves between workspaces. */

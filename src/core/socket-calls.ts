@@ -21,4 +21,6 @@ export interface SocketCalls {
   call(message: unknown, client: SocketClient): Promise<CallReply>
   /** An operation that is a message of its own. @param fields of its path, query and body together, as they came */
   named(message: SocketMessage, fields: unknown, client: SocketClient): Promise<CallReply>
+  /** The reply of what was refused before an operation was reached. */
+  refuse(error: unknown, client: SocketClient): CallReply
 }

@@ -1,8 +1,7 @@
 import { BadRequest, InternalError, RouteNotFound } from '../core/errors.ts'
-import type { AppError } from '../core/error.ts'
 import type { NamedOperation, SocketMessage } from '../core/operation.ts'
 import type { CallReply, SocketCalls, SocketClient } from '../core/socket-calls.ts'
-import { errorReply } from './error-reply.ts'
+import { errorReply, publicError } from './error-reply.ts'
 import { requestIdOf } from './passage.ts'
 import { NO_OPERATION } from './request-log.ts'
 import { compileOperation, type PipelineOptions, type RequestHandler } from './pipeline.ts'
@@ -45,7 +44,7 @@ export class PipelineCalls implements SocketCalls {
   }
 
   async call(message: unknown, client: SocketClient): Promise<CallReply> {
-    if (!isFields(message)) return this.#refuse(client, BadRequest({ message: 'A call is an object.' }))
+    if (!isFields(message)) return this.refuse(BadRequest({ message: 'A call is an object.' }), client)
     const { operation, path = {}, query = {}, body, idempotencyKey = '', ifMatch = '', requestId = '' } = message
     const texts = { idempotencyKey, ifMatch, requestId }
     const wrong =
@@ -53,11 +52,11 @@ export class PipelineCalls implements SocketCalls {
       Object.entries(texts).find(([, value]) => typeof value !== 'string')?.[0] ??
       Object.entries({ path, query }).find(([, value]) => !isFields(value))?.[0]
     if (wrong !== undefined) {
-      return this.#refuse(client, BadRequest({ message: `${wrong} is not as a call has it.` }))
+      return this.refuse(BadRequest({ message: `${wrong} is not as a call has it.` }), client)
     }
     const callable = typeof operation === 'string' ? this.#callable.get(operation) : undefined
     if (callable === undefined) {
-      return this.#refuse(client, RouteNotFound({ message: 'No operation of this name can be called over a socket.' }))
+      return this.refuse(RouteNotFound({ message: 'No operation of this name can be called over a socket.' }), client)
     }
     return run(
       callable,
@@ -69,8 +68,8 @@ export class PipelineCalls implements SocketCalls {
 
   async named(message: SocketMessage, fields: unknown, client: SocketClient): Promise<CallReply> {
     const callable = this.#messages.get(message)
-    if (callable === undefined) return this.#refuse(client, RouteNotFound())
-    if (!isFields(fields)) return this.#refuse(client, BadRequest({ message: `${message} takes an object.` }))
+    if (callable === undefined) return this.refuse(RouteNotFound(), client)
+    if (!isFields(fields)) return this.refuse(BadRequest({ message: `${message} takes an object.` }), client)
     const { op, pathNames, queryNames } = callable
     const rest = Object.entries(fields).filter(([name]) => !pathNames.includes(name))
     // What no schema knows goes where it is refused by name.
@@ -80,12 +79,13 @@ export class PipelineCalls implements SocketCalls {
     return run(callable, fields, { ...NO_PARTS, query, body }, client)
   }
 
-  #refuse(client: SocketClient, error: AppError): CallReply {
+  refuse(error: unknown, client: SocketClient): CallReply {
     const exchange = new SocketExchange(NO_PARTS, client)
     const requestId = requestIdOf(exchange)
-    const { status, headers, body } = errorReply(error, '', requestId, this.#options.publicUrl)
+    const failure = publicError(error)
+    const { status, headers, body } = errorReply(failure, '', requestId, this.#options.publicUrl)
     exchange.send(status, [['X-Request-Id', requestId], ...headers], body)
-    this.#options.requestLog.write({ ...NO_OPERATION, status, requestId, failure: error, aborted: false })
+    this.#options.requestLog.write({ ...NO_OPERATION, status, requestId, failure, aborted: false })
     return replyOf(exchange)
   }
 }

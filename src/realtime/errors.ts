@@ -1,5 +1,12 @@
 import { defineError } from '../core/error.ts'
 
+export const TooManyCalls = defineError({
+  code: 'too_many_calls',
+  status: 429,
+  message: 'Too many calls of this socket wait for their answers.',
+  cause: 'A socket may have 32 calls under way at a time.',
+  fix: 'Wait for answers before calling again.',
+})
 export const TooManySockets = defineError({
   code: 'too_many_sockets',
   status: 429,

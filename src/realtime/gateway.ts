@@ -2,17 +2,21 @@ import { Server } from 'socket.io'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/error.ts'
-import { InternalError, InvalidCredential, ShuttingDown, Unauthorized } from '../core/errors.ts'
+import { ShuttingDown } from '../core/errors.ts'
 import type { EventType, WorkspaceEvent } from '../core/event.ts'
 import type { Logger } from '../core/log.ts'
-import type { Authenticator, Credential } from '../core/ports.ts'
+import type { Authenticator, Memberships } from '../core/ports.ts'
+import type { SocketCalls } from '../core/socket-calls.ts'
 import type { Coordination } from '../coordination/coordination.ts'
+import { Conversation } from './conversation.ts'
+import { credentialOf, refusal } from './credentials.ts'
 import { TooManySockets } from './errors.ts'
 import { MessageBudget, SOCKET_LIMITS } from './limits.ts'
 import type { PeopleSource } from './people-source.ts'
 import { People, type SocketData, type UserSocket } from './people.ts'
 import { channelRoom, scopeRoom } from './rooms.ts'
 import { StalledReaders } from './stalled-readers.ts'
+import { Typing } from './typing.ts'
 import { appForEngine } from './uws-app.ts'
 
 export interface GatewayOptions {
@@ -21,6 +25,10 @@ export interface GatewayOptions {
   readonly allowsOrigin: (origin: string | undefined) => boolean
   readonly authenticator: Authenticator
   readonly people: PeopleSource
+  readonly memberships: Memberships
+  /** Runs what clients call. */
+  readonly calls: SocketCalls
+  readonly trustProxy: boolean
   readonly eventTypes: ReadonlyMap<string, EventType>
   readonly coordination: Coordination
   /** Calls back when a credential was revoked, after the authenticator has heard of it. */
@@ -33,7 +41,8 @@ export interface GatewayOptions {
 }
 
 const CHECK_EVERY_MS = 1_000
-const TOKEN_LENGTH = 4_096
+/** How long calls that are under way may take when the node stops. */
+const DRAIN_MS = 5_000
 
 /**
  * The sockets: who connects with a credential hears the events of their workspaces, as far as their scopes go. Events
@@ -44,6 +53,7 @@ export class Gateway {
   // oxlint-disable-next-line typescript/no-explicit-any -- events of clients are checked by hand
   readonly #io: Server<any, any, any, SocketData>
   readonly #people: People
+  readonly #conversation: Conversation
   readonly #stalled: StalledReaders
   readonly #timer: NodeJS.Timeout
   readonly #ends: (() => void)[]
@@ -54,6 +64,14 @@ export class Gateway {
     this.#options = options
     const { app, clock, coordination, eventTypes, log, metrics, people } = options
     this.#people = new People(people, eventTypes.values(), log)
+    this.#conversation = new Conversation({
+      authenticator: options.authenticator,
+      calls: options.calls,
+      typing: new Typing({ channels: people.channels, memberships: options.memberships, coordination, clock }),
+      onPresence: () => undefined,
+      trustProxy: options.trustProxy,
+      log,
+    })
     this.#stalled = new StalledReaders(clock)
     this.#io = this.#serve(app)
     this.#counts = this.#measure(metrics)
@@ -67,16 +85,18 @@ export class Gateway {
       coordination.onRecovered(() => {
         this.#check()
         // What other nodes said meanwhile was not heard here.
-        this.#io.local.emit('missed', {})
+        this.#io.local.emit('missed', this.#now())
       }),
     ]
   }
 
-  /** Takes no more sockets and tells those that are there to go. */
+  /** Takes no more sockets and no more calls, answers those under way, and tells the sockets that are there to go. */
   async close(): Promise<void> {
     this.#draining = true
+    await this.#conversation.drain(DRAIN_MS)
     clearInterval(this.#timer)
     for (const end of this.#ends) end()
+    for (const socket of this.#people.all()) socket.emit('closing', { code: ShuttingDown.code })
     this.#io.disconnectSockets(true)
     await this.#io.close()
   }
@@ -136,24 +156,7 @@ export class Gateway {
       if (budget.take(clock.monotonic())) next()
       else this.#cut(socket, 'too_many_messages')
     })
-    socket.on('auth', (message: unknown, acknowledge: unknown) => {
-      void this.#renew(socket, message, acknowledge)
-    })
-  }
-
-  /** A client whose token runs out sends the next one, of the same user. */
-  async #renew(socket: UserSocket, message: unknown, acknowledge: unknown): Promise<void> {
-    const reply = typeof acknowledge === 'function' ? (body: object) => void acknowledge(body) : () => undefined
-    try {
-      const credential = credentialOf((message as { token?: unknown } | null)?.token)
-      const caller = await this.#options.authenticator.authenticate(credential)
-      if (caller.userId !== socket.data.caller.userId)
-        throw InvalidCredential({ message: 'The token is another user’s.' })
-      socket.data = { caller, credential }
-      reply({ status: true, message: 'The token was taken' })
-    } catch (error) {
-      reply({ status: false, ...describe(error, this.#options.log) })
-    }
+    this.#conversation.join(socket)
   }
 
   #placesChanged(workspaceId: string | undefined): void {
@@ -188,6 +191,10 @@ export class Gateway {
     this.#io.local.to(room).emit(event.type, message)
   }
 
+  #now(): { at: string } {
+    return { at: new Date(this.#options.clock.now()).toISOString() }
+  }
+
   /** Every second, and whenever a credential was revoked: nobody stays whose credential does not hold any more. */
   #check(): void {
     for (const socket of this.#people.all()) {
@@ -200,7 +207,7 @@ export class Gateway {
   /** Those whose memberships could not be read were in no room meanwhile. */
   async #retryStale(): Promise<void> {
     for (const userId of await this.#people.retryStale()) {
-      for (const socket of this.#people.socketsOf(userId)) socket.emit('missed', {})
+      for (const socket of this.#people.socketsOf(userId)) socket.emit('missed', this.#now())
     }
   }
 
@@ -265,24 +272,4 @@ function keepFastPath(adapter: object): void {
   for (const name of ['addAll', 'del', 'broadcast']) {
     Object.defineProperty(adapter, name, { value: Reflect.get(adapter, name) as unknown, configurable: true })
   }
-}
-
-/** @throws AppError unauthorized */
-function credentialOf(token: unknown): Credential {
-  if (typeof token !== 'string' || token === '' || token.length > TOKEN_LENGTH) {
-    throw Unauthorized({ message: 'Connect with auth: { token }, an access token or an API key.' })
-  }
-  return token.startsWith('crier_') ? { kind: 'api_key', key: token } : { kind: 'token', token }
-}
-
-function describe(error: unknown, log: Logger): { code: string; message: string } {
-  if (error instanceof AppError) return { code: error.code, message: error.message }
-  log.error({ error }, 'a socket could not be admitted')
-  return { code: InternalError.code, message: InternalError.message }
-}
-
-/** The client sees it as `connect_error`, with `error.data.code`. */
-function refusal(error: unknown, log: Logger): Error {
-  const { code, message } = describe(error, log)
-  return Object.assign(new Error(message), { data: { code, message } })
 }

@@ -9,8 +9,10 @@ export const SOCKET_LIMITS = {
   /** Bytes of one message from a client. */
   messageBytes: 100_000,
   /** Messages that a client may send at once, and how fast it may go on. */
-  burst: 50,
-  perSecond: 20,
+  burst: 200,
+  perSecond: 50,
+  /** Calls of one socket that wait for their answer. */
+  pendingCalls: 32,
   /** A connection that does not say who it is. */
   authenticateWithinMs: 5 * SECOND,
   /** Bytes that may wait for a client; uWS ends the connection at the hard limit, at once. */
@@ -21,6 +23,9 @@ export const SOCKET_LIMITS = {
   /** A client that has more than `waitingBytes` waiting for so long does not read. */
   stalledMs: 10 * SECOND,
 } as const
+
+/** How often and how long somebody is said to type. */
+export const TYPING_LIMITS = { everyMs: 3 * SECOND, expiresInSeconds: 6 } as const
 
 /** A token bucket for the messages of one socket. Times are monotonic milliseconds. */
 export class MessageBudget {

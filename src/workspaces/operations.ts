@@ -130,6 +130,7 @@ export const listAuditLog = operation({
 
 export const syncEvents = operation({
   route: 'GET /api/workspaces/{workspaceId}/events',
+  socket: 'resume',
   summary: 'Get the events that a client has missed',
   description:
     'Events after the sequence number `after`, in order, as far as you may see them. Ask again with the `after` of the reply while `hasMore` is true.',

@@ -2,12 +2,12 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { api } from '../../src/api.ts'
 import { uuidv7 } from '../../src/core/id.ts'
 import { from, operation } from '../../src/core/operation.ts'
-import type { Channels } from '../../src/core/ports.ts'
 import { done } from '../../src/core/reply.ts'
 import { Done, Id, Input, Type } from '../../src/core/schema.ts'
 import { streamDeleted } from '../../src/streams/events.ts'
 import { syncEvents } from '../../src/workspaces/operations.ts'
 import { startApp, type App } from '../support/app.ts'
+import { TestChannels } from '../support/channels.ts'
 import { Sockets, type Listening } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
@@ -34,31 +34,6 @@ const announce = operation({
     return done('Announced')
   },
 })
-
-/** Channels of these tests: who is in which. */
-class TestChannels implements Channels {
-  readonly members = new Map<string, string[]>()
-  readonly #listeners = new Set<(workspaceId: string | undefined) => void>()
-
-  async of(_workspaceId: string, userIds: readonly string[]) {
-    await new Promise((resolve) => setImmediate(resolve))
-    return new Map(
-      userIds.map((id) => [
-        id,
-        [...this.members].filter(([, users]) => users.includes(id)).map(([channel]) => channel),
-      ]),
-    )
-  }
-
-  onChange(listener: (workspaceId: string | undefined) => void): () => void {
-    this.#listeners.add(listener)
-    return () => this.#listeners.delete(listener)
-  }
-
-  changed(workspaceId: string): void {
-    for (const listener of this.#listeners) listener(workspaceId)
-  }
-}
 
 const channels = new TestChannels()
 const room = uuidv7(Date.now())

@@ -1,0 +1,69 @@
+import type { Clock } from '../core/clock.ts'
+import { Forbidden, NotFound, ValidationFailed } from '../core/errors.ts'
+import type { WorkspaceEvent } from '../core/event.ts'
+import type { Channels, Memberships } from '../core/ports.ts'
+import type { Static } from '../core/schema.ts'
+import { validator } from '../core/validate.ts'
+import type { Coordination } from '../coordination/coordination.ts'
+import { chatTyping } from './events.ts'
+import { TYPING_LIMITS } from './limits.ts'
+import type { UserSocket } from './people.ts'
+import { TypingMessage } from './protocol.ts'
+import { channelRoom } from './rooms.ts'
+
+export interface TypingOptions {
+  readonly channels: Channels
+  readonly memberships: Memberships
+  readonly coordination: Coordination
+  readonly clock: Clock
+}
+
+const check = validator(TypingMessage, '/typing')
+
+/** Says in a channel that somebody is writing: to whoever is there, on every node, and kept nowhere. */
+export class Typing {
+  readonly #options: TypingOptions
+  /** When each user was last announced in a channel; monotonic milliseconds. */
+  readonly #announced = new Map<string, number>()
+
+  constructor(options: TypingOptions) {
+    this.#options = options
+  }
+
+  /** Announces that a socket's user types; too soon after the last time it does nothing. @throws AppError */
+  async announce(socket: UserSocket, message: unknown): Promise<void> {
+    const checked = check(message)
+    if (!checked.ok) throw ValidationFailed({ errors: checked.errors })
+    const { channelId, workspaceId } = checked.value as Static<typeof TypingMessage>
+    const { userId } = socket.data.caller
+    const { channels, clock, coordination, memberships } = this.#options
+    const member = await memberships.find(workspaceId, userId)
+    if (member === undefined || !member.scopes.has('chat:read')) throw NotFound()
+    const isPrivate = socket.rooms.has(channelRoom(workspaceId, channelId))
+    if (!isPrivate && !(await channels.isPublic(workspaceId, channelId))) throw NotFound()
+    if (!member.scopes.has('chat:write')) throw Forbidden({ message: 'Your role lacks the scope chat:write.' })
+    if (!this.#isDue(`${userId} ${channelId}`, clock.monotonic())) return
+    const event: WorkspaceEvent = {
+      workspaceId,
+      seq: 0,
+      type: chatTyping.name,
+      data: { workspaceId, channelId, userId, expiresInSeconds: TYPING_LIMITS.expiresInSeconds },
+      at: new Date(clock.now()).toISOString(),
+      ...(isPrivate ? { channel: channelId } : {}),
+    }
+    coordination.publish(`ev:${workspaceId}`, [event])
+  }
+
+  #isDue(key: string, now: number): boolean {
+    const last = this.#announced.get(key)
+    if (last !== undefined && now - last < TYPING_LIMITS.everyMs) return false
+    // The order is that of time: what is over stands first.
+    this.#announced.delete(key)
+    this.#announced.set(key, now)
+    for (const [old, at] of this.#announced) {
+      if (now - at < TYPING_LIMITS.everyMs) break
+      this.#announced.delete(old)
+    }
+    return true
+  }
+}
