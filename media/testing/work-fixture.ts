@@ -1,0 +1,53 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll } from 'vitest'
+import type { MediaLog } from '../types.ts'
+import { startMediaWork } from '../work/media-work.ts'
+import type { MediaWork, MediaWorkOptions } from '../work/types.ts'
+
+export interface WorkFixture {
+  readonly work: MediaWork
+  /** Of this file's tests, for their inputs and outputs. */
+  readonly folder: string
+  /** What was logged at `warn` and `error`. */
+  readonly logged: readonly string[]
+  /** Where intermediate files are; empty when there is nothing to do. */
+  readonly tempDir: string
+}
+
+/** Media work for the tests of a file, ended and removed after the last one. */
+export function useMediaWork(options: Partial<MediaWorkOptions> = {}): WorkFixture {
+  const folder = mkdtempSync(join(tmpdir(), 'crier-work-'))
+  const tempDir = mkdtempSync(join(tmpdir(), 'crier-work-temp-'))
+  const logged: string[] = []
+  const keep = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
+  const log: MediaLog = { debug: () => {}, info: () => {}, warn: keep, error: keep }
+  const ffmpegPath = process.env['FFMPEG_PATH'] ?? 'ffmpeg'
+  const work = startMediaWork({ ffmpegPath, ffprobePath: 'ffprobe', tempDir, log, ...options })
+  afterAll(async () => {
+    await work.close()
+    for (const path of [folder, tempDir]) rmSync(path, { recursive: true, force: true })
+  })
+  return { work, folder, logged, tempDir }
+}
+
+/** Processes whose arguments name the folder: every ffmpeg of a fixture. */
+export function processesOn(folder: string): number[] {
+  return readdirSync('/proc').flatMap((name) => {
+    if (!/^\d+$/.test(name) || Number(name) === process.pid) return []
+    try {
+      return readFileSync(`/proc/${name}/cmdline`, 'utf8').includes(folder) ? [Number(name)] : []
+    } catch {
+      // It ended in the meantime.
+      return []
+    }
+  })
+}
+
+/** Everything below a folder. */
+export function filesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ name }) => name)
+}

@@ -1,0 +1,55 @@
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { Lane } from './lane.ts'
+import { DEFAULT_LIMITS } from './limits.ts'
+import type { Task, Tasks, WorkSettings } from './process/protocol.ts'
+import { Suspects } from './suspects.ts'
+import { checkSizes } from './thumbnails/sizes.ts'
+import { checkSpec } from './transcode/spec.ts'
+import type { MediaWork, MediaWorkOptions, ProgressOptions } from './types.ts'
+
+/** Starts nothing yet: a process comes with the first job. */
+export function startMediaWork({ ffmpegPath, ffprobePath, tempDir, limits, log }: MediaWorkOptions): MediaWork {
+  const bounds = { ...DEFAULT_LIMITS, ...limits }
+  const root = mkdtempSync(join(resolve(tempDir), 'media-work-'))
+  const suspects = new Suspects()
+  const lane = (name: string, concurrency: number, queueLimit: number, seconds: number): Lane => {
+    const settings: WorkSettings = { ffmpegPath, ffprobePath, limits: bounds, scratchRoot: join(root, name) }
+    return new Lane({ name, concurrency, queueLimit, seconds, settings, suspects, log })
+  }
+  const quick = lane('quick', bounds.quickConcurrency, bounds.quickQueue, bounds.quickSeconds)
+  const long = lane('long', bounds.longConcurrency, bounds.longQueue, bounds.longSeconds)
+
+  async function run<Kind extends keyof Tasks>(
+    task: Task & { kind: Kind },
+    options: ProgressOptions = {},
+  ): Promise<Tasks[Kind]['result']> {
+    return (await (isLong(task) ? long : quick).run(task, options)) as Tasks[Kind]['result']
+  }
+
+  return {
+    probe: (path, options) => run({ kind: 'probe', path: resolve(path) }, options),
+    thumbnails: async (path, outputDir, { sizes, format = 'webp', ...options }) => {
+      checkSizes(sizes)
+      const input = { path: resolve(path), outputDir: resolve(outputDir), options: { sizes, format } }
+      return run({ kind: 'thumbnails', ...input }, options)
+    },
+    transcode: async (path, output, spec, options) => {
+      checkSpec(spec)
+      return run({ kind: 'transcode', path: resolve(path), output: resolve(output), spec }, options)
+    },
+    preview: (path, outputDir, options) =>
+      run({ kind: 'preview', path: resolve(path), outputDir: resolve(outputDir) }, options),
+    stats: () => ({ quick: quick.stats(), long: long.stats() }),
+    close: async () => {
+      await Promise.all([quick.close(), long.close()])
+      await rm(root, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A still picture is made in a moment, also where it is asked for as a transcode. */
+function isLong(task: Task): boolean {
+  return task.kind === 'preview' || (task.kind === 'transcode' && task.spec.kind !== 'image')
+}

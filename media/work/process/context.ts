@@ -1,0 +1,16 @@
+import type { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
+import type { MediaWorkLimits } from '../limits.ts'
+import type { Threads } from '../threads/threads.ts'
+import type { Progress } from '../types.ts'
+
+/** What a job has while it runs in the work process. */
+export interface WorkContext {
+  readonly limits: MediaWorkLimits
+  /** Aborted with a MediaWorkError as reason. */
+  readonly signal: AbortSignal
+  readonly ffmpeg: Ffmpeg
+  readonly threads: Threads
+  /** A folder for intermediate files, made when first asked for and removed with the job. */
+  scratch(): Promise<string>
+  progress(progress: Progress): void
+}

@@ -1,0 +1,20 @@
+import { probe } from '../probe/probe.ts'
+import { thumbnails } from '../thumbnails/thumbnails.ts'
+import { preview } from '../transcode/preview.ts'
+import { transcode } from '../transcode/transcode.ts'
+import type { WorkContext } from './context.ts'
+import type { Task, Tasks } from './protocol.ts'
+
+/** Runs a job to its end. @throws MediaWorkError, or a system error */
+export function runTask(task: Task, context: WorkContext): Promise<Tasks[Task['kind']]['result']> {
+  switch (task.kind) {
+    case 'probe':
+      return probe(task.path, context)
+    case 'thumbnails':
+      return thumbnails(task.path, task.outputDir, task.options, context)
+    case 'transcode':
+      return transcode(task.path, task.output, task.spec, context)
+    default:
+      return preview(task.path, task.outputDir, context)
+  }
+}

@@ -1,0 +1,2 @@
+export type TranscodeSpec = { readonly kind: 'image' } | { readonly kind: 'video' }
+export function checkSpec(_spec: TranscodeSpec): void {}
