@@ -3,6 +3,7 @@ import type { AnySystemTurn } from './core/system-turn.ts'
 import * as auth from './auth/operations.ts'
 import * as health from './health/operations.ts'
 import * as plans from './plans/operations.ts'
+import * as queue from './jobs/operations.ts'
 import * as services from './services/operations.ts'
 import * as streams from './streams/operations.ts'
 import { streamTurns } from './streams/turns.ts'
@@ -15,6 +16,7 @@ export const api = {
   auth,
   health,
   plans,
+  queue,
   services,
   streams,
   team,

@@ -6,6 +6,7 @@ export const DOMAINS: Readonly<Record<string, string>> = {
   team: 'Members, invitations, roles and groups of a workspace',
   plans: 'Plans and what they allow',
   streams: 'Live streams: ingest, destinations, relay and usage',
+  queue: 'Queues of jobs: what waits, what failed and why',
   services: 'Which services are switched on',
   health: 'Whether the server lives and can do its work',
 }

@@ -1,4 +1,9 @@
+import * as auth from './auth/jobs.ts'
 import type { JobRegistry } from './core/job.ts'
+import * as http from './http/jobs.ts'
+import * as own from './jobs/jobs.ts'
+import * as mail from './mail/jobs.ts'
+import * as workspaces from './workspaces/jobs.ts'
 
 /** Every job and schedule, by domain. What is not here cannot be added. */
-export const jobs: JobRegistry = {}
+export const jobs: JobRegistry = { auth, http, jobs: own, mail, workspaces }

@@ -124,7 +124,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   const port = await listen(front.server, gateway, config, undo)
   const url = config.PUBLIC_URL.replace(/:0$/, `:${port}`)
   facts.unshift(['API', `${url}/api`], ['Documentation', `${url}/docs`])
-  facts.push(['Mails', composition.people.postman.destination])
+  facts.push(['Mails', composition.services.mailer.destination])
   const admin = await startAdminServer({
     host: config.ADMIN_HOST,
     port: config.ADMIN_PORT,

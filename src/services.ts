@@ -19,6 +19,7 @@ import { IdempotencyKeys } from './http/idempotency.ts'
 import { HealthService } from './health/service.ts'
 import { PlanService } from './plans/service.ts'
 import { jobs as allJobs } from './jobs.ts'
+import { QueueService } from './jobs/queue-service.ts'
 import { JobService } from './jobs/service.ts'
 import type { StoreChoice } from './jobs/stores.ts'
 import type { DesiredStates } from './streams/desired-state.ts'
@@ -79,7 +80,7 @@ export function compose(
   const { clock, config, coordination, database, log, secret, version } = foundation
   const operations = walk(registry)
   const replyBox = new SealedBox(secret, 'idempotent replies')
-  const idempotency = new IdempotencyKeys(database, clock, replyBox, log)
+  const idempotency = new IdempotencyKeys(database, clock, replyBox)
 
   const jobs = new JobService({
     database,
@@ -116,9 +117,9 @@ export function compose(
   const switches = new ServiceSwitches(Object.keys(registry), database, clock, coordination, log)
 
   const plans = new PlanService(database, clock, coordination)
-  const people = composeAuth({ ...foundation, plans })
+  const people = composeAuth({ ...foundation, plans, jobs })
   const memberships = new MemberCache(database, clock, coordination)
-  const workspaces = new WorkspaceService(database, clock, plans, memberships, log)
+  const workspaces = new WorkspaceService(database, clock, plans, memberships)
   const auditLog = new AuditLog(database)
   const channels: Channels = noChannels
   const eventLog = new EventLog(database, eventTypes, channels)
@@ -129,7 +130,6 @@ export function compose(
     plans,
     memberships,
     owners,
-    postman: people.postman,
     publicUrl: config.PUBLIC_URL,
   })
   const streaming = composeStreams({
@@ -148,6 +148,8 @@ export function compose(
   const services: Services = {
     turns,
     jobs,
+    queues: new QueueService({ ...foundation, declared: jobs.declared }),
+    idempotency,
     health,
     switches,
     plans,
@@ -177,12 +179,10 @@ export function compose(
     channels,
     streaming,
     close: async () => {
-      idempotency.close()
       switches.close()
       await people.close()
       plans.close()
       memberships.close()
-      workspaces.close()
       streaming.close()
       await actors.close(5_000)
     },

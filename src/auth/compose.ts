@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import type { Clock } from '../core/clock.ts'
+import type { Jobs } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import type { Authenticator } from '../core/ports.ts'
 import type { Services } from '../core/services.ts'
@@ -14,7 +15,6 @@ import { UserService } from '../users/service.ts'
 import { AccessTokens } from './access-tokens.ts'
 import { ensureAdministrator } from './administrator.ts'
 import { CredentialAuthenticator } from './authenticator.ts'
-import { Background } from './background.ts'
 import { AuthHousekeeping } from './housekeeping.ts'
 import { OneTimeCodes } from './one-time-codes.ts'
 import { PasswordHasher } from './passwords.ts'
@@ -33,55 +33,52 @@ export interface AuthFoundation {
   readonly log: Logger
   readonly secret: string
   readonly plans: PlanService
+  readonly jobs: Jobs
 }
 
 /** Everything that has to do with people, put together. */
 export interface AuthComposition {
-  readonly services: Pick<Services, 'auth' | 'users' | 'providerSignIn'>
+  readonly services: Pick<Services, 'auth' | 'users' | 'providerSignIn' | 'mailer' | 'authHousekeeping'>
   readonly authenticator: Authenticator
-  readonly postman: Postman
   /** To be awaited before the first request: the configured administrator, and what logins need. */
   start(): Promise<void>
   close(): Promise<void>
 }
 
 export function composeAuth(foundation: AuthFoundation): AuthComposition {
-  const { clock, config, coordination, database, plans, secret } = foundation
+  const { clock, config, coordination, database, jobs, plans, secret } = foundation
   const log = foundation.log.child({ part: 'auth' })
-  const postman = new Postman(mailer(config, clock), foundation.log.child({ part: 'mail' }))
+  const mailer = mailerOf(config, clock)
+  const postman = new Postman(jobs)
   const publicUrl = config.PUBLIC_URL
   const tokens = new AccessTokens(secret, clock)
   const authenticator = new CredentialAuthenticator({ sql: database, tokens, clock, coordination, log })
   const hasher = new PasswordHasher()
   const throttle = new AttemptThrottle(database, clock, secret)
-  const background = new Background(log)
   const users = new UserService({ database, clock, coordination, plans, postman })
   const sessions = new Sessions(database, clock, tokens, secret)
   const codes = new OneTimeCodes(clock, secret)
   const resets = new PasswordResets(clock)
   const common = { database, clock, coordination, log, publicUrl, users, sessions, postman, hasher }
-  const auth = new AuthService({ ...common, codes, resets, throttle, background })
+  const auth = new AuthService({ ...common, codes, resets, throttle, jobs })
   const providerSignIn = new ProviderSignIn({ ...common, providers: configuredProviders(config, clock) })
-  const housekeeping = new AuthHousekeeping(database, clock, throttle, log)
+  const housekeeping = new AuthHousekeeping(database, clock, throttle)
   return {
-    services: { auth, users, providerSignIn },
+    services: { auth, users, providerSignIn, mailer, authHousekeeping: housekeeping },
     authenticator,
-    postman,
     start: async () => {
       await hasher.prepare()
       const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = config
       if (email !== undefined && password !== undefined) await ensureAdministrator(common, { email, password })
     },
     close: async () => {
-      housekeeping.close()
       authenticator.close()
-      await background.idle()
-      await postman.close()
+      await mailer.close()
     },
   }
 }
 
-function mailer(config: Config, clock: Clock): OutboxMailer | SmtpMailer {
+function mailerOf(config: Config, clock: Clock): OutboxMailer | SmtpMailer {
   return config.SMTP_URL === undefined
     ? new OutboxMailer(join(config.DATA_DIR, 'outbox'), config.MAIL_FROM, clock)
     : new SmtpMailer(config.SMTP_URL, config.MAIL_FROM)

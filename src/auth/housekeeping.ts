@@ -1,26 +1,26 @@
-import { DAY, MINUTE, type Clock } from '../core/clock.ts'
-import type { Logger } from '../core/log.ts'
+import { DAY, type Clock } from '../core/clock.ts'
 import type { Sql } from '../core/sql.ts'
 import type { AttemptThrottle } from './throttle.ts'
 
 /** Ended sessions stay readable for those who look into what happened. */
 const ENDED_SESSIONS_KEPT_MS = 30 * DAY
-const EVERY_MS = 10 * MINUTE
 
-/** Deletes what has expired. Every node may do it; nothing is done twice that way. */
+declare module '../core/services.ts' {
+  interface Services {
+    readonly authHousekeeping: AuthHousekeeping
+  }
+}
+
+/** Deletes what has expired. */
 export class AuthHousekeeping {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #throttle: AttemptThrottle
-  readonly #timer: NodeJS.Timeout
 
-  constructor(sql: Sql, clock: Clock, throttle: AttemptThrottle, log: Logger) {
+  constructor(sql: Sql, clock: Clock, throttle: AttemptThrottle) {
     this.#sql = sql
     this.#clock = clock
     this.#throttle = throttle
-    const sweep = () =>
-      void this.sweep().catch((error: unknown) => log.warn({ error }, 'expired credentials could not be deleted'))
-    this.#timer = setInterval(sweep, EVERY_MS).unref()
   }
 
   async sweep(): Promise<void> {
@@ -31,9 +31,5 @@ export class AuthHousekeeping {
     await this.#sql.run('delete from password_resets where expires_at < $1', [new Date(now)])
     await this.#sql.run('delete from used_nonces where expires_at < $1', [new Date(now)])
     await this.#sql.run('delete from sessions where expires_at < $1 or revoked_at < $1', [ended])
-  }
-
-  close(): void {
-    clearInterval(this.#timer)
   }
 }

@@ -75,7 +75,7 @@ export const resendOtp = operation({
   returns: { 200: Done },
   example: { body: { email: 'ada@example.com' } },
   handle: async ({ auth, body }) => {
-    auth.resendCode(body.email)
+    await auth.resendCode(body.email)
     return done('If the address waits for a code, another one is on its way.')
   },
 })
@@ -128,7 +128,7 @@ export const forgotPassword = operation({
   returns: { 200: Done },
   example: { body: { email: 'ada@example.com' } },
   handle: async ({ auth, body }) => {
-    auth.forgotPassword(body.email)
+    await auth.forgotPassword(body.email)
     return done('If the address has an account, a link is on its way.')
   },
 })

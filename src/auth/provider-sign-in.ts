@@ -78,28 +78,29 @@ export class ProviderSignIn {
       throw ValidationFailed({ message: 'Send either idToken or code.', errors })
     }
     const identity = await provider.prove(proof)
-    const { arrival, pair } = await this.#admit(name, identity, origin)
-    this.#tell(arrival, provider.label)
+    const { arrival, pair } = await this.#admit(name, provider.label, identity, origin)
+    if (arrival.evicted) announceCredentials(this.#options.coordination, { kind: 'user', userId: arrival.row.id })
     const { database, users } = this.#options
     return { user: await users.viewOf(database, arrival.row), ...pair, created: arrival.how === 'created' }
   }
 
   /** First sign-ins at once: those that come second find what the first has made. */
-  async #admit(name: string, identity: ProvenIdentity, origin: Origin) {
+  async #admit(name: string, label: string, identity: ProvenIdentity, origin: Origin) {
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#admitOnce(name, identity, origin)
+        return await this.#admitOnce(name, label, identity, origin)
       } catch (error) {
         if (tries === TRIES || !isRace(error)) throw error
       }
     }
   }
 
-  async #admitOnce(name: string, identity: ProvenIdentity, origin: Origin) {
+  async #admitOnce(name: string, label: string, identity: ProvenIdentity, origin: Origin) {
     const { database, sessions } = this.#options
     return database.transaction(async (tx) => {
       await this.#useUp(tx, identity)
       const arrival = (await this.#findKnown(tx, name, identity)) ?? (await this.#arrive(tx, name, identity))
+      await this.#mail(tx, arrival, label)
       return { arrival, pair: await sessions.start(tx, arrival.row.id, name, origin) }
     })
   }
@@ -147,11 +148,10 @@ export class ProviderSignIn {
     )
   }
 
-  #tell({ row, how, evicted }: Arrival, label: string): void {
-    const { coordination, postman, publicUrl } = this.#options
-    if (evicted) announceCredentials(coordination, { kind: 'user', userId: row.id })
-    if (how === 'created') postman.post(welcomeMail(row, publicUrl))
-    if (how === 'linked') postman.post(securityMail(row, { kind: 'sign_in_linked', provider: label }))
+  async #mail(tx: Transaction, { row, how }: Arrival, label: string): Promise<void> {
+    const { postman, publicUrl } = this.#options
+    if (how === 'created') await postman.post(tx, welcomeMail(row, publicUrl))
+    if (how === 'linked') await postman.post(tx, securityMail(row, { kind: 'sign_in_linked', provider: label }))
   }
 
   #notConfigured(name: string): string {

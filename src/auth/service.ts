@@ -1,11 +1,12 @@
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import { NotFound } from '../core/errors.ts'
+import type { Jobs } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import { pageOf, pageRequest } from '../core/page.ts'
 import type { PageResult } from '../core/reply.ts'
 import type { Static } from '../core/schema.ts'
-import type { Sql } from '../core/sql.ts'
+import type { Sql, Transaction } from '../core/sql.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import type { Database } from '../db/database.ts'
 import type { Postman } from '../mail/postman.ts'
@@ -16,8 +17,8 @@ import { normalizeEmail } from '../users/email-address.ts'
 import type { UserData } from '../users/schemas.ts'
 import { emailInUse, type UserService } from '../users/service.ts'
 import type { UserRow } from '../users/user-row.ts'
-import type { Background } from './background.ts'
 import { deviceName } from './device.ts'
+import { mailCode, mailReset } from './jobs.ts'
 import { EmailUnverified, InvalidResetToken, WrongCode, WrongLogin } from './errors.ts'
 import type { OneTimeCodes } from './one-time-codes.ts'
 import type { PasswordHasher } from './passwords.ts'
@@ -46,7 +47,7 @@ export interface AuthServiceOptions {
   readonly resets: PasswordResets
   readonly throttle: AttemptThrottle
   readonly postman: Postman
-  readonly background: Background
+  readonly jobs: Jobs
 }
 
 export type SignedInData = { user: UserData } & TokenPair
@@ -74,12 +75,13 @@ export class AuthService {
     if ((await users.findByEmail(database, email)) !== undefined) throw emailInUse()
     const passwordHash = await hasher.hash(data.password)
     const apiKey = newApiKey()
-    const { code, view } = await database.transaction(async (tx) => {
+    return database.transaction(async (tx) => {
       const row = await users.insert(tx, { email, name: data.name, passwordHash, apiKey })
-      return { code: await codes.issue(tx, row.id), view: await users.viewOf(tx, row) }
+      const code = await codes.issue(tx, row.id)
+      const view = await users.viewOf(tx, row)
+      if (code !== undefined) await postman.post(tx, verificationMail(view, code))
+      return { ...view, apiKey: apiKey.key }
     })
-    if (code !== undefined) postman.post(verificationMail(view, code))
-    return { ...view, apiKey: apiKey.key }
   }
 
   /** Confirms an address with its code, and signs in. @throws AppError wrong_code, too_many_attempts */
@@ -97,23 +99,28 @@ export class AuthService {
       }
       await markVerified(tx, row.id, this.#now())
       const pair = await sessions.start(tx, row.id, 'code', origin)
-      return { user: await this.#fresh(tx, email), pair }
+      const user = await this.#fresh(tx, email)
+      await postman.post(tx, welcomeMail(user, publicUrl))
+      return { user, pair }
     })
     if (result === undefined) throw WrongCode()
     await throttle.clear('code', email)
-    postman.post(welcomeMail(result.user, publicUrl))
     return { user: result.user, ...result.pair }
   }
 
   /** Mails a new code when there is somebody to mail it to; the caller never learns whether. */
-  resendCode(address: string): void {
-    const { background, codes, database, postman, users } = this.#options
-    background.run('resend code', async () => {
-      const row = await users.findByEmail(database, address)
-      if (row === undefined || row.email_verified) return
-      const code = await codes.issue(database, row.id)
-      if (code !== undefined) postman.post(verificationMail(row, code))
-    })
+  async resendCode(address: string): Promise<void> {
+    const email = normalizeEmail(address)
+    await this.#options.jobs.add(this.#options.database, mailCode, { email }, { key: email })
+  }
+
+  /** The job behind `resendCode`. */
+  async mailCode(tx: Transaction, email: string): Promise<void> {
+    const { codes, postman, users } = this.#options
+    const row = await users.findByEmail(tx, email)
+    if (row === undefined || row.email_verified) return
+    const code = await codes.issue(tx, row.id)
+    if (code !== undefined) await postman.post(tx, verificationMail(row, code))
   }
 
   /** @throws AppError wrong_login, email_unverified, too_many_attempts, overloaded */
@@ -141,13 +148,17 @@ export class AuthService {
   }
 
   /** Mails a reset token when there is somebody to mail it to; the caller never learns whether. */
-  forgotPassword(address: string): void {
-    const { background, database, postman, publicUrl, resets, users } = this.#options
-    background.run('forgot password', async () => {
-      const row = await users.findByEmail(database, address)
-      const token = row && (await resets.issue(database, row.id))
-      if (row && token) postman.post(passwordResetMail(row, publicUrl, token))
-    })
+  async forgotPassword(address: string): Promise<void> {
+    const email = normalizeEmail(address)
+    await this.#options.jobs.add(this.#options.database, mailReset, { email }, { key: email })
+  }
+
+  /** The job behind `forgotPassword`. */
+  async mailReset(tx: Transaction, email: string): Promise<void> {
+    const { postman, publicUrl, resets, users } = this.#options
+    const row = await users.findByEmail(tx, email)
+    const token = row && (await resets.issue(tx, row.id))
+    if (row && token) await postman.post(tx, passwordResetMail(row, publicUrl, token))
   }
 
   /**
@@ -173,16 +184,16 @@ export class AuthService {
       await markVerified(tx, user.id, this.#now())
       await sessions.revokeAll(tx, user.id, 'password')
       await throttle.clear('password', user.email, tx)
+      await postman.post(tx, securityMail(user, { kind: 'password_changed' }))
       return true
     })
     if (!used) throw InvalidResetToken()
     announceCredentials(coordination, { kind: 'user', userId: user.id })
-    postman.post(securityMail(user, { kind: 'password_changed' }))
   }
 
   /** @throws AppError invalid_refresh_token, refresh_token_reused */
   async refresh(token: string, origin: Origin): Promise<TokenPair> {
-    return this.#options.sessions.refresh(token, origin, (row) => this.#onReuse(row))
+    return this.#options.sessions.refresh(token, origin, (tx, row) => this.#onReuse(tx, row))
   }
 
   /** Ends the caller's session, the one of a refresh token, or all. @returns how many were ended */
@@ -228,15 +239,15 @@ export class AuthService {
     return ended
   }
 
-  #onReuse(row: SessionRow): void {
-    const { background, coordination, database, log, postman } = this.#options
-    announceCredentials(coordination, { kind: 'session', userId: row.user_id, sessionId: row.id })
-    log.warn({ userId: row.user_id, sessionId: row.id }, 'a used refresh token came again; its session was ended')
-    background.run('tell of a replayed refresh token', async () => {
-      const user = await database.row<UserRow>('select * from users where id = $1', [row.user_id])
-      const device = deviceName(row.user_agent)
-      if (user) postman.post(securityMail(user, { kind: 'refresh_token_replayed', device }))
+  async #onReuse(tx: Transaction, row: SessionRow): Promise<void> {
+    const { coordination, log, postman } = this.#options
+    tx.afterCommit(() => {
+      announceCredentials(coordination, { kind: 'session', userId: row.user_id, sessionId: row.id })
     })
+    log.warn({ userId: row.user_id, sessionId: row.id }, 'a used refresh token came again; its session was ended')
+    const user = await tx.row<UserRow>('select * from users where id = $1', [row.user_id])
+    const device = deviceName(row.user_agent)
+    if (user) await postman.post(tx, securityMail(user, { kind: 'refresh_token_replayed', device }))
   }
 
   async #fresh(sql: Sql, email: string): Promise<UserData> {

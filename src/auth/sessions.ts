@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { DAY, SECOND, type Clock } from '../core/clock.ts'
 import { secretToken, uuidv7 } from '../core/id.ts'
-import type { Sql } from '../core/sql.ts'
+import type { Sql, Transaction } from '../core/sql.ts'
 import type { Database } from '../db/database.ts'
 import { ACCESS_TOKEN_SECONDS, type AccessTokens } from './access-tokens.ts'
 import { InvalidRefreshToken, RefreshTokenReused } from './errors.ts'
@@ -94,18 +94,23 @@ export class Sessions {
    * @param onReuse hears of a session that was ended because one of its used tokens came again
    * @throws AppError invalid_refresh_token, refresh_token_reused
    */
-  async refresh(token: string, origin: Origin, onReuse: (row: SessionRow) => void): Promise<TokenPair> {
+  async refresh(
+    token: string,
+    origin: Origin,
+    onReuse: (tx: Transaction, row: SessionRow) => Promise<void>,
+  ): Promise<TokenPair> {
     const named = parse(token)
     if (named === undefined) throw InvalidRefreshToken()
     const result = await this.#database.transaction(async (tx): Promise<Refreshed> => {
       // The lock makes two refreshes with one token a first and a second.
       const row = await tx.row<SessionRow>('select * from sessions where id = $1 for update', [named.sessionId])
       if (row === undefined || !timingSafeEqual(named.mac, this.#mac(row, named.generation))) return { kind: 'refused' }
-      return this.#judge(tx, row, named.generation, origin)
+      const judged = await this.#judge(tx, row, named.generation, origin)
+      if (judged.kind === 'reused' && judged.revoked) await onReuse(tx, judged.row)
+      return judged
     })
     if (result.kind === 'pair') return result.pair
     if (result.kind === 'refused') throw InvalidRefreshToken()
-    if (result.revoked) onReuse(result.row)
     throw RefreshTokenReused()
   }
 

@@ -2,7 +2,6 @@ import { AppError } from '../core/error.ts'
 import { BadRequest, IdempotencyMismatch, IdempotencyRunning } from '../core/errors.ts'
 import { DAY, MINUTE, type Clock } from '../core/clock.ts'
 import { sha256 } from '../core/id.ts'
-import type { Logger } from '../core/log.ts'
 import { RawBody, type Reply } from '../core/reply.ts'
 import type { Sql } from '../core/sql.ts'
 import type { SealedBox } from '../core/sealed-box.ts'
@@ -10,7 +9,6 @@ import { isUniqueViolation } from '../db/prepared-sql.ts'
 import type { IdempotencyClaim } from '../turns/payload.ts'
 
 const KEEP_MS = DAY
-const SWEEP_MS = 10 * MINUTE
 
 /** After this long a request that never came to its end (its node died) no longer blocks its key. */
 const RUNNING_MS = MINUTE
@@ -36,15 +34,11 @@ export class IdempotencyKeys {
   readonly #clock: Clock
   readonly #box: SealedBox
   readonly #running = new Set<string>()
-  readonly #timer: NodeJS.Timeout
 
-  constructor(sql: Sql, clock: Clock, box: SealedBox, log: Logger) {
+  constructor(sql: Sql, clock: Clock, box: SealedBox) {
     this.#sql = sql
     this.#clock = clock
     this.#box = box
-    const sweep = () =>
-      void this.sweep().catch((error: unknown) => log.warn({ error }, 'expired idempotency keys could not be deleted'))
-    this.#timer = setInterval(sweep, SWEEP_MS).unref()
   }
 
   /**
@@ -106,10 +100,6 @@ export class IdempotencyKeys {
   async afterConflict(operation: string, claim: IdempotencyClaim, error: unknown): Promise<Reply | undefined> {
     if (error instanceof AppError || !isUniqueViolation(error, 'idempotency_keys_pkey')) return undefined
     return this.#find(operation, claim)
-  }
-
-  close(): void {
-    clearInterval(this.#timer)
   }
 
   /** Deletes what is older than a day. */

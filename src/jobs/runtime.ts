@@ -8,6 +8,7 @@ import { Backend, BACKEND_TIMES, type BackendTimes } from './backend.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { Runner, type JobRun, type RunnerOptions } from './runner.ts'
 import { Schedules } from './schedules.ts'
+import { JOBS_REMOVED } from './queue-service.ts'
 import { JOBS_ADDED, type JobService } from './service.ts'
 import { openStore, type StoreChoice } from './stores.ts'
 import { sweep } from './sweeper.ts'
@@ -80,7 +81,10 @@ export class JobRuntime {
       onQueue: (queue) => void this.#work(queue),
       pollMs: this.#times.pollMs,
     })
-    this.#ends.push(coordination.subscribe(JOBS_ADDED, () => this.#dispatcher.wake()))
+    this.#ends.push(
+      coordination.subscribe(JOBS_ADDED, () => this.#dispatcher.wake()),
+      coordination.subscribe(JOBS_REMOVED, (notice) => this.#forget(notice as { queue: string; ids: string[] })),
+    )
     const timer = setInterval(() => this.#tick(), Math.min(this.#times.pollMs, this.#times.sweepMs)).unref()
     this.#ends.push(() => clearInterval(timer))
     this.#startedAt = this.#sweptAt = performance.now()
@@ -124,6 +128,13 @@ export class JobRuntime {
     this.#working.add(queue)
     const backend = await this.backend()
     if (!this.#closed) backend.work(queue, (id) => this.#runner.run(id))
+  }
+
+  /** An administrator has removed jobs. Those that a queue keeps all the same find nothing to do when it is their turn. */
+  #forget({ queue, ids }: { queue: string; ids: readonly string[] }): void {
+    this.#opening
+      ?.then((backend) => backend.remove(queue, ids))
+      .catch((error: unknown) => this.#options.log.debug({ error, queue }, 'removed jobs stay in their queue'))
   }
 
   #tick(): void {

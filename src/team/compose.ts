@@ -2,7 +2,6 @@ import type { Clock } from '../core/clock.ts'
 import type { Services } from '../core/services.ts'
 import type { Database } from '../db/database.ts'
 import type { RowOwners } from '../db/owners.ts'
-import type { Postman } from '../mail/postman.ts'
 import type { PlanService } from '../plans/service.ts'
 import type { MemberCache } from '../workspaces/memberships.ts'
 import { TeamGroups } from './groups.ts'
@@ -19,7 +18,6 @@ export interface TeamNeeds {
   readonly plans: PlanService
   readonly memberships: MemberCache
   readonly owners: RowOwners
-  readonly postman: Postman
   readonly publicUrl: string
 }
 
@@ -27,13 +25,13 @@ type TeamServices = Pick<Services, 'members' | 'invitations' | 'invitationAnswer
 
 /** Builds the services of the domain, and makes the workspace of an invitation known. */
 export function composeTeam(needs: TeamNeeds): TeamServices {
-  const { clock, database, memberships, owners, plans, postman, publicUrl } = needs
+  const { clock, database, memberships, owners, plans, publicUrl } = needs
   const seats = new Seats(plans)
   const invitationAnswers = new InvitationAnswers(database, clock, seats, memberships)
   owners.register('invitation', (tokenOrId) => invitationAnswers.workspaceOf(tokenOrId))
   return {
     members: new TeamMembers(database, clock, memberships, new Ownership(plans)),
-    invitations: new Invitations({ sql: database, clock, postman, seats, publicUrl }),
+    invitations: new Invitations({ sql: database, clock, seats, publicUrl }),
     invitationAnswers,
     roles: new TeamRoles(database, clock, memberships),
     groups: new TeamGroups(database, clock, memberships),

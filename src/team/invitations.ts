@@ -8,7 +8,7 @@ import type { Static } from '../core/schema.ts'
 import type { Scope } from '../core/scope.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
-import type { Postman } from '../mail/postman.ts'
+import { sendMail } from '../mail/jobs.ts'
 import { normalizeEmail } from '../users/email-address.ts'
 import { managerOf, requireGrantable, requireOwner, type Actor } from './authority.ts'
 import { AlreadyInvited, AlreadyMember } from './errors.ts'
@@ -47,7 +47,6 @@ const PAGE = `${SELECT_INVITATION}
 export interface InvitationsOptions {
   readonly sql: Sql
   readonly clock: Clock
-  readonly postman: Postman
   readonly seats: Seats
   readonly publicUrl: string
 }
@@ -185,7 +184,7 @@ export class Invitations {
   }
 
   #send(turn: Turn, row: InvitationRow, token: string): void {
-    const { postman, publicUrl } = this.#options
+    const { publicUrl } = this.#options
     const mail = invitationMail({
       to: row.email,
       workspaceName: row.workspace_name,
@@ -196,7 +195,7 @@ export class Invitations {
       expiresAt: new Date(row.expires_at),
       publicUrl,
     })
-    turn.afterCommit(() => postman.post(mail))
+    turn.job(sendMail, { ...mail })
   }
 
   #audited(turn: Turn, row: InvitationRow): InvitationData {

@@ -295,7 +295,7 @@ describe('two runtimes on one database', () => {
 describe('idempotency', () => {
   it('repeats the answer when the process died between commit and answer, and has one effect', async () => {
     fresh()
-    const keys = new IdempotencyKeys(database, systemClock, box, log)
+    const keys = new IdempotencyKeys(database, systemClock, box)
     const claim = { principal: CALLER.userId, key: 'once', fingerprint: 'print', keepMs: 60_000 }
     const dead = await runtime()
     // The answer goes nowhere: all that is left is what was committed.

@@ -159,15 +159,14 @@ export class UserService {
   async regenerateApiKey(caller: Caller): Promise<{ apiKey: string; apiKeyPrefix: string }> {
     const { clock, coordination, database, postman } = this.#options
     const { key, hash, prefix } = newApiKey()
-    const user = await database.transaction(async (tx) => {
+    await database.transaction(async (tx) => {
       const locked = await this.#locked(tx, caller)
       Object.assign(locked, { apiKeyHash: hash, apiKeyPrefix: prefix, version: locked.version + 1 })
       locked.credentialsChangedAt = new Date(clock.now())
       locked.updatedAt = new Date(clock.now())
-      return locked
+      await postman.post(tx, securityMail(locked, { kind: 'api_key_created' }))
     })
     announceCredentials(coordination, { kind: 'user', userId: caller.userId })
-    postman.post(securityMail(user, { kind: 'api_key_created' }))
     return { apiKey: key, apiKeyPrefix: prefix }
   }
 

@@ -1,9 +1,8 @@
 import type { Static } from 'typebox'
 import type { Caller, Member } from '../core/caller.ts'
-import { DAY, HOUR, type Clock } from '../core/clock.ts'
+import { DAY, type Clock } from '../core/clock.ts'
 import { Forbidden, NotFound, ValidationFailed } from '../core/errors.ts'
 import { uuidv7 } from '../core/id.ts'
-import type { Logger } from '../core/log.ts'
 import { pageOf, type PageRequest } from '../core/page.ts'
 import { requireVersion } from '../core/precondition.ts'
 import type { PageResult } from '../core/reply.ts'
@@ -44,16 +43,12 @@ export class WorkspaceService {
   readonly #members: MemberCache
   readonly #deleteHooks: DeleteHook[] = []
   readonly #purgeHooks: PurgeHook[] = []
-  readonly #purger: NodeJS.Timeout
 
-  constructor(database: Database, clock: Clock, plans: PlanService, members: MemberCache, log: Logger) {
+  constructor(database: Database, clock: Clock, plans: PlanService, members: MemberCache) {
     this.#database = database
     this.#clock = clock
     this.#plans = plans
     this.#members = members
-    const purge = () =>
-      void this.purgeDue().catch((error: unknown) => log.error({ error }, 'deleted workspaces were not purged'))
-    this.#purger = setInterval(purge, HOUR).unref()
   }
 
   /** Those that a user is a member of, newest first. */
@@ -209,10 +204,6 @@ export class WorkspaceService {
       await tx.run('delete from workspaces where id = any($1)', [ids])
       return ids.length
     })
-  }
-
-  close(): void {
-    clearInterval(this.#purger)
   }
 
   async #read(workspaceId: string): Promise<WorkspaceRow> {

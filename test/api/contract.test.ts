@@ -36,7 +36,7 @@ const LATER: Readonly<Record<string, string>> = {
     listBillingCycles previewProration createCyclesFromTransaction selectPlan upgradeCycles previewCoupon
     getPaymentConfig initializePayment verifyPayment payWithWallet chargeSavedMethod createCryptoInvoice paymentWebhook`,
   'Notifications, queue, services, approvals, platforms, webhooks': `listNotifications markAllNotificationsRead
-    getUnreadCount markNotificationRead getQueueJobs getQueueStats cleanQueue clearQueue drainQueue retryQueueJob
+    getUnreadCount markNotificationRead
     getApprovalFlow replaceApprovalFlow deleteApprovalFlow resolveApprovalStage listPlatforms getPlatform listWebhooks
     createWebhook updateWebhook deleteWebhook listWebhookDeliveries replayWebhookDelivery`,
   'Public content and internal': `listApps getApp downloadLatestApp downloadAppVersion listBlogCategories listBlogPosts

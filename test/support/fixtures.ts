@@ -99,8 +99,18 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
   createGroup: async () => ({ body: { name: newName(), memberIds: [], scopes: ['team:manage'] } }),
   updateGroup: async (stage) => ({ path: { id: await group(stage) }, body: { name: newName() } }),
   deleteGroup: async (stage) => ({ path: { id: await group(stage) } }),
+  retryQueueJob: async (stage) => ({ path: { id: await deadJob(stage) } }),
   createUserWithApiKey: async () => ({ body: { email: newAddress('made'), name: 'Made by an administrator' } }),
   signUp: async () => ({ body: { email: newAddress('signup'), password: PASSWORD } }),
+}
+
+/** A job that was given up. */
+async function deadJob({ app }: Stage): Promise<string> {
+  const row = await app.database.row<{ id: string }>(
+    `insert into outbox (id, name, queue, data, state, run_at, attempts, added, created_at, updated_at)
+     values (gen_random_uuid(), 'auth.housekeeping', 'maintenance', '{}', 'dead', now(), 5, 1, now(), now()) returning id`,
+  )
+  return row?.id ?? ''
 }
 
 /** A media node that says it is there. */

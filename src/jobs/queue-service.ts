@@ -1,0 +1,169 @@
+import type { Static } from 'typebox'
+import type { Coordination } from '../coordination/coordination.ts'
+import { DAY, HOUR, MINUTE, type Clock } from '../core/clock.ts'
+import { Conflict, NotFound } from '../core/errors.ts'
+import { JOB_DEFAULTS, QUEUES, QUEUE_NAMES, type AnyJob, type QueueName } from '../core/job.ts'
+import type { Logger } from '../core/log.ts'
+import { pageOf, pageRequest } from '../core/page.ts'
+import type { PageResult } from '../core/reply.ts'
+import type { SqlValue } from '../core/sql.ts'
+import type { Database } from '../db/database.ts'
+import {
+  CLEAN,
+  COUNTS,
+  FINISHED,
+  jobView,
+  LIST,
+  ONE,
+  type CountRow,
+  type FinishedRow,
+  type JobRow,
+} from './queue-rows.ts'
+import type { CleanBody, JobQuery, JobView, QueueStats } from './schemas.ts'
+import { JOBS_ADDED } from './service.ts'
+
+/** Nodes with the role jobs forget these in their queues, when they hear it. */
+export const JOBS_REMOVED = 'jobs.removed'
+
+const FINISHED_KEPT_MS = DAY
+const DEAD_KEPT_MS = 30 * DAY
+/** A notice names at most so many; queues find out about others when their turn comes. */
+const TOLD_AT_ONCE = 1_000
+
+export interface QueueServiceOptions {
+  readonly database: Database
+  readonly clock: Clock
+  readonly coordination: Coordination
+  readonly declared: ReadonlyMap<string, AnyJob>
+  readonly log: Logger
+}
+
+/** What administrators see of jobs, and may do to them. All of it stands in the database, on whatever the queues run. */
+export class QueueService {
+  readonly #options: QueueServiceOptions
+
+  constructor(options: QueueServiceOptions) {
+    this.#options = options
+  }
+
+  /** Newest first. */
+  async list(query: Static<typeof JobQuery>): Promise<PageResult<Static<typeof JobView>>> {
+    const { after, limit } = pageRequest(query)
+    const rows = await this.#options.database.rows<JobRow>(LIST, [
+      this.#now(),
+      query.queue ?? null,
+      query.state ?? null,
+      query.name ?? null,
+      query.workspaceId ?? null,
+      after?.id ?? null,
+      limit + 1,
+    ])
+    const key = (row: JobRow) => ({ createdAt: row.created_at, id: row.id })
+    return pageOf(rows, limit, key, (row) => this.#view(row))
+  }
+
+  async stats(): Promise<Static<typeof QueueStats>[]> {
+    const { clock, database } = this.#options
+    const now = clock.now()
+    const [counts, finished] = await Promise.all([
+      database.rows<CountRow>(COUNTS, [new Date(now)]),
+      database.rows<FinishedRow>(FINISHED, [
+        new Date(now - DAY),
+        new Date(now - HOUR),
+        new Date(now - MINUTE),
+        new Date(now - 15 * MINUTE),
+      ]),
+    ])
+    return QUEUE_NAMES.map((queue) => {
+      const { concurrency, summary } = QUEUES[queue]
+      const held = counts.find((row) => row.queue === queue)
+      const done = finished.find((row) => row.queue === queue)
+      return {
+        queue,
+        summary,
+        concurrency,
+        waiting: held?.waiting ?? 0,
+        delayed: held?.delayed ?? 0,
+        active: held?.active ?? 0,
+        dead: held?.dead ?? 0,
+        oldestWaitingSeconds: Math.max(0, held?.oldest ?? 0),
+        throughput: { lastMinute: done?.minute ?? 0, lastHour: done?.hour ?? 0, lastDay: done?.day ?? 0 },
+        waitMs: spread(done?.wait_ms),
+        runMs: spread(done?.run_ms),
+      }
+    })
+  }
+
+  /** Removes jobs of one state that have not changed for some time. Never those that run. @returns how many */
+  async clean({ queue, state, olderThan }: Static<typeof CleanBody>): Promise<number> {
+    const before = new Date(this.#options.clock.now() - olderThan * 1_000)
+    return state === 'done' ? this.#forgetFinished(queue, before) : this.#remove(queue, [state], before)
+  }
+
+  /** Removes everything of a queue but what runs, the records of jobs that are done included. @returns how many */
+  async clear(queue: QueueName): Promise<number> {
+    const removed = await this.#remove(queue, ['waiting', 'delayed', 'dead'], this.#now())
+    return removed + (await this.#forgetFinished(queue, this.#now()))
+  }
+
+  /** Removes what waits, now or for its time. Never what runs; dead jobs stay. @returns how many */
+  async drain(queue: QueueName): Promise<number> {
+    return this.#remove(queue, ['waiting', 'delayed'], this.#now())
+  }
+
+  /** Lets a dead job run again, with all its attempts. @throws AppError not_found, conflict */
+  async retry(id: string): Promise<Static<typeof JobView>> {
+    const { coordination, database } = this.#options
+    const changed = await database.run(
+      `update outbox set state = 'waiting', attempts = 0, run_at = $2, updated_at = $2 where id = $1 and state = 'dead'`,
+      [id, this.#now()],
+    )
+    const row = await database.row<JobRow>(ONE, [this.#now(), id])
+    if (changed > 0) coordination.publish(JOBS_ADDED, {})
+    if (row === undefined) throw NotFound()
+    if (changed === 0) throw Conflict({ message: `The job is ${row.state}; only dead jobs can be retried.` })
+    return this.#view(row)
+  }
+
+  /** Deletes records that nobody needs any more. */
+  async forget(): Promise<void> {
+    const now = this.#options.clock.now()
+    for (const queue of QUEUE_NAMES) {
+      await this.#forgetFinished(queue, new Date(now - FINISHED_KEPT_MS))
+      await this.#remove(queue, ['dead'], new Date(now - DEAD_KEPT_MS))
+    }
+  }
+
+  async #forgetFinished(queue: QueueName, before: Date): Promise<number> {
+    return this.#options.database.run('delete from finished_jobs where queue = $1 and finished_at <= $2', [
+      queue,
+      before,
+    ])
+  }
+
+  async #remove(queue: QueueName, states: readonly string[], before: Date): Promise<number> {
+    const { coordination, database, log } = this.#options
+    const values: SqlValue[] = [this.#now(), queue, states, before]
+    const ids = (await database.rows<{ id: string }>(CLEAN, values)).map(({ id }) => id)
+    if (ids.length > 0) {
+      log.info({ queue, states, count: ids.length }, 'jobs were removed')
+      coordination.publish(JOBS_REMOVED, { queue, ids: ids.slice(0, TOLD_AT_ONCE) })
+    }
+    return ids.length
+  }
+
+  #view(row: JobRow): Static<typeof JobView> {
+    const declared = this.#options.declared.get(row.name)
+    return jobView(row, declared && (declared.attempts ?? JOB_DEFAULTS.attempts))
+  }
+
+  #now(): Date {
+    return new Date(this.#options.clock.now())
+  }
+}
+
+function spread(values: readonly number[] | null | undefined) {
+  if (values == null) return null
+  const [p50 = 0, p95 = 0, p99 = 0] = values.map((value) => Math.round(value * 10) / 10)
+  return { p50, p95, p99 }
+}

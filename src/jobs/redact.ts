@@ -1,0 +1,12 @@
+const SECRET = /password|token|secret|api_?key|stream_?key|authorization|cookie|^otp$|^code$/i
+const URL_WITH_SECRET = /^([a-z][a-z0-9+.-]*:\/\/)[^/@\s]*:[^/@\s]*@/i
+
+/** A payload as people may see it: fields that are named like secrets, and passwords in URLs, are blotted out. */
+export function redacted(value: unknown): unknown {
+  if (typeof value === 'string') return value.replace(URL_WITH_SECRET, '$1[secret]@')
+  if (Array.isArray(value)) return value.map(redacted)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, field]) => [name, SECRET.test(name) ? '[secret]' : redacted(field)]),
+  )
+}

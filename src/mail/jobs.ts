@@ -1,0 +1,35 @@
+import { HopelessError, job } from '../core/job.ts'
+import { Type } from '../core/schema.ts'
+import { MailRefusedError, type Mailer } from './mailer.ts'
+
+declare module '../core/services.ts' {
+  interface Services {
+    readonly mailer: Mailer
+  }
+}
+
+/** Mails hold codes and links that sign people in, so they wait sealed. */
+export const sendMail = job({
+  name: 'mail.send',
+  summary: 'Hand a mail to the mail server',
+  queue: 'mail',
+  data: Type.Object({
+    to: Type.String(),
+    subject: Type.String({ 'x-verbatim': true }),
+    text: Type.String({ 'x-verbatim': true }),
+    html: Type.String({ 'x-verbatim': true }),
+  }),
+  sealed: true,
+  // About twenty minutes: what mails tell of is not good for much longer.
+  attempts: 10,
+  backoff: { firstMs: 1_000, maxMs: 5 * 60_000 },
+  timeoutMs: 60_000,
+  run: async ({ data, mailer }) => {
+    try {
+      await mailer.send(data)
+    } catch (error) {
+      if (error instanceof MailRefusedError) throw new HopelessError(error.message, { cause: error })
+      throw error
+    }
+  },
+})
