@@ -32,6 +32,7 @@ import { ServiceSwitches } from './services/service.ts'
 import { composeStreams } from './streams/compose.ts'
 import { composeTeam } from './team/compose.ts'
 import { actorDriver } from './turns/driver.ts'
+import { TurnOutcomes } from './turns/turn-outcomes.ts'
 import { TurnExecutor } from './turns/turn-executor.ts'
 import { Turns } from './turns/turn-runner.ts'
 
@@ -90,6 +91,10 @@ export function compose(
     declared: jobsByName(jobRegistry),
   })
 
+  const outcomes =
+    config.REDIS_URL === undefined
+      ? undefined
+      : new TurnOutcomes(database, clock, new SealedBox(secret, 'outcomes of turns'), log)
   const executor = new TurnExecutor({
     database,
     clock,
@@ -101,6 +106,7 @@ export function compose(
     publish: (workspaceId, events) => coordination.publish(`ev:${workspaceId}`, events),
     jobs,
     seal: (text) => replyBox.seal(text),
+    ...(outcomes && { outcomes }),
   })
   const { actors, ready } = actorDriver({ config, host: executor, clock, log: log.child({ part: 'actors' }), secret })
   const turns = new Turns(actors, clock)
@@ -185,6 +191,7 @@ export function compose(
       memberships.close()
       streaming.close()
       await actors.close(5_000)
+      outcomes?.close()
     },
   }
 }

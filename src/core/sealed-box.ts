@@ -18,19 +18,27 @@ export class SealedBox {
   }
 
   seal(text: string): string {
+    return this.sealBytes(Buffer.from(text, 'utf8')).toString('base64url')
+  }
+
+  sealBytes(bytes: Uint8Array): Buffer {
     const nonce = randomBytes(12)
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce)
-    const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-    return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64url')
+    const sealed = [cipher.update(bytes), cipher.final()]
+    return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed])
   }
 
   /** @throws UnsealError */
   open(sealed: string): string {
-    const bytes = Buffer.from(sealed, 'base64url')
+    return this.openBytes(Buffer.from(sealed, 'base64url')).toString('utf8')
+  }
+
+  /** @throws UnsealError */
+  openBytes(bytes: Uint8Array): Buffer {
     try {
       const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12))
       decipher.setAuthTag(bytes.subarray(12, 28))
-      return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
+      return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()])
     } catch (error) {
       throw new UnsealError('a stored secret cannot be opened; has JWT_SECRET changed?', { cause: error })
     }

@@ -16,6 +16,18 @@ const ActorFence = defineEntity({
   },
 })
 
+/** The turns of one batch that took effect, by their ids, with their sealed outcomes; kept for two minutes. */
+const TurnOutcome = defineEntity({
+  name: 'TurnOutcome',
+  tableName: 'turn_outcomes',
+  properties: {
+    actor: p.text().primary(),
+    at: time().primary(),
+    commands: p.array().columnType('uuid[]'),
+    outcomes: p.blob(),
+  },
+})
+
 const StoredEvent = defineEntity({
   name: 'StoredEvent',
   tableName: 'workspace_events',
@@ -76,4 +88,4 @@ const ServiceSwitch = defineEntity({
   properties: { key: p.text().primary(), enabled: p.boolean(), updatedAt: time() },
 })
 
-export const foundationEntities = [ActorFence, StoredEvent, AuditRecord, IdempotencyKey, ServiceSwitch]
+export const foundationEntities = [ActorFence, TurnOutcome, StoredEvent, AuditRecord, IdempotencyKey, ServiceSwitch]

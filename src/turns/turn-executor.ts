@@ -1,7 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { EntityManager } from '@mikro-orm/postgresql'
 import type { PoolClient } from 'pg'
-import { BatchError, FencedError, type ActorHost, type Command, type Outcome } from '../../actors/index.ts'
+import {
+  BatchError,
+  FencedError,
+  UnknownOutcomeError,
+  type ActorHost,
+  type Command,
+  type Outcome,
+} from '../../actors/index.ts'
 import type { Static, TSchema } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/error.ts'
@@ -21,6 +28,8 @@ import type { PreparedSql } from '../db/prepared-sql.ts'
 import { ActorMemories, type ActivationMemory } from './actor-memory.ts'
 import { Batch, PendingRows, TurnSql, type Row } from './batch.ts'
 import type { OperationTurn, TurnPayload } from './payload.ts'
+import { writeEnd } from './batch-end.ts'
+import type { TurnOutcomes } from './turn-outcomes.ts'
 
 export interface TurnExecutorOptions {
   readonly database: Database
@@ -37,6 +46,8 @@ export interface TurnExecutorOptions {
   readonly jobs: JobOutlet
   /** Seals a reply that is kept for its idempotency key. */
   readonly seal: (text: string) => string
+  /** Where several nodes share the actors: what became of turns whose node died before it answered. */
+  readonly outcomes?: TurnOutcomes
 }
 
 export interface JobOutlet {
@@ -81,6 +92,10 @@ export class TurnExecutor implements ActorHost {
 
   constructor(options: TurnExecutorOptions) {
     this.#options = options
+  }
+
+  get remembersOutcomes(): boolean {
+    return this.#options.outcomes !== undefined
   }
 
   /** Tells a node that is cut off from the database from one whose actors are merely slow. */
@@ -138,13 +153,19 @@ export class TurnExecutor implements ActorHost {
     const batch = new Batch(this.#options.database, client, sql)
     attempt.batch = batch
     const workspaceId = actor.slice(ACTOR_PREFIX.length)
+    const { outcomes } = this.#options
+    const known = commands.some(({ repeated }) => repeated) ? await outcomes?.find(sql, actor, commands) : undefined
+    const fresh = known ? commands.filter(({ operationId }) => !known.has(operationId)) : commands
     const memory = this.#memories.of(actor, epoch)
-    await this.#prelude(workspaceId, sql, memory, commands)
-    for (const command of commands) {
-      attempt.outcomes.push(await this.#runOne(workspaceId, fence.seq, batch, memory, command, commands.length > 1))
+    await this.#prelude(workspaceId, sql, memory, fresh)
+    const made: Outcome[] = []
+    for (const command of fresh) {
+      made.push(await this.#runOne(workspaceId, fence.seq, batch, memory, command, fresh.length > 1))
     }
+    const next = made.values()
+    attempt.outcomes.push(...commands.map((one) => known?.get(one.operationId) ?? (next.next().value as Outcome)))
     await batch.pending.flush(sql)
-    if (batch.numbered > 0) await this.#writeEvents(actor, sql, batch)
+    await writeEnd(sql, actor, batch, outcomes?.kept(fresh, made))
     attempt.committing = true
     const { command } = await client.query('commit')
     // PostgreSQL answers the commit of a transaction in which a statement has failed with ROLLBACK, and no error.
@@ -154,7 +175,7 @@ export class TurnExecutor implements ActorHost {
   /**
    * Finds out whether a batch took effect whose commit was never answered. Its id is in the actor's row if so, and the
    * row's lock is only had when the lost transaction has ended one way or the other.
-   * @throws BatchError outcome_unknown, when the database stays away or the actor has another owner by now
+   * @throws UnknownOutcomeError when the database stays away or the actor has another owner by now
    */
   async #wasCommitted(attempt: Attempt): Promise<boolean> {
     const { database } = this.#options
@@ -164,11 +185,11 @@ export class TurnExecutor implements ActorHost {
           'select batch from actor_fence where key = $1 and epoch = $2 for update',
           [attempt.actor, attempt.epoch],
         )
-        if (row === undefined) throw new BatchError(OutcomeUnknown({ retryAfter: 2 }))
+        if (row === undefined) throw new UnknownOutcomeError(OutcomeUnknown({ retryAfter: 2 }))
         return row.batch === attempt.id
       } catch (error) {
         if (!isAway(error)) throw error
-        if (tries === RESOLVE_TRIES) throw new BatchError(OutcomeUnknown({ retryAfter: 2, cause: error }))
+        if (tries === RESOLVE_TRIES) throw new UnknownOutcomeError(OutcomeUnknown({ retryAfter: 2, cause: error }))
         await delay(RESOLVE_PAUSE_MS)
       }
     }
@@ -307,24 +328,6 @@ export class TurnExecutor implements ActorHost {
         expires_at: new Date(this.#options.clock.now() + idempotency.keepMs).toISOString(),
       })
     }
-  }
-
-  async #writeEvents(actor: string, sql: Batch['sql'], { events, numbered }: Batch): Promise<void> {
-    const rows = events
-      .filter(({ seq }) => seq > 0)
-      .map(({ workspaceId, channel, user, ...row }) => ({
-        ...row,
-        workspace_id: workspaceId,
-        channel_id: channel,
-        user_id: user,
-      }))
-    await sql.run(
-      `with moved as (update actor_fence set seq = seq + $2 where key = $1)
-       insert into workspace_events (workspace_id, seq, type, data, at, channel_id, user_id)
-       select workspace_id, seq, type, data, at, channel_id, user_id
-       from json_populate_recordset(null::workspace_events, $3::json)`,
-      [actor, numbered, JSON.stringify(rows)],
-    )
   }
 
   async #notify(action: () => void | Promise<void>): Promise<void> {

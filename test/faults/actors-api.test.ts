@@ -7,11 +7,14 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { startApp, type App } from '../support/app.ts'
+import { CrierProcess } from '../support/crier-process.ts'
+import { cutProxy } from '../support/cut-proxy.ts'
 import { toolPath } from '../support/tools.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
 let redis: ChildProcess
+let redisUrl: string
 let folder: string
 let one: App
 let two: App
@@ -31,7 +34,7 @@ beforeAll(async () => {
     env: { ...process.env, ...more },
     stdio: 'ignore',
   })
-  const redisUrl = `redis://127.0.0.1:${port}`
+  redisUrl = `redis://127.0.0.1:${port}`
   const client = new Redis(redisUrl, { maxRetriesPerRequest: null })
   client.on('error', () => undefined)
   await waitFor(() => client.ping(), { timeoutMs: 10_000 })
@@ -89,6 +92,42 @@ describe('two nodes of the service', () => {
     const owners = await one.composition.actors.owners()
     expect(owners.map((node) => node.reachable)).toEqual([true, true])
     expect(owners.flatMap((node) => node.actors)).toHaveLength(12)
+  })
+
+  it('answer with the true outcome when the owner dies between its commit and its answer', async () => {
+    const world = new World(one)
+    const proxy = await cutProxy(one.databaseUrl)
+    const doomed = await CrierProcess.start(await mkdtemp(join(folder, 'doomed-')), undefined, {
+      ...env,
+      ROLES: 'api',
+      DATABASE_URL: proxy.url,
+      REDIS_URL: redisUrl,
+    })
+    try {
+      const names = await makeWorkspaces(world, 'd')
+      const create = ([name, owner]: readonly [string, string], title: string) =>
+        one.send('POST /api/streams', { apiKey: world.key(owner), body: { workspaceId: world.id(name), title } })
+      const chosen = await waitFor(
+        async () => {
+          await Promise.all(names.map((name) => create(name, 'Hello')))
+          const known = [one, two].map((app) => app.composition.actors.stats().cluster?.address)
+          const nodes = await one.composition.actors.owners()
+          const owned = nodes.find(({ address }) => !known.includes(address))?.actors.map(({ actor }) => actor)
+          return names.find(([name]) => owned?.includes(`ws:${world.id(name)}`))
+        },
+        { timeoutMs: 30_000, what: 'the third node to own a workspace' },
+      )
+      proxy.holdCommitAfter('Done, not told')
+      const answer = create(chosen, 'Done, not told')
+      const rows = () => one.database.rows('select 1 from streams where title = $1', ['Done, not told'])
+      await waitFor(async () => (await rows()).length === 1, { timeoutMs: 8_000, what: 'the commit' })
+      await doomed.kill()
+      expect(await answer).toMatchObject({ status: 201, body: { data: { title: 'Done, not told' } } })
+      expect(await rows()).toHaveLength(1)
+    } finally {
+      await doomed.kill()
+      await proxy.close()
+    }
   })
 
   it('lose nothing when one of them stops', async () => {

@@ -8,6 +8,11 @@ export interface CutProxy {
    * answered, so that the answer is what is lost.
    */
   cutAt(text: string, when: 'before' | 'after'): void
+  /**
+   * Keeps every answer from the client that next sends `text`, from the moment when it sends its next commit: the
+   * transaction takes effect, and nobody hears of it.
+   */
+  holdCommitAfter(text: string): void
   /** Refuses connections from now on, and cuts those that are open; or takes them again. */
   away(isAway: boolean): void
   close(): Promise<void>
@@ -18,6 +23,7 @@ export async function cutProxy(databaseUrl: string): Promise<CutProxy> {
   const target = new URL(databaseUrl)
   const open = new Set<Socket>()
   let cut: { readonly text: string; readonly when: 'before' | 'after' } | undefined
+  let held: string | undefined
   let isAway = false
   const server = createServer((client) => {
     if (isAway) {
@@ -32,6 +38,8 @@ export async function cutProxy(databaseUrl: string): Promise<CutProxy> {
     }
     open.add(client)
     let losesAnswer = false
+    let holdsAtCommit = false
+    let holds = false
     client.on('data', (bytes) => {
       if (cut && bytes.includes(cut.text)) {
         const { when } = cut
@@ -42,11 +50,16 @@ export async function cutProxy(databaseUrl: string): Promise<CutProxy> {
         }
         losesAnswer = true
       }
+      if (held !== undefined && bytes.includes(held)) {
+        held = undefined
+        holdsAtCommit = true
+      }
+      holds ||= holdsAtCommit && /commit/i.test(bytes.toString('latin1'))
       upstream.write(bytes)
     })
     upstream.on('data', (bytes) => {
       if (losesAnswer) end()
-      else client.write(bytes)
+      else if (!holds) client.write(bytes)
     })
     for (const socket of [client, upstream]) socket.on('error', end).on('close', end)
   })
@@ -57,6 +70,9 @@ export async function cutProxy(databaseUrl: string): Promise<CutProxy> {
     url: url.href,
     cutAt: (text, when) => {
       cut = { text, when }
+    },
+    holdCommitAfter: (text) => {
+      held = text
     },
     away: (now) => {
       isAway = now

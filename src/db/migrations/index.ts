@@ -3,6 +3,7 @@ import { People } from './0002-people.ts'
 import { Workspaces } from './0003-workspaces.ts'
 import { Streams } from './0004-streams.ts'
 import { Team } from './0010-team.ts'
+import { TurnOutcomes } from './0012-turn-outcomes.ts'
 import { Jobs } from './0016-jobs.ts'
 import { EventAudiences } from './0015-event-audiences.ts'
 
@@ -13,6 +14,7 @@ export const migrations = [
   { name: '0003-workspaces', class: Workspaces },
   { name: '0004-streams', class: Streams },
   { name: '0010-team', class: Team },
+  { name: '0012-turn-outcomes', class: TurnOutcomes },
   { name: '0016-jobs', class: Jobs },
   { name: '0015-event-audiences', class: EventAudiences },
 ]

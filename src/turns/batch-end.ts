@@ -1,0 +1,37 @@
+import type { Sql } from '../core/sql.ts'
+import type { Batch } from './batch.ts'
+import type { KeptOutcomes } from './turn-outcomes.ts'
+
+const MOVED = 'moved as (update actor_fence set seq = seq + $2 where key = $1)'
+const INSERT_EVENTS = `insert into workspace_events (workspace_id, seq, type, data, at, channel_id, user_id)
+  select workspace_id, seq, type, data, at, channel_id, user_id
+  from json_populate_recordset(null::workspace_events, $3::json)`
+
+// Not the time of the transaction: the lock of the actor's row orders batches, and so the times of these rows.
+const WRITE_OUTCOMES = `insert into turn_outcomes (actor, at, commands, outcomes)
+  values ($1, clock_timestamp(), $2::uuid[], $3)`
+
+const WRITE_EVENTS = `with ${MOVED} ${INSERT_EVENTS}`
+const WRITE_BOTH = `with ${MOVED}, kept as (
+    insert into turn_outcomes (actor, at, commands, outcomes) values ($1, clock_timestamp(), $4::uuid[], $5)
+  ) ${INSERT_EVENTS}`
+
+/** The last writes of a batch, in one round trip: its events, with the numbers they take, and what is kept of its turns. */
+export async function writeEnd(sql: Sql, actor: string, batch: Batch, kept: KeptOutcomes | undefined): Promise<void> {
+  const { events, numbered } = batch
+  if (numbered === 0) {
+    if (kept) await sql.run(WRITE_OUTCOMES, [actor, kept.ids, kept.sealed])
+    return
+  }
+  const rows = events
+    .filter(({ seq }) => seq > 0)
+    .map(({ workspaceId, channel, user, ...row }) => ({
+      ...row,
+      workspace_id: workspaceId,
+      channel_id: channel,
+      user_id: user,
+    }))
+  const values = [actor, numbered, JSON.stringify(rows)]
+  if (kept) await sql.run(WRITE_BOTH, [...values, kept.ids, kept.sealed])
+  else await sql.run(WRITE_EVENTS, values)
+}
