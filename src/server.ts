@@ -54,13 +54,14 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
 
 /** Puts the sockets on the same port. Called before the routes are finished. */
 export function createGateway(foundation: Foundation, composition: Composition, front: FrontEnd): Gateway {
-  const { clock, config, coordination, log, metrics } = foundation
-  const { memberships, workspaces } = composition.services
+  const { clock, config, coordination, database, log, metrics } = foundation
+  const { members, memberships, workspaces } = composition.services
   const cors = corsOf(config)
-  return new Gateway({
+  const gateway = new Gateway({
     app: front.server.app,
     calls: front.calls,
     memberships: composition.memberships,
+    sql: database,
     trustProxy: config.TRUST_PROXY,
     allowsOrigin: (origin) => cors.allows(origin),
     authenticator: composition.authenticator,
@@ -70,6 +71,7 @@ export function createGateway(foundation: Foundation, composition: Composition, 
         const members = await Promise.all(own.map(async ({ id }) => memberships.find(id, userId)))
         return members.filter((member) => member !== undefined)
       },
+      workspacesOf: (userIds) => workspaces.ofUsers(userIds),
       membersAmong: (workspaceId, userIds) => memberships.among(workspaceId, userIds),
       channels: composition.channels,
     },
@@ -81,6 +83,8 @@ export function createGateway(foundation: Foundation, composition: Composition, 
     log: log.child({ part: 'sockets' }),
     metrics,
   })
+  members.attachPresence(gateway.presence)
+  return gateway
 }
 
 function corsOf(config: Config): Cors {

@@ -88,4 +88,11 @@ const ServiceSwitch = defineEntity({
   properties: { key: p.text().primary(), enabled: p.boolean(), updatedAt: time() },
 })
 
-export const foundationEntities = [ActorFence, TurnOutcome, StoredEvent, AuditRecord, IdempotencyKey, ServiceSwitch]
+/** When somebody was last seen at a socket. */
+const UserPresence = defineEntity({
+  name: 'UserPresence',
+  tableName: 'user_presence',
+  properties: { userId: p.uuid().primary(), seenAt: time() },
+})
+
+export const foundationEntities = [ActorFence, TurnOutcome, StoredEvent, AuditRecord, IdempotencyKey, ServiceSwitch, UserPresence]

@@ -1,5 +1,5 @@
 import { Server } from 'socket.io'
-import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/error.ts'
 import { ShuttingDown } from '../core/errors.ts'
@@ -7,13 +7,17 @@ import type { EventType, WorkspaceEvent } from '../core/event.ts'
 import type { Logger } from '../core/log.ts'
 import type { Authenticator, Memberships } from '../core/ports.ts'
 import type { SocketCalls } from '../core/socket-calls.ts'
+import type { Sql } from '../core/sql.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import { Conversation } from './conversation.ts'
 import { credentialOf, refusal } from './credentials.ts'
 import { TooManySockets } from './errors.ts'
+import { presenceChanged } from './events.ts'
+import { measure, type GatewayCounts } from './gateway-metrics.ts'
 import { MessageBudget, SOCKET_LIMITS } from './limits.ts'
 import type { PeopleSource } from './people-source.ts'
 import { People, type SocketData, type UserSocket } from './people.ts'
+import { Presence, type PresenceChange } from './presence.ts'
 import { channelRoom, scopeRoom } from './rooms.ts'
 import { StalledReaders } from './stalled-readers.ts'
 import { Typing } from './typing.ts'
@@ -26,6 +30,7 @@ export interface GatewayOptions {
   readonly authenticator: Authenticator
   readonly people: PeopleSource
   readonly memberships: Memberships
+  readonly sql: Sql
   /** Runs what clients call. */
   readonly calls: SocketCalls
   readonly trustProxy: boolean
@@ -54,10 +59,12 @@ export class Gateway {
   readonly #io: Server<any, any, any, SocketData>
   readonly #people: People
   readonly #conversation: Conversation
+  /** Who is there, on all nodes. */
+  readonly presence: Presence
   readonly #stalled: StalledReaders
   readonly #timer: NodeJS.Timeout
   readonly #ends: (() => void)[]
-  readonly #counts: { readonly events: Counter; readonly cut: Counter<'reason'> }
+  readonly #counts: GatewayCounts
   #draining = false
 
   constructor(options: GatewayOptions) {
@@ -68,13 +75,27 @@ export class Gateway {
       authenticator: options.authenticator,
       calls: options.calls,
       typing: new Typing({ channels: people.channels, memberships: options.memberships, coordination, clock }),
-      onPresence: () => undefined,
+      onPresence: (socket, isAway) => {
+        socket.data.isAway = isAway
+        this.#tellPresence(socket)
+      },
       trustProxy: options.trustProxy,
       log,
     })
+    this.presence = new Presence({
+      sql: options.sql,
+      coordination,
+      clock,
+      log,
+      onChange: (changes) => void this.#announce(changes),
+    })
     this.#stalled = new StalledReaders(clock)
     this.#io = this.#serve(app)
-    this.#counts = this.#measure(metrics)
+    this.#counts = measure(
+      metrics,
+      () => this.#io.engine.clientsCount,
+      () => this.#people.userCount,
+    )
     this.#timer = setInterval(() => this.#check(), CHECK_EVERY_MS)
     this.#timer.unref()
     this.#ends = [
@@ -98,6 +119,7 @@ export class Gateway {
     for (const end of this.#ends) end()
     for (const socket of this.#people.all()) socket.emit('closing', { code: ShuttingDown.code })
     this.#io.disconnectSockets(true)
+    await this.presence.close()
     await this.#io.close()
   }
 
@@ -138,15 +160,16 @@ export class Gateway {
   async #enter(socket: UserSocket): Promise<void> {
     const credential = credentialOf((socket.handshake.auth as { token?: unknown }).token)
     const caller = await this.#options.authenticator.authenticate(credential)
-    socket.data = { caller, credential }
+    socket.data = { caller, credential, isAway: false }
     // In the rooms before the client is told that it is connected: from then on it misses nothing.
     await this.#people.enter(socket, () => {
       if (this.#people.socketsOf(caller.userId).size >= SOCKET_LIMITS.perUser) throw TooManySockets()
       // Gone while it was looked at: nothing would tell us again.
       if (socket.conn.readyState !== 'open') throw ShuttingDown()
     })
-    socket.once('disconnect', () => this.#people.leave(socket))
-    socket.conn.once('close', () => this.#people.leave(socket))
+    socket.once('disconnect', () => this.#leave(socket))
+    socket.conn.once('close', () => this.#leave(socket))
+    this.#tellPresence(socket)
   }
 
   #welcome(socket: UserSocket): void {
@@ -230,36 +253,36 @@ export class Gateway {
     this.#counts.cut.inc({ reason })
     socket.emit('closing', { code: reason })
     socket.disconnect(true)
-    this.#people.leave(socket)
+    this.#leave(socket)
   }
 
-  #measure(metrics: Registry) {
-    const people = this.#people
-    const io = this.#io
-    void new Gauge({
-      name: 'crier_sockets',
-      help: 'Connections of clients, those included that have not said who they are',
-      registers: [metrics],
-      collect() {
-        this.set(io.engine.clientsCount)
-      },
-    })
-    void new Gauge({
-      name: 'crier_socket_users',
-      help: 'Users with at least one socket',
-      registers: [metrics],
-      collect() {
-        this.set(people.userCount)
-      },
-    })
-    return {
-      events: new Counter({ name: 'crier_socket_events_total', help: 'Events sent to a room', registers: [metrics] }),
-      cut: new Counter({
-        name: 'crier_sockets_cut_total',
-        help: 'Sockets that the server ended, by reason',
-        labelNames: ['reason'],
-        registers: [metrics],
-      }),
+  #leave(socket: UserSocket): void {
+    this.#people.leave(socket)
+    this.#tellPresence(socket)
+  }
+
+  #tellPresence(socket: UserSocket): void {
+    const { userId } = socket.data.caller
+    const sockets = [...this.#people.socketsOf(userId)]
+    const isAway = sockets.every(({ data }) => data.isAway)
+    this.presence.set(userId, sockets.length === 0 ? undefined : isAway ? 'away' : 'online')
+  }
+
+  /** Each node tells its own sockets: all of them know the same. */
+  async #announce(changes: readonly PresenceChange[]): Promise<void> {
+    if (this.#people.userCount === 0) return
+    const { clock, log, people } = this.#options
+    try {
+      const workspaces = await people.workspacesOf(changes.map(({ userId }) => userId))
+      const at = new Date(clock.now()).toISOString()
+      for (const { lastSeenAt, state, userId } of changes) {
+        for (const workspaceId of workspaces.get(userId) ?? []) {
+          const data = { workspaceId, userId, presence: state, lastSeenAt }
+          this.#receive([{ workspaceId, seq: 0, type: presenceChanged.name, data, at }])
+        }
+      }
+    } catch (error) {
+      log.warn({ error }, 'who has come or gone could not be told')
     }
   }
 }

@@ -6,6 +6,8 @@ import type { Place } from './rooms.ts'
 export interface PeopleSource {
   /** Every membership of a user, read now. */
   membershipsOf(userId: string): Promise<readonly Member[]>
+  /** The workspaces of which each of the users is a member. */
+  workspacesOf(userIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
   /** Those of the users who are members of a workspace, read now. */
   membersAmong(workspaceId: string, userIds: readonly string[]): Promise<readonly Member[]>
   readonly channels: Channels

@@ -11,6 +11,7 @@ import { roomsOf, userRoom, workspaceRoom, type Place } from './rooms.ts'
 export interface SocketData {
   caller: Caller
   credential: Credential
+  isAway: boolean
 }
 
 // oxlint-disable-next-line typescript/no-explicit-any -- events of clients are checked by hand

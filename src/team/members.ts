@@ -52,7 +52,7 @@ export class TeamMembers {
     this.#presence = presence
   }
 
-  /** Newest first, with who is online. */
+  /** Newest first, with who is there. */
   async list(workspaceId: string, query: Static<typeof MemberQuery>): Promise<PageResult<Static<typeof MemberView>>> {
     const { after, limit } = pageRequest(query)
     const { q, roleId } = query
@@ -67,8 +67,12 @@ export class TeamMembers {
       limit + 1,
     ])
     const page = pageOf(rows, limit, (row) => ({ createdAt: row.joined_at, id: row.user_id }), memberState)
-    const online = await this.#presence.online(page.items.map((member) => member._id))
-    return { ...page, items: page.items.map((member) => ({ ...member, online: online.has(member._id) })) }
+    const presences = await this.#presence.of(page.items.map((member) => member._id))
+    const items = page.items.map((member) => {
+      const { lastSeenAt = null, state = 'offline' } = presences.get(member._id) ?? {}
+      return { ...member, online: state !== 'offline', presence: state, lastSeenAt }
+    })
+    return { ...page, items }
   }
 
   /**

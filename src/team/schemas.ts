@@ -61,7 +61,16 @@ export type MemberData = Static<typeof MemberState>
 
 export const MemberView = named(
   'Member',
-  Type.Object({ ...member, online: Type.Boolean({ description: 'Has a socket open' }) }),
+  Type.Object({
+    ...member,
+    online: Type.Boolean({ description: 'Has a socket open' }),
+    presence: OneOf(['online', 'away', 'offline'], {
+      description: 'away: every program of theirs has said that they are not at it',
+    }),
+    lastSeenAt: Nullable(
+      Type.String({ ...Timestamp, description: 'When they last had a socket open; null while they have one' }),
+    ),
+  }),
 )
 
 export const MemberQuery = Input({

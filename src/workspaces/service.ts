@@ -188,6 +188,17 @@ export class WorkspaceService {
     )
   }
 
+  /** The workspaces of which each of some users is a member; ids by user. */
+  async ofUsers(userIds: readonly string[]): Promise<Map<string, string[]>> {
+    const rows = await this.#database.rows<{ user_id: string; ids: string[] }>(
+      `select m.user_id, array_agg(m.workspace_id) as ids from workspace_members m
+       join workspaces w on w.id = m.workspace_id and w.deleted_at is null
+       where m.user_id = any($1) group by m.user_id`,
+      [userIds],
+    )
+    return new Map(rows.map((row) => [row.user_id, row.ids]))
+  }
+
   /** Removes workspaces whose grace is over, with all that hangs on them. @returns how many */
   async purgeDue(): Promise<number> {
     return this.#database.transaction(async (tx) => {

@@ -57,7 +57,8 @@ afterEach(() => sockets.end())
 afterAll(() => app?.stop())
 
 const connect = (name: string): Promise<Listening> => sockets.connect(world.key(name))
-const heard = ({ events }: Listening) => events.map(({ data }) => data.data?.streamId as string)
+const heard = ({ events }: Listening) =>
+  events.filter(({ name }) => name === 'stream.deleted').map(({ data }) => data.data.streamId as string)
 
 async function announced(options: object = {}): Promise<string> {
   const id = uuidv7(Date.now())

@@ -32,7 +32,9 @@ function listen(auth: object, options: object = {}): Listening {
   const socket = io(app.url, { auth, forceNew: true, reconnection: false, transports: ['websocket'], ...options })
   open.push(socket)
   const events: Listening['events'] = []
-  socket.onAny((name: string, data: Record<string, unknown>) => events.push({ name, data }))
+  socket.onAny((name: string, data: Record<string, unknown>) => {
+    if (name !== 'presence.changed') events.push({ name, data })
+  })
   return { socket, events }
 }
 

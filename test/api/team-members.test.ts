@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ALL_SCOPES, BUILT_IN_ROLES } from '../../src/core/scope.ts'
 import * as team from '../../src/team/operations.ts'
 import { getWorkspace, listAuditLog, syncEvents } from '../../src/workspaces/operations.ts'
+import { nobodyOnline } from '../../src/team/presence.ts'
 import { startApp, type App } from '../support/app.ts'
 import type { Answer, SendOptions } from '../support/send.ts'
 import { World } from '../support/world.ts'
@@ -102,16 +103,16 @@ describe('members', () => {
   test('show who is online, as whoever keeps the sockets knows it', async () => {
     const asked: string[][] = []
     app.composition.services.members.attachPresence({
-      online: async (userIds) => {
+      of: async (userIds) => {
         asked.push([...userIds])
-        return new Set([world.id('edith')])
+        return new Map([[world.id('edith'), { state: 'away', lastSeenAt: null }]])
       },
     })
     const { body } = await world.as('ada').call(team.listMembers, { ...at(), query: { limit: 100 } })
     const online = body.data.filter((row: { online: boolean }) => row.online)
-    expect(online.map((row: { name: string }) => row.name)).toEqual(['edith'])
+    expect(online).toMatchObject([{ name: 'edith', presence: 'away', lastSeenAt: null }])
     expect(asked).toEqual([body.data.map((row: { _id: string }) => row._id)])
-    app.composition.services.members.attachPresence({ online: () => new Set() })
+    app.composition.services.members.attachPresence(nobodyOnline)
   })
 
   test('of another workspace are neither seen nor touched', async () => {

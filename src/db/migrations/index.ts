@@ -6,6 +6,7 @@ import { Team } from './0010-team.ts'
 import { TurnOutcomes } from './0012-turn-outcomes.ts'
 import { Jobs } from './0016-jobs.ts'
 import { EventAudiences } from './0015-event-audiences.ts'
+import { PresenceRecords } from './0019-presence.ts'
 
 /** In order. A migration that has shipped is never changed; what it made is changed by a later one. */
 export const migrations = [
@@ -17,4 +18,5 @@ export const migrations = [
   { name: '0012-turn-outcomes', class: TurnOutcomes },
   { name: '0016-jobs', class: Jobs },
   { name: '0015-event-audiences', class: EventAudiences },
+  { name: '0019-presence', class: PresenceRecords },
 ]

@@ -1,0 +1,35 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+export interface GatewayCounts {
+  readonly events: Counter
+  readonly cut: Counter<'reason'>
+}
+
+/** What the gateway tells of itself. @param connections those included that have not said who they are */
+export function measure(metrics: Registry, connections: () => number, users: () => number): GatewayCounts {
+  void new Gauge({
+    name: 'crier_sockets',
+    help: 'Connections of clients, those included that have not said who they are',
+    registers: [metrics],
+    collect() {
+      this.set(connections())
+    },
+  })
+  void new Gauge({
+    name: 'crier_socket_users',
+    help: 'Users with at least one socket',
+    registers: [metrics],
+    collect() {
+      this.set(users())
+    },
+  })
+  return {
+    events: new Counter({ name: 'crier_socket_events_total', help: 'Events sent to a room', registers: [metrics] }),
+    cut: new Counter({
+      name: 'crier_sockets_cut_total',
+      help: 'Sockets that the server ended, by reason',
+      labelNames: ['reason'],
+      registers: [metrics],
+    }),
+  }
+}

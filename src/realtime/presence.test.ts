@@ -1,0 +1,141 @@
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { Listeners, type Coordination } from '../coordination/coordination.ts'
+import { ManualClock, SECOND } from '../core/clock.ts'
+import { createLog } from '../core/log.ts'
+import type { Sql } from '../core/sql.ts'
+import type { PresenceState } from './events.ts'
+import { Presence } from './presence.ts'
+
+/** What joins the nodes of a test: a node that is cut off neither hears nor is heard. */
+class Wire {
+  readonly #links: { readonly listeners: Listeners; cut: boolean; readonly recovered: Set<() => void> }[] = []
+
+  link(): { coordination: Coordination; cut: (isCut: boolean) => void } {
+    const own = {
+      listeners: new Listeners((error) => expect.unreachable(String(error))),
+      cut: false,
+      recovered: new Set<() => void>(),
+    }
+    this.#links.push(own)
+    const coordination: Coordination = {
+      kind: 'redis',
+      linked: true,
+      publish: (channel, message) => {
+        for (const link of own.cut ? [own] : this.#links) {
+          if (!link.cut || link === own) link.listeners.call(channel, structuredClone(message))
+        }
+      },
+      subscribe: (channel, listener) => own.listeners.add(channel, listener),
+      onRecovered: (listener) => {
+        own.recovered.add(listener)
+        return () => own.recovered.delete(listener)
+      },
+      ping: async () => 0,
+      close: async () => undefined,
+    }
+    return {
+      coordination,
+      cut: (isCut) => {
+        own.cut = isCut
+        if (!isCut) for (const listener of own.recovered) listener()
+      },
+    }
+  }
+}
+
+const noTable: Sql = { rows: async () => [], row: async () => undefined, run: async () => 0 }
+
+let clock: ManualClock
+let wire: Wire
+let open: Presence[]
+beforeEach(() => {
+  clock = new ManualClock(0)
+  wire = new Wire()
+  open = []
+})
+afterEach(async () => {
+  for (const presence of open) await presence.close()
+})
+
+function node() {
+  const { coordination, cut } = wire.link()
+  const told: string[] = []
+  const presence = new Presence({
+    sql: noTable,
+    coordination,
+    clock,
+    log: createLog({ level: 'silent' }),
+    onChange: (changes) => told.push(...changes.map(({ state, userId }) => `${userId} ${state}`)),
+  })
+  open.push(presence)
+  const state = async (userId: string): Promise<PresenceState | undefined> =>
+    (await presence.of([userId])).get(userId)?.state
+  return { presence, told, state, cut }
+}
+
+test('a user is there while they are on any node, and away when they are away everywhere', async () => {
+  const [one, two] = [node(), node()]
+  one.presence.set('ada', 'online')
+  two.presence.set('ada', 'away')
+  await waitFor(() => one.told.length === 1 && two.told.length >= 1)
+  expect(await two.state('ada')).toBe('online')
+  one.presence.set('ada', 'away')
+  await waitFor(() => two.told.includes('ada away') && one.told.includes('ada away'))
+  one.presence.set('ada', undefined)
+  await waitFor(async () => (await one.state('ada')) === 'away')
+  two.presence.set('ada', undefined)
+  await waitFor(async () => (await one.state('ada')) === 'offline')
+  expect([one.told.at(-1), two.told.at(-1)]).toEqual(['ada away', 'ada away'])
+  clock.advance(6 * SECOND)
+  await waitFor(() => one.told.at(-1) === 'ada offline' && two.told.at(-1) === 'ada offline')
+})
+
+test('somebody who is back at once was never gone', async () => {
+  const [one, two] = [node(), node()]
+  one.presence.set('ada', 'online')
+  await waitFor(() => two.told.length === 1)
+  one.presence.set('ada', undefined)
+  await waitFor(async () => (await two.state('ada')) === 'offline')
+  clock.advance(3 * SECOND)
+  two.presence.set('ada', 'online')
+  await waitFor(async () => (await one.state('ada')) === 'online')
+  clock.advance(6 * SECOND)
+  one.presence.set('bob', 'online')
+  await waitFor(() => one.told.includes('bob online') && two.told.includes('bob online'))
+  expect(two.told).toEqual(['ada online', 'bob online'])
+})
+
+test('those on a node that dies are gone, and a node that comes learns who is there', async () => {
+  const [one, dying] = [node(), node()]
+  dying.presence.set('ada', 'online')
+  one.presence.set('bob', 'online')
+  await waitFor(() => one.told.length === 2)
+  const late = node()
+  await waitFor(async () => (await late.state('ada')) === 'online' && (await late.state('bob')) === 'online')
+  dying.cut(true)
+  // In steps, so that the living beat meanwhile.
+  for (let step = 0; step < 5; step += 1) {
+    clock.advance(5 * SECOND)
+    await new Promise((resolve) => setTimeout(resolve, 250))
+  }
+  await waitFor(() => one.told.includes('ada offline') && late.told.includes('ada offline'))
+  expect(await one.state('bob')).toBe('online')
+  expect(await late.state('bob')).toBe('online')
+  dying.cut(false)
+  clock.advance(5 * SECOND)
+  await waitFor(async () => (await one.state('ada')) === 'online')
+})
+
+test('what a node did not hear it asks for', async () => {
+  const [one, two] = [node(), node()]
+  one.presence.set('ada', 'online')
+  await waitFor(async () => (await two.state('ada')) === 'online')
+  two.cut(true)
+  one.presence.set('ada', undefined)
+  one.presence.set('cleo', 'online')
+  await waitFor(() => one.told.includes('cleo online'))
+  expect(await two.state('cleo')).toBe('offline')
+  two.cut(false)
+  await waitFor(async () => (await two.state('cleo')) === 'online' && (await two.state('ada')) === 'offline')
+})

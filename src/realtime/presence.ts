@@ -1,0 +1,203 @@
+import { SECOND, type Clock } from '../core/clock.ts'
+import { secretToken } from '../core/id.ts'
+import type { Logger } from '../core/log.ts'
+import type { Sql } from '../core/sql.ts'
+import type { Coordination } from '../coordination/coordination.ts'
+import type { PresenceState } from './events.ts'
+import { PresenceMap, type Here, type PresenceNotice } from './presence-map.ts'
+
+export interface PresenceOptions {
+  readonly sql: Sql
+  readonly coordination: Coordination
+  readonly clock: Clock
+  readonly log: Logger
+  /** Told when somebody is something else than before, as far as the members of their workspaces should know. */
+  readonly onChange: (changes: readonly PresenceChange[]) => void
+}
+
+export interface PresenceChange {
+  readonly userId: string
+  readonly state: PresenceState
+  /** When somebody who is offline was last seen. */
+  readonly lastSeenAt: string | null
+}
+
+export const PRESENCE_LIMITS = {
+  /** A page that loads again makes nobody leave: who is back within this time was never gone. */
+  graceMs: 5 * SECOND,
+  beatMs: 5 * SECOND,
+  /** A node that is silent for so long is dead, and those who were with it are gone. */
+  silentMs: 16 * SECOND,
+  /** How often it is written down that somebody is still there. */
+  seenMs: 60 * SECOND,
+  /** Changes are gathered for so long before they are told. */
+  tickMs: 100,
+} as const
+
+const CHANNEL = 'presence'
+
+/**
+ * Who is there, on all nodes together. Each node tells the others who came to it and who left; a beat with the number
+ * of what it has told so far lets them notice what they have missed, and its death.
+ */
+export class Presence {
+  readonly #options: PresenceOptions
+  readonly #node = secretToken(9)
+  readonly #map = new PresenceMap()
+  /** Of whom the other nodes have not been told yet. */
+  readonly #untold = new Set<string>()
+  /** What was told of each user who is not offline. */
+  readonly #shown = new Map<string, Here>()
+  /** When a user's change is due to be told; monotonic milliseconds. */
+  readonly #due = new Map<string, number>()
+  /** Users whose time must be written down, in milliseconds since the epoch. */
+  #unwritten = new Map<string, number>()
+  readonly #ends: (() => void)[]
+  #version = 0
+  #beatAt: number
+  #seenAt: number
+
+  constructor(options: PresenceOptions) {
+    this.#options = options
+    const { clock, coordination } = options
+    this.#beatAt = clock.monotonic()
+    this.#seenAt = this.#beatAt
+    const timer = setInterval(() => this.#tick(), PRESENCE_LIMITS.tickMs).unref()
+    this.#ends = [
+      () => clearInterval(timer),
+      coordination.subscribe(CHANNEL, (notice) => this.#hear(notice as PresenceNotice)),
+      coordination.onRecovered(() => this.#say({ node: this.#node, ask: null })),
+    ]
+    this.#say({ node: this.#node, ask: null })
+  }
+
+  /** Sets what a user is at this node; undefined when their last socket has gone. */
+  set(userId: string, state: Here | undefined): void {
+    const { own } = this.#map
+    if (own.get(userId) === state) return
+    if (state === undefined) {
+      own.delete(userId)
+      this.#unwritten.set(userId, this.#options.clock.now())
+    } else {
+      own.set(userId, state)
+    }
+    this.#untold.add(userId)
+    this.#touch(userId)
+  }
+
+  /** What users are now, and when those who are not there were last seen. */
+  async of(userIds: readonly string[]): Promise<Map<string, { state: PresenceState; lastSeenAt: string | null }>> {
+    const states = new Map(userIds.map((id) => [id, this.#map.stateOf(id)]))
+    const gone = userIds.filter((id) => states.get(id) === 'offline')
+    const rows =
+      gone.length === 0
+        ? []
+        : await this.#options.sql.rows<{ user_id: string; seen_at: string }>(
+            'select user_id, seen_at from user_presence where user_id = any($1)',
+            [gone],
+          )
+    const seen = new Map(rows.map((row) => [row.user_id, row.seen_at]))
+    return new Map([...states].map(([id, state]) => [id, { state, lastSeenAt: seen.get(id) ?? null }]))
+  }
+
+  /** Tells the others that this node's users have left it. */
+  async close(): Promise<void> {
+    for (const end of this.#ends) end()
+    this.#say({ node: this.#node, gone: true })
+    this.#markSeen()
+    await this.#writeDown()
+  }
+
+  #hear(notice: PresenceNotice): void {
+    if (notice.node === this.#node) return
+    if ('ask' in notice) {
+      if (notice.ask === null || notice.ask === this.#node) this.#sayAll()
+      return
+    }
+    const { touched, ask } = this.#map.hear(notice, this.#options.clock.monotonic())
+    if (ask) this.#say({ node: this.#node, ask: notice.node })
+    for (const userId of touched) this.#touch(userId)
+  }
+
+  #touch(userId: string): void {
+    const state = this.#map.stateOf(userId)
+    const now = this.#options.clock.monotonic()
+    if (state === (this.#shown.get(userId) ?? 'offline')) this.#due.delete(userId)
+    else if (state !== 'offline') this.#due.set(userId, now)
+    else if (!this.#due.has(userId)) this.#due.set(userId, now + PRESENCE_LIMITS.graceMs)
+  }
+
+  #tick(): void {
+    const { clock } = this.#options
+    const now = clock.monotonic()
+    for (const userId of this.#map.dropSilent(now - PRESENCE_LIMITS.silentMs)) this.#touch(userId)
+    this.#tell()
+    if (now - this.#beatAt >= PRESENCE_LIMITS.beatMs) {
+      this.#beatAt = now
+      this.#say({ node: this.#node, version: this.#version, beat: true })
+    }
+    if (now - this.#seenAt >= PRESENCE_LIMITS.seenMs) {
+      this.#seenAt = now
+      this.#markSeen()
+    }
+    this.#show(now)
+    void this.#writeDown()
+  }
+
+  #tell(): void {
+    if (this.#untold.size === 0) return
+    const changes = [...this.#untold].map((userId) => [userId, this.#map.own.get(userId) ?? null] as const)
+    this.#untold.clear()
+    this.#version += 1
+    this.#say({ node: this.#node, version: this.#version, changes })
+  }
+
+  #show(now: number): void {
+    const changes: PresenceChange[] = []
+    for (const [userId, due] of this.#due) {
+      if (due > now) continue
+      this.#due.delete(userId)
+      const state = this.#map.stateOf(userId)
+      if (state === 'offline') this.#shown.delete(userId)
+      else this.#shown.set(userId, state)
+      const lastSeenAt =
+        state === 'offline' ? new Date(this.#options.clock.now() - PRESENCE_LIMITS.graceMs).toISOString() : null
+      changes.push({ userId, state, lastSeenAt })
+    }
+    if (changes.length > 0) this.#options.onChange(changes)
+  }
+
+  #markSeen(): void {
+    const now = this.#options.clock.now()
+    for (const userId of this.#map.own.keys()) this.#unwritten.set(userId, now)
+  }
+
+  async #writeDown(): Promise<void> {
+    if (this.#unwritten.size === 0) return
+    const { log, sql } = this.#options
+    // In one order on every node, so that two of them never wait for each other.
+    const seen = [...this.#unwritten].sort(([a], [b]) => a.localeCompare(b))
+    this.#unwritten = new Map()
+    try {
+      await sql.run(
+        `insert into user_presence (user_id, seen_at) select * from unnest($1::uuid[], $2::timestamptz[])
+         on conflict (user_id) do update set seen_at = greatest(user_presence.seen_at, excluded.seen_at)`,
+        [seen.map(([userId]) => userId), seen.map(([, at]) => new Date(at).toISOString())],
+      )
+    } catch (error) {
+      // It only tells when somebody was last here, and is written again with the next minute.
+      log.warn({ error }, 'when users were last seen could not be written')
+    }
+  }
+
+  #sayAll(): void {
+    // What is not told yet is part of it, and must not be told under the next version as if it came later.
+    this.#untold.clear()
+    this.#version += 1
+    this.#say({ node: this.#node, version: this.#version, all: [...this.#map.own] })
+  }
+
+  #say(notice: PresenceNotice): void {
+    this.#options.coordination.publish(CHANNEL, notice)
+  }
+}

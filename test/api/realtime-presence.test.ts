@@ -1,0 +1,66 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ManualClock, SECOND } from '../../src/core/clock.ts'
+import { listMembers } from '../../src/team/operations.ts'
+import { startApp, type App } from '../support/app.ts'
+import { Sockets, type Listening } from '../support/sockets.ts'
+import { waitFor } from '../support/wait.ts'
+import { World } from '../support/world.ts'
+
+const clock = new ManualClock(Date.now())
+let app: App
+let world: World
+const sockets = new Sockets(() => app)
+
+beforeAll(async () => {
+  app = await startApp({ clock })
+  world = new World(app)
+  await world.workspace('acme', 'ada')
+  await world.member('acme', 'bob', { role: 'editor' })
+  await world.workspace('other', 'olga')
+})
+afterAll(async () => {
+  sockets.end()
+  await app?.stop()
+})
+
+const told = ({ events }: Listening) =>
+  events.filter(({ name }) => name === 'presence.changed').map(({ data }) => `${data.userId} ${data.presence}`)
+
+async function listed(name: string): Promise<{ online: boolean; presence: string; lastSeenAt: string | null }> {
+  const { body } = await world.as('bob').call(listMembers, { path: { workspaceId: world.id('acme') } })
+  return body.data.find((row: { name: string }) => row.name === name)
+}
+
+test('members hear who comes and goes, a page that loads again does not show, and the list says the same', async () => {
+  expect(await listed('ada')).toMatchObject({ online: false, presence: 'offline', lastSeenAt: null })
+  const bob = await sockets.connect(world.key('bob'))
+  const olga = await sockets.connect(world.key('olga'))
+  const ada = await sockets.connect(world.key('ada'))
+  const id = world.id('ada')
+  await waitFor(() => told(bob).includes(`${id} online`))
+  expect(await listed('ada')).toMatchObject({ online: true, presence: 'online', lastSeenAt: null })
+
+  ada.socket.disconnect()
+  await waitFor(async () => (await listed('ada')).presence === 'offline')
+  clock.advance(2 * SECOND)
+  const back = await sockets.connect(world.key('ada'))
+  clock.advance(10 * SECOND)
+  expect((await back.socket.emitWithAck('presence', { state: 'away' })).status).toBe(200)
+  await waitFor(() => told(bob).includes(`${id} away`))
+  expect(await listed('ada')).toMatchObject({ online: true, presence: 'away' })
+  const second = await sockets.connect(world.key('ada'))
+  await waitFor(() => told(bob).length >= 4)
+
+  const leftAt = clock.now()
+  back.socket.disconnect()
+  second.socket.disconnect()
+  await waitFor(async () => (await listed('ada')).presence === 'offline')
+  clock.advance(6 * SECOND)
+  await waitFor(() => told(bob).at(-1) === `${id} offline`)
+  expect(told(bob).filter((one) => one.startsWith(id))).toEqual(
+    ['online', 'away', 'online', 'offline'].map((state) => `${id} ${state}`),
+  )
+  expect(await listed('ada')).toMatchObject({ lastSeenAt: new Date(leftAt).toISOString() })
+  expect(told(olga).filter((one) => !one.startsWith(world.id('olga')))).toEqual([])
+  expect((await bob.socket.emitWithAck('presence', { state: 'asleep' })).status).toBe(400)
+})
