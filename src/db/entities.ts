@@ -95,4 +95,12 @@ const UserPresence = defineEntity({
   properties: { userId: p.uuid().primary(), seenAt: time() },
 })
 
-export const foundationEntities = [ActorFence, TurnOutcome, StoredEvent, AuditRecord, IdempotencyKey, ServiceSwitch, UserPresence]
+export const foundationEntities = [
+  ActorFence,
+  TurnOutcome,
+  StoredEvent,
+  AuditRecord,
+  IdempotencyKey,
+  ServiceSwitch,
+  UserPresence,
+]
