@@ -223,6 +223,28 @@ const SETTINGS = {
     fallback: 'Crier <crier@localhost>',
     parse: withDefault(text, 'Crier <crier@localhost>'),
   },
+  S3_BUCKET: {
+    summary: 'Keep files in this bucket of an S3-compatible service; needed for several nodes',
+    fallback: 'files lie in DATA_DIR/storage',
+    parse: optional(text),
+  },
+  S3_REGION: { summary: 'Region of the bucket', fallback: 'us-east-1', parse: withDefault(text, 'us-east-1') },
+  S3_ENDPOINT: {
+    summary: 'URL of an S3-compatible service other than AWS',
+    fallback: 'AWS',
+    parse: optional(url('http', 'https')),
+  },
+  S3_ACCESS_KEY_ID: {
+    summary: 'Access key of the bucket',
+    fallback: 'what the AWS SDK finds: profile, instance role',
+    parse: optional(text),
+  },
+  S3_SECRET_ACCESS_KEY: { summary: 'Secret of that key', fallback: 'none', secret: true, parse: optional(text) },
+  S3_PATH_STYLE: {
+    summary: 'Name the bucket in the path instead of the host',
+    fallback: '1 with S3_ENDPOINT, else 0',
+    parse: optional(flag),
+  },
   FFMPEG_PATH: { summary: 'ffmpeg to use', fallback: 'from PATH, else the bundled one', parse: optional(text) },
   ALLOW_PRIVATE_ADDRESSES: {
     summary: 'Let destinations, webhooks and media URLs point at loopback and private networks',
@@ -315,6 +337,9 @@ export function loadConfig(environment: Environment = process.env): Config {
   const config = values as Config
   if ((config.ADMIN_EMAIL === undefined) !== (config.ADMIN_PASSWORD === undefined)) {
     mistakes.push('ADMIN_EMAIL and ADMIN_PASSWORD must be set together')
+  }
+  if ((config.S3_ACCESS_KEY_ID === undefined) !== (config.S3_SECRET_ACCESS_KEY === undefined)) {
+    mistakes.push('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY must be set together')
   }
   if (mistakes.length === 0 && config.DATABASE_URL === undefined && !config.ROLES.has('api')) {
     mistakes.push('DATABASE_URL must be set on a node without the role api')

@@ -29,6 +29,7 @@ import { EventLog } from './workspaces/event-log.ts'
 import { MemberCache } from './workspaces/memberships.ts'
 import { WorkspaceService } from './workspaces/service.ts'
 import { ServiceSwitches } from './services/service.ts'
+import { composeStorage } from './storage/compose.ts'
 import { composeStreams } from './streams/compose.ts'
 import { composeTeam } from './team/compose.ts'
 import { actorDriver } from './turns/driver.ts'
@@ -122,6 +123,9 @@ export function compose(
   })
   const switches = new ServiceSwitches(Object.keys(registry), database, clock, coordination, log)
 
+  const storage = composeStorage(config, clock)
+  health.register('storage', () => storage.ping())
+
   const plans = new PlanService(database, clock, coordination)
   const people = composeAuth({ ...foundation, plans, jobs })
   const memberships = new MemberCache(database, clock, coordination)
@@ -159,6 +163,7 @@ export function compose(
     health,
     switches,
     plans,
+    storage,
     memberships,
     workspaces,
     auditLog,

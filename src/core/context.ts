@@ -2,6 +2,7 @@ import type { Caller, Member } from './caller.ts'
 import type { RequestContext } from './operation.ts'
 import type { Services } from './services.ts'
 import type { Turn } from './turn.ts'
+import type { Upload } from './upload.ts'
 
 /** What the pipeline has established about a request when its handler runs. */
 export interface RequestData {
@@ -15,6 +16,8 @@ export interface RequestData {
   readonly remoteAddress: string
   readonly userAgent: string
   readonly ifMatch: string | undefined
+  /** A file on its way in; never part of what crosses to another node, because no turn takes one. */
+  readonly upload?: Upload | undefined
 }
 
 type HandlerContext = RequestContext<unknown, unknown, unknown> & Services
@@ -37,6 +40,7 @@ export function contextFactory(services: Services): ContextFactory {
     readonly userAgent: string
     readonly ifMatch: string | undefined
     readonly turn: Turn | undefined
+    readonly upload: Upload | undefined
     readonly #data: RequestData
 
     constructor(data: RequestData, turn: Turn | undefined) {
@@ -49,6 +53,7 @@ export function contextFactory(services: Services): ContextFactory {
       this.userAgent = data.userAgent
       this.ifMatch = data.ifMatch
       this.turn = turn
+      this.upload = data.upload
       this.#data = data
     }
 

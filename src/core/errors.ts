@@ -107,6 +107,13 @@ export const UnsupportedMediaType = defineError({
   cause: 'The Content-Type header is missing or of another kind.',
   fix: 'Send the content type that the message names.',
 })
+export const RangeNotSatisfiable = defineError({
+  code: 'range_not_satisfiable',
+  status: 416,
+  message: 'The file has no such bytes.',
+  cause: 'The Range header begins behind the end of the file.',
+  fix: 'Ask for a range within the size that Content-Range names.',
+})
 export const IdempotencyMismatch = defineError({
   code: 'idempotency_key_reused',
   status: 422,

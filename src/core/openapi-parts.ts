@@ -27,6 +27,17 @@ export const parameters: Json = {
   IfNoneMatch: header('If-None-Match', 'An ETag that is known already; 304 when nothing has changed', {
     type: 'string',
   }),
+  Range: header('Range', 'One range of bytes, such as `bytes=0-1023`; answered with 206, or 416', { type: 'string' }),
+  IfRange: header('If-Range', 'The ETag of the file to which Range belongs; another file is sent whole', {
+    type: 'string',
+  }),
+  ContentRange: header(
+    'Content-Range',
+    'Which bytes of the file the body has, such as `bytes 1048576-2097151/5000000`',
+    {
+      type: 'string',
+    },
+  ),
 }
 
 function text(description: string): Json {
@@ -36,6 +47,9 @@ function text(description: string): Json {
 export const headers: Json = {
   'X-Request-Id': text('The name of the request'),
   ETag: text('The version of the resource, for If-Match and If-None-Match'),
+  'Accept-Ranges': text('`bytes`'),
+  'Content-Range': text('Which bytes these are, of a 206'),
+  'Content-Disposition': text('The name of the file, and whether to show or to save it'),
   'Idempotent-Replayed': text('`true` when this is the repetition of an earlier answer'),
   RateLimit: text('What is left of the limit and in how many seconds it is whole again: `"write";r=57;t=12`'),
   'RateLimit-Policy': text('The limit: `"write";q=300;w=60` allows 300 in 60 seconds'),

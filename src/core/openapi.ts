@@ -2,11 +2,12 @@ import { STATUS_CODES } from 'node:http'
 import type { TSchema } from 'typebox'
 import type { ErrorDefinition } from './error.ts'
 import { limitClassOf, RATE_LIMITS } from './limits.ts'
-import type { NamedOperation } from './operation.ts'
+import { returnsFile, type NamedOperation } from './operation.ts'
 import { ErrorBody, ProblemBody } from './schema.ts'
 import { SCOPES, type Scope } from './scope.ts'
 import { ComponentSchemas, type Json } from './openapi-schemas.ts'
 import { headers, parameters, securitySchemes } from './openapi-parts.ts'
+import type { UploadDeclaration } from './upload.ts'
 
 /** What the document says besides the operations. */
 export interface OpenApiOptions {
@@ -80,7 +81,7 @@ function describe(op: NamedOperation, options: OpenApiOptions, schemas: Componen
     'x-turn': op.turn === true,
     'x-rate-limit': limitClassOf(op),
     parameters: [...fields(op, 'path', schemas), ...fields(op, 'query', schemas), ...headerParameters(op)],
-    ...(op.body ? { requestBody: requestBody(op, op.body, schemas) } : {}),
+    ...((op.body ?? op.upload) ? { requestBody: requestBody(op, schemas) } : {}),
     responses: responses(op, [...options.pipelineErrors(op), ...(op.errors ?? [])], schemas, replies),
   }
 }
@@ -122,15 +123,33 @@ function headerParameters(op: NamedOperation): Json[] {
   const names = ['RequestId']
   if (op.method === 'POST') names.push('IdempotencyKey')
   if (op.etag) names.push(op.method === 'GET' ? 'IfNoneMatch' : 'IfMatch')
+  if (returnsFile(op)) names.push('IfNoneMatch', 'Range', 'IfRange')
+  if (op.upload?.ranges) names.push('ContentRange')
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
 }
 
-function requestBody(op: NamedOperation, body: TSchema, schemas: ComponentSchemas): Json {
+function requestBody(op: NamedOperation, schemas: ComponentSchemas): Json {
+  const body = (op.body ?? NO_FIELDS) as TSchema
+  if (op.upload) return uploadBody(op.upload, schemas.write(body))
   const example = op.example.body
   return {
     required: op.bodyOptional !== true,
     content: { 'application/json': { schema: schemas.write(body), ...(example === undefined ? {} : { example }) } },
   }
+}
+
+const NO_FIELDS = { type: 'object', properties: {}, additionalProperties: false }
+
+function uploadBody({ kind, maxBytes }: UploadDeclaration, fields: Json): Json {
+  const bytes = { type: 'string', format: 'binary', description: `At most ${maxBytes} bytes` }
+  if (kind === 'raw') return { required: true, content: { '*/*': { schema: bytes } } }
+  const file = { ...bytes, description: `${bytes.description}; the last part, after every field` }
+  const schema = {
+    ...fields,
+    properties: { ...(fields['properties'] as Json), file },
+    required: [...((fields['required'] as string[] | undefined) ?? []), 'file'],
+  }
+  return { required: true, content: { 'multipart/form-data': { schema } } }
 }
 
 function responses(
@@ -146,6 +165,10 @@ function responses(
     // A status that is both an answer and an error (a readiness report and `overloaded`) may have either body.
     result[status] = result[status] ? either(own, replies.inline(status, byStatus(errors).get(status) ?? [])) : own
   }
+  if (returnsFile(op)) {
+    result['206'] = { ...(result['200'] as Json), description: 'The bytes that Range asked for' }
+    result['304'] = { description: 'Not changed since the ETag of If-None-Match' }
+  }
   if (op.etag && op.method === 'GET') result['304'] = { description: 'Not changed since the ETag of If-None-Match' }
   return result
 }
@@ -153,6 +176,9 @@ function responses(
 function reply(op: NamedOperation, status: string, returns: TSchema | null, schemas: ComponentSchemas): Json {
   const names = ['X-Request-Id']
   if (op.etag) names.push('ETag')
+  if (status === '200' && returnsFile(op)) {
+    names.push('ETag', 'Accept-Ranges', 'Content-Range', 'Content-Disposition')
+  }
   if (op.method === 'POST') names.push('Idempotent-Replayed')
   if (limitClassOf(op) in RATE_LIMITS) names.push('RateLimit', 'RateLimit-Policy')
   const type = contentTypeOf(returns)

@@ -1,11 +1,12 @@
 import type { Static, TSchema } from 'typebox'
 import type { Caller, Member } from './caller.ts'
 import type { ErrorDefinition } from './error.ts'
-import type { RawBody, Reply } from './reply.ts'
+import type { FileBody, RawBody, Reply } from './reply.ts'
 import type { Scope } from './scope.ts'
 import type { Services } from './services.ts'
 import type { Sql } from './sql.ts'
 import type { MemoryKey, Turn } from './turn.ts'
+import type { Upload, UploadDeclaration } from './upload.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 export type Route = `${Method} /${string}`
@@ -52,6 +53,8 @@ export interface RequestContext<P, Q, B> {
   readonly member: Member
   /** Set when the operation runs as a turn. */
   readonly turn: Turn
+  /** Set when the operation declares `upload`. */
+  readonly upload: Upload
   readonly requestId: string
   /** Address of the caller, behind trusted proxies the one they name. */
   readonly remoteAddress: string
@@ -72,14 +75,16 @@ export interface PreludeBatch {
 }
 
 /** A reply of an operation: its schema, or null where there is no body, or a content type where it is no JSON. */
-export type Returns = TSchema | null | { readonly contentType: string }
+export type Returns = TSchema | null | { readonly contentType: string; readonly file?: true }
 
 type ReplyFor<R extends Record<number, Returns>> = {
   [S in keyof R & number]: R[S] extends TSchema
     ? Reply<S, Static<R[S]>>
     : R[S] extends null
       ? Reply<S, undefined>
-      : Reply<S, RawBody>
+      : R[S] extends { readonly file: true }
+        ? Reply<S, FileBody>
+        : Reply<S, RawBody>
 }[keyof R & number]
 
 /** An example request; the generated tests send it and the documentation shows it. */
@@ -113,6 +118,8 @@ export interface OperationDeclaration<
   readonly bodyOptional?: true
   /** Bytes; 100 kB when absent. */
   readonly bodyLimit?: number
+  /** Takes a file, which the handler gets as a stream; `body` then describes the fields of a multipart body. */
+  readonly upload?: UploadDeclaration
   readonly returns: R
   /** Errors beyond those that the pipeline itself can answer. */
   readonly errors?: readonly ErrorDefinition[]
@@ -171,6 +178,11 @@ export interface NamedOperation extends Operation {
   readonly pattern: string
 }
 
+/** Whether the answer is a file, of which a client may ask for a part. */
+export function returnsFile(op: Pick<NamedOperation, 'returns'>): boolean {
+  return Object.values(op.returns as Record<string, { file?: true } | null>).some((returns) => returns?.file === true)
+}
+
 /** Every operation of a registry. @throws when a declaration contradicts itself, naming it. */
 export function walk(registry: Registry): NamedOperation[] {
   const operations: NamedOperation[] = []
@@ -202,7 +214,10 @@ function check(op: NamedOperation, routes: Set<string>): void {
   if (op.access.includes(':') && op.workspace === undefined) fail('a scope needs `workspace`')
   if (op.prelude && !op.turn) fail('only a turn has a prelude')
   if (op.turn && op.workspace === undefined) fail('a turn needs `workspace`')
-  if (op.method === 'GET' && op.body !== undefined) fail('GET takes no body')
+  if (op.method === 'GET' && (op.body ?? op.upload) !== undefined) fail('GET takes no body')
+  if (op.socket && (op.upload || returnsFile(op))) fail('files do not travel over sockets')
+  if (op.turn && op.upload) fail('a turn takes no file: store it first, then run a turn')
+  if (op.upload?.kind === 'raw' && op.body !== undefined) fail('a raw body has no fields')
   const parameters = [...op.pattern.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
   const declared = Object.keys((op.path as { properties?: object } | undefined)?.properties ?? {})
   if (parameters.join() !== declared.join()) fail(`path schema must have exactly ${parameters.join(', ') || 'nothing'}`)

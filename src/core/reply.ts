@@ -1,3 +1,5 @@
+import type { Readable } from 'node:stream'
+
 /**
  * What a handler gives back. `body` is the whole JSON reply (envelope included); undefined sends no body. Plain data,
  * so that a reply can cross to another node and be kept for an idempotency key.
@@ -17,6 +19,46 @@ export class RawBody {
     this.contentType = contentType
     this.content = content
   }
+}
+
+/** Bytes of a file, both ends counted in. */
+export interface ByteRange {
+  readonly start: number
+  readonly end: number
+}
+
+/** A file as a reply: sent as fast as the client reads, whole or the range that it asks for. */
+export interface FileOptions {
+  readonly contentType: string
+  readonly size: number
+  /** Without quotes; the same bytes always have the same one. */
+  readonly etag: string
+  /** The name under which a browser saves it. */
+  readonly name: string
+  /** `inline` only for what no browser runs. */
+  readonly disposition: 'inline' | 'attachment'
+  /** ISO 8601. */
+  readonly modifiedAt?: string
+  /** Value of Cache-Control. */
+  readonly cache?: string
+  /** Opens the file, or a part of it. Called when the reply begins. */
+  readonly open: (range: ByteRange | undefined) => Promise<Readable>
+}
+
+export class FileBody {
+  readonly options: FileOptions
+
+  constructor(options: FileOptions) {
+    this.options = options
+  }
+}
+
+/** What an operation declares in `returns` for a reply made with `file`. */
+export const FILE = { contentType: '*/*', file: true } as const
+
+/** 200 with a file; the server makes 206, 304 and 416 of it where the request asks for them. */
+export function file(options: FileOptions): Reply<200, FileBody> {
+  return { status: 200, body: new FileBody(options) }
 }
 
 export interface PageResult<T> {

@@ -1,8 +1,10 @@
 import type { AppError } from '../core/error.ts'
 import { limitClassOf } from '../core/limits.ts'
 import type { NamedOperation } from '../core/operation.ts'
-import { RawBody, type Reply } from '../core/reply.ts'
+import { FileBody, RawBody, type Reply } from '../core/reply.ts'
 import { errorReply } from './error-reply.ts'
+import { knows } from './entity-tag.ts'
+import { sendFile } from './file-reply.ts'
 import type { Passage } from './passage.ts'
 import type { ReplyChecker } from './reply-checker.ts'
 import type { Serializer } from './serialize.ts'
@@ -16,8 +18,8 @@ export interface Answering {
   readonly ratePolicy: string
 }
 
-/** Sends a reply. @returns the status that was sent */
-export function sendReply(answering: Answering, passage: Passage, reply: Reply): number {
+/** Sends a reply. @returns the status that was sent; for a file, when it is through */
+export function sendReply(answering: Answering, passage: Passage, reply: Reply): number | Promise<number> {
   const { op } = answering
   answering.checker?.checkReply(reply)
   const headers = commonHeaders(answering, passage)
@@ -32,6 +34,11 @@ export function sendReply(answering: Answering, passage: Passage, reply: Reply):
       return 304
     }
   }
+  if (reply.body instanceof FileBody) {
+    const { http } = passage.exchange
+    if (!http) throw new Error(`${op.name} answers a file, which cannot go over a socket`)
+    return sendFile(http, headers, reply.body.options)
+  }
   if (reply.body === undefined) passage.exchange.send(reply.status, headers, '')
   else if (reply.body instanceof RawBody) {
     headers.push(['Content-Type', reply.body.contentType])
@@ -43,12 +50,6 @@ export function sendReply(answering: Answering, passage: Passage, reply: Reply):
     passage.exchange.send(reply.status, headers, write(reply.body))
   }
   return reply.status
-}
-
-/** Whether If-None-Match has the tag: `*`, or a list compared weakly (RFC 9110, section 13.1.2). */
-export function knows(ifNoneMatch: string, tag: string): boolean {
-  if (ifNoneMatch === '') return false
-  return ifNoneMatch.trim() === '*' || ifNoneMatch.split(',').some((part) => part.trim().replace(/^W\//, '') === tag)
 }
 
 /** Sends an error. @returns its status */

@@ -1,6 +1,7 @@
-const EXPOSED = 'ETag, Idempotent-Replayed, RateLimit, RateLimit-Policy, Retry-After, X-Request-Id, Location'
-const ACCEPTED =
-  'Authorization, X-API-Key, Content-Type, Idempotency-Key, If-Match, If-None-Match, X-Request-Id, Accept'
+const EXPOSED = `Accept-Ranges, Content-Disposition, Content-Range, ETag, Idempotent-Replayed, Location, RateLimit,
+  RateLimit-Policy, Retry-After, Upload-Offset, X-Request-Id`.replaceAll(/\s+/g, ' ')
+const ACCEPTED = `Authorization, X-API-Key, Content-Type, Content-Range, Idempotency-Key, If-Match, If-None-Match,
+  If-Range, Range, X-Request-Id, Accept`.replaceAll(/\s+/g, ' ')
 
 /** Which pages' origins may call the API (Fetch standard, CORS protocol). Credentials travel in headers, never cookies. */
 export class Cors {

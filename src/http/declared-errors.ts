@@ -13,6 +13,7 @@ import {
   OutcomeUnknown,
   Overloaded,
   PayloadTooLarge,
+  RangeNotSatisfiable,
   RateLimited,
   ServiceDisabled,
   ShuttingDown,
@@ -21,7 +22,7 @@ import {
   ValidationFailed,
 } from '../core/errors.ts'
 import { limitClassOf } from '../core/limits.ts'
-import type { NamedOperation } from '../core/operation.ts'
+import { returnsFile, type NamedOperation } from '../core/operation.ts'
 
 /** Domains that are never switched off: without them nobody could switch anything on again. */
 export const ALWAYS_ON = new Set(['auth', 'services', 'health'])
@@ -41,7 +42,8 @@ export function pipelineErrors(op: NamedOperation): ErrorDefinition[] {
   if (op.access === 'admin' || op.access.includes(':')) errors.push(Forbidden)
   if (op.workspace !== undefined || op.path !== undefined) errors.push(NotFound)
   if (op.method !== 'GET') errors.push(PayloadTooLarge)
-  if (op.body !== undefined) errors.push(UnsupportedMediaType)
+  if ((op.body ?? op.upload) !== undefined) errors.push(UnsupportedMediaType)
+  if (returnsFile(op)) errors.push(RangeNotSatisfiable)
   if (op.method === 'POST') errors.push(IdempotencyRunning, IdempotencyMismatch)
   if (limitClassOf(op) !== 'none') errors.push(RateLimited)
   if (!ALWAYS_ON.has(op.domain)) errors.push(ServiceDisabled)

@@ -19,6 +19,8 @@ export function errorReply(error: AppError, accept: string, requestId: string, p
   const headers: [string, string][] = []
   if (error.status === 401) headers.push(['WWW-Authenticate', 'Bearer'])
   if (error.retryAfter !== undefined) headers.push(['Retry-After', String(error.retryAfter)])
+  // RFC 9110, section 15.5.17.
+  if (error.status === 416) headers.push(['Content-Range', `bytes */${String(error.details?.['size'])}`])
   const common = {
     ...(error.errors ? { errors: error.errors } : {}),
     ...(error.details ? { details: error.details } : {}),

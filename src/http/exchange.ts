@@ -1,5 +1,7 @@
+import type { Readable } from 'node:stream'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
-import { PayloadTooLarge } from '../core/errors.ts'
+import { BodyStream, tooLarge } from './body-stream.ts'
+import { Departure, sendChunks } from './send-chunks.ts'
 
 /** Headers that the pipeline reads. uWS gives a request's headers only until the first await, so they are taken then. */
 export interface RequestHeaders {
@@ -21,6 +23,7 @@ const STATUS_LINES: Record<number, string> = {
   201: '201 Created',
   202: '202 Accepted',
   204: '204 No Content',
+  206: '206 Partial Content',
   302: '302 Found',
   304: '304 Not Modified',
   400: '400 Bad Request',
@@ -34,6 +37,7 @@ const STATUS_LINES: Record<number, string> = {
   412: '412 Precondition Failed',
   413: '413 Payload Too Large',
   415: '415 Unsupported Media Type',
+  416: '416 Range Not Satisfiable',
   422: '422 Unprocessable Content',
   429: '429 Too Many Requests',
   500: '500 Internal Server Error',
@@ -42,7 +46,10 @@ const STATUS_LINES: Record<number, string> = {
 }
 
 /** What the pipeline needs of a request and its reply, whichever way they travel. */
-export type Exchange = Pick<HttpExchange, 'headers' | 'query' | 'remoteAddress' | 'aborted' | 'body' | 'send'>
+export type Exchange = Pick<HttpExchange, 'headers' | 'query' | 'remoteAddress' | 'aborted' | 'body' | 'send'> & {
+  /** Set where files can travel: not on a socket. */
+  readonly http?: HttpExchange
+}
 
 /**
  * One request and its reply over uWS: what was read before the first await, the body, and the one reply. uWS's duties
@@ -65,6 +72,12 @@ export class HttpExchange {
   headOnly = false
   /** More body is coming than it is worth waiting for: the reply ends the connection. */
   #endless = false
+  /** Headers that only some operations look at, by their names. */
+  readonly extra: Record<string, string> = {}
+  #body: BodyStream | undefined
+  /** A file is being sent: the reply has begun. */
+  #sending = false
+  readonly #departure = new Departure()
 
   /** Every header costs a call into uWS: those that only changing operations use are read for those alone. */
   constructor(response: HttpResponse, request: HttpRequest, hasBody: boolean, trustProxy: boolean) {
@@ -72,6 +85,8 @@ export class HttpExchange {
     response.onAborted(() => {
       const wasOver = this.over
       this.aborted = true
+      this.#body?.abort()
+      this.#departure.announce()
       if (!wasOver) this.onOver?.()
     })
     this.query = request.getQuery() ?? ''
@@ -94,6 +109,10 @@ export class HttpExchange {
     if (hasBody) void this.remoteAddress
   }
 
+  get http(): this {
+    return this
+  }
+
   /** The client's address, behind a trusted proxy the one that the proxy names. */
   get remoteAddress(): string {
     this.#remoteAddress ??=
@@ -112,13 +131,11 @@ export class HttpExchange {
    * @throws AppError payload_too_large; a client that goes away leaves the promise pending, with nothing held
    */
   body(limit: number): Promise<Buffer> {
-    const tooLarge = () =>
-      PayloadTooLarge({ message: `The body is larger than the ${limit} bytes that this operation takes.` })
     const announced = Number(this.headers.contentLength)
     if (announced > limit) {
       // uWS itself drops what comes of a body that was already answered.
       this.#endless = announced > MOST_DROPPED
-      return Promise.reject(tooLarge())
+      return Promise.reject(tooLarge(limit))
     }
     return new Promise((resolve, reject) => {
       let chunks: Buffer[] = []
@@ -128,7 +145,7 @@ export class HttpExchange {
         if (size > limit) {
           chunks = []
           this.#endless = size > MOST_DROPPED
-          if (isLast || this.#endless) reject(tooLarge())
+          if (isLast || this.#endless) reject(tooLarge(limit))
           return
         }
         // uWS reuses the memory of a chunk after this callback.
@@ -136,6 +153,67 @@ export class HttpExchange {
         if (isLast) resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
       })
     })
+  }
+
+  /**
+   * The body as a stream that is not read before somebody reads it, at most `limit` bytes. To be called before anything
+   * waits. @throws AppError payload_too_large
+   */
+  streamBody(limit: number): BodyStream {
+    const announced = Number(this.headers.contentLength)
+    if (announced > limit) {
+      this.#endless = announced > MOST_DROPPED
+      throw tooLarge(limit)
+    }
+    this.#body = new BodyStream(this.#response, limit)
+    return this.#body
+  }
+
+  /** Sends what a file's reply says about it, without the file. */
+  sendEmpty(status: number, headers: readonly (readonly [string, string])[], length: number): void {
+    if (this.over || this.#sending) return
+    this.#ended = true
+    this.#response.cork(() => {
+      this.#writeHead(status, headers)
+      this.#response.endWithoutBody(length)
+    })
+    this.onOver?.()
+  }
+
+  /** Sends a file as fast as the client takes it; a source that fails ends the connection. */
+  async sendStream(
+    status: number,
+    headers: readonly (readonly [string, string])[],
+    source: Readable,
+    length: number,
+  ): Promise<void> {
+    if (this.over || this.#sending) {
+      source.destroy()
+      return
+    }
+    this.#sending = true
+    this.#response.cork(() => this.#writeHead(status, headers))
+    const sent = await sendChunks(this.#response, source, length, this.#departure)
+    if (this.aborted) return
+    if (sent) {
+      this.#ended = true
+      this.onOver?.()
+    } else this.#response.close()
+  }
+
+  #writeHead(status: number, headers: readonly (readonly [string, string])[]): void {
+    this.#response.writeStatus(STATUS_LINES[status] ?? String(status))
+    for (const [name, value] of headers) this.#response.writeHeader(name, value)
+    for (const [name, value] of this.corsHeaders) this.#response.writeHeader(name, value)
+  }
+
+  /** What is still coming of a streamed body is dropped, within bounds. */
+  #leaveBody(): void {
+    if (!this.#body) return
+    const { complete, received } = this.#body
+    const rest = Number(this.headers.contentLength || Number.POSITIVE_INFINITY) - received
+    this.#endless ||= !complete && rest > MOST_DROPPED
+    this.#body.release()
   }
 
   /**
@@ -148,12 +226,11 @@ export class HttpExchange {
     body: string | Uint8Array,
     close = false,
   ): void {
-    if (this.over) return
+    if (this.over || this.#sending) return
+    this.#leaveBody()
     this.#ended = true
     this.#response.cork(() => {
-      this.#response.writeStatus(STATUS_LINES[status] ?? String(status))
-      for (const [name, value] of headers) this.#response.writeHeader(name, value)
-      for (const [name, value] of this.corsHeaders) this.#response.writeHeader(name, value)
+      this.#writeHead(status, headers)
       if (status === 304 || status === 204) this.#response.endWithoutBody()
       else if (this.headOnly) this.#response.endWithoutBody(Buffer.byteLength(body), close)
       else this.#response.end(body, close || this.#endless)

@@ -15,6 +15,8 @@ export interface InputReader {
   readonly readQuery: (text: string) => Record<string, unknown>
   readonly checkQuery: Validator | undefined
   readonly checkBody: Validator | undefined
+  /** What the text of a body says: JSON, or the fields that came before a file. */
+  readonly parse: (text: string) => unknown
 }
 
 export function inputReader(op: NamedOperation): InputReader {
@@ -25,6 +27,7 @@ export function inputReader(op: NamedOperation): InputReader {
     readQuery: queryReader(op.query ?? { properties: {} }),
     checkQuery: op.query && validator(op.query, '/query'),
     checkBody: op.body && validator(op.body, '/body'),
+    parse: op.upload ? queryReader(op.body ?? { properties: {} }) : parseJson,
   }
 }
 
@@ -66,7 +69,7 @@ export function readInput(reader: InputReader, exchange: Exchange, parameters: r
   if (reader.checkBody) {
     if (text === '' && reader.op.bodyOptional) body = undefined
     else {
-      const checked = reader.checkBody(parseJson(text))
+      const checked = reader.checkBody(reader.parse(text))
       if (checked.ok) body = checked.value
       else errors.push(...checked.errors)
     }

@@ -2,6 +2,7 @@ import type { Caller, Member } from '../core/caller.ts'
 import type { RequestData } from '../core/context.ts'
 import { requestId as newRequestId } from '../core/id.ts'
 import type { RateDecision } from '../core/ports.ts'
+import type { Upload } from '../core/upload.ts'
 import type { Exchange } from './exchange.ts'
 
 /** What is known of a request as it passes through; also what its log line tells. */
@@ -13,6 +14,8 @@ export interface Passage {
   workspaceId: string | undefined
   rate: RateDecision | undefined
   replayed: boolean
+  /** The file that comes with the request, once the operation lets it in. */
+  upload: Upload | undefined
 }
 
 /** The parts of a request that its operation describes, checked. */
@@ -33,6 +36,7 @@ export class Request implements RequestData {
   readonly requestId: string
   readonly userAgent: string
   readonly ifMatch: string | undefined
+  readonly upload: Upload | undefined
   readonly #exchange: Exchange
 
   constructor(passage: Passage, input: Input, member: Member | undefined) {
@@ -46,6 +50,7 @@ export class Request implements RequestData {
     this.requestId = passage.requestId
     this.userAgent = exchange.headers.userAgent.slice(0, 300)
     this.ifMatch = entityTag(exchange.headers.ifMatch)
+    this.upload = passage.upload
     this.#exchange = exchange
   }
 

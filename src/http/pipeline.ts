@@ -17,6 +17,7 @@ import { Request, requestIdOf, type Passage } from './passage.ts'
 import { ReplyChecker } from './reply-checker.ts'
 import type { RequestLog } from './request-log.ts'
 import { serializers } from './serialize.ts'
+import { openUpload, takeBody } from './upload.ts'
 
 /** What the pipeline is built from. */
 export interface PipelineOptions {
@@ -62,16 +63,19 @@ export function compileOperation(op: NamedOperation, options: PipelineOptions): 
       workspaceId: undefined,
       rate: undefined,
       replayed: false,
+      upload: undefined,
     }
     let status: number
     let failure: AppError | undefined
     try {
       const reply = await answer(compiled, options, passage, parameters)
-      status = sendReply(compiled.answering, passage, reply)
+      const sent = sendReply(compiled.answering, passage, reply)
+      status = typeof sent === 'number' ? sent : await sent
     } catch (error) {
       failure = declared(compiled.answering, publicError(error))
       status = sendError(compiled.answering, options.publicUrl, passage, failure)
     }
+    passage.upload?.stream.destroy()
     options.requestLog.write({
       op: op.name,
       status,
@@ -120,7 +124,8 @@ async function answer(
   const { op } = compiled
   const { exchange } = passage
   // 413, 415
-  const bytes = op.method === 'GET' ? NO_BODY : await readBody(op, exchange)
+  const body = op.upload && takeBody(op, op.upload, exchange)
+  const bytes = op.method === 'GET' || body ? NO_BODY : await readBody(op, exchange)
   // 401
   const caller = identify(op, options.authenticator, exchange)
   passage.caller = caller instanceof Promise ? await caller : caller
@@ -131,7 +136,9 @@ async function answer(
     throw ServiceDisabled({ message: `The service ${op.domain} is switched off at the moment.`, retryAfter: 30 })
   }
   // 400
-  const text = decode(bytes)
+  let text: string
+  if (op.upload && body) ({ text, upload: passage.upload } = await openUpload(op.upload, exchange, body))
+  else text = decode(bytes)
   const data = readInput(compiled.reader, exchange, parameters, text)
   // tenant 404, 403
   const member = await admit(op, options, passage, data)
@@ -139,7 +146,9 @@ async function answer(
   // idempotency replay, handler
   const key = exchange.headers.idempotencyKey
   if (key === '' || op.method !== 'POST') return run(compiled, options, context)
-  return runOnce(compiled, options, passage, context, key, text)
+  // A file is not read to know a request again: its fields and its size tell enough.
+  const told = op.upload ? `${text}\n${exchange.headers.contentLength}` : text
+  return runOnce(compiled, options, passage, context, key, told)
 }
 
 function run(compiled: Compiled, options: PipelineOptions, context: RequestData): Promise<Reply> {

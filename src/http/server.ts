@@ -3,12 +3,12 @@ import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from '
 import type { AppError } from '../core/error.ts'
 import { MethodNotAllowed, Overloaded, RouteNotFound, ShuttingDown } from '../core/errors.ts'
 import type { Logger } from '../core/log.ts'
-import type { Method, NamedOperation } from '../core/operation.ts'
+import { returnsFile, type Method, type NamedOperation } from '../core/operation.ts'
 import type { Cors } from './cors.ts'
 import { errorReply } from './error-reply.ts'
 import { HttpExchange } from './exchange.ts'
 import type { HttpMetrics } from './metrics.ts'
-import { knows } from './answer.ts'
+import { knows } from './entity-tag.ts'
 import { requestIdOf } from './passage.ts'
 import { NO_OPERATION } from './request-log.ts'
 import { compileOperation, type PipelineOptions, type RequestHandler } from './pipeline.ts'
@@ -67,11 +67,14 @@ export class HttpServer {
       const pattern = op.pattern.replace(/\{(\w+)\}/g, ':$1')
       const parameters = [...op.pattern.matchAll(/\{\w+\}/g)].length
       const handle = compileOperation(op, options.pipeline)
+      const extra = extraHeaders(op)
       this.app[VERBS[op.method]](pattern, (response, request) =>
-        this.#serve(response, request, op.method !== 'GET', parameters, handle),
+        this.#serve(response, request, op.method !== 'GET', parameters, handle, extra),
       )
       if (op.method === 'GET') {
-        this.app.head(pattern, (response, request) => this.#serve(response, request, false, parameters, handle, true))
+        this.app.head(pattern, (response, request) =>
+          this.#serve(response, request, false, parameters, handle, extra, true),
+        )
       }
       methods.set(pattern, [...(methods.get(pattern) ?? []), op.method])
     }
@@ -148,6 +151,7 @@ export class HttpServer {
     hasBody: boolean,
     parameters: number,
     handle: RequestHandler,
+    extra: readonly string[],
     headOnly = false,
   ): void {
     const exchange = new HttpExchange(response, request, hasBody, this.#options.trustProxy)
@@ -162,6 +166,7 @@ export class HttpServer {
       this.#fail(exchange, Overloaded({ retryAfter: 1 }))
       return
     }
+    for (const name of extra) exchange.extra[name] = request.getHeader(name)
     const values: string[] = []
     for (let index = 0; index < parameters; index += 1) values.push(request.getParameter(index) ?? '')
     this.#inFlight += 1
@@ -223,6 +228,11 @@ export class HttpServer {
       aborted: exchange.aborted,
     })
   }
+}
+
+/** Headers that only some operations look at. */
+function extraHeaders(op: NamedOperation): readonly string[] {
+  return [...(returnsFile(op) ? ['range', 'if-range'] : []), ...(op.upload?.ranges ? ['content-range'] : [])]
 }
 
 function allowHeader(methods: readonly Method[]): string {

@@ -150,7 +150,18 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
   })
 
   const body = op.body as Schema | undefined
-  if (body !== undefined) {
+  if (op.upload) {
+    test('415 and 400 for a file that does not come as it should', async () => {
+      if (op.upload?.kind === 'raw') return
+      const { file, ...send } = { ...example(op), ...insider(op) }
+      await expectError(op, { ...send, body: {} }, 415, 'unsupported_media_type')
+      const fields = send.body as Record<string, unknown> | undefined
+      for (const name of body?.required ?? []) {
+        const { [name]: _, ...rest } = fields ?? {}
+        await expectFault(op, { ...send, ...(file && { file }), body: rest }, `/body/${name}`, 'required')
+      }
+    })
+  } else if (body !== undefined) {
     test('413, 415 and 400 for bodies that are too large, of another type, or no JSON', async () => {
       const send = { ...example(op), ...insider(op) }
       const large = ' '.repeat((op.bodyLimit ?? DEFAULT_BODY_LIMIT) + 1)
@@ -226,6 +237,8 @@ function expectEnvelope(op: NamedOperation, answer: Answer): void {
   const returns = (op.returns as Record<number, { contentType?: string } | null>)[answer.status]
   if (returns === null) {
     expect(answer.text).toBe('')
+  } else if (returns?.contentType === '*/*') {
+    expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
   } else if (returns?.contentType !== undefined) {
     expect(answer.headers.get('content-type')).toContain(returns.contentType)
   } else {

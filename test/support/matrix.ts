@@ -5,6 +5,14 @@ import type { Answer, SendOptions } from './send.ts'
 /** A UUID that nothing has. */
 export const NOTHING = '01900000-0000-7000-8000-00000000dead'
 
+/** An image of one pixel, for operations that take a file. */
+export const PIXEL = Uint8Array.from(
+  Buffer.from(
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+    'base64',
+  ),
+)
+
 /** Puts the workspace, or the row that names it, in the place of the example's own. */
 export function aim(op: NamedOperation, workspaceOrRow: string, sent: SendOptions): SendOptions {
   const { workspace } = op
@@ -19,6 +27,7 @@ export function example(op: NamedOperation): SendOptions {
     ...(op.example.path && { path: op.example.path }),
     ...(op.example.query && { query: op.example.query }),
     ...(op.example.body === undefined ? {} : { body: op.example.body }),
+    ...(op.upload?.kind === 'multipart' && { file: { name: 'pixel.png', content: PIXEL, type: 'image/png' } }),
   })
 }
 

@@ -5,6 +5,8 @@ export interface SendOptions {
   readonly query?: Readonly<Record<string, unknown>>
   /** Sent as JSON; a string or bytes go out as they are. */
   readonly body?: unknown
+  /** Sent as the part `file` of a multipart body, after `body` as its fields. */
+  readonly file?: { readonly name: string; readonly content: Uint8Array<ArrayBuffer>; readonly type?: string }
   readonly headers?: Readonly<Record<string, string>>
   /** An API key. */
   readonly apiKey?: string | undefined
@@ -30,17 +32,19 @@ export async function send(url: string, route: string, options: SendOptions = {}
     if (value === undefined) throw new Error(`${route} needs path.${name}`)
     return encodeURIComponent(value)
   })
+  const form = options.file && multipart(options.body as Record<string, unknown> | undefined, options.file)
   const raw = typeof options.body === 'string' || options.body instanceof Uint8Array
   const response = await fetch(url + path + queryText(options.query), {
     method,
     redirect: 'manual',
     headers: {
-      ...(options.body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(options.body === undefined || form ? {} : { 'Content-Type': 'application/json' }),
       ...(options.apiKey === undefined ? {} : { 'X-API-Key': options.apiKey }),
       ...(options.token === undefined ? {} : { Authorization: `Bearer ${options.token}` }),
       ...options.headers,
     },
-    ...(options.body === undefined
+    ...(form && { body: form }),
+    ...(options.body === undefined || form
       ? {}
       : { body: (raw ? options.body : JSON.stringify(options.body)) as NonNullable<RequestInit['body']> }),
     ...(options.signal ? { signal: options.signal } : {}),
@@ -53,6 +57,15 @@ export async function send(url: string, route: string, options: SendOptions = {}
     body: isJson ? (JSON.parse(text) as unknown) : text,
     text,
   }
+}
+
+function multipart(fields: Record<string, unknown> = {}, file: NonNullable<SendOptions['file']>): FormData {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) {
+    for (const item of Array.isArray(value) ? value : [value]) form.append(name, String(item))
+  }
+  form.append('file', new Blob([file.content], { type: file.type ?? 'application/octet-stream' }), file.name)
+  return form
 }
 
 function queryText(query: Readonly<Record<string, unknown>> = {}): string {

@@ -1,0 +1,70 @@
+import type { Readable } from 'node:stream'
+import type { HttpResponse } from 'uWebSockets.js'
+
+/** Tells whoever sends that the client has left: from then on the response must not be touched. */
+export class Departure {
+  left = false
+  #listener: (() => void) | undefined
+
+  /** Whom to tell; the last one set. */
+  onLeave(listener: (() => void) | undefined): void {
+    this.#listener = listener
+  }
+
+  announce(): void {
+    this.left = true
+    this.#listener?.()
+  }
+}
+
+/**
+ * Sends a stream of known length over a response whose head was written, one chunk at a time: the next is read only
+ * when the socket took the one before.
+ * @returns whether everything was sent
+ */
+export async function sendChunks(
+  response: HttpResponse,
+  source: Readable,
+  length: number,
+  departure: Departure,
+): Promise<boolean> {
+  let done = false
+  try {
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      if (departure.left) return false
+      done = await sendChunk(response, chunk, length, departure)
+      if (done) break
+    }
+  } catch {
+    // The source failed, or was destroyed because the client left; either way the reply cannot be finished.
+    return false
+  } finally {
+    source.destroy()
+  }
+  return done
+}
+
+/** Resolves when the socket took the chunk: true when that was the last of it. */
+function sendChunk(response: HttpResponse, chunk: Buffer, length: number, departure: Departure): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const base = response.getWriteOffset()
+    let ok = true
+    let done = false
+    response.cork(() => {
+      ;[ok, done] = response.tryEnd(chunk, length)
+    })
+    if (ok || done) {
+      resolve(done)
+      return
+    }
+    departure.onLeave(() => reject(new Error('the client left')))
+    response.onWritable((offset) => {
+      const [okNow, doneNow] = response.tryEnd(chunk.subarray(offset - base), length)
+      if (okNow || doneNow) {
+        departure.onLeave(undefined)
+        resolve(doneNow)
+      }
+      return okNow
+    })
+  })
+}

@@ -1,0 +1,25 @@
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import type { Clock } from '../core/clock.ts'
+import { DiskStorage } from './disk.ts'
+import { S3Storage } from './s3.ts'
+import type { Storage } from './storage.ts'
+
+declare module '../core/services.ts' {
+  interface Services {
+    readonly storage: Storage
+  }
+}
+
+/** The storage that the settings name. */
+export function composeStorage(config: Config, clock: Clock): Storage {
+  if (config.S3_BUCKET === undefined) return new DiskStorage({ directory: join(config.DATA_DIR, 'storage'), clock })
+  const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config
+  return new S3Storage({
+    bucket: config.S3_BUCKET,
+    region: config.S3_REGION,
+    pathStyle: config.S3_PATH_STYLE ?? config.S3_ENDPOINT !== undefined,
+    ...(config.S3_ENDPOINT && { endpoint: config.S3_ENDPOINT }),
+    ...(accessKeyId && secretAccessKey && { credentials: { accessKeyId, secretAccessKey } }),
+  })
+}

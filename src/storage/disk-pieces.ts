@@ -1,0 +1,78 @@
+import { createReadStream } from 'node:fs'
+import { mkdir, open, rm, stat, truncate } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { Conflict } from '../core/errors.ts'
+import { missing, storageError } from './disk-errors.ts'
+import type { PieceStore, StoredFile } from './storage.ts'
+
+/** Files that grow by requests. What came of a cut request stays, so that the next one goes on behind it. */
+export class DiskPieces implements PieceStore {
+  readonly #directory: string
+  readonly #adopt: (from: string, key: string) => Promise<StoredFile>
+  /** Uploads that are being written to by this node: two writers at one place would mix their bytes. */
+  readonly #busy = new Set<string>()
+
+  constructor(directory: string, adopt: (from: string, key: string) => Promise<StoredFile>) {
+    this.#directory = directory
+    this.#adopt = adopt
+  }
+
+  async append(id: string, offset: number, body: Readable): Promise<number> {
+    if (this.#busy.has(id)) {
+      throw Conflict({ message: 'Another request is sending to this upload right now.', retryAfter: 1 })
+    }
+    this.#busy.add(id)
+    const path = this.#path(id)
+    try {
+      await mkdir(this.#directory, { recursive: true })
+      const length = await this.length(id)
+      if (length !== offset) {
+        throw Conflict({ message: `The upload has ${length} bytes: go on there.`, details: { received: length } })
+      }
+      await this.#write(path, body)
+      return await this.length(id)
+    } catch (error) {
+      const failure = storageError(error)
+      // A full disk is left as it was before the request, so that others can still write.
+      if ((failure as { status?: number }).status === 507) await truncate(path, offset).catch(missing)
+      throw failure
+    } finally {
+      this.#busy.delete(id)
+      body.destroy()
+    }
+  }
+
+  /** Chunk by chunk, because a pipe throws away what it holds when the sender leaves. */
+  async #write(path: string, body: Readable): Promise<void> {
+    const file = await open(path, 'a')
+    try {
+      for await (const chunk of body as AsyncIterable<Buffer>) await file.appendFile(chunk)
+    } finally {
+      await file.sync()
+      await file.close()
+    }
+  }
+
+  async length(id: string): Promise<number> {
+    return (await stat(this.#path(id)).catch(missing))?.size ?? 0
+  }
+
+  async read(id: string): Promise<Readable | undefined> {
+    const handle = await open(this.#path(id)).catch(missing)
+    return handle && createReadStream('', { fd: handle, highWaterMark: 128 * 1024 })
+  }
+
+  finish(id: string, key: string): Promise<StoredFile> {
+    return this.#adopt(this.#path(id), key)
+  }
+
+  async discard(id: string): Promise<void> {
+    await rm(this.#path(id), { force: true })
+  }
+
+  #path(id: string): string {
+    if (!/^[0-9a-f-]{36}$/.test(id)) throw new Error(`not an upload id: ${JSON.stringify(id)}`)
+    return join(this.#directory, id)
+  }
+}

@@ -1,0 +1,232 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { buffer, text } from 'node:stream/consumers'
+import S3rver from 's3rver'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ManualClock, HOUR } from '../core/clock.ts'
+import { uuidv7 } from '../core/id.ts'
+import { DiskStorage } from './disk.ts'
+import { S3Storage } from './s3.ts'
+import type { Storage } from './storage.ts'
+
+const clock = new ManualClock(Date.now())
+const OWNER = uuidv7(clock.now())
+const newKey = () => `${OWNER}/${uuidv7(clock.now())}`
+const TYPE = { type: 'text/plain' }
+let directory: string
+let server: S3rver
+let endpoint: string
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'crier-storage-'))
+  server = new S3rver({
+    address: '127.0.0.1',
+    port: await freePort(),
+    silent: true,
+    directory: join(directory, 's3'),
+    configureBuckets: [{ name: 'crier', configs: [] }],
+  })
+  const { port } = await server.run()
+  endpoint = `http://127.0.0.1:${port}`
+})
+afterAll(async () => {
+  await server?.close()
+  await rm(directory, { recursive: true, force: true })
+})
+
+const credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' }
+const s3 = (where = endpoint, bucket = 'crier') =>
+  new S3Storage({ bucket, region: 'us-east-1', endpoint: where, credentials, pathStyle: true })
+
+const drivers: [string, () => Storage][] = [
+  ['disk', () => new DiskStorage({ directory: join(directory, 'disk'), clock })],
+  ['s3', () => s3()],
+]
+
+describe.each(drivers)('%s', (_name, open) => {
+  test('a file comes back as it was stored, whole and in part', async () => {
+    const storage = open()
+    const key = newKey()
+    const content = randomBytes(9_000_000)
+    const stored = await storage.put(key, Readable.from(slices(content)), { type: 'video/mp4', size: content.length })
+    expect(stored.size).toBe(content.length)
+    expect(stored.modifiedAt).toMatch(/^\d{4}-.*Z$/)
+    expect(digest(await buffer((await storage.get(key)) as Readable))).toBe(digest(content))
+    const part = await buffer((await storage.get(key, { start: 5_000_000, end: 5_000_099 })) as Readable)
+    expect(part.equals(content.subarray(5_000_000, 5_000_100))).toBe(true)
+    expect(await storage.stat(key)).toEqual(stored)
+  })
+
+  test('what is not there is undefined, and may be deleted', async () => {
+    const storage = open()
+    const key = newKey()
+    expect(await storage.get(key)).toBeUndefined()
+    expect(await storage.stat(key)).toBeUndefined()
+    await storage.delete(key)
+    await storage.put(key, Readable.from(['x']), TYPE)
+    await storage.delete(key)
+    expect(await storage.stat(key)).toBeUndefined()
+  })
+
+  test('an empty file is a file', async () => {
+    const storage = open()
+    const key = newKey()
+    await storage.put(key, Readable.from([]), TYPE)
+    expect(await text((await storage.get(key)) as Readable)).toBe('')
+  })
+
+  test('a stream that breaks leaves nothing, and says why', async () => {
+    const storage = open()
+    const key = newKey()
+    await expect(storage.put(key, broken(), TYPE)).rejects.toThrow('the sender left')
+    expect(await storage.stat(key)).toBeUndefined()
+    expect(await keysOf(storage)).not.toContain(key)
+  })
+
+  test('a file of another size than announced is refused', async () => {
+    const storage = open()
+    const key = newKey()
+    await expect(storage.put(key, Readable.from(['abc']), { ...TYPE, size: 4 })).rejects.toThrow('3 bytes came')
+    expect(await storage.stat(key)).toBeUndefined()
+  })
+
+  test('every file is listed, with its age', async () => {
+    const storage = open()
+    const keys = [newKey(), `${newKey()}.thumb-320`]
+    for (const key of keys) await storage.put(key, Readable.from(['x']), TYPE)
+    expect(await keysOf(storage)).toEqual(expect.arrayContaining(keys))
+  })
+
+  test('keys are made here, never of what users send', async () => {
+    const storage = open()
+    for (const key of ['../../etc/passwd', `${OWNER}/../x`, 'a/b', `${OWNER}/${OWNER}.TXT`, `/${newKey()}`]) {
+      await expect(storage.put(key, Readable.from(['x']), TYPE)).rejects.toThrow('not a storage key')
+    }
+  })
+})
+
+describe('disk', () => {
+  test('sweeps what cut connections left, and leaves what is being written', async () => {
+    const own = join(directory, 'swept')
+    const storage = new DiskStorage({ directory: own, clock })
+    await storage.put(newKey(), Readable.from(['x']), TYPE)
+    await writeFile(join(own, 'incoming', 'left-behind'), 'half')
+    expect(await storage.sweep(HOUR)).toBe(0)
+    clock.advance(2 * HOUR)
+    expect(await storage.sweep(HOUR)).toBe(1)
+    expect(await readdir(join(own, 'incoming'))).toEqual([])
+    expect(await keysOf(storage)).toHaveLength(1)
+  })
+
+  test('pieces go on where they ended, also behind a cut', async () => {
+    const { pieces, ...storage } = withPieces()
+    const id = uuidv7(clock.now())
+    expect(await pieces.append(id, 0, Readable.from(['abc']))).toBe(3)
+    await expect(pieces.append(id, 3, broken())).rejects.toThrow('the sender left')
+    const length = await pieces.length(id)
+    expect(length).toBe(3 + 'half'.length)
+    await expect(pieces.append(id, 3, Readable.from(['again']))).rejects.toMatchObject({
+      code: 'conflict',
+      details: { received: length },
+    })
+    await pieces.append(id, length, Readable.from(['!']))
+    const key = newKey()
+    expect((await pieces.finish(id, key)).size).toBe(8)
+    expect(await text((await storage.driver.get(key)) as Readable)).toBe('abchalf!')
+    expect(await pieces.length(id)).toBe(0)
+  })
+
+  test('one request at a time adds to an upload', async () => {
+    const { pieces } = withPieces()
+    const id = uuidv7(clock.now())
+    const slow = new Readable({ read: () => {} })
+    const first = pieces.append(id, 0, slow)
+    await expect(pieces.append(id, 0, Readable.from(['x']))).rejects.toMatchObject({ code: 'conflict' })
+    slow.push('slow')
+    slow.push(null)
+    expect(await first).toBe(4)
+  })
+
+  function withPieces() {
+    const driver = new DiskStorage({ directory: join(directory, 'pieces'), clock })
+    return { driver, pieces: driver.pieces }
+  }
+})
+
+describe('s3', () => {
+  test('a signed URL takes the file that it was signed for', async () => {
+    const storage = s3()
+    const key = newKey()
+    const body = 'signed content'
+    const signed = await storage.signedPut(key, {
+      size: body.length,
+      type: 'text/plain',
+      sha256: createHash('sha256').update(body).digest('hex'),
+      expiresInSeconds: 60,
+    })
+    const bound = new URL(signed.url).searchParams.get('X-Amz-SignedHeaders')?.split(';')
+    expect(bound).toEqual(['content-length', 'content-type', 'host', 'x-amz-checksum-sha256'])
+    const { 'Content-Length': _, ...headers } = signed.headers
+    const reply = await fetch(signed.url, { method: 'PUT', body, headers })
+    expect(reply.status).toBe(200)
+    expect(await storage.stat(key)).toMatchObject({ size: body.length })
+  })
+
+  test('a signed URL hands out the file under its name', async () => {
+    const storage = s3()
+    const key = newKey()
+    await storage.put(key, Readable.from(['content']), TYPE)
+    const url = await storage.signedGet(key, {
+      type: 'text/plain',
+      disposition: 'attachment; filename="a.txt"',
+      expiresInSeconds: 60,
+    })
+    const reply = await fetch(url)
+    expect([reply.status, await reply.text()]).toEqual([200, 'content'])
+    expect(reply.headers.get('content-disposition')).toBe('attachment; filename="a.txt"')
+  })
+
+  test('a service that is away is a 503, not a guess', async () => {
+    const away = s3(`http://127.0.0.1:${await freePort()}`)
+    await expect(away.put(newKey(), Readable.from(['x']), TYPE)).rejects.toMatchObject({ code: 'storage_unavailable' })
+    await expect(away.get(newKey())).rejects.toMatchObject({ code: 'storage_unavailable' })
+    await expect(s3(endpoint, 'no-such-bucket').ping()).rejects.toMatchObject({ code: 'storage_unavailable' })
+  })
+})
+
+function* slices(content: Buffer): Generator<Buffer> {
+  for (let at = 0; at < content.length; at += 65_536) yield content.subarray(at, at + 65_536)
+}
+
+function broken(): Readable {
+  return Readable.from(
+    (async function* () {
+      yield Buffer.from('half')
+      await new Promise((resolve) => setImmediate(resolve))
+      throw new Error('the sender left')
+    })(),
+  )
+}
+
+function digest(content: Buffer): string {
+  return createHash('sha256').update(content).digest('hex')
+}
+
+async function keysOf(storage: Storage): Promise<string[]> {
+  const keys: string[] = []
+  for await (const { key } of storage.list()) keys.push(key)
+  return keys
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const probe = createServer().listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => resolve(port))
+    })
+  })
+}
