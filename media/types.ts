@@ -21,6 +21,19 @@ export interface MediaMessage {
   readonly isKeyframe: boolean
 }
 
+/**
+ * What a destination takes, as far as it is known. Codecs by the names of {@link IngestStatus}; null where nobody says.
+ */
+export interface DestinationRules {
+  /** What people call it: `Twitch`. */
+  readonly name: string
+  readonly videoCodecs: readonly string[] | null
+  readonly audioCodecs: readonly string[] | null
+  /** Bits per second of the whole stream. */
+  readonly maxBitrate: number | null
+  readonly maxKeyframeIntervalSeconds: number | null
+}
+
 /** Where one stream is to be sent. `url` carries no key; the key is a secret and is never logged or put on an event. */
 export interface Destination {
   readonly id: string
@@ -28,6 +41,8 @@ export interface Destination {
   readonly url: string
   /** The stream name sent with `publish`, query string included. A secret. */
   readonly streamKey: string
+  /** Absent for a server of which nothing is known. */
+  readonly rules?: DestinationRules
 }
 
 /** What a stream ought to look like on this node. Applying the same state twice changes nothing. */

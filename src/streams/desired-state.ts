@@ -5,6 +5,8 @@ import type { Switches } from '../core/ports.ts'
 import type { SealedBox } from '../core/sealed-box.ts'
 import type { Sql } from '../core/sql.ts'
 import type { PlanService } from '../plans/service.ts'
+import type { LivePlatformName } from './live-platforms.ts'
+import { rulesOf } from './platform-choice.ts'
 import { isOnAir, type StreamStatus } from './state.ts'
 import { monthOf, usedMs } from './usage.ts'
 
@@ -30,13 +32,13 @@ interface Row {
   session_id: string | null
   ingest_node: string | null
   workspace_deleted: boolean
-  destinations: { id: string; url: string; key: string }[] | null
+  destinations: { id: string; url: string; key: string; platform: LivePlatformName | null }[] | null
 }
 
 const SELECT = `
   select s.id, s.workspace_id, w.owner_id, s.path, s.key_hash, s.key_expires_at, s.status, s.session_id, s.ingest_node,
     w.deleted_at is not null as workspace_deleted,
-    (select json_agg(json_build_object('id', d.id, 'url', r.url, 'key', r.key_sealed) order by d.id)
+    (select json_agg(json_build_object('id', d.id, 'url', r.url, 'platform', r.platform, 'key', r.key_sealed) order by d.id)
       from stream_destinations d join rtmp_destinations r on r.id = d.account_id
       where d.stream_id = s.id and d.enabled) as destinations
   from streams s join workspaces w on w.id = s.workspace_id`
@@ -94,10 +96,11 @@ export class DesiredStates {
         path: row.path,
         keyHash: row.key_hash,
         live: isOnAir(row.status),
-        destinations: (row.destinations ?? []).map(({ id, url, key }) => ({
+        destinations: (row.destinations ?? []).map(({ id, url, key, platform }) => ({
           id,
           url,
           streamKey: this.#options.keys.open(key),
+          ...(platform === null ? {} : { rules: rulesOf(platform) }),
         })),
       },
       workspaceId: row.workspace_id,

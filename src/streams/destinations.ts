@@ -11,6 +11,8 @@ import type { Turn } from '../core/turn.ts'
 import { RtmpDestination } from './entities.ts'
 import { streamUpdated } from './events.ts'
 import { keyHint, masked } from './keys.ts'
+import type { LivePlatformName } from './live-platforms.ts'
+import { keyFault, placeOf } from './platform-choice.ts'
 import type { NewRtmpDestinationData, RtmpDestinationData } from './schemas.ts'
 import { isOnAir, type StreamStatus } from './state.ts'
 
@@ -24,13 +26,14 @@ interface Row {
   id: string
   workspace_id: string
   name: string
+  platform: LivePlatformName | null
   url: string
   key_hint: string
   created_at: string
   updated_at: string
 }
 
-const COLUMNS = 'id, workspace_id, name, url, key_hint, created_at, updated_at'
+const COLUMNS = 'id, workspace_id, name, platform, url, key_hint, created_at, updated_at'
 const FIRST_PAGE = `select ${COLUMNS} from rtmp_destinations where workspace_id = $1
   order by created_at desc, id desc limit $2`
 const NEXT_PAGE = `select ${COLUMNS} from rtmp_destinations
@@ -52,15 +55,19 @@ export class RtmpDestinations {
     this.#options = options
   }
 
-  /** @throws AppError validation_failed for a URL that is none, carries a credential or points inside */
+  /** @throws AppError validation_failed for a URL that is none, carries a credential or points inside; for a key that cannot be one */
   async create(turn: Turn, body: NewRtmpDestinationData): Promise<RtmpDestinationData> {
-    this.#checkUrl(body.url)
+    const place = keyFault(body) ?? placeOf(body)
+    if ('field' in place) refuse(place.field, place.code, place.message)
+    const { url } = place
+    this.#checkUrl(url)
     const now = new Date(this.#options.clock.now())
     const destination = turn.em.create(RtmpDestination, {
       id: uuidv7(now.getTime()),
       workspaceId: turn.workspaceId,
       name: body.name,
-      url: body.url,
+      platform: body.platform ?? null,
+      url,
       keySealed: this.#options.keys.seal(body.streamKey),
       keyHint: keyHint(body.streamKey),
       createdAt: now,
@@ -68,8 +75,16 @@ export class RtmpDestinations {
     })
     turn.audit({ kind: 'rtmp_destination', id: destination.id })
     const at = now.toISOString()
-    const { id, name, url, keyHint: hint } = destination
-    return { _id: id, workspaceId: turn.workspaceId, name, url, streamKey: masked(hint), createdAt: at, updatedAt: at }
+    return view({
+      id: destination.id,
+      workspace_id: turn.workspaceId,
+      name: destination.name,
+      platform: destination.platform ?? null,
+      url,
+      key_hint: destination.keyHint,
+      created_at: at,
+      updated_at: at,
+    })
   }
 
   async list(workspaceId: string, page: PageRequest): Promise<PageResult<RtmpDestinationData>> {
@@ -114,23 +129,24 @@ export class RtmpDestinations {
   }
 
   #checkUrl(url: string): void {
-    const refuse = (code: string, message: string): never => {
-      throw ValidationFailed({ message, errors: [{ path: '/body/url', code, message }] })
-    }
     try {
       const { host } = parseDestinationUrl(url)
       if (this.#options.allowPrivateAddresses) return
       if (/(^|\.)localhost\.?$/.test(host))
-        refuse('address_refused', 'The URL leads to this machine itself, which is not allowed.')
+        refuse('url', 'address_refused', 'The URL leads to this machine itself, which is not allowed.')
       // Other names are looked up, and their addresses checked, each time that the media node connects.
       if (isIP(host) === 0) return
       const check = checkAddress(host)
-      if (!check.allowed) refuse('address_refused', `The URL leads to ${check.reason}, which is not allowed.`)
+      if (!check.allowed) refuse('url', 'address_refused', `The URL leads to ${check.reason}, which is not allowed.`)
     } catch (error) {
       if (!(error instanceof DestinationUrlError)) throw error
-      refuse('url', error.message)
+      refuse('url', 'url', error.message)
     }
   }
+}
+
+function refuse(field: string, code: string, message: string): never {
+  throw ValidationFailed({ message, errors: [{ path: `/body/${field}`, code, message }] })
 }
 
 function view(row: Row): RtmpDestinationData {
@@ -138,6 +154,7 @@ function view(row: Row): RtmpDestinationData {
     _id: row.id,
     workspaceId: row.workspace_id,
     name: row.name,
+    platform: row.platform,
     url: row.url,
     streamKey: masked(row.key_hint),
     createdAt: row.created_at,

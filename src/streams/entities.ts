@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import type { DestinationFault, DestinationState } from '../../media/types.ts'
+import type { LivePlatformName } from './live-platforms.ts'
 import type { StreamStatus } from './state.ts'
 
 const time = () => p.datetime().columnType('timestamptz')
@@ -38,6 +39,9 @@ const StreamSchema = defineEntity({
     path: p.text(),
     keyHash: p.text(),
     keySealed: p.text(),
+    /** Of the key for a second publisher; null until the stream is armed, where it was made before there were any. */
+    backupKeyHash: p.text().nullable(),
+    backupKeySealed: p.text().nullable(),
     keyExpiresAt: time(),
     scheduledFor: time().nullable(),
     record: p.boolean(),
@@ -72,6 +76,8 @@ const RtmpDestinationSchema = defineEntity({
     workspaceId: p.uuid(),
     name: p.text(),
     url: p.text(),
+    /** A well-known platform, whose rules apply; null for any other server. */
+    platform: p.text().$type<LivePlatformName>().nullable(),
     keySealed: p.text(),
     /** The last characters of the key, by which its owner knows it again. */
     keyHint: p.text(),

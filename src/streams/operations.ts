@@ -96,8 +96,9 @@ export const listRtmpDestinations = operation({
 
 export const createRtmpDestination = operation({
   route: 'POST /api/streams/rtmp-destinations',
-  summary: 'Add a custom RTMP or RTMPS destination',
-  description: 'The key is stored encrypted and is never shown again. Addresses of private networks are refused.',
+  summary: 'Add an RTMP or RTMPS destination',
+  description:
+    'A well-known platform by its name, or any server by its URL. The key is stored encrypted and is never shown again; what cannot be a key (a whole URL, another platform’s key) is refused with help. Addresses of private networks are refused.',
   access: 'streams:manage',
   workspace: from.body('workspaceId'),
   turn: true,

@@ -12,6 +12,7 @@ import {
   type Static,
 } from '../core/schema.ts'
 import { pageFields } from '../core/page.ts'
+import { LIVE_PLATFORM_NAMES } from './live-platforms.ts'
 import { STREAM_STATUSES } from './state.ts'
 
 export const DESTINATION_STATES = [
@@ -179,6 +180,7 @@ export const RtmpDestinationView = named(
     ...ResourceBase,
     workspaceId: Id,
     name: Type.String(),
+    platform: Nullable(OneOf(LIVE_PLATFORM_NAMES)),
     url: Type.String(),
     streamKey: Type.String({ description: 'Masked: `••••` and the last characters' }),
   }),
@@ -188,7 +190,18 @@ export type RtmpDestinationData = Static<typeof RtmpDestinationView>
 export const NewRtmpDestination = Input({
   workspaceId: Id,
   name: Text(1, 100),
-  url: Text(1, 2_048, { description: '`rtmp://host[:port]/app` or `rtmps://…`, without the key' }),
+  platform: Type.Optional(
+    OneOf(LIVE_PLATFORM_NAMES, {
+      description:
+        'A well-known platform: fills in the server and lets Crier warn of what it does not take. linkedin, x, tiktok and instagram give a URL for each broadcast, which goes into `url`',
+    }),
+  ),
+  url: Type.Optional(
+    Text(1, 2_048, {
+      description:
+        '`rtmp://host[:port]/app` or `rtmps://…`, without the key. Not needed with a platform that has a fixed server',
+    }),
+  ),
   streamKey: Text(1, 500, {
     pattern: '^[\\x21-\\x7e]+$',
     description: 'the stream key at that server, with its query if it has one, without spaces; stored encrypted',

@@ -261,6 +261,21 @@ describe('custom RTMP destinations', () => {
     ])
   })
 
+  test('of a well-known platform need its name and a key only', async () => {
+    const body = { workspaceId, name: 'Our channel', platform: 'youtube', streamKey: 'wxyz-1a2b-3c4d-5e6f-7g8h' }
+    const made = await good(ada.call('POST /api/streams/rtmp-destinations', { body }))
+    expect(made).toMatchObject({ platform: 'youtube', url: 'rtmps://a.rtmps.youtube.com:443/live2' })
+    const list = await ada.call('GET /api/streams/rtmp-destinations', { query: { workspaceId } })
+    expect(list.body.data).toEqual([made])
+    const wrong = { ...body, streamKey: 'rtmps://a.rtmps.youtube.com/live2/wxyz-1a2b-3c4d-5e6f-7g8h' }
+    const refused = await ada.call('POST /api/streams/rtmp-destinations', { body: wrong })
+    expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: '/body/streamKey', code: 'key_is_url' }] } })
+    expect(refused.text).not.toContain('7g8h')
+    const { platform: _platform, ...nowhere } = body
+    const lost = await ada.call('POST /api/streams/rtmp-destinations', { body: nowhere })
+    expect(lost).toMatchObject({ status: 400, body: { errors: [{ path: '/body/url', code: 'required' }] } })
+  })
+
   test('leave the streams that name them, unless one is on the air', async () => {
     const one = await destination()
     const { _id } = await stream({ platforms: to(one) })

@@ -4,6 +4,7 @@ import { Workspaces } from './0003-workspaces.ts'
 import { Streams } from './0004-streams.ts'
 import { Team } from './0010-team.ts'
 import { TurnOutcomes } from './0012-turn-outcomes.ts'
+import { Live } from './0019-live.ts'
 import { Jobs } from './0016-jobs.ts'
 import { EventAudiences } from './0015-event-audiences.ts'
 import { PresenceRecords } from './0019-presence.ts'
@@ -19,4 +20,5 @@ export const migrations = [
   { name: '0016-jobs', class: Jobs },
   { name: '0015-event-audiences', class: EventAudiences },
   { name: '0019-presence', class: PresenceRecords },
+  { name: '0019-live', class: Live },
 ]
