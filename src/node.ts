@@ -14,6 +14,7 @@ import type { HttpServer } from './http/server.ts'
 import type { Gateway } from './realtime/gateway.ts'
 import { startAdminServer } from './http/admin-server.ts'
 import { createMetrics } from './http/metrics.ts'
+import { actorsPage } from './actors-page.ts'
 import { watchParts } from './metrics.ts'
 import { startJobs } from './node-jobs.ts'
 import { startMedia, type NodeMedia } from './node-media.ts'
@@ -130,6 +131,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
     port: config.ADMIN_PORT,
     metrics: foundation.metrics,
     version: VERSION,
+    pages: { '/actors': () => actorsPage(composition.actors) },
   })
   undo.add('admin port', () => admin.close())
   facts.push(['Metrics', `${admin.url}/metrics`])

@@ -32,6 +32,7 @@ import { ServiceSwitches } from './services/service.ts'
 import { composeStorage } from './storage/compose.ts'
 import { composeStreams } from './streams/compose.ts'
 import { composeTeam } from './team/compose.ts'
+import { actorHealth } from './turns/health.ts'
 import { actorDriver } from './turns/driver.ts'
 import { TurnOutcomes } from './turns/turn-outcomes.ts'
 import { TurnExecutor } from './turns/turn-executor.ts'
@@ -118,9 +119,7 @@ export function compose(
     coordination.kind === 'redis' ? 'redis' : 'coordination',
     async () => void (await coordination.ping()),
   )
-  health.register('actors', async () => {
-    if (actors.stats().cluster?.live === false) throw new Error('this node has no lease: Redis does not answer')
-  })
+  health.register('actors', () => actorHealth(actors))
   const switches = new ServiceSwitches(Object.keys(registry), database, clock, coordination, log)
 
   const storage = composeStorage(config, clock)

@@ -8,6 +8,8 @@ export interface AdminServerOptions {
   readonly port: number | undefined
   readonly metrics: Registry
   readonly version: string
+  /** Pages beside `/metrics` and `/healthz`: each gives what is shown as JSON. */
+  readonly pages?: Readonly<Record<`/${string}`, () => Promise<unknown>>>
 }
 
 export interface AdminServer {
@@ -18,7 +20,7 @@ export interface AdminServer {
 const USUAL_PORT = 9090
 
 /**
- * The port of those who run Crier: `/metrics` for Prometheus and `/healthz`. On an address of its own, because it asks
+ * The port of those who run Crier: `/metrics` for Prometheus, `/healthz`, and pages of the parts. On an address of its own, because it asks
  * for no credential; on Node's own server, so that it answers also when the API's does not.
  * @throws Error when a port that was asked for is taken
  */
@@ -70,9 +72,18 @@ async function answer(options: AdminServerOptions, request: IncomingMessage, res
     const text = await options.metrics.metrics()
     response.writeHead(200, { 'Content-Type': options.metrics.contentType }).end(text)
   } else if (pathname === '/healthz') {
-    const body = { status: 'alive', version: options.version }
-    response.writeHead(200, { 'Content-Type': 'application/json' }).end(`${JSON.stringify(body)}\n`)
+    sendJson(response, { status: 'alive', version: options.version })
   } else {
-    response.writeHead(404, { 'Content-Type': 'text/plain' }).end('/metrics and /healthz\n')
+    const page = Object.entries(options.pages ?? {}).find(([path]) => path === pathname)?.[1]
+    if (page) sendJson(response, await page())
+    else response.writeHead(404, { 'Content-Type': 'text/plain' }).end(`${pathsOf(options).join('\n')}\n`)
   }
+}
+
+function sendJson(response: ServerResponse, body: unknown): void {
+  response.writeHead(200, { 'Content-Type': 'application/json' }).end(`${JSON.stringify(body)}\n`)
+}
+
+function pathsOf({ pages = {} }: AdminServerOptions): string[] {
+  return ['/metrics', '/healthz', ...Object.keys(pages)]
 }

@@ -21,6 +21,8 @@ test('/metrics has figures of requests, actors, database and event loop', async 
   expect(text).toMatch(/crier_http_in_flight 0/)
   expect(text).toMatch(/crier_actors_active \d/)
   expect(text).toMatch(/crier_actors_turns_total \d/)
+  expect(text).toMatch(/crier_actors_turn_seconds_bucket\{le="0.005"\} \d/)
+  expect(text).toMatch(/crier_actors_batch_turns_bucket\{le="\+Inf"\} \d/)
   expect(text).toMatch(/crier_database_connections [1-9]/)
   expect(text).toMatch(/nodejs_eventloop_lag_p99_seconds \d/)
   for (const line of text.split('\n').filter((row) => row !== '' && !row.startsWith('#'))) {
@@ -32,6 +34,7 @@ test('/healthz answers, anything else is 404, and only GET is taken', async () =
   const alive = await fetch(`${app.node.adminUrl}/healthz`)
   expect([alive.status, await alive.json()]).toEqual([200, { status: 'alive', version: expect.any(String) }])
   expect((await fetch(`${app.node.adminUrl}/`)).status).toBe(404)
+  expect((await fetch(`${app.node.adminUrl}/constructor`)).status).toBe(404)
   expect((await fetch(`${app.node.adminUrl}/metrics`, { method: 'POST' })).status).toBe(405)
 })
 

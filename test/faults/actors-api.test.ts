@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { ActorsPage } from '../../src/actors-page.ts'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { startApp, type App } from '../support/app.ts'
 import { CrierProcess } from '../support/crier-process.ts'
@@ -92,6 +93,35 @@ describe('two nodes of the service', () => {
     const owners = await one.composition.actors.owners()
     expect(owners.map((node) => node.reachable)).toEqual([true, true])
     expect(owners.flatMap((node) => node.actors)).toHaveLength(12)
+  })
+
+  it('show their administrators who owns what, and how they do', async () => {
+    const pages = await Promise.all(
+      [one, two].map(async (app) => (await fetch(`${app.node.adminUrl}/actors`)).json() as Promise<ActorsPage>),
+    )
+    const rows = ({ nodes }: ActorsPage) =>
+      nodes.flatMap(({ address, actors }) => actors.map(({ actor, epoch }) => `${actor} ${epoch} ${address}`)).sort()
+    const [first, second] = pages as [ActorsPage, ActorsPage]
+    expect(rows(first).length).toBeGreaterThan(0)
+    expect(rows(first)).toEqual(rows(second))
+    expect(first.nodes.map(({ address }) => address).sort()).toEqual(
+      pages.map(({ here }) => here.cluster?.address).sort(),
+    )
+    for (const app of [one, two]) {
+      const { actors } = app.composition
+      // Asked again: a turn of the house may come between the two looks.
+      await waitFor(async () => {
+        const text = await (await fetch(`${app.node.adminUrl}/metrics`)).text()
+        const figure = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
+        const { cluster, turns } = actors.stats()
+        const shown = ['owned', 'forwarded_total', 'turn_seconds_count'].map((name) => figure(`crier_actors_${name}`))
+        const links = [figure('crier_links\\{state="open"\\}'), figure('crier_nodes')]
+        expect([...shown, ...links]).toEqual([cluster?.owned, cluster?.forwarded, turns, 1, 2])
+        return true
+      })
+      const ready = await app.send('GET /api/ready')
+      expect(ready.body.data.checks.actors.details).toMatchObject({ nodes: 2, linksOpen: 1, quarantined: 0 })
+    }
   })
 
   it('answer with the true outcome when the owner dies between its commit and its answer', async () => {

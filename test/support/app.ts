@@ -93,6 +93,12 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
   }
 }
 
+/** Of several nodes the first runs the jobs: a mail is put into the folder of the node that sends it. */
+function rolesOf({ databaseUrl, media, redisUrl }: AppOptions): string {
+  if (media) return 'api,jobs,media'
+  return databaseUrl !== undefined && redisUrl !== undefined ? 'api' : 'api,jobs'
+}
+
 /** Ports are chosen beforehand, because URLs name them; another process may be faster. */
 async function start(
   options: AppOptions,
@@ -120,7 +126,7 @@ async function start(
       ADMIN_PORT: '0',
       CHECK_REPLIES: '1',
       RATE_LIMITS: options.rateLimits ? '1' : '0',
-      ROLES: options.media ? 'api,jobs,media' : 'api,jobs',
+      ROLES: rolesOf(options),
       REDIS_PRIVATE: '0',
       DATABASE_POOL: '5',
       // Nodes on one Redis share what proves that they belong together.
