@@ -1,5 +1,6 @@
 import type { EventType } from './core/event.ts'
 import * as realtime from './realtime/events.ts'
+import * as jobs from './jobs/events.ts'
 import * as streams from './streams/events.ts'
 import * as team from './team/events.ts'
 import * as workspaces from './workspaces/events.ts'
@@ -7,6 +8,7 @@ import * as workspaces from './workspaces/events.ts'
 /** Every event that a workspace can see, by domain. */
 const declared: Readonly<Record<string, Readonly<Record<string, EventType>>>> = {
   realtime: { chatTyping: realtime.chatTyping, presenceChanged: realtime.presenceChanged },
+  jobs,
   streams,
   team,
   workspaces,

@@ -7,6 +7,7 @@ import type { Logger } from './core/log.ts'
 import type { JobRegistry } from './core/job.ts'
 import type { Registry } from './core/operation.ts'
 import { Database } from './db/database.ts'
+import { BOARD_PATH } from './jobs/board.ts'
 import type { JobRuntime, JobTimes } from './jobs/runtime.ts'
 import type { StoreChoice } from './jobs/stores.ts'
 import { entities } from './entities.ts'
@@ -132,6 +133,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
     metrics: foundation.metrics,
     version: VERSION,
     pages: { '/actors': () => actorsPage(composition.actors) },
+    queues: jobs && { path: BOARD_PATH, open: () => jobs.board() },
   })
   undo.add('admin port', () => admin.close())
   facts.push(['Metrics', `${admin.url}/metrics`])

@@ -11,6 +11,8 @@ export interface EventType<S extends TSchema = TSchema> {
   readonly summary: string
   /** A member without this scope never sees the event, on no channel. */
   readonly scope: Scope
+  /** Scopes that single events of this type may ask for in its place. */
+  readonly otherScopes?: readonly Scope[]
   /**
    * False: it goes to the sockets that are there and is kept nowhere. It takes no number of the workspace's sequence,
    * and its data is the whole message.
@@ -37,6 +39,8 @@ export interface WorkspaceEvent {
   readonly at: string
   /** Only its members see the event. */
   readonly channel?: string
+  /** One of the type's `otherScopes`: members need it in place of the type's own. */
+  readonly scope?: Scope
   /** Only this user sees the event. */
   readonly user?: string
 }

@@ -23,6 +23,10 @@ export const QUEUES = {
 export type QueueName = keyof typeof QUEUES
 export const QUEUE_NAMES = Object.keys(QUEUES) as [QueueName, ...QueueName[]]
 
+/** Scopes of those who may hear of jobs. */
+export const JOB_AUDIENCES = ['team:read', 'media:read', 'posts:read', 'streams:read', 'analytics:read'] as const
+export type JobAudience = (typeof JOB_AUDIENCES)[number] & Scope
+
 export const JOB_DEFAULTS = {
   attempts: 5,
   backoff: { firstMs: 1_000, maxMs: 5 * 60_000 },
@@ -80,7 +84,7 @@ export interface JobDeclaration<S extends TSchema> {
   /** The data holds a secret: it is stored sealed and never shown. */
   readonly sealed?: true
   /** Members with this scope hear of the progress and the end of jobs that belong to a workspace. */
-  readonly seenBy?: Scope
+  readonly seenBy?: JobAudience
   readonly run: (context: JobContext<Static<S>> & Services) => Promise<void>
 }
 
@@ -157,6 +161,7 @@ export interface Jobs {
   /**
    * Adds a job in the caller's transaction: it runs after the commit, and never when that fails. On the pool itself
    * (`database`) it is added at once.
+   * @returns its id; where one of the same key waits already, an id that names nothing
    * @throws Error when the data does not fit the job's schema: a mistake of the caller
    */
   add<S extends TSchema>(
@@ -164,7 +169,7 @@ export interface Jobs {
     declared: JobDeclaration<S>,
     data: Static<S>,
     options?: JobOptions & { readonly workspaceId?: string },
-  ): Promise<void>
+  ): Promise<string>
 }
 
 declare module './services.ts' {

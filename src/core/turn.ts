@@ -40,8 +40,8 @@ export interface Turn {
    * @param only narrows them to a private channel's members, or to one user
    */
   emit<E extends EventType>(type: E, data: EventData<E>, only?: Audience): void
-  /** Adds a job for this workspace: it runs after the commit, and never when the transaction fails. */
-  job<S extends TSchema>(declared: JobDeclaration<S>, data: Static<S>, options?: JobOptions): void
+  /** Adds a job for this workspace: it runs after the commit, and never when the transaction fails. @returns its id */
+  job<S extends TSchema>(declared: JobDeclaration<S>, data: Static<S>, options?: JobOptions): string
   /** Names what the turn acted on, for the audit log; the entry itself is written by the pipeline. */
   audit(target: {
     readonly kind: string

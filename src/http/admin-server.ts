@@ -1,4 +1,4 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 
@@ -10,6 +10,8 @@ export interface AdminServerOptions {
   readonly version: string
   /** Pages beside `/metrics` and `/healthz`: each gives what is shown as JSON. */
   readonly pages?: Readonly<Record<`/${string}`, () => Promise<unknown>>>
+  /** Pages of the job queues, below `path`; undefined on a node that has none. */
+  readonly queues?: { readonly path: string; readonly open: () => Promise<RequestListener> } | undefined
 }
 
 export interface AdminServer {
@@ -65,6 +67,7 @@ function listenOn(server: Server, host: string, port: number): Promise<void> {
 }
 
 async function answer(options: AdminServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const { queues } = options
   const { pathname } = new URL(request.url ?? '/', 'http://admin')
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.writeHead(405, { Allow: 'GET, HEAD', 'Content-Type': 'text/plain' }).end('GET only\n')
@@ -73,6 +76,9 @@ async function answer(options: AdminServerOptions, request: IncomingMessage, res
     response.writeHead(200, { 'Content-Type': options.metrics.contentType }).end(text)
   } else if (pathname === '/healthz') {
     sendJson(response, { status: 'alive', version: options.version })
+  } else if (queues !== undefined && (pathname === queues.path || pathname.startsWith(`${queues.path}/`))) {
+    const pages = await queues.open()
+    pages(request, response)
   } else {
     const page = Object.entries(options.pages ?? {}).find(([path]) => path === pathname)?.[1]
     if (page) sendJson(response, await page())
@@ -84,6 +90,6 @@ function sendJson(response: ServerResponse, body: unknown): void {
   response.writeHead(200, { 'Content-Type': 'application/json' }).end(`${JSON.stringify(body)}\n`)
 }
 
-function pathsOf({ pages = {} }: AdminServerOptions): string[] {
-  return ['/metrics', '/healthz', ...Object.keys(pages)]
+function pathsOf({ pages = {}, queues }: AdminServerOptions): string[] {
+  return ['/metrics', '/healthz', ...Object.keys(pages), ...(queues === undefined ? [] : [queues.path])]
 }

@@ -5,6 +5,7 @@ import type { Logger } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
 import type { Database } from '../db/database.ts'
 import { Backend, BACKEND_TIMES, type BackendTimes } from './backend.ts'
+import { queueBoard } from './board.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { Runner, type JobRun, type RunnerOptions } from './runner.ts'
 import { Schedules } from './schedules.ts'
@@ -59,6 +60,7 @@ export class JobRuntime {
   readonly #schedules: Schedules
   readonly #working = new Set<string>()
   readonly #ends: (() => void)[] = []
+  #board: ReturnType<typeof queueBoard> | undefined
   #opening: Promise<Backend> | undefined
   #round: Promise<void> | undefined
   #sweptAt: number
@@ -104,6 +106,12 @@ export class JobRuntime {
       throw error
     })
     return this.#opening
+  }
+
+  /** Pages to look at the queues. */
+  async board(): Promise<Awaited<ReturnType<typeof queueBoard>>> {
+    this.#board ??= queueBoard(await this.backend())
+    return this.#board
   }
 
   /** Takes no more jobs, gives those under way some time, and hands back what takes longer. Within 8 s. */

@@ -39,10 +39,12 @@ export class JobService implements Jobs {
     declared: JobDeclaration<S>,
     data: Static<S>,
     options: JobOptions & { readonly workspaceId?: string } = {},
-  ): Promise<void> {
-    await this.outbox.insert(sql, [this.make(declared, data, options)])
+  ): Promise<string> {
+    const row = this.make(declared, data, options)
+    await this.outbox.insert(sql, [row])
     if ('afterCommit' in sql) sql.afterCommit(() => this.wake())
     else this.wake()
+    return row.id
   }
 
   /** A row for `turn.job`. */

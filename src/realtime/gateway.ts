@@ -202,7 +202,7 @@ export class Gateway {
     if (type === undefined) return
     const { at, channel, data, seq, user, workspaceId } = event
     const message = type.stored === false ? data : { seq, type: event.type, workspaceId, at, data }
-    const scoped = scopeRoom(workspaceId, type.scope)
+    const scoped = scopeRoom(workspaceId, event.scope ?? type.scope)
     if (user !== undefined) {
       for (const socket of this.#people.socketsOf(user)) if (socket.rooms.has(scoped)) socket.emit(event.type, message)
       return

@@ -52,7 +52,7 @@ export class People {
   /** @param events every event there is: only their scopes make rooms */
   constructor(source: PeopleSource, events: Iterable<EventType>, log: Logger) {
     this.#source = source
-    this.#scopes = [...new Set([...events].map((type) => type.scope))]
+    this.#scopes = [...new Set([...events].flatMap((type) => [type.scope, ...(type.otherScopes ?? [])]))]
     this.#log = log
   }
 

@@ -56,7 +56,7 @@ export interface JobOutlet {
     declared: JobDeclaration<S>,
     data: Static<S>,
     options: JobOptions & { readonly workspaceId: string },
-  ): Row
+  ): Row & { readonly id: string }
   wake(): void
 }
 
@@ -253,8 +253,10 @@ export class TurnExecutor implements ActorHost {
         events.push({ workspaceId, seq: place, type: type.name, data, at, ...only })
       },
       job: (declared, data, options) => {
-        own.add('outbox', this.#options.jobs.make(declared, data, { ...options, workspaceId }), true)
+        const row = this.#options.jobs.make(declared, data, { ...options, workspaceId })
+        own.add('outbox', row, true)
         withJobs = true
+        return row.id
       },
       audit: (target) => void audits.push(target),
       afterCommit: (action) => void after.push(action),

@@ -95,7 +95,7 @@ async function runtime(url = made.url): Promise<Runtime> {
     services: () => ({}) as Services,
     context: () => contextFactory({} as Services),
     publish: (_workspaceId, events) => published.push(...events),
-    jobs: { make: () => ({}), wake: () => undefined },
+    jobs: { make: () => ({ id: '' }), wake: () => undefined },
     seal: (text) => box.seal(text),
   })
   const actors = new LocalActors({ host: executor, monotonic: () => systemClock.monotonic() })
