@@ -42,7 +42,7 @@ beforeAll(async () => {
     publish: () => undefined,
     seal: (text) => text,
     outcomes: memory,
-    jobs: { make: () => ({}), wake: () => undefined },
+    jobs: { make: () => ({ id: '' }), wake: () => undefined },
   })
 })
 afterAll(async () => {
