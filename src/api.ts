@@ -1,6 +1,7 @@
 import type { Registry } from './core/operation.ts'
 import type { AnySystemTurn } from './core/system-turn.ts'
 import * as auth from './auth/operations.ts'
+import * as chat from './chat/operations.ts'
 import * as health from './health/operations.ts'
 import * as plans from './plans/operations.ts'
 import * as queue from './jobs/operations.ts'
@@ -14,6 +15,7 @@ import * as workspaces from './workspaces/operations.ts'
 /** Every operation of the service, by domain. A domain is also what can be switched on and off. */
 export const api = {
   auth,
+  chat,
   health,
   plans,
   queue,

@@ -4,6 +4,7 @@ export const DOMAINS: Readonly<Record<string, string>> = {
   users: 'The own account: profile, settings, API key',
   workspaces: 'Workspaces, their settings and their audit log',
   team: 'Members, invitations, roles and groups of a workspace',
+  chat: 'Channels, direct conversations and their messages',
   plans: 'Plans and what they allow',
   streams: 'Live streams: ingest, destinations, relay and usage',
   queue: 'Queues of jobs: what waits, what failed and why',

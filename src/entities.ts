@@ -1,5 +1,6 @@
 import type { EntitySchema } from '@mikro-orm/postgresql'
 import { authEntities } from './auth/entities.ts'
+import { chatEntities } from './chat/entities.ts'
 import { foundationEntities } from './db/entities.ts'
 import { jobEntities } from './jobs/entities.ts'
 import { planEntities } from './plans/entities.ts'
@@ -18,4 +19,5 @@ export const entities: readonly EntitySchema[] = [
   ...workspaceEntities,
   ...streamEntities,
   ...teamEntities,
+  ...chatEntities,
 ]

@@ -2,6 +2,7 @@ import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Actors } from '../actors/index.ts'
 import { api, systemTurns } from './api.ts'
 import { composeAuth, type AuthComposition } from './auth/compose.ts'
+import { composeChat } from './chat/compose.ts'
 import type { Config } from './config.ts'
 import type { Coordination } from './coordination/coordination.ts'
 import type { Clock } from './core/clock.ts'
@@ -9,7 +10,7 @@ import { contextFactory, type ContextFactory } from './core/context.ts'
 import type { Logger } from './core/log.ts'
 import { jobsByName, type JobRegistry } from './core/job.ts'
 import { walk, type NamedOperation, type Registry } from './core/operation.ts'
-import { noChannels, type Authenticator, type Channels, type Memberships } from './core/ports.ts'
+import type { Authenticator, Channels, Memberships } from './core/ports.ts'
 import { SealedBox } from './core/sealed-box.ts'
 import type { Services } from './core/services.ts'
 import type { Database } from './db/database.ts'
@@ -130,7 +131,8 @@ export function compose(
   const memberships = new MemberCache(database, clock, coordination)
   const workspaces = new WorkspaceService(database, clock, plans, memberships)
   const auditLog = new AuditLog(database)
-  const channels: Channels = noChannels
+  const chat = composeChat({ database, clock, coordination, paced: config.RATE_LIMITS })
+  const channels: Channels = chat.people
   const eventLog = new EventLog(database, eventTypes, channels)
 
   const team = composeTeam({
@@ -169,6 +171,7 @@ export function compose(
     eventLog,
     ...people.services,
     ...team,
+    ...chat.services,
     ...streaming.services,
   }
   const context = contextFactory(services)

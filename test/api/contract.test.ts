@@ -27,9 +27,7 @@ const LATER: Readonly<Record<string, string>> = {
   Users: `getBillingUsage listPaymentMethods deletePaymentMethod setDefaultPaymentMethod listTransactions downloadInvoice
     listDevices registerDevice unregisterDevice sendTestPush uploadProfilePicture removeProfilePicture exportMyData
     deleteMyAccount`,
-  Team: `listChannels createChannel getChannel updateChannel deleteChannel addChannelMembers removeChannelMember
-    listMessages sendMessage editMessage deleteMessage reactToMessage unreactToMessage markChannelRead searchMessages
-    uploadChatAttachment`,
+  Team: 'uploadChatAttachment',
   Streams: 'broadcastFile previewStream createPreviewToken whipPublish whipTrickle whipDelete',
   'Plans, subscriptions, billing, payments': `getSubscription upgradeSubscription renewSubscription getWallet
     cancelSubscription setRenewalTerm setRecurring getExtraAccounts removeExtraAccounts cancelExtraAccountRemoval

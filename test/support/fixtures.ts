@@ -100,6 +100,26 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
   updateGroup: async (stage) => ({ path: { id: await group(stage) }, body: { name: newName() } }),
   deleteGroup: async (stage) => ({ path: { id: await group(stage) } }),
   retryQueueJob: async (stage) => ({ path: { id: await deadJob(stage) } }),
+  createChannel: async () => ({ body: { kind: 'channel', name: newName() } }),
+  getChannel: async (stage) => ({ path: { channelId: await channel(stage) } }),
+  syncChannel: async (stage) => ({ path: { channelId: await channel(stage) } }),
+  updateChannel: async (stage) => ({ path: { channelId: await channel(stage) } }),
+  deleteChannel: async (stage) => ({ path: { channelId: await channel(stage) } }),
+  addChannelMembers: async (stage) => ({
+    path: { channelId: await privateChannel(stage) },
+    body: { userIds: [await member(stage)] },
+  }),
+  removeChannelMember: async (stage) => ({
+    path: { channelId: await privateChannel(stage), userId: stage.caller.id },
+    once: true,
+  }),
+  markChannelRead: async (stage) => ({ path: { channelId: await channel(stage) } }),
+  listMessages: async (stage) => ({ path: { channelId: await channel(stage) } }),
+  sendMessage: async (stage) => ({ path: { channelId: await channel(stage) } }),
+  editMessage: async (stage) => ({ path: await message(stage), body: { pinned: true } }),
+  deleteMessage: async (stage) => ({ path: await message(stage, stage.caller) }),
+  reactToMessage: async (stage) => ({ path: await message(stage) }),
+  unreactToMessage: async (stage) => ({ path: await message(stage) }),
   createUserWithApiKey: async () => ({ body: { email: newAddress('made'), name: 'Made by an administrator' } }),
   signUp: async () => ({ body: { email: newAddress('signup'), password: PASSWORD } }),
 }
@@ -177,6 +197,31 @@ function emptyRole(stage: Stage): Promise<string> {
 
 function group(stage: Stage): Promise<string> {
   return make(stage, 'POST /api/team/{workspaceId}/groups', { name: newName(), memberIds: [] })
+}
+
+function channel(stage: Stage): Promise<string> {
+  return make(stage, 'POST /api/team/{workspaceId}/channels', { kind: 'channel', name: newName() })
+}
+
+/** With the caller in it. */
+function privateChannel(stage: Stage): Promise<string> {
+  const body = { kind: 'channel', name: newName(), private: true, memberIds: [stage.caller.id] }
+  return make(stage, 'POST /api/team/{workspaceId}/channels', body)
+}
+
+async function message(
+  stage: Stage,
+  author: SeededUser = stage.owner,
+): Promise<{ channelId: string; messageId: string }> {
+  const channelId = await channel(stage)
+  const { app, workspaceId } = stage
+  const sent = await app.send('POST /api/team/{workspaceId}/channels/{channelId}/messages', {
+    apiKey: author.apiKey,
+    path: { workspaceId, channelId },
+    body: { body: 'Something to look at' },
+  })
+  if (sent.status !== 201) throw new Error(`a message for a fixture: ${sent.text}`)
+  return { channelId, messageId: sent.body.data._id }
 }
 
 async function member({ app, workspaceId }: Stage): Promise<string> {

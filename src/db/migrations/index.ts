@@ -6,6 +6,7 @@ import { Team } from './0010-team.ts'
 import { TurnOutcomes } from './0012-turn-outcomes.ts'
 import { Live } from './0019-live.ts'
 import { Jobs } from './0016-jobs.ts'
+import { Chat } from './0013-chat.ts'
 import { EventAudiences } from './0015-event-audiences.ts'
 import { PresenceRecords } from './0019-presence.ts'
 
@@ -18,6 +19,7 @@ export const migrations = [
   { name: '0010-team', class: Team },
   { name: '0012-turn-outcomes', class: TurnOutcomes },
   { name: '0016-jobs', class: Jobs },
+  { name: '0013-chat', class: Chat },
   { name: '0015-event-audiences', class: EventAudiences },
   { name: '0019-presence', class: PresenceRecords },
   { name: '0019-live', class: Live },

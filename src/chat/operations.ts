@@ -1,0 +1,3 @@
+/** Chat, by what its operations are about. */
+export * from './channel-operations.ts'
+export * from './message-operations.ts'

@@ -1,0 +1,168 @@
+/**
+ * What a client knows of a channel, and how changes move it. No imports but types: the server, the SDK and the tests
+ * run this very file, so that a client that applies every change ends where the server is.
+ */
+import type { ChangeData, ChannelData, MessageData, SnapshotData } from './schemas.ts'
+
+/** Messages that a state holds: the newest ones. */
+export const WINDOW = 100
+
+export interface ChannelState {
+  readonly seq: number
+  /** Null before the first change. */
+  readonly channel: ChannelData | null
+  /** The newest `WINDOW`, by ascending `seq`. */
+  readonly messages: readonly MessageData[]
+  /** Ids of all pinned messages, sorted. */
+  readonly pins: readonly string[]
+}
+
+export const EMPTY: ChannelState = { seq: 0, channel: null, messages: [], pins: [] }
+
+/** A change came before one that must be applied first: ask for what lies between. */
+export class GapError extends Error {
+  override readonly name = 'GapError'
+  readonly expected: number
+  readonly found: number
+
+  constructor(expected: number, found: number) {
+    super(`expected change ${expected} of the channel, found ${found}`)
+    this.expected = expected
+    this.found = found
+  }
+}
+
+export function fromSnapshot({ channel, seq, messages, pins }: SnapshotData): ChannelState {
+  return { seq, channel, messages: messages.slice(-WINDOW), pins: [...pins].sort(byCode) }
+}
+
+/**
+ * The state after a change. One that was applied before changes nothing.
+ * @throws GapError when changes are missing before it
+ */
+export function applyChange(state: ChannelState, change: ChangeData): ChannelState {
+  if (change.seq <= state.seq) return state
+  if (change.seq !== state.seq + 1) throw new GapError(state.seq + 1, change.seq)
+  return { ...applied(state, change), seq: change.seq }
+}
+
+function applied(state: ChannelState, change: ChangeData): ChannelState {
+  const { at, by, seq } = change
+  switch (change.type) {
+    case 'channel':
+      return { ...state, channel: change.data.channel }
+    case 'members': {
+      const { added, removed } = change.data
+      if (state.channel === null) return state
+      const kept = state.channel.memberIds.filter((id) => !removed.includes(id) && !added.includes(id))
+      return { ...state, channel: { ...state.channel, memberIds: [...kept, ...added].sort(byCode) } }
+    }
+    case 'message': {
+      const { message } = change.data
+      const answered = withMessage(state, message.replyTo, ({ thread }) => ({
+        thread: { replies: thread.replies + 1, lastReplySeq: seq, lastReplyAt: at },
+      }))
+      return { ...answered, messages: [...answered.messages, message].slice(-WINDOW) }
+    }
+    case 'edit': {
+      const { messageId, body, mentions, edits } = change.data
+      return withMessage(state, messageId, () => ({ body, mentions, edits, editedAt: at, updatedAt: at }))
+    }
+    case 'delete': {
+      const { messageId, replyTo } = change.data
+      const answered = withMessage(state, replyTo, ({ thread }) => ({
+        thread: { ...thread, replies: thread.replies - 1 },
+      }))
+      const erased = withMessage(answered, messageId, () => ({ ...ERASED, deletedAt: at, updatedAt: at }))
+      return { ...erased, pins: erased.pins.filter((id) => id !== messageId) }
+    }
+    case 'react': {
+      const { messageId, emoji } = change.data
+      return withMessage(state, messageId, ({ reactions }) => ({ reactions: withReaction(reactions, emoji, by) }))
+    }
+    case 'unreact': {
+      const { messageId, emoji } = change.data
+      return withMessage(state, messageId, ({ reactions }) => ({ reactions: withoutReaction(reactions, emoji, by) }))
+    }
+    case 'pin': {
+      const { messageId } = change.data
+      const pinned = withMessage(state, messageId, () => ({ pinnedAt: at, pinnedBy: by }))
+      return { ...pinned, pins: [...pinned.pins.filter((id) => id !== messageId), messageId].sort(byCode) }
+    }
+    case 'unpin': {
+      const { messageId } = change.data
+      const unpinned = withMessage(state, messageId, () => ({ pinnedAt: null, pinnedBy: null }))
+      return { ...unpinned, pins: unpinned.pins.filter((id) => id !== messageId) }
+    }
+  }
+}
+
+/** What is left of a deleted message is its place, its author and its thread. */
+export const ERASED = {
+  body: '',
+  attachments: [],
+  mentions: { users: [], channel: false },
+  reactions: [],
+  pinnedAt: null,
+  pinnedBy: null,
+} satisfies Partial<MessageData>
+
+/** A message outside the window is left to whoever holds it. */
+function withMessage(
+  state: ChannelState,
+  id: string | null,
+  change: (message: MessageData) => Partial<MessageData>,
+): ChannelState {
+  const index = id === null ? -1 : state.messages.findLastIndex((message) => message._id === id)
+  const message = state.messages[index]
+  return message === undefined
+    ? state
+    : { ...state, messages: state.messages.with(index, { ...message, ...change(message) }) }
+}
+
+type Reactions = MessageData['reactions']
+
+export function withReaction(reactions: Reactions, emoji: string, userId: string): Reactions {
+  const known = reactions.find((reaction) => reaction.emoji === emoji)
+  if (known?.userIds.includes(userId)) return reactions
+  const userIds = [...(known?.userIds ?? []), userId]
+  return [...reactions.filter((reaction) => reaction !== known), { emoji, userIds }].sort((a, b) =>
+    byCode(a.emoji, b.emoji),
+  )
+}
+
+export function withoutReaction(reactions: Reactions, emoji: string, userId: string): Reactions {
+  return reactions
+    .map((reaction) =>
+      reaction.emoji === emoji
+        ? { emoji, userIds: reaction.userIds.filter((reactor) => reactor !== userId) }
+        : reaction,
+    )
+    .filter((reaction) => reaction.userIds.length > 0)
+}
+
+/** The order of UTF-16 code units: the same wherever it is asked. */
+export function byCode(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
+
+/** A digest of a state: equal for equal states, whatever the order of their fields (FNV-1a, 64 bits, hex). */
+export function stateHash(state: ChannelState): string {
+  const text = canonical(state)
+  let hash = 0xcbf29ce484222325n
+  for (let index = 0; index < text.length; index += 1) {
+    hash = BigInt.asUintN(64, (hash ^ BigInt(text.charCodeAt(index))) * 0x100000001b3n)
+  }
+  return hash.toString(16).padStart(16, '0')
+}
+
+/** JSON with sorted fields. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join()}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
+  const fields = Object.entries(value)
+    .filter(([, field]) => field !== undefined)
+    .sort(([a], [b]) => byCode(a, b))
+  return `{${fields.map(([name, field]) => `${JSON.stringify(name)}:${canonical(field)}`).join()}}`
+}
