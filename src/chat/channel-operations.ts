@@ -153,12 +153,15 @@ export const markChannelRead = operation({
     'A marker never goes back, in whatever order two of them come. `muted` is the caller’s own wish and is seen by nobody else.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
+  turn: true,
+  audit: false,
   socket: true,
   path: ChannelPath,
   body: ReadMarker,
   returns: { 200: Envelope(ReadState) },
   example: { path: { workspaceId, channelId }, body: { seq: 42 } },
-  handle: async ({ member, path, body, chatReads }) => ok('Read', await chatReads.mark(member, path.channelId, body)),
+  handle: async ({ turn, caller, path, body, chatReads }) =>
+    ok('Read', await chatReads.mark(turn, caller, path.channelId, body)),
 })
 
 export const syncChannel = operation({

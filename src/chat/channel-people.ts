@@ -24,6 +24,14 @@ export class ChannelPeople implements Channels {
     return new Map(rows.map((row) => [row.user_id, row.channels]))
   }
 
+  async isPublic(workspaceId: string, channelId: string): Promise<boolean> {
+    const row = await this.#sql.row('select id from channels where workspace_id = $1 and id = $2 and not private', [
+      workspaceId,
+      channelId,
+    ])
+    return row !== undefined
+  }
+
   /** Says to every node, once the turn is committed, that people have come into or left channels. */
   changed(turn: Turn): void {
     const { workspaceId } = turn

@@ -48,7 +48,7 @@ export function composeChat({ clock, coordination, database, paced }: ChatNeeds)
       channelList: new ChannelList(database),
       channelMembers: new ChannelMembers(clock, people),
       chatLog: new ChatLog(database),
-      chatReads: new ChatReads(database, clock),
+      chatReads: new ChatReads(clock),
       chatSearch: new ChatSearch(database),
       marks: new Marks(clock),
       messageList: new MessageList(database),

@@ -5,7 +5,7 @@ import type { AttachmentData, ChangeKind } from './schemas.ts'
 const time = () => p.datetime().columnType('timestamptz')
 const ids = () =>
   p
-    .array<string>((text) => text)
+    .array((text) => text)
     .columnType('uuid[]')
     .defaultRaw(`'{}'`)
 

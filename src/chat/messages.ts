@@ -42,8 +42,9 @@ export class Messages {
   }
 
   /** Reads, once a batch, the channels that are not in mind, and which messages were sent before. */
-  async prepare(requests: readonly SendRequest[], { memory, sql, workspaceId }: PreludeBatch): Promise<void> {
-    const rooms = memory(ROOMS)
+  async prepare(requests: readonly SendRequest[], batch: PreludeBatch): Promise<void> {
+    const { sql, workspaceId } = batch
+    const rooms = batch.memory(ROOMS)
     rooms.trim()
     rooms.unsent.clear()
     await loadRooms(rooms, sql, workspaceId, [...new Set(requests.map(({ path }) => path.channelId))])

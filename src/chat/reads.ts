@@ -1,8 +1,8 @@
-import type { Member } from '../core/caller.ts'
+import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import { NotFound } from '../core/errors.ts'
 import type { Static } from '../core/schema.ts'
-import type { Sql } from '../core/sql.ts'
+import type { Turn } from '../core/turn.ts'
 import { READ_COLUMNS, READ_JOINS } from './channel-list.ts'
 import { VISIBLE } from './channel-row.ts'
 import type { ReadMarker, ReadState } from './schemas.ts'
@@ -23,29 +23,25 @@ const MARK = `
   set seq = greatest(chat_reads.seq, excluded.seq), muted = coalesce($5, chat_reads.muted), updated_at = excluded.updated_at`
 const STATE = `select ${READ_COLUMNS} from channels c ${READ_JOINS} where c.workspace_id = $1 and c.id = $3`
 
-/** How far people have read. No turns: markers only grow, so their order does not matter. */
+/** How far people have read. */
 export class ChatReads {
-  readonly #sql: Sql
   readonly #clock: Clock
 
-  constructor(sql: Sql, clock: Clock) {
-    this.#sql = sql
+  constructor(clock: Clock) {
     this.#clock = clock
   }
 
   /** @throws AppError not_found */
   async mark(
-    { workspaceId, userId }: Member,
+    { sql, workspaceId }: Turn,
+    { userId }: Caller,
     channelId: string,
     { seq = 0, muted }: Static<typeof ReadMarker>,
   ): Promise<Static<typeof ReadState>> {
     const place = [workspaceId, userId, channelId]
-    const marked = await this.#sql.run(MARK, [...place, seq, muted ?? null, new Date(this.#clock.now())])
+    const marked = await sql.run(MARK, [...place, seq, muted ?? null, new Date(this.#clock.now())])
     if (marked === 0) throw NotFound()
-    const row = await this.#sql.row<{ read_seq: number; muted: boolean; unread: number; mentions: number }>(
-      STATE,
-      place,
-    )
+    const row = await sql.row<{ read_seq: number; muted: boolean; unread: number; mentions: number }>(STATE, place)
     if (row === undefined) throw NotFound()
     return { channelId, readSeq: row.read_seq, muted: row.muted, unread: row.unread, mentions: row.mentions }
   }

@@ -2,7 +2,7 @@
  * What a client knows of a channel, and how changes move it. No imports but types: the server, the SDK and the tests
  * run this very file, so that a client that applies every change ends where the server is.
  */
-import type { ChangeData, ChannelData, MessageData, SnapshotData } from './schemas.ts'
+import type { ChangeData, ChangeKind, ChannelData, MessageData, SnapshotData } from './schemas.ts'
 
 /** Messages that a state holds: the newest ones. */
 export const WINDOW = 100
@@ -43,58 +43,58 @@ export function fromSnapshot({ channel, seq, messages, pins }: SnapshotData): Ch
 export function applyChange(state: ChannelState, change: ChangeData): ChannelState {
   if (change.seq <= state.seq) return state
   if (change.seq !== state.seq + 1) throw new GapError(state.seq + 1, change.seq)
-  return { ...applied(state, change), seq: change.seq }
+  const step = STEPS[change.type] as Step<ChangeKind>
+  return { ...step(state, change.data, change), seq: change.seq }
 }
 
-function applied(state: ChannelState, change: ChangeData): ChannelState {
-  const { at, by, seq } = change
-  switch (change.type) {
-    case 'channel':
-      return { ...state, channel: change.data.channel }
-    case 'members': {
-      const { added, removed } = change.data
-      if (state.channel === null) return state
-      const kept = state.channel.memberIds.filter((id) => !removed.includes(id) && !added.includes(id))
-      return { ...state, channel: { ...state.channel, memberIds: [...kept, ...added].sort(byCode) } }
-    }
-    case 'message': {
-      const { message } = change.data
-      const answered = withMessage(state, message.replyTo, ({ thread }) => ({
-        thread: { replies: thread.replies + 1, lastReplySeq: seq, lastReplyAt: at },
-      }))
-      return { ...answered, messages: [...answered.messages, message].slice(-WINDOW) }
-    }
-    case 'edit': {
-      const { messageId, body, mentions, edits } = change.data
-      return withMessage(state, messageId, () => ({ body, mentions, edits, editedAt: at, updatedAt: at }))
-    }
-    case 'delete': {
-      const { messageId, replyTo } = change.data
-      const answered = withMessage(state, replyTo, ({ thread }) => ({
-        thread: { ...thread, replies: thread.replies - 1 },
-      }))
-      const erased = withMessage(answered, messageId, () => ({ ...ERASED, deletedAt: at, updatedAt: at }))
-      return { ...erased, pins: erased.pins.filter((id) => id !== messageId) }
-    }
-    case 'react': {
-      const { messageId, emoji } = change.data
-      return withMessage(state, messageId, ({ reactions }) => ({ reactions: withReaction(reactions, emoji, by) }))
-    }
-    case 'unreact': {
-      const { messageId, emoji } = change.data
-      return withMessage(state, messageId, ({ reactions }) => ({ reactions: withoutReaction(reactions, emoji, by) }))
-    }
-    case 'pin': {
-      const { messageId } = change.data
-      const pinned = withMessage(state, messageId, () => ({ pinnedAt: at, pinnedBy: by }))
-      return { ...pinned, pins: [...pinned.pins.filter((id) => id !== messageId), messageId].sort(byCode) }
-    }
-    case 'unpin': {
-      const { messageId } = change.data
-      const unpinned = withMessage(state, messageId, () => ({ pinnedAt: null, pinnedBy: null }))
-      return { ...unpinned, pins: unpinned.pins.filter((id) => id !== messageId) }
-    }
-  }
+type Step<K extends ChangeKind> = (
+  state: ChannelState,
+  data: Extract<ChangeData, { type: K }>['data'],
+  change: Pick<ChangeData, 'at' | 'by' | 'seq'>,
+) => ChannelState
+
+const STEPS: { readonly [K in ChangeKind]: Step<K> } = {
+  channel: (state, { channel }) => ({ ...state, channel }),
+
+  members: (state, { added, removed }) => {
+    if (state.channel === null) return state
+    const kept = state.channel.memberIds.filter((id) => !removed.includes(id) && !added.includes(id))
+    return { ...state, channel: { ...state.channel, memberIds: [...kept, ...added].sort(byCode) } }
+  },
+
+  message: (state, { message }, { at, seq }) => {
+    const answered = withMessage(state, message.replyTo, ({ thread }) => ({
+      thread: { replies: thread.replies + 1, lastReplySeq: seq, lastReplyAt: at },
+    }))
+    return { ...answered, messages: [...answered.messages, message].slice(-WINDOW) }
+  },
+
+  edit: (state, { messageId, body, mentions, edits }, { at }) =>
+    withMessage(state, messageId, () => ({ body, mentions, edits, editedAt: at, updatedAt: at })),
+
+  delete: (state, { messageId, replyTo }, { at }) => {
+    const answered = withMessage(state, replyTo, ({ thread }) => ({
+      thread: { ...thread, replies: thread.replies - 1 },
+    }))
+    const erased = withMessage(answered, messageId, () => ({ ...ERASED, deletedAt: at, updatedAt: at }))
+    return { ...erased, pins: erased.pins.filter((id) => id !== messageId) }
+  },
+
+  react: (state, { messageId, emoji }, { by }) =>
+    withMessage(state, messageId, ({ reactions }) => ({ reactions: withReaction(reactions, emoji, by) })),
+
+  unreact: (state, { messageId, emoji }, { by }) =>
+    withMessage(state, messageId, ({ reactions }) => ({ reactions: withoutReaction(reactions, emoji, by) })),
+
+  pin: (state, { messageId }, { at, by }) => {
+    const pinned = withMessage(state, messageId, () => ({ pinnedAt: at, pinnedBy: by }))
+    return { ...pinned, pins: [...pinned.pins.filter((id) => id !== messageId), messageId].sort(byCode) }
+  },
+
+  unpin: (state, { messageId }) => {
+    const unpinned = withMessage(state, messageId, () => ({ pinnedAt: null, pinnedBy: null }))
+    return { ...unpinned, pins: unpinned.pins.filter((id) => id !== messageId) }
+  },
 }
 
 /** What is left of a deleted message is its place, its author and its thread. */

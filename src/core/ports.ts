@@ -33,13 +33,6 @@ export interface Channels {
   onChange(listener: (workspaceId: string | undefined) => void): () => void
 }
 
-/** Where there are no private channels. */
-export const noChannels: Channels = {
-  of: async () => new Map(),
-  isPublic: () => false,
-  onChange: () => () => undefined,
-}
-
 export interface Owners {
   /** The workspace of a row; undefined when there is no such row. A resource never moves between workspaces. */
   workspaceOf(table: string, id: string): string | undefined | Promise<string | undefined>

@@ -119,4 +119,4 @@ export const ProblemBody = named(
   }),
 )
 
-export { Type, type Static, type TSchema }
+export { Type, type Static, type TProperties, type TSchema }
