@@ -127,6 +127,29 @@ export interface DestinationStatus {
   readonly nextRetryAt: string | null
 }
 
+export type WarningCode =
+  | 'video_missing'
+  | 'audio_missing'
+  | 'video_codec'
+  | 'audio_codec'
+  | 'keyframe_interval'
+  | 'frame_rate_varies'
+  | 'bitrate'
+  | 'clock_drift'
+  | 'timestamps_back'
+  | 'resolution_changed'
+
+/** What is wrong with what a publisher sends, in words. */
+export interface MediaWarning {
+  /** Stable, for programs. */
+  readonly code: WarningCode
+  /** The destination that does not take it so; null when it is wrong for everybody. */
+  readonly destinationId: string | null
+  readonly message: string
+  /** ISO 8601: when it was first told. */
+  readonly since: string
+}
+
 /** What is coming in. Null fields are not known yet. */
 export interface IngestStatus {
   readonly sessionId: string
@@ -142,7 +165,8 @@ export interface IngestStatus {
   readonly bytesReceived: number
   readonly keyframeIntervalSeconds: number | null
   readonly uptimeSeconds: number
-  readonly warnings: readonly string[]
+  /** For everybody, and for single destinations. */
+  readonly warnings: readonly MediaWarning[]
 }
 
 export interface StreamStatus {
@@ -165,6 +189,13 @@ export type MediaEvent =
     }
   | { readonly type: 'ingest.ended'; readonly streamId: string; readonly sessionId: string; readonly reason: string }
   | { readonly type: 'destination.changed'; readonly streamId: string; readonly destination: DestinationStatus }
+  /** What has turned out to be wrong with a publisher's media, and what is right again. */
+  | {
+      readonly type: 'warnings.changed'
+      readonly streamId: string
+      readonly raised: readonly MediaWarning[]
+      readonly cleared: readonly MediaWarning[]
+    }
   /** Once a second for every stream that is taking in media while live. `liveMs` counts since `ingest.started` of `sessionId`, monotonic. */
   | { readonly type: 'usage'; readonly streamId: string; readonly sessionId: string; readonly liveMs: number }
 

@@ -309,6 +309,7 @@ export class Connection {
       ...fingerprint,
       remoteAddress: this.remoteAddress,
       stream,
+      doctor: limits.doctor,
       now,
       drop: (reason) => this.end(reason),
     })

@@ -6,12 +6,10 @@ import type { IngestStatus } from '../types.ts'
 /** The figures of one publisher, as far as ingest knows them. */
 export type PublisherStats = Omit<IngestStatus, 'sessionId' | 'since' | 'remoteAddress'>
 
+type Figures = Omit<PublisherStats, 'warnings' | 'keyframeIntervalSeconds'>
+
 /** Seconds over which rates are averaged. */
 const WINDOW = 5
-/** Longest time between keyframes that every platform takes, seconds. */
-const LONGEST_KEYFRAME_INTERVAL = 4
-/** How long a stream may be without one of its tracks before that is worth a warning, seconds. */
-const TRACK_PATIENCE = 5
 
 /** Measures a publisher. Times come from `now`, milliseconds of a monotonic clock. */
 export class IngestMeter {
@@ -25,8 +23,6 @@ export class IngestMeter {
   #audioCodec: string | null = null
   #size: PictureSize | null = null
   #metadata: StreamMetadata | null = null
-  #lastKeyframe: number | null = null
-  #keyframeInterval: number | null = null
 
   constructor(now: () => number) {
     this.#now = now
@@ -42,8 +38,7 @@ export class IngestMeter {
     this.#metadata = metadata
   }
 
-  /** `timestamp` is the message's place on the stream's line, milliseconds. */
-  message(seen: Classification, timestamp: number, payload: Buffer): void {
+  message(seen: Classification, payload: Buffer): void {
     if (seen.kind === 'audio') {
       this.#audioCodec = seen.codec ?? this.#audioCodec
       return
@@ -51,12 +46,19 @@ export class IngestMeter {
     this.#videoCodec = seen.codec ?? this.#videoCodec
     if (seen.isHeader) this.#size = headerPictureSize(payload, seen.codec) ?? this.#size
     if (seen.isFrame) this.#add(this.#framesOfSecond, 1)
-    if (!seen.isKeyframe) return
-    if (this.#lastKeyframe !== null) this.#keyframeInterval = (timestamp - this.#lastKeyframe) / 1_000
-    this.#lastKeyframe = timestamp
   }
 
-  stats(discontinuities: number): PublisherStats {
+  /** Picture size by the last video configuration. */
+  get size(): PictureSize | null {
+    return this.#size
+  }
+
+  /** Bits per second over the last few seconds. */
+  get bitrate(): number {
+    return Math.round((this.#rate(this.#bytesOfSecond) ?? 0) * 8)
+  }
+
+  stats(): Figures {
     const uptimeSeconds = (this.#now() - this.#startedAt) / 1_000
     const fps = this.#metadata?.fps ?? this.#rate(this.#framesOfSecond)
     return {
@@ -65,31 +67,10 @@ export class IngestMeter {
       width: this.#size?.width ?? this.#metadata?.width ?? null,
       height: this.#size?.height ?? this.#metadata?.height ?? null,
       fps: fps === null || fps === 0 ? null : Math.round(fps * 100) / 100,
-      bitrate: Math.round((this.#rate(this.#bytesOfSecond) ?? 0) * 8),
+      bitrate: this.bitrate,
       bytesReceived: this.#bytesReceived,
-      keyframeIntervalSeconds: this.#keyframeInterval,
       uptimeSeconds,
-      warnings: this.#warnings(uptimeSeconds, discontinuities),
     }
-  }
-
-  #warnings(uptimeSeconds: number, discontinuities: number): string[] {
-    const warnings: string[] = []
-    const patient = uptimeSeconds < TRACK_PATIENCE
-    if (this.#videoCodec === null && !patient) warnings.push('No video is coming in.')
-    if (this.#audioCodec === null && !patient)
-      warnings.push('No audio is coming in; some platforms refuse such a stream.')
-    if (this.#videoCodec !== null && this.#videoCodec !== 'h264') {
-      warnings.push(`Video is ${this.#videoCodec}; only H.264 is taken by every platform.`)
-    }
-    if (this.#audioCodec !== null && this.#audioCodec !== 'aac') {
-      warnings.push(`Audio is ${this.#audioCodec}; only AAC is taken by every platform.`)
-    }
-    if (this.#keyframeInterval !== null && this.#keyframeInterval > LONGEST_KEYFRAME_INTERVAL) {
-      warnings.push(`Keyframes come every ${this.#keyframeInterval.toFixed(1)} s; set the encoder to 2 s.`)
-    }
-    if (discontinuities > 0) warnings.push(`The encoder's clock jumped back ${discontinuities} times.`)
-    return warnings
   }
 
   #add(counters: Map<number, number>, count: number): void {

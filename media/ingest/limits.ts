@@ -1,3 +1,5 @@
+import { DEFAULT_DOCTOR_LIMITS, type DoctorLimits } from '../doctor/stream-doctor.ts'
+
 /** What ingest grants a peer. Times are milliseconds. */
 export interface IngestLimits {
   /** From accept to the end of the RTMP handshake. */
@@ -25,6 +27,8 @@ export interface IngestLimits {
   maxUnadmittedPerAddress: number
   /** New connections of one address: sustained rate a second; twice as many in a burst. */
   maxConnectionRatePerAddress: number
+  /** When a finding about a publisher's media is told, and when it is taken back. */
+  doctor: DoctorLimits
 }
 
 /** Defaults: spec values for sizes and times; the caps are far above what one studio with ten encoders needs. */
@@ -43,4 +47,5 @@ export const DEFAULT_INGEST_LIMITS: IngestLimits = {
   maxUnadmitted: 1_024,
   maxUnadmittedPerAddress: 64,
   maxConnectionRatePerAddress: 64,
+  doctor: DEFAULT_DOCTOR_LIMITS,
 }

@@ -1,5 +1,6 @@
+import { StreamDoctor, type Diagnosis, type DoctorLimits, type Patient } from '../doctor/stream-doctor.ts'
 import type { RtmpMessage } from '../rtmp/chunk-reader.ts'
-import { AUDIO, classify, readMetadata, DATA_AMF3, VIDEO } from '../rtmp/flv.ts'
+import { AUDIO, classify, readMetadata, DATA_AMF3, VIDEO, type Classification } from '../rtmp/flv.ts'
 import type { DesiredStream, MediaMessage } from '../types.ts'
 import { IngestMeter } from './ingest-meter.ts'
 import type { PublisherStats } from './ingest-meter.ts'
@@ -12,6 +13,7 @@ export interface PublisherSessionOptions {
   readonly keyHash: string
   readonly remoteAddress: string
   readonly stream: DesiredStream
+  readonly doctor: DoctorLimits
   readonly now: () => number
   readonly drop: (reason: string) => void
 }
@@ -28,6 +30,9 @@ export class PublisherSession implements Publisher {
   onEnd: (reason: string) => void = () => {}
   ended = false
   readonly #timeline = new Timeline()
+  #discontinuities = 0
+  readonly #doctor: StreamDoctor
+  readonly #now: () => number
   readonly #drop: (reason: string) => void
 
   constructor(options: PublisherSessionOptions) {
@@ -37,6 +42,8 @@ export class PublisherSession implements Publisher {
     this.remoteAddress = options.remoteAddress
     this.stream = options.stream
     this.meter = new IngestMeter(options.now)
+    this.#doctor = new StreamDoctor(options.doctor, options.now())
+    this.#now = options.now
     this.#drop = options.drop
   }
 
@@ -45,7 +52,12 @@ export class PublisherSession implements Publisher {
   }
 
   stats(): PublisherStats {
-    return this.meter.stats(this.#timeline.discontinuities)
+    const { keyframeInterval, warnings } = this.#doctor
+    return { ...this.meter.stats(), keyframeIntervalSeconds: keyframeInterval, warnings }
+  }
+
+  examine(patients: readonly Patient[]): Diagnosis {
+    return this.#doctor.examine(this.meter.bitrate, patients, this.#now(), new Date().toISOString())
   }
 
   /** Tells the owner that it is over; nothing is delivered after this. */
@@ -75,8 +87,19 @@ export class PublisherSession implements Publisher {
     const timestamp = seen.isFrame
       ? this.#timeline.frame(kind, message.timestamp)
       : this.#timeline.aside(message.timestamp)
-    this.meter.message(seen, timestamp, payload)
+    this.meter.message(seen, payload)
+    this.#diagnose(seen, timestamp)
     this.onMessage({ kind, timestamp, payload, isHeader, isKeyframe })
+  }
+
+  #diagnose(seen: Classification, timestamp: number): void {
+    const now = this.#now()
+    const { discontinuities } = this.#timeline
+    if (discontinuities > this.#discontinuities) this.#doctor.steppedBack(now)
+    this.#discontinuities = discontinuities
+    this.#doctor.message(seen, timestamp, now)
+    const { size } = this.meter
+    if (seen.isHeader && size !== null) this.#doctor.pictureSize(size, now)
   }
 
   #deliverData(message: RtmpMessage): void {

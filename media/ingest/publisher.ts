@@ -1,3 +1,4 @@
+import type { Diagnosis, Patient } from '../doctor/stream-doctor.ts'
 import type { DesiredStream, MediaMessage } from '../types.ts'
 import type { PublisherStats } from './ingest-meter.ts'
 
@@ -20,4 +21,6 @@ export interface Publisher {
   /** Ends it now: the socket is destroyed whatever the peer does, and nothing it sent is delivered any more. */
   drop(reason: string): void
   stats(): PublisherStats
+  /** Looks at what came in since the last look; to be called about once a second. */
+  examine(patients: readonly Patient[]): Diagnosis
 }

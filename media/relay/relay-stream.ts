@@ -1,3 +1,4 @@
+import type { Diagnosis, Patient } from '../doctor/stream-doctor.ts'
 import type { Publisher } from '../ingest/rtmp-ingest.ts'
 import type { DesiredStream, Destination, MediaEvent, MediaLog, StreamStatus } from '../types.ts'
 import type { RelayLimits } from './limits.ts'
@@ -78,6 +79,7 @@ export class RelayStream {
 
   tick(now: number): void {
     this.#reportUsage()
+    this.#examine()
     for (const client of this.#clients.values()) client.tick(now)
   }
 
@@ -115,6 +117,8 @@ export class RelayStream {
     const { streamId } = this.#desired
     this.#reportUsage()
     this.#ingest = null
+    // They were about this publisher; the next one is looked at anew.
+    this.#tell({ raised: [], cleared: publisher.stats().warnings })
     this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: publisher.sessionId, reason })
     for (const client of this.#clients.values()) client.hold()
     clearTimeout(this.#holdTimer)
@@ -172,12 +176,26 @@ export class RelayStream {
     this.#closing.add(closing)
   }
 
+  #examine(): void {
+    const diagnosis = this.#ingest?.publisher.examine(patientsOf(this.#desired))
+    if (diagnosis !== undefined) this.#tell(diagnosis)
+  }
+
+  #tell({ raised, cleared }: Diagnosis): void {
+    if (raised.length + cleared.length === 0) return
+    this.#options.onEvent({ type: 'warnings.changed', streamId: this.#desired.streamId, raised, cleared })
+  }
+
   #reportUsage(): void {
     if (this.#ingest === null || !this.#desired.live) return
     const { sessionId } = this.#ingest.publisher
     const { streamId } = this.#desired
     this.#options.onEvent({ type: 'usage', streamId, sessionId, liveMs: this.#meter.sessionMs })
   }
+}
+
+function patientsOf({ destinations }: DesiredStream): Patient[] {
+  return destinations.flatMap(({ id, rules }) => (rules === undefined ? [] : [{ id, rules }]))
 }
 
 function isSame(left: Destination, right: Destination): boolean {

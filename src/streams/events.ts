@@ -1,6 +1,6 @@
 import { event } from '../core/event.ts'
 import { Id, Nullable, OneOf, Timestamp, Type } from '../core/schema.ts'
-import { DESTINATION_STATES, END_REASONS } from './schemas.ts'
+import { DESTINATION_STATES, END_REASONS, WARNING_CODES } from './schemas.ts'
 import { STREAM_STATUSES } from './state.ts'
 
 /** No event of a stream carries a key, or a URL that could hold one. */
@@ -47,6 +47,20 @@ export const streamDestinationChanged = event({
     status: OneOf(DESTINATION_STATES),
     since: Timestamp,
     lastError: Nullable(Type.Object({ code: Type.String(), message: Type.String(), at: Timestamp })),
+  }),
+})
+
+export const streamDiagnosis = event({
+  name: 'stream.diagnosis',
+  summary: 'Something has turned out to be wrong with what a stream takes in, or is right again',
+  scope: 'streams:read',
+  data: Type.Object({
+    streamId: Id,
+    destinationId: Nullable(Type.String({ ...Id, description: 'Which destination does not take it; null for all' })),
+    code: OneOf(WARNING_CODES),
+    message: Type.String({ description: 'For people' }),
+    since: Timestamp,
+    state: OneOf(['raised', 'cleared'] as const),
   }),
 })
 

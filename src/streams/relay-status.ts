@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import type { DestinationStatus, StreamStatus } from '../../media/types.ts'
+import type { DestinationStatus, MediaWarning, StreamStatus } from '../../media/types.ts'
 import { NotFound } from '../core/errors.ts'
 import type { Member } from '../core/caller.ts'
 import type { Memberships } from '../core/ports.ts'
@@ -41,7 +41,9 @@ export class RelayStatus {
       path: row.path,
       live: isOnAir(row.status),
       ingest: found?.status.ingest ? ingestView(found.status.ingest) : null,
-      destinations: (row.platforms ?? []).map((platform) => destinationView(platform, figures.get(platform._id))),
+      destinations: (row.platforms ?? []).map((platform) =>
+        destinationView(platform, figures.get(platform._id), found?.status.ingest?.warnings ?? []),
+      ),
       at: found?.at ?? null,
     }
   }
@@ -102,12 +104,19 @@ function pathView(row: { id: string; workspace_id: string; title: string }, stre
 /** The publisher's address stays with the operators. */
 function ingestView(ingest: NonNullable<StreamStatus['ingest']>) {
   const { remoteAddress: _address, warnings, ...figures } = ingest
-  return { ...figures, warnings: [...warnings] }
+  return { ...figures, warnings: warningsOf(warnings, null) }
+}
+
+function warningsOf(warnings: readonly MediaWarning[], about: string | null) {
+  return warnings.flatMap(({ code, destinationId, message, since }) =>
+    destinationId === about ? [{ code, message, since }] : [],
+  )
 }
 
 function destinationView(
   platform: StreamPlatformData,
   figures: DestinationStatus | undefined,
+  warnings: readonly MediaWarning[],
 ): Static<typeof RelayDestination> {
   return {
     destinationId: platform._id,
@@ -128,5 +137,6 @@ function destinationView(
     liveSeconds: figures?.liveSeconds ?? 0,
     lastError: figures?.lastError ?? platform.lastError,
     nextRetryAt: figures?.nextRetryAt ?? null,
+    warnings: warningsOf(warnings, platform._id),
   }
 }

@@ -231,6 +231,28 @@ export const StreamingUsageView = named(
   }),
 )
 
+export const WARNING_CODES = [
+  'video_missing',
+  'audio_missing',
+  'video_codec',
+  'audio_codec',
+  'keyframe_interval',
+  'frame_rate_varies',
+  'bitrate',
+  'clock_drift',
+  'timestamps_back',
+  'resolution_changed',
+] as const
+
+const WarningView = named(
+  'StreamWarning',
+  Type.Object({
+    code: OneOf(WARNING_CODES, { description: 'Stable, for programs' }),
+    message: Type.String({ description: 'For people' }),
+    since: Timestamp,
+  }),
+)
+
 const IngestView = Type.Object({
   sessionId: Type.String(),
   since: Timestamp,
@@ -243,7 +265,7 @@ const IngestView = Type.Object({
   bytesReceived: Type.Integer(),
   keyframeIntervalSeconds: Nullable(Type.Number()),
   uptimeSeconds: Type.Number(),
-  warnings: Type.Array(Type.String()),
+  warnings: Type.Array(WarningView, { description: 'What is wrong with it for every destination' }),
 })
 
 export const RelayDestination = Type.Object({
@@ -265,6 +287,7 @@ export const RelayDestination = Type.Object({
   liveSeconds: Type.Number(),
   lastError: Nullable(FaultView),
   nextRetryAt: Nullable(Timestamp),
+  warnings: Type.Array(WarningView, { description: 'What this destination does not take of what comes in' }),
 })
 
 export const RelayStatusView = named(

@@ -1,8 +1,8 @@
-import type { DestinationFault, DestinationState } from '../../media/types.ts'
+import type { DestinationFault, DestinationState, MediaWarning } from '../../media/types.ts'
 import { systemTurn } from '../core/system-turn.ts'
 import type { Turn } from '../core/turn.ts'
 import type { Broadcasts } from './broadcasts.ts'
-import { streamDestinationChanged, streamWarning } from './events.ts'
+import { streamDestinationChanged, streamDiagnosis, streamWarning } from './events.ts'
 import { COME_BACK_MS, next } from './state.ts'
 import { findStream, type StreamRow } from './store.ts'
 import type { StreamPlatformData } from './schemas.ts'
@@ -145,4 +145,21 @@ export const warnOfMinutes = systemTurn<MinutesWarning>({
   },
 })
 
-export const streamTurns = [observeStream, loseIngest, expireStream, exhaustMinutes, warnOfMinutes]
+export interface DiagnosisReport {
+  readonly streamId: string
+  readonly raised: readonly MediaWarning[]
+  readonly cleared: readonly MediaWarning[]
+}
+
+/** Announces what the media node finds wrong, or right again, with what a stream takes in. */
+export const reportDiagnosis = systemTurn<DiagnosisReport>({
+  name: 'streams.report_diagnosis',
+  run: async ({ turn, input }) => {
+    const { cleared, raised, streamId } = input
+    if ((await findStream(turn.sql, streamId)) === undefined) return
+    for (const warning of raised) turn.emit(streamDiagnosis, { streamId, ...warning, state: 'raised' })
+    for (const warning of cleared) turn.emit(streamDiagnosis, { streamId, ...warning, state: 'cleared' })
+  },
+})
+
+export const streamTurns = [observeStream, loseIngest, expireStream, exhaustMinutes, warnOfMinutes, reportDiagnosis]

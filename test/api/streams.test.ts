@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { StreamStatus } from '../../media/types.ts'
 import { ManualClock } from '../../src/core/clock.ts'
 import { uuidv7 } from '../../src/core/id.ts'
-import { observeStream } from '../../src/streams/turns.ts'
+import { observeStream, reportDiagnosis } from '../../src/streams/turns.ts'
 import { startApp, type App } from '../support/app.ts'
+import { waitFor } from '../support/wait.ts'
 import { World, type Voice } from '../support/world.ts'
 
 let app: App
@@ -12,11 +14,26 @@ let workspaceId: string
 
 /** A media node that is there, for what needs one and sends it no media. */
 const NODE = '01939c5e-7a3b-7c21-9f58-0000000000aa'
-const announce = () =>
+const announce = (streams: readonly StreamStatus[] = []) =>
   app.composition.services.mediaNodes.announce({
     nodeId: NODE,
-    status: { rtmpPort: 1935, uptimeSeconds: 1, connections: 0, streams: [] },
+    status: { rtmpPort: 1935, uptimeSeconds: 1, connections: 0, streams },
   })
+const RELAYED = { path: 'path', live: true, destinations: [], liveMs: 0 }
+const INGESTED = {
+  sessionId: '01939c5e-7a3b-7c21-9f58-0000000000bb',
+  since: '2026-11-21T10:00:00.000Z',
+  remoteAddress: '127.0.0.1',
+  videoCodec: 'h264',
+  audioCodec: null,
+  width: 640,
+  height: 360,
+  fps: 30,
+  bitrate: 1_000_000,
+  bytesReceived: 1_000,
+  keyframeIntervalSeconds: 2,
+  uptimeSeconds: 1,
+}
 
 beforeAll(async () => {
   app = await startApp({ clock: new ManualClock(Date.parse('2026-11-21T10:00:00Z')) })
@@ -453,6 +470,34 @@ describe('going live', () => {
     })
     const text = JSON.stringify([events, await app.database.rows('select * from audit_log'), app.logs])
     for (const secret of [streamKey.split('-')[1], 'topsecretkey99']) expect(text).not.toContain(secret)
+  })
+
+  test('what is wrong with an ingest is announced, and said where it belongs', async () => {
+    const one = await destination('one')
+    const { _id, platforms } = await stream({ platforms: to(one) })
+    const since = '2026-11-21T10:00:01.000Z'
+    const missing = { code: 'audio_missing', destinationId: null, message: 'No audio.', since } as const
+    const fast = { code: 'bitrate', destinationId: platforms[0]._id, message: 'Too much.', since } as const
+    const report = { streamId: _id, raised: [missing], cleared: [fast] }
+    await app.composition.turns.system(workspaceId, reportDiagnosis, report)
+    const events = await app.database.rows<{ data: object }>(
+      `select data from workspace_events where workspace_id = $1 and type = 'stream.diagnosis' order by seq`,
+      [workspaceId],
+    )
+    expect(events.map(({ data }) => data)).toEqual([
+      { streamId: _id, ...missing, state: 'raised' },
+      { streamId: _id, ...fast, state: 'cleared' },
+    ])
+    announce([{ ...RELAYED, streamId: _id, ingest: { ...INGESTED, warnings: [missing, fast] } }])
+    const seen = await waitFor(async () => {
+      const relay = await good(ada.call('GET /api/streams/{id}/relay', at(_id)))
+      return relay.ingest === null ? undefined : relay
+    })
+    const { destinationId: _none, ...general } = missing
+    const { destinationId: _one, ...special } = fast
+    expect(seen.ingest.warnings).toEqual([general])
+    expect(seen.destinations[0].warnings).toEqual([special])
+    announce()
   })
 
   test('a workspace that is deleted takes its streams off the air', async () => {

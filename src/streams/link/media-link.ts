@@ -14,7 +14,7 @@ import type { PlanService } from '../../plans/service.ts'
 import type { DesiredState, DesiredStates } from '../desired-state.ts'
 import type { MediaDirectory } from '../media-directory.ts'
 import type { StreamNotice, StreamNotices } from '../notices.ts'
-import { exhaustMinutes, warnOfMinutes } from '../turns.ts'
+import { exhaustMinutes, reportDiagnosis, warnOfMinutes } from '../turns.ts'
 import { Observer } from './observer.ts'
 import { UsageMeter } from './usage-meter.ts'
 
@@ -131,6 +131,13 @@ export class MediaLink {
         break
       case 'destination.changed':
         if (held) this.#observer.destinationChanged(event.streamId, held.workspaceId, event.destination)
+        break
+      case 'warnings.changed':
+        if (held) {
+          const { cleared, raised, streamId } = event
+          const report = this.#options.turns.system(held.workspaceId, reportDiagnosis, { streamId, raised, cleared })
+          this.#try(report, 'a diagnosis could not be announced')
+        }
         break
       case 'usage':
         this.#meter.record(event.streamId, event.sessionId, event.liveMs)

@@ -1,0 +1,65 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { runFfmpeg } from '../testing/ffmpeg.ts'
+import { newKey, startIngest, type IngestFixture } from '../testing/ingest-fixture.ts'
+import { DEFAULT_DOCTOR_LIMITS } from './stream-doctor.ts'
+
+const PICTURE = ['-f', 'lavfi', '-i', 'testsrc=size=160x90:rate=20']
+const TONE = ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000']
+const H264 = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p']
+const ONE_PICTURE_IN_FOUR_TWICE = 'select=not(mod(n\\,4))+not(mod(n\\,7))'
+
+let folder: string
+let fixture: IngestFixture
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crier-doctor-'))
+  const doctor = { ...DEFAULT_DOCTOR_LIMITS, raiseMs: 200, trackPatienceMs: 1_000 }
+  fixture = await startIngest({ doctor })
+}, 60_000)
+afterAll(async () => {
+  await fixture.ingest.close()
+  await rm(folder, { recursive: true })
+})
+
+/** Publishes what ffmpeg makes of the arguments, several times as fast as it would be seen. */
+async function publish(name: string, ...args: string[]): Promise<void> {
+  const file = join(folder, `${name}.flv`)
+  await runFfmpeg(...PICTURE, ...args, '-t', '14', '-f', 'flv', file)
+  const url = `rtmp://127.0.0.1:${fixture.port}/live/${newKey(`publisher${name}`)}`
+  await runFfmpeg('-readrate', '5', '-i', file, '-c', 'copy', '-f', 'flv', '-flvflags', 'no_duration_filesize', url)
+}
+
+test('ffmpeg with faults is told so, and ffmpeg without is left alone', { timeout: 90_000 }, async () => {
+  const publishing = Promise.all([
+    publish('sparse', ...H264, '-g', '120', '-keyint_min', '120', '-sc_threshold', '0', '-an'),
+    publish('uneven', ...TONE, '-vf', ONE_PICTURE_IN_FOUR_TWICE, '-vsync', 'vfr', ...H264, '-g', '10', '-c:a', 'aac'),
+    publish('healthy', ...TONE, ...H264, '-g', '40', '-c:a', 'aac'),
+  ])
+  const found = new Map<string, Set<string>>()
+  const look = (): void => {
+    for (const { publisher } of fixture.sessions) {
+      publisher.examine([])
+      const codes = found.get(publisher.path) ?? new Set()
+      for (const { code } of publisher.stats().warnings) codes.add(code)
+      found.set(publisher.path, codes)
+    }
+  }
+  // Media that comes at five times its pace does drift, once somebody looks for long enough.
+  const codes = (name: string): string[] =>
+    [...(found.get(`publisher${name}`) ?? [])].filter((code) => code !== 'clock_drift').toSorted()
+  await waitFor(
+    () => {
+      look()
+      return codes('sparse').length >= 2 && codes('uneven').length >= 1
+    },
+    { timeoutMs: 60_000, what: 'the faults to be told' },
+  )
+  expect(codes('sparse')).toEqual(['audio_missing', 'keyframe_interval'])
+  expect(codes('uneven')).toEqual(['frame_rate_varies'])
+  await publishing
+  look()
+  expect(codes('healthy')).toEqual([])
+})
