@@ -27,6 +27,7 @@ import type { DesiredStates } from './streams/desired-state.ts'
 import type { StreamNotices } from './streams/notices.ts'
 import { AuditLog } from './workspaces/audit-log.ts'
 import { EventLog } from './workspaces/event-log.ts'
+import { MemberReadmission } from './workspaces/readmission.ts'
 import { MemberCache } from './workspaces/memberships.ts'
 import { WorkspaceService } from './workspaces/service.ts'
 import { ServiceSwitches } from './services/service.ts'
@@ -109,6 +110,7 @@ export function compose(
     publish: (workspaceId, events) => coordination.publish(`ev:${workspaceId}`, events),
     jobs,
     seal: (text) => replyBox.seal(text),
+    readmission: new MemberReadmission(),
     ...(outcomes && { outcomes }),
   })
   const { actors, ready } = actorDriver({ config, host: executor, clock, log: log.child({ part: 'actors' }), secret })
@@ -129,6 +131,7 @@ export function compose(
   const plans = new PlanService(database, clock, coordination)
   const people = composeAuth({ ...foundation, plans, jobs })
   const memberships = new MemberCache(database, clock, coordination)
+  const stopForgetting = memberships.onChange((workspaceId) => executor.forget(workspaceId))
   const workspaces = new WorkspaceService(database, clock, plans, memberships)
   const auditLog = new AuditLog(database)
   const chat = composeChat({ database, clock, coordination, paced: config.RATE_LIMITS })
@@ -195,6 +198,7 @@ export function compose(
       switches.close()
       await people.close()
       plans.close()
+      stopForgetting()
       memberships.close()
       streaming.close()
       await actors.close(5_000)

@@ -22,8 +22,8 @@ export interface RequestData {
 
 type HandlerContext = RequestContext<unknown, unknown, unknown> & Services
 
-/** Makes what handlers are given of a request's data, with the services beside it. */
-export type ContextFactory = (data: RequestData, turn?: Turn) => HandlerContext
+/** Makes what handlers are given of a request's data, with the services beside it; `member` in the place of its own. */
+export type ContextFactory = (data: RequestData, turn?: Turn, member?: Member) => HandlerContext
 
 /**
  * Services are inherited, not copied: a context costs the same however many services there are. The address is asked
@@ -43,12 +43,12 @@ export function contextFactory(services: Services): ContextFactory {
     readonly upload: Upload | undefined
     readonly #data: RequestData
 
-    constructor(data: RequestData, turn: Turn | undefined) {
+    constructor(data: RequestData, turn: Turn | undefined, member: Member) {
       this.path = data.path
       this.query = data.query
       this.body = data.body
       this.caller = data.caller
-      this.member = data.member
+      this.member = member
       this.requestId = data.requestId
       this.userAgent = data.userAgent
       this.ifMatch = data.ifMatch
@@ -62,5 +62,5 @@ export function contextFactory(services: Services): ContextFactory {
     }
   }
   Object.setPrototypeOf(Context.prototype, services)
-  return (data, turn) => new Context(data, turn) as unknown as HandlerContext
+  return (data, turn, member = data.member) => new Context(data, turn, member) as unknown as HandlerContext
 }

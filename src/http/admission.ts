@@ -3,7 +3,7 @@ import { Forbidden, InvalidCredential, NotFound, RateLimited, Unauthorized } fro
 import { limitClassOf, RATE_LIMITS } from '../core/limits.ts'
 import type { NamedOperation, WorkspaceSource } from '../core/operation.ts'
 import type { Authenticator, Memberships, Owners, RateLimiter } from '../core/ports.ts'
-import type { Scope } from '../core/scope.ts'
+import { requireScope } from '../core/require-scope.ts'
 import type { Exchange } from './exchange.ts'
 import type { Input, Passage } from './passage.ts'
 
@@ -71,9 +71,7 @@ export async function admit(
   const membership = gate.memberships.find(workspaceId, caller?.userId ?? '')
   const member = membership instanceof Promise ? await membership : membership
   if (member === undefined) throw NotFound()
-  if (!member.scopes.has(op.access as Scope)) {
-    throw Forbidden({ message: `Your role ${member.role} lacks the scope ${op.access} in this workspace.` })
-  }
+  requireScope(member, op.access)
   return member
 }
 

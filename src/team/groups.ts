@@ -93,7 +93,7 @@ export class TeamGroups {
     const group = view(await find(turn.sql, turn.workspaceId, id))
     turn.audit({ kind: 'group', id, details: { name: group.name, scopes, memberIds: group.memberIds } })
     turn.emit(groupCreated, group)
-    turn.afterCommit(() => this.#cache.changed(turn.workspaceId))
+    this.#cache.changes(turn)
     return group
   }
 
@@ -137,7 +137,7 @@ export class TeamGroups {
       },
     })
     turn.emit(groupUpdated, group)
-    turn.afterCommit(() => this.#cache.changed(turn.workspaceId))
+    this.#cache.changes(turn)
     return group
   }
 
@@ -153,7 +153,7 @@ export class TeamGroups {
       details: { name: group.name, scopes: group.scopes, memberIds: group.member_ids },
     })
     turn.emit(groupDeleted, { groupId: id })
-    turn.afterCommit(() => this.#cache.changed(turn.workspaceId))
+    this.#cache.changes(turn)
   }
 }
 

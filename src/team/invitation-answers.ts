@@ -121,7 +121,7 @@ export class InvitationAnswers {
     })
     turn.emit(invitationAccepted, invitationFacts(row))
     turn.emit(memberAdded, state)
-    turn.afterCommit(() => this.#members.changed(turn.workspaceId))
+    this.#members.changes(turn)
     return state
   }
 

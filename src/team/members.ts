@@ -125,7 +125,7 @@ export class TeamMembers {
       },
     })
     turn.emit(memberUpdated, state)
-    turn.afterCommit(() => this.#cache.changed(turn.workspaceId))
+    this.#cache.changes(turn)
     return state
   }
 
@@ -164,7 +164,7 @@ export class TeamMembers {
     ])
     turn.audit({ kind: 'member', id: userId, details: { email: member.email, role: memberState(member).role } })
     turn.emit(memberRemoved, { userId, left })
-    turn.afterCommit(() => this.#cache.changed(turn.workspaceId))
+    this.#cache.changes(turn)
   }
 
   async #find(turn: Turn, userId: string, ifMatch: string | undefined): Promise<TeamMemberRow> {

@@ -118,7 +118,7 @@ export class TeamRoles {
       details: { name: { from: before.name, to: role.name }, scopes: { from: before.scopes, to: role.scopes } },
     })
     turn.emit(roleUpdated, role)
-    turn.afterCommit(() => this.#cache.changed(turn.workspaceId))
+    this.#cache.changes(turn)
     return role
   }
 
@@ -153,7 +153,7 @@ export class TeamRoles {
     const replacedBy = replacement === undefined ? null : (replacement.roleId ?? replacement.name)
     turn.audit({ kind: 'role', id, details: { name: role.name, scopes: role.scopes, replacedBy } })
     turn.emit(roleDeleted, { roleId: id, replacedBy })
-    turn.afterCommit(() => this.#cache.changed(turn.workspaceId))
+    this.#cache.changes(turn)
   }
 
   async #replacement(turn: Turn, id: string, replaceWith: string | undefined): Promise<ChosenRole | undefined> {

@@ -45,4 +45,8 @@ export class ActorMemories {
   forget(actor: string): void {
     this.#memories.delete(actor)
   }
+
+  forgetAll(): void {
+    this.#memories.clear()
+  }
 }

@@ -29,6 +29,7 @@ import { ActorMemories, type ActivationMemory } from './actor-memory.ts'
 import { Batch, PendingRows, TurnSql, type Row } from './batch.ts'
 import type { OperationTurn, TurnPayload } from './payload.ts'
 import { writeEnd } from './batch-end.ts'
+import { asksForMember, type Readmission } from './readmission.ts'
 import type { TurnOutcomes } from './turn-outcomes.ts'
 
 export interface TurnExecutorOptions {
@@ -48,6 +49,8 @@ export interface TurnExecutorOptions {
   readonly seal: (text: string) => string
   /** Where several nodes share the actors: what became of turns whose node died before it answered. */
   readonly outcomes?: TurnOutcomes
+  /** Asks in each turn whether its caller may still do this. */
+  readonly readmission?: Readmission
 }
 
 export interface JobOutlet {
@@ -96,6 +99,12 @@ export class TurnExecutor implements ActorHost {
 
   get remembersOutcomes(): boolean {
     return this.#options.outcomes !== undefined
+  }
+
+  /** Something that turns remember was changed by something else than a turn; undefined: of any workspace. */
+  forget(workspaceId: string | undefined): void {
+    if (workspaceId === undefined) this.#memories.forgetAll()
+    else this.#memories.forget(ACTOR_PREFIX + workspaceId)
   }
 
   /** Tells a node that is cut off from the database from one whose actors are merely slow. */
@@ -203,16 +212,20 @@ export class TurnExecutor implements ActorHost {
     commands: readonly Command[],
   ): Promise<void> {
     const requests = new Map<NamedOperation, OperationTurn['context'][]>()
+    const callers: string[] = []
     for (const command of commands) {
       const payload = command.payload as TurnPayload
       const operation = payload.kind === 'operation' ? this.#options.operations.get(payload.operation) : undefined
-      if (payload.kind !== 'operation' || operation?.prelude === undefined) continue
+      if (payload.kind !== 'operation') continue
+      if (asksForMember(operation, payload)) callers.push(payload.context.caller.userId)
+      if (operation?.prelude === undefined) continue
       const known = requests.get(operation)
       if (known) known.push(payload.context)
       else requests.set(operation, [payload.context])
     }
+    const remembered = { workspaceId, sql, memory: <T>(key: MemoryKey<T>) => memory.get(key) }
+    await this.#options.readmission?.prepare(remembered, callers)
     for (const [operation, contexts] of requests) {
-      const remembered = { workspaceId, sql, memory: <T>(key: MemoryKey<T>) => memory.get(key) }
       await operation.prelude?.(contexts, { ...this.#options.services(), ...remembered })
     }
   }
@@ -287,7 +300,10 @@ export class TurnExecutor implements ActorHost {
     }
     const operation = this.#options.operations.get(payload.operation)
     if (operation === undefined) throw new Error(`no operation is called ${payload.operation}`)
-    return operation.handle(this.#options.context()(payload.context, turn))
+    const { context, readmission } = this.#options
+    const asks = readmission !== undefined && asksForMember(operation, payload)
+    const member = asks ? await readmission.member(operation, payload.context.caller.userId, turn) : undefined
+    return operation.handle(context()(payload.context, turn, member))
   }
 
   /** The audit entry, and the reply for a repetition under the same idempotency key, in the turn's own transaction. */

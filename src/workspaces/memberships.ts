@@ -4,6 +4,7 @@ import { isUuid } from '../core/id.ts'
 import type { Memberships } from '../core/ports.ts'
 import { BUILT_IN_ROLES, isScope, type BuiltInRole, type Scope } from '../core/scope.ts'
 import type { Sql } from '../core/sql.ts'
+import type { MemoryKey, Turn } from '../core/turn.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import { NoticeCache } from '../coordination/notice-cache.ts'
 
@@ -66,15 +67,14 @@ export class MemberCache implements Memberships {
   }
 
   /** Those of the users who are members, read now in one go. */
-  async among(workspaceId: string, userIds: readonly string[]): Promise<Member[]> {
-    const rows = await this.#sql.rows<MemberRow & { user_id: string }>(
-      `select m.user_id, ${MEMBER_COLUMNS} from workspace_members m
-       join workspaces w on w.id = m.workspace_id and w.deleted_at is null
-       left join roles r on r.id = m.role_id
-       where m.workspace_id = $1 and m.user_id = any($2)`,
-      [workspaceId, userIds],
-    )
-    return rows.map((row) => memberOf(workspaceId, row.user_id, row))
+  among(workspaceId: string, userIds: readonly string[]): Promise<Member[]> {
+    return membersAmong(this.#sql, workspaceId, userIds)
+  }
+
+  /** To be called by every turn that changes members, roles or groups: no later turn, and no node, goes by what was. */
+  changes(turn: Turn): void {
+    turn.settled(() => turn.memory(KNOWN_MEMBERS).clear())
+    turn.afterCommit(() => this.changed(turn.workspaceId))
   }
 
   /** Says to every node that members, roles or groups of a workspace have changed. Called after the commit. */
@@ -104,6 +104,24 @@ export class MemberCache implements Memberships {
     )
     return row && memberOf(workspaceId, userId, row)
   }
+}
+
+/**
+ * What an actor knows of its members: null for a stranger. Right without a time-out, because whatever changes members,
+ * roles or groups is a turn of this actor and forgets it at its place in the order (see `MemberCache.changes`).
+ */
+export const KNOWN_MEMBERS: MemoryKey<Map<string, Member | null>> = { name: 'members', make: () => new Map() }
+
+/** Those of the users who are members of a workspace that is not deleted, read now. */
+export async function membersAmong(sql: Sql, workspaceId: string, userIds: readonly string[]): Promise<Member[]> {
+  const rows = await sql.rows<MemberRow & { user_id: string }>(
+    `select m.user_id, ${MEMBER_COLUMNS} from workspace_members m
+     join workspaces w on w.id = m.workspace_id and w.deleted_at is null
+     left join roles r on r.id = m.role_id
+     where m.workspace_id = $1 and m.user_id = any($2::uuid[])`,
+    [workspaceId, userIds],
+  )
+  return rows.map((row) => memberOf(workspaceId, row.user_id, row))
 }
 
 function memberOf(workspaceId: string, userId: string, row: MemberRow): Member {

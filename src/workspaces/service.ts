@@ -155,7 +155,7 @@ export class WorkspaceService {
     const deleted = { _id: row.id, deletedAt: deletedAt.toISOString(), purgeAt: purgeAt.toISOString() }
     turn.audit({ kind: 'workspace', id: row.id, details: { name: row.name } })
     turn.emit(workspaceDeleted, deleted)
-    turn.afterCommit(() => this.#members.changed(row.id))
+    this.#members.changes(turn)
     return deleted
   }
 

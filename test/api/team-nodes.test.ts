@@ -1,5 +1,7 @@
+import { Client } from 'pg'
 import { io, type Socket } from 'socket.io-client'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { createStream } from '../../src/streams/operations.ts'
 import * as team from '../../src/team/operations.ts'
 import { getWorkspace } from '../../src/workspaces/operations.ts'
 import { startApp, type App } from '../support/app.ts'
@@ -157,4 +159,39 @@ test('seats are not given away twice by two nodes', async () => {
   )
   const count = (status: number) => answers.filter((answer) => answer.status === status).length
   expect([count(201), count(402)]).toEqual([4, 8])
+})
+
+test.each([
+  ['in the batch of the removal', false],
+  ['after the removal', true],
+])('what waits for its turn %s is refused there, on both nodes', async (_when, alone) => {
+  for (const [index, node] of [here, there].entries()) {
+    const name = `waiting${index}${alone}`
+    await world.member('acme', name, { role: 'editor' })
+    const voice = new Voice(node, { apiKey: (await world.user(name)).apiKey })
+    const create = (title: string) => voice.call(createStream, { body: { workspaceId: world.id('acme'), title } })
+    expect((await create('Before')).status).toBe(201)
+    const waiting = () =>
+      [here, there].reduce((sum, app) => {
+        const { cluster, waiting: here } = app.composition.actors.stats()
+        return sum + here - (cluster?.links.reduce((open, link) => open + link.inFlight, 0) ?? 0)
+      }, 0)
+    // While another holds its row, the actor can end no batch: what comes now waits, admitted at the door.
+    const holder = new Client({ connectionString: here.databaseUrl })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query('select 1 from actor_fence where key = $1 for update', [`ws:${world.id('acme')}`])
+    const held = alone ? [] : [change('liz', { role: 'client' })]
+    if (!alone) await waitFor(() => waiting() === 1)
+    const removed = world.as('ada').call(team.removeMember, who(name))
+    await waitFor(() => waiting() === held.length + 1)
+    const created = create('Too late')
+    await waitFor(() => waiting() === held.length + 2)
+    await holder.query('rollback')
+    await holder.end()
+    const answers = await Promise.all([removed, created, ...held])
+    expect(answers.map(({ status }) => status)).toEqual([200, 404, ...held.map(() => 200)])
+    expect(answers[1]?.body.code).toBe('not_found')
+    expect(await here.database.rows('select 1 from streams where title = $1', ['Too late'])).toEqual([])
+  }
 })

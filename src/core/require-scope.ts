@@ -1,0 +1,9 @@
+import type { Member } from './caller.ts'
+import { Forbidden } from './errors.ts'
+import type { Scope } from './scope.ts'
+
+/** @throws AppError forbidden when the member lacks what an operation asks for */
+export function requireScope(member: Member, access: string): void {
+  if (member.scopes.has(access as Scope)) return
+  throw Forbidden({ message: `Your role ${member.role} lacks the scope ${access} in this workspace.` })
+}
