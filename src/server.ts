@@ -5,6 +5,7 @@ import { documentPages } from './http/documents.ts'
 import { mailLinkPages } from './http/mail-link-pages.ts'
 import { HttpMetrics } from './http/metrics.ts'
 import { HttpServer } from './http/server.ts'
+import { socketPages } from './http/socket-pages.ts'
 import { PipelineCalls } from './http/socket-calls.ts'
 import type { PipelineOptions } from './http/pipeline.ts'
 import { RequestLog } from './http/request-log.ts'
@@ -14,6 +15,8 @@ import { MemoryRateLimiter, RedisRateLimiter, unlimited } from './coordination/r
 import { RedisCoordination } from './coordination/redis.ts'
 import type { RateLimiter } from './core/ports.ts'
 import { eventTypes } from './events.ts'
+import { CLOSING_CODES, clientMessages, LIMITS_IN_WORDS, REFUSALS, serverMessages } from './realtime/protocol.ts'
+import type { SocketProtocol } from './core/socket-protocol.ts'
 import type { Composition, Foundation } from './services.ts'
 import { VERSION } from './version.ts'
 
@@ -43,7 +46,11 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
   const server = new HttpServer({
     operations: composition.operations,
     pipeline,
-    pages: [...documentPages(composition.operations, { version: VERSION, domains: DOMAINS }), ...mailLinkPages()],
+    pages: [
+      ...documentPages(composition.operations, { version: VERSION, domains: DOMAINS }),
+      ...mailLinkPages(),
+      ...socketPages(socketProtocol(composition)),
+    ],
     metrics: httpMetrics,
     log,
     trustProxy: config.TRUST_PROXY,
@@ -85,6 +92,20 @@ export function createGateway(foundation: Foundation, composition: Composition, 
   })
   members.attachPresence(gateway.presence)
   return gateway
+}
+
+/** What the sockets of these operations speak. */
+export function socketProtocol({ operations }: Pick<Composition, 'operations'>): SocketProtocol {
+  return {
+    version: VERSION,
+    events: [...eventTypes.values()],
+    clientMessages,
+    serverMessages,
+    operations,
+    closingCodes: CLOSING_CODES,
+    refusals: REFUSALS,
+    limits: LIMITS_IN_WORDS,
+  }
 }
 
 function corsOf(config: Config): Cors {

@@ -23,6 +23,8 @@ unknown, expired or revoked credential is 401, also where none is needed.
 as \`cursor\`. **Errors** are \`{ "status": false, "message", "code", "requestId", "docUrl", "errors"? }\`, or an RFC 9457
 problem where \`Accept: application/problem+json\` asks for one. [All codes, with cause and fix](/docs/errors).
 
+**Live.** Events, chat and calls over sockets: [how they work](/docs/sockets), [AsyncAPI](/api/asyncapi.json).
+
 **Repeating safely.** Send an \`Idempotency-Key\` with a POST: the first answer is kept 24 hours and repeated with
 \`Idempotent-Replayed: true\`. **Editing safely.** Send the \`ETag\` that you read as \`If-Match\`: 412 says that somebody
 was faster. **Limits** are told by \`RateLimit\` and \`RateLimit-Policy\`; past them 429 with \`Retry-After\`.

@@ -1,21 +1,11 @@
-import { Id, Input, OneOf, Text, Timestamp, Type, type TSchema } from '../core/schema.ts'
+import { Id, Input, OneOf, Text, Timestamp, Type } from '../core/schema.ts'
+import type { SocketMessageType } from '../core/socket-protocol.ts'
 import { SOCKET_LIMITS, TYPING_LIMITS } from './limits.ts'
 
 /**
  * What is said over sockets beside the events: the one source of `/api/asyncapi.json` and `/docs/sockets`. Operations
  * that can be called, and events, are declared by their domains.
  */
-
-/** A message that a client or the server sends. */
-export interface SocketMessageType {
-  readonly name: string
-  readonly summary: string
-  /** More than the summary can say; Markdown. */
-  readonly description: string
-  readonly data: TSchema
-  /** What is acknowledged; `reply` is what REST would answer. */
-  readonly ack?: TSchema | 'reply'
-}
 
 export const TypingMessage = Input({ workspaceId: Id, channelId: Id })
 
@@ -26,14 +16,8 @@ const AuthReply = Type.Union([
   Type.Object({ status: Type.Literal(false), code: Type.String(), message: Type.String() }),
 ])
 
-/** What a call is answered with: what REST would answer. */
-export const CallAck = Type.Object({
-  status: Type.Integer({ description: 'The HTTP status that REST would answer' }),
-  headers: Type.Record(Type.String(), Type.String(), {
-    description: 'The headers that REST would send, in lower case: x-request-id, ratelimit, retry-after, etag …',
-  }),
-  body: Type.Unknown({ description: 'The body that REST would send: an envelope or an error' }),
-})
+const ID = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e6f'
+const CHANNEL_ID = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e70'
 
 export const clientMessages: readonly SocketMessageType[] = [
   {
@@ -43,6 +27,7 @@ export const clientMessages: readonly SocketMessageType[] = [
       'Of the same user. A socket whose credential has expired or was revoked is ended with `credential_expired` or `invalid_credential`.',
     data: Input({ token: Text(1, 4_096, { description: 'An access token or an API key' }) }),
     ack: AuthReply,
+    example: { token: 'eyJhbGciOi…' },
   },
   {
     name: 'call',
@@ -58,6 +43,11 @@ export const clientMessages: readonly SocketMessageType[] = [
       requestId: Type.Optional(Text(1, 128, { description: 'As the header X-Request-Id' })),
     }),
     ack: 'reply',
+    example: {
+      operation: 'sendMessage',
+      path: { workspaceId: ID, channelId: CHANNEL_ID },
+      body: { body: 'Hello', clientId: 'a1' },
+    },
   },
   {
     name: 'sync',
@@ -70,6 +60,7 @@ export const clientMessages: readonly SocketMessageType[] = [
       after: Type.Integer({ minimum: 0, description: 'The number of the last change that was seen; 0 for none' }),
     }),
     ack: 'reply',
+    example: { workspaceId: ID, channelId: CHANNEL_ID, after: 41 },
   },
   {
     name: 'resume',
@@ -82,6 +73,7 @@ export const clientMessages: readonly SocketMessageType[] = [
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
     }),
     ack: 'reply',
+    example: { workspaceId: ID, after: 1200 },
   },
   {
     name: 'typing',
@@ -89,6 +81,7 @@ export const clientMessages: readonly SocketMessageType[] = [
     description: `To be sent while they write. It reaches the others as \`chat.typing\`, at most every ${TYPING_LIMITS.everyMs / 1_000} seconds for a user and channel, and is over after ${TYPING_LIMITS.expiresInSeconds} seconds.`,
     data: TypingMessage,
     ack: 'reply',
+    example: { workspaceId: ID, channelId: CHANNEL_ID },
   },
   {
     name: 'presence',
@@ -96,6 +89,7 @@ export const clientMessages: readonly SocketMessageType[] = [
     description: 'A socket begins as `online`. A user is away when every socket of theirs is.',
     data: PresenceMessage,
     ack: 'reply',
+    example: { state: 'away' },
   },
 ]
 
@@ -105,6 +99,7 @@ export const serverMessages: readonly SocketMessageType[] = [
     summary: 'The server is about to end the socket',
     description: 'With the reason; see the table of closing codes.',
     data: Type.Object({ code: Type.String() }),
+    example: { code: 'credential_expired' },
   },
   {
     name: 'missed',
@@ -112,6 +107,7 @@ export const serverMessages: readonly SocketMessageType[] = [
     description:
       'A link inside the installation was down. Ask for what was missed with `resume` and `sync`, as after a reconnect.',
     data: Type.Object({ at: Timestamp }),
+    example: { at: '2026-11-21T05:00:00.000Z' },
   },
 ]
 
@@ -132,3 +128,13 @@ export const REFUSALS: Readonly<Record<string, string>> = {
   too_many_sockets: `The user has ${SOCKET_LIMITS.perUser} sockets on the node.`,
   shutting_down: 'The server stops. Try again in a moment.',
 }
+
+/** Bounds, in words. */
+export const LIMITS_IN_WORDS: readonly string[] = [
+  `${SOCKET_LIMITS.perUser} sockets of a user on a node; the newest is refused.`,
+  `${SOCKET_LIMITS.messageBytes / 1_000} kB a message. A larger one ends the connection.`,
+  `${SOCKET_LIMITS.burst} messages at once and ${SOCKET_LIMITS.perSecond} a second for longer; past it the socket is ended with \`too_many_messages\`.`,
+  `${SOCKET_LIMITS.pendingCalls} calls of a socket that wait for their answers; past it 429 \`too_many_calls\`. Calls also take from the same rate limits as REST.`,
+  `A connection that does not say who it is within ${SOCKET_LIMITS.authenticateWithinMs / 1_000} seconds is ended.`,
+  `A client that does not read is ended with \`too_slow\` and never starved silently.`,
+]

@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { Ajv } from 'ajv'
+import { expect, test } from 'vitest'
+import { api } from '../../src/api.ts'
+import { walk } from '../../src/core/operation.ts'
+import { eventTypes } from '../../src/events.ts'
+import { asyncApiText, socketPages } from '../../src/http/socket-pages.ts'
+import { socketProtocol } from '../../src/server.ts'
+
+const operations = walk(api)
+const protocol = socketProtocol({ operations })
+const text = asyncApiText(protocol)
+
+interface Document {
+  readonly channels: { readonly socket: { readonly messages: Readonly<Record<string, unknown>> } }
+  readonly operations: Readonly<Record<string, { readonly action: string }>>
+  readonly components: { readonly messages: Readonly<Record<string, { readonly payload: object }>> }
+}
+
+const document = JSON.parse(text) as Document
+
+test('the document is valid AsyncAPI 3.0', () => {
+  const path = createRequire(import.meta.url).resolve('@asyncapi/specs/schemas/3.0.0.json')
+  // The specification carries the meta-schema of draft 7 itself.
+  const ajv = new Ajv({ strict: false, validateFormats: false, meta: false, validateSchema: false })
+  const validate = ajv.compile(JSON.parse(readFileSync(path, 'utf8')) as object)
+  expect(validate(document), JSON.stringify(validate.errors?.slice(0, 5))).toBe(true)
+  expect(validate({ ...document, channels: { socket: { messages: 3 } } })).toBe(false)
+})
+
+test('all of its references lead somewhere', () => {
+  const references = new Set([...text.matchAll(/"\$ref": "#\/([^"]+)"/g)].map((match) => match[1] as string))
+  expect(references.size).toBeGreaterThan(20)
+  for (const reference of references) {
+    const target = reference
+      .split('/')
+      .reduce<unknown>((here, key) => (here as Record<string, unknown> | undefined)?.[key], document)
+    expect(target, reference).toBeDefined()
+  }
+})
+
+test('it has every event, every message and every operation that can be called', () => {
+  const { messages } = document.components
+  const calls = operations.filter((op) => op.socket !== undefined).map((op) => op.name)
+  const names = [...eventTypes.keys(), 'auth', 'call', 'sync', 'resume', 'typing', 'presence', 'closing', 'missed']
+  expect(calls).toContain('syncEvents')
+  for (const name of [...names, ...calls.map((call) => `call.${call}`)]) expect(messages[name], name).toBeDefined()
+  expect(document.operations['send.presence.changed']?.action).toBe('send')
+  expect(document.operations['receive.call.syncEvents']?.action).toBe('receive')
+})
+
+test('/docs/sockets tells of the same, and loads nothing from elsewhere', async () => {
+  const page = socketPages(protocol).find(({ path }) => path === '/docs/sockets')
+  const { content, headers } = await page!.serve()
+  const html = String(content)
+  for (const name of [...eventTypes.keys(), 'resume', 'too_slow', 'credential_expired']) expect(html).toContain(name)
+  expect(html).not.toMatch(/(?:src|href)="(?:https?:)?\/\//)
+  expect(headers?.['Content-Security-Policy']).toContain("default-src 'none'")
+})
