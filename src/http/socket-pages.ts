@@ -28,7 +28,7 @@ const { status, body } = await socket.emitWithAck('call', {
 })`
 
 const SDK = `import { io } from 'socket.io-client'
-import { SocketClient } from './src/socket-client.ts'
+import { SocketClient } from 'crier/src/socket-client.ts'
 
 const crier = new SocketClient({ url: 'http://localhost:3000', io, token: () => freshAccessToken() })
 const channel = crier.channel({ workspaceId, channelId })
