@@ -24,7 +24,7 @@ export function useMediaWork(options: Partial<MediaWorkOptions> = {}): WorkFixtu
   const keep = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
   const log: MediaLog = { debug: () => {}, info: () => {}, warn: keep, error: keep }
   const ffmpegPath = process.env['FFMPEG_PATH'] ?? 'ffmpeg'
-  const work = startMediaWork({ ffmpegPath, ffprobePath: 'ffprobe', tempDir, log, ...options })
+  const work = startMediaWork({ ffmpegPath, ffprobePath: 'ffprobe', tempDir, niceness: 0, log, ...options })
   afterAll(async () => {
     await work.close()
     for (const path of [folder, tempDir]) rmSync(path, { recursive: true, force: true })

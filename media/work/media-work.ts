@@ -9,17 +9,21 @@ import { checkSizes } from './thumbnails/sizes.ts'
 import { checkSpec } from './transcode/spec.ts'
 import type { MediaWork, MediaWorkOptions, ProgressOptions } from './types.ts'
 
+/** One part in ten of a processor where others want all of it. */
+const NICENESS = 10
+
 /** Starts nothing yet: a process comes with the first job. */
-export function startMediaWork({ ffmpegPath, ffprobePath, tempDir, limits, log }: MediaWorkOptions): MediaWork {
-  const bounds = { ...DEFAULT_LIMITS, ...limits }
+export function startMediaWork(options: MediaWorkOptions): MediaWork {
+  const { ffmpegPath, ffprobePath, tempDir, niceness = NICENESS, log } = options
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const root = mkdtempSync(join(resolve(tempDir), 'media-work-'))
   const suspects = new Suspects()
   const lane = (name: string, concurrency: number, queueLimit: number, seconds: number): Lane => {
-    const settings: WorkSettings = { ffmpegPath, ffprobePath, limits: bounds, scratchRoot: join(root, name) }
+    const settings: WorkSettings = { ffmpegPath, ffprobePath, limits, niceness, scratchRoot: join(root, name) }
     return new Lane({ name, concurrency, queueLimit, seconds, settings, suspects, log })
   }
-  const quick = lane('quick', bounds.quickConcurrency, bounds.quickQueue, bounds.quickSeconds)
-  const long = lane('long', bounds.longConcurrency, bounds.longQueue, bounds.longSeconds)
+  const quick = lane('quick', limits.quickConcurrency, limits.quickQueue, limits.quickSeconds)
+  const long = lane('long', limits.longConcurrency, limits.longQueue, limits.longSeconds)
 
   async function run<Kind extends keyof Tasks>(
     task: Task & { kind: Kind },

@@ -18,6 +18,8 @@ export interface FfmpegJob {
   /** Everything after the input but the output's name; ends in `-f` and a format. */
   readonly outputOptions: readonly string[]
   readonly output: string
+  /** Where it runs, for outputs of many files. */
+  readonly cwd?: string
   readonly signal: AbortSignal
   /** Of the result, for the progress; without it there is none. */
   readonly seconds?: number
@@ -118,10 +120,10 @@ export class Ffmpeg {
     return lines.join('\n')
   }
 
-  #command({ input, inputOptions = [], outputOptions, output, outputBytes }: FfmpegJob): FfmpegCommand {
+  #command({ input, inputOptions = [], outputOptions, output, cwd, outputBytes }: FfmpegJob): FfmpegCommand {
     const { limits } = this.#paths
     const threads = String(limits.ffmpegThreads)
-    const command = createCommand({ stdoutLines: 1 })
+    const command = createCommand({ stdoutLines: 1, ...(cwd === undefined ? {} : { cwd }) })
       .input(`file:${input}`)
       .inputOptions('-threads', threads, ...INPUT_GUARD, ...inputOptions)
       .output(output)

@@ -14,7 +14,7 @@ export interface TimedMedia extends Streams {
 const TAIL_CHECKED = /matroska|webm|avi|flv|ogg|flac/
 /** How much of the time at the end is looked for a packet, and how much may be missing. */
 const TAIL_SECONDS = 10
-const SLACK_SECONDS = 2
+const slack = (seconds: number) => Math.min(2, 0.25 + seconds / 20)
 
 /** @throws MediaWorkError */
 export async function probeTimed(path: string, kind: FileKind, context: WorkContext): Promise<TimedMedia> {
@@ -41,10 +41,10 @@ export async function probeTimed(path: string, kind: FileKind, context: WorkCont
 
 async function lacksItsEnd(path: string, { format, seconds }: Streams, context: WorkContext): Promise<boolean> {
   const { probePath } = context.ffmpeg
-  if (probePath === undefined || seconds === null || seconds < SLACK_SECONDS || !TAIL_CHECKED.test(format)) return false
+  if (probePath === undefined || seconds === null || seconds === 0 || !TAIL_CHECKED.test(format)) return false
   try {
     const last = await lastPacketSeconds(probePath, path, Math.max(0, seconds - TAIL_SECONDS), context.signal)
-    return last === null || last < seconds - SLACK_SECONDS
+    return last === null || last < seconds - slack(seconds)
   } catch (error) {
     // Nothing can be read where the end should be.
     if (error instanceof MediaWorkError && (error.code === 'damaged' || error.code === 'truncated')) return true

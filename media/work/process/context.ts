@@ -12,5 +12,5 @@ export interface WorkContext {
   readonly threads: Threads
   /** A folder for intermediate files, made when first asked for and removed with the job. */
   scratch(): Promise<string>
-  progress(progress: Progress): void
+  readonly progress: (progress: Progress) => void
 }

@@ -14,8 +14,6 @@ import type { WorkContext } from './context.ts'
 import { runTask } from './run-task.ts'
 import type { HostMessage, Task, WorkMessage, WorkSettings } from './protocol.ts'
 
-const NICE = 15
-
 interface Services {
   readonly settings: WorkSettings
   readonly ffmpeg: Ffmpeg
@@ -30,6 +28,7 @@ function send(message: WorkMessage): void {
 }
 
 function start(settings: WorkSettings): void {
+  yieldToOthers(settings.niceness)
   // Several files at a time, each with one thread: more files a second than one file with many, and less memory.
   sharp.concurrency(1)
   // No file is opened twice in a row.
@@ -101,16 +100,16 @@ function onMessage(message: HostMessage): void {
 }
 
 /** Below everything that answers people: this process, its threads so far, and what it starts. */
-function yieldToOthers(): void {
-  setPriority(NICE)
+function yieldToOthers(niceness: number): void {
+  setPriority(niceness)
   if (process.platform !== 'linux') return
   // On Linux a priority is of a thread, and those that V8 has started already kept theirs.
-  for (const thread of readdirSync('/proc/self/task')) setPriority(Number(thread), NICE)
   try {
+    for (const thread of readdirSync('/proc/self/task')) setPriority(Number(thread), niceness)
     // A session of its own may get a share of its own, within which alone the priorities above count.
-    writeFileSync('/proc/self/autogroup', String(NICE))
+    writeFileSync('/proc/self/autogroup', String(niceness))
   } catch {
-    // A kernel without such groups, or a container that may not set them.
+    // A thread that has just ended, a kernel without such groups, or a container that may not set them.
   }
 }
 
@@ -123,7 +122,6 @@ function end(): void {
 }
 
 if (process.send === undefined) throw new Error('a media work process is started by its host, not by hand')
-yieldToOthers()
 // The host decides when it ends: a signal to the whole group reaches the host too.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})

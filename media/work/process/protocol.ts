@@ -16,6 +16,7 @@ export interface WorkSettings {
   readonly ffmpegPath: string | undefined
   readonly ffprobePath: string | undefined
   readonly limits: MediaWorkLimits
+  readonly niceness: number
   /** Of this process alone; removed with everything in it when the host is gone. */
   readonly scratchRoot: string
 }

@@ -1,0 +1,113 @@
+import { rename, stat } from 'node:fs/promises'
+import { MediaWorkError } from '../errors.ts'
+import { partPath } from '../outputs.ts'
+import type { WorkContext } from '../process/context.ts'
+import { probeTimed, type TimedMedia } from '../probe/timed.ts'
+import type { TranscodeResult } from '../types.ts'
+import { loudnessFilter, measureLoudness } from './loudness.ts'
+import type { AudioSpec, VideoSpec } from './spec.ts'
+
+export interface Encoding {
+  readonly source: TimedMedia
+  readonly spec: VideoSpec | AudioSpec
+  /** Given the filters for sound, everything after the input but the output's name. */
+  readonly outputOptions: (audioFilter: string | null) => readonly string[]
+  readonly hasSound: boolean
+  readonly clip: Clip
+  readonly maxBytes: number | undefined
+  readonly mime: string
+}
+
+/** The part of the source that is used. */
+export interface Clip {
+  readonly from: number
+  /** Null when neither the file nor the caller says how long it is. */
+  readonly seconds: number | null
+  readonly inputOptions: readonly string[]
+}
+
+const LOUDNESS = -14
+/** How much of the whole the first pass counts for, in the progress. */
+const MEASURING = 0.1
+
+/** @throws MediaWorkError `invalid_settings` */
+export function clipOf(source: TimedMedia, { trim }: VideoSpec | AudioSpec): Clip {
+  const from = trim?.from ?? 0
+  if (source.seconds !== null && from >= source.seconds) {
+    throw new MediaWorkError(
+      'invalid_settings',
+      `It is ${source.seconds.toFixed(1)} s long: there is nothing after ${from} s.`,
+    )
+  }
+  const to = Math.min(trim?.to ?? Number.POSITIVE_INFINITY, source.seconds ?? Number.POSITIVE_INFINITY)
+  const seconds = Number.isFinite(to) ? to - from : null
+  const start = from > 0 ? ['-ss', from.toFixed(3)] : []
+  const length = trim?.to === undefined || seconds === null ? [] : ['-t', seconds.toFixed(3)]
+  return { from, seconds, inputOptions: [...start, ...length] }
+}
+
+/** Measures the loudness if it is to be changed, encodes beside the output, and puts it in its place. */
+export async function encodeTimed(
+  path: string,
+  output: string,
+  { source, spec, outputOptions, hasSound, clip, maxBytes, mime }: Encoding,
+  context: WorkContext,
+): Promise<TranscodeResult> {
+  const { ffmpeg, signal, limits } = context
+  const target = spec.loudness === undefined ? LOUDNESS : spec.loudness
+  const seconds = clip.seconds ?? source.seconds ?? 0
+  const measures = hasSound && target !== null
+  const measured = measures
+    ? await measureLoudness(
+        path,
+        {
+          inputOptions: clip.inputOptions,
+          seconds,
+          onProgress: ({ fraction }) =>
+            context.progress({ fraction: fraction * MEASURING, fps: null, etaSeconds: null }),
+        },
+        context,
+      )
+    : null
+  const before = measures ? MEASURING : 0
+  const part = partPath(output)
+  await ffmpeg.run({
+    input: path,
+    inputOptions: clip.inputOptions,
+    outputOptions: outputOptions(measured === null || target === null ? null : loudnessFilter(target, measured)),
+    output: part,
+    signal,
+    seconds,
+    onProgress: (progress) => context.progress({ ...progress, fraction: before + progress.fraction * (1 - before) }),
+    outputBytes: Math.min(limits.outputBytes, maxBytes ?? limits.outputBytes),
+  })
+  const { size: bytes } = await stat(part)
+  const made = await probeTimed(part, { way: 'timed', mime, bytes }, context)
+  signal.throwIfAborted()
+  await rename(part, output)
+  return {
+    bytes,
+    mime,
+    width: made.video?.width ?? null,
+    height: made.video?.height ?? null,
+    seconds: made.seconds,
+    loudness: measured === null || target === null ? null : { measured: measured.integrated, target },
+  }
+}
+
+/**
+ * The bits a second that are left for the picture (or the sound) when the whole may have so many bytes.
+ * @throws MediaWorkError `too_large`
+ */
+export function kilobitsFor(
+  maxBytes: number,
+  { seconds, otherKbps, leastKbps }: { seconds: number; otherKbps: number; leastKbps: number },
+): number {
+  // Less the container, and one second that the encoder may be ahead by (its `bufsize`).
+  const kilobits = ((maxBytes * 8 * 0.93) / 1000 - otherKbps * seconds) / (seconds + 1)
+  if (kilobits < leastKbps) {
+    const words = `${Math.round(seconds)} s cannot be made to fit in ${(maxBytes / 1e6).toFixed(1)} MB. Trim it.`
+    throw new MediaWorkError('too_large', words)
+  }
+  return Math.floor(kilobits)
+}

@@ -1,0 +1,60 @@
+import { describe, expect, test } from 'vitest'
+import { frame, type FrameRule } from './framing.ts'
+
+const FREE: FrameRule = { maxWidth: 4000, maxHeight: 4000, fit: 'crop', multiple: 2 }
+const HD = { width: 1920, height: 1080 }
+const TALL = { width: 1080, height: 1920 }
+
+describe('cut off on both sides', () => {
+  test.each([
+    ['1:1', HD, 1, { width: 1080, height: 1080 }],
+    ['1:1', TALL, 1, { width: 1080, height: 1080 }],
+    ['4:5', HD, 4 / 5, { width: 864, height: 1080 }],
+    ['9:16', HD, 9 / 16, { width: 608, height: 1080 }],
+    ['9:16 of itself', TALL, 9 / 16, { width: 1080, height: 1920 }],
+    ['16:9', TALL, 16 / 9, { width: 1080, height: 608 }],
+  ])('%s', (_name, source, aspect, size) => {
+    const { crop, scaled, ...result } = frame(source, { ...FREE, aspects: [aspect, aspect] })
+    expect(result).toEqual(size)
+    expect(scaled).toEqual(size)
+    expect(Math.abs(crop.width / crop.height - aspect)).toBeLessThan(0.002)
+    expect(crop.width <= source.width && crop.height <= source.height).toBe(true)
+  })
+})
+
+test('bars keep the whole picture', () => {
+  const { crop, scaled, width, height } = frame(HD, {
+    ...FREE,
+    aspects: [1, 1],
+    fit: 'pad',
+    maxWidth: 500,
+    maxHeight: 500,
+  })
+  expect({ crop, scaled, width, height }).toEqual({
+    crop: HD,
+    scaled: { width: 500, height: 280 },
+    width: 500,
+    height: 500,
+  })
+})
+
+test('a range of shapes cuts only what is outside of it', () => {
+  const aspects = [4 / 5, 1.91] as const
+  expect(frame(HD, { ...FREE, aspects })).toMatchObject({ width: 1920, height: 1080 })
+  expect(frame(TALL, { ...FREE, aspects })).toMatchObject({ width: 1080, height: 1350 })
+})
+
+test('a box is never left, nothing is enlarged but to the least that is asked for, edges are even', () => {
+  expect(frame(HD, { ...FREE, maxWidth: 1281, maxHeight: 1281 })).toMatchObject({ width: 1280, height: 720 })
+  expect(frame({ width: 65, height: 45 }, FREE)).toMatchObject({ width: 64, height: 44 })
+  const reel = {
+    ...FREE,
+    maxWidth: 1080,
+    maxHeight: 1920,
+    minWidth: 540,
+    minHeight: 960,
+    aspects: [9 / 16, 9 / 16],
+  } as const
+  expect(frame({ width: 320, height: 240 }, reel)).toMatchObject({ width: 540, height: 960 })
+  expect(frame({ width: 10_000, height: 2 }, FREE)).toMatchObject({ width: 4000, height: 2 })
+})

@@ -1,0 +1,134 @@
+/**
+ * What platforms take, as far as it decides how a file is made. Every row is data with a date: values are the lower ones
+ * where sources differ, and a caller that knows better (the platform's live answer, an operator) passes its own, which
+ * stands over the preset's.
+ */
+
+export interface VideoRule {
+  readonly maxWidth: number
+  readonly maxHeight: number
+  /** Smaller ones are enlarged to this. */
+  readonly minWidth?: number
+  readonly minHeight?: number
+  readonly aspect?: '1:1' | '4:5' | '9:16' | '16:9'
+  readonly maxFps: number
+  readonly minFps?: number
+  readonly videoKbps: number
+  readonly maxBytes?: number
+  /** Longer ones are refused: what to leave out is for people to decide. */
+  readonly maxSeconds?: number
+  readonly minSeconds?: number
+  /** What was read and when; none for shapes of our own. */
+  readonly source?: string
+}
+
+export interface ImageRule {
+  readonly format: 'jpeg' | 'png' | 'webp'
+  readonly maxWidth: number
+  readonly maxHeight: number
+  readonly minWidth?: number
+  readonly minHeight?: number
+  /** Width over height, least and most. Others are cut at both sides. */
+  readonly aspects?: readonly [number, number]
+  readonly maxBytes: number
+  readonly source: string
+}
+
+const MB = 1_000_000
+const GB = 1_000_000_000
+const FULL_HD = { maxWidth: 1920, maxHeight: 1920, maxFps: 60, videoKbps: 8000 } as const
+const VERTICAL = { ...FULL_HD, maxWidth: 1080, aspect: '9:16' } as const
+
+export const VIDEO_PRESETS = {
+  landscape: { ...FULL_HD, maxHeight: 1080, aspect: '16:9' },
+  vertical: VERTICAL,
+  square: { ...FULL_HD, maxWidth: 1080, maxHeight: 1080, aspect: '1:1' },
+  portrait: { ...FULL_HD, maxWidth: 1080, maxHeight: 1350, aspect: '4:5' },
+  x: { ...FULL_HD, maxBytes: 512 * MB, maxSeconds: 140, source: 'docs.x.com, 2026-10' },
+  'facebook-reel': {
+    ...VERTICAL,
+    minWidth: 540,
+    minHeight: 960,
+    minFps: 24,
+    minSeconds: 3,
+    maxSeconds: 90,
+    source: 'Meta, Reels publishing guide, 2026-07-30',
+  },
+  'instagram-reel': {
+    ...VERTICAL,
+    minFps: 24,
+    minSeconds: 3,
+    maxSeconds: 900,
+    maxBytes: 300 * MB,
+    source: 'Meta, IG User media reference, 2026',
+  },
+  'instagram-feed': {
+    ...FULL_HD,
+    maxWidth: 1080,
+    maxHeight: 1350,
+    aspect: '4:5',
+    minFps: 24,
+    minSeconds: 3,
+    maxSeconds: 900,
+    maxBytes: 300 * MB,
+    source: 'Meta, IG User media reference, 2026',
+  },
+  threads: { ...FULL_HD, maxSeconds: 300, maxBytes: GB, source: 'Meta, Threads posts, 2026' },
+  linkedin: { ...FULL_HD, minSeconds: 3, maxSeconds: 1800, maxBytes: 500 * MB, source: 'LinkedIn, Videos API, 2026' },
+  tiktok: {
+    ...VERTICAL,
+    minFps: 23,
+    minSeconds: 3,
+    maxSeconds: 600,
+    maxBytes: 4 * GB,
+    source: 'TikTok, media transfer guide, 2026',
+  },
+  youtube: { ...FULL_HD, videoKbps: 12_000, maxSeconds: 43_200, source: 'YouTube, upload help, 2026' },
+  'youtube-short': { ...VERTICAL, maxSeconds: 180, source: 'YouTube, Shorts help, 2026' },
+  pinterest: { ...FULL_HD, minSeconds: 4, maxSeconds: 900, maxBytes: 2 * GB, source: 'Pinterest, media, 2026' },
+  bluesky: { ...FULL_HD, maxSeconds: 180, maxBytes: 300 * MB, source: 'app.bsky.video lexicon, 2026-09-11' },
+  mastodon: { ...FULL_HD, maxBytes: 99 * MB, source: 'Mastodon defaults, 2026; instances differ' },
+  reddit: { ...FULL_HD, maxSeconds: 900, maxBytes: GB, source: 'Reddit, media help, 2026' },
+  telegram: { ...FULL_HD, maxBytes: 50 * MB, source: 'Telegram Bot API, 2026' },
+  discord: { ...FULL_HD, maxWidth: 1280, maxHeight: 1280, maxBytes: 10 * 2 ** 20, source: 'Discord, uploads, 2026' },
+} as const satisfies Readonly<Record<string, VideoRule>>
+
+export type VideoPreset = keyof typeof VIDEO_PRESETS
+
+const BIG = { format: 'jpeg', maxWidth: 4096, maxHeight: 4096 } as const
+
+export const IMAGE_PRESETS = {
+  x: { ...BIG, maxBytes: 5 * MB, source: 'docs.x.com, 2026-10' },
+  facebook: { ...BIG, maxWidth: 2048, maxHeight: 2048, maxBytes: 4 * MB, source: 'Meta, photos, 2026; 4 MB advised' },
+  instagram: {
+    ...BIG,
+    maxWidth: 1440,
+    maxHeight: 1800,
+    aspects: [4 / 5, 1.91],
+    maxBytes: 8 * MB,
+    source: 'Meta, IG User media reference, 2026',
+  },
+  threads: { ...BIG, maxWidth: 1440, maxHeight: 1440, maxBytes: 8 * MB, source: 'Meta, Threads posts, 2026' },
+  linkedin: { ...BIG, maxBytes: 5 * MB, source: 'LinkedIn, Images API, 2026; fewer than 36,152,320 pixels' },
+  tiktok: { ...BIG, maxWidth: 1920, maxHeight: 1920, maxBytes: 20 * MB, source: 'TikTok, photo posts, 2026' },
+  pinterest: { ...BIG, maxBytes: 20 * MB, source: 'Pinterest, media, 2026' },
+  bluesky: {
+    ...BIG,
+    maxWidth: 2000,
+    maxHeight: 2000,
+    maxBytes: 2 * MB,
+    source: 'app.bsky.embed.images lexicon, 2026-09-11',
+  },
+  mastodon: { ...BIG, maxBytes: 16 * MB, source: 'Mastodon defaults, 2026; instances differ' },
+  telegram: { ...BIG, maxWidth: 2560, maxHeight: 2560, maxBytes: 10 * MB, source: 'Telegram Bot API, 2026' },
+  discord: { ...BIG, maxBytes: 10 * 2 ** 20, source: 'Discord, uploads, 2026' },
+  'google-business': {
+    ...BIG,
+    minWidth: 250,
+    minHeight: 250,
+    maxBytes: 5 * MB,
+    source: 'Google Business Profile help, 2026',
+  },
+} as const satisfies Readonly<Record<string, ImageRule>>
+
+export type ImagePreset = keyof typeof IMAGE_PRESETS

@@ -1,0 +1,132 @@
+import { MediaWorkError } from '../errors.ts'
+import type { WorkContext } from '../process/context.ts'
+import type { FileKind } from '../probe/file-kind.ts'
+import { probeWorkable, type TimedMedia } from '../probe/timed.ts'
+import type { TranscodeResult, VideoTrack } from '../types.ts'
+import { clipOf, encodeTimed, kilobitsFor, type Clip } from './encode-timed.ts'
+import { frame, type Frame, type FrameRule } from './framing.ts'
+import { VIDEO_PRESETS, type VideoRule } from './presets.ts'
+import { ASPECTS, type VideoSpec } from './spec.ts'
+
+const FREE: VideoRule = { maxWidth: 3840, maxHeight: 3840, maxFps: 60, videoKbps: 20_000 }
+const AUDIO_KBPS = 128
+const LEAST_KBPS = 64
+/** With fewer bits for a pixel, fewer pixels look better. */
+const LEAST_BITS = 0.03
+const LEAST_SCALE = 0.25
+const KEYFRAME_SECONDS = 2
+
+/** @throws MediaWorkError */
+export async function transcodeVideo(
+  path: string,
+  output: string,
+  spec: VideoSpec,
+  kind: FileKind,
+  context: WorkContext,
+): Promise<TranscodeResult> {
+  const source = await probeWorkable(path, kind, context)
+  if (source.video === null) throw new MediaWorkError('unsupported', 'There is no picture in it.')
+  const preset: VideoRule = spec.preset === undefined ? FREE : VIDEO_PRESETS[spec.preset]
+  const clip = clipOf(source, spec)
+  checkLength(clip, preset, spec)
+  const maxBytes = spec.maxBytes ?? preset.maxBytes
+  const hasSound = source.audio !== null && spec.mute !== true
+  const audioKbps = hasSound ? (spec.audioKbps ?? AUDIO_KBPS) : 0
+  let videoKbps = spec.videoKbps ?? preset.videoKbps
+  if (maxBytes !== undefined && clip.seconds !== null) {
+    const { seconds } = clip
+    videoKbps = Math.min(videoKbps, kilobitsFor(maxBytes, { seconds, otherKbps: audioKbps, leastKbps: LEAST_KBPS }))
+  }
+  const rate = frameRate(source.video, preset, spec)
+  const aspect = spec.aspect ?? preset.aspect
+  const rule: FrameRule = {
+    maxWidth: spec.maxWidth ?? preset.maxWidth,
+    maxHeight: spec.maxHeight ?? preset.maxHeight,
+    // What the caller set stands over what the platform would have.
+    minWidth: spec.maxWidth === undefined ? preset.minWidth : undefined,
+    minHeight: spec.maxHeight === undefined ? preset.minHeight : undefined,
+    aspects: aspect === undefined ? undefined : [ASPECTS[aspect], ASPECTS[aspect]],
+    fit: spec.fit ?? 'crop',
+    multiple: 2,
+  }
+  const target = affordable(source.video, rule, (videoKbps * 1000) / rate)
+  const coded = h264({ crf: spec.crf ?? 21, kbps: videoKbps, keyframes: Math.round(rate * KEYFRAME_SECONDS) })
+  const picture = ['-map', '0:V:0', '-vf', pictureFilter(target, source, rate), ...coded]
+  const sound = (filter: string | null) => (hasSound ? ['-map', '0:a:0', ...aac(audioKbps, filter)] : ['-an'])
+  const container = ['-movflags', '+faststart', '-f', 'mp4']
+  const outputOptions = (filter: string | null) => [...picture, ...sound(filter), ...CLEAN, ...container]
+  return encodeTimed(
+    path,
+    output,
+    { source, spec, outputOptions, hasSound, clip, maxBytes, mime: 'video/mp4' },
+    context,
+  )
+}
+
+/** Neither where it was taken nor anything else that was noted in it; no subtitles, chapters or data. */
+export const CLEAN: readonly string[] = ['-sn', '-dn', '-map_metadata', '-1', '-map_chapters', '-1']
+
+export function h264({ crf, kbps, keyframes }: { crf: number; kbps: number; keyframes: number }): readonly string[] {
+  const quality = ['-crf', String(crf), '-maxrate', `${kbps}k`, '-bufsize', `${kbps}k`]
+  // Every player has the high profile with halved colours; more bits a colour, or more colour, many do not.
+  const form = ['-profile:v', 'high', '-pix_fmt', 'yuv420p', '-g', String(Math.max(1, keyframes))]
+  return ['-c:v', 'libx264', '-preset', 'veryfast', ...quality, ...form]
+}
+
+export function aac(kbps: number, filter: string | null): readonly string[] {
+  const form = ['-c:a', 'aac', '-b:a', `${kbps}k`, '-ac', '2', '-ar', '48000']
+  return filter === null ? form : ['-af', filter, ...form]
+}
+
+export function pictureFilter(target: Frame, source: TimedMedia, rate: number): string {
+  const { crop, scaled, width, height } = target
+  const own = source.video?.frameRate
+  const cropped = crop.width !== source.video?.width || crop.height !== source.video.height
+  const padded = scaled.width !== width || scaled.height !== height
+  // White behind what lets through, as on a page; MP4 would show black, or what was left there.
+  const white = 'format=rgba,split[under][over];[under]lutrgb=r=255:g=255:b=255:a=255[white];[white][over]overlay'
+  return [
+    ...(source.hasAlpha ? [white] : []),
+    // Without a rate of its own, or with a varying one, frames come when they come: players and platforms want a rate.
+    ...(own === null || own === undefined || Math.abs(own - rate) > 0.01 ? [`fps=${rate}`] : []),
+    'scale=trunc(iw*sar):ih,setsar=1',
+    ...(cropped ? [`crop=${crop.width}:${crop.height}`] : []),
+    `scale=${scaled.width}:${scaled.height}:flags=bicubic`,
+    ...(padded ? [`pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2`] : []),
+    'setsar=1',
+  ].join(',')
+}
+
+/** @param bits that there are for one frame */
+function affordable(source: { width: number; height: number }, rule: FrameRule, bits: number): Frame {
+  const target = frame(source, rule)
+  const scale = Math.max(LEAST_SCALE, Math.sqrt(bits / LEAST_BITS / (target.width * target.height)))
+  if (scale >= 1) return target
+  const [maxWidth, maxHeight] = [Math.ceil(target.width * scale), Math.ceil(target.height * scale)]
+  return frame(source, { ...rule, maxWidth, maxHeight, minWidth: 0, minHeight: 0 })
+}
+
+function frameRate(video: VideoTrack, preset: VideoRule, spec: VideoSpec): number {
+  const most = spec.fps ?? preset.maxFps
+  const least = Math.min(most, preset.minFps ?? 1)
+  const own = video.frameRate ?? 30
+  return Math.min(most, Math.max(least, own))
+}
+
+/** @throws MediaWorkError `too_large`, `invalid_settings` */
+function checkLength({ seconds }: Clip, { maxSeconds, minSeconds }: VideoRule, { preset }: VideoSpec): void {
+  if (seconds === null) return
+  // A container counts the last frame and some silence: a tenth of a second is no reason to refuse.
+  if (maxSeconds !== undefined && seconds > maxSeconds + 0.1) {
+    throw new MediaWorkError(
+      'too_large',
+      `${preset} takes ${maxSeconds} s at most, this is ${seconds.toFixed(1)} s. Trim it.`,
+    )
+  }
+  if (minSeconds !== undefined && seconds < minSeconds - 0.1) {
+    throw new MediaWorkError(
+      'invalid_settings',
+      `${preset} takes ${minSeconds} s at least, this is ${seconds.toFixed(1)} s.`,
+    )
+  }
+}
