@@ -207,24 +207,25 @@ describe('changing a member', () => {
     await change('ada', 'edith', { scopes: null })
   })
 
-  test('looks at the caller’s rights in the turn, whatever was remembered', async () => {
-    const [boss, target] = [await member('admin'), await member('client')]
-    expect(said(await change(boss, target, { role: 'contributor' }))).toBe('200')
-    await scopesOf(boss)
+  test('looks at the caller’s rights in the turn, whatever the door remembered', async () => {
+    const workspaceId = world.id('acme')
+    const [boss, former, target] = [await member('admin'), await member('admin'), await member('client')]
+    for (const name of [boss, former]) await scopesOf(name)
     // Nobody is told, so the pipeline still believes what it remembers.
-    const [workspaceId, userId] = [world.id('acme'), world.id(boss)]
     await app.database.run(`update workspace_members set role = 'editor' where workspace_id = $1 and user_id = $2`, [
       workspaceId,
-      userId,
+      world.id(boss),
     ])
-    expect(await app.composition.services.memberships.find(workspaceId, userId)).toMatchObject({ role: 'admin' })
-    expect(said(await change(boss, target, { role: 'client' }))).toBe('403 forbidden')
     await app.database.run('delete from workspace_members where workspace_id = $1 and user_id = $2', [
       workspaceId,
-      userId,
+      world.id(former),
     ])
-    expect(said(await change(boss, target, { role: 'client' }))).toBe('404 not_found')
-    expect(said(await leave(boss))).toBe('404 not_found')
+    const { memberships } = app.composition.services
+    for (const name of [boss, former])
+      expect(await memberships.find(workspaceId, world.id(name))).toMatchObject({ role: 'admin' })
+    expect(said(await change(boss, target, { role: 'client' }))).toBe('403 forbidden')
+    expect(said(await change(former, target, { role: 'client' }))).toBe('404 not_found')
+    expect(said(await leave(former))).toBe('404 not_found')
   })
 })
 
