@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { EntityManager } from '@mikro-orm/postgresql'
 import type { PoolClient } from 'pg'
 import {
   BatchError,
@@ -9,13 +8,11 @@ import {
   type Command,
   type Outcome,
 } from '../../actors/index.ts'
-import type { Static, TSchema } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/error.ts'
 import { DatabaseUnavailable, OutcomeUnknown } from '../core/errors.ts'
 import type { ContextFactory } from '../core/context.ts'
-import type { Audience, EventType, WorkspaceEvent } from '../core/event.ts'
-import type { JobDeclaration, JobOptions } from '../core/job.ts'
+import type { WorkspaceEvent } from '../core/event.ts'
 import type { Logger } from '../core/log.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import { RawBody, type Reply } from '../core/reply.ts'
@@ -26,8 +23,9 @@ import { uuidv7 } from '../core/id.ts'
 import type { Database } from '../db/database.ts'
 import type { PreparedSql } from '../db/prepared-sql.ts'
 import { ActorMemories, type ActivationMemory } from './actor-memory.ts'
-import { Batch, PendingRows, TurnSql, type Row } from './batch.ts'
+import { Batch } from './batch.ts'
 import type { OperationTurn, TurnPayload } from './payload.ts'
+import { RunningTurn, type JobOutlet } from './running-turn.ts'
 import { writeEnd } from './batch-end.ts'
 import { asksForMember, type Readmission } from './readmission.ts'
 import type { TurnOutcomes } from './turn-outcomes.ts'
@@ -51,16 +49,6 @@ export interface TurnExecutorOptions {
   readonly outcomes?: TurnOutcomes
   /** Asks in each turn whether its caller may still do this. */
   readonly readmission?: Readmission
-}
-
-export interface JobOutlet {
-  /** @throws Error when the data does not fit the job */
-  make<S extends TSchema>(
-    declared: JobDeclaration<S>,
-    data: Static<S>,
-    options: JobOptions & { readonly workspaceId: string },
-  ): Row & { readonly id: string }
-  wake(): void
 }
 
 /** A turn failed after it had changed something: the batch must go back, and its turns run alone. */
@@ -239,54 +227,22 @@ export class TurnExecutor implements ActorHost {
     shared: boolean,
   ): Promise<Outcome> {
     const payload = command.payload as TurnPayload
-    const own = new PendingRows()
-    const sql = new TurnSql(batch, own)
-    const events: WorkspaceEvent[] = []
-    let numbered = 0
-    const after: (() => void | Promise<void>)[] = []
-    const settled: (() => void)[] = []
-    const audits: Parameters<Turn['audit']>[0][] = []
-    const at = new Date(this.#options.clock.now()).toISOString()
-    let em: EntityManager | undefined
-    let withJobs = false
-    const turn: Turn = {
+    const turn = new RunningTurn({
       workspaceId,
-      sql,
-      get em() {
-        sql.touched = true
-        em ??= batch.entityManager()
-        return em
-      },
-      insert: (table, row) => own.add(table, row),
-      memory: (key) => memory.get(key),
-      settled: (action) => void settled.push(action),
-      emit: (type: EventType, data: unknown, only?: Audience) => {
-        if (type.stored !== false) numbered += 1
-        const place = type.stored === false ? 0 : seq + batch.numbered + numbered
-        events.push({ workspaceId, seq: place, type: type.name, data, at, ...only })
-      },
-      job: (declared, data, options) => {
-        const row = this.#options.jobs.make(declared, data, { ...options, workspaceId })
-        own.add('outbox', row, true)
-        withJobs = true
-        return row.id
-      },
-      audit: (target) => void audits.push(target),
-      afterCommit: (action) => void after.push(action),
-    }
+      batch,
+      memory,
+      seq,
+      jobs: this.#options.jobs,
+      at: new Date(this.#options.clock.now()).toISOString(),
+    })
     try {
       const value = await this.#handle(payload, turn)
-      await em?.flush()
-      if (payload.kind === 'operation') this.#record(workspaceId, own, payload, audits, value as Reply, at)
-      batch.pending.addAll(own)
-      batch.events.push(...events)
-      batch.numbered += numbered
-      batch.afterCommit.push(...after)
-      if (withJobs) batch.afterCommit.push(() => this.#options.jobs.wake())
-      for (const action of settled) action()
+      await turn.flush()
+      if (payload.kind === 'operation') this.#record(turn, payload, value as Reply)
+      turn.succeed()
       return { ok: true, value }
     } catch (error) {
-      if (!sql.touched) return { ok: false, error }
+      if (!turn.sql.touched) return { ok: false, error }
       if (shared && !isAway(error)) throw new TouchedBatchError('a turn failed after it had written', { cause: error })
       throw error
     }
@@ -307,18 +263,12 @@ export class TurnExecutor implements ActorHost {
   }
 
   /** The audit entry, and the reply for a repetition under the same idempotency key, in the turn's own transaction. */
-  #record(
-    workspaceId: string,
-    own: PendingRows,
-    payload: OperationTurn,
-    audits: readonly Parameters<Turn['audit']>[0][],
-    reply: Reply,
-    at: string,
-  ): void {
+  #record(turn: RunningTurn, payload: OperationTurn, reply: Reply): void {
+    const { at, audits, workspaceId } = turn
     const { context, idempotency } = payload
     if (payload.audited) {
       for (const target of audits.length > 0 ? audits : [undefined]) {
-        own.add('audit_log', {
+        turn.insert('audit_log', {
           id: uuidv7(this.#options.clock.now()),
           workspace_id: workspaceId,
           actor_id: context.caller.userId,
@@ -335,7 +285,7 @@ export class TurnExecutor implements ActorHost {
       }
     }
     if (idempotency && !(reply.body instanceof RawBody)) {
-      own.add('idempotency_keys', {
+      turn.insert('idempotency_keys', {
         principal: idempotency.principal,
         operation: payload.operation,
         key: idempotency.key,

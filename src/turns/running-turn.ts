@@ -1,0 +1,117 @@
+import type { EntityManager } from '@mikro-orm/postgresql'
+import type { Static, TSchema } from 'typebox'
+import type { Audience, EventType, WorkspaceEvent } from '../core/event.ts'
+import type { JobDeclaration, JobOptions } from '../core/job.ts'
+import type { MemoryKey, Turn } from '../core/turn.ts'
+import type { ActivationMemory } from './actor-memory.ts'
+import { PendingRows, TurnSql, type Batch, type Row } from './batch.ts'
+
+export interface JobOutlet {
+  /** @throws Error when the data does not fit the job */
+  make<S extends TSchema>(
+    declared: JobDeclaration<S>,
+    data: Static<S>,
+    options: JobOptions & { readonly workspaceId: string },
+  ): Row & { readonly id: string }
+  wake(): void
+}
+
+export interface RunningTurnOptions {
+  readonly workspaceId: string
+  readonly batch: Batch
+  readonly memory: ActivationMemory
+  readonly jobs: JobOutlet
+  /** The number of the workspace's newest event before this batch. */
+  readonly seq: number
+  /** ISO 8601, of everything that the turn writes. */
+  readonly at: string
+}
+
+/**
+ * A turn as its handler sees it, and what it has gathered when it ends. A class and no literal: a literal with a getter
+ * makes V8 describe its shape anew each time it is evaluated, and such a description keeps the getter, and with it the
+ * whole turn and its request, until the next full collection.
+ */
+export class RunningTurn implements Turn {
+  readonly workspaceId: string
+  readonly sql: TurnSql
+  /** Rows that wait. */
+  readonly own = new PendingRows()
+  readonly audits: Parameters<Turn['audit']>[0][] = []
+  readonly at: string
+  readonly #batch: Batch
+  readonly #memory: ActivationMemory
+  readonly #jobs: JobOutlet
+  readonly #seq: number
+  readonly #events: WorkspaceEvent[] = []
+  #numbered = 0
+  readonly #after: (() => void | Promise<void>)[] = []
+  readonly #settled: (() => void)[] = []
+  #em: EntityManager | undefined
+  #withJobs = false
+
+  constructor(options: RunningTurnOptions) {
+    this.workspaceId = options.workspaceId
+    this.at = options.at
+    this.#batch = options.batch
+    this.#memory = options.memory
+    this.#jobs = options.jobs
+    this.#seq = options.seq
+    this.sql = new TurnSql(options.batch, this.own)
+  }
+
+  get em(): EntityManager {
+    this.sql.touched = true
+    this.#em ??= this.#batch.entityManager()
+    return this.#em
+  }
+
+  insert(table: string, row: Readonly<Record<string, unknown>>): void {
+    this.own.add(table, row)
+  }
+
+  memory<T>(key: MemoryKey<T>): T {
+    return this.#memory.get(key)
+  }
+
+  settled(action: () => void): void {
+    this.#settled.push(action)
+  }
+
+  emit(type: EventType, data: unknown, only?: Audience): void {
+    if (type.stored !== false) this.#numbered += 1
+    const seq = type.stored === false ? 0 : this.#seq + this.#batch.numbered + this.#numbered
+    this.#events.push({ workspaceId: this.workspaceId, seq, type: type.name, data, at: this.at, ...only })
+  }
+
+  job<S extends TSchema>(declared: JobDeclaration<S>, data: Static<S>, options?: JobOptions): string {
+    const row = this.#jobs.make(declared, data, { ...options, workspaceId: this.workspaceId })
+    this.own.add('outbox', row, true)
+    this.#withJobs = true
+    return row.id
+  }
+
+  audit(target: Parameters<Turn['audit']>[0]): void {
+    this.audits.push(target)
+  }
+
+  afterCommit(action: () => void | Promise<void>): void {
+    this.#after.push(action)
+  }
+
+  /** Writes what the handler changed in its unit of work. */
+  async flush(): Promise<void> {
+    await this.#em?.flush()
+  }
+
+  /** Gives what it gathered to its batch. */
+  succeed(): void {
+    const batch = this.#batch
+    batch.pending.addAll(this.own)
+    batch.events.push(...this.#events)
+    batch.numbered += this.#numbered
+    batch.afterCommit.push(...this.#after)
+    if (this.#withJobs) batch.afterCommit.push(() => this.#jobs.wake())
+    for (const action of this.#settled) action()
+  }
+}
