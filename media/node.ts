@@ -1,7 +1,7 @@
 import { ChangeWatch } from './change-watch.ts'
 import { startRtmpIngest, type IngestLimits, type Publisher } from './ingest/rtmp-ingest.ts'
 import { DEFAULT_RELAY_LIMITS, type RelayLimits } from './relay/limits.ts'
-import { RelayStream } from './relay/relay-stream.ts'
+import { RelayStream, sourceOf } from './relay/relay-stream.ts'
 import { TcpTable } from './relay/tcp-table.ts'
 import type { DesiredStream, MediaNode, MediaNodeOptions, PublishDecision, PublishRequest } from './types.ts'
 
@@ -39,14 +39,14 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
       const { streamId } = decision.stream
       if (!changed(streamId)) hold(decision.stream)
       const current = streams.get(streamId)?.desired
-      if (current !== undefined && current.keyHash === request.keyHash) return { allowed: true, stream: current }
+      if (current !== undefined && sourceOf(current, request.keyHash) !== null)
+        return { allowed: true, stream: current }
       return { allowed: false, reason: 'the key has changed' }
     })
 
   const onPublisher = (publisher: Publisher): void => {
     const stream = streams.get(publisher.stream.streamId)
     if (stream === undefined) publisher.drop('stream removed')
-    else if (stream.desired.keyHash !== publisher.keyHash) publisher.drop('key changed')
     else stream.attach(publisher)
   }
 

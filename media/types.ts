@@ -52,6 +52,8 @@ export interface DesiredStream {
   readonly path: string
   /** Lower-case hex SHA-256 of the whole ingest key (`<path>-<secret>`); a publisher admitted with another is dropped. */
   readonly keyHash: string
+  /** Of the key of a second publisher, which stands by for the first. */
+  readonly backup?: { readonly path: string; readonly keyHash: string }
   /** Whether media is relayed to the destinations. False: ingest only. */
   readonly live: boolean
   readonly destinations: readonly Destination[]
@@ -153,6 +155,8 @@ export interface MediaWarning {
 /** What is coming in. Null fields are not known yet. */
 export interface IngestStatus {
   readonly sessionId: string
+  /** With which of the stream's keys it was admitted. */
+  readonly source: 'primary' | 'backup'
   readonly since: string
   readonly remoteAddress: string
   readonly videoCodec: string | null
@@ -174,6 +178,8 @@ export interface StreamStatus {
   readonly path: string
   readonly live: boolean
   readonly ingest: IngestStatus | null
+  /** The other publisher, of which nothing is relayed while the first one sends. */
+  readonly standby: IngestStatus | null
   readonly destinations: readonly DestinationStatus[]
   /** Milliseconds during which media was taken in while live, since this node first saw the stream; never goes back. */
   readonly liveMs: number

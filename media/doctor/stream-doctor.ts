@@ -139,6 +139,13 @@ export class StreamDoctor {
     return [...this.#cases.values()].flatMap((one) => (one.since === null ? [] : [warningOf(one, one.since)]))
   }
 
+  /** Forgets all findings; returns those that had been told. */
+  dismiss(): readonly MediaWarning[] {
+    const { warnings } = this
+    this.#cases.clear()
+    return warnings
+  }
+
   /** Looks at everything; returns what has changed since the last look. */
   examine(bitrate: number, patients: readonly Patient[], now: number, at: string): Diagnosis {
     const raised: MediaWarning[] = []

@@ -4,7 +4,7 @@ import type { PictureSize } from '../rtmp/sps.ts'
 import type { IngestStatus } from '../types.ts'
 
 /** The figures of one publisher, as far as ingest knows them. */
-export type PublisherStats = Omit<IngestStatus, 'sessionId' | 'since' | 'remoteAddress'>
+export type PublisherStats = Omit<IngestStatus, 'sessionId' | 'source' | 'since' | 'remoteAddress'>
 
 type Figures = Omit<PublisherStats, 'warnings' | 'keyframeIntervalSeconds'>
 

@@ -1,7 +1,7 @@
 import { StreamDoctor, type Diagnosis, type DoctorLimits, type Patient } from '../doctor/stream-doctor.ts'
 import type { RtmpMessage } from '../rtmp/chunk-reader.ts'
 import { AUDIO, classify, readMetadata, DATA_AMF3, VIDEO, type Classification } from '../rtmp/flv.ts'
-import type { DesiredStream, MediaMessage } from '../types.ts'
+import type { DesiredStream, MediaMessage, MediaWarning } from '../types.ts'
 import { IngestMeter } from './ingest-meter.ts'
 import type { PublisherStats } from './ingest-meter.ts'
 import type { Publisher } from './publisher.ts'
@@ -58,6 +58,10 @@ export class PublisherSession implements Publisher {
 
   examine(patients: readonly Patient[]): Diagnosis {
     return this.#doctor.examine(this.meter.bitrate, patients, this.#now(), new Date().toISOString())
+  }
+
+  dismiss(): readonly MediaWarning[] {
+    return this.#doctor.dismiss()
   }
 
   /** Tells the owner that it is over; nothing is delivered after this. */

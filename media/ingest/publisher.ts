@@ -1,5 +1,5 @@
 import type { Diagnosis, Patient } from '../doctor/stream-doctor.ts'
-import type { DesiredStream, MediaMessage } from '../types.ts'
+import type { DesiredStream, MediaMessage, MediaWarning } from '../types.ts'
 import type { PublisherStats } from './ingest-meter.ts'
 
 /** An admitted publisher. Its owner sets `onMessage` and `onEnd` inside `onPublisher`, before anything is delivered. */
@@ -23,4 +23,6 @@ export interface Publisher {
   stats(): PublisherStats
   /** Looks at what came in since the last look; to be called about once a second. */
   examine(patients: readonly Patient[]): Diagnosis
+  /** Forgets what was found; returns what had been told. */
+  dismiss(): readonly MediaWarning[]
 }

@@ -17,6 +17,8 @@ export interface RelayLimits {
   readonly recoverMs: number
   /** How long connections are kept without a publisher. */
   readonly holdMs: number
+  /** After this long without a frame, a publisher that stands by takes over from the one that feeds the stream. */
+  readonly takeOverMs: number
   /** Refusals before a person has to look. */
   readonly maxRejections: number
   /**
@@ -36,7 +38,8 @@ export const DEFAULT_RELAY_LIMITS: RelayLimits = {
   stallMs: 10_000,
   steadyMs: 10_000,
   recoverMs: 5_000,
-  holdMs: 30_000,
+  holdMs: 60_000,
+  takeOverMs: 1_000,
   maxRejections: 3,
   staleSessionMs: 10_000,
   tickMs: 1_000,

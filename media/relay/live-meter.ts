@@ -18,8 +18,9 @@ export class LiveMeter {
     return Math.round(this.#session)
   }
 
-  beginSession(): void {
-    this.#session = 0
+  /** @param countedMs what was counted for this publisher before, if it has fed the stream before */
+  beginSession(countedMs = 0): void {
+    this.#session = countedMs
     this.#lastMediaAt = null
   }
 

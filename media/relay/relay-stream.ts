@@ -2,7 +2,9 @@ import type { Diagnosis, Patient } from '../doctor/stream-doctor.ts'
 import type { Publisher } from '../ingest/rtmp-ingest.ts'
 import type { DesiredStream, Destination, MediaEvent, MediaLog, StreamStatus } from '../types.ts'
 import type { RelayLimits } from './limits.ts'
+import type { Feeder } from './feeder.ts'
 import { LiveMeter } from './live-meter.ts'
+import { PublisherPair } from './publisher-pair.ts'
 import { PushClient } from './push-client.ts'
 import { Source } from './source.ts'
 import type { TcpTable } from './tcp-table.ts'
@@ -16,12 +18,7 @@ export interface RelayStreamOptions {
   readonly onEvent: (event: MediaEvent) => void
 }
 
-interface Ingest {
-  readonly publisher: Publisher
-  readonly since: string
-}
-
-/** One stream on this node: at most one publisher, its source, and an output for each destination. */
+/** One stream on this node: its publisher and perhaps one standing by, its source, and an output for each destination. */
 export class RelayStream {
   readonly #options: RelayStreamOptions
   readonly #source: Source
@@ -29,12 +26,21 @@ export class RelayStream {
   readonly #clients = new Map<string, PushClient>()
   readonly #closing = new Set<Promise<void>>()
   #desired: DesiredStream
-  #ingest: Ingest | null = null
+  readonly #publishers: PublisherPair
   #holdTimer: NodeJS.Timeout | undefined
 
   constructor(desired: DesiredStream, options: RelayStreamOptions) {
     this.#options = options
-    this.#source = new Source(options.limits.group)
+    const { group, takeOverMs } = options.limits
+    this.#source = new Source(group)
+    this.#publishers = new PublisherPair({
+      source: this.#source,
+      limits: group,
+      takeOverMs,
+      onMedia: (now) => this.#meter.media(now),
+      onActive: (feeder, previous, reason) => this.#onActive(feeder, previous, reason),
+      onGone: (feeder, reason) => this.#onGone(feeder, reason),
+    })
     this.#desired = { ...desired, live: false, destinations: [] }
     this.apply(desired)
   }
@@ -48,29 +54,17 @@ export class RelayStream {
     const before = this.#desired
     if (before.live && !desired.live) this.#goOff()
     this.#desired = desired
-    const { publisher } = this.#ingest ?? {}
-    if (publisher !== undefined && publisher.keyHash !== desired.keyHash) publisher.drop('key changed')
+    this.#publishers.drop('key changed', ({ publisher }) => sourceOf(desired, publisher.keyHash) === null)
     this.#meter.setLive(desired.live)
     const fresh = desired.live && !before.live
     this.#applyDestinations(desired.destinations, fresh)
   }
 
-  /** Takes an admitted publisher; the one before, if any, has ended. */
+  /** Takes an admitted publisher: it feeds the stream, or stands by while another one does. */
   attach(publisher: Publisher): void {
-    const { streamId } = this.#desired
-    const { sessionId, remoteAddress } = publisher
-    clearTimeout(this.#holdTimer)
-    this.#ingest = { publisher, since: new Date().toISOString() }
-    this.#meter.beginSession()
-    this.#source.attach()
-    publisher.onMessage = (message) => {
-      const now = performance.now()
-      this.#meter.media(now)
-      this.#source.push(message, now)
-    }
-    publisher.onEnd = (reason) => this.#detach(publisher, reason)
-    this.#options.onEvent({ type: 'ingest.started', streamId, sessionId, remoteAddress })
-    if (this.#desired.live) for (const client of this.#clients.values()) client.start()
+    const source = sourceOf(this.#desired, publisher.keyHash)
+    if (source === null) publisher.drop('key changed')
+    else this.#publishers.attach(publisher, source)
   }
 
   retry(destinationId: string): void {
@@ -85,20 +79,13 @@ export class RelayStream {
 
   status(): StreamStatus {
     const { streamId, path, live } = this.#desired
-    const ingest = this.#ingest
+    const { active, standby } = this.#publishers
     return {
       streamId,
       path,
       live,
-      ingest:
-        ingest === null
-          ? null
-          : {
-              sessionId: ingest.publisher.sessionId,
-              since: ingest.since,
-              remoteAddress: ingest.publisher.remoteAddress,
-              ...ingest.publisher.stats(),
-            },
+      ingest: active?.status() ?? null,
+      standby: standby?.status() ?? null,
       destinations: [...this.#clients.values()].map((client) => client.status()),
       liveMs: this.#meter.totalMs,
     }
@@ -106,25 +93,43 @@ export class RelayStream {
 
   /** Drops the publisher and ends all outputs. Resolves when their connections are gone. */
   async close(reason: string): Promise<void> {
-    this.#ingest?.publisher.drop(reason)
+    this.#publishers.drop(reason)
     clearTimeout(this.#holdTimer)
     for (const client of this.#clients.values()) this.#stop(client, 'stopped')
     await Promise.all(this.#closing)
   }
 
-  #detach(publisher: Publisher, reason: string): void {
-    if (this.#ingest?.publisher !== publisher) return
+  #onActive(feeder: Feeder, previous: Feeder | null, reason: string): void {
     const { streamId } = this.#desired
-    this.#reportUsage()
-    this.#ingest = null
-    // They were about this publisher; the next one is looked at anew.
-    this.#tell({ raised: [], cleared: publisher.stats().warnings })
-    this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: publisher.sessionId, reason })
+    const { remoteAddress, sessionId } = feeder.publisher
+    clearTimeout(this.#holdTimer)
+    if (previous !== null) this.#settle(previous)
+    this.#meter.beginSession(feeder.liveMs)
+    // The new one is told of first: whoever follows the stream must not think that it has none.
+    this.#options.onEvent({ type: 'ingest.started', streamId, sessionId, remoteAddress })
+    if (previous !== null) {
+      this.#options.log.info({ streamId, from: previous.source, to: feeder.source, reason }, 'publisher took over')
+      this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: previous.publisher.sessionId, reason })
+    }
+    if (this.#desired.live) for (const client of this.#clients.values()) client.start()
+  }
+
+  #onGone(feeder: Feeder, reason: string): void {
+    const { streamId } = this.#desired
+    this.#settle(feeder)
+    this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: feeder.publisher.sessionId, reason })
     for (const client of this.#clients.values()) client.hold()
     clearTimeout(this.#holdTimer)
     this.#holdTimer = setTimeout(() => {
       if (this.#desired.live) for (const client of this.#clients.values()) this.#stop(client, 'idle')
     }, this.#options.limits.holdMs)
+  }
+
+  /** A publisher feeds the stream no more: counts what it sent, and takes back what was said of it. */
+  #settle(feeder: Feeder): void {
+    if (this.#desired.live) this.#tellUsage(feeder)
+    feeder.liveMs = this.#meter.sessionMs
+    this.#tell({ raised: [], cleared: feeder.publisher.dismiss() })
   }
 
   #applyDestinations(destinations: readonly Destination[], fresh: boolean): void {
@@ -140,7 +145,7 @@ export class RelayStream {
       const successor = this.#create(destination)
       this.#clients.set(destination.id, successor)
       if (client !== undefined) this.#stop(client, 'stopped')
-      if (this.#desired.live && this.#ingest !== null) successor.start()
+      if (this.#desired.live && this.#publishers.active !== null) successor.start()
     }
   }
 
@@ -177,7 +182,7 @@ export class RelayStream {
   }
 
   #examine(): void {
-    const diagnosis = this.#ingest?.publisher.examine(patientsOf(this.#desired))
+    const diagnosis = this.#publishers.active?.publisher.examine(patientsOf(this.#desired))
     if (diagnosis !== undefined) this.#tell(diagnosis)
   }
 
@@ -187,11 +192,22 @@ export class RelayStream {
   }
 
   #reportUsage(): void {
-    if (this.#ingest === null || !this.#desired.live) return
-    const { sessionId } = this.#ingest.publisher
+    const feeder = this.#publishers.active
+    if (feeder === null || !this.#desired.live) return
+    this.#tellUsage(feeder)
+  }
+
+  #tellUsage(feeder: Feeder): void {
+    const { sessionId } = feeder.publisher
     const { streamId } = this.#desired
     this.#options.onEvent({ type: 'usage', streamId, sessionId, liveMs: this.#meter.sessionMs })
   }
+}
+
+/** With which of a stream's keys a publisher was admitted; null with neither. */
+export function sourceOf({ backup, keyHash }: DesiredStream, hash: string): 'primary' | 'backup' | null {
+  if (hash === keyHash) return 'primary'
+  return hash === backup?.keyHash ? 'backup' : null
 }
 
 function patientsOf({ destinations }: DesiredStream): Patient[] {

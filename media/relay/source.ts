@@ -38,6 +38,25 @@ export class Source {
     this.#awaitsKeyframe = true
   }
 
+  /**
+   * A publisher that stood by sends from here on. Its last group of pictures is played as if it had been sent in time, so
+   * that nobody waits for its next keyframe; configurations that are as before are not sent again.
+   */
+  takeOver(headers: readonly MediaMessage[], group: readonly MediaMessage[], now: number): void {
+    this.#flush()
+    const known = new Map(this.#cache.headers().map((header) => [header.kind, header]))
+    const times = group.map(({ timestamp }) => timestamp)
+    this.#timeline.resume(times.length === 0 ? 0 : Math.max(...times) - times[0]!, now)
+    this.#cache.reset()
+    this.#awaitsKeyframe = true
+    for (const header of headers) {
+      const before = known.get(header.kind)
+      if (before?.payload.equals(header.payload)) this.#cache.add(before)
+      else this.push(header, now)
+    }
+    for (const message of group) this.push(message, now)
+  }
+
   /** Takes a message in at `now`, monotonic milliseconds. */
   push(message: MediaMessage, now: number): void {
     if (message.kind === 'video' && !message.isHeader) {

@@ -16,6 +16,10 @@ export class Timeline {
   #offset: number | null = null
   #latest = 0
   #latestAt: number | null = null
+  /** Where the next frame belongs, after {@link resume}. */
+  #resumeAt: number | null = null
+  /** How far the line ran ahead of real time by media that was played late but in full. */
+  #lead = 0
 
   /** The latest position given out. */
   get position(): number {
@@ -27,10 +31,23 @@ export class Timeline {
     this.#offset = null
   }
 
+  /**
+   * The next messages have a clock of their own, and the first `spanMs` of them are past: they are put where they would
+   * lie, had they come in time, as far as that part of the line is free. What is not free moves them forward; the next
+   * call takes that back.
+   */
+  resume(spanMs: number, now: number): void {
+    this.#offset = null
+    if (this.#latestAt === null) return
+    const present = this.#latest + (now - this.#latestAt) - this.#lead
+    this.#resumeAt = Math.max(this.#latest + 1, Math.round(present - spanMs))
+    this.#lead = Math.max(0, this.#resumeAt + spanMs - present)
+  }
+
   /** Places a message that arrived at `now` (monotonic milliseconds). */
   place(message: MediaMessage, now: number): TimedMessage {
     const { kind } = message
-    const expected = this.#latestAt === null ? 0 : this.#latest + Math.max(1, Math.round(now - this.#latestAt))
+    const expected = this.#expected(now)
     const previousTimestamp = this.#last[kind]
     const timestamp = Math.max(this.#placed(message, expected), previousTimestamp, 0)
     this.#last[kind] = timestamp
@@ -41,6 +58,11 @@ export class Timeline {
     return { ...message, timestamp, previousTimestamp }
   }
 
+  #expected(now: number): number {
+    if (this.#resumeAt !== null) return this.#resumeAt
+    return this.#latestAt === null ? 0 : this.#latest + Math.max(1, Math.round(now - this.#latestAt))
+  }
+
   #placed(message: MediaMessage, expected: number): number {
     // Encoders stamp configurations and data with 0 at any time: such a message says nothing about the clock.
     if (message.isHeader || message.kind === 'data') {
@@ -48,6 +70,7 @@ export class Timeline {
     }
     if (this.#offset === null || this.#isDiscontinuous(message, message.timestamp + this.#offset, expected)) {
       this.#offset = expected - message.timestamp
+      this.#resumeAt = null
     }
     return message.timestamp + this.#offset
   }

@@ -3,6 +3,7 @@ import type { DestinationState, DestinationStatus, MediaEvent, MediaLog, MediaNo
 import type { DesiredStream, Destination } from '../types.ts'
 import { startMediaNode, type MediaNodeSettings } from '../node.ts'
 import { DEFAULT_RELAY_LIMITS, type RelayLimits } from '../relay/limits.ts'
+import { sourceOf } from '../relay/relay-stream.ts'
 import { newKey } from './ingest-fixture.ts'
 import { TestPublisher } from './publisher.ts'
 import type { Sink } from './sink.ts'
@@ -16,6 +17,7 @@ export const QUICK: RelayLimits = {
   steadyMs: 300,
   recoverMs: 500,
   holdMs: 1_500,
+  takeOverMs: 500,
   staleSessionMs: 50,
   tickMs: 50,
 }
@@ -60,7 +62,7 @@ export async function startNode(
     log,
     onEvent: (event) => events.push(event),
     authorizePublish: async ({ keyHash }) =>
-      keyHash === fixture.stream.keyHash
+      sourceOf(fixture.stream, keyHash) !== null
         ? { allowed: true, stream: fixture.stream }
         : { allowed: false, reason: 'unknown key' },
     limits: { relay: { ...QUICK, ...limits } },

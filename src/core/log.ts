@@ -16,6 +16,7 @@ const SECRET_FIELDS = [
   'idToken',
   'apiKey',
   'streamKey',
+  'backupStreamKey',
   'otp',
   'code',
   'secret',

@@ -5,6 +5,7 @@ import type { Switches } from '../core/ports.ts'
 import type { SealedBox } from '../core/sealed-box.ts'
 import type { Sql } from '../core/sql.ts'
 import type { PlanService } from '../plans/service.ts'
+import { backupPath, primaryPath } from './keys.ts'
 import type { LivePlatformName } from './live-platforms.ts'
 import { rulesOf } from './platform-choice.ts'
 import { isOnAir, type StreamStatus } from './state.ts'
@@ -27,6 +28,7 @@ interface Row {
   owner_id: string
   path: string
   key_hash: string
+  backup_key_hash: string | null
   key_expires_at: string
   status: StreamStatus
   session_id: string | null
@@ -36,7 +38,7 @@ interface Row {
 }
 
 const SELECT = `
-  select s.id, s.workspace_id, w.owner_id, s.path, s.key_hash, s.key_expires_at, s.status, s.session_id, s.ingest_node,
+  select s.id, s.workspace_id, w.owner_id, s.path, s.key_hash, s.backup_key_hash, s.key_expires_at, s.status, s.session_id, s.ingest_node,
     w.deleted_at is not null as workspace_deleted,
     (select json_agg(json_build_object('id', d.id, 'url', r.url, 'platform', r.platform, 'key', r.key_sealed) order by d.id)
       from stream_destinations d join rtmp_destinations r on r.id = d.account_id
@@ -70,8 +72,9 @@ export class DesiredStates {
 
   /** Whether a publisher may send, asked before it is told so. The reason of a refusal is for logs and the publisher. */
   async authorize(request: PublishRequest): Promise<PublishDecision & { readonly state?: DesiredState }> {
-    const row = await this.#options.sql.row<Row>(BY_PATH, [request.path])
-    if (row === undefined || !sameHash(row.key_hash, request.keyHash) || row.workspace_deleted) {
+    const row = await this.#options.sql.row<Row>(BY_PATH, [primaryPath(request.path)])
+    const hash = row?.path === request.path ? row.key_hash : row?.backup_key_hash
+    if (row === undefined || hash == null || !sameHash(hash, request.keyHash) || row.workspace_deleted) {
       return { allowed: false, reason: 'unknown key' }
     }
     if (row.status === 'ended') return { allowed: false, reason: 'the stream has ended; arm it for a new key' }
@@ -95,6 +98,9 @@ export class DesiredStates {
         streamId: row.id,
         path: row.path,
         keyHash: row.key_hash,
+        ...(row.backup_key_hash === null
+          ? {}
+          : { backup: { path: backupPath(row.path), keyHash: row.backup_key_hash } }),
         live: isOnAir(row.status),
         destinations: (row.destinations ?? []).map(({ id, url, key, platform }) => ({
           id,

@@ -18,6 +18,24 @@ export function newIngestKey(): IngestKey {
   return { key, path, hash: sha256(key) }
 }
 
+/** What tells the path of a backup key from that of the primary one, which is 16 hexadecimal digits. */
+const BACKUP_MARK = 'b'
+
+/** Makes the key of a second publisher, for a stream whose primary key has this path. */
+export function newBackupKey(path: string): Pick<IngestKey, 'key' | 'hash'> {
+  const key = `${backupPath(path)}-${randomBytes(16).toString('hex')}`
+  return { key, hash: sha256(key) }
+}
+
+export function backupPath(path: string): string {
+  return `${path}${BACKUP_MARK}`
+}
+
+/** The path of a stream's primary key, from that of either of its keys. */
+export function primaryPath(path: string): string {
+  return /^[0-9a-f]{16}b$/.test(path) ? path.slice(0, -BACKUP_MARK.length) : path
+}
+
 const SHOWN = 4
 
 /** What lists show of a destination's key: its end, when enough stays hidden. */

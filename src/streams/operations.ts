@@ -45,7 +45,7 @@ export const createStream = operation({
   route: 'POST /api/streams',
   summary: 'Create a stream',
   description:
-    'The reply has what to enter in OBS: `rtmpIngestUrl` as server and `streamKey` as key. A tool that takes one URL gets both, joined by a slash.',
+    'The reply has what to enter in OBS: `rtmpIngestUrl` as server and `streamKey` as key. A tool that takes one URL gets both, joined by a slash. A second encoder with `backupStreamKey` stands by: it takes over within 2 s when the first one ends or falls silent, and stays; the first one, back again, then stands by in turn.',
   access: 'streams:manage',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -185,7 +185,7 @@ export const armStream = operation({
   route: 'POST /api/streams/{id}/arm',
   summary: 'Get a new ingest key',
   description:
-    'The old key stops working at once and its publisher is dropped. A stream that was live waits 60 s for a publisher with the new key; one that had ended can go live again. `platforms` replaces the destinations.',
+    'The old keys stop working at once and their publishers are dropped. A stream that was live waits 60 s for a publisher with a new key; one that had ended can go live again. `platforms` replaces the destinations.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,

@@ -41,6 +41,7 @@ export class RelayStatus {
       path: row.path,
       live: isOnAir(row.status),
       ingest: found?.status.ingest ? ingestView(found.status.ingest) : null,
+      standby: found?.status.standby ? ingestView(found.status.standby) : null,
       destinations: (row.platforms ?? []).map((platform) =>
         destinationView(platform, figures.get(platform._id), found?.status.ingest?.warnings ?? []),
       ),

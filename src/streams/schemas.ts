@@ -70,6 +70,12 @@ export const StreamView = named(
     streamKey: Type.Optional(
       Type.String({ description: 'The key to enter in OBS; a secret. Only for members with streams:manage' }),
     ),
+    backupStreamKey: Type.Optional(
+      Type.String({
+        description:
+          'The key for a second encoder, which stands by and takes over when the first one fails; a secret, shown like `streamKey`',
+      }),
+    ),
     streamKeyExpiresAt: Type.Optional(Timestamp),
     platforms: Type.Array(StreamPlatform),
     scheduledFor: Nullable(Timestamp),
@@ -141,6 +147,7 @@ export const ArmedStream = named(
   Type.Object({
     rtmpIngestUrl: Type.String(),
     streamKey: Type.String({ description: 'The new key; a secret' }),
+    backupStreamKey: Type.String({ description: 'The new key for a second encoder; a secret' }),
     expiresAt: Timestamp,
   }),
 )
@@ -255,6 +262,7 @@ const WarningView = named(
 
 const IngestView = Type.Object({
   sessionId: Type.String(),
+  source: OneOf(['primary', 'backup'] as const, { description: 'By which of the two keys it came' }),
   since: Timestamp,
   videoCodec: Nullable(Type.String()),
   audioCodec: Nullable(Type.String()),
@@ -298,6 +306,9 @@ export const RelayStatusView = named(
     path: Type.String({ description: 'Public part of the ingest key' }),
     live: Type.Boolean(),
     ingest: Nullable(IngestView),
+    standby: Type.Union([IngestView, Type.Null()], {
+      description: 'The other publisher, which takes over within 2 s when the one that is relayed ends or falls silent',
+    }),
     destinations: Type.Array(RelayDestination),
     at: Nullable(Timestamp),
   }),

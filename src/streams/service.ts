@@ -12,7 +12,7 @@ import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
 import type { Broadcasts } from './broadcasts.ts'
 import { streamCreated, streamDeleted, streamUpdated } from './events.ts'
-import { newIngestKey } from './keys.ts'
+import { newBackupKey, newIngestKey } from './keys.ts'
 import type { StreamNotices } from './notices.ts'
 import { checkForm, type ChosenPlatform, type PlatformChooser } from './platforms.ts'
 import type { ArmedData, NewStreamData, PlatformInput, StreamData, StreamEditData, StreamQuery } from './schemas.ts'
@@ -61,6 +61,7 @@ export class StreamService {
     checkForm(body.platforms ?? [])
     const platforms = await chooser.choose(turn, id, body.platforms ?? [])
     const key = newIngestKey()
+    const backup = newBackupKey(key.path)
     const row: StreamRow = {
       id,
       workspace_id: turn.workspaceId,
@@ -71,6 +72,7 @@ export class StreamService {
       status_since: at,
       path: key.path,
       key_sealed: keys.seal(key.key),
+      backup_key_sealed: keys.seal(backup.key),
       key_expires_at: keyExpiry(now, scheduledFor?.getTime()).toISOString(),
       scheduled_for: scheduledFor?.toISOString() ?? null,
       live_at: null,
@@ -85,7 +87,7 @@ export class StreamService {
       platforms: platforms.map(({ view }) => view),
     }
     const { platforms: _platforms, ...columns } = row
-    turn.insert('streams', { ...columns, key_hash: key.hash })
+    turn.insert('streams', { ...columns, key_hash: key.hash, backup_key_hash: backup.hash })
     for (const platform of platforms) turn.insert('stream_destinations', platform.row)
     turn.audit({ kind: 'stream', id })
     turn.emit(streamCreated, { streamId: id, title: row.title, status: row.status, statusReason: null, version: 1 })
@@ -166,7 +168,7 @@ export class StreamService {
   }
 
   /**
-   * A new key; the publisher with the old one is dropped.
+   * New keys; the publishers with the old ones are dropped.
    * @param platforms a new set of destinations, if it is to change
    * @throws AppError not_found, validation_failed, plan_limit_reached
    */
@@ -175,15 +177,21 @@ export class StreamService {
     const row = await this.#find(turn.sql, id)
     if (platforms) await this.replacePlatforms(turn, row, platforms)
     const key = newIngestKey()
+    const backup = newBackupKey(key.path)
     const expiresAt = keyExpiry(clock.now(), row.scheduled_for === null ? undefined : Date.parse(row.scheduled_for))
     await turn.sql.run(
       `update streams set path = $2, key_hash = $3, key_sealed = $4, key_expires_at = $5,
-         ingest_id = null, ingest_node = null where id = $1`,
-      [id, key.path, key.hash, keys.seal(key.key), expiresAt],
+         backup_key_hash = $6, backup_key_sealed = $7, ingest_id = null, ingest_node = null where id = $1`,
+      [id, key.path, key.hash, keys.seal(key.key), expiresAt, backup.hash, keys.seal(backup.key)],
     )
     await broadcasts.move(turn, { ...row, status_reason: null }, next(row.status, 'arm') ?? row.status)
     turn.audit({ kind: 'stream', id })
-    return { rtmpIngestUrl: rtmpUrl, streamKey: key.key, expiresAt: expiresAt.toISOString() }
+    return {
+      rtmpIngestUrl: rtmpUrl,
+      streamKey: key.key,
+      backupStreamKey: backup.key,
+      expiresAt: expiresAt.toISOString(),
+    }
   }
 
   /** Makes a stream's destinations those named; the ones that stay are left as they are. */

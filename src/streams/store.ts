@@ -15,6 +15,7 @@ export interface StreamRow {
   readonly status_since: string
   readonly path: string
   readonly key_sealed: string
+  readonly backup_key_sealed: string | null
   readonly key_expires_at: string
   readonly scheduled_for: string | null
   readonly live_at: string | null
@@ -33,7 +34,7 @@ const ISO = (column: string) => `to_char(${column} at time zone 'utc', 'YYYY-MM-
 
 const SELECT = `
   select s.id, s.workspace_id, s.title, s.description, s.status, s.status_reason, s.status_since, s.path, s.key_sealed,
-    s.key_expires_at, s.scheduled_for, s.live_at, s.session_id, s.ingest_id, s.ingest_node, s.record, s.profile,
+    s.backup_key_sealed, s.key_expires_at, s.scheduled_for, s.live_at, s.session_id, s.ingest_id, s.ingest_node, s.record, s.profile,
     s.version, s.created_at, s.updated_at,
     (select json_agg(json_build_object('_id', d.id, 'platform', d.platform, 'accountId', d.account_id, 'name', d.name,
         'enabled', d.enabled, 'status', d.status, 'since', ${ISO('d.since')}, 'lastError', d.last_error) order by d.id)
@@ -80,7 +81,7 @@ export function pageOfStreams(sql: Sql, filter: StreamFilter, page: PageRequest)
 
 /**
  * The API's view of a row.
- * @param keys opens the ingest key, for those who may see it
+ * @param keys opens the ingest keys, for those who may see it
  */
 export function streamView(row: StreamRow, rtmpIngestUrl: string, keys: SealedBox | undefined): StreamData {
   return {
@@ -93,6 +94,7 @@ export function streamView(row: StreamRow, rtmpIngestUrl: string, keys: SealedBo
     statusSince: row.status_since,
     rtmpIngestUrl,
     ...(keys ? { streamKey: keys.open(row.key_sealed), streamKeyExpiresAt: row.key_expires_at } : {}),
+    ...(keys && row.backup_key_sealed !== null ? { backupStreamKey: keys.open(row.backup_key_sealed) } : {}),
     platforms: row.platforms ?? [],
     scheduledFor: row.scheduled_for,
     liveAt: row.live_at,

@@ -19,10 +19,11 @@ const announce = (streams: readonly StreamStatus[] = []) =>
     nodeId: NODE,
     status: { rtmpPort: 1935, uptimeSeconds: 1, connections: 0, streams },
   })
-const RELAYED = { path: 'path', live: true, destinations: [], liveMs: 0 }
+const RELAYED = { path: 'path', live: true, standby: null, destinations: [], liveMs: 0 }
 const INGESTED = {
   sessionId: '01939c5e-7a3b-7c21-9f58-0000000000bb',
   since: '2026-11-21T10:00:00.000Z',
+  source: 'primary',
   remoteAddress: '127.0.0.1',
   videoCodec: 'h264',
   audioCodec: null,
@@ -33,7 +34,7 @@ const INGESTED = {
   bytesReceived: 1_000,
   keyframeIntervalSeconds: 2,
   uptimeSeconds: 1,
-}
+} as const
 
 beforeAll(async () => {
   app = await startApp({ clock: new ManualClock(Date.parse('2026-11-21T10:00:00Z')) })
@@ -93,6 +94,7 @@ describe('a stream', () => {
       statusSince: '2026-11-21T10:00:00.000Z',
       rtmpIngestUrl: app.config.PUBLIC_RTMP_URL,
       streamKey: expect.stringMatching(/^[0-9a-f]{16}-[0-9a-f]{32}$/),
+      backupStreamKey: expect.stringMatching(/^[0-9a-f]{16}b-[0-9a-f]{32}$/),
       streamKeyExpiresAt: '2026-12-31T17:00:00.000Z',
       platforms: [
         {
@@ -115,7 +117,7 @@ describe('a stream', () => {
       updatedAt: '2026-11-21T10:00:00.000Z',
     })
     expect(await good(ada.call('GET /api/streams/{id}', at(created._id)))).toEqual(created)
-    const { streamKey: _key, streamKeyExpiresAt: _expiry, ...listed } = created
+    const { streamKey: _key, backupStreamKey: _backup, streamKeyExpiresAt: _expiry, ...listed } = created
     expect(await good(ada.call('GET /api/streams', { query: { workspaceId } }))).toEqual([listed])
   })
 
@@ -124,14 +126,14 @@ describe('a stream', () => {
   })
 
   test('shows its key only to those who manage streams', async () => {
-    const { _id, streamKey } = await stream()
+    const { _id, backupStreamKey, streamKey } = await stream()
     const reader = world.as('reader')
     const single = await reader.call('GET /api/streams/{id}', at(_id))
     const list = await reader.call('GET /api/streams', { query: { workspaceId } })
     const relay = await reader.call('GET /api/streams/{id}/relay', at(_id))
     for (const answer of [single, list, relay]) {
       expect(answer.status).toBe(200)
-      expect(answer.text).not.toContain(streamKey.split('-')[1])
+      for (const key of [streamKey, backupStreamKey]) expect(answer.text).not.toContain(key.split('-')[1])
       expect(answer.text).not.toContain('streamKey')
     }
   })
@@ -437,6 +439,7 @@ describe('going live', () => {
     const armed = await good(ada.call('POST /api/streams/{id}/arm', at(_id)))
     expect(armed).toEqual({
       rtmpIngestUrl: app.config.PUBLIC_RTMP_URL,
+      backupStreamKey: expect.stringMatching(/^[0-9a-f]{16}b-/),
       streamKey: expect.not.stringContaining(streamKey.split('-')[0] ?? ''),
       expiresAt: expect.any(String),
     })

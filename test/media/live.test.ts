@@ -157,6 +157,32 @@ test('a newer publisher with the key takes over without an interruption', async 
   expect(one.connections).toHaveLength(1)
 })
 
+test('the backup key takes over from the first without an interruption', async () => {
+  const one = await sink()
+  const { _id, streamKey, backupStreamKey } = await caster.stream({ one })
+  const first = await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  await caster.goLive(_id)
+  await caster.untilDestination(_id, 'one', 'live')
+  await caster.publish(backupStreamKey)
+  const relay = () =>
+    caster.good<{ ingest: { source: string } | null; standby: { source: string } | null }>(
+      'GET /api/streams/{id}/relay',
+      { path: { id: _id } },
+    )
+  await waitFor(async () => (await relay()).standby?.source === 'backup', { timeoutMs: 10_000 })
+  first.feed.stop()
+  first.publisher.close()
+  await waitFor(async () => (await relay()).ingest?.source === 'backup', { timeoutMs: 10_000 })
+  expect(await caster.get(_id)).toMatchObject({ status: 'live' })
+  expect(one.connections).toHaveLength(1)
+  const statuses = (await events()).filter(({ type }) => type === 'stream.updated').map(({ data }) => data['status'])
+  expect(statuses).not.toContain('interrupted')
+  const armed = await caster.good<{ backupStreamKey: string }>('POST /api/streams/{id}/arm', { path: { id: _id } })
+  expect(await caster.refusal(backupStreamKey)).not.toBe('')
+  expect(await caster.refusal(armed.backupStreamKey)).toBe('')
+})
+
 test('a stream that is interrupted comes back by itself, and ends when it does not', async () => {
   const one = await sink()
   const { _id, streamKey } = await caster.stream({ one })
@@ -280,8 +306,9 @@ test('at the limit the stream ends cleanly, after a warning, and nothing more is
 
 test('no key reaches a log, an event, a metric, the database in the clear, or another process’s arguments', async () => {
   const one = await sink()
-  const { _id, streamKey } = await caster.stream({ one })
+  const { _id, streamKey, backupStreamKey } = await caster.stream({ one })
   await caster.publish(streamKey)
+  await caster.publish(backupStreamKey)
   await caster.until(_id, 'receiving')
   await caster.goLive(_id)
   await caster.untilDestination(_id, 'one', 'live')
@@ -301,7 +328,8 @@ test('no key reaches a log, an event, a metric, the database in the clear, or an
     await caster.good('GET /api/streams/{id}/relay', { path: { id: _id } }),
     await commandLines(),
   ])
-  for (const secret of [streamKey.split('-')[1] ?? '', 'key-for-one']) expect(seen.split(secret)).toHaveLength(1)
+  const secrets = [streamKey, backupStreamKey].map((key) => key.split('-')[1] ?? '')
+  for (const secret of [...secrets, 'key-for-one']) expect(seen.split(secret)).toHaveLength(1)
 })
 
 /** Arguments and environments of every process that may be read. */

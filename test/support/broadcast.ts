@@ -11,6 +11,7 @@ export interface SeenStream {
   readonly status: string
   readonly statusReason: string | null
   readonly streamKey: string
+  readonly backupStreamKey: string
   readonly version: number
   readonly platforms: readonly {
     readonly _id: string

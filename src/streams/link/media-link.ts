@@ -114,7 +114,8 @@ export class MediaLink {
       return { allowed: false, reason: decision.reason }
     }
     const { state, stream } = decision
-    if (state) this.#hold(state, path)
+    // By the primary key, whichever of the two was used: its path tells one arming from the next.
+    if (state) this.#hold(state, stream.path)
     this.#options.log.info({ path, remoteAddress, streamId: stream.streamId }, 'a publisher was admitted')
     return { allowed: true, stream }
   }

@@ -1,0 +1,77 @@
+import type { Publisher } from '../ingest/rtmp-ingest.ts'
+import type { IngestStatus, MediaKind, MediaMessage } from '../types.ts'
+import type { GroupCacheLimits } from './group-cache.ts'
+
+/** One publisher of a stream, with what it takes to go on from it at any moment. */
+export class Feeder {
+  readonly publisher: Publisher
+  readonly source: IngestStatus['source']
+  readonly since = new Date().toISOString()
+  /** Monotonic milliseconds of its last frame. */
+  lastFrameAt: number
+  /** For how long its media was counted while it fed the stream, milliseconds. */
+  liveMs = 0
+  readonly #limits: GroupCacheLimits
+  readonly #headers = new Map<MediaKind, MediaMessage>()
+  #group: MediaMessage[] = []
+  #bytes = 0
+  #open = false
+  #hasVideo = false
+
+  constructor(publisher: Publisher, source: IngestStatus['source'], limits: GroupCacheLimits, now: number) {
+    this.publisher = publisher
+    this.source = source
+    this.lastFrameAt = now
+    this.#limits = limits
+  }
+
+  headers(): readonly MediaMessage[] {
+    return (['data', 'video', 'audio'] as const).flatMap((kind) => this.#headers.get(kind) ?? [])
+  }
+
+  /** From its last keyframe on; empty while it feeds the stream, or when no keyframe has come. */
+  group(): readonly MediaMessage[] {
+    return this.#group
+  }
+
+  /** Whether a picture could follow at once. */
+  get isReady(): boolean {
+    return this.#group.length > 0 || (!this.#hasVideo && this.#headers.size > 0)
+  }
+
+  /** Takes note of a message at `now`. @param waits whether another publisher feeds the stream meanwhile */
+  note(message: MediaMessage, now: number, waits: boolean): void {
+    const { isHeader, isKeyframe, kind } = message
+    if (kind === 'video') this.#hasVideo = true
+    if (isHeader) {
+      this.#headers.set(kind, message)
+      if (kind === 'video') this.letGo()
+      return
+    }
+    if (kind !== 'data') this.lastFrameAt = now
+    if (waits) this.#keep(message, kind === 'video' && isKeyframe)
+  }
+
+  /** Drops what was kept. */
+  letGo(): void {
+    this.#group = []
+    this.#bytes = 0
+    this.#open = false
+  }
+
+  status(): IngestStatus {
+    const { remoteAddress, sessionId } = this.publisher
+    return { sessionId, source: this.source, since: this.since, remoteAddress, ...this.publisher.stats() }
+  }
+
+  #keep(message: MediaMessage, isKeyframe: boolean): void {
+    if (isKeyframe) {
+      this.letGo()
+      this.#open = true
+    }
+    if (!this.#open) return
+    this.#group.push(message)
+    this.#bytes += message.payload.length
+    if (this.#bytes > this.#limits.maxBytes || this.#group.length > this.#limits.maxMessages) this.letGo()
+  }
+}

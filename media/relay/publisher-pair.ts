@@ -1,0 +1,88 @@
+import type { Publisher } from '../ingest/rtmp-ingest.ts'
+import type { IngestStatus, MediaMessage } from '../types.ts'
+import { Feeder } from './feeder.ts'
+import type { GroupCacheLimits } from './group-cache.ts'
+import type { Source } from './source.ts'
+
+export interface PublisherPairOptions {
+  readonly source: Source
+  readonly limits: GroupCacheLimits
+  /** A publisher that has sent no frame for this long is replaced by one that does. */
+  readonly takeOverMs: number
+  /** A message of the publisher that feeds the stream is about to be relayed. */
+  readonly onMedia: (now: number) => void
+  /** Another publisher feeds the stream from here on; `previous` is the one before, if there was one until now. */
+  readonly onActive: (feeder: Feeder, previous: Feeder | null, reason: string) => void
+  /** The stream has no publisher any more. */
+  readonly onGone: (feeder: Feeder, reason: string) => void
+}
+
+/**
+ * At most two publishers of one stream, of which one feeds it and the other stands by. The one that stands by takes over
+ * when the other ends, or falls silent while it does not. It then stays: when the first comes back it stands by in turn,
+ * so that an encoder with a bad line costs one switch and not one each time that the line comes and goes.
+ */
+export class PublisherPair {
+  readonly #options: PublisherPairOptions
+  #active: Feeder | null = null
+  #standby: Feeder | null = null
+
+  constructor(options: PublisherPairOptions) {
+    this.#options = options
+  }
+
+  get active(): Feeder | null {
+    return this.#active
+  }
+
+  get standby(): Feeder | null {
+    return this.#standby
+  }
+
+  /** Takes an admitted publisher. Of each kind there is one: an older one with the same key has ended before. */
+  attach(publisher: Publisher, source: IngestStatus['source']): void {
+    const feeder = new Feeder(publisher, source, this.#options.limits, performance.now())
+    publisher.onMessage = (message) => this.#message(feeder, message)
+    publisher.onEnd = (reason) => this.#ended(feeder, reason)
+    if (this.#active === null) this.#activate(feeder, null, 'came')
+    else this.#standby = feeder
+  }
+
+  /** Drops the publishers that the condition names. The one standing by goes first: it must not take over meanwhile. */
+  drop(reason: string, which: (feeder: Feeder) => boolean = () => true): void {
+    for (const feeder of [this.#standby, this.#active]) {
+      if (feeder !== null && which(feeder)) feeder.publisher.drop(reason)
+    }
+  }
+
+  #message(feeder: Feeder, message: MediaMessage): void {
+    const now = performance.now()
+    const active = this.#active
+    feeder.note(message, now, feeder !== active)
+    if (feeder === active) {
+      this.#options.onMedia(now)
+      this.#options.source.push(message, now)
+    } else if (active !== null && feeder.isReady && now - active.lastFrameAt > this.#options.takeOverMs) {
+      this.#standby = active
+      this.#activate(feeder, active, 'silent')
+    }
+  }
+
+  #ended(feeder: Feeder, reason: string): void {
+    if (feeder === this.#standby) this.#standby = null
+    if (feeder !== this.#active) return
+    const successor = this.#standby
+    this.#active = this.#standby = null
+    if (successor === null) this.#options.onGone(feeder, reason)
+    else this.#activate(successor, feeder, reason)
+  }
+
+  #activate(feeder: Feeder, previous: Feeder | null, reason: string): void {
+    const { onActive, source } = this.#options
+    this.#active = feeder
+    onActive(feeder, previous, reason)
+    if (previous === null) source.attach()
+    else source.takeOver(feeder.headers(), feeder.group(), performance.now())
+    feeder.letGo()
+  }
+}
