@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
 /** Folders of `src` that are no domains. */
-const LAYERS = ['core', 'db', 'coordination', 'turns', 'http', 'realtime', 'mail', 'setup', 'cli']
+const LAYERS = ['core', 'db', 'coordination', 'turns', 'http', 'realtime', 'mail', 'setup', 'cli', 'sdk']
 
 /** `type` allows types only. `domain` stands for every domain, `root` for the files of `src` itself. */
 const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>> = {
@@ -33,6 +33,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   http: { core: 'any', db: 'any', turns: 'type' },
   realtime: { core: 'any', coordination: 'type' },
   cli: { core: 'any', root: 'any' },
+  sdk: { domain: 'any', root: 'any' },
   root: { ...Object.fromEntries(LAYERS.map((layer) => [layer, 'any'])), domain: 'any', actors: 'any', media: 'any' },
 }
 

@@ -1,0 +1,188 @@
+import type { ChangeData, MessageData, SyncData } from '../chat/schemas.ts'
+import type { ChannelState } from '../chat/state.ts'
+import { CrierError } from '../client.ts'
+import type { Caller } from './caller.ts'
+import { ChannelReplica } from './channel-replica.ts'
+
+/** A message as it is given to `send`. */
+export interface Draft {
+  readonly body?: string
+  readonly attachments?: readonly string[]
+  readonly replyTo?: string
+  /** Made when absent. The same one never makes a second message. */
+  readonly clientId?: string
+}
+
+export interface PendingMessage extends Draft {
+  readonly clientId: string
+}
+
+/** What a listener is given: the channel as the server has it, and what is not there yet. */
+export interface ChannelView {
+  readonly state: ChannelState
+  /** Messages of this client that the server has not acknowledged, in the order of their sending. */
+  readonly pending: readonly PendingMessage[]
+  /** Whether the state was brought up to date since the connection stands. */
+  readonly isLive: boolean
+  /** Why the channel cannot be read (any more): not found, or not allowed. */
+  readonly error: CrierError | undefined
+}
+
+/** @param changes those that led to the view; empty where a snapshot did, or only `pending` changed */
+export type ChannelListener = (view: ChannelView, changes: readonly ChangeData[]) => void
+
+interface Outgoing {
+  readonly draft: PendingMessage
+  readonly resolve: (message: MessageData) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * A channel that is followed: its state is always one that the server had, never goes back but where the server did,
+ * and ends where the server is, whatever was lost, doubled or reordered on the way.
+ */
+export class FollowedChannel {
+  readonly workspaceId: string
+  readonly channelId: string
+  readonly #caller: Caller
+  readonly #replica: ChannelReplica
+  readonly #listeners = new Set<ChannelListener>()
+  readonly #outgoing: Outgoing[] = []
+  #isSending = false
+  #isSyncing = false
+  #again = false
+  #isLive = false
+  #error: CrierError | undefined
+  /** Nothing was heard of the channel since it was last looked at. */
+  #isQuiet = false
+
+  constructor(caller: Caller, place: { workspaceId: string; channelId: string }, state?: ChannelState) {
+    this.workspaceId = place.workspaceId
+    this.channelId = place.channelId
+    this.#caller = caller
+    this.#replica = new ChannelReplica(state)
+  }
+
+  get view(): ChannelView {
+    return {
+      state: this.#replica.state,
+      pending: this.#outgoing.map(({ draft }) => draft),
+      isLive: this.#isLive,
+      error: this.#error,
+    }
+  }
+
+  /** Hears the present view at once and every later one. @returns what ends it */
+  subscribe(listener: ChannelListener): () => void {
+    this.#listeners.add(listener)
+    listener(this.view, [])
+    return () => this.#listeners.delete(listener)
+  }
+
+  /**
+   * Sends a message, after those before it, again and again until the server has it.
+   * @throws CrierError when the server refuses it
+   */
+  send(draft: Draft): Promise<MessageData> {
+    return new Promise((resolve, reject) => {
+      this.#outgoing.push({ draft: { ...draft, clientId: draft.clientId ?? crypto.randomUUID() }, resolve, reject })
+      this.#tell([])
+      void this.#sendAll()
+    })
+  }
+
+  /** Takes a live change. */
+  receive(change: ChangeData): void {
+    this.#isQuiet = false
+    const moved = this.#replica.receive(change)
+    this.#settle(moved)
+    if (moved.length > 0) this.#tell(moved)
+    if (this.#replica.hasGap) void this.sync()
+  }
+
+  /** The connection is gone: what comes next may have a gap before it. */
+  lost(): void {
+    this.#isLive = false
+    this.#tell([])
+  }
+
+  /** Looks whether something was missed if nothing was heard since the last look. */
+  look(): void {
+    if (this.#isQuiet) void this.sync()
+    this.#isQuiet = true
+  }
+
+  /** Asks for what came after the state, until there is no more. */
+  async sync(): Promise<void> {
+    this.#again = true
+    if (this.#isSyncing) return
+    this.#isSyncing = true
+    try {
+      while (this.#again) {
+        this.#again = false
+        await this.#catchUp()
+      }
+      this.#isLive = true
+      this.#error = undefined
+    } catch (error) {
+      if (!(error instanceof CrierError)) throw error
+      this.#isLive = false
+      this.#error = error
+    } finally {
+      this.#isSyncing = false
+      this.#tell([])
+    }
+  }
+
+  async #catchUp(): Promise<void> {
+    const { channelId, workspaceId } = this
+    for (let more = true; more;) {
+      const after = this.#replica.state.seq
+      const page = (await this.#caller.ask('sync', { workspaceId, channelId, after })) as SyncData
+      const moved = this.#replica.take(page, after)
+      this.#settle(moved)
+      if (moved.length > 0 || page.snapshot !== null) this.#tell(moved)
+      more = page.more
+    }
+  }
+
+  /** A message that stands in the log was sent, whether or not its answer came. */
+  #settle(changes: readonly ChangeData[]): void {
+    for (const change of changes) {
+      if (change.type !== 'message') continue
+      const { message } = change.data
+      const first = this.#outgoing[0]
+      if (first !== undefined && first.draft.clientId === message.clientId) this.#done(first, message)
+    }
+  }
+
+  #done(outgoing: Outgoing, message: MessageData): void {
+    const index = this.#outgoing.indexOf(outgoing)
+    if (index < 0) return
+    this.#outgoing.splice(index, 1)
+    outgoing.resolve(message)
+  }
+
+  /** One after the other: a message never overtakes another of the same client. */
+  async #sendAll(): Promise<void> {
+    if (this.#isSending) return
+    this.#isSending = true
+    const { channelId, workspaceId } = this
+    for (let next = this.#outgoing[0]; next !== undefined; next = this.#outgoing[0]) {
+      try {
+        const call = { operation: 'sendMessage', path: { workspaceId, channelId }, body: next.draft }
+        this.#done(next, (await this.#caller.ask('call', call)) as MessageData)
+      } catch (error) {
+        if (this.#outgoing[0] === next) this.#outgoing.shift()
+        next.reject(error)
+      }
+      this.#tell([])
+    }
+    this.#isSending = false
+  }
+
+  #tell(changes: readonly ChangeData[]): void {
+    const { view } = this
+    for (const listener of this.#listeners) listener(view, changes)
+  }
+}

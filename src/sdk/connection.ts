@@ -1,0 +1,183 @@
+/** What is used of a socket of socket.io-client. */
+export interface SocketLike {
+  readonly connected: boolean
+  connect(): unknown
+  disconnect(): unknown
+  on(name: string, listener: (...parameters: never[]) => void): unknown
+  onAny(listener: (name: string, message: never) => void): unknown
+  timeout(ms: number): { emitWithAck(name: string, message: unknown): Promise<unknown> }
+}
+
+/** `io` of socket.io-client; its options are its own. */
+export type SocketFactory = (url: string, options: never) => unknown
+
+export interface ConnectionOptions {
+  /** Where the server is, without `/socket.io`. */
+  readonly url: string
+  /** `io` of socket.io-client 4. */
+  readonly io: SocketFactory
+  /** An access token or an API key, or how to get one that has not expired. */
+  readonly token: string | (() => string | Promise<string>)
+  /** Milliseconds that one message may wait for its answer; 10,000 when absent. */
+  readonly timeoutMs?: number
+  /** Milliseconds before the first try to connect again, doubled each time up to 30 times that; 500 when absent. */
+  readonly retryDelayMs?: number
+  /** The server does not take the credential, also after a new one was asked for: the connection stays closed. */
+  readonly onRefused?: (code: string) => void
+  /** Further options of socket.io-client. */
+  readonly socketOptions?: object
+}
+
+/** The connection was lost, or the answer did not come: the outcome is unknown. */
+export class SocketLostError extends Error {
+  override readonly name = 'SocketLostError'
+}
+
+const HOPELESS = new Set(['invalid_credential', 'unauthorized'])
+/** A token is renewed so long before it expires. */
+const RENEW_BEFORE_MS = 60_000
+
+/**
+ * A socket that stays connected: it comes back by itself after whatever ended it, with a new token where the old one
+ * has expired, and renews its token in time.
+ */
+export class Connection {
+  readonly #options: ConnectionOptions
+  readonly #socket: SocketLike
+  readonly #connected = new Set<() => void>()
+  readonly #waiting = new Set<() => void>()
+  readonly #whenLost = new Set<() => void>()
+  #tries = 0
+  #refusals = 0
+  #retry: ReturnType<typeof setTimeout> | undefined
+  #renewal: ReturnType<typeof setTimeout> | undefined
+  #isClosed = false
+
+  constructor(options: ConnectionOptions) {
+    this.#options = options
+    const socketOptions = {
+      transports: ['websocket'],
+      forceNew: true,
+      // Ours covers what socket.io-client leaves alone: a server that ended the socket, or refused it.
+      reconnection: false,
+      autoConnect: false,
+      ...options.socketOptions,
+      auth: (give: (auth: object) => void) =>
+        void this.#token().then(
+          (token) => give({ token }),
+          () => give({}),
+        ),
+    }
+    this.#socket = options.io(options.url, socketOptions as never) as SocketLike
+    this.#socket.on('connect', () => this.#opened())
+    this.#socket.on('connect_error', (error: { data?: { code?: string } }) => this.#failed(error.data?.code))
+    this.#socket.on('disconnect', () => {
+      for (const listener of this.#whenLost) listener()
+      this.#comeBack()
+    })
+    this.#socket.connect()
+  }
+
+  get isConnected(): boolean {
+    return this.#socket.connected
+  }
+
+  /** Calls back whenever the connection stands anew. */
+  onConnected(listener: () => void): void {
+    this.#connected.add(listener)
+  }
+
+  /** Calls back whenever the connection is gone. */
+  onLost(listener: () => void): void {
+    this.#whenLost.add(listener)
+  }
+
+  /** Hears every message of the server. */
+  onMessage(listener: (name: string, message: never) => void): void {
+    this.#socket.onAny(listener)
+  }
+
+  /** Resolves when the connection stands; never when it is closed. */
+  whenConnected(): Promise<void> {
+    if (this.isConnected) return Promise.resolve()
+    return new Promise((resolve) => this.#waiting.add(resolve))
+  }
+
+  /** Sends a message and gives its answer. @throws SocketLostError */
+  async ask(name: string, message: unknown): Promise<unknown> {
+    if (!this.isConnected) throw new SocketLostError('there is no connection')
+    try {
+      return await this.#socket.timeout(this.#options.timeoutMs ?? 10_000).emitWithAck(name, message)
+    } catch (error) {
+      throw new SocketLostError('the answer did not come', { cause: error })
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    clearTimeout(this.#retry)
+    clearTimeout(this.#renewal)
+    this.#socket.disconnect()
+  }
+
+  async #token(): Promise<string> {
+    const { token } = this.#options
+    const text = typeof token === 'function' ? await token() : token
+    clearTimeout(this.#renewal)
+    const lifetime = lifetimeOf(text)
+    if (lifetime !== undefined)
+      this.#renewal = setTimeout(() => void this.#renew(), Math.max(1_000, lifetime - RENEW_BEFORE_MS))
+    return text
+  }
+
+  /** A token that cannot be had now is asked for again when the server ends the socket. */
+  async #renew(): Promise<void> {
+    try {
+      const token = await this.#token()
+      if (this.isConnected) await this.ask('auth', { token })
+    } catch {
+      this.#renewal = setTimeout(() => void this.#renew(), 5_000)
+    }
+  }
+
+  #opened(): void {
+    this.#tries = 0
+    this.#refusals = 0
+    for (const listener of this.#connected) listener()
+    const waiting = [...this.#waiting]
+    this.#waiting.clear()
+    for (const resolve of waiting) resolve()
+  }
+
+  #failed(code: string | undefined): void {
+    if (code !== undefined && HOPELESS.has(code)) {
+      this.#refusals += 1
+      if (this.#refusals > 1 || typeof this.#options.token === 'string') {
+        this.#options.onRefused?.(code)
+        this.close()
+        return
+      }
+    }
+    this.#comeBack()
+  }
+
+  #comeBack(): void {
+    if (this.#isClosed) return
+    clearTimeout(this.#retry)
+    const delay = (this.#options.retryDelayMs ?? 500) * Math.min(2 ** this.#tries, 30) * (0.5 + Math.random())
+    this.#tries += 1
+    this.#retry = setTimeout(() => this.#socket.connect(), delay)
+  }
+}
+
+/** Milliseconds for which a token was made; undefined for what is no token. */
+function lifetimeOf(token: string): number | undefined {
+  const payload = token.split('.')[1]
+  if (payload === undefined) return undefined
+  try {
+    const { exp, iat } = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as Record<string, unknown>
+    return typeof exp === 'number' && typeof iat === 'number' ? (exp - iat) * 1_000 : undefined
+  } catch {
+    return undefined
+  }
+}
