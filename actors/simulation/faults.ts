@@ -28,6 +28,18 @@ const FAULTS: Record<string, Fault> = {
   collectGarbage: (world) => pause(world, 900, false),
   pause: (world) => pause(world, 9_000, false),
   suspend: (world) => pause(world, 9_000, true),
+  // The worst moment: the answer is the first thing it hears when its time is long over, with more work waiting.
+  pauseAtCommit: (world) => {
+    const chosen = slot(world)
+    const { process, name } = chosen
+    const ms = world.random.between(500, 9_000)
+    world.store.atNextCommit(process, (actor) => {
+      world.note(`pause ${name} at a commit for ${ms.toFixed(0)}`)
+      for (let count = 0; count < 3; count += 1) world.send(chosen, actor, 'append', 15_000)
+      world.disturbed.add(process)
+      process.pause(ms, false)
+    })
+  },
   crash: (world) => {
     const chosen = slot(world)
     if (chosen.process.crashed) return
@@ -122,6 +134,8 @@ const FAULTS: Record<string, Fault> = {
 export function planFaults(world: World, from: number, to: number): void {
   const names = Object.keys(FAULTS)
   const kinds = Array.from({ length: world.random.integer(1, 3) }, () => world.random.pick(names))
+  // What is refused for want of room is where a request that comes twice would come in.
+  if (world.smallLimits && world.random.chance(0.5)) kinds.push('mischief', 'mischief')
   for (let count = world.random.integer(1, 6); count > 0; count -= 1) {
     const fault = FAULTS[world.random.pick(kinds)] as Fault
     world.scheduler.at(world.random.between(from, to), () => fault(world))

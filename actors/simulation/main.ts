@@ -4,7 +4,8 @@ import { simulate } from './simulate.ts'
 
 /**
  * Runs seeds from the command line: `node actors/simulation/main.ts --from 1 --count 10000`, or one with all its steps:
- * `--seed 4711 --trace`. `--broken-fence` and `--broken-memory` take a safety away, to see the checks fail.
+ * `--seed 4711 --trace`, with `--self-fence on` or `off` where a test has set it. `--broken-fence`, `--broken-memory`,
+ * `--broken-self-fence` and `--strange-doubles` take a safety away, to see the checks fail.
  */
 const { values } = parseArgs({
   options: {
@@ -14,6 +15,9 @@ const { values } = parseArgs({
     trace: { type: 'boolean', default: false },
     'broken-fence': { type: 'boolean', default: false },
     'broken-memory': { type: 'boolean', default: false },
+    'broken-self-fence': { type: 'boolean', default: false },
+    'strange-doubles': { type: 'boolean', default: false },
+    'self-fence': { type: 'string' },
   },
 })
 
@@ -29,6 +33,9 @@ for (let seed = first; seed < first + count; seed += 1) {
     trace: values.trace,
     brokenFence: values['broken-fence'],
     brokenMemory: values['broken-memory'],
+    brokenSelfFence: values['broken-self-fence'],
+    strangeDoubles: values['strange-doubles'],
+    ...(values['self-fence'] === undefined ? {} : { selfFence: values['self-fence'] === 'on' }),
   })
   events += report.events
   slowest = Math.max(slowest, report.recoveredMs)

@@ -9,6 +9,20 @@ interface Listening {
   readonly accept: (connection: Connection) => ConnectionHandlers
 }
 
+export interface SimNetworkFlaws {
+  /** What comes twice has another id the second time: as if the receiver did not look. */
+  readonly strangeDoubles?: boolean
+}
+
+const ID_AT = 2
+
+/** A request or reply under another id; see `links/frames.ts`. */
+function renamed(frame: Buffer): Buffer {
+  const copy = Buffer.from(frame)
+  copy.writeUInt32BE((copy.readUInt32BE(ID_AT) ^ 0x4000_0000) >>> 0, ID_AT)
+  return copy
+}
+
 class SimConnection implements Connection {
   readonly process: SimProcess
   readonly #network: SimNetwork
@@ -45,12 +59,14 @@ export class SimNetwork {
   readonly #listening = new Map<string, Listening>()
   readonly #connections = new Set<SimConnection>()
   readonly #parted = new Set<string>()
+  readonly #flaws: SimNetworkFlaws
   /** Probability that a request or reply is lost, doubled or late. */
   mischief = 0
 
-  constructor(scheduler: Scheduler, random: SeededRandom) {
+  constructor(scheduler: Scheduler, random: SeededRandom, flaws: SimNetworkFlaws = {}) {
     this.#scheduler = scheduler
     this.#random = random
+    this.#flaws = flaws
   }
 
   part(one: string, other: string, ms: number): void {
@@ -93,7 +109,9 @@ export class SimNetwork {
     if (!from.open || to === undefined) return
     const wild = frame[0] === TYPE.request || frame[0] === TYPE.reply
     if (wild && this.#random.chance(this.mischief / 3)) return
-    if (wild && this.#random.chance(this.mischief / 3)) this.#arrive(to, frame, this.#random.between(1, 500))
+    if (wild && this.#random.chance(this.mischief / 3)) {
+      this.#arrive(to, this.#flaws.strangeDoubles ? renamed(frame) : frame, this.#random.between(1, 500))
+    }
     if (wild && this.#random.chance(this.mischief / 3)) {
       this.#arrive(to, frame, this.#random.between(1, 200))
       return

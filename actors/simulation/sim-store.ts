@@ -55,6 +55,7 @@ export class SimStore {
   #downUntil = 0
   #slowUntil = 0
   readonly violations: string[] = []
+  readonly #watched = new Map<SimProcess, (actor: string) => void>()
 
   constructor(scheduler: Scheduler, random: SeededRandom, flaws: SimStoreFlaws) {
     this.#scheduler = scheduler
@@ -66,6 +67,11 @@ export class SimStore {
   restart(ms: number): void {
     this.#downUntil = this.#scheduler.now + ms
     for (const transaction of this.#transactions) this.#end(transaction)
+  }
+
+  /** Calls back when a process's next claim or batch has taken effect, and its answer is on the way. */
+  atNextCommit(process: SimProcess, action: (actor: string) => void): void {
+    this.#watched.set(process, action)
   }
 
   slowDown(ms: number): void {
@@ -115,6 +121,7 @@ export class SimStore {
     row.epoch += 1
     const { epoch } = row
     this.#end(transaction)
+    this.#committed(process, actor)
     await this.#toClient(transaction)
     return epoch
   }
@@ -145,6 +152,7 @@ export class SimStore {
       row.log.push(...staged)
       for (const { op, seq } of staged) this.outcomes.set(op, seq)
       this.#end(transaction)
+      this.#committed(process, actor)
       await this.#toClient(transaction)
       return outcomes
     } catch (error) {
@@ -152,6 +160,12 @@ export class SimStore {
       if (!(error instanceof AwayError)) throw error
       throw committing ? new UnknownOutcomeError(error) : new BatchError(error)
     }
+  }
+
+  #committed(process: SimProcess, actor: string): void {
+    const action = this.#watched.get(process)
+    this.#watched.delete(process)
+    action?.(actor)
   }
 
   #work(row: Row, commands: readonly Command[], epoch: number, node: string) {

@@ -59,10 +59,14 @@ function planLoad(world: World, actors: readonly string[]): void {
   const { random, scheduler } = world
   for (let at = random.between(50, 200); at < LOAD_UNTIL; at += random.between(50, 900)) {
     const size = random.chance(0.2) ? random.integer(3, 12) : random.integer(1, 2)
+    // All from one node to one actor: more than small limits let in.
+    const storm = size > 2 && random.chance(0.5)
     scheduler.at(at, () => {
+      let [from, to] = [random.pick(world.slots), random.pick(actors)]
       for (let index = 0; index < size; index += 1) {
         const kind = random.chance(0.06) ? 'refuse' : random.chance(0.04) ? 'poison' : 'append'
-        world.send(random.pick(world.slots), random.pick(actors), kind, random.between(200, 6_000))
+        world.send(from, to, kind, random.between(200, 6_000))
+        if (!storm) [from, to] = [random.pick(world.slots), random.pick(actors)]
       }
     })
   }

@@ -30,7 +30,9 @@ describe('the runtime under simulated faults', () => {
   it.each([true, false])(
     'replaces a paused owner safely when self-fencing is %s',
     async (selfFence) => {
-      expect(await firstViolation(150, { selfFence })).toBeUndefined()
+      const report = await firstViolation(150, { selfFence })
+      const replay = `node actors/simulation/main.ts --trace --seed ${report?.seed} --self-fence ${selfFence ? 'on' : 'off'}`
+      expect(report?.violations ?? [], replay).toEqual([])
     },
     60_000,
   )
@@ -54,5 +56,15 @@ describe('what the simulator would catch', () => {
   it('a database that does not remember outcomes', async () => {
     const report = await firstViolation(300, { brokenMemory: true })
     expect(report?.violations.join('\n')).toMatch(/is there twice/)
+  }, 60_000)
+
+  it('a node that goes on when its lease is over', async () => {
+    const report = await firstViolation(200, { brokenSelfFence: true, selfFence: true })
+    expect(report?.violations.join('\n')).toMatch(/began a batch of \w+ without a lease/)
+  }, 60_000)
+
+  it('a request that comes twice, and is taken for two', async () => {
+    const report = await firstViolation(600, { strangeDoubles: true, smallLimits: true })
+    expect(report?.violations.join('\n')).toMatch(/was answered \w+ and is there as|is there twice/)
   }, 60_000)
 })

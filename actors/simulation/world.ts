@@ -1,19 +1,24 @@
 import { createHash } from 'node:crypto'
 import { ClusterActors } from '../cluster-actors.ts'
+import type { ActorLimits } from '../limits.ts'
 import { jsonCodec } from '../ports.ts'
 import { RefusedError } from '../types.ts'
 import { SimProcess } from './process.ts'
 import { SeededRandom } from './random.ts'
 import { Scheduler } from './scheduler.ts'
-import { SimNetwork } from './sim-network.ts'
+import { SimNetwork, type SimNetworkFlaws } from './sim-network.ts'
 import { SimRedis } from './sim-redis.ts'
 import { SimStore, type SimPayload, type SimStoreFlaws } from './sim-store.ts'
 
-export interface WorldOptions extends SimStoreFlaws {
+export interface WorldOptions extends SimStoreFlaws, SimNetworkFlaws {
   /** Nodes; 2 or 3 by the seed when absent. */
   readonly nodes?: number
   /** Whether nodes fence themselves by their clocks; by the seed when absent. */
   readonly selfFence?: boolean
+  /** Whether mailboxes are short; by the seed when absent. */
+  readonly smallLimits?: boolean
+  /** Nodes do not fence themselves although they should. */
+  readonly brokenSelfFence?: boolean
   /** Keep every step in words. */
   readonly trace?: boolean
 }
@@ -39,6 +44,7 @@ export interface Slot {
   actors: ClusterActors | undefined
 }
 
+const SMALL: Partial<ActorLimits> = { perActor: 3, perCaller: 2, perNode: 8, batch: 2 }
 const SECRET = 'a secret that all nodes of the simulation share'
 
 /** Nodes with the real runtime on simulated clocks, Redis, database and network; all of it follows from the seed. */
@@ -54,6 +60,8 @@ export class World {
   /** Processes whose clock or progress a fault has touched: how late they are says nothing. */
   readonly disturbed = new Set<SimProcess>()
   readonly selfFence: boolean
+  readonly smallLimits: boolean
+  readonly #brokenSelfFence: boolean
   readonly #digest = createHash('sha1')
   readonly #trace: boolean
 
@@ -62,8 +70,11 @@ export class World {
     this.#trace = options.trace ?? false
     this.redis = new SimRedis(this.scheduler, this.random)
     this.store = new SimStore(this.scheduler, this.random, options)
-    this.network = new SimNetwork(this.scheduler, this.random)
+    this.network = new SimNetwork(this.scheduler, this.random, options)
     this.selfFence = options.selfFence ?? this.random.chance(0.7)
+    this.#brokenSelfFence = options.brokenSelfFence ?? false
+    // Small ones, now and then: what was refused must not come in by another way.
+    this.smallLimits = options.smallLimits ?? this.random.chance(0.3)
     const count = options.nodes ?? this.random.integer(2, 3)
     for (let index = 0; index < count; index += 1) this.slots.push(this.#slot(`node${index}:1`))
     for (const slot of this.slots) this.start(slot)
@@ -92,8 +103,8 @@ export class World {
       secret: SECRET,
       clock: process.clock,
       random,
-      selfFence: this.selfFence,
-      limits: { idleMs: 3_000 },
+      selfFence: this.selfFence && !this.#brokenSelfFence,
+      limits: { ...(this.smallLimits && SMALL), idleMs: 3_000 },
     })
     const settle = async () => {
       const actors = await starting
