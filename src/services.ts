@@ -145,6 +145,7 @@ export function compose(
     memberships,
     owners,
     publicUrl: config.PUBLIC_URL,
+    channelMembers: chat.services.channelMembers,
   })
   const streaming = composeStreams({
     database,

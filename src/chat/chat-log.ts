@@ -12,9 +12,14 @@ declare module '../core/services.ts' {
   }
 }
 
-/** Changes behind which a snapshot is cheaper than catching up. */
-export const TOO_FAR = 1_000
-const PAGE = 200
+export interface SyncLimits {
+  /** Changes behind which a snapshot is cheaper than catching up. */
+  readonly tooFar: number
+  /** Changes a page. */
+  readonly page: number
+}
+
+const LIMITS: SyncLimits = { tooFar: 1_000, page: 200 }
 
 interface LogRow extends MessageRow {
   change_seq: number
@@ -29,7 +34,7 @@ const RANGE = 'select coalesce(min(seq), 0) as low, coalesce(max(seq), 0) as top
 const CHANGES = `
   select l.seq as change_seq, l.type, l.message_id, l.by_id, l.data, l.at, ${MESSAGE_COLUMNS}
   from chat_log l left join chat_messages m on m.id = l.message_id
-  where l.channel_id = $1 and l.seq > $2 order by l.seq limit ${PAGE}`
+  where l.channel_id = $1 and l.seq > $2 order by l.seq limit $3`
 // All in one statement, so that it is the state at one number.
 const SNAPSHOT = `
   select ${CHANNEL_COLUMNS}, (select coalesce(max(l.seq), 0) from chat_log l where l.channel_id = c.id) as seq,
@@ -43,8 +48,11 @@ const SNAPSHOT = `
 export class ChatLog {
   readonly #sql: Sql
 
-  constructor(sql: Sql) {
+  readonly #limits: SyncLimits
+
+  constructor(sql: Sql, limits: SyncLimits = LIMITS) {
     this.#sql = sql
+    this.#limits = limits
   }
 
   /**
@@ -58,9 +66,9 @@ export class ChatLog {
     const range = await this.#sql.row<{ low: number; top: number }>(RANGE, [channelId])
     if (channel === undefined || range === undefined) throw NotFound()
     const { low, top } = range
-    const isServed = after <= top && top - after <= TOO_FAR && after >= low - 1
+    const isServed = after <= top && top - after <= this.#limits.tooFar && after >= low - 1
     if (!isServed) return this.#snapshot(workspaceId, userId, channelId)
-    const rows = await this.#sql.rows<LogRow>(CHANGES, [channelId, after])
+    const rows = await this.#sql.rows<LogRow>(CHANGES, [channelId, after, this.#limits.page])
     const changes = rows.map((row) => changeOf(workspaceId, channelId, row))
     const reached = changes.at(-1)?.seq ?? after
     const seq = Math.max(top, reached)

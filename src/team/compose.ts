@@ -1,3 +1,4 @@
+import type { ChannelMembers } from '../chat/channel-members.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Services } from '../core/services.ts'
 import type { Database } from '../db/database.ts'
@@ -19,18 +20,19 @@ export interface TeamNeeds {
   readonly memberships: MemberCache
   readonly owners: RowOwners
   readonly publicUrl: string
+  readonly channelMembers: ChannelMembers
 }
 
 type TeamServices = Pick<Services, 'members' | 'invitations' | 'invitationAnswers' | 'roles' | 'groups'>
 
 /** Builds the services of the domain, and makes the workspace of an invitation known. */
 export function composeTeam(needs: TeamNeeds): TeamServices {
-  const { clock, database, memberships, owners, plans, publicUrl } = needs
+  const { channelMembers, clock, database, memberships, owners, plans, publicUrl } = needs
   const seats = new Seats(plans)
   const invitationAnswers = new InvitationAnswers(database, clock, seats, memberships)
   owners.register('invitation', (tokenOrId) => invitationAnswers.workspaceOf(tokenOrId))
   return {
-    members: new TeamMembers(database, clock, memberships, new Ownership(plans)),
+    members: new TeamMembers(database, clock, memberships, new Ownership(plans), channelMembers),
     invitations: new Invitations({ sql: database, clock, seats, publicUrl }),
     invitationAnswers,
     roles: new TeamRoles(database, clock, memberships),

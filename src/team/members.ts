@@ -8,6 +8,7 @@ import type { Static } from '../core/schema.ts'
 import { isScope, type Scope } from '../core/scope.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
+import type { ChannelMembers } from '../chat/channel-members.ts'
 import { mergedScopes, type MemberCache } from '../workspaces/memberships.ts'
 import { managerOf, requireGrantable, requireOwner, type Actor } from './authority.ts'
 import { memberRemoved, memberUpdated } from './events.ts'
@@ -38,13 +39,15 @@ export class TeamMembers {
   readonly #clock: Clock
   readonly #cache: MemberCache
   readonly #ownership: Ownership
+  readonly #channels: ChannelMembers
   #presence: Presence = nobodyOnline
 
-  constructor(sql: Sql, clock: Clock, cache: MemberCache, ownership: Ownership) {
+  constructor(sql: Sql, clock: Clock, cache: MemberCache, ownership: Ownership, channels: ChannelMembers) {
     this.#sql = sql
     this.#clock = clock
     this.#cache = cache
     this.#ownership = ownership
+    this.#channels = channels
   }
 
   /** Takes whoever keeps the sockets as the source of presence. */
@@ -137,22 +140,23 @@ export class TeamMembers {
       requireOwner(actor, 'Only an owner may remove an owner.')
       await this.#release(turn, userId, actor)
     }
-    await this.#delete(turn, member, userId === caller.userId)
+    await this.#delete(turn, caller, member)
   }
 
   /** @throws AppError not_found, last_owner, plan_limit_reached */
   async leave(turn: Turn, caller: Caller): Promise<void> {
     const member = await this.#find(turn, caller.userId, undefined)
     if (member.built_in_role === 'owner') await this.#release(turn, caller.userId, caller)
-    await this.#delete(turn, member, true)
+    await this.#delete(turn, caller, member)
   }
 
   #release(turn: Turn, userId: string, actor: Pick<Actor, 'userId'>): Promise<void> {
     return this.#ownership.release(turn, userId, actor.userId, new Date(this.#clock.now()))
   }
 
-  async #delete(turn: Turn, member: TeamMemberRow, left: boolean): Promise<void> {
+  async #delete(turn: Turn, caller: Caller, member: TeamMemberRow): Promise<void> {
     const userId = member.user_id
+    await this.#channels.leaveAll(turn, caller.userId, userId)
     await turn.sql.run(
       `update groups set version = version + 1, updated_at = $3
        where id in (select group_id from group_members where workspace_id = $1 and user_id = $2)`,
@@ -163,7 +167,7 @@ export class TeamMembers {
       userId,
     ])
     turn.audit({ kind: 'member', id: userId, details: { email: member.email, role: memberState(member).role } })
-    turn.emit(memberRemoved, { userId, left })
+    turn.emit(memberRemoved, { userId, left: userId === caller.userId })
     this.#cache.changes(turn)
   }
 

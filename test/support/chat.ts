@@ -1,0 +1,50 @@
+import { createChannel } from '../../src/chat/channel-operations.ts'
+import { sendMessage } from '../../src/chat/message-operations.ts'
+import type { App } from './app.ts'
+import type { Answer } from './send.ts'
+import { Voice, type World } from './world.ts'
+
+let count = 0
+
+/** A channel of a workspace of a test's world, with what is done in it most. */
+export class TestChannel {
+  readonly world: World
+  readonly path: { readonly workspaceId: string; readonly channelId: string }
+
+  constructor(world: World, workspaceId: string, channelId: string) {
+    this.world = world
+    this.path = { workspaceId, channelId }
+  }
+
+  /** Made by somebody; with `memberIds` it is private. */
+  static async make(world: World, workspace: string, by: string, more: object = {}): Promise<TestChannel> {
+    count += 1
+    const workspaceId = world.id(workspace)
+    const body = { kind: 'channel', name: `channel ${count}`, ...more }
+    const made = await world.as(by).call(createChannel, { path: { workspaceId }, body })
+    if (made.status !== 201) throw new Error(`a channel could not be made: ${made.text}`)
+    return new TestChannel(world, workspaceId, made.body.data._id)
+  }
+
+  get id(): string {
+    return this.path.channelId
+  }
+
+  /** @param app another node than the world's own */
+  voice(name: string, app: App = this.world.app): Voice {
+    return new Voice(app, { apiKey: this.world.key(name) })
+  }
+
+  /** Says something; the answer as it comes. */
+  say(name: string, body: string, more: object = {}, app?: App): Promise<Answer> {
+    return this.voice(name, app).call(sendMessage, { path: this.path, body: { body, ...more } })
+  }
+
+  /** Says something that must be taken. @returns the message */
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into replies of every shape
+  async said(name: string, body: string, more: object = {}, app?: App): Promise<any> {
+    const answer = await this.say(name, body, more, app)
+    if (answer.status !== 201) throw new Error(`${name} could not say ${body}: ${answer.text}`)
+    return answer.body.data
+  }
+}
