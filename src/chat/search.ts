@@ -15,14 +15,12 @@ declare module '../core/services.ts' {
 
 type Found = Static<typeof FoundMessage>
 
-const WORDS = /[\p{L}\p{N}]+/gu
-const MOST_WORDS = 10
-// Characters that no text of JSON or HTML needs, and no message can be told by.
-const [OPEN, CLOSE] = ['\u0002', '\u0003']
+const MOST_TERMS = 10
+/** Characters of a message around the first find. */
+const [BEFORE, AFTER] = [60, 180]
 
 const FIND = `
-  select ${MESSAGE_COLUMNS},
-    ts_headline('simple', m.body, q.words, 'StartSel=${OPEN}, StopSel=${CLOSE}, MinWords=10, MaxWords=30') as headline
+  select ${MESSAGE_COLUMNS}
   from to_tsquery('simple', $3) q (words)
   join chat_messages m on to_tsvector('simple', m.body) @@ q.words
   join channels c on c.id = m.channel_id
@@ -46,12 +44,12 @@ export class ChatSearch {
     page: PageRequest,
   ): Promise<PageResult<Found>> {
     const { after, limit } = page
-    const words = tsquery(query.q)
-    if (words === '') return { items: [], limit, nextCursor: null }
-    const rows = await this.#sql.rows<MessageRow & { headline: string }>(FIND, [
+    const terms = termsOf(query.q)
+    if (terms.length === 0) return { items: [], limit, nextCursor: null }
+    const rows = await this.#sql.rows<MessageRow>(FIND, [
       workspaceId,
       userId,
-      words,
+      tsquery(terms),
       query.channelId ?? null,
       query.from ?? null,
       after?.createdAt ?? null,
@@ -62,25 +60,47 @@ export class ChatSearch {
       rows,
       limit,
       (row) => ({ createdAt: row.created_at, id: row.id }),
-      (row) => ({ ...messageView(row), snippet: snippetOf(row.headline) }),
+      (row) => ({ ...messageView(row), snippet: snippetOf(row.body, terms) }),
     )
   }
 }
 
-/** Every word, the last one as the beginning of a word. Nothing of the syntax of queries comes from outside. */
-export function tsquery(text: string): string {
-  const words = (text.toLowerCase().match(WORDS) ?? []).slice(0, MOST_WORDS)
-  return words.length === 0 ? '' : `${words.map((word) => `'${word}'`).join(' & ')}:*`
+function termsOf(text: string): string[] {
+  const terms = text.toLowerCase().split(/\s+/)
+  return terms.filter((term) => /[\p{L}\p{N}]/u.test(term)).slice(0, MOST_TERMS)
 }
 
-/** Escaped for HTML, the words found in <mark>. */
-export function snippetOf(headline: string): string {
-  return headline
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;')
-    .replaceAll(OPEN, '<mark>')
-    .replaceAll(CLOSE, '</mark>')
+/** Every term, the last one as the beginning of a word. Quoted, so that nothing in them is the syntax of queries. */
+function tsquery(terms: readonly string[]): string {
+  const quoted = terms.map((term) => `'${term.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`)
+  return `${quoted.join(' & ')}:*`
+}
+
+/** The text around the first find, escaped for HTML, what was found in <mark>. */
+export function snippetOf(body: string, terms: readonly string[]): string {
+  const found = new RegExp(`(?<![\\p{L}\\p{N}])(?:${terms.map(pattern).join('|')})[\\p{L}\\p{N}]*`, 'giu')
+  const first = Math.max(0, body.search(found))
+  const start = first <= BEFORE ? 0 : first - BEFORE
+  const shown = body.slice(start, first + AFTER)
+  let html = start > 0 ? '…' : ''
+  let end = 0
+  for (const match of shown.matchAll(found)) {
+    html += `${escaped(shown.slice(end, match.index))}<mark>${escaped(match[0])}</mark>`
+    end = match.index + match[0].length
+  }
+  return html + escaped(shown.slice(end)) + (first + AFTER < body.length ? '…' : '')
+}
+
+const pattern = (term: string) => term.replace(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`)
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character)
 }

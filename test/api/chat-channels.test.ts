@@ -61,9 +61,7 @@ describe('channels', () => {
       await world.as('bob').call(chat.deleteMessage, place),
       await world.as('bob').call(chat.reactToMessage, { path: { ...place.path, emoji: '👍' } }),
     ]
-    expect(refused.map(({ status, body }) => [status, body.code])).toEqual(
-      refused.map(() => [409, 'channel_archived']),
-    )
+    expect(refused.map(({ status, body }) => [status, body.code])).toEqual(refused.map(() => [409, 'channel_archived']))
     // What was answered before is answered the same.
     expect((await channel.say('bob', 'before', { clientId: 'kept' })).body.data.seq).toBe(message.seq)
     expect((await world.as('eve').call(chat.listMessages, { path: channel.path })).body.data).toHaveLength(1)
@@ -154,7 +152,9 @@ describe('private channels', () => {
     expect((listed.body.data as { _id: string }[]).some(({ _id }) => _id === channel.id)).toBe(false)
     const found = await world.as('cyd').call(chat.searchMessages, { ...at(), query: { q: 'zeppelin' } })
     expect(found.body.data).toEqual([])
-    expect((await world.as('ada').call(chat.searchMessages, { ...at(), query: { q: 'zep' } })).body.data).toHaveLength(1)
+    expect((await world.as('ada').call(chat.searchMessages, { ...at(), query: { q: 'zep' } })).body.data).toHaveLength(
+      1,
+    )
   })
 
   test('members come and go; the last one stays', async () => {
@@ -188,6 +188,8 @@ describe('private channels', () => {
     const again = await world.as('ada').call(chat.createChannel, dm)
     expect([again.status, again.body.data._id]).toEqual([200, before.body.data._id])
     expect(again.body.data.memberIds).toHaveLength(2)
-    expect((await new TestChannel(world, at().path.workspaceId, again.body.data._id).say('fay', 'back')).status).toBe(201)
+    expect((await new TestChannel(world, at().path.workspaceId, again.body.data._id).say('fay', 'back')).status).toBe(
+      201,
+    )
   })
 })

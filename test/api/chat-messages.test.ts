@@ -1,0 +1,251 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import * as chat from '../../src/chat/operations.ts'
+import { ManualClock } from '../../src/core/clock.ts'
+import { startApp, type App } from '../support/app.ts'
+import { TestChannel } from '../support/chat.ts'
+import { World } from '../support/world.ts'
+
+let app: App
+let world: World
+const at = () => ({ path: { workspaceId: world.id('acme') } })
+
+beforeAll(async () => {
+  app = await startApp()
+  world = new World(app)
+  await world.user('ada', { plan: 'business' })
+  await world.workspace('acme', 'ada')
+  for (const name of ['bob', 'cyd']) await world.member('acme', name)
+})
+afterAll(() => app?.stop())
+
+const on = (channel: TestChannel, messageId: string, more: object = {}) => ({
+  path: { ...channel.path, messageId, ...more },
+})
+
+describe('sending', () => {
+  test('numbers are dense, whoever sends at the same time', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    const names = ['ada', 'bob', 'cyd']
+    const sent = await Promise.all(
+      Array.from({ length: 60 }, (_, index) => channel.said(names[index % 3] ?? 'ada', `message ${index}`)),
+    )
+    const seqs = sent.map(({ seq }) => seq as number).toSorted((a, b) => a - b)
+    expect(seqs).toEqual(Array.from({ length: 60 }, (_, index) => index + 2))
+  })
+
+  test('a clientId stands for one message, also at the same time and from memory or the database', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    const again = () => channel.say('bob', 'once', { clientId: 'one' })
+    const answers = await Promise.all(Array.from({ length: 12 }, again))
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([...Array.from({ length: 11 }, () => 200), 201])
+    expect(new Set(answers.map(({ body }) => body.data._id)).size).toBe(1)
+    expect((await channel.say('ada', 'mine', { clientId: 'one' })).status).toBe(201)
+    // Another epoch remembers nothing.
+    await app.database.run('update actor_fence set epoch = epoch + 1')
+    const answer = await again()
+    expect([answer.status, answer.body.data]).toEqual([200, answers[0]?.body.data])
+    expect((await channel.said('bob', 'next')).seq).toBe(4)
+  })
+
+  test('one that fails takes no number and nothing else with it', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    const nothing = '01900000-0000-7000-8000-00000000dead'
+    const answers = await Promise.all([
+      channel.say('ada', 'one'),
+      channel.say('bob', '', {}),
+      channel.say('bob', 'no such message', { replyTo: nothing }),
+      channel.say('cyd', '<!channel> all of you'),
+      channel.say('bob', 'two'),
+      channel.say('bob', 'x'.repeat(8_001)),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([201, 400, 400, 403, 201, 400])
+    const { body } = await world.as('ada').call(chat.syncChannel, { path: channel.path, query: { after: 0 } })
+    expect(body.data.changes.map((change: { seq: number; type: string }) => [change.seq, change.type])).toEqual([
+      [1, 'channel'],
+      [2, 'message'],
+      [3, 'message'],
+    ])
+  })
+})
+
+describe('changing', () => {
+  test('authors edit; what was said is kept for whoever asks', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    const { _id } = await channel.said('bob', 'first')
+    const edit = (by: string, body: string) =>
+      world.as(by).call(chat.editMessage, { ...on(channel, _id), body: { body } })
+    expect((await edit('ada', 'not mine')).body.code).toBe('not_your_message')
+    expect((await edit('bob', 'second')).body.data).toMatchObject({ body: 'second', edits: 1 })
+    expect((await edit('bob', 'third')).body.data).toMatchObject({ body: 'third', edits: 2 })
+    const same = await edit('bob', 'third')
+    expect(same.body.data.edits).toBe(2)
+    const { body } = await world.as('cyd').call(chat.listMessages, { path: channel.path, query: { history: true } })
+    expect(body.data[0].history.map((entry: { body: string }) => entry.body)).toEqual(['first', 'second'])
+    expect(body.seq).toBe(4)
+  })
+
+  test('deleting erases text, history and reactions; one’s own, or with team:manage', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    const { _id } = await channel.said('bob', 'a regrettable wombat', { clientId: 'w' })
+    await world.as('bob').call(chat.editMessage, { ...on(channel, _id), body: { body: 'still a wombat' } })
+    await world.as('cyd').call(chat.reactToMessage, on(channel, _id, { emoji: '🙈' }))
+    await world.as('cyd').call(chat.editMessage, { ...on(channel, _id), body: { pinned: true } })
+    expect((await world.as('cyd').call(chat.deleteMessage, on(channel, _id))).body.code).toBe('not_your_message')
+    expect((await world.as('ada').call(chat.deleteMessage, on(channel, _id))).status).toBe(200)
+    expect((await world.as('ada').call(chat.deleteMessage, on(channel, _id))).status).toBe(200)
+    const { body } = await world.as('cyd').call(chat.listMessages, { path: channel.path, query: { history: true } })
+    expect(body.data).toMatchObject([{ body: '', reactions: [], pinnedAt: null, history: [], author: world.id('bob') }])
+    expect(body.data[0].deletedAt).toMatch(/Z$/)
+    for (const answer of [
+      await world.as('bob').call(chat.editMessage, { ...on(channel, _id), body: { body: 'back' } }),
+      await world.as('bob').call(chat.reactToMessage, on(channel, _id, { emoji: '👍' })),
+      await channel.say('cyd', 'what was that?', { replyTo: _id }),
+    ]) {
+      expect([answer.status, answer.body.code]).toEqual([409, 'message_deleted'])
+    }
+    expect((await channel.say('bob', 'again', { clientId: 'w' })).body.data).toMatchObject({ _id, body: '' })
+    const dump = await app.database.rows<{ text: string }>(
+      'select row_to_json(l)::text as text from chat_log l union all select row_to_json(e)::text from chat_edits e',
+    )
+    expect(dump.filter(({ text }) => text.includes('wombat'))).toEqual([])
+  })
+
+  test('reactions: one emoji, once a person; asking again changes nothing', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    const { _id } = await channel.said('bob', 'react!')
+    const react = (by: string, emoji: string) => world.as(by).call(chat.reactToMessage, on(channel, _id, { emoji }))
+    for (const emoji of ['👍🏽', '👩‍👩‍👧', '🇩🇪', '❤️', '1️⃣']) expect((await react('ada', emoji)).status).toBe(200)
+    for (const text of ['a', '👍👍', '1', ':)']) expect((await react('ada', text)).status).toBe(400)
+    await Promise.all([react('bob', '👍🏽'), react('bob', '👍🏽'), react('cyd', '👍🏽')])
+    const { body } = await react('bob', '👍🏽')
+    const thumbs = (body.data.reactions as { emoji: string; userIds: string[] }[]).find(({ emoji }) => emoji === '👍🏽')
+    expect(thumbs?.userIds).toHaveLength(3)
+    const off = await world.as('ada').call(chat.unreactToMessage, on(channel, _id, { emoji: '👍🏽' }))
+    expect(off.body.data.reactions[0]).toBeDefined()
+    const top = (await world.as('ada').call(chat.getChannel, { path: channel.path })).body.data.seq
+    expect(top).toBe(2 + 5 + 2 + 1)
+    const more = [...'😀😁😂🤣😃😄😅😆😉😊😋😎😍😘🥰😗']
+    const last = await Promise.all(more.map((emoji) => react('cyd', emoji)))
+    expect(last.filter(({ status }) => status === 409).length).toBe(1)
+  })
+
+  test('pins by whoever may write', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    const { _id } = await channel.said('bob', 'pin me')
+    await channel.said('bob', 'not me')
+    const pin = (pinned: boolean) => world.as('cyd').call(chat.editMessage, { ...on(channel, _id), body: { pinned } })
+    expect((await pin(true)).body.data).toMatchObject({ pinnedBy: world.id('cyd'), edits: 0 })
+    const pinned = await world.as('bob').call(chat.listMessages, { path: channel.path, query: { pinned: true } })
+    expect(pinned.body.data).toMatchObject([{ _id }])
+    expect((await pin(false)).body.data.pinnedAt).toBeNull()
+  })
+})
+
+describe('reading', () => {
+  test('threads count their replies, and an answer to an answer stays in the thread', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    const root = await channel.said('ada', 'root')
+    const first = await channel.said('bob', 'first', { replyTo: root._id })
+    const second = await channel.said('cyd', 'second', { replyTo: first._id })
+    expect(second.replyTo).toBe(root._id)
+    await world.as('bob').call(chat.deleteMessage, on(channel, first._id))
+    const thread = await world.as('ada').call(chat.listMessages, { path: channel.path, query: { thread: root._id } })
+    expect(thread.body.data.map((message: { seq: number }) => message.seq)).toEqual([3, 4])
+    const all = await world.as('ada').call(chat.listMessages, { path: channel.path })
+    expect(all.body.data[0].thread).toMatchObject({ replies: 1, lastReplySeq: 4 })
+  })
+
+  test('before, after and around a number, by ascending number', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    for (let index = 2; index <= 11; index += 1) await channel.said('ada', `${index}`)
+    const list = async (query: object) => {
+      const { body } = await world.as('bob').call(chat.listMessages, { path: channel.path, query: { ...query } })
+      return [body.data.map((message: { seq: number }) => message.seq), body.pagination.hasMore, body.seq]
+    }
+    expect(await list({ limit: 3 })).toEqual([[9, 10, 11], true, 11])
+    expect(await list({ before: 5, limit: 3 })).toEqual([[2, 3, 4], false, 11])
+    expect(await list({ after: 5, limit: 3 })).toEqual([[6, 7, 8], true, 11])
+    expect(await list({ around: 6, limit: 4 })).toEqual([[4, 5, 6, 7], true, 11])
+    expect(await list({ after: 11 })).toEqual([[], false, 11])
+    const both = await world.as('bob').call(chat.listMessages, { path: channel.path, query: { before: 1, after: 2 } })
+    expect(both.status).toBe(400)
+  })
+
+  test('unread and mentions are counted for each; markers never go back', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    const mark = async (body: object) =>
+      (await world.as('bob').call(chat.markChannelRead, { path: channel.path, body })).body.data
+    const counts = async (name: string) => {
+      const { data } = (await world.as(name).call(chat.getChannel, { path: channel.path })).body
+      return [data.unread, data.mentions]
+    }
+    await channel.said('ada', `hello <@${world.id('bob')}> and <@01900000-0000-7000-8000-00000000dead>`)
+    const toAll = await channel.said('ada', '<!channel> come in')
+    expect(toAll.mentions).toEqual({ users: [], channel: true })
+    await channel.said('cyd', `me <@${world.id('cyd')}>`)
+    expect([await counts('ada'), await counts('bob'), await counts('cyd')]).toEqual([
+      [1, 0],
+      [3, 2],
+      [2, 1],
+    ])
+    expect(await mark({ muted: true })).toMatchObject({ muted: true, unread: 3 })
+    expect(await mark({ seq: 3 })).toMatchObject({ readSeq: 3, unread: 1, mentions: 0, muted: true })
+    expect(await mark({ seq: 2, muted: false })).toMatchObject({ readSeq: 3, muted: false })
+    // Nobody has read what nobody has said.
+    expect(await mark({ seq: 1_000_000 })).toMatchObject({ readSeq: 4, unread: 0 })
+    await channel.said('ada', `again <@${world.id('bob')}>`)
+    const late = await channel.said('ada', `and <@${world.id('bob')}>`)
+    expect(await counts('bob')).toEqual([2, 2])
+    await world.as('ada').call(chat.deleteMessage, on(channel, late._id))
+    expect(await counts('bob')).toEqual([1, 1])
+    const { body } = await world.as('bob').call(chat.listChannels, { ...at(), query: { limit: 1 } })
+    expect(body.data).toMatchObject([{ _id: channel.id, unread: 1, lastMessage: { seq: 5 } }])
+  })
+
+  test('search finds words and beginnings, by channel and author, with an escaped snippet', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    await channel.said('ada', 'The <b>quick</b> brown marmot & friends')
+    await channel.said('bob', 'Quick marmots are "rare": https://marmots.example.com/all it\'s')
+    const find = async (query: object) =>
+      (await world.as('cyd').call(chat.searchMessages, { ...at(), query: { ...query } })).body
+    expect((await find({ q: 'marmot quick' })).data).toHaveLength(1)
+    const both = await find({ q: 'quick MARM' })
+    expect(both.data.map(({ seq }: { seq: number }) => seq)).toEqual([3, 2])
+    expect(both.data[1].snippet).toContain('&lt;b&gt;<mark>quick</mark>&lt;/b&gt; brown <mark>marmot</mark> &amp;')
+    expect((await find({ q: 'quick', from: world.id('bob') })).data).toHaveLength(1)
+    expect((await find({ q: "quick' | !nothing:* & (" })).status).toBe(true)
+    expect((await find({ q: "it's (rare)" })).data).toHaveLength(1)
+    expect((await find({ q: 'https://marmots.example.com/all' })).data).toHaveLength(1)
+    expect((await find({ q: '&|!()' })).data).toEqual([])
+    const page = await find({ q: 'quick', channelId: channel.id, limit: 1 })
+    expect(page.pagination.hasMore).toBe(true)
+    const next = await find({ q: 'quick', limit: 1, cursor: page.pagination.nextCursor })
+    expect(next.data[0].seq).toBe(2)
+  })
+})
+
+test('5 messages a second, 10 at once, a person and channel', async () => {
+  const clock = new ManualClock()
+  const limited = await startApp({ clock, rateLimits: true })
+  try {
+    const there = new World(limited)
+    await there.user('ada', { plan: 'business' })
+    await there.workspace('acme', 'ada')
+    await there.member('acme', 'bob')
+    const channel = await TestChannel.make(there, 'acme', 'ada')
+    const burst = async (by: string, count: number) => {
+      const answers = await Promise.all(Array.from({ length: count }, (_, index) => channel.say(by, `${index}`)))
+      return answers.filter(({ status }) => status === 201).length
+    }
+    expect(await burst('ada', 12)).toBe(10)
+    const refused = await channel.say('ada', 'more')
+    expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([429, 'rate_limited', '1'])
+    expect(await burst('bob', 3)).toBe(3)
+    clock.advance(1_000)
+    expect(await burst('ada', 8)).toBe(5)
+    const other = await TestChannel.make(there, 'acme', 'ada')
+    expect((await other.say('ada', 'elsewhere')).status).toBe(201)
+  } finally {
+    await limited.stop()
+  }
+})

@@ -1,0 +1,261 @@
+import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { ChatLog } from '../../src/chat/chat-log.ts'
+import * as chat from '../../src/chat/operations.ts'
+import type { ChangeData, SyncData } from '../../src/chat/schemas.ts'
+import {
+  applyChange,
+  EMPTY,
+  fromSnapshot,
+  GapError,
+  stateHash,
+  WINDOW,
+  type ChannelState,
+} from '../../src/chat/state.ts'
+import type { WorkspaceEvent } from '../../src/core/event.ts'
+import { startApp, type App } from '../support/app.ts'
+import { TestChannel } from '../support/chat.ts'
+import { Sockets } from '../support/sockets.ts'
+import { waitFor } from '../support/wait.ts'
+import { World } from '../support/world.ts'
+
+let app: App
+let world: World
+/** What went out live, by channel, in the order of its going. */
+const live = new Map<string, ChangeData[]>()
+const sockets = new Sockets(() => app)
+
+beforeAll(async () => {
+  app = await startApp()
+  world = new World(app)
+  await world.user('ada', { plan: 'business' })
+  await world.workspace('acme', 'ada')
+  for (const name of ['bob', 'cyd', 'dan']) await world.member('acme', name, { role: 'admin' })
+  app.node.foundation.coordination.subscribe('ev:*', (events) => {
+    for (const { data, type } of events as readonly WorkspaceEvent[]) {
+      if (type !== 'chat.change') continue
+      const change = data as ChangeData
+      live.set(change.channelId, [...(live.get(change.channelId) ?? []), change])
+    }
+  })
+})
+afterEach(() => sockets.end())
+afterAll(() => app?.stop())
+
+const heard = (channel: TestChannel): readonly ChangeData[] => live.get(channel.id) ?? []
+
+function after(state: ChannelState, changes: readonly ChangeData[]): ChannelState {
+  return changes.reduce(applyChange, state)
+}
+
+/** Comes back: asks page by page, as any client would. */
+async function caughtUp(channel: TestChannel, from: ChannelState, log: ChatLog): Promise<ChannelState> {
+  const member = { workspaceId: channel.path.workspaceId, userId: world.id('ada'), role: '', scopes: new Set<never>() }
+  let state = from
+  for (;;) {
+    const page: SyncData = await log.changesAfter(member, channel.id, state.seq)
+    state = page.snapshot === null ? after(state, page.changes) : fromSnapshot(page.snapshot)
+    if (!page.more) return state
+  }
+}
+
+const NAMES = ['ada', 'bob', 'cyd'] as const
+const EMOJI = ['👍', '🎉', '🙈'] as const
+
+/** Something that somebody does; `of` picks one of the messages that are there. */
+const step = record({
+  by: constantFrom(...NAMES),
+  what: constantFrom(
+    ...([
+      'say',
+      'say',
+      'answer',
+      'edit',
+      'delete',
+      'react',
+      'react',
+      'unreact',
+      'pin',
+      'unpin',
+      'topic',
+      'people',
+    ] as const),
+  ),
+  of: nat(30),
+  emoji: constantFrom(...EMOJI),
+})
+type Step = typeof step extends { generate: (...args: never[]) => { value: infer T } } ? T : never
+
+async function take(channel: TestChannel, messages: { _id: string; author: string }[], one: Step): Promise<void> {
+  const target = messages[one.of % Math.max(1, messages.length)]
+  const { path } = channel
+  if (one.what === 'say' || (one.what === 'answer' && target === undefined)) {
+    const body = one.of % 3 === 0 ? `hello <@${world.id('bob')}>` : `text ${one.of}`
+    messages.push(await channel.said(one.by, body))
+    return
+  }
+  if (one.what === 'topic') {
+    await world.as(one.by).call(chat.updateChannel, { path, body: { topic: `topic ${one.of}` } })
+    return
+  }
+  if (one.what === 'people') {
+    const [operation, sent] =
+      one.of % 2 === 0
+        ? [chat.addChannelMembers, { path, body: { userIds: [world.id('dan')] } }]
+        : [chat.removeChannelMember, { path: { ...path, userId: world.id('dan') } }]
+    await world.as('ada').call(operation, sent)
+    return
+  }
+  if (target === undefined) return
+  const on = { path: { ...path, messageId: target._id } }
+  const marked = { path: { ...on.path, emoji: one.emoji } }
+  const author = NAMES.find((name) => world.id(name) === target.author) ?? 'ada'
+  if (one.what === 'answer') {
+    const answer = await channel.say(one.by, `answer ${one.of}`, { replyTo: target._id })
+    if (answer.status === 201) messages.push(answer.body.data)
+  } else if (one.what === 'edit') {
+    await world.as(author).call(chat.editMessage, { ...on, body: { body: `edited ${one.of} by ${one.by}` } })
+  } else if (one.what === 'delete') await world.as(one.by).call(chat.deleteMessage, on)
+  else if (one.what === 'react') await world.as(one.by).call(chat.reactToMessage, marked)
+  else if (one.what === 'unreact') await world.as(one.by).call(chat.unreactToMessage, marked)
+  else await world.as(one.by).call(chat.editMessage, { ...on, body: { pinned: one.what === 'pin' } })
+}
+
+const privateChannel = () =>
+  TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('bob'), world.id('cyd')] })
+
+describe('whoever was away ends in the state of one who never left', () => {
+  test('whatever was done, and whenever they left', async () => {
+    const run = asyncProperty(array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
+      const channel = await privateChannel()
+      const messages: { _id: string; author: string }[] = []
+      for (const one of steps) await take(channel, messages, one)
+      const changes = heard(channel)
+      const always = after(EMPTY, changes)
+      expect(changes.map(({ seq }) => seq)).toEqual(changes.map((_, index) => index + 1))
+      const log = app.composition.services.chatLog
+      const inPages = new ChatLog(app.database, { tooFar: 1_000, page: 3 })
+      const snapshots = new ChatLog(app.database, { tooFar: 2, page: 100 })
+      for (let left = 0; left <= changes.length; left += 1) {
+        const before = after(EMPTY, changes.slice(0, left))
+        for (const way of left % 3 === 0 ? [log, inPages, snapshots] : [inPages]) {
+          expect(await caughtUp(channel, before, way)).toEqual(always)
+        }
+      }
+      expect(stateHash(await caughtUp(channel, EMPTY, log))).toBe(stateHash(always))
+    })
+    await assert(run, { numRuns: 12 })
+  })
+
+  test('also past the window of messages that a state holds', async () => {
+    const channel = await privateChannel()
+    const messages: { _id: string; author: string }[] = []
+    // As many at a time as one person may have waiting.
+    for (let sent = 0; sent < WINDOW + 20; sent += 30) {
+      const names = Array.from({ length: 30 }, (_, index) => NAMES[index % 3] ?? 'ada')
+      messages.push(...(await Promise.all(names.map((by, index) => channel.said(by, `message ${sent + index}`)))))
+    }
+    messages.sort((a, b) => (a._id < b._id ? -1 : 1))
+    for (const what of ['pin', 'edit', 'react', 'answer', 'delete'] as const) {
+      for (const of of [0, 5, 60, 119])
+        await take(channel, messages.slice(0, 120), { by: 'bob', what, of, emoji: '👍' })
+    }
+    const always = after(EMPTY, heard(channel))
+    expect(always.messages).toHaveLength(WINDOW)
+    const snapshots = new ChatLog(app.database, { tooFar: 2, page: 100 })
+    expect(await caughtUp(channel, EMPTY, app.composition.services.chatLog)).toEqual(always)
+    expect(await caughtUp(channel, EMPTY, snapshots)).toEqual(always)
+  })
+
+  test('edits, deletions and reactions made while away arrive (Rocket.Chat #41079)', async () => {
+    const channel = await privateChannel()
+    const [edited, deleted, liked] = [
+      await channel.said('bob', 'to be edited'),
+      await channel.said('bob', 'to be deleted'),
+      await channel.said('bob', 'to be liked'),
+    ]
+    const before = after(EMPTY, heard(channel))
+    const on = (messageId: string) => ({ path: { ...channel.path, messageId } })
+    await world.as('bob').call(chat.editMessage, { ...on(edited._id), body: { body: 'was edited' } })
+    await world.as('bob').call(chat.deleteMessage, on(deleted._id))
+    await world.as('cyd').call(chat.reactToMessage, { path: { ...on(liked._id).path, emoji: '👍' } })
+    const { body } = await world.as('ada').call(chat.syncChannel, { path: channel.path, query: { after: before.seq } })
+    const now = after(before, body.data.changes as ChangeData[])
+    expect(now.messages).toMatchObject([
+      { body: 'was edited', edits: 1 },
+      { body: '', deletedAt: expect.any(String) },
+      { reactions: [{ emoji: '👍', userIds: [world.id('cyd')] }] },
+    ])
+  })
+})
+
+test('a client ahead of the server gets one snapshot, and is right from then on (Mattermost #30388)', async () => {
+  const channel = await privateChannel()
+  await channel.said('bob', 'after the restore')
+  const sync = async (from: number) =>
+    (await world.as('ada').call(chat.syncChannel, { path: channel.path, query: { after: from } })).body.data as SyncData
+  const first = await sync(500)
+  expect([first.changes, first.more, first.snapshot?.seq]).toEqual([[], false, 2])
+  expect(await sync(first.seq)).toEqual({ seq: 2, more: false, changes: [], snapshot: null })
+})
+
+test('a log whose beginning was pruned is answered with a snapshot', async () => {
+  const channel = await privateChannel()
+  for (const text of ['a', 'b', 'c']) await channel.said('bob', text)
+  await app.database.run('delete from chat_log where channel_id = $1 and seq < 3', [channel.id])
+  const always = after(EMPTY, heard(channel))
+  const log = app.composition.services.chatLog
+  for (const left of [0, 1, 2, 3]) {
+    expect(await caughtUp(channel, after(EMPTY, heard(channel).slice(0, left)), log)).toEqual(always)
+  }
+})
+
+test('history is read after the room was joined, so that nothing falls between (Rocket.Chat.ReactNative #7547)', async () => {
+  const channel = await privateChannel()
+  const { events } = await sockets.connect(world.key('ada'))
+  const talking = Promise.all(
+    Array.from({ length: 30 }, (_, index) => channel.said(NAMES[index % 3] ?? 'ada', `${index}`)),
+  )
+  let state = await caughtUp(channel, EMPTY, app.composition.services.chatLog)
+  const list = await world.as('ada').call(chat.listMessages, { path: channel.path, query: { limit: 100 } })
+  await talking
+  await waitFor(() => events.some(({ data }) => data.channelId === channel.id && data.seq === 31), {
+    what: 'the last message on the socket',
+    timeoutMs: 20_000,
+  })
+  const changes = events.filter(({ name }) => name === 'chat.change').map(({ data }) => data as ChangeData)
+  state = after(state, changes)
+  expect(state).toEqual(after(EMPTY, heard(channel)))
+  // The list says from where changes go on, too.
+  const missing = changes.filter(({ seq, type }) => seq > list.body.seq && type === 'message')
+  expect(list.body.data.length + missing.length).toBe(30)
+})
+
+test('a gap is visible; what came twice changes nothing', async () => {
+  const channel = await privateChannel()
+  for (const text of ['a', 'b', 'c']) await channel.said('bob', text)
+  const changes = heard(channel)
+  const state = after(EMPTY, changes)
+  expect(after(state, changes)).toBe(state)
+  const [first, , third] = changes
+  expect(() => after(EMPTY, [first, third] as ChangeData[])).toThrow(GapError)
+})
+
+test('live changes of a private channel reach its members alone, and nobody who was taken out', async () => {
+  const channel = await privateChannel()
+  const [bob, dan] = [await sockets.connect(world.key('bob')), await sockets.connect(world.key('dan'))]
+  const on = { path: channel.path }
+  await channel.said('ada', 'for the three of us')
+  await world.as('ada').call(chat.addChannelMembers, { ...on, body: { userIds: [world.id('dan')] } })
+  await channel.said('ada', 'hello dan')
+  await world.as('ada').call(chat.removeChannelMember, { path: { ...on.path, userId: world.id('dan') } })
+  await channel.said('ada', 'dan is gone')
+  await waitFor(() => bob.events.some(({ data }) => data.seq === 6), { what: 'the last change', timeoutMs: 20_000 })
+  const bodies = (events: typeof bob.events) =>
+    events.flatMap(({ data, name }) =>
+      name === 'chat.change' && data.type === 'message' ? data.data.message.body : [],
+    )
+  expect(bodies(bob.events)).toEqual(['for the three of us', 'hello dan', 'dan is gone'])
+  expect(bodies(dan.events)).toEqual(['hello dan'])
+  await waitFor(() => dan.events.some(({ name }) => name === 'channel.left'), { what: 'that dan hears of it' })
+})
