@@ -49,6 +49,9 @@ export class Database implements Sql {
       driverOptions: {
         connectionTimeoutMillis: 5_000,
         keepAlive: true,
+        // What is asked of a connection goes out at once; PostgreSQL answers in order. Otherwise a transaction's writes,
+        // asked for together, would each wait for the answer to the one before.
+        pipeline: true,
         application_name: 'crier',
         // Times as ISO text in UTC; a statement that runs away is ended by the server.
         options: '-c timezone=UTC -c statement_timeout=15000 -c idle_in_transaction_session_timeout=3000',

@@ -1,5 +1,4 @@
-import type { Sql } from '../core/sql.ts'
-import type { Batch } from './batch.ts'
+import type { Batch, Statement } from './batch.ts'
 import type { KeptOutcomes } from './turn-outcomes.ts'
 
 const MOVED = 'moved as (update actor_fence set seq = seq + $2 where key = $1)'
@@ -16,13 +15,10 @@ const WRITE_BOTH = `with ${MOVED}, kept as (
     insert into turn_outcomes (actor, at, commands, outcomes) values ($1, clock_timestamp(), $4::uuid[], $5)
   ) ${INSERT_EVENTS}`
 
-/** The last writes of a batch, in one round trip: its events, with the numbers they take, and what is kept of its turns. */
-export async function writeEnd(sql: Sql, actor: string, batch: Batch, kept: KeptOutcomes | undefined): Promise<void> {
+/** The last write of a batch: its events, with the numbers they take, and what is kept of its turns. */
+export function endOf(actor: string, batch: Batch, kept: KeptOutcomes | undefined): Statement[] {
   const { events, numbered } = batch
-  if (numbered === 0) {
-    if (kept) await sql.run(WRITE_OUTCOMES, [actor, kept.ids, kept.sealed])
-    return
-  }
+  if (numbered === 0) return kept ? [{ text: WRITE_OUTCOMES, values: [actor, kept.ids, kept.sealed] }] : []
   const rows = events
     .filter(({ seq }) => seq > 0)
     .map(({ workspaceId, channel, user, ...row }) => ({
@@ -32,6 +28,5 @@ export async function writeEnd(sql: Sql, actor: string, batch: Batch, kept: Kept
       user_id: user,
     }))
   const values = [actor, numbered, JSON.stringify(rows)]
-  if (kept) await sql.run(WRITE_BOTH, [...values, kept.ids, kept.sealed])
-  else await sql.run(WRITE_EVENTS, values)
+  return [kept ? { text: WRITE_BOTH, values: [...values, kept.ids, kept.sealed] } : { text: WRITE_EVENTS, values }]
 }

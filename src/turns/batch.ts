@@ -6,6 +6,11 @@ import type { Database } from '../db/database.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
+export interface Statement {
+  readonly text: string
+  readonly values: readonly SqlValue[]
+}
+
 /** Rows that wait for the end of a batch, one list a table and column set, in the order in which they first came. */
 export class PendingRows {
   readonly #groups = new Map<string, { statement: string; rows: Row[] }>()
@@ -31,11 +36,16 @@ export class PendingRows {
     return this.#groups.size === 0
   }
 
-  /** Writes and forgets what waits: one statement a group, however many rows. */
-  async flush(sql: Sql): Promise<void> {
+  /** Takes what waits as statements: one a group, however many rows. */
+  take(): Statement[] {
     const groups = [...this.#groups.values()]
     this.#groups.clear()
-    for (const { statement, rows } of groups) await sql.run(statement, [JSON.stringify(rows)])
+    return groups.map(({ statement, rows }) => ({ text: statement, values: [JSON.stringify(rows)] }))
+  }
+
+  /** Writes and forgets what waits. */
+  async flush(sql: Sql): Promise<void> {
+    await Promise.all(this.take().map(({ text, values }) => sql.run(text, values)))
   }
 }
 

@@ -26,7 +26,7 @@ import { ActorMemories, type ActivationMemory } from './actor-memory.ts'
 import { Batch } from './batch.ts'
 import type { OperationTurn, TurnPayload } from './payload.ts'
 import { RunningTurn, type JobOutlet } from './running-turn.ts'
-import { writeEnd } from './batch-end.ts'
+import { endOf } from './batch-end.ts'
 import { asksForMember, type Readmission } from './readmission.ts'
 import type { TurnOutcomes } from './turn-outcomes.ts'
 
@@ -161,10 +161,12 @@ export class TurnExecutor implements ActorHost {
     }
     const next = made.values()
     attempt.outcomes.push(...commands.map((one) => known?.get(one.operationId) ?? (next.next().value as Outcome)))
-    await batch.pending.flush(sql)
-    await writeEnd(sql, actor, batch, outcomes?.kept(fresh, made))
+    // Made before the first is sent: nothing but PostgreSQL may keep one of them from running before the commit does.
+    const writes = [...batch.pending.take(), ...endOf(actor, batch, outcomes?.kept(fresh, made))]
     attempt.committing = true
-    const { command } = await client.query('commit')
+    // One round trip for all of it: after a write that fails PostgreSQL refuses the rest, and the commit takes all back.
+    const written = writes.map(({ text, values }) => sql.run(text, values))
+    const [{ command }] = await Promise.all([client.query('commit'), ...written])
     // PostgreSQL answers the commit of a transaction in which a statement has failed with ROLLBACK, and no error.
     if (command !== 'COMMIT') throw new Error('the batch was rolled back: a turn went on after a statement had failed')
   }
