@@ -28,10 +28,10 @@ export function frame(source: { width: number; height: number }, rule: FrameRule
   const bars = rule.fit === 'pad'
   // What has the shape asked for: within the source, or around it.
   const wider = shape > aspect
-  const inside = wider !== bars
-  const shaped = inside
-    ? { width: wider ? source.height * aspect : source.width, height: wider ? source.height : source.width / aspect }
-    : { width: wider ? source.width : source.height * aspect, height: wider ? source.width / aspect : source.height }
+  const shaped =
+    wider === bars
+      ? { width: source.width, height: source.width / aspect }
+      : { width: source.height * aspect, height: source.height }
   const shrink = Math.min(1, rule.maxWidth / shaped.width, rule.maxHeight / shaped.height)
   const grow = Math.max((rule.minWidth ?? 0) / shaped.width, (rule.minHeight ?? 0) / shaped.height)
   const scale = Math.max(shrink, Math.min(grow, rule.maxWidth / shaped.width, rule.maxHeight / shaped.height))
