@@ -4,7 +4,11 @@ import { MediaWorkError, type MediaWorkErrorCode } from '../errors.ts'
 const MEANINGS: readonly (readonly [RegExp, MediaWorkErrorCode, string])[] = [
   [/SIGXFSZ|File too large/i, 'output_too_large', 'The result is larger than is allowed.'],
   [/No space left on device|Disk quota exceeded/i, 'unavailable', 'The disk is full.'],
-  [/Cannot allocate memory|SIGABRT.*alloc|bad_alloc/i, 'memory_limit', 'It takes more memory than is allowed.'],
+  [
+    /Cannot allocate memory|bad_alloc|failed to map segment|error while loading shared libraries|pthread_create/i,
+    'memory_limit',
+    'It takes more memory than is allowed.',
+  ],
   [/SIGXCPU/, 'timed_out', 'It took more computing time than is allowed.'],
   [/moov atom not found|File ended prematurely|partial file/i, 'truncated', 'The file ends before its media does.'],
   [/not on whitelist|not in whitelist/i, 'unsupported', 'The file is a list of other files.'],

@@ -26,7 +26,7 @@ export async function probe(path: string, context: WorkContext): Promise<ProbeRe
       return timed(path, kind, context)
     case 'picture': {
       const info = await pictureInfo(path, kind, context.limits)
-      const truncated = !(await decodesWhole(path, context.limits))
+      const truncated = !(await decodesWhole(path, kind, context.limits))
       const { width, height, rotation, pages, hasAlpha, seconds } = info
       return { kind: 'image', mime, bytes, ...STILL, width, height, rotation, pages, hasAlpha, seconds, truncated }
     }

@@ -93,8 +93,9 @@ export class WorkProcess {
     this.#watch.unref()
   }
 
+  /** Once it takes jobs. */
   get pid(): number | undefined {
-    return this.#ended ? undefined : this.#child.pid
+    return this.#ended || !this.#wasReady ? undefined : this.#child.pid
   }
 
   get alive(): boolean {

@@ -2,6 +2,7 @@ import sharp, { type Sharp, type SharpOptions } from 'sharp'
 import { MediaWorkError } from '../errors.ts'
 import type { MediaWorkLimits } from '../limits.ts'
 import type { FileKind } from '../probe/file-kind.ts'
+import { endsEarly } from '../probe/truncation.ts'
 
 /** A picture that can be read any number of times, and its size as shown. */
 export interface Picture {
@@ -21,6 +22,7 @@ export interface PictureInfo {
   readonly seconds: number | null
 }
 
+const CUT_OFF = 'The picture ends before all of it is there.'
 /** EXIF 2.32, tag 0x0112: clockwise turns that show the picture upright, mirroring aside. */
 const TURNS = [0, 0, 0, 180, 180, 90, 90, 270, 270] as const
 
@@ -38,8 +40,10 @@ export async function pictureInfo(path: string, { bytes }: FileKind, limits: Med
   // The limit is checked here, with the size in the message.
   const header = await sharp(path, { ...inputOptions(limits), limitInputPixels: false })
     .metadata()
-    .catch((error: unknown) => {
-      throw pictureError(error)
+    .catch(async (error: unknown) => {
+      throw (await endsEarly(path, bytes))
+        ? new MediaWorkError('truncated', CUT_OFF, { cause: error })
+        : pictureError(error)
     })
   const { width, height } = header.autoOrient
   if (width * height > limits.imagePixels) {
@@ -59,11 +63,13 @@ export async function pictureInfo(path: string, { bytes }: FileKind, limits: Med
 /** @throws MediaWorkError `too_large`, `damaged` */
 export async function openPicture(path: string, kind: FileKind, limits: MediaWorkLimits): Promise<Picture> {
   const { width, height } = await pictureInfo(path, kind, limits)
+  if (await endsEarly(path, kind.bytes)) throw new MediaWorkError('truncated', CUT_OFF)
   return { width, height, open: () => sharp(path, inputOptions(limits)).autoOrient() }
 }
 
 /** Whether all of the (first) picture is there. */
-export async function decodesWhole(path: string, limits: MediaWorkLimits): Promise<boolean> {
+export async function decodesWhole(path: string, { bytes }: FileKind, limits: MediaWorkLimits): Promise<boolean> {
+  if (await endsEarly(path, bytes)) return false
   try {
     await sharp(path, inputOptions(limits)).resize(16, 16, { fit: 'fill' }).timeout(timeout(limits)).raw().toBuffer()
     return true
@@ -95,7 +101,7 @@ export function pictureError(error: unknown): MediaWorkError {
   if (
     /premature|truncated|end of (?:stream|file)|unexpected end|eof|not enough data|read error|partial/i.test(message)
   ) {
-    return as('truncated', 'The picture ends before all of it is there.')
+    return as('truncated', CUT_OFF)
   }
   return as('damaged', 'The picture is damaged.')
 }

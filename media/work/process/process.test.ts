@@ -1,0 +1,233 @@
+import { fork } from 'node:child_process'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import sharp from 'sharp'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { waitFor } from '../../../test/support/wait.ts'
+import { runFfmpeg } from '../../testing/ffmpeg.ts'
+import { filesIn, processesOn, useMediaWork } from '../../testing/work-fixture.ts'
+import type { MediaWork } from '../types.ts'
+
+const limits = { quickConcurrency: 2, longConcurrency: 1, longQueue: 1 }
+const { work, folder, logged, tempDir } = useMediaWork({ limits })
+const path = (name: string) => join(folder, name)
+const sizes = [{ name: 'only', edge: 64 }]
+const PATIENT = { timeoutMs: 20_000 }
+
+beforeAll(async () => {
+  const small = [
+    '-f',
+    'lavfi',
+    '-i',
+    'testsrc=size=320x180:rate=25:duration=1',
+    '-c:v',
+    'libx264',
+    '-pix_fmt',
+    'yuv420p',
+  ]
+  await runFfmpeg(...small, '-f', 'mp4', path('short'))
+  // Half a minute that takes long to encode again, whatever the machine: few bytes, many frames.
+  const noise = [
+    '-f',
+    'lavfi',
+    '-i',
+    'testsrc2=size=1280x720:rate=25:duration=30',
+    '-c:v',
+    'libx264',
+    '-preset',
+    'ultrafast',
+  ]
+  await runFfmpeg(...noise, '-pix_fmt', 'yuv420p', '-f', 'mp4', path('long'))
+  // Decoding a progressive JPEG of this size takes long enough to be caught at it.
+  await sharp({ create: { width: 6000, height: 4000, channels: 3, background: '#f80' } })
+    .jpeg({ progressive: true })
+    .toFile(path('picture'))
+  await sharp({ create: { width: 8, height: 8, channels: 3, background: '#f80' } })
+    .png()
+    .toFile(path('small'))
+  mkdirSync(path('out'))
+})
+
+const picture = (of: MediaWork = work) => of.thumbnails(path('picture'), path('out'), { sizes })
+const encode = (options: Parameters<MediaWork['transcode']>[3] = {}, of: MediaWork = work) =>
+  of.transcode(path('long'), path('encoded'), { kind: 'video' }, options)
+const ffmpegs = () => processesOn(folder).filter(isFfmpeg)
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => 'done',
+    (error: { code: string }) => error.code,
+  )
+
+function isFfmpeg(pid: number): boolean {
+  try {
+    return /^ff(?:mpeg|probe)$/.test(readFileSync(`/proc/${pid}/comm`, 'utf8').trim())
+  } catch {
+    return false
+  }
+}
+
+async function nothingLeft(): Promise<void> {
+  await waitFor(() => ffmpegs().length === 0, { ...PATIENT, what: 'every ffmpeg to be gone' })
+  expect(filesIn(tempDir)).toEqual([])
+  expect(filesIn(folder).filter((name) => name.includes('encoded'))).toEqual([])
+}
+
+test('no process without a job; one for each lane, apart from this one; they end when there is nothing to do', async () => {
+  const { work: lazy } = useMediaWork({ limits: { idleSeconds: 0.2 } })
+  const pids = () => [...lazy.stats().quick.pids, ...lazy.stats().long.pids]
+  expect(pids()).toEqual([])
+  await lazy.probe(path('small'))
+  await lazy.transcode(path('short'), path('short-again'), { kind: 'video' })
+  expect(pids()).not.toContain(process.pid)
+  await waitFor(() => pids().length === 0, { ...PATIENT, what: 'the processes to end' })
+  await lazy.probe(path('small'))
+  expect(lazy.stats().quick).toMatchObject({ done: 2, failed: 0, deaths: 0 })
+})
+
+describe('cancelled', () => {
+  test('before it is asked for, and while it waits', async () => {
+    await expect(picture2(AbortSignal.abort())).rejects.toMatchObject({ code: 'cancelled' })
+    const first = new AbortController()
+    const running = failure(encode({ signal: first.signal }))
+    const second = new AbortController()
+    const waiting = failure(encode({ signal: second.signal }))
+    expect(work.stats().long).toMatchObject({ running: 1, queued: 1 })
+    // One more than may wait.
+    await expect(encode()).rejects.toMatchObject({ code: 'busy', retryable: true })
+    second.abort()
+    expect(await waiting).toBe('cancelled')
+    expect(work.stats().long).toMatchObject({ running: 1, queued: 0, refused: 1 })
+    first.abort()
+    expect(await running).toBe('cancelled')
+    await nothingLeft()
+  })
+
+  test('while ffmpeg runs: it is gone when the call is over, and a thumbnail did not wait for it', async () => {
+    const controller = new AbortController()
+    let fraction = 0
+    const options = {
+      signal: controller.signal,
+      onProgress: (progress: { fraction: number }) => (fraction = progress.fraction),
+    }
+    const running = failure(encode(options))
+    await waitFor(() => fraction > 0, { ...PATIENT, what: 'progress' })
+    expect(ffmpegs()).toHaveLength(1)
+    expect(await picture()).toMatchObject({ kind: 'image' })
+    expect(work.stats().long.running).toBe(1)
+    controller.abort()
+    expect(await running).toBe('cancelled')
+    expect(ffmpegs()).toEqual([])
+    await nothingLeft()
+  })
+
+  test('while a picture is decoded', async () => {
+    const controller = new AbortController()
+    const running = failure(picture2(controller.signal))
+    await waitFor(() => work.stats().quick.running === 1, PATIENT)
+    controller.abort()
+    expect(await running).toBe('cancelled')
+    await nothingLeft()
+  })
+
+  function picture2(signal: AbortSignal) {
+    return work.thumbnails(path('picture'), path('out'), { sizes, signal })
+  }
+})
+
+test('higher priorities go first', async () => {
+  const { work: one } = useMediaWork({ limits: { quickConcurrency: 1 } })
+  const order: string[] = []
+  const ask = async (name: string, priority: number) => {
+    await one.probe(path('small'), { priority })
+    order.push(name)
+  }
+  await Promise.all([ask('first', 0), ask('second', 0), ask('third', 0), ask('urgent', 5), ask('last', -1)])
+  expect(order).toEqual(['first', 'urgent', 'second', 'third', 'last'])
+})
+
+describe('bounds', () => {
+  test('time', async () => {
+    const { work: hasty } = useMediaWork({ limits: { longSeconds: 1 } })
+    await expect(encode({}, hasty)).rejects.toMatchObject({ code: 'timed_out', retryable: true })
+    await nothingLeft()
+  })
+
+  test('memory', async () => {
+    const { work: poor } = useMediaWork({ limits: { ffmpegBytes: 60_000_000 } })
+    await expect(encode({}, poor)).rejects.toMatchObject({ code: 'memory_limit' })
+    await nothingLeft()
+  })
+
+  test('bytes of the result', async () => {
+    const { work: thrifty } = useMediaWork({ limits: { outputBytes: 50_000 } })
+    await expect(encode({}, thrifty)).rejects.toMatchObject({ code: 'output_too_large' })
+    await nothingLeft()
+  })
+})
+
+describe('a process that dies', () => {
+  const kill = (lane: 'quick' | 'long') => {
+    for (const pid of work.stats()[lane].pids) process.kill(pid, 'SIGKILL')
+  }
+
+  test('under several pictures: each is done again, alone', async () => {
+    const before = work.stats().quick
+    const running = [picture(), work.thumbnails(path('short'), path('out'), { sizes: [{ name: 'other', edge: 64 }] })]
+    await waitFor(() => work.stats().quick.pids.length > 0, PATIENT)
+    kill('quick')
+    expect(await Promise.all(running)).toHaveLength(2)
+    const { deaths, failed } = work.stats().quick
+    expect({ deaths: deaths - before.deaths, failed: failed - before.failed }).toEqual({ deaths: 1, failed: 0 })
+    expect(filesIn(tempDir)).toEqual([])
+  })
+
+  test('under ffmpeg, which goes with it', async () => {
+    const controller = new AbortController()
+    const running = failure(encode({ signal: controller.signal }))
+    const [orphan] = await waitFor(() => (ffmpegs().length > 0 ? ffmpegs() : null), PATIENT)
+    kill('long')
+    await waitFor(() => !isFfmpeg(orphan ?? 0), { ...PATIENT, what: 'the ffmpeg of the dead process to be gone' })
+    await waitFor(() => ffmpegs().length > 0, { ...PATIENT, what: 'the second attempt' })
+    controller.abort()
+    expect(await running).toBe('cancelled')
+    await nothingLeft()
+  })
+
+  test('twice under the same file: the file is refused from then on, others are not', async () => {
+    const running = failure(picture())
+    let over = false
+    void running.finally(() => (over = true))
+    await waitFor(() => {
+      kill('quick')
+      return over
+    }, PATIENT)
+    expect(await running).toBe('hostile')
+    expect(logged.some((line) => line.includes('alone'))).toBe(true)
+    const { deaths } = work.stats().quick
+    await expect(picture()).rejects.toMatchObject({ code: 'hostile', retryable: false })
+    expect(await work.probe(path('short'))).toMatchObject({ kind: 'video' })
+    expect(work.stats().quick.deaths).toBe(deaths)
+  })
+
+  test('its host is killed: neither a process nor a file is left', async () => {
+    const host = fileURLToPath(new URL('../../testing/work-host.ts', import.meta.url))
+    const child = fork(host, [tempDir, path('long'), path('encoded')], { stdio: 'ignore' })
+    await waitFor(() => ffmpegs().length > 0, { ...PATIENT, what: 'ffmpeg to run' })
+    child.kill('SIGKILL')
+    await waitFor(() => ffmpegs().length === 0, { ...PATIENT, what: 'ffmpeg to be gone' })
+    await waitFor(() => processesOn(tempDir).length === 0, PATIENT)
+    expect(filesIn(tempDir)).toEqual([])
+  })
+})
+
+test('closed under its jobs: they fail, and nothing is left', async () => {
+  const { work: closing, tempDir: own } = useMediaWork({ limits })
+  const jobs = [encode({}, closing), encode({}, closing), picture(closing)].map(failure)
+  await waitFor(() => ffmpegs().length > 0, PATIENT)
+  await closing.close()
+  expect(await Promise.all(jobs)).toEqual(['unavailable', 'unavailable', expect.stringMatching(/unavailable|done/)])
+  await expect(closing.probe(path('short'))).rejects.toMatchObject({ code: 'unavailable' })
+  await nothingLeft()
+  expect(filesIn(own)).toEqual([])
+})
