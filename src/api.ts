@@ -1,5 +1,7 @@
 import type { Registry } from './core/operation.ts'
 import type { AnySystemTurn } from './core/system-turn.ts'
+import * as assets from './assets/operations.ts'
+import { assetTurns } from './assets/turns.ts'
 import * as auth from './auth/operations.ts'
 import * as chat from './chat/operations.ts'
 import * as health from './health/operations.ts'
@@ -9,11 +11,13 @@ import * as services from './services/operations.ts'
 import * as streams from './streams/operations.ts'
 import { streamTurns } from './streams/turns.ts'
 import * as team from './team/operations.ts'
+import * as uploads from './uploads/operations.ts'
 import * as users from './users/operations.ts'
 import * as workspaces from './workspaces/operations.ts'
 
 /** Every operation of the service, by domain. A domain is also what can be switched on and off. */
 export const api = {
+  assets,
   auth,
   chat,
   health,
@@ -22,11 +26,12 @@ export const api = {
   services,
   streams,
   team,
+  uploads,
   users,
   workspaces,
 } satisfies Registry
 
 /** Turns that the service asks for by itself. */
-export const systemTurns: readonly AnySystemTurn[] = [...streamTurns]
+export const systemTurns: readonly AnySystemTurn[] = [...assetTurns, ...streamTurns]
 
 export type Api = typeof api

@@ -8,6 +8,8 @@ export const DOMAINS: Readonly<Record<string, string>> = {
   plans: 'Plans and what they allow',
   streams: 'Live streams: ingest, destinations, relay and usage',
   queue: 'Queues of jobs: what waits, what failed and why',
+  assets: 'The media library: files, folders, tags, thumbnails and renditions',
+  uploads: 'Files on their way in, in one piece or in many',
   services: 'Which services are switched on',
   health: 'Whether the server lives and can do its work',
 }

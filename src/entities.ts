@@ -1,4 +1,5 @@
 import type { EntitySchema } from '@mikro-orm/postgresql'
+import { assetEntities } from './assets/entities.ts'
 import { authEntities } from './auth/entities.ts'
 import { chatEntities } from './chat/entities.ts'
 import { foundationEntities } from './db/entities.ts'
@@ -14,6 +15,7 @@ export const entities: readonly EntitySchema[] = [
   ...foundationEntities,
   ...userEntities,
   ...authEntities,
+  ...assetEntities,
   ...jobEntities,
   ...planEntities,
   ...workspaceEntities,

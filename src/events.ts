@@ -1,5 +1,6 @@
 import type { EventType } from './core/event.ts'
 import * as chat from './chat/events.ts'
+import * as assets from './assets/events.ts'
 import * as realtime from './realtime/events.ts'
 import * as jobs from './jobs/events.ts'
 import * as streams from './streams/events.ts'
@@ -8,6 +9,7 @@ import * as workspaces from './workspaces/events.ts'
 
 /** Every event that a workspace can see, by domain. */
 const declared: Readonly<Record<string, Readonly<Record<string, EventType>>>> = {
+  assets,
   chat,
   realtime: { chatTyping: realtime.chatTyping, presenceChanged: realtime.presenceChanged },
   jobs,

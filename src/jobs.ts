@@ -1,3 +1,4 @@
+import * as assets from './assets/jobs.ts'
 import * as auth from './auth/jobs.ts'
 import type { JobRegistry } from './core/job.ts'
 import * as http from './http/jobs.ts'
@@ -6,4 +7,11 @@ import * as mail from './mail/jobs.ts'
 import * as workspaces from './workspaces/jobs.ts'
 
 /** Every job and schedule, by domain. What is not here cannot be added. */
-export const jobs: JobRegistry = { auth, http, jobs: own, mail, workspaces }
+export const jobs: JobRegistry = {
+  assets,
+  auth,
+  http,
+  jobs: own,
+  mail,
+  workspaces,
+}

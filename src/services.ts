@@ -1,6 +1,7 @@
 import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Actors } from '../actors/index.ts'
 import { api, systemTurns } from './api.ts'
+import { composeAssets } from './assets/compose.ts'
 import { composeAuth, type AuthComposition } from './auth/compose.ts'
 import { composeChat } from './chat/compose.ts'
 import type { Config } from './config.ts'
@@ -17,6 +18,7 @@ import type { Database } from './db/database.ts'
 import { RowOwners } from './db/owners.ts'
 import { eventTypes } from './events.ts'
 import { IdempotencyKeys } from './http/idempotency.ts'
+import { mediaWorkOf } from './media-work.ts'
 import { HealthService } from './health/service.ts'
 import { PlanService } from './plans/service.ts'
 import { jobs as allJobs } from './jobs.ts'
@@ -160,6 +162,19 @@ export function compose(
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
   })
 
+  const mediaWork = mediaWorkOf(config, log.child({ part: 'media work' }))
+  const media = composeAssets({
+    database,
+    clock,
+    storage,
+    plans,
+    workspaces,
+    turns,
+    secret,
+    publicUrl: config.PUBLIC_URL,
+    mediaWork: mediaWork.get,
+  })
+
   const services: Services = {
     turns,
     jobs,
@@ -177,6 +192,7 @@ export function compose(
     ...team,
     ...chat.services,
     ...streaming.services,
+    ...media,
   }
   const context = contextFactory(services)
 
@@ -203,6 +219,7 @@ export function compose(
       memberships.close()
       streaming.close()
       await actors.close(5_000)
+      await mediaWork.close()
       outcomes?.close()
     },
   }

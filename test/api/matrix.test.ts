@@ -132,7 +132,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
   test(`answers its example for ${isScoped(op) ? `a member with ${op.access} alone` : op.access}`, async () => {
     const { send, prepared } = await stageExample(op, await stageFor(op))
     const declared = Object.keys(op.returns as object).map(Number)
-    const first = await call(op, { ...send, headers: { 'Idempotency-Key': `first-${op.name}` } })
+    const first = await call(op, { ...send, headers: { ...send.headers, 'Idempotency-Key': `first-${op.name}` } })
     if (prepared.error !== undefined) {
       expect(first.body.code, first.text).toBe(prepared.error)
       expect((op.errors ?? []).map((error) => error.code)).toContain(prepared.error)
@@ -142,7 +142,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
     expect(declared).toContain(first.status)
     expectEnvelope(op, first)
     if (op.method === 'POST' && !prepared.once) {
-      const again = await call(op, { ...send, headers: { 'Idempotency-Key': `first-${op.name}` } })
+      const again = await call(op, { ...send, headers: { ...send.headers, 'Idempotency-Key': `first-${op.name}` } })
       expect([again.status, again.text]).toEqual([first.status, first.text])
       expect(again.headers.get('idempotent-replayed')).toBe('true')
     }

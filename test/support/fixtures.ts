@@ -1,5 +1,6 @@
 import type { Example } from '../../src/core/operation.ts'
 import type { App } from './app.ts'
+import { PIXEL } from './pixel.ts'
 import { PASSWORD, seedMember, seedUser, seedWorkspace, type SeededUser } from './seed.ts'
 import type { SendOptions } from './send.ts'
 import { invitationToken } from './team.ts'
@@ -34,6 +35,9 @@ export const rows: Readonly<Record<string, RowMaker>> = {
     return make(stage, 'POST /api/streams', body)
   },
   rtmp_destinations: rtmpDestination,
+  assets: asset,
+  asset_folders: (stage) => make(stage, 'POST /api/assets/folders', { ...inWorkspace(stage), name: newName() }),
+  uploads: sentUpload,
 }
 
 /** By operation, where the example alone does not do. */
@@ -120,6 +124,19 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
   deleteMessage: async (stage) => ({ path: await message(stage, stage.caller) }),
   reactToMessage: async (stage) => ({ path: await message(stage) }),
   unreactToMessage: async (stage) => ({ path: await message(stage) }),
+  createFolder: async (stage) => ({ body: { ...inWorkspace(stage), name: newName() } }),
+  createSignedUpload: async (stage) => ({ body: { ...inWorkspace(stage), ...NEW_UPLOAD } }),
+  createUpload: async (stage) => ({ body: { ...inWorkspace(stage), ...NEW_UPLOAD } }),
+  putUpload: async (stage) => {
+    const as = { headers: { 'Content-Type': 'image/png' } }
+    const { pathname, searchParams } = new URL((await openUpload(stage)).url)
+    return {
+      path: { uploadId: pathname.split('/').at(-2) ?? '' },
+      query: Object.fromEntries(searchParams),
+      body: PIXEL,
+      as,
+    }
+  },
   createUserWithApiKey: async () => ({ body: { email: newAddress('made'), name: 'Made by an administrator' } }),
   signUp: async () => ({ body: { email: newAddress('signup'), password: PASSWORD } }),
 }
@@ -151,6 +168,37 @@ async function startedStream(stage: Stage): Promise<string> {
   })
   if (reply.status !== 200) throw new Error(`a stream for a fixture did not start: ${reply.text}`)
   return id
+}
+
+const NEW_UPLOAD = { name: 'pixel.png', size: PIXEL.length, type: 'image/png' }
+
+function inWorkspace({ workspaceId }: Stage): { workspaceId: string } {
+  return { workspaceId }
+}
+
+async function openUpload(stage: Stage): Promise<{ uploadId: string; url: string }> {
+  const { app, owner } = stage
+  const body = { ...inWorkspace(stage), ...NEW_UPLOAD }
+  const reply = await app.send('POST /api/assets/signed-upload', { apiKey: owner.apiKey, body })
+  return reply.body.data
+}
+
+/** An upload whose bytes are there. */
+async function sentUpload(stage: Stage): Promise<string> {
+  const { uploadId, url } = await openUpload(stage)
+  const reply = await fetch(url, { method: 'PUT', body: PIXEL, headers: { 'Content-Type': 'image/png' } })
+  if (reply.status !== 200) throw new Error(`an upload for a fixture: ${await reply.text()}`)
+  return uploadId
+}
+
+async function asset(stage: Stage): Promise<string> {
+  const reply = await stage.app.send('POST /api/assets/upload', {
+    apiKey: stage.owner.apiKey,
+    body: inWorkspace(stage),
+    file: { name: `${newName()}.png`, content: PIXEL },
+  })
+  if (reply.status !== 201) throw new Error(`an asset for a fixture: ${reply.text}`)
+  return reply.body.data._id
 }
 
 let count = 0

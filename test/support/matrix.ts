@@ -1,17 +1,10 @@
 import type { NamedOperation } from '../../src/core/operation.ts'
 import { fixtures, rows, type Prepared, type Stage } from './fixtures.ts'
+import { PIXEL } from './pixel.ts'
 import type { Answer, SendOptions } from './send.ts'
 
 /** A UUID that nothing has. */
 export const NOTHING = '01900000-0000-7000-8000-00000000dead'
-
-/** An image of one pixel, for operations that take a file. */
-export const PIXEL = Uint8Array.from(
-  Buffer.from(
-    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
-    'base64',
-  ),
-)
 
 /** Puts the workspace, or the row that names it, in the place of the example's own. */
 export function aim(op: NamedOperation, workspaceOrRow: string, sent: SendOptions): SendOptions {

@@ -8,6 +8,7 @@ import { Live } from './0019-live.ts'
 import { Jobs } from './0016-jobs.ts'
 import { Chat } from './0013-chat.ts'
 import { EventAudiences } from './0015-event-audiences.ts'
+import { Assets } from './0017-assets.ts'
 import { PresenceRecords } from './0019-presence.ts'
 
 /** In order. A migration that has shipped is never changed; what it made is changed by a later one. */
@@ -21,6 +22,7 @@ export const migrations = [
   { name: '0016-jobs', class: Jobs },
   { name: '0013-chat', class: Chat },
   { name: '0015-event-audiences', class: EventAudiences },
+  { name: '0017-assets', class: Assets },
   { name: '0019-presence', class: PresenceRecords },
   { name: '0019-live', class: Live },
 ]

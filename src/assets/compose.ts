@@ -1,0 +1,63 @@
+import type { MediaWork } from '../../media/work/types.ts'
+import type { Clock } from '../core/clock.ts'
+import type { TurnRunner } from '../core/system-turn.ts'
+import type { Database } from '../db/database.ts'
+import type { PlanService } from '../plans/service.ts'
+import type { Storage } from '../storage/storage.ts'
+import { UploadSignatures } from '../uploads/signature.ts'
+import { Uploads } from '../uploads/uploads.ts'
+import type { WorkspaceService } from '../workspaces/service.ts'
+import { AssetUploads } from './asset-uploads.ts'
+import { AssetExaminer } from './examiner.ts'
+import { AssetFolders } from './folders.ts'
+import { AssetHousekeeping } from './housekeeping.ts'
+import { Intake } from './intake.ts'
+import { AssetLibrary, purgeAssets } from './library.ts'
+import { Quota } from './quota.ts'
+import { AssetReader } from './reader.ts'
+import { AssetUses } from './uses.ts'
+
+interface AssetsNeeds {
+  readonly database: Database
+  readonly clock: Clock
+  readonly storage: Storage
+  readonly plans: PlanService
+  readonly workspaces: WorkspaceService
+  readonly turns: TurnRunner
+  readonly secret: string
+  readonly publicUrl: string
+  readonly mediaWork: () => Promise<MediaWork>
+}
+
+/** Builds the services of the media library and of uploads. */
+export function composeAssets(needs: AssetsNeeds) {
+  const { clock, database: sql, plans, storage, turns, workspaces } = needs
+  const uses = new AssetUses()
+  const folders = new AssetFolders(sql, clock)
+  const quota = new Quota(needs)
+  const intake = new Intake(storage, clock)
+  const library = new AssetLibrary(clock, folders, uses)
+  const signatures = new UploadSignatures(needs.secret)
+  const uploads = new Uploads({
+    sql,
+    clock,
+    storage,
+    quota,
+    intake,
+    folders,
+    turns,
+    signatures,
+    publicUrl: needs.publicUrl,
+  })
+  workspaces.onPurge(purgeAssets)
+  return {
+    assets: library,
+    assetReader: new AssetReader({ sql, clock, storage, quota, plans, workspaces, uses }),
+    assetFolders: folders,
+    assetUses: uses,
+    assetUploads: new AssetUploads({ sql, clock, quota, intake, folders, library, uploads, turns }),
+    assetExaminer: new AssetExaminer({ sql, storage, turns, mediaWork: needs.mediaWork }),
+    assetHousekeeping: new AssetHousekeeping(sql, clock, storage),
+    uploads,
+  }
+}

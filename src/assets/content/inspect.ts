@@ -1,0 +1,82 @@
+import { fileTypeFromBuffer } from 'file-type'
+import { DamagedFile, EmptyFile, ImageTooLarge, UnsafeFile, UnsupportedFile } from '../errors.ts'
+import { checkEnd, type ReadAt } from './ending.ts'
+import { pictureSize, type PictureSize } from './picture-size.ts'
+import { checkSvg, looksLikeSvg } from './svg.ts'
+import { ACCEPTED, canonicalType, contradicts, type Kind } from './types.ts'
+
+/** Bytes from the beginning of a file by which it is judged. */
+export const HEAD_BYTES = 512 * 1024
+
+/** A side and an area that programs which decode pictures can bear. */
+const MOST_SIDE = 16_384
+const MOST_PIXELS = 100_000_000
+
+/** What a file is, by its content. */
+export interface Inspected {
+  readonly type: string
+  readonly kind: Kind
+  readonly width: number | null
+  readonly height: number | null
+}
+
+/**
+ * Judges a file by how it begins, before the rest of it is taken.
+ * @param head the first `HEAD_BYTES` of it, or all of it when it is shorter
+ * @throws AppError empty_file, unsupported_file, unsafe_file, damaged_file, image_too_large
+ */
+export async function inspectHead(head: Buffer, name: string): Promise<Inspected> {
+  if (head.length === 0) throw EmptyFile()
+  const type = await typeOf(head)
+  const accepted = ACCEPTED[type]
+  if (accepted === undefined) {
+    const what = type === '' ? 'of no known type' : type
+    throw UnsupportedFile({ message: `The file is ${what}, which the media library does not take.` })
+  }
+  if (contradicts(name, type)) {
+    throw UnsupportedFile({ message: `The file is a ${accepted.title}, but its name says otherwise: rename it.` })
+  }
+  if (type !== 'image/svg+xml') checkMarkers(head, type)
+  const size = accepted.kind === 'image' ? sizeOf(type, head) : undefined
+  return { type, kind: accepted.kind, width: size?.width ?? null, height: size?.height ?? null }
+}
+
+/**
+ * Judges the rest of a file that has come whole.
+ * @throws AppError unsafe_file, damaged_file, unsupported_file
+ */
+export async function inspectWhole(found: Inspected, size: number, readAt: ReadAt): Promise<void> {
+  if (found.type === 'image/svg+xml') checkSvg(await readAt(0, Math.min(size, 1_000_001)), size)
+  else await checkEnd(found.type, size, readAt)
+}
+
+async function typeOf(head: Buffer): Promise<string> {
+  if (looksLikeSvg(head)) return 'image/svg+xml'
+  const found = await fileTypeFromBuffer(head).catch(() => undefined)
+  return canonicalType(found?.mime ?? '')
+}
+
+function sizeOf(type: string, head: Buffer): PictureSize | undefined {
+  if (type === 'image/svg+xml') return undefined
+  const size = pictureSize(type, head)
+  if (size === undefined || size.width === 0 || size.height === 0) {
+    throw DamagedFile({ message: 'The picture does not say how large it is.' })
+  }
+  const { width, height } = size
+  if (width > MOST_SIDE || height > MOST_SIDE || width * height > MOST_PIXELS) {
+    throw ImageTooLarge({ message: `The picture has ${width} × ${height} pixels.`, details: { width, height } })
+  }
+  return size
+}
+
+/** What a file that is also a page, a program or a document has near its beginning. */
+const MARKERS = /%PDF-\d|<script[\s>]|<\?php|<html[\s>]|<!doctype html|<svg[\s>]/i
+
+/** @throws AppError unsafe_file */
+function checkMarkers(head: Buffer, type: string): void {
+  const own = type === 'application/pdf' ? 8 : 0
+  const found = MARKERS.exec(head.toString('latin1', own, 64 * 1024))
+  if (found && !(type === 'application/pdf' && found[0].startsWith('%PDF'))) {
+    throw UnsafeFile({ message: 'The file is of two types at once.' })
+  }
+}

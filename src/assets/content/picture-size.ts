@@ -1,0 +1,64 @@
+export interface PictureSize {
+  readonly width: number
+  readonly height: number
+}
+
+/**
+ * Width and height from a picture's header alone: nothing is decoded, so a picture of a gigapixel costs no more than
+ * any other. @returns undefined when the header does not say it within these bytes
+ */
+export function pictureSize(type: string, head: Buffer): PictureSize | undefined {
+  switch (type) {
+    case 'image/png':
+      return head.length < 24 ? undefined : { width: head.readUInt32BE(16), height: head.readUInt32BE(20) }
+    case 'image/gif':
+      return head.length < 10 ? undefined : { width: head.readUInt16LE(6), height: head.readUInt16LE(8) }
+    case 'image/jpeg':
+      return jpegSize(head)
+    case 'image/webp':
+      return webpSize(head)
+    case 'image/heic':
+    case 'image/heif':
+    case 'image/avif':
+      return heifSize(head)
+    default:
+      return undefined
+  }
+}
+
+/** ITU T.81, annex B: segments up to the frame header. */
+function jpegSize(head: Buffer): PictureSize | undefined {
+  let at = 2
+  while (at + 9 < head.length) {
+    if (head[at] !== 0xff) return undefined
+    const marker = head[at + 1] ?? 0
+    if (marker === 0xff) at += 1
+    else if (marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8)) at += 2
+    else if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) {
+      return { height: head.readUInt16BE(at + 5), width: head.readUInt16BE(at + 7) }
+    } else at += 2 + head.readUInt16BE(at + 2)
+  }
+  return undefined
+}
+
+/** RFC 9649, section 2. */
+function webpSize(head: Buffer): PictureSize | undefined {
+  if (head.length < 30) return undefined
+  const kind = head.toString('latin1', 12, 16)
+  if (kind === 'VP8X') return { width: head.readUIntLE(24, 3) + 1, height: head.readUIntLE(27, 3) + 1 }
+  if (kind === 'VP8L') {
+    const bits = head.readUInt32LE(21)
+    return { width: (bits & 0x3fff) + 1, height: ((bits >>> 14) & 0x3fff) + 1 }
+  }
+  return { width: head.readUInt16LE(26) & 0x3fff, height: head.readUInt16LE(28) & 0x3fff }
+}
+
+/** ISO/IEC 23008-12: the largest of the image spatial extents; tiles and thumbnails have smaller ones. */
+function heifSize(head: Buffer): PictureSize | undefined {
+  let largest: PictureSize | undefined
+  for (let at = head.indexOf('ispe'); at !== -1 && at + 16 <= head.length; at = head.indexOf('ispe', at + 4)) {
+    const found = { width: head.readUInt32BE(at + 8), height: head.readUInt32BE(at + 12) }
+    if (!largest || found.width * found.height > largest.width * largest.height) largest = found
+  }
+  return largest
+}

@@ -1,0 +1,72 @@
+/** What files the media library takes, by what they contain. */
+
+export type Kind = 'image' | 'video' | 'audio' | 'document'
+export const KINDS = ['image', 'video', 'audio', 'document'] as const
+
+export interface AcceptedType {
+  readonly kind: Kind
+  readonly title: string
+  /** The first is the usual one. */
+  readonly extensions: readonly string[]
+}
+
+const type = (kind: Kind, title: string, ...extensions: string[]): AcceptedType => ({ kind, title, extensions })
+
+export const ACCEPTED: Readonly<Record<string, AcceptedType>> = {
+  'image/jpeg': type('image', 'JPEG image', 'jpg', 'jpeg', 'jpe', 'jfif'),
+  'image/png': type('image', 'PNG image', 'png', 'apng'),
+  'image/gif': type('image', 'GIF image', 'gif'),
+  'image/webp': type('image', 'WebP image', 'webp'),
+  'image/heic': type('image', 'HEIC image', 'heic', 'heif'),
+  'image/heif': type('image', 'HEIF image', 'heif', 'heic'),
+  'image/avif': type('image', 'AVIF image', 'avif'),
+  'image/svg+xml': type('image', 'SVG image', 'svg'),
+  'video/mp4': type('video', 'MP4 video', 'mp4', 'm4v'),
+  'video/quicktime': type('video', 'QuickTime video', 'mov', 'qt'),
+  'video/webm': type('video', 'WebM video', 'webm'),
+  'video/matroska': type('video', 'Matroska video', 'mkv'),
+  'audio/mpeg': type('audio', 'MP3 sound', 'mp3'),
+  'audio/mp4': type('audio', 'MPEG-4 sound', 'm4a', 'mp4'),
+  'audio/wav': type('audio', 'WAV sound', 'wav'),
+  'audio/ogg': type('audio', 'Ogg sound', 'ogg', 'oga', 'opus'),
+  'audio/flac': type('audio', 'FLAC sound', 'flac'),
+  'audio/aac': type('audio', 'AAC sound', 'aac'),
+  'application/pdf': type('document', 'PDF document', 'pdf'),
+}
+
+/** Other names for the same types. */
+const SAME: Readonly<Record<string, string>> = {
+  'image/jpg': 'image/jpeg',
+  'image/apng': 'image/png',
+  'image/heic-sequence': 'image/heic',
+  'image/heif-sequence': 'image/heif',
+  'video/x-m4v': 'video/mp4',
+  'video/x-matroska': 'video/matroska',
+  'audio/x-m4a': 'audio/mp4',
+  'audio/m4a': 'audio/mp4',
+  'audio/mp3': 'audio/mpeg',
+  'audio/wave': 'audio/wav',
+  'audio/vnd.wave': 'audio/wav',
+  'audio/x-wav': 'audio/wav',
+  'audio/opus': 'audio/ogg',
+  'audio/x-flac': 'audio/flac',
+}
+
+/** The one spelling of a media type, without parameters. */
+export function canonicalType(type: string): string {
+  const bare = (type.split(';')[0] ?? '').trim().toLowerCase()
+  return SAME[bare] ?? bare
+}
+
+/** Endings that say what a file is; whatever else follows a dot is part of the name. */
+const TELLING = new Set([
+  ...Object.values(ACCEPTED).flatMap(({ extensions }) => extensions),
+  ...'bat cmd com exe htm html hta jar js mjs msi php phar ps1 py rb scr sh svgz swf vbs wasm xhtml xml zip'.split(' '),
+])
+
+/** Whether a name ends as if the file were of another type. */
+export function contradicts(name: string, type: string): boolean {
+  const ending = /\.([a-z0-9]{1,5})$/i.exec(name)?.[1]?.toLowerCase()
+  if (ending === undefined || !TELLING.has(ending)) return false
+  return !(ACCEPTED[type]?.extensions ?? []).includes(ending)
+}

@@ -1,0 +1,105 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type { MediaWorkError } from '../../media/work/errors.ts'
+import type { MediaWork } from '../../media/work/types.ts'
+import type { TurnRunner } from '../core/system-turn.ts'
+import type { Sql } from '../core/sql.ts'
+import type { Storage } from '../storage/storage.ts'
+import { fileKey } from './intake.ts'
+import { noteExamined } from './turns.ts'
+
+declare module '../core/services.ts' {
+  interface Services {
+    readonly assetExaminer: AssetExaminer
+  }
+}
+
+/** Thumbnails by name, with the length of their longer edge. */
+const SIZES = [
+  { name: 'small', edge: 160 },
+  { name: 'medium', edge: 480 },
+  { name: 'large', edge: 1280 },
+] as const
+
+interface ExaminerNeeds {
+  readonly sql: Sql
+  readonly storage: Storage
+  readonly turns: TurnRunner
+  /** Media work runs in processes of its own; they are started when the first file needs them. */
+  readonly mediaWork: () => Promise<MediaWork>
+}
+
+interface Try {
+  readonly signal: AbortSignal
+  /** No further try comes: whatever fails now stays failed. */
+  readonly last: boolean
+}
+
+/** Looks at new files in the media processes: what they are, and how they look small. */
+export class AssetExaminer {
+  readonly #needs: ExaminerNeeds
+
+  constructor(needs: ExaminerNeeds) {
+    this.#needs = needs
+  }
+
+  /** @throws MediaWorkError for a failure that may pass */
+  async examine(workspaceId: string, fileId: string, { last, signal }: Try): Promise<void> {
+    const { sql, turns } = this.#needs
+    const row = await sql.row<{ kind: string }>('select kind from asset_files where id = $1', [fileId])
+    if (row === undefined) return
+    const nothing = { fileId, width: null, height: null, seconds: null, probe: null, thumbnails: [], blurhash: null }
+    try {
+      const found = await this.#look(fileKey(workspaceId, fileId), signal)
+      await turns.system(workspaceId, noteExamined, { ...nothing, ...found, error: null })
+    } catch (error) {
+      const { message, name, retryable } = error as MediaWorkError
+      // What is not about the file is tried again; so is a try that was broken off.
+      if (name !== 'MediaWorkError' || signal.aborted || (retryable && !last)) throw error
+      await turns.system(workspaceId, noteExamined, { ...nothing, error: message })
+    }
+  }
+
+  async #look(key: string, signal: AbortSignal) {
+    const folder = await mkdtemp(join(tmpdir(), 'crier-examine-'))
+    try {
+      const work = await this.#needs.mediaWork()
+      const path = await this.#localCopy(key, folder)
+      const probe = await work.probe(path, { signal })
+      const drawn = await work.thumbnails(path, folder, { sizes: SIZES, signal })
+      for (const { bytes, name, path: from } of drawn.thumbnails) {
+        await this.#keep(`${key}.thumbnail-${name}`, from, bytes)
+      }
+      return {
+        width: probe.width,
+        height: probe.height,
+        seconds: probe.seconds,
+        probe,
+        blurhash: drawn.blurhash,
+        thumbnails: drawn.thumbnails.map(({ height, name, width }) => ({ name, width, height })),
+      }
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+
+  async #keep(key: string, from: string, size: number): Promise<void> {
+    const { storage } = this.#needs
+    await storage.put(key, createReadStream(from), { type: 'image/webp', size })
+  }
+
+  /** Media work takes paths; a file that is elsewhere is fetched first. */
+  async #localCopy(key: string, folder: string): Promise<string> {
+    const { storage } = this.#needs
+    const path = storage.localPath(key)
+    if (path !== undefined) return path
+    const content = await storage.get(key)
+    if (content === undefined) throw new Error(`the file ${key} is not in the storage`)
+    const copy = join(folder, 'original')
+    await pipeline(content, createWriteStream(copy))
+    return copy
+  }
+}

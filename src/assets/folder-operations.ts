@@ -1,0 +1,68 @@
+import { Conflict } from '../core/errors.ts'
+import { from, operation, owner } from '../core/operation.ts'
+import { created, done, ok } from '../core/reply.ts'
+import { Done, Envelope, Input, Type } from '../core/schema.ts'
+import { AssetPath, FolderEdit, FolderNode, FolderView, NewFolder, WorkspaceQuery } from './schemas.ts'
+
+const FOLDER = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a61'
+const WORKSPACE = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01'
+
+export const listFolders = operation({
+  route: 'GET /api/assets/folders',
+  summary: 'List the folders of the media library as a tree',
+  description: 'Each folder stands behind its parent; `depth` and `childIds` make the tree of it.',
+  access: 'media:read',
+  workspace: from.query('workspaceId'),
+  query: WorkspaceQuery,
+  returns: { 200: Envelope(Type.Array(FolderNode)) },
+  example: { query: { workspaceId: WORKSPACE } },
+  handle: async ({ query, assetFolders }) => ok('Folders', await assetFolders.tree(query.workspaceId)),
+})
+
+export const createFolder = operation({
+  route: 'POST /api/assets/folders',
+  summary: 'Create a folder in the media library',
+  access: 'media:write',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  body: NewFolder,
+  returns: { 201: Envelope(FolderView) },
+  errors: [Conflict],
+  example: { body: { workspaceId: WORKSPACE, name: 'Launch' } },
+  handle: async ({ body, turn, assetFolders }) =>
+    created('Folder created', await assetFolders.create(turn, body.name, body.parentId ?? null)),
+})
+
+export const renameFolder = operation({
+  route: 'PATCH /api/assets/folders/{id}',
+  summary: 'Rename a folder, or move it into another one',
+  access: 'media:write',
+  workspace: owner('asset_folders'),
+  turn: true,
+  path: AssetPath,
+  body: FolderEdit,
+  returns: { 200: Envelope(FolderView) },
+  errors: [Conflict],
+  example: { path: { id: FOLDER }, body: { name: 'Launch 2027' } },
+  handle: async ({ path, body, turn, assetFolders }) =>
+    ok('Folder changed', await assetFolders.change(turn, path.id, body)),
+})
+
+export const deleteFolder = operation({
+  route: 'DELETE /api/assets/folders/{id}',
+  summary: 'Delete a folder',
+  description: 'What is in it moves up one level, or with `recursive` to the bin.',
+  access: 'media:write',
+  workspace: owner('asset_folders'),
+  turn: true,
+  path: AssetPath,
+  query: Input({ recursive: Type.Optional(Type.Boolean()) }),
+  returns: { 200: Done },
+  example: { path: { id: FOLDER } },
+  handle: async ({ path, query, turn, assetFolders, assets }) => {
+    const recursive = query.recursive === true
+    const { gone, parentId } = await assetFolders.remove(turn, path.id, recursive)
+    await assets.emptyFolders(turn, gone, parentId, recursive)
+    return done('Folder deleted')
+  },
+})

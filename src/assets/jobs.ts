@@ -1,0 +1,31 @@
+import { job, schedule } from '../core/job.ts'
+import { Id, Type } from '../core/schema.ts'
+
+export const examineAsset = job({
+  name: 'assets.examine',
+  summary: 'Probe a new file and draw its thumbnails',
+  queue: 'media',
+  data: Type.Object({ fileId: Id }),
+  attempts: 5,
+  backoff: { firstMs: 2_000, maxMs: 60_000 },
+  timeoutMs: 180_000,
+  run: async ({ data, workspaceId, attempt, signal, assetExaminer }) => {
+    if (workspaceId === undefined) return
+    await assetExaminer.examine(workspaceId, data.fileId, { signal, last: attempt.number >= attempt.of })
+  },
+})
+
+export const emptyBin = schedule({
+  name: 'assets.empty-bin',
+  summary: 'Remove assets that were in the bin for 30 days, and files that nothing shows any more',
+  cron: '23 * * * *',
+  run: async ({ assetHousekeeping, signal }) => assetHousekeeping.emptyBin(signal),
+})
+
+export const sweepStorage = schedule({
+  name: 'assets.sweep',
+  summary: 'Remove what cut connections and deleted workspaces left in the storage, and uploads that expired',
+  cron: '41 3 * * *',
+  timeoutMs: 30 * 60_000,
+  run: async ({ assetHousekeeping, signal }) => assetHousekeeping.sweep(signal),
+})

@@ -1,0 +1,242 @@
+import { DAY, type Clock } from '../core/clock.ts'
+import { Conflict, NotFound } from '../core/errors.ts'
+import { uuidv7 } from '../core/id.ts'
+import { requireVersion } from '../core/precondition.ts'
+import type { Sql } from '../core/sql.ts'
+import type { Turn } from '../core/turn.ts'
+import type { AssetFolders } from './folders.ts'
+import { assetCreated, assetsDeleted, assetUpdated } from './events.ts'
+import type { Received } from './intake.ts'
+import { examineAsset } from './jobs.ts'
+import type { AssetData, DeletedRowData } from './schemas.ts'
+import { assetsOfFile, assetView, findAsset, findAssets, type AssetRow, type StoredThumbnail } from './store.ts'
+import { useView, type AssetUses } from './uses.ts'
+
+declare module '../core/services.ts' {
+  interface Services {
+    readonly assets: AssetLibrary
+  }
+}
+
+/** How long deleted assets stay in the bin. */
+export const BIN_MS = 30 * DAY
+
+/** What becomes an asset. */
+export interface NewAsset {
+  readonly file: Received
+  readonly userId: string
+  readonly name: string
+  readonly altText?: string | undefined
+  readonly tags?: readonly string[] | undefined
+  readonly folderId?: string | null | undefined
+  /** Room held for it, which it now takes itself. */
+  readonly heldAs: string
+}
+
+/** What looking at a file has brought. */
+export interface Examined {
+  readonly fileId: string
+  readonly width: number | null
+  readonly height: number | null
+  readonly seconds: number | null
+  readonly probe: object | null
+  readonly thumbnails: readonly StoredThumbnail[]
+  readonly blurhash: string | null
+  /** Why there is no thumbnail. */
+  readonly error: string | null
+}
+
+export interface AssetChange {
+  readonly name?: string
+  readonly altText?: string
+  readonly tags?: string[]
+  readonly folderId?: string | null
+}
+
+/** Changes of the media library. All of them are turns of their workspace. */
+export class AssetLibrary {
+  readonly #clock: Clock
+  readonly #folders: AssetFolders
+  readonly #uses: AssetUses
+
+  constructor(clock: Clock, folders: AssetFolders, uses: AssetUses) {
+    this.#clock = clock
+    this.#folders = folders
+    this.#uses = uses
+  }
+
+  /**
+   * Adds an asset. A content that the workspace has already is not kept twice.
+   * @returns the asset, and the stored file that it shows, which may be an older one
+   */
+  async add(turn: Turn, added: NewAsset): Promise<{ asset: AssetData; fileId: string }> {
+    const now = new Date(this.#clock.now())
+    const fileId = await this.#file(turn, added.file, now)
+    const id = uuidv7(now.getTime())
+    const folderId = await this.#folderStillThere(turn, added.folderId)
+    await turn.sql.run(
+      `insert into assets (id, workspace_id, file_id, folder_id, name, alt_text, tags, uploaded_by, version, created_at, updated_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9)`,
+      [id, turn.workspaceId, fileId, folderId, added.name, added.altText ?? '', added.tags ?? [], added.userId, now],
+    )
+    await turn.sql.run('delete from storage_reservations where id = $1', [added.heldAs])
+    const asset = assetView((await findAsset(turn.sql, id)) as AssetRow)
+    turn.emit(assetCreated, asset)
+    return { asset, fileId }
+  }
+
+  /** Writes down what looking at a file has brought; to every asset that shows it. */
+  async noteExamined(turn: Turn, found: Examined): Promise<void> {
+    await turn.sql.run(
+      `update asset_files set width = coalesce($2, width), height = coalesce($3, height), seconds = $4, probe = $5,
+         thumbnails = $6, blurhash = $7, thumbnail_error = $8, thumbnail_state = $9, updated_at = $10 where id = $1`,
+      [
+        found.fileId,
+        found.width,
+        found.height,
+        found.seconds,
+        found.probe === null ? null : JSON.stringify(found.probe),
+        JSON.stringify(found.thumbnails),
+        found.blurhash,
+        found.error,
+        found.error === null ? 'ready' : 'failed',
+        new Date(this.#clock.now()),
+      ],
+    )
+    for (const row of await assetsOfFile(turn.sql, turn.workspaceId, found.fileId)) {
+      turn.emit(assetUpdated, assetView(row))
+    }
+  }
+
+  /** @throws AppError not_found, precondition_failed */
+  async change(turn: Turn, id: string, edit: AssetChange, ifMatch: string | undefined): Promise<AssetData> {
+    const row = await this.#own(turn, id)
+    requireVersion(ifMatch, row.version)
+    await this.#folders.require(turn.sql, turn.workspaceId, edit.folderId)
+    await turn.sql.run(
+      `update assets set name = $2, alt_text = $3, tags = $4, folder_id = $5, version = version + 1, updated_at = $6
+       where id = $1`,
+      [
+        id,
+        edit.name === undefined ? row.name : fileName(edit.name),
+        edit.altText ?? row.alt_text,
+        edit.tags ?? row.tags,
+        edit.folderId === undefined ? row.folder_id : edit.folderId,
+        new Date(this.#clock.now()),
+      ],
+    )
+    turn.audit({ kind: 'asset', id })
+    const changed = assetView((await findAsset(turn.sql, id)) as AssetRow)
+    turn.emit(assetUpdated, changed)
+    return changed
+  }
+
+  /** To the bin. @throws AppError not_found, precondition_failed, conflict when a scheduled post needs it */
+  async remove(turn: Turn, id: string, ifMatch: string | undefined): Promise<void> {
+    const row = await this.#own(turn, id)
+    requireVersion(ifMatch, row.version)
+    const [outcome] = await this.removeMany(turn, [id], false)
+    if (outcome?.status === 'in_use') throw Conflict({ message: outcome.message })
+    turn.audit({ kind: 'asset', id })
+  }
+
+  /** To the bin, each on its own: a row for every id. */
+  async removeMany(turn: Turn, ids: readonly string[], force: boolean): Promise<DeletedRowData[]> {
+    const there = new Set((await findAssets(turn.sql, turn.workspaceId, ids)).map((row) => row.id))
+    const uses = await this.#uses.of(turn.sql, turn.workspaceId, [...there])
+    const rows = ids.map((id): DeletedRowData => {
+      const usedIn = (uses.get(id) ?? []).map(useView)
+      if (!there.has(id)) {
+        return { _id: id, status: 'not_found', code: 404, message: 'There is no such asset.', usedIn: [] }
+      }
+      const needed = usedIn.filter((use) => use.scheduled).length
+      if (needed > 0 && !force) {
+        const message = `${needed === 1 ? 'A scheduled post needs' : `${needed} scheduled posts need`} it; send \`force\`.`
+        return { _id: id, status: 'in_use', code: 409, message, usedIn }
+      }
+      return { _id: id, status: 'deleted', code: 200, message: 'In the bin for 30 days.', usedIn }
+    })
+    const gone = rows.filter((row) => row.status === 'deleted').map((row) => row._id)
+    await this.#toBin(turn, gone)
+    return rows
+  }
+
+  /** What was in folders that are gone: moved to their parent, or to the bin. */
+  async emptyFolders(turn: Turn, folderIds: readonly string[], into: string | null, recursive: boolean): Promise<void> {
+    if (!recursive) {
+      await turn.sql.run('update assets set folder_id = $2 where folder_id = any($1)', [folderIds, into])
+      return
+    }
+    const rows = await turn.sql.rows<{ id: string }>(
+      'select id from assets where folder_id = any($1) and deleted_at is null',
+      [folderIds],
+    )
+    await this.#toBin(
+      turn,
+      rows.map((row) => row.id),
+    )
+    await turn.sql.run('update assets set folder_id = null where folder_id = any($1)', [folderIds])
+  }
+
+  async #toBin(turn: Turn, ids: readonly string[]): Promise<void> {
+    if (ids.length === 0) return
+    await turn.sql.run(
+      'update assets set deleted_at = $2, version = version + 1, updated_at = $2 where id = any($1) and deleted_at is null',
+      [ids, new Date(this.#clock.now())],
+    )
+    turn.emit(assetsDeleted, { ids: [...ids] })
+  }
+
+  /** The row of a content; made when the workspace does not have it, with the work that every new content needs. */
+  async #file(turn: Turn, file: Received, now: Date): Promise<string> {
+    const made = await turn.sql.row<{ id: string }>(
+      `insert into asset_files (id, workspace_id, sha256, size, type, kind, width, height, thumbnail_state, thumbnails, created_at, updated_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', '[]', $9, $9)
+       on conflict (workspace_id, sha256) do nothing returning id`,
+      [file.fileId, turn.workspaceId, file.sha256, file.size, file.type, file.kind, file.width, file.height, now],
+    )
+    if (made) {
+      turn.job(examineAsset, { fileId: made.id })
+      return made.id
+    }
+    const known = await turn.sql.row<{ id: string }>(
+      'select id from asset_files where workspace_id = $1 and sha256 = $2',
+      [turn.workspaceId, file.sha256],
+    )
+    if (known === undefined) throw new Error('a content is neither new nor known')
+    return known.id
+  }
+
+  async #own(turn: Turn, id: string): Promise<AssetRow> {
+    const row = await findAsset(turn.sql, id)
+    if (row === undefined || row.workspace_id !== turn.workspaceId) throw NotFound()
+    return row
+  }
+
+  /** A folder may be deleted while a file is on its way to it. */
+  async #folderStillThere(turn: Turn, folderId: string | null | undefined): Promise<string | null> {
+    if (!folderId) return null
+    const row = await turn.sql.row('select 1 as one from asset_folders where id = $1 and workspace_id = $2', [
+      folderId,
+      turn.workspaceId,
+    ])
+    return row ? folderId : null
+  }
+}
+
+/** Removes assets of deleted workspaces for good; their files are found by the sweep. */
+export async function purgeAssets(sql: Sql, workspaceIds: readonly string[]): Promise<void> {
+  await sql.run('delete from asset_renditions where workspace_id = any($1)', [workspaceIds])
+  await sql.run('delete from assets where workspace_id = any($1)', [workspaceIds])
+  await sql.run('delete from asset_files where workspace_id = any($1)', [workspaceIds])
+  await sql.run('delete from asset_folders where workspace_id = any($1)', [workspaceIds])
+  await sql.run('delete from uploads where workspace_id = any($1)', [workspaceIds])
+  await sql.run('delete from storage_reservations where workspace_id = any($1)', [workspaceIds])
+}
+
+/** A name without folders and control characters. */
+export function fileName(name: string): string {
+  // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
+  const clean = (name.split(/[/\\]/).at(-1) ?? '').replaceAll(/[\u0000-\u001F\u007F]/g, '').trim()
+  return clean === '' || /^\.+$/.test(clean) ? 'file' : clean.slice(0, 255)
+}

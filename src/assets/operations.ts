@@ -1,0 +1,214 @@
+import { Conflict, NotFound, PreconditionFailed, ValidationFailed } from '../core/errors.ts'
+import { from, operation, owner } from '../core/operation.ts'
+import { created, done, FILE, list, ok } from '../core/reply.ts'
+import { Done, Envelope, Input, ListOf, Text, Type } from '../core/schema.ts'
+import { StorageFull, StorageUnavailable } from '../storage/errors.ts'
+import { MOST_FILE_BYTES, NewUpload, SignedUploadView, UploadPath } from '../uploads/schemas.ts'
+import { DamagedFile, EmptyFile, ImageTooLarge, StorageLimit, UnsafeFile, UnsupportedFile } from './errors.ts'
+import {
+  AssetDetails,
+  AssetEdit,
+  AssetPath,
+  AssetQuery,
+  AssetsToDelete,
+  AssetsToResolve,
+  AssetView,
+  DeletedRow,
+  NewAssetFields,
+  ResolvedAsset,
+  StorageUsageView,
+  TagCount,
+  ThumbnailView,
+  WorkspaceQuery,
+} from './schemas.ts'
+
+export * from './folder-operations.ts'
+
+const ID = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a51'
+const UPLOAD = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a71'
+const WORKSPACE = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01'
+
+export const listAssets = operation({
+  route: 'GET /api/assets',
+  summary: 'List the media library, by folder, tag, kind or text',
+  access: 'media:read',
+  workspace: from.query('workspaceId'),
+  query: AssetQuery,
+  returns: { 200: ListOf(AssetView) },
+  errors: [ValidationFailed],
+  example: { query: { workspaceId: WORKSPACE, type: 'image', sort: 'newest', limit: 20 } },
+  handle: async ({ query, assetReader }) => list('Assets', await assetReader.list(query)),
+})
+
+export const deleteAssets = operation({
+  route: 'POST /api/assets/bulk-delete',
+  summary: 'Move assets to the bin, with an answer for each',
+  description:
+    'Each id gets a row: 200, 404, or 409 for what a scheduled post needs, unless `force` is set. What is in the bin counts no longer against the plan and is removed after 30 days.',
+  access: 'media:write',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  body: AssetsToDelete,
+  returns: { 200: Envelope(Type.Array(DeletedRow)) },
+  example: { body: { workspaceId: WORKSPACE, ids: [ID] } },
+  handle: async ({ body, turn, assets }) =>
+    ok('Answered for each', await assets.removeMany(turn, body.ids, body.force === true)),
+})
+
+export const uploadAsset = operation({
+  route: 'POST /api/assets/upload',
+  summary: 'Add a file to the media library',
+  description:
+    'The file streams to the storage. What it is is told from its content: images, video, sound and PDF are taken; its name must not say otherwise. A content that the workspace has already is kept once.',
+  access: 'media:write',
+  workspace: from.body('workspaceId'),
+  body: NewAssetFields,
+  upload: { kind: 'multipart', maxBytes: MOST_FILE_BYTES },
+  returns: { 201: Envelope(AssetView) },
+  errors: [
+    NotFound,
+    UnsupportedFile,
+    UnsafeFile,
+    DamagedFile,
+    EmptyFile,
+    ImageTooLarge,
+    StorageLimit,
+    StorageFull,
+    StorageUnavailable,
+  ],
+  example: { body: { workspaceId: WORKSPACE, tags: ['launch'] } },
+  handle: async ({ body, caller, upload, assetUploads }) =>
+    created('Asset added', await assetUploads.take(body, caller.userId, upload)),
+})
+
+export const createSignedUpload = operation({
+  route: 'POST /api/assets/signed-upload',
+  summary: 'Open an upload whose URL takes the file in pieces',
+  description:
+    'Size, type and checksum are bound into the URL. Send the file with PUT, whole or in pieces with Content-Range, then confirm.',
+  access: 'media:write',
+  workspace: from.body('workspaceId'),
+  body: NewUpload,
+  returns: { 201: Envelope(SignedUploadView) },
+  errors: [NotFound, StorageLimit, StorageUnavailable],
+  example: { body: { workspaceId: WORKSPACE, name: 'launch.mp4', size: 200_000_000, type: 'video/mp4' } },
+  handle: async ({ body, caller, uploads }) => created('Upload opened', await uploads.open(body, caller.userId, false)),
+})
+
+export const confirmSignedUpload = operation({
+  route: 'POST /api/assets/signed-upload/{uploadId}/confirm',
+  summary: 'Make an asset of a signed upload whose bytes are there',
+  access: 'media:write',
+  workspace: owner('uploads', 'uploadId'),
+  turn: true,
+  path: UploadPath,
+  returns: { 201: Envelope(AssetView) },
+  errors: [Conflict, NotFound],
+  example: { path: { uploadId: UPLOAD } },
+  handle: async ({ path, turn, assetUploads }) =>
+    created('Asset added', await assetUploads.confirm(turn, path.uploadId)),
+})
+
+export const getStorageUsage = operation({
+  route: 'GET /api/assets/storage',
+  summary: 'Say what the media library takes and what the plan has left',
+  access: 'media:read',
+  workspace: from.query('workspaceId'),
+  query: WorkspaceQuery,
+  returns: { 200: Envelope(StorageUsageView) },
+  example: { query: { workspaceId: WORKSPACE } },
+  handle: async ({ query, assetReader }) => ok('Storage', await assetReader.usage(query.workspaceId)),
+})
+
+export const listTags = operation({
+  route: 'GET /api/assets/tags',
+  summary: 'List the tags of assets, the most used first',
+  access: 'media:read',
+  workspace: from.query('workspaceId'),
+  query: WorkspaceQuery,
+  returns: { 200: Envelope(Type.Array(TagCount)) },
+  example: { query: { workspaceId: WORKSPACE } },
+  handle: async ({ query, assetReader }) => ok('Tags', await assetReader.tags(query.workspaceId)),
+})
+
+export const getThumbnailStatus = operation({
+  route: 'GET /api/assets/{id}/thumbnail',
+  summary: 'Say whether the thumbnails of an asset are there',
+  access: 'media:read',
+  workspace: owner('assets'),
+  path: AssetPath,
+  returns: { 200: Envelope(ThumbnailView) },
+  example: { path: { id: ID } },
+  handle: async ({ path, assetReader }) => ok('Thumbnail', await assetReader.thumbnail(path.id)),
+})
+
+export const getAsset = operation({
+  route: 'GET /api/assets/{id}',
+  summary: 'Get an asset with its renditions and where it is used',
+  access: 'media:read',
+  workspace: owner('assets'),
+  path: AssetPath,
+  etag: true,
+  returns: { 200: Envelope(AssetDetails) },
+  example: { path: { id: ID } },
+  handle: async ({ path, assetReader }) => ok('Asset', await assetReader.get(path.id)),
+})
+
+export const updateAsset = operation({
+  route: 'PATCH /api/assets/{id}',
+  summary: 'Change the name, alt text, tags or folder of an asset',
+  access: 'media:write',
+  workspace: owner('assets'),
+  turn: true,
+  path: AssetPath,
+  body: AssetEdit,
+  etag: true,
+  returns: { 200: Envelope(AssetView) },
+  errors: [PreconditionFailed],
+  example: { path: { id: ID }, body: { altText: 'Two people on a stage', tags: ['launch', 'stage'] } },
+  handle: async ({ path, body, ifMatch, turn, assets }) =>
+    ok('Asset changed', await assets.change(turn, path.id, body, ifMatch)),
+})
+
+export const deleteAsset = operation({
+  route: 'DELETE /api/assets/{id}',
+  summary: 'Move an asset to the bin, where it stays for 30 days',
+  access: 'media:write',
+  workspace: owner('assets'),
+  turn: true,
+  path: AssetPath,
+  returns: { 200: Done },
+  errors: [Conflict, PreconditionFailed],
+  example: { path: { id: ID } },
+  handle: async ({ path, ifMatch, turn, assets }) => {
+    await assets.remove(turn, path.id, ifMatch)
+    return done('Asset moved to the bin')
+  },
+})
+
+export const resolveAssets = operation({
+  route: 'POST /api/assets/resolve',
+  summary: 'Get name, type, URL and thumbnail of many assets at once',
+  access: 'media:read',
+  workspace: from.body('workspaceId'),
+  body: AssetsToResolve,
+  returns: { 200: Envelope(Type.Array(ResolvedAsset)) },
+  example: { body: { workspaceId: WORKSPACE, ids: [ID] } },
+  handle: async ({ body, assetReader }) => ok('Assets', await assetReader.resolve(body.workspaceId, body.ids)),
+})
+
+export const downloadAsset = operation({
+  route: 'GET /api/assets/{id}/file',
+  summary: 'Get the file of an asset, a thumbnail or a rendition',
+  description: 'Where files are kept in S3, the answer is a redirect to a signed URL of the bucket.',
+  access: 'media:read',
+  workspace: owner('assets'),
+  path: AssetPath,
+  query: Input({
+    variant: Type.Optional(Text(1, 60, { description: '`thumbnail-<name>`, or the id of a rendition' })),
+  }),
+  returns: { 200: FILE, 302: null },
+  errors: [StorageUnavailable],
+  example: { path: { id: ID } },
+  handle: async ({ path, query, assetReader }) => assetReader.file(path.id, query.variant),
+})

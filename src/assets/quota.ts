@@ -1,0 +1,88 @@
+import { HOUR, type Clock } from '../core/clock.ts'
+import { NotFound } from '../core/errors.ts'
+import type { Sql } from '../core/sql.ts'
+import type { Database } from '../db/database.ts'
+import type { PlanService } from '../plans/service.ts'
+import type { WorkspaceService } from '../workspaces/service.ts'
+import { StorageLimit } from './errors.ts'
+
+/** Room that is held for an upload whose client has vanished comes back after this. */
+const HELD_MS = 6 * HOUR
+
+/** Bytes that count: files that an asset shows which is not in the bin, their renditions, and uploads under way. */
+const USED = `
+  select coalesce((select sum(f.size) from asset_files f where f.workspace_id = any(o.ids)
+        and exists (select 1 from assets a where a.file_id = f.id and a.deleted_at is null)), 0)::bigint as files,
+    coalesce((select sum(r.size) from asset_renditions r join assets a on a.id = r.asset_id
+        where r.workspace_id = any(o.ids) and a.deleted_at is null), 0)::bigint as renditions,
+    coalesce((select sum(s.bytes) from storage_reservations s
+        where s.workspace_id = any(o.ids) and s.expires_at > $2), 0)::bigint as held
+  from (select array_agg(id) as ids from workspaces where owner_id = $1 and deleted_at is null) o`
+
+export interface StorageUse {
+  readonly files: number
+  readonly renditions: number
+  readonly held: number
+}
+
+export interface QuotaNeeds {
+  readonly database: Database
+  readonly clock: Clock
+  readonly plans: PlanService
+  readonly workspaces: WorkspaceService
+}
+
+/** What a plan allows of storage. Room is held before a file comes, under a lock of its owner, and settled after. */
+export class Quota {
+  readonly #needs: QuotaNeeds
+
+  constructor(needs: QuotaNeeds) {
+    this.#needs = needs
+  }
+
+  /**
+   * Holds room for a file. @param bytes undefined when the client does not say: then all that is left is held
+   * @returns the bytes held
+   * @throws AppError storage_limit_reached
+   */
+  async hold(workspaceId: string, id: string, bytes: number | undefined, forMs = HELD_MS): Promise<number> {
+    const { clock, database, plans, workspaces } = this.#needs
+    const owner = await workspaces.ownerOf(workspaceId)
+    if (owner === undefined) throw NotFound()
+    return database.transaction(async (tx) => {
+      const allowance = await plans.lockLimitsOf(tx, owner)
+      const now = clock.now()
+      const { files, held, renditions } = await this.usedBy(tx, owner)
+      const left = allowance.storageBytes - files - renditions - held
+      if (left < (bytes ?? 1)) {
+        throw StorageLimit({
+          message: `The plan ${allowance.plan} has ${Math.max(0, left)} of ${allowance.storageBytes} bytes left.`,
+          details: {
+            limit: 'storageBytes',
+            value: allowance.storageBytes,
+            used: files + renditions + held,
+            plan: allowance.plan,
+          },
+        })
+      }
+      const taken = bytes ?? left
+      await tx.run('insert into storage_reservations (id, workspace_id, bytes, expires_at) values ($1, $2, $3, $4)', [
+        id,
+        workspaceId,
+        taken,
+        new Date(now + forMs),
+      ])
+      return taken
+    })
+  }
+
+  /** Gives the room back; once the file is there, in the transaction that says so. */
+  async release(id: string, sql: Sql = this.#needs.database): Promise<void> {
+    await sql.run('delete from storage_reservations where id = $1', [id])
+  }
+
+  async usedBy(sql: Sql, owner: string): Promise<StorageUse> {
+    const row = await sql.row<StorageUse>(USED, [owner, new Date(this.#needs.clock.now())])
+    return row ?? { files: 0, renditions: 0, held: 0 }
+  }
+}

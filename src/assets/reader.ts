@@ -1,0 +1,173 @@
+import type { Clock } from '../core/clock.ts'
+import { NotFound } from '../core/errors.ts'
+import { file, reply, type PageResult } from '../core/reply.ts'
+import type { Sql } from '../core/sql.ts'
+import type { PlanService } from '../plans/service.ts'
+import type { Storage } from '../storage/storage.ts'
+import type { WorkspaceService } from '../workspaces/service.ts'
+import { fileKey } from './intake.ts'
+import { listAssets } from './listing.ts'
+import type { Quota } from './quota.ts'
+import type { AssetData, AssetFilter } from './schemas.ts'
+import { assetView, findAsset, findAssets, renditionsOf, renditionView, thumbnailView, type AssetRow } from './store.ts'
+import { useView, type AssetUses } from './uses.ts'
+
+declare module '../core/services.ts' {
+  interface Services {
+    readonly assetReader: AssetReader
+  }
+}
+
+/** How long a signed URL of another storage may be used. */
+const SIGNED_SECONDS = 600
+
+interface ReaderNeeds {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly storage: Storage
+  readonly quota: Quota
+  readonly plans: PlanService
+  readonly workspaces: WorkspaceService
+  readonly uses: AssetUses
+}
+
+/** What the media library holds. Reads only. */
+export class AssetReader {
+  readonly #needs: ReaderNeeds
+
+  constructor(needs: ReaderNeeds) {
+    this.#needs = needs
+  }
+
+  list(filter: AssetFilter): Promise<PageResult<AssetData>> {
+    return listAssets(this.#needs.sql, filter)
+  }
+
+  /** @throws AppError not_found, also for what is in the bin */
+  async get(id: string) {
+    const { sql, uses } = this.#needs
+    const row = await this.#row(id)
+    const [renditions, used] = await Promise.all([renditionsOf(sql, id), uses.of(sql, row.workspace_id, [id])])
+    return {
+      ...assetView(row),
+      renditions: renditions.map(renditionView),
+      usedIn: (used.get(id) ?? []).map(useView),
+    }
+  }
+
+  async thumbnail(id: string) {
+    return thumbnailView(await this.#row(id))
+  }
+
+  /** A row for every id, in the order asked for. */
+  async resolve(workspaceId: string, ids: readonly string[]) {
+    const rows = new Map((await findAssets(this.#needs.sql, workspaceId, ids)).map((row) => [row.id, row]))
+    return ids.map((id) => {
+      const row = rows.get(id)
+      if (row === undefined) {
+        return { _id: id, found: false, name: null, kind: null, type: null, url: null, thumbnail: null }
+      }
+      const { kind, name, thumbnail, type, url } = assetView(row)
+      return { _id: id, found: true, name, kind, type, url, thumbnail }
+    })
+  }
+
+  tags(workspaceId: string): Promise<{ tag: string; assets: number }[]> {
+    return this.#needs.sql.rows(
+      `select tag, count(*)::int as assets from assets, unnest(tags) tag
+       where workspace_id = $1 and deleted_at is null group by tag order by assets desc, tag limit 1000`,
+      [workspaceId],
+    )
+  }
+
+  async usage(workspaceId: string) {
+    const { plans, quota, sql, workspaces } = this.#needs
+    const owner = await workspaces.ownerOf(workspaceId)
+    if (owner === undefined) throw NotFound()
+    const kinds = await sql.rows<{ kind: 'image' | 'video' | 'audio' | 'document'; bytes: number }>(
+      `select kind, sum(size)::bigint as bytes from asset_files f where workspace_id = $1
+         and exists (select 1 from assets a where a.file_id = f.id and a.deleted_at is null) group by kind`,
+      [workspaceId],
+    )
+    const other = await sql.row<{ assets: number; renditions: number }>(
+      `select (select count(*)::int from assets where workspace_id = $1 and deleted_at is null) as assets,
+         (select coalesce(sum(r.size), 0)::bigint from asset_renditions r join assets a on a.id = r.asset_id
+           where r.workspace_id = $1 and a.deleted_at is null) as renditions`,
+      [workspaceId],
+    )
+    const renditions = other?.renditions ?? 0
+    const byKind = { image: 0, video: 0, audio: 0, document: 0, renditions }
+    for (const { bytes, kind } of kinds) byKind[kind] = bytes
+    const { storageBytes: limit } = await plans.limitsOf(owner)
+    const used = await quota.usedBy(sql, owner)
+    const total = used.files + used.renditions
+    return {
+      workspaceId,
+      bytes: Object.values(byKind).reduce((sum, bytes) => sum + bytes, 0),
+      byKind,
+      assets: other?.assets ?? 0,
+      plan: { limit, used: total, held: used.held, left: Math.max(0, limit - total - used.held) },
+    }
+  }
+
+  /**
+   * The file of an asset, a thumbnail of it (`thumbnail-<name>`) or a rendition (its id): the bytes, or where they are.
+   * @throws AppError not_found
+   */
+  async file(id: string, variant: string | undefined) {
+    const { storage } = this.#needs
+    const row = await this.#row(id)
+    const found = await this.#variant(row, variant)
+    const { disposition, key, name, type } = found
+    const signed = await storage.signedGet(key, {
+      type,
+      disposition: `${disposition}; filename*=UTF-8''${encodeURIComponent(name.toWellFormed())}`,
+      expiresInSeconds: SIGNED_SECONDS,
+    })
+    if (signed !== undefined) return reply(302, undefined, { Location: signed, 'Cache-Control': 'private, no-store' })
+    const stored = await storage.stat(key)
+    if (stored === undefined) throw NotFound({ message: 'The file is not there yet, or not any more.' })
+    return file({
+      contentType: type,
+      size: stored.size,
+      etag: found.etag,
+      name,
+      disposition,
+      modifiedAt: stored.modifiedAt,
+      cache: 'private, max-age=0, must-revalidate',
+      open: async (range) => {
+        const content = await storage.get(key, range)
+        if (content === undefined) throw NotFound()
+        return content
+      },
+    })
+  }
+
+  async #variant(row: AssetRow, variant: string | undefined) {
+    const key = fileKey(row.workspace_id, row.file_id)
+    if (variant === undefined) {
+      const disposition = row.type === 'image/svg+xml' ? ('attachment' as const) : ('inline' as const)
+      return { key, type: row.type, name: row.name, etag: row.sha256.slice(0, 32), disposition }
+    }
+    const shown = row.thumbnails.find((thumbnail) => variant === `thumbnail-${thumbnail.name}`)
+    if (shown) {
+      const name = `${row.name}.${shown.name}.webp`
+      const etag = `${row.file_id}.${shown.name}`
+      return { key: `${key}.${variant}`, type: 'image/webp', name, etag, disposition: 'inline' as const }
+    }
+    const rendition = (await renditionsOf(this.#needs.sql, row.id)).find((one) => one.id === variant)
+    if (rendition?.type && rendition.state === 'ready') {
+      const ending = rendition.type.split('/')[1] ?? 'bin'
+      const name = `${row.name.replace(/\.\w{1,5}$/, '')}.${rendition.name}.${ending}`
+      const { id, type, workspace_id: workspaceId } = rendition
+      return { key: fileKey(workspaceId, id), type, name, etag: id, disposition: 'inline' as const }
+    }
+    throw NotFound({ message: 'The asset has no such thumbnail or rendition.' })
+  }
+
+  async #row(id: string): Promise<AssetRow> {
+    const row = await findAsset(this.#needs.sql, id)
+    if (row === undefined) throw NotFound()
+    return row
+  }
+}

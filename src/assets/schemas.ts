@@ -1,0 +1,189 @@
+import { pageFields } from '../core/page.ts'
+import { Id, Input, named, Nullable, OneOf, ResourceBase, Text, Type, type Static } from '../core/schema.ts'
+import { KINDS } from './content/types.ts'
+
+export const MEDIA_STATES = ['pending', 'ready', 'failed'] as const
+export type MediaState = (typeof MEDIA_STATES)[number]
+
+const ThumbnailImage = Type.Object({
+  name: Type.String({ description: 'Name of the size' }),
+  url: Type.String({ description: 'Path below the server; needs the same credential' }),
+  width: Type.Integer(),
+  height: Type.Integer(),
+})
+
+export const ThumbnailView = named(
+  'Thumbnail',
+  Type.Object({
+    status: OneOf(MEDIA_STATES),
+    error: Nullable(Type.String({ description: 'Why there is none' })),
+    blurhash: Nullable(Type.String({ description: 'A blurred picture of 20 to 30 characters (blurha.sh)' })),
+    images: Type.Array(ThumbnailImage),
+  }),
+)
+export type ThumbnailData = Static<typeof ThumbnailView>
+
+export const RenditionView = named(
+  'Rendition',
+  Type.Object({
+    _id: Id,
+    assetId: Id,
+    name: Type.String({ description: 'The preset, or `custom`' }),
+    status: OneOf(MEDIA_STATES),
+    progress: Type.Integer({ minimum: 0, maximum: 100 }),
+    error: Nullable(Type.String()),
+    url: Nullable(Type.String()),
+    type: Nullable(Type.String()),
+    size: Nullable(Type.Integer({ description: 'Bytes' })),
+    width: Nullable(Type.Integer()),
+    height: Nullable(Type.Integer()),
+    duration: Nullable(Type.Number({ description: 'Seconds' })),
+    createdAt: ResourceBase.createdAt,
+    updatedAt: ResourceBase.updatedAt,
+  }),
+)
+export type RenditionData = Static<typeof RenditionView>
+
+const asset = {
+  ...ResourceBase,
+  workspaceId: Id,
+  name: Type.String(),
+  altText: Type.String(),
+  tags: Type.Array(Type.String()),
+  folderId: Nullable(Id),
+  kind: OneOf(KINDS),
+  type: Type.String({ description: 'Media type, by content' }),
+  size: Type.Integer({ description: 'Bytes' }),
+  checksum: Type.String({ description: 'SHA-256, hexadecimal' }),
+  width: Nullable(Type.Integer({ description: 'Pixels, as shown' })),
+  height: Nullable(Type.Integer()),
+  duration: Nullable(Type.Number({ description: 'Seconds' })),
+  codecs: Type.Object({ video: Nullable(Type.String()), audio: Nullable(Type.String()) }),
+  url: Type.String({ description: 'Path of the file below the server; needs the same credential' }),
+  thumbnail: ThumbnailView,
+  uploadedBy: Id,
+  version: Type.Integer(),
+}
+
+export const AssetView = named('Asset', Type.Object(asset))
+export type AssetData = Static<typeof AssetView>
+
+const AssetUseView = Type.Object({
+  kind: Type.String({ description: 'For example `post`' }),
+  id: Id,
+  title: Type.String(),
+  scheduled: Type.Boolean({ description: 'It still needs the file: deleting asks for `force`' }),
+})
+
+export const AssetDetails = named(
+  'AssetDetails',
+  Type.Object({ ...asset, renditions: Type.Array(RenditionView), usedIn: Type.Array(AssetUseView) }),
+)
+
+export const Tags = Type.Array(Text(1, 40), { maxItems: 30, uniqueItems: true })
+export const FileName = Text(1, 255, { description: 'Without folders: what is before the last slash is dropped' })
+
+export const AssetQuery = Input({
+  workspaceId: Id,
+  folderId: Type.Optional(
+    Type.Union([Id, Type.Literal('root')], { description: 'Assets of this folder; `root` for those in none' }),
+  ),
+  tag: Type.Optional(Text(1, 40)),
+  type: Type.Optional(OneOf(KINDS, { description: 'What the file is' })),
+  q: Type.Optional(Text(1, 100, { description: 'Is part of the name, the alt text or a tag' })),
+  sort: Type.Optional(
+    OneOf(['newest', 'oldest', 'name', 'largest'], { default: 'newest', description: '`newest` when absent' }),
+  ),
+  ...pageFields,
+  cursor: Type.Optional(Type.String({ maxLength: 2_000, description: '`pagination.nextCursor` of the page before' })),
+})
+export type AssetFilter = Static<typeof AssetQuery>
+
+export const NewAssetFields = Input({
+  workspaceId: Id,
+  folderId: Type.Optional(Id),
+  tags: Type.Optional(Tags),
+  altText: Type.Optional(Text(0, 1_500)),
+  name: Type.Optional(FileName),
+})
+
+export const AssetEdit = Input({
+  name: Type.Optional(FileName),
+  altText: Type.Optional(Text(0, 1_500)),
+  tags: Type.Optional(Tags),
+  folderId: Type.Optional(Nullable(Id)),
+})
+
+const ids = (most: number) => Type.Array(Id, { minItems: 1, maxItems: most, uniqueItems: true })
+
+export const AssetsToDelete = Input({
+  workspaceId: Id,
+  ids: ids(100),
+  force: Type.Optional(Type.Boolean({ description: 'Delete what a scheduled post needs, too' })),
+})
+export const DeletedRow = Type.Object({
+  _id: Id,
+  status: OneOf(['deleted', 'not_found', 'in_use']),
+  code: Type.Integer({ description: '200, 404 or 409' }),
+  message: Type.String(),
+  usedIn: Type.Array(AssetUseView),
+})
+export type DeletedRowData = Static<typeof DeletedRow>
+
+export const AssetsToResolve = Input({ workspaceId: Id, ids: ids(200) })
+export const ResolvedAsset = Type.Object({
+  _id: Id,
+  found: Type.Boolean(),
+  name: Nullable(Type.String()),
+  kind: Nullable(Type.String()),
+  type: Nullable(Type.String()),
+  url: Nullable(Type.String()),
+  thumbnail: Nullable(ThumbnailView),
+})
+
+export const StorageUsageView = named(
+  'StorageUsage',
+  Type.Object({
+    workspaceId: Id,
+    bytes: Type.Integer({ description: 'Of the assets of this workspace, each content once' }),
+    byKind: Type.Object({
+      image: Type.Integer(),
+      video: Type.Integer(),
+      audio: Type.Integer(),
+      document: Type.Integer(),
+      renditions: Type.Integer(),
+    }),
+    assets: Type.Integer(),
+    plan: Type.Object({
+      limit: Type.Integer({ description: 'Bytes over all workspaces of the owner' }),
+      used: Type.Integer(),
+      held: Type.Integer({ description: 'By uploads under way' }),
+      left: Type.Integer(),
+    }),
+  }),
+)
+
+export const WorkspaceQuery = Input({ workspaceId: Id })
+export const AssetPath = Input({ id: Id })
+
+export const FolderView = named(
+  'AssetFolder',
+  Type.Object({ ...ResourceBase, name: Type.String(), parentId: Nullable(Id), assets: Type.Integer() }),
+)
+
+export const FolderNode = Type.Object({
+  ...ResourceBase,
+  name: Type.String(),
+  parentId: Nullable(Id),
+  path: Type.String({ description: 'Names from the top, joined by slashes' }),
+  depth: Type.Integer({ description: '0 at the top' }),
+  assets: Type.Integer({ description: 'Directly in it' }),
+  childIds: Type.Array(Id),
+})
+export type FolderNodeData = Static<typeof FolderNode>
+
+const FolderName = Text(1, 100, { pattern: '^[^/\\\\]*$', description: 'a name without slashes' })
+export const NewFolder = Input({ workspaceId: Id, name: FolderName, parentId: Type.Optional(Id) })
+export const FolderEdit = Input({ name: Type.Optional(FolderName), parentId: Type.Optional(Nullable(Id)) })
+
+export const TagCount = Type.Object({ tag: Type.String(), assets: Type.Integer() })

@@ -1,0 +1,147 @@
+import type { Sql } from '../core/sql.ts'
+import type { Kind } from './content/types.ts'
+import type { AssetData, MediaState, RenditionData, ThumbnailData } from './schemas.ts'
+
+/** A thumbnail as it is stored: its key is the file's with `.<name>` behind it. */
+export interface StoredThumbnail {
+  readonly name: string
+  readonly width: number
+  readonly height: number
+}
+
+/** An asset with its file, as the database has them. */
+export interface AssetRow {
+  readonly id: string
+  readonly workspace_id: string
+  readonly file_id: string
+  readonly folder_id: string | null
+  readonly name: string
+  readonly alt_text: string
+  readonly tags: string[]
+  readonly uploaded_by: string
+  readonly version: number
+  readonly created_at: string
+  readonly updated_at: string
+  readonly sha256: string
+  readonly size: number
+  readonly type: string
+  readonly kind: Kind
+  readonly width: number | null
+  readonly height: number | null
+  readonly seconds: number | null
+  readonly video_codec: string | null
+  readonly audio_codec: string | null
+  readonly thumbnail_state: MediaState
+  readonly thumbnail_error: string | null
+  readonly thumbnails: StoredThumbnail[]
+  readonly blurhash: string | null
+}
+
+export const SELECT_ASSET = `
+  select a.id, a.workspace_id, a.file_id, a.folder_id, a.name, a.alt_text, a.tags, a.uploaded_by, a.version, a.created_at,
+    a.updated_at, f.sha256, f.size, f.type, f.kind, f.width, f.height, f.seconds, f.probe->'video'->>'codec' as video_codec,
+    f.probe->'audio'->>'codec' as audio_codec, f.thumbnail_state, f.thumbnail_error, f.thumbnails, f.blurhash
+  from assets a join asset_files f on f.id = a.file_id`
+
+const BY_ID = `${SELECT_ASSET} where a.id = $1 and a.deleted_at is null`
+const BY_IDS = `${SELECT_ASSET} where a.workspace_id = $1 and a.id = any($2) and a.deleted_at is null`
+const BY_FILE = `${SELECT_ASSET} where a.workspace_id = $1 and a.file_id = $2 and a.deleted_at is null order by a.id limit 100`
+
+/** Assets in the bin are not found. */
+export function findAsset(sql: Sql, id: string): Promise<AssetRow | undefined> {
+  return sql.row<AssetRow>(BY_ID, [id])
+}
+
+export function findAssets(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<AssetRow[]> {
+  return sql.rows<AssetRow>(BY_IDS, [workspaceId, ids])
+}
+
+export function assetsOfFile(sql: Sql, workspaceId: string, fileId: string): Promise<AssetRow[]> {
+  return sql.rows<AssetRow>(BY_FILE, [workspaceId, fileId])
+}
+
+export interface RenditionRow {
+  readonly id: string
+  readonly workspace_id: string
+  readonly asset_id: string
+  readonly name: string
+  readonly state: MediaState
+  readonly progress: number
+  readonly error: string | null
+  readonly type: string | null
+  readonly size: number | null
+  readonly width: number | null
+  readonly height: number | null
+  readonly seconds: number | null
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+export function renditionsOf(sql: Sql, assetId: string): Promise<RenditionRow[]> {
+  return sql.rows<RenditionRow>(
+    `select id, workspace_id, asset_id, name, state, progress, error, type, size, width, height, seconds, created_at,
+       updated_at from asset_renditions where asset_id = $1 order by id`,
+    [assetId],
+  )
+}
+
+const path = (id: string, variant?: string) =>
+  `/api/assets/${id}/file${variant === undefined ? '' : `?variant=${variant}`}`
+
+export function thumbnailView(row: AssetRow): ThumbnailData {
+  return {
+    status: row.thumbnail_state,
+    error: row.thumbnail_error,
+    blurhash: row.blurhash,
+    images: row.thumbnails.map(({ height, name, width }) => ({
+      name,
+      url: path(row.id, `thumbnail-${name}`),
+      width,
+      height,
+    })),
+  }
+}
+
+export function assetView(row: AssetRow): AssetData {
+  return {
+    _id: row.id,
+    workspaceId: row.workspace_id,
+    name: row.name,
+    altText: row.alt_text,
+    tags: row.tags,
+    folderId: row.folder_id,
+    kind: row.kind,
+    type: row.type,
+    size: row.size,
+    checksum: row.sha256,
+    width: row.width,
+    height: row.height,
+    duration: row.seconds,
+    codecs: { video: row.video_codec, audio: row.audio_codec },
+    url: path(row.id),
+    thumbnail: thumbnailView(row),
+    uploadedBy: row.uploaded_by,
+    version: row.version,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}
+
+export function renditionView(row: RenditionRow): RenditionData {
+  return {
+    _id: row.id,
+    assetId: row.asset_id,
+    name: row.name,
+    status: row.state,
+    progress: row.progress,
+    error: row.error,
+    url: row.state === 'ready' ? path(row.asset_id, row.id) : null,
+    type: row.type,
+    size: row.size,
+    width: row.width,
+    height: row.height,
+    duration: row.seconds,
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+  }
+}

@@ -1,0 +1,21 @@
+import { systemTurn } from '../core/system-turn.ts'
+import type { Examined, NewAsset } from './library.ts'
+import type { AssetData } from './schemas.ts'
+
+/** Turns that the service asks for by itself, when a file has come or was looked at. */
+
+export const addAsset = systemTurn<NewAsset & { readonly uploadId?: string }, { asset: AssetData; fileId: string }>({
+  name: 'assets.add',
+  run: async ({ turn, input, assets, uploads }) => {
+    const added = await assets.add(turn, input)
+    if (input.uploadId !== undefined) await uploads.finish(turn.sql, input.uploadId, added.asset._id)
+    return added
+  },
+})
+
+export const noteExamined = systemTurn<Examined>({
+  name: 'assets.examined',
+  run: async ({ turn, input, assets }) => assets.noteExamined(turn, input),
+})
+
+export const assetTurns = [addAsset, noteExamined]

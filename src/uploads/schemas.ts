@@ -1,0 +1,58 @@
+import { FileName, Tags } from '../assets/schemas.ts'
+import { pageFields } from '../core/page.ts'
+import { Id, Input, named, Nullable, OneOf, ResourceBase, Text, Type, type Static } from '../core/schema.ts'
+
+export const UPLOAD_STATES = ['open', 'received', 'complete', 'failed', 'expired'] as const
+export type UploadState = (typeof UPLOAD_STATES)[number]
+
+/** Bytes of one file: what S3 takes in one piece. */
+export const MOST_FILE_BYTES = 5 * 1024 ** 3
+
+const Checksum = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the file, 64 hexadecimal digits' })
+
+export const NewUpload = Input({
+  workspaceId: Id,
+  name: FileName,
+  size: Type.Integer({ minimum: 1, maximum: MOST_FILE_BYTES, description: 'Bytes of the whole file' }),
+  type: Text(3, 100, { pattern: '^[a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+$', description: 'a media type such as video/mp4' }),
+  checksum: Type.Optional(Checksum),
+  folderId: Type.Optional(Id),
+  tags: Type.Optional(Tags),
+})
+export type NewUploadData = Static<typeof NewUpload>
+
+export const SignedUploadView = named(
+  'SignedUpload',
+  Type.Object({
+    uploadId: Id,
+    url: Type.String({ description: 'Send the file there; nothing but this file is taken, and no credential needed' }),
+    method: Type.Literal('PUT'),
+    headers: Type.Record(Type.String(), Type.String(), { description: 'Headers that must be sent with it' }),
+    resumable: Type.Boolean({ description: 'Whether pieces with Content-Range are taken' }),
+    expiresAt: ResourceBase.createdAt,
+  }),
+)
+
+export const UploadView = named(
+  'Upload',
+  Type.Object({
+    ...ResourceBase,
+    workspaceId: Id,
+    name: Type.String(),
+    type: Type.String(),
+    size: Type.Integer(),
+    received: Type.Integer({ description: 'Bytes that are there: go on behind them' }),
+    state: OneOf(UPLOAD_STATES),
+    error: Nullable(Type.String()),
+    assetId: Nullable(Id),
+    expiresAt: ResourceBase.createdAt,
+  }),
+)
+export type UploadData = Static<typeof UploadView>
+
+export const UploadQuery = Input({ workspaceId: Id, ...pageFields })
+export const UploadPath = Input({ uploadId: Id })
+export const SignedQuery = Input({
+  expires: Type.Integer({ minimum: 0, description: 'Part of the signed URL' }),
+  signature: Text(20, 100, { description: 'Part of the signed URL' }),
+})

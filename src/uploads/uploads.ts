@@ -1,0 +1,324 @@
+import { HOUR, type Clock } from '../core/clock.ts'
+import { AppError } from '../core/error.ts'
+import { BadRequest, Conflict, NotFound, UnsupportedMediaType } from '../core/errors.ts'
+import { uuidv7 } from '../core/id.ts'
+import { pageOf, pageRequest } from '../core/page.ts'
+import type { PageResult } from '../core/reply.ts'
+import type { Sql } from '../core/sql.ts'
+import type { TurnRunner } from '../core/system-turn.ts'
+import type { Upload } from '../core/upload.ts'
+import { canonicalType } from '../assets/content/types.ts'
+import { BadSignature, StorageLimit, UploadMismatch } from '../assets/errors.ts'
+import type { AssetFolders } from '../assets/folders.ts'
+import { fileKey, type Intake, type Received } from '../assets/intake.ts'
+import { fileName } from '../assets/library.ts'
+import type { Quota } from '../assets/quota.ts'
+import { addAsset } from '../assets/turns.ts'
+import type { Storage } from '../storage/storage.ts'
+import { readContentRange } from './content-range.ts'
+import type { NewUploadData, UploadData, UploadState } from './schemas.ts'
+import type { UploadSignatures } from './signature.ts'
+
+declare module '../core/services.ts' {
+  interface Services {
+    readonly uploads: Uploads
+  }
+}
+
+/** How long the bytes of an upload may take to come. */
+const OPEN_MS = 24 * HOUR
+
+export interface UploadRow {
+  readonly id: string
+  readonly workspace_id: string
+  readonly user_id: string
+  readonly target: 'api' | 'storage'
+  readonly name: string
+  readonly type: string
+  readonly size: number
+  readonly sha256: string | null
+  readonly folder_id: string | null
+  readonly tags: string[]
+  readonly state: UploadState
+  readonly error: string | null
+  readonly file: Received | null
+  readonly asset_id: string | null
+  readonly expires_at: string
+  readonly created_at: string
+  readonly updated_at: string
+}
+
+const SELECT = `select id, workspace_id, user_id, target, name, type, size, sha256, folder_id, tags, state, error, file,
+  asset_id, expires_at, created_at, updated_at from uploads`
+
+interface UploadsNeeds {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly storage: Storage
+  readonly quota: Quota
+  readonly intake: Intake
+  readonly folders: AssetFolders
+  readonly turns: TurnRunner
+  readonly signatures: UploadSignatures
+  readonly publicUrl: string
+}
+
+/** Uploads in steps: opened with what is to come, sent to a signed URL at once or in pieces, and completed. */
+export class Uploads {
+  readonly #needs: UploadsNeeds
+
+  constructor(needs: UploadsNeeds) {
+    this.#needs = needs
+  }
+
+  /**
+   * Opens an upload and holds room for it.
+   * @param direct whether the bytes may go straight to another storage
+   * @throws AppError not_found (the folder), storage_limit_reached
+   */
+  async open(input: NewUploadData, userId: string, direct: boolean) {
+    const { clock, folders, quota, sql, storage } = this.#needs
+    await folders.require(sql, input.workspaceId, input.folderId)
+    const now = clock.now()
+    const id = uuidv7(now)
+    const type = canonicalType(input.type)
+    const bound = { size: input.size, type, expiresInSeconds: OPEN_MS / 1000 }
+    const sha256 = input.checksum ?? null
+    await quota.hold(input.workspaceId, id, input.size, OPEN_MS)
+    const signed = direct
+      ? await storage.signedPut(fileKey(input.workspaceId, id), { ...bound, ...(sha256 && { sha256 }) })
+      : undefined
+    const expiresAt = new Date(now + OPEN_MS)
+    await sql.run(
+      `insert into uploads (id, workspace_id, user_id, target, name, type, size, sha256, folder_id, tags, state, expires_at, created_at, updated_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', $11, $12, $12)`,
+      [
+        id,
+        input.workspaceId,
+        userId,
+        signed ? 'storage' : 'api',
+        fileName(input.name),
+        type,
+        input.size,
+        sha256,
+        input.folderId ?? null,
+        input.tags ?? [],
+        expiresAt,
+        new Date(now),
+      ],
+    )
+    return {
+      uploadId: id,
+      url: signed?.url ?? this.#url({ uploadId: id, size: input.size, type, sha256, expires: seconds(expiresAt) }),
+      method: 'PUT' as const,
+      headers: signed?.headers ?? { 'Content-Type': type },
+      resumable: signed === undefined,
+      expiresAt: expiresAt.toISOString(),
+    }
+  }
+
+  /**
+   * Takes the file, or a piece of it, that comes to a signed URL. With the last byte the file is looked at.
+   * @throws AppError bad_signature, upload_mismatch, conflict (another place to go on), those of the inspection
+   */
+  async take(
+    uploadId: string,
+    query: { readonly expires: number; readonly signature: string },
+    upload: Upload,
+  ): Promise<UploadData> {
+    const row = await this.#signed(uploadId, query)
+    const { pieces } = this.#needs.storage
+    if (pieces === undefined) throw BadSignature()
+    if (upload.type !== '' && canonicalType(upload.type) !== row.type) {
+      throw UnsupportedMediaType({ message: `This upload takes ${row.type} and nothing else.` })
+    }
+    const range = readContentRange(upload.contentRange, row.size)
+    if (range && range.end === undefined) return this.#view(row)
+    if (row.state === 'received' || row.state === 'complete') return this.#view(row)
+    if (row.state !== 'open') throw Conflict({ message: row.error ?? 'The upload is over: open a new one.' })
+    const start = range?.start ?? 0
+    const most = (range?.end ?? row.size - 1) - start + 1
+    if ((upload.announced ?? 0) > most) {
+      throw UploadMismatch({ message: `${most} bytes were announced, and more were sent.` })
+    }
+    // Without a range the file begins anew.
+    if (!range) await pieces.discard(row.id)
+    const length = await pieces.append(row.id, start, upload.stream)
+    if (length > row.size) {
+      await pieces.discard(row.id)
+      throw UploadMismatch({ message: `The upload was opened for ${row.size} bytes, and more came.` })
+    }
+    if (length < row.size) {
+      if (!range) throw BadRequest({ message: `${length} of ${row.size} bytes came: go on with Content-Range.` })
+      return this.#view(row)
+    }
+    await pieces.finish(row.id, fileKey(row.workspace_id, row.id))
+    return this.#view(await this.#judge(row))
+  }
+
+  /**
+   * Makes an asset of an upload whose bytes are there. Doing it twice gives the same asset.
+   * @returns the id of the asset
+   * @throws AppError conflict when the bytes are not there yet; those of the inspection
+   */
+  async complete(uploadId: string): Promise<string> {
+    let row = await this.#row(uploadId)
+    if (row.asset_id !== null) return row.asset_id
+    if (row.state === 'open' && row.target === 'storage') row = await this.#judge(row)
+    const added = this.toAdd(row)
+    const { asset, fileId } = await this.#needs.turns.system(row.workspace_id, addAsset, added)
+    if (fileId !== added.file.fileId) await this.dropFile(row.workspace_id, added.file.fileId)
+    return asset._id
+  }
+
+  /** What a turn makes an asset of. @throws AppError conflict when the bytes are not there */
+  toAdd(row: UploadRow) {
+    if (row.state !== 'received' || row.file === null) {
+      throw Conflict({ message: row.error ?? 'The bytes of this upload have not all come yet.' })
+    }
+    return {
+      file: row.file,
+      userId: row.user_id,
+      name: row.name,
+      tags: row.tags,
+      folderId: row.folder_id,
+      heldAs: row.id,
+      uploadId: row.id,
+    }
+  }
+
+  /** @throws AppError not_found */
+  async find(sql: Sql, uploadId: string): Promise<UploadRow> {
+    const row = await sql.row<UploadRow>(`${SELECT} where id = $1 for update`, [uploadId])
+    if (row === undefined) throw NotFound()
+    return row
+  }
+
+  async finish(sql: Sql, uploadId: string, assetId: string): Promise<void> {
+    await sql.run(`update uploads set state = 'complete', asset_id = $2, updated_at = $3 where id = $1`, [
+      uploadId,
+      assetId,
+      new Date(this.#needs.clock.now()),
+    ])
+  }
+
+  /** A content that the workspace had already. */
+  async dropFile(workspaceId: string, fileId: string): Promise<void> {
+    await this.#needs.storage.delete(fileKey(workspaceId, fileId))
+  }
+
+  async get(uploadId: string): Promise<UploadData> {
+    return this.#view(await this.#row(uploadId))
+  }
+
+  async list(query: { workspaceId: string; limit?: number; cursor?: string }): Promise<PageResult<UploadData>> {
+    const { after, limit } = pageRequest(query)
+    const rows = await this.#needs.sql.rows<UploadRow>(
+      `${SELECT} where workspace_id = $1 and ($2::timestamptz is null or (created_at, id) < ($2::timestamptz, $3::uuid))
+       order by created_at desc, id desc limit $4`,
+      [query.workspaceId, after?.createdAt ?? null, after?.id ?? null, limit + 1],
+    )
+    const page = pageOf(
+      rows,
+      limit,
+      (row) => ({ createdAt: row.created_at, id: row.id }),
+      (row) => row,
+    )
+    return { ...page, items: await Promise.all(page.items.map((row) => this.#view(row))) }
+  }
+
+  /** Forgets an upload and what came of it; an asset that was made of it stays. */
+  async remove(uploadId: string): Promise<void> {
+    const { quota, sql, storage } = this.#needs
+    const row = await this.#row(uploadId)
+    await sql.run('delete from uploads where id = $1', [uploadId])
+    await quota.release(uploadId)
+    await storage.pieces?.discard(uploadId)
+    if (row.asset_id === null) await this.dropFile(row.workspace_id, uploadId)
+  }
+
+  /** Looks at a file that is whole. What is no good ends the upload. @throws AppError */
+  async #judge(row: UploadRow): Promise<UploadRow> {
+    const { intake, quota, storage } = this.#needs
+    const stored = await storage.stat(fileKey(row.workspace_id, row.id))
+    if (stored === undefined) throw Conflict({ message: 'The bytes of this upload have not come yet.' })
+    try {
+      if (stored.size > row.size) throw StorageLimit({ message: 'More bytes came than the upload was opened for.' })
+      const file = await intake.examine(row.workspace_id, row.id, row.name)
+      this.#requireMatch(row, file)
+      return await this.#move(row, 'received', null, file)
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500) throw error
+      await storage.delete(fileKey(row.workspace_id, row.id))
+      await this.#move(row, 'failed', error.message, null)
+      await quota.release(row.id)
+      throw error
+    }
+  }
+
+  #requireMatch(row: UploadRow, file: Received): void {
+    if (file.size !== row.size) throw UploadMismatch({ message: `${file.size} of ${row.size} bytes came.` })
+    if (row.sha256 !== null && file.sha256 !== row.sha256) {
+      throw UploadMismatch({ message: 'The checksum is not the one that the upload was opened with.' })
+    }
+    if (file.type !== row.type) {
+      throw UploadMismatch({ message: `The file is ${file.type}, and the upload was opened for ${row.type}.` })
+    }
+  }
+
+  async #move(row: UploadRow, state: UploadState, error: string | null, file: Received | null): Promise<UploadRow> {
+    const moved = await this.#needs.sql.row<UploadRow>(
+      `update uploads set state = $2, error = $3, file = $4, updated_at = $5 where id = $1 and state = 'open'
+       returning *`,
+      [row.id, state, error, file === null ? null : JSON.stringify(file), new Date(this.#needs.clock.now())],
+    )
+    return moved ?? this.#row(row.id)
+  }
+
+  async #signed(uploadId: string, query: { expires: number; signature: string }): Promise<UploadRow> {
+    const { clock, signatures, sql } = this.#needs
+    const row = await sql.row<UploadRow>(`${SELECT} where id = $1`, [uploadId])
+    const { expires, signature } = query
+    const right =
+      row !== undefined &&
+      row.target === 'api' &&
+      expires * 1000 > clock.now() &&
+      signatures.holds({ uploadId, size: row.size, type: row.type, sha256: row.sha256, expires }, signature)
+    // The same for an upload that does not exist: who has no URL learns nothing.
+    if (!right) throw BadSignature()
+    return row
+  }
+
+  async #row(uploadId: string): Promise<UploadRow> {
+    const row = await this.#needs.sql.row<UploadRow>(`${SELECT} where id = $1`, [uploadId])
+    if (row === undefined) throw NotFound()
+    return row
+  }
+
+  async #view(row: UploadRow): Promise<UploadData> {
+    const open = row.state === 'open'
+    return {
+      _id: row.id,
+      workspaceId: row.workspace_id,
+      name: row.name,
+      type: row.type,
+      size: row.size,
+      received: open ? ((await this.#needs.storage.pieces?.length(row.id)) ?? 0) : (row.file?.size ?? 0),
+      state: row.state,
+      error: row.error,
+      assetId: row.asset_id,
+      expiresAt: row.expires_at,
+      createdAt: row.created_at,
+      updatedAt: row.updated_at,
+    }
+  }
+
+  #url(signed: Parameters<UploadSignatures['sign']>[0]): string {
+    const signature = this.#needs.signatures.sign(signed)
+    return `${this.#needs.publicUrl}/api/uploads/${signed.uploadId}/content?expires=${signed.expires}&signature=${signature}`
+  }
+}
+
+function seconds(at: Date): number {
+  return Math.floor(at.getTime() / 1000)
+}

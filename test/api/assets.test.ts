@@ -1,0 +1,307 @@
+import { createHash } from 'node:crypto'
+import { readdir } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { DAY, HOUR, ManualClock } from '../../src/core/clock.ts'
+import { startApp, type App } from '../support/app.ts'
+import type { Answer } from '../support/send.ts'
+import { waitFor } from '../support/wait.ts'
+import { World } from '../support/world.ts'
+
+/** The media library and uploads as their users see them. */
+
+const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'))
+let app: App
+let world: World
+
+beforeAll(async () => {
+  app = await startApp({ clock })
+  world = new World(app)
+  await world.user('ada', { plan: 'business' })
+  await world.workspace('acme', 'ada')
+})
+afterAll(() => app?.stop())
+
+let shade = 0
+
+/** A picture that nothing else in the tests looks like. */
+async function picture(width = 8, height = 8): Promise<Uint8Array<ArrayBuffer>> {
+  shade += 1
+  const background = { r: shade % 256, g: shade >> 8, b: 7 }
+  return new Uint8Array(
+    await sharp({ create: { width, height, channels: 3, background } })
+      .png()
+      .toBuffer(),
+  )
+}
+
+async function add(fields: object = {}, content?: Uint8Array<ArrayBuffer>, name = 'a.png', as = 'ada') {
+  const body = { workspaceId: world.id('acme'), ...fields }
+  const file = { name, content: content ?? (await picture()) }
+  return world.as(as).call('POST /api/assets/upload', { body, file })
+}
+
+async function added(...input: Parameters<typeof add>) {
+  const reply = await add(...input)
+  expect(reply.status, reply.text).toBe(201)
+  return reply.body.data
+}
+
+function get(route: string, query: object = {}): Promise<Answer> {
+  return world.as('ada').call(route, { query: { workspaceId: world.id('acme'), ...query } })
+}
+
+const one = (route: string, id: string, options: object = {}) =>
+  world.as('ada').call(route, { path: { id }, ...options })
+const names = (reply: Answer) => (reply.body.data as { name: string }[]).map((row) => row.name)
+
+async function storedFiles(): Promise<string[]> {
+  const entries = await readdir(join(app.dataDir, 'storage', 'files'), { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile() && !entry.name.includes('.')).map((entry) => entry.name)
+}
+
+describe('the library', () => {
+  test('an asset is what its file says, and can be had again byte by byte', async () => {
+    const content = await picture(40, 30)
+    const asset = await added({ tags: 'x,y', altText: 'Blue', name: 'Frühling.png' }, content)
+    expect(asset).toMatchObject({
+      name: 'Frühling.png',
+      altText: 'Blue',
+      tags: ['x', 'y'],
+      kind: 'image',
+      type: 'image/png',
+      size: content.length,
+      width: 40,
+      height: 30,
+      checksum: createHash('sha256').update(content).digest('hex'),
+      uploadedBy: world.id('ada'),
+      version: 1,
+    })
+    const reply = await fetch(app.url + asset.url, { headers: { 'X-API-Key': world.key('ada') } })
+    expect(Buffer.from(await reply.arrayBuffer()).equals(Buffer.from(content))).toBe(true)
+    expect(reply.headers.get('content-disposition')).toContain("filename*=UTF-8''Fr%C3%BChling.png")
+    const part = await fetch(app.url + asset.url, { headers: { 'X-API-Key': world.key('ada'), Range: 'bytes=1-3' } })
+    expect([part.status, await part.text()]).toEqual([206, 'PNG'])
+  })
+
+  test('thumbnails come by themselves, and are files of their own', async () => {
+    const { _id: id } = await added({}, await picture(1600, 900))
+    const ready = await waitFor(
+      async () => {
+        const { data } = (await one('GET /api/assets/{id}/thumbnail', id)).body
+        return data.status === 'pending' ? undefined : data
+      },
+      { timeoutMs: 60_000, what: 'thumbnails' },
+    )
+    expect(ready).toMatchObject({ status: 'ready', error: null, blurhash: expect.stringMatching(/^.{20,40}$/) })
+    expect(ready.images.map((image: { name: string; width: number }) => [image.name, image.width])).toEqual([
+      ['small', 160],
+      ['medium', 480],
+      ['large', 1280],
+    ])
+    const shown = await fetch(app.url + ready.images[0].url, { headers: { 'X-API-Key': world.key('ada') } })
+    expect([shown.status, shown.headers.get('content-type')]).toEqual([200, 'image/webp'])
+    expect((await sharp(Buffer.from(await shown.arrayBuffer())).metadata()).width).toBe(160)
+    expect((await one('GET /api/assets/{id}', id)).body.data.thumbnail.status).toBe('ready')
+  })
+
+  test('is searched, sorted, filtered and paged', async () => {
+    await world.workspace('list', 'ada')
+    const workspaceId = world.id('list')
+    for (const [name, tags, size] of [
+      ['b.png', 'red', 10],
+      ['a.png', 'red,blue', 300],
+      ['c_1.png', 'blue', 20],
+    ] as const) {
+      clock.advance(1000)
+      await added({ workspaceId, name, tags }, await picture(size, size))
+    }
+    const list = async (query: object) => names(await get('GET /api/assets', { workspaceId, ...query }))
+    expect(await list({})).toEqual(['c_1.png', 'a.png', 'b.png'])
+    expect(await list({ sort: 'oldest' })).toEqual(['b.png', 'a.png', 'c_1.png'])
+    expect(await list({ sort: 'name' })).toEqual(['a.png', 'b.png', 'c_1.png'])
+    expect((await list({ sort: 'largest' }))[0]).toBe('a.png')
+    expect(await list({ tag: 'blue', sort: 'name' })).toEqual(['a.png', 'c_1.png'])
+    expect(await list({ q: 'C_' })).toEqual(['c_1.png'])
+    expect(await list({ q: '%' })).toEqual([])
+    expect(await list({ type: 'video' })).toEqual([])
+    for (const sort of ['newest', 'oldest', 'name', 'largest']) {
+      const whole = await list({ sort })
+      const paged: string[] = []
+      let cursor: string | undefined
+      do {
+        const page = await get('GET /api/assets', { workspaceId, sort, limit: 1, cursor })
+        paged.push(...names(page))
+        cursor = page.body.pagination.nextCursor ?? undefined
+      } while (cursor)
+      expect(paged, sort).toEqual(whole)
+    }
+    expect((await get('GET /api/assets', { workspaceId, cursor: 'nonsense' })).status).toBe(400)
+    expect((await get('GET /api/assets/tags', { workspaceId })).body.data).toEqual([
+      { tag: 'blue', assets: 2 },
+      { tag: 'red', assets: 2 },
+    ])
+  })
+
+  test('changes under If-Match; an unknown folder is refused', async () => {
+    const { _id: id } = await added()
+    const changed = await one('PATCH /api/assets/{id}', id, { body: { name: '../x/new.png', altText: 'Text' } })
+    expect(changed.body.data).toMatchObject({ name: 'new.png', altText: 'Text', version: 2 })
+    const stale = await one('PATCH /api/assets/{id}', id, { body: { name: 'b' }, headers: { 'If-Match': '"1"' } })
+    expect(stale.status).toBe(412)
+    const lost = await one('PATCH /api/assets/{id}', id, { body: { folderId: '01900000-0000-7000-8000-00000000dead' } })
+    expect(lost.status).toBe(404)
+  })
+
+  test('the same content is kept once in a workspace, and not shared between workspaces', async () => {
+    await world.workspace('twins', 'ada')
+    await world.workspace('other', 'ada')
+    const content = await picture(50, 50)
+    const before = await storedFiles()
+    const first = await added({ workspaceId: world.id('twins') }, content)
+    const second = await added({ workspaceId: world.id('twins'), name: 'again.png' }, content)
+    expect(second._id).not.toBe(first._id)
+    expect((await storedFiles()).length).toBe(before.length + 1)
+    await added({ workspaceId: world.id('other') }, content)
+    expect((await storedFiles()).length).toBe(before.length + 2)
+    const usage = await get('GET /api/assets/storage', { workspaceId: world.id('twins') })
+    expect(usage.body.data).toMatchObject({ bytes: content.length, assets: 2, byKind: { image: content.length } })
+  })
+
+  test('bulk deletion answers for each; the bin is emptied after 30 days, with the files', async () => {
+    const [free, used] = [await added(), await added()]
+    const unknown = '01900000-0000-7000-8000-00000000dead'
+    app.composition.services.assetUses.register(async (_sql, _workspace, ids) =>
+      ids
+        .filter((id) => id === used._id)
+        .map((assetId) => ({ assetId, kind: 'post', id: unknown, title: 'Launch', scheduled: true })),
+    )
+    const body = { workspaceId: world.id('acme'), ids: [free._id, used._id, unknown] }
+    const reply = await world.as('ada').call('POST /api/assets/bulk-delete', { body })
+    expect(reply.body.data.map((row: { code: number }) => row.code)).toEqual([200, 409, 404])
+    expect((await one('DELETE /api/assets/{id}', used._id)).status).toBe(409)
+    expect((await one('GET /api/assets/{id}', used._id)).body.data.usedIn).toMatchObject([{ title: 'Launch' }])
+    expect((await one('GET /api/assets/{id}', free._id)).status).toBe(404)
+    expect((await one('GET /api/assets/{id}/file', free._id)).status).toBe(404)
+    const forced = await world.as('ada').call('POST /api/assets/bulk-delete', { body: { ...body, force: true } })
+    expect(forced.body.data.map((row: { code: number }) => row.code)).toEqual([404, 200, 404])
+
+    const { assetHousekeeping } = app.composition.services
+    const before = await storedFiles()
+    await assetHousekeeping.emptyBin()
+    expect(await storedFiles()).toHaveLength(before.length)
+    clock.advance(30 * DAY + HOUR)
+    await assetHousekeeping.emptyBin()
+    expect(await storedFiles()).toHaveLength(before.length - 2)
+  })
+
+  test('assets are resolved many at once, each with an answer', async () => {
+    const { _id: id } = await added()
+    const unknown = '01900000-0000-7000-8000-00000000dead'
+    const body = { workspaceId: world.id('acme'), ids: [unknown, id] }
+    const reply = await world.as('ada').call('POST /api/assets/resolve', { body })
+    expect(reply.body.data).toMatchObject([
+      { _id: unknown, found: false, url: null },
+      { _id: id, found: true, type: 'image/png', url: `/api/assets/${id}/file` },
+    ])
+  })
+})
+
+describe('folders', () => {
+  const create = async (name: string, parentId?: string) => {
+    const body = { workspaceId: world.id('acme'), name, ...(parentId && { parentId }) }
+    const reply = await world.as('ada').call('POST /api/assets/folders', { body })
+    return reply.status === 201 ? (reply.body.data._id as string) : reply.body.code
+  }
+  const tree = async () =>
+    (await get('GET /api/assets/folders')).body.data.map((row: { path: string; assets: number }) => [
+      row.path,
+      row.assets,
+    ])
+
+  test('are a tree; names are free once a place; deleting moves up or to the bin', async () => {
+    const top = await create('Top')
+    const inner = await create('Inner', top)
+    await create('Leaf', inner)
+    expect(await create('top')).toBe('conflict')
+    expect(await create('a/b')).toBe('validation_failed')
+    const { _id: id } = await added({ folderId: inner })
+    expect(await tree()).toEqual([
+      ['Top', 0],
+      ['Top/Inner', 1],
+      ['Top/Inner/Leaf', 0],
+    ])
+    await create('Leaf', top)
+    expect((await one('DELETE /api/assets/folders/{id}', inner)).status).toBe(200)
+    expect(await tree()).toEqual([
+      ['Top', 1],
+      ['Top/Leaf', 0],
+      ['Top/Leaf (2)', 0],
+    ])
+    expect(names(await get('GET /api/assets', { folderId: top }))).toHaveLength(1)
+    await one('DELETE /api/assets/folders/{id}', top, { query: { recursive: true } })
+    expect(await tree()).toEqual([])
+    expect((await one('GET /api/assets/{id}', id)).status).toBe(404)
+  })
+
+  test('never make a circle, also when both halves come at once', async () => {
+    const [a, b] = [await create('A'), await create('B')]
+    const move = (id: string, parentId: string) => one('PATCH /api/assets/folders/{id}', id, { body: { parentId } })
+    const replies = await Promise.all([move(a, b), move(b, a)])
+    expect(replies.map((reply) => reply.status).sort((one, two) => one - two)).toEqual([200, 409])
+    expect((await move(a, a)).status).toBe(409)
+    expect(await tree()).toHaveLength(2)
+  })
+})
+
+describe('the plan', () => {
+  test('holds under uploads at the same time, and room comes back', async () => {
+    await world.user('bob')
+    await world.workspace('small', 'bob')
+    const workspaceId = world.id('small')
+    const body = { workspaceId, name: 'v.mp4', type: 'video/mp4', size: 300_000_000 }
+    const open = () => world.as('bob').call('POST /api/assets/signed-upload', { body })
+    const replies = await Promise.all(Array.from({ length: 8 }, open))
+    expect(replies.filter((reply) => reply.status === 201)).toHaveLength(3)
+    const refused = replies.find((reply) => reply.status === 413) as Answer
+    expect(refused.body).toMatchObject({
+      code: 'storage_limit_reached',
+      details: { limit: 'storageBytes', value: 1_000_000_000, used: 900_000_000, plan: 'free' },
+    })
+    const { uploadId } = (replies.find((reply) => reply.status === 201) as Answer).body.data
+    await world.as('bob').call('DELETE /api/uploads/{uploadId}', { path: { uploadId } })
+    expect((await open()).status).toBe(201)
+    // A file of one request counts, too, and gives back what it held when it is refused.
+    const usage = () => world.as('bob').call('GET /api/assets/storage', { query: { workspaceId } })
+    const held = (await usage()).body.data.plan.held
+    expect((await add({ workspaceId }, new Uint8Array(1000), 'a.png', 'bob')).status).toBe(415)
+    expect((await usage()).body.data.plan.held).toBe(held)
+    const { _id: id, size } = (await add({ workspaceId }, undefined, 'a.png', 'bob')).body.data
+    expect((await usage()).body.data.plan).toMatchObject({ used: size, held })
+    await world.as('bob').call('DELETE /api/assets/{id}', { path: { id } })
+    expect((await usage()).body.data.plan).toMatchObject({ used: 0, held })
+  })
+
+  test('a client that leaves leaves nothing', async () => {
+    const before = await storedFiles()
+    const socket = connect(app.port, '127.0.0.1')
+    const boundary = 'b'
+    const field = (name: string, value: string) =>
+      `--${boundary}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+    const head = `${field('workspaceId', world.id('acme'))}--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\n\r\n`
+    socket.write(
+      `POST /api/assets/upload HTTP/1.1\r\nHost: x\r\nX-API-Key: ${world.key('ada')}\r\nContent-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: 5000000\r\n\r\n${head}`,
+    )
+    socket.write(await picture(300, 300))
+    socket.write(Buffer.alloc(1_000_000))
+    const incoming = join(app.dataDir, 'storage', 'incoming')
+    await waitFor(async () => (await readdir(incoming)).length > 0)
+    socket.destroy()
+    await waitFor(async () => (await readdir(incoming)).length === 0)
+    expect(await storedFiles()).toEqual(before)
+    const usage = () => get('GET /api/assets/storage')
+    await waitFor(async () => (await usage()).body.data.plan.held === 0)
+  })
+})
