@@ -141,6 +141,23 @@ describe.each([
     rmSync(folder, { recursive: true, force: true })
   })
 
+  if (cluster)
+    it('keeps all its keys in one slot', async () => {
+      const store = new RedisLeaseStore({ url, connection: { enableOfflineQueue: true } })
+      stores.push(store)
+      await store.beat(node('a'), 5_000, first)
+      await store.beat(node('b'), 5_000, first)
+      for (const actor of ['ws:1', 'ws:2', '{x}', 'ws:}{']) await store.locate(actor, ['a', 'b'])
+      await store.release('ws:1', 'a', 'b')
+      const redis = new Redis(url)
+      const keys = await redis.keys('{c}*')
+      const slots = await Promise.all(keys.map((key) => redis.call('CLUSTER', 'KEYSLOT', key)))
+      redis.disconnect()
+      expect(keys.length).toBe(7)
+      expect(new Set(slots).size).toBe(1)
+      expect(() => new RedisLeaseStore({ url, prefix: 'c' })).toThrow(/hash tag/)
+    })
+
   contract(() => {
     const store = new RedisLeaseStore({ url, prefix: `{t${(count += 1)}}`, connection: { enableOfflineQueue: true } })
     stores.push(store)

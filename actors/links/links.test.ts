@@ -1,5 +1,6 @@
-import { connect, type Socket } from 'node:net'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
+import { testAuthority } from '../../test/support/certificates.ts'
 import { waitFor } from '../../test/support/wait.ts'
 import { systemClock, systemRandom } from '../clock.ts'
 import type { Reply, Request } from './frames.ts'
@@ -7,7 +8,7 @@ import { decodeReply, decodeRequest, encodeReply, encodeRequest } from './frames
 import { LinkServer } from './link-server.ts'
 import { Link, type LinkAnswer } from './link.ts'
 import { DEFAULT_LINK_LIMITS, type LinkLimits } from './settings.ts'
-import { tcpTransport } from './tcp.ts'
+import { tcpTransport, type LinkTls } from './tcp.ts'
 
 const SECRET = 'one secret that both ends of a link know'
 const closing: (() => void)[] = []
@@ -15,10 +16,10 @@ afterEach(() => {
   for (const close of closing.splice(0).toReversed()) close()
 })
 
-function settings(secret = SECRET, limits: Partial<LinkLimits> = {}) {
+function settings(secret = SECRET, limits: Partial<LinkLimits> = {}, tls?: LinkTls) {
   const errors: string[] = []
   return {
-    transport: tcpTransport({ host: '127.0.0.1', port: 0 }),
+    transport: tcpTransport({ host: '127.0.0.1', port: 0, ...(tls && { tls }) }),
     clock: systemClock(),
     random: systemRandom,
     secret,
@@ -278,5 +279,55 @@ describe('authentication', () => {
     liar.socket.write(Buffer.from([0xff, 0xff, 0xff, 0xff, 1, 2, 3]))
     await waitFor(() => eager.closed() && idle.closed() && liar.closed())
     expect(requests).toEqual([])
+  })
+})
+
+describe('TLS', () => {
+  const ours = testAuthority('ours')
+  const secure = (tls: LinkTls | undefined) => settings(SECRET, { handshakeMs: 500 }, tls)
+
+  it('carries calls of any size between nodes of one authority', async () => {
+    const { address } = await serve(echo, secure(ours.issue('one')))
+    const link = dial(address, secure(ours.issue('two')))
+    const texts = ['small', 'x'.repeat(3 << 20), 'ünï']
+    const answers = await Promise.all(texts.map((payload) => ask(link, { payload })))
+    expect(answers).toEqual(texts.map((text) => ({ kind: 'value', text })))
+  })
+
+  it.each([
+    ['speaks no TLS', undefined],
+    ['shows one of another authority', { ...testAuthority('ours').issue('two'), ca: ours.ca }],
+    ['trusts another authority', { ...ours.issue('two'), ca: testAuthority('theirs').ca }],
+  ])('has nothing to do with who %s', async (_who, tls) => {
+    const asked: string[] = []
+    const { address } = await serve(
+      (request, reply) => {
+        asked.push(request.operationId)
+        echo(request, reply)
+      },
+      secure(ours.issue('one')),
+    )
+    const answer = await ask(dial(address, secure(tls)))
+    expect(answer.kind).not.toBe('value')
+    expect(asked).toEqual([])
+  })
+
+  it('shows nothing of what is said on the wire', async () => {
+    const { address } = await serve(echo, secure(ours.issue('one')))
+    const seen: Buffer[] = []
+    const [host, port] = address.split(':')
+    const spy = createServer((near) => {
+      const far = connect(Number(port), host)
+      near.on('data', (chunk: Buffer) => void (seen.push(chunk), far.write(chunk)))
+      far.on('data', (chunk: Buffer) => void (seen.push(chunk), near.write(chunk)))
+      for (const socket of [near, far])
+        socket.on('error', () => undefined).on('close', () => (near.destroy(), far.destroy()))
+    })
+    await new Promise<void>((resolve) => void spy.listen(0, '127.0.0.1', resolve))
+    closing.push(() => spy.close())
+    const link = dial(`127.0.0.1:${(spy.address() as AddressInfo).port}`, secure(ours.issue('two')))
+    expect(await ask(link, { payload: 'nobody is to read this' })).toMatchObject({ kind: 'value' })
+    expect(Buffer.concat(seen).includes('nobody is to read this')).toBe(false)
+    expect(Buffer.concat(seen).length).toBeGreaterThan(500)
   })
 })
