@@ -1,5 +1,5 @@
 import { ChangeWatch } from './change-watch.ts'
-import { startRtmpIngest, type IngestLimits, type Publisher } from './ingest/rtmp-ingest.ts'
+import { startRtmpIngest, type IngestLimits, type Publisher, type RtmpsSettings } from './ingest/rtmp-ingest.ts'
 import { DEFAULT_RELAY_LIMITS, type RelayLimits } from './relay/limits.ts'
 import { RelayStream, sourceOf } from './relay/relay-stream.ts'
 import { TcpTable } from './relay/tcp-table.ts'
@@ -14,6 +14,8 @@ export interface MediaNodeSettings extends MediaNodeOptions {
   readonly limits?: MediaNodeLimits
   /** Certificate authorities that RTMPS destinations are checked against instead of the system's, PEM. For tests. */
   readonly destinationCa?: string
+  /** Takes publishers by TLS too. */
+  readonly rtmps?: RtmpsSettings
 }
 
 /** Starts a media node in this process. Rejects when the port cannot be had. */
@@ -56,6 +58,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
     authorizePublish,
     onPublisher,
     log,
+    rtmps: settings.rtmps,
     ...(settings.limits?.ingest === undefined ? {} : { limits: settings.limits.ingest }),
   })
   const ticker = setInterval(() => {
@@ -80,6 +83,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
     status() {
       return {
         rtmpPort: ingest.port,
+        rtmpsPort: ingest.rtmpsPort,
         uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
         connections: ingest.connections(),
         streams: [...streams.values()].map((stream) => stream.status()),

@@ -207,6 +207,8 @@ export type MediaEvent =
 
 export interface MediaNodeStatus {
   readonly rtmpPort: number
+  /** Null where publishers cannot come by TLS. */
+  readonly rtmpsPort: number | null
   readonly uptimeSeconds: number
   readonly connections: number
   readonly streams: readonly StreamStatus[]

@@ -125,6 +125,17 @@ const SETTINGS = {
     fallback: '0.0.0.0',
     parse: withDefault(address, '0.0.0.0'),
   },
+  RTMPS_PORT: {
+    summary: 'Port on which publishers may come by TLS; needs RTMPS_CERT and RTMPS_KEY',
+    fallback: 'no RTMPS ingest',
+    parse: optional(port),
+  },
+  RTMPS_CERT: {
+    summary: 'File of the certificate for RTMPS with its chain, PEM; read anew when it changes',
+    fallback: 'none',
+    parse: optional(text),
+  },
+  RTMPS_KEY: { summary: 'File of its private key, PEM', fallback: 'none', parse: optional(text) },
   ADMIN_PORT: {
     summary: 'Port of metrics and administration, on ADMIN_HOST only; 0 takes a free one',
     fallback: '9090, or a free one when taken',
@@ -137,7 +148,7 @@ const SETTINGS = {
     parse: optional(url('http', 'https')),
   },
   PUBLIC_RTMP_URL: {
-    summary: 'RTMP server that streamers enter in OBS',
+    summary: 'RTMP server that streamers enter in OBS; an rtmps:// one where RTMPS_PORT is set',
     fallback: 'rtmp://localhost:RTMP_PORT/live',
     parse: optional(url('rtmp', 'rtmps')),
   },
@@ -341,6 +352,8 @@ export function loadConfig(environment: Environment = process.env): Config {
   if ((config.S3_ACCESS_KEY_ID === undefined) !== (config.S3_SECRET_ACCESS_KEY === undefined)) {
     mistakes.push('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY must be set together')
   }
+  const rtmps = [config.RTMPS_PORT, config.RTMPS_CERT, config.RTMPS_KEY].filter((value) => value !== undefined)
+  if (rtmps.length % 3 !== 0) mistakes.push('RTMPS_PORT, RTMPS_CERT and RTMPS_KEY must be set together')
   if (mistakes.length === 0 && config.DATABASE_URL === undefined && !config.ROLES.has('api')) {
     mistakes.push('DATABASE_URL must be set on a node without the role api')
   }

@@ -1,5 +1,6 @@
 import { Gauge, type Registry as Metrics } from 'prom-client'
 import { startMediaProcess } from '../media/process/host.ts'
+import type { Config } from './config.ts'
 import type { Composition, Foundation } from './services.ts'
 import { MediaLink } from './streams/link/media-link.ts'
 import type { MediaDirectory } from './streams/media-directory.ts'
@@ -35,6 +36,7 @@ export async function startMedia(foundation: Foundation, composition: Compositio
     host: config.RTMP_HOST,
     port: config.RTMP_PORT,
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
+    ...rtmpsOf(config),
     authorizePublish: link.authorizePublish,
     onEvent: link.onEvent,
     log,
@@ -54,6 +56,11 @@ export async function startMedia(foundation: Foundation, composition: Compositio
   health.register('media', () => link.probe())
   measure(metrics, mediaNodes, link.nodeId)
   return { rtmpPort, pid: () => host.pid(), close }
+}
+
+function rtmpsOf({ RTMPS_CERT, RTMPS_KEY, RTMPS_PORT }: Config) {
+  if (RTMPS_PORT === undefined || RTMPS_CERT === undefined || RTMPS_KEY === undefined) return {}
+  return { rtmps: { port: RTMPS_PORT, certPath: RTMPS_CERT, keyPath: RTMPS_KEY } }
 }
 
 /** Figures of this node's media process, from what it said last. */

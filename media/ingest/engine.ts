@@ -108,6 +108,8 @@ export interface EngineOptions {
 export interface Engine {
   /** Rejects when the port cannot be had. Port 0 takes a free one. */
   listen(host: string, port: number): Promise<number>
+  /** Takes a connection that came in by another way; it has been admitted. */
+  accept(socket: Socket): void
   close(): Promise<void>
 }
 
@@ -137,12 +139,14 @@ export function createEngine(options: EngineOptions): Engine {
   context.config = { rtmp: { port: 1935 } }
   const rtmpServer = new RtmpServer()
   const { tcpServer } = rtmpServer
+  const accept = (socket: Socket): void => options.onConnection(connect(rtmpServer, socket))
   tcpServer.removeAllListeners('connection')
   tcpServer.on('connection', (socket: Socket) => {
-    if (options.admitSocket(socket)) options.onConnection(connect(rtmpServer, socket))
+    if (options.admitSocket(socket)) accept(socket)
     else socket.destroy()
   })
   return {
+    accept,
     async listen(host, port) {
       tcpServer.listen(port, host)
       await once(tcpServer, 'listening')

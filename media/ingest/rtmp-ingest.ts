@@ -7,9 +7,11 @@ import type { EngineConnection } from './engine.ts'
 import { DEFAULT_INGEST_LIMITS } from './limits.ts'
 import type { IngestLimits } from './limits.ts'
 import type { Publisher } from './publisher.ts'
+import { startTlsListener, type RtmpsSettings } from './tls-listener.ts'
 
 export type { IngestLimits } from './limits.ts'
 export type { Publisher } from './publisher.ts'
+export type { RtmpsSettings } from './tls-listener.ts'
 export type { PublisherStats } from './ingest-meter.ts'
 
 export interface IngestOptions {
@@ -21,10 +23,14 @@ export interface IngestOptions {
   /** Called before Publish.Start is said; the publisher's handlers are to be set in it. */
   readonly onPublisher: (publisher: Publisher) => void
   readonly limits?: Partial<IngestLimits>
+  /** Publishers by TLS too. */
+  readonly rtmps?: RtmpsSettings | undefined
 }
 
 export interface RtmpIngest {
   readonly port: number
+  /** Null without RTMPS. */
+  readonly rtmpsPort: number | null
   /** Open connections, publishers and strangers. */
   connections(): number
   /** Stops listening and drops everybody. */
@@ -35,7 +41,7 @@ export interface RtmpIngest {
 const SWEEPS_PER_DEADLINE = 8
 const LONGEST_SWEEP_MS = 250
 
-/** Listens for RTMP publishers. Rejects when the port cannot be had. */
+/** Listens for RTMP publishers. Rejects when a port cannot be had, or the certificate for RTMPS cannot be used. */
 export async function startRtmpIngest(options: IngestOptions): Promise<RtmpIngest> {
   const { log } = options
   const limits = { ...DEFAULT_INGEST_LIMITS, ...options.limits }
@@ -73,8 +79,26 @@ export async function startRtmpIngest(options: IngestOptions): Promise<RtmpInges
   }
 
   const engine = createEngine({ log, admitSocket, onConnection })
-  const port = await engine.listen(options.host, options.port)
-  log.info({ host: options.host, port }, 'rtmp ingest listening')
+  const { host, rtmps } = options
+  const tls =
+    rtmps &&
+    (await startTlsListener({
+      ...rtmps,
+      host,
+      handshakeTimeoutMs: limits.handshakeTimeoutMs,
+      log,
+      admitSocket,
+      onSocket: (socket) => engine.accept(socket),
+      onAbandoned: (address) => gate.leave(address, false),
+    }))
+  let port: number
+  try {
+    port = await engine.listen(host, options.port)
+  } catch (error) {
+    await tls?.close()
+    throw error
+  }
+  log.info({ host, port, rtmpsPort: tls?.port }, 'rtmp ingest listening')
 
   const shortest = Math.min(limits.handshakeTimeoutMs, limits.idleTimeoutMs, limits.lingerMs)
   const sweepMs = Math.max(5, Math.min(LONGEST_SWEEP_MS, shortest / SWEEPS_PER_DEADLINE))
@@ -88,11 +112,14 @@ export async function startRtmpIngest(options: IngestOptions): Promise<RtmpInges
 
   return {
     port,
+    rtmpsPort: tls?.port ?? null,
     connections: () => gate.connections,
     async close() {
       clearInterval(sweep)
+      const closed = tls?.close()
       for (const connection of connections) connection.end('shutdown')
       await engine.close()
+      await closed
     },
   }
 }

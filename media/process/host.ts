@@ -143,7 +143,7 @@ class ProcessHost implements MediaHost {
   }
 
   #spawn(): ChildProcess {
-    const { host, port, allowPrivateAddresses, limits, destinationCa, env = {} } = this.#options
+    const { host, port, allowPrivateAddresses, limits, destinationCa, rtmps, env = {} } = this.#options
     const child = fork(ENTRY, [], {
       env: { ...MEMORY_ENV, ...env },
       execArgv: MEMORY_FLAGS,
@@ -163,6 +163,7 @@ class ProcessHost implements MediaHost {
       allowPrivateAddresses,
       ...(limits === undefined ? {} : { limits }),
       ...(destinationCa === undefined ? {} : { destinationCa }),
+      ...(rtmps === undefined ? {} : { rtmps }),
     }
     child.send({ type: 'start', settings } satisfies HostMessage, () => {})
     return child

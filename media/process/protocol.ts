@@ -1,3 +1,4 @@
+import type { RtmpsSettings } from '../ingest/rtmp-ingest.ts'
 import type { MediaNodeLimits } from '../node.ts'
 import type { DesiredStream, MediaEvent, MediaLog, MediaNodeStatus, PublishDecision, PublishRequest } from '../types.ts'
 
@@ -9,6 +10,7 @@ export interface MediaProcessSettings {
   readonly limits?: MediaNodeLimits
   /** See MediaNodeSettings. For tests. */
   readonly destinationCa?: string
+  readonly rtmps?: RtmpsSettings
 }
 
 /** From the host to the media process. Answers carry the id of the question. */

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
+import { connect as connectTls } from 'node:tls'
 import { decodeAmf0, encodeAmf0 } from '../rtmp/amf0.ts'
 import type { AmfValue } from '../rtmp/amf0.ts'
 import { ChunkReader } from '../rtmp/chunk-reader.ts'
@@ -14,6 +15,8 @@ export interface TestPublisherOptions {
   readonly app?: string
   /** Keep the connection open after the server's FIN, as a peer does that will not be told. */
   readonly ignoreFin?: boolean
+  /** By TLS, and whom to trust. */
+  readonly tls?: { readonly ca: string; readonly servername?: string }
 }
 
 export interface ServerStatus {
@@ -75,13 +78,12 @@ export class TestPublisher {
 
   /** Opens a connection and says nothing. */
   static async open(options: TestPublisherOptions): Promise<TestPublisher> {
-    const socket = connect({
-      port: options.port,
-      host: options.host ?? '127.0.0.1',
-      noDelay: true,
-      allowHalfOpen: options.ignoreFin ?? false,
-    })
-    await once(socket, 'connect')
+    const where = { port: options.port, host: options.host ?? '127.0.0.1', noDelay: true }
+    const { tls } = options
+    const socket: Socket = tls
+      ? connectTls({ ...where, ...tls })
+      : connect({ ...where, allowHalfOpen: options.ignoreFin ?? false })
+    await once(socket, tls ? 'secureConnect' : 'connect')
     return new TestPublisher(socket)
   }
 

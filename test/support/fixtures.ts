@@ -152,7 +152,7 @@ async function deadJob({ app }: Stage): Promise<string> {
 
 /** A media node that says it is there. */
 function announceMedia({ app }: Stage): void {
-  const status = { rtmpPort: 1935, uptimeSeconds: 1, connections: 0, streams: [] }
+  const status = { rtmpPort: 1935, rtmpsPort: null, uptimeSeconds: 1, connections: 0, streams: [] }
   app.composition.services.mediaNodes.announce({ nodeId: 'media-of-the-matrix', status })
 }
 
