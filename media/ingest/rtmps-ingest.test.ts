@@ -88,7 +88,7 @@ test('who does not speak TLS, or says nothing, is dropped, and gives its place b
   await once(rude, 'close')
   const silent = Array.from({ length: 5 }, () => connect(rtmpsPort, '127.0.0.1').on('error', () => {}))
   await waitFor(() => silent.filter(({ closed }) => closed).length >= 2)
-  await Promise.all(silent.map((socket) => socket.closed || once(socket, 'close')))
+  await waitFor(() => silent.every(({ closed }) => closed))
   await waitFor(() => fixture!.ingest.connections() === 0)
   const halfway = connectTls({ port: rtmpsPort, host: '127.0.0.1', ca: TEST_AUTHORITY, servername: 'localhost' })
   halfway.on('error', () => {})

@@ -82,16 +82,15 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
   await once(server, 'listening')
   server.on('error', (error) => log.error({ error: error.message }, 'rtmps listener failed'))
 
-  const reload = (): void => {
-    readContext(options).then(
-      (context) => {
-        secureContext = context
-        log.info({ certPath }, 'rtmps certificate read anew')
-      },
-      (error: Error) =>
-        log.error({ certPath, error: error.message }, 'rtmps certificate cannot be used; the old one stays'),
-    )
+  const reread = async (): Promise<void> => {
+    try {
+      secureContext = await readContext(options)
+      log.info({ certPath }, 'rtmps certificate read anew')
+    } catch (error) {
+      log.error({ certPath, error: (error as Error).message }, 'rtmps certificate cannot be used; the old one stays')
+    }
   }
+  const reload = (): void => void reread()
   const watching = { interval: options.reloadMs ?? RELOAD_MS, persistent: false }
   for (const path of [certPath, keyPath]) watchFile(path, watching, reload)
 
