@@ -99,6 +99,7 @@ export interface DestinationFault {
     | 'closed_by_peer'
     | 'network'
     | 'protocol'
+    | 'codec_refused'
   readonly message: string
   /** ISO 8601, UTC. */
   readonly at: string

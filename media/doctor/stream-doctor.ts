@@ -2,6 +2,7 @@ import type { Classification } from '../rtmp/flv.ts'
 import type { PictureSize } from '../rtmp/sps.ts'
 import type { DestinationRules, MediaWarning, WarningCode } from '../types.ts'
 import { ClockDrift } from './clock-drift.ts'
+import { isForeign } from './refusal.ts'
 import { FrameRhythm } from './frame-rhythm.ts'
 
 export interface DoctorLimits {
@@ -240,11 +241,6 @@ export class StreamDoctor {
     if (otherAt === null || (lastAt !== null && otherAt <= lastAt)) return false
     return now - (lastAt ?? this.#startedAt) > this.#limits.trackPatienceMs
   }
-}
-
-/** Whether a codec is known and not among those taken. */
-export function isForeign(codec: string | null, taken: readonly string[] | null): boolean {
-  return codec !== null && taken !== null && !taken.includes(codec)
 }
 
 function warningOf({ finding }: Case, since: string): MediaWarning {

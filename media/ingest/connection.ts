@@ -312,6 +312,7 @@ export class Connection {
       doctor: limits.doctor,
       now,
       drop: (reason) => this.end(reason),
+      refuse: (reason) => this.#refuseMedia(reason),
     })
     if (!admit(this)) {
       this.publisher = null
@@ -340,6 +341,11 @@ export class Connection {
     const description = reason.slice(0, LONGEST_DESCRIPTION)
     this.#options.log.info({ ...this.#logFields(), code, reason: description }, 'peer refused')
     this.#close(replies.status(STREAM_ID, 'error', code, description))
+  }
+
+  #refuseMedia(reason: string): void {
+    this.#endPublisher('refused')
+    this.#refuse('NetStream.Publish.Rejected', reason)
   }
 
   /** Says a last word and closes. The peer gets a moment to read it; then its socket is destroyed, willing or not. */

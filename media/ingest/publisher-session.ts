@@ -16,6 +16,8 @@ export interface PublisherSessionOptions {
   readonly doctor: DoctorLimits
   readonly now: () => number
   readonly drop: (reason: string) => void
+  /** Ends the publisher with a word to it. */
+  readonly refuse: (reason: string) => void
 }
 
 /** The publisher as its owner sees it, fed by the connection. */
@@ -34,6 +36,7 @@ export class PublisherSession implements Publisher {
   readonly #doctor: StreamDoctor
   readonly #now: () => number
   readonly #drop: (reason: string) => void
+  readonly #refuse: (reason: string) => void
 
   constructor(options: PublisherSessionOptions) {
     this.sessionId = options.sessionId
@@ -45,6 +48,7 @@ export class PublisherSession implements Publisher {
     this.#doctor = new StreamDoctor(options.doctor, options.now())
     this.#now = options.now
     this.#drop = options.drop
+    this.#refuse = options.refuse
   }
 
   drop(reason: string): void {
@@ -88,6 +92,10 @@ export class PublisherSession implements Publisher {
     const { payload } = message
     const seen = classify(type, payload)
     const { kind, isHeader, isKeyframe } = seen
+    if (seen.isMultitrack) {
+      this.#refuse(`Several ${kind} tracks in one stream are not supported: switch multitrack off in the encoder.`)
+      return
+    }
     const timestamp = seen.isFrame
       ? this.#timeline.frame(kind, message.timestamp)
       : this.#timeline.aside(message.timestamp)

@@ -1,4 +1,5 @@
 import { encodeAmf0 } from '../rtmp/amf0.ts'
+import { FORWARDED } from '../rtmp/enhanced.ts'
 import type { AmfValue } from '../rtmp/amf0.ts'
 
 /** Chunk size of what we send, announced with the first reply. */
@@ -54,7 +55,7 @@ export function pingResponse(timestamp: number): Buffer {
 /**
  * The answer to connect: window, bandwidth (dynamic), chunk size, `_result`. Its `fourCcList` and info maps tell an
  * Enhanced RTMP v2 publisher that every codec is forwarded (CanForward, 4); `capsEx` 0 promises none of the optional
- * parts (reconnect, multitrack, ModEx, nanosecond offsets), which pass through all the same.
+ * parts (reconnect, multitrack, ModEx, nanosecond offsets).
  */
 export function connectResult(transaction: number, objectEncoding: number): Buffer {
   const bandwidth = Buffer.alloc(5)
@@ -72,9 +73,7 @@ export function connectResult(transaction: number, objectEncoding: number): Buff
         fmsVer: 'FMS/3,0,1,123',
         capabilities: 31,
         capsEx: 0,
-        fourCcList: ['avc1', 'hvc1', 'av01', 'vp09', 'vp08', 'mp4a', 'Opus', 'fLaC', 'ac-3', 'ec-3', '.mp3'],
-        videoFourCcInfoMap: { '*': 4 },
-        audioFourCcInfoMap: { '*': 4 },
+        ...FORWARDED,
       },
       {
         level: 'status',

@@ -1,6 +1,7 @@
 import { decodeAmf0, encodeAmf0, type AmfValue } from '../rtmp/amf0.ts'
 import { ChunkReader, type RtmpMessage } from '../rtmp/chunk-reader.ts'
 import { CHUNK_STREAM, MESSAGE_TYPE, OUTGOING_CHUNK_SIZE, encodeAbsolute } from '../rtmp/chunk-writer.ts'
+import { FORWARDED } from '../rtmp/enhanced.ts'
 import { Fault, cleanPeerText } from './fault.ts'
 
 export interface PublishTarget {
@@ -59,7 +60,14 @@ export class PublishSession {
     this.#control(MESSAGE_TYPE.windowAcknowledgementSize, uint32(ACKNOWLEDGEMENT_WINDOW))
     const { app, tcUrl } = this.#target
     const flashVer = 'FMLE/3.0 (compatible; Crier)'
-    this.#command('connect', TRANSACTION.connect, { app, type: 'nonprivate', flashVer, tcUrl })
+    this.#command('connect', TRANSACTION.connect, {
+      app,
+      type: 'nonprivate',
+      flashVer,
+      tcUrl,
+      capsEx: 0,
+      ...FORWARDED,
+    })
   }
 
   /**

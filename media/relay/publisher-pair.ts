@@ -10,7 +10,7 @@ export interface PublisherPairOptions {
   /** A publisher that has sent no frame for this long is replaced by one that does. */
   readonly takeOverMs: number
   /** A message of the publisher that feeds the stream is about to be relayed. */
-  readonly onMedia: (now: number) => void
+  readonly onMedia: (message: MediaMessage, now: number) => void
   /** Another publisher feeds the stream from here on; `previous` is the one before, if there was one until now. */
   readonly onActive: (feeder: Feeder, previous: Feeder | null, reason: string) => void
   /** The stream has no publisher any more. */
@@ -60,7 +60,7 @@ export class PublisherPair {
     const active = this.#active
     feeder.note(message, now, feeder !== active)
     if (feeder === active) {
-      this.#options.onMedia(now)
+      this.#options.onMedia(message, now)
       this.#options.source.push(message, now)
     } else if (active !== null && feeder.isReady && now - active.lastFrameAt > this.#options.takeOverMs) {
       this.#standby = active

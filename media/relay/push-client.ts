@@ -45,6 +45,8 @@ export class PushClient implements Output {
   #position: WirePosition | null = null
   #hasSource = false
   #everLive = false
+  /** Why the destination must not get what comes in; null when it may. */
+  #barred: string | null = null
   #trustsSilence = true
   #rejections = 0
   #liveAt = 0
@@ -104,6 +106,27 @@ export class PushClient implements Output {
     this.#backoff.reset()
     if (this.#hasSource) this.#attempt()
     else this.#enter('idle')
+  }
+
+  /**
+   * Keeps the destination off media that it does not take, for a reason in words, or with null lets it on again. What is
+   * connected is ended in good order first.
+   */
+  bar(reason: string | null): void {
+    if (reason === this.#barred) return
+    const wasBarred = this.#barred !== null
+    this.#barred = reason
+    if (reason === null) {
+      this.retry()
+      return
+    }
+    if (!this.#hasSource || (wasBarred && this.#connection === null)) return
+    clearTimeout(this.#retryTimer)
+    this.#nextRetryAt = null
+    const connection = this.#connection
+    this.#release()
+    void connection?.close()
+    this.#refuse(reason)
   }
 
   write(batch: RelayBatch): void {
@@ -179,6 +202,10 @@ export class PushClient implements Output {
 
   #attempt(): void {
     this.#nextRetryAt = null
+    if (this.#barred !== null) {
+      this.#refuse(this.#barred)
+      return
+    }
     try {
       const { destination, allowPrivateAddresses, ca } = this.#options
       const target = parseDestinationUrl(destination.url)
@@ -279,6 +306,11 @@ export class PushClient implements Output {
     } else {
       this.#enter('idle')
     }
+  }
+
+  #refuse(message: string): void {
+    this.#lastError = { code: 'codec_refused', message, at: new Date().toISOString() }
+    this.#enter('needs_attention')
   }
 
   #wait(ms: number): void {

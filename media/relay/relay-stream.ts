@@ -1,6 +1,7 @@
+import { refusalOf } from '../doctor/refusal.ts'
 import type { Diagnosis, Patient } from '../doctor/stream-doctor.ts'
 import type { Publisher } from '../ingest/rtmp-ingest.ts'
-import type { DesiredStream, Destination, MediaEvent, MediaLog, StreamStatus } from '../types.ts'
+import type { DesiredStream, Destination, MediaEvent, MediaLog, MediaMessage, StreamStatus } from '../types.ts'
 import type { RelayLimits } from './limits.ts'
 import type { Feeder } from './feeder.ts'
 import { LiveMeter } from './live-meter.ts'
@@ -37,7 +38,7 @@ export class RelayStream {
       source: this.#source,
       limits: group,
       takeOverMs,
-      onMedia: (now) => this.#meter.media(now),
+      onMedia: (message, now) => this.#onMedia(message, now),
       onActive: (feeder, previous, reason) => this.#onActive(feeder, previous, reason),
       onGone: (feeder, reason) => this.#onGone(feeder, reason),
     })
@@ -72,6 +73,7 @@ export class RelayStream {
   }
 
   tick(now: number): void {
+    this.#judge()
     this.#reportUsage()
     this.#examine()
     for (const client of this.#clients.values()) client.tick(now)
@@ -99,6 +101,24 @@ export class RelayStream {
     await Promise.all(this.#closing)
   }
 
+  #onMedia(message: MediaMessage, now: number): void {
+    this.#meter.media(now)
+    // Before it is passed on: a server must not see a configuration that it does not take.
+    if (message.isHeader && message.kind !== 'data') this.#judge()
+  }
+
+  /** Keeps destinations off codecs that they are known not to take. */
+  #judge(): void {
+    if (!this.#desired.live) return
+    const ingest = this.#publishers.active?.publisher.stats()
+    if (ingest === undefined) return
+    for (const { id, rules } of this.#desired.destinations) {
+      const reason = rules === undefined ? null : refusalOf(rules, ingest)
+      // As long as the codec is not known, what was said of it before holds.
+      if (reason !== null || ingest.videoCodec !== null) this.#clients.get(id)?.bar(reason)
+    }
+  }
+
   #onActive(feeder: Feeder, previous: Feeder | null, reason: string): void {
     const { streamId } = this.#desired
     const { remoteAddress, sessionId } = feeder.publisher
@@ -111,6 +131,7 @@ export class RelayStream {
       this.#options.log.info({ streamId, from: previous.source, to: feeder.source, reason }, 'publisher took over')
       this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: previous.publisher.sessionId, reason })
     }
+    this.#judge()
     if (this.#desired.live) for (const client of this.#clients.values()) client.start()
   }
 

@@ -11,6 +11,8 @@ export interface Classification {
   /** A picture or a piece of sound: neither header, nor end of sequence, nor metadata. */
   readonly isFrame: boolean
   readonly codec: string | null
+  /** Enhanced RTMP with several tracks of a kind in one stream. */
+  readonly isMultitrack?: true
 }
 
 /** RTMP message types that carry media. */
@@ -99,10 +101,7 @@ function classifyAudio(payload: Buffer): Classification {
   return frame('audio', codec, false)
 }
 
-/**
- * Enhanced RTMP v2, "ExVideoTagHeader" and "ExAudioTagHeader". Only the default track counts: another track's header
- * would displace it in every cache that keeps one header of a kind.
- */
+/** Enhanced RTMP v2, "ExVideoTagHeader" and "ExAudioTagHeader". */
 function classifyEnhanced(kind: 'audio' | 'video', payload: Buffer): Classification {
   const frameType = (payload[0]! >> 4) & 0x07
   let packetType = payload[0]! & 0x0f
@@ -120,26 +119,17 @@ function classifyEnhanced(kind: 'audio' | 'video', payload: Buffer): Classificat
     packetType = next & 0x0f
   }
   if (kind === 'video' && frameType === 5 && packetType !== 4) return other(kind, null)
-  let defaultTrack = true
   if (packetType === (kind === 'video' ? VIDEO_MULTITRACK : AUDIO_MULTITRACK)) {
-    const multitrack = payload[offset++] ?? 0
-    packetType = multitrack & 0x0f
-    // The FourCC comes before the track id, but after it when every track has a codec of its own.
-    defaultTrack = payload[offset + (multitrack >> 4 === 2 ? 0 : 4)] === 0
-    if (multitrack >> 4 === 2) offset += 1
+    return { ...other(kind, null), isMultitrack: true }
   }
   const fourCc = payload.toString('latin1', offset, offset + 4)
   if (fourCc.length < 4) return other(kind, null)
   const codec = FOURCC_CODECS[fourCc] ?? (/^[\w.-]{4}$/.test(fourCc) ? fourCc : null)
   if (packetType === SEQUENCE_START || (kind === 'video' && packetType === MPEG2TS_SEQUENCE_START)) {
-    return defaultTrack ? header(kind, codec) : other(kind, null)
+    return header(kind, codec)
   }
   if (packetType !== CODED_FRAMES && !(kind === 'video' && packetType === CODED_FRAMES_X)) return other(kind, codec)
-  return frame(
-    kind,
-    defaultTrack ? codec : null,
-    defaultTrack && kind === 'video' && (frameType === 1 || frameType === 4),
-  )
+  return frame(kind, codec, kind === 'video' && (frameType === 1 || frameType === 4))
 }
 
 function header(kind: MediaKind, codec: string | null): Classification {
