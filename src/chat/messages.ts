@@ -27,9 +27,13 @@ type SendRequest = PreludeRequest<Static<typeof ChannelPath>, unknown, NewMessag
 
 const MOST_EDITS = 100
 
+// A row by its key for each: what is asked for is few, however many messages there are.
 const RESENT = `
-  select ${MESSAGE_COLUMNS} from json_to_recordset($1::json) as q (channel_id uuid, author_id uuid, client_id text)
-  join chat_messages m on m.channel_id = q.channel_id and m.author_id = q.author_id and m.client_id = q.client_id`
+  select m.* from json_to_recordset($1::json) as q (channel_id uuid, author_id uuid, client_id text)
+  cross join lateral (
+    select ${MESSAGE_COLUMNS} from chat_messages m
+    where m.channel_id = q.channel_id and m.author_id = q.author_id and m.client_id = q.client_id limit 1
+  ) m`
 
 /** Saying something, changing it, taking it back. Everything here runs in turns. */
 export class Messages {
