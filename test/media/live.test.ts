@@ -332,6 +332,43 @@ test('no key reaches a log, an event, a metric, the database in the clear, or an
   for (const secret of [...secrets, 'key-for-one']) expect(seen.split(secret)).toHaveLength(1)
 })
 
+test('every ingest and destination has its metrics, and the dashboard names only metrics that there are', async () => {
+  const one = await sink()
+  const { _id, platforms, streamKey } = await caster.stream({ one })
+  await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  await caster.goLive(_id)
+  await caster.untilDestination(_id, 'one', 'live')
+  const labels = `stream="${_id}",destination="${platforms[0]?._id}"`
+  const wanted = [
+    `crier_destination_state{${labels},state="live"} 1`,
+    `crier_destination_dropped_total{${labels},kind="video"} 0`,
+    `crier_destination_reconnects_total{${labels}} 0`,
+    `crier_ingest_standby{stream="${_id}"} 0`,
+  ]
+  const text = await waitFor(
+    async () => {
+      const metrics = await (await fetch(`${app.node.adminUrl}/metrics`)).text()
+      const bytes = new RegExp(`crier_ingest_bytes_total\\{stream="${_id}",source="primary"\\} [1-9]`)
+      const sent = new RegExp(`crier_destination_bytes_total\\{${labels}\\} [1-9]`)
+      return wanted.every((line) => metrics.includes(line)) && bytes.test(metrics) && sent.test(metrics) ? metrics : ''
+    },
+    { timeoutMs: 15_000, what: 'the metrics of the stream' },
+  )
+  const dashboard = await readFile(new URL('../../docker/grafana-dashboard.json', import.meta.url), 'utf8')
+  const { panels } = JSON.parse(dashboard) as { panels: { id: number; targets?: { expr: string }[] }[] }
+  expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+  const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
+  const named = new Set(
+    [...expressions, dashboard].flatMap((part) => part.match(/\b(?:crier|nodejs|process)_\w+/g) ?? []),
+  )
+  expect(named.size).toBeGreaterThan(20)
+  const there = new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name))
+  expect(
+    [...named].filter((name) => !there.has(name) && !there.has(name.replace(/_(?:bucket|count|sum)$/, ''))),
+  ).toEqual([])
+})
+
 /** Arguments and environments of every process that may be read. */
 async function commandLines(): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)

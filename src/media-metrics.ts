@@ -1,0 +1,212 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+import type { MediaNodeStatus, StreamStatus } from '../media/types.ts'
+import { watch } from './http/metrics.ts'
+
+type Labels = Readonly<Record<string, string>>
+type Sample = readonly [labels: Labels, value: number]
+
+/**
+ * Figures of this node's media process, from what it said last: of the whole, of every ingest and of every destination.
+ * A stream goes by its id, never by its key or path.
+ */
+export function watchMedia(metrics: Registry, status: () => MediaNodeStatus | undefined): void {
+  const streams = () => status()?.streams ?? []
+  const outputs = () => streams().flatMap((stream) => stream.destinations.map((one) => ({ stream, one })))
+  watch(metrics, 'crier_media_up', 'Whether the media process answers', () => (status() ? 1 : 0))
+  watch(metrics, 'crier_media_connections', 'RTMP connections', () => status()?.connections ?? 0)
+  watch(metrics, 'crier_media_ingests', 'Streams that take in media', () => ingestsOf(streams()).length)
+  watch(metrics, 'crier_media_ingest_bits_per_second', 'Media coming in', () =>
+    ingestsOf(streams()).reduce((sum, { ingest }) => sum + ingest.bitrate, 0),
+  )
+  watch(metrics, 'crier_media_output_bits_per_second', 'Media going out', () =>
+    outputs().reduce((sum, { one }) => sum + one.bitrate, 0),
+  )
+  gauge(metrics, 'crier_media_destinations', 'Destinations by state', ['state'], () => {
+    const counts = new Map<string, number>()
+    for (const { one } of outputs()) counts.set(one.state, (counts.get(one.state) ?? 0) + 1)
+    return [...counts].map(([state, count]) => [{ state }, count])
+  })
+  watchIngests(metrics, streams)
+  watchDestinations(metrics, streams)
+}
+
+function watchIngests(metrics: Registry, streams: () => readonly StreamStatus[]): void {
+  const labels = ['stream', 'source']
+  const each = (read: (ingest: Ingest['ingest']) => number | null) => () =>
+    ingestsOf(streams()).flatMap(({ ingest, streamId }): Sample[] => {
+      const value = read(ingest)
+      return value === null ? [] : [[{ stream: streamId, source: ingest.source }, value]]
+    })
+  const of = (name: string) => `crier_ingest_${name}`
+  gauge(
+    metrics,
+    of('bits_per_second'),
+    'Media of a stream coming in',
+    labels,
+    each(({ bitrate }) => bitrate),
+  )
+  gauge(
+    metrics,
+    of('frames_per_second'),
+    'Pictures of a stream coming in',
+    labels,
+    each(({ fps }) => fps),
+  )
+  gauge(
+    metrics,
+    of('keyframe_interval_seconds'),
+    'Time between keyframes',
+    labels,
+    each((one) => one.keyframeIntervalSeconds),
+  )
+  gauge(
+    metrics,
+    of('uptime_seconds'),
+    'Since the publisher came',
+    labels,
+    each(({ uptimeSeconds }) => uptimeSeconds),
+  )
+  counter(
+    metrics,
+    of('bytes_total'),
+    'Bytes of the publisher',
+    labels,
+    each(({ bytesReceived }) => bytesReceived),
+  )
+  gauge(metrics, of('standby'), 'Whether a second publisher stands by', ['stream'], () =>
+    ingestsOf(streams()).map(({ standby, streamId }) => [{ stream: streamId }, standby === null ? 0 : 1]),
+  )
+  gauge(metrics, of('warnings'), 'What is wrong with an ingest, by code', ['stream', 'code'], () =>
+    ingestsOf(streams()).flatMap(({ ingest, streamId }) => {
+      const codes = new Set(ingest.warnings.map(({ code }) => code))
+      return [...codes].map((code): Sample => [
+        { stream: streamId, code },
+        ingest.warnings.filter((warning) => warning.code === code).length,
+      ])
+    }),
+  )
+}
+
+function watchDestinations(metrics: Registry, streams: () => readonly StreamStatus[]): void {
+  const labels = ['stream', 'destination']
+  const each = (read: (one: StreamStatus['destinations'][number]) => readonly (readonly [Labels, number])[]) => () =>
+    streams().flatMap(({ destinations, streamId }) =>
+      destinations.flatMap((one) =>
+        read(one).map(([more, value]): Sample => [{ stream: streamId, destination: one.id, ...more }, value]),
+      ),
+    )
+  const of = (name: string) => `crier_destination_${name}`
+  gauge(
+    metrics,
+    of('state'),
+    'The state of a destination: 1 for the one it is in',
+    [...labels, 'state'],
+    each((one) => [[{ state: one.state }, 1]]),
+  )
+  gauge(
+    metrics,
+    of('bits_per_second'),
+    'Media going to a destination',
+    labels,
+    each((one) => [[{}, one.bitrate]]),
+  )
+  gauge(
+    metrics,
+    of('unacknowledged_bytes'),
+    'Bytes sent that the destination has not confirmed',
+    labels,
+    each((one) => [[{}, one.bytesSent - one.bytesAcknowledged]]),
+  )
+  gauge(
+    metrics,
+    of('queued_seconds'),
+    'Media that waits because a destination does not keep up',
+    labels,
+    each((one) => [[{}, one.queuedMs / 1_000]]),
+  )
+  counter(
+    metrics,
+    of('bytes_total'),
+    'Bytes sent to a destination',
+    labels,
+    each((one) => [[{}, one.bytesSent]]),
+  )
+  counter(
+    metrics,
+    of('dropped_total'),
+    'Messages left out, by kind',
+    [...labels, 'kind'],
+    each((one) => [
+      [{ kind: 'video' }, one.droppedVideo],
+      [{ kind: 'audio' }, one.droppedAudio],
+    ]),
+  )
+  counter(
+    metrics,
+    of('reconnects_total'),
+    'Connections after the first',
+    labels,
+    each((one) => [[{}, one.reconnects]]),
+  )
+  counter(
+    metrics,
+    of('live_seconds_total'),
+    'Seconds during which media moved',
+    labels,
+    each((one) => [[{}, one.liveSeconds]]),
+  )
+  gauge(
+    metrics,
+    of('fault'),
+    'The last error of a destination that is not live, by code',
+    [...labels, 'code'],
+    each((one) => (one.lastError === null || one.state === 'live' ? [] : [[{ code: one.lastError.code }, 1]])),
+  )
+}
+
+type Ingest = StreamStatus & { readonly ingest: NonNullable<StreamStatus['ingest']> }
+
+function ingestsOf(streams: readonly StreamStatus[]): Ingest[] {
+  return streams.filter((stream): stream is Ingest => stream.ingest !== null)
+}
+
+function gauge(
+  metrics: Registry,
+  name: string,
+  help: string,
+  labelNames: string[],
+  read: () => readonly Sample[],
+): void {
+  const metric = new Gauge({
+    name,
+    help,
+    labelNames,
+    registers: [],
+    collect() {
+      this.reset()
+      for (const [labels, value] of read()) this.set(labels, value)
+    },
+  })
+  metrics.registerMetric(metric)
+}
+
+/** A total that somebody else counts. It starts anew with the media process, as counters may. */
+function counter(
+  metrics: Registry,
+  name: string,
+  help: string,
+  labelNames: string[],
+  read: () => readonly Sample[],
+): void {
+  const metric = new Counter({
+    name,
+    help,
+    labelNames,
+    registers: [],
+    collect() {
+      this.reset()
+      for (const [labels, value] of read()) this.inc(labels, value)
+    },
+  })
+  metrics.registerMetric(metric)
+}
