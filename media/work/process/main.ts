@@ -5,6 +5,7 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
+import { dirname } from 'node:path'
 import sharp from 'sharp'
 import { MediaWorkError } from '../errors.ts'
 import { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
@@ -115,7 +116,8 @@ function yieldToOthers(niceness: number): void {
 
 function end(): void {
   try {
-    if (services !== null) rmSync(services.settings.scratchRoot, { recursive: true, force: true })
+    // The folder around those of all lanes: nobody is there to remove it any more.
+    if (services !== null) rmSync(dirname(services.settings.scratchRoot), { recursive: true, force: true })
   } finally {
     process.kill(process.platform === 'win32' ? process.pid : -process.pid, 'SIGKILL')
   }

@@ -1,5 +1,5 @@
 import { fork } from 'node:child_process'
-import { mkdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
@@ -13,7 +13,7 @@ const limits = { quickConcurrency: 2, longConcurrency: 1, longQueue: 1 }
 const { work, folder, logged, tempDir } = useMediaWork({ limits })
 const path = (name: string) => join(folder, name)
 const sizes = [{ name: 'only', edge: 64 }]
-const PATIENT = { timeoutMs: 20_000 }
+const PATIENT = { timeoutMs: 40_000 }
 
 beforeAll(async () => {
   const small = [
@@ -159,6 +159,14 @@ describe('bounds', () => {
     await nothingLeft()
   })
 
+  test('memory of the work process itself', async () => {
+    const { work: small } = useMediaWork({ limits: { processBytes: 20_000_000 } })
+    await expect(encode({}, small)).rejects.toMatchObject({ code: 'memory_limit' })
+    // The common one and the one of its own; the file is not called hostile for it.
+    expect(small.stats().long.deaths).toBe(2)
+    await nothingLeft()
+  })
+
   test('bytes of the result', async () => {
     const { work: thrifty } = useMediaWork({ limits: { outputBytes: 50_000 } })
     await expect(encode({}, thrifty)).rejects.toMatchObject({ code: 'output_too_large' })
@@ -217,7 +225,11 @@ describe('a process that dies', () => {
     child.kill('SIGKILL')
     await waitFor(() => ffmpegs().length === 0, { ...PATIENT, what: 'ffmpeg to be gone' })
     await waitFor(() => processesOn(tempDir).length === 0, PATIENT)
-    expect(filesIn(tempDir)).toEqual([])
+    // But for the folder of the fixture's own media work.
+    await waitFor(() => readdirSync(tempDir).length === 1, {
+      ...PATIENT,
+      what: 'the folder of the dead host to be gone',
+    })
   })
 })
 

@@ -17,7 +17,7 @@ export interface WorkSettings {
   readonly ffprobePath: string | undefined
   readonly limits: MediaWorkLimits
   readonly niceness: number
-  /** Of this process alone; removed with everything in it when the host is gone. */
+  /** Of its lane; removed with everything around it when the host is gone. */
   readonly scratchRoot: string
 }
 
