@@ -1,5 +1,6 @@
 import * as assets from './assets/jobs.ts'
 import * as auth from './auth/jobs.ts'
+import * as chat from './chat/jobs.ts'
 import type { JobRegistry } from './core/job.ts'
 import * as http from './http/jobs.ts'
 import * as own from './jobs/jobs.ts'
@@ -10,6 +11,7 @@ import * as workspaces from './workspaces/jobs.ts'
 export const jobs: JobRegistry = {
   assets,
   auth,
+  chat,
   http,
   jobs: own,
   mail,

@@ -136,7 +136,7 @@ export function compose(
   const stopForgetting = memberships.onChange((workspaceId) => executor.forget(workspaceId))
   const workspaces = new WorkspaceService(database, clock, plans, memberships)
   const auditLog = new AuditLog(database)
-  const chat = composeChat({ database, clock, coordination, paced: config.RATE_LIMITS })
+  const chat = composeChat({ database, clock, coordination, storage, paced: config.RATE_LIMITS })
   const channels: Channels = chat.people
   const eventLog = new EventLog(database, eventTypes, channels)
 

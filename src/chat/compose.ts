@@ -2,6 +2,8 @@ import type { Clock } from '../core/clock.ts'
 import type { Services } from '../core/services.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import type { Database } from '../db/database.ts'
+import type { Storage } from '../storage/storage.ts'
+import { ChatAttachments } from './attachments.ts'
 import { ChannelList } from './channel-list.ts'
 import { ChannelMembers } from './channel-members.ts'
 import { ChannelPeople } from './channel-people.ts'
@@ -18,6 +20,7 @@ export interface ChatNeeds {
   readonly database: Database
   readonly clock: Clock
   readonly coordination: Coordination
+  readonly storage: Storage
   /** Whether the limits of how fast people write hold. */
   readonly paced: boolean
 }
@@ -27,6 +30,7 @@ type ChatServices = Pick<
   | 'channels'
   | 'channelList'
   | 'channelMembers'
+  | 'chatAttachments'
   | 'chatLog'
   | 'chatReads'
   | 'chatSearch'
@@ -36,10 +40,11 @@ type ChatServices = Pick<
 >
 
 /** Builds the services of the domain, and who is in which channel. */
-export function composeChat({ clock, coordination, database, paced }: ChatNeeds): {
+export function composeChat({ clock, coordination, database, paced, storage }: ChatNeeds): {
   readonly services: ChatServices
   readonly people: ChannelPeople
 } {
+  const chatAttachments = new ChatAttachments(database, clock, storage)
   const people = new ChannelPeople(database, coordination)
   return {
     people,
@@ -47,12 +52,13 @@ export function composeChat({ clock, coordination, database, paced }: ChatNeeds)
       channels: new ChannelService(clock, people),
       channelList: new ChannelList(database),
       channelMembers: new ChannelMembers(clock, people),
+      chatAttachments,
       chatLog: new ChatLog(database),
       chatReads: new ChatReads(clock),
       chatSearch: new ChatSearch(database),
       marks: new Marks(clock),
       messageList: new MessageList(database),
-      messages: new Messages(clock, new Pace(clock, paced)),
+      messages: new Messages(clock, new Pace(clock, paced), chatAttachments),
     },
   }
 }

@@ -134,6 +134,39 @@ MessageSchema.setClass(ChatMessage)
 const ofMessage = (name: string) =>
   p.manyToOne(ChatMessage).primary().deleteRule('cascade').updateRule('no action').foreignKeyName(name)
 
+/** A file of a message; none as long as it waits for one. */
+const ChatAttachment = defineEntity({
+  name: 'ChatAttachment',
+  tableName: 'chat_attachments',
+  indexes: [
+    {
+      name: 'chat_attachments_loose',
+      expression: 'create index chat_attachments_loose on chat_attachments (created_at) where message_id is null',
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    workspace: p
+      .manyToOne(Workspace)
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('chat_attachments_workspace_id_fkey')
+      .index('chat_attachments_by_workspace'),
+    message: p
+      .manyToOne(ChatMessage)
+      .nullable()
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('chat_attachments_message_id_fkey')
+      .index('chat_attachments_by_message'),
+    uploadedBy: p.uuid(),
+    name: p.text(),
+    type: p.text(),
+    size: p.integer(),
+    createdAt: time(),
+  },
+})
+
 /** What a message said before each of its edits. */
 const ChatEdit = defineEntity({
   name: 'ChatEdit',
@@ -206,4 +239,5 @@ export const chatEntities = [
   ChatMention,
   ChatRead,
   ChatChange,
+  ChatAttachment,
 ]

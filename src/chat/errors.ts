@@ -42,3 +42,10 @@ export const ChannelMentionForbidden = defineError({
   cause: 'The text says `<!channel>` in a channel of many people.',
   fix: 'Mention people by name, or leave it out.',
 })
+export const EmptyAttachment = defineError({
+  code: 'empty_attachment',
+  status: 400,
+  message: 'The file is empty.',
+  cause: 'No bytes came for the file.',
+  fix: 'Choose the file again and send it with its content.',
+})

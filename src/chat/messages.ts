@@ -6,6 +6,7 @@ import type { PreludeBatch, PreludeRequest } from '../core/operation.ts'
 import type { Static } from '../core/schema.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
+import type { ChatAttachments } from './attachments.ts'
 import { writeChange } from './change-writer.ts'
 import { ChannelArchived, MessageDeleted, NotYourMessage } from './errors.ts'
 import { insertMentions, mentionsOf } from './mentioning.ts'
@@ -39,10 +40,12 @@ const RESENT = `
 export class Messages {
   readonly #clock: Clock
   readonly #pace: Pace
+  readonly #attachments: ChatAttachments
 
-  constructor(clock: Clock, pace: Pace) {
+  constructor(clock: Clock, pace: Pace, attachments: ChatAttachments) {
     this.#clock = clock
     this.#pace = pace
+    this.#attachments = attachments
   }
 
   /** Reads, once a batch, the channels that are not in mind, and which messages were sent before. */
@@ -78,11 +81,11 @@ export class Messages {
     input: NewMessageInput,
   ): Promise<{ message: MessageData; isNew: boolean }> {
     const room = await roomOf(turn, caller, channelId)
-    const { body = '', clientId, replyTo } = input
+    const { attachments = [], body = '', clientId, replyTo } = input
     const sent = clientId === undefined ? undefined : await this.#sentBefore(turn, room, caller, clientId)
     if (sent !== undefined) return { message: sent, isNew: false }
     if (room.channel.archivedAt !== null) throw ChannelArchived()
-    if (body === '') throw fault('body', 'required', 'must say something')
+    if (body === '' && attachments.length === 0) throw fault('body', 'required', 'must say something')
     this.#pace.take(turn, room, caller.userId)
     const at = new Date(this.#clock.now()).toISOString()
     const seq = room.seq + 1
@@ -94,7 +97,7 @@ export class Messages {
       author: caller.userId,
       clientId: clientId ?? null,
       body,
-      attachments: [],
+      attachments: await this.#attachments.ofMessage(turn, caller, attachments),
       mentions: await mentionsOf(turn, member, room.channel, body),
       replyTo: root,
       thread: { replies: 0, lastReplySeq: null, lastReplyAt: null },
@@ -115,6 +118,7 @@ export class Messages {
     }
     insertMessage(turn, message)
     insertMentions(turn, message, message.mentions.users)
+    await this.#attachments.bind(turn, message._id, attachments)
     writeChange(turn, room, { type: 'message', by: caller.userId, at, messageId: message._id, data: { message } })
     if (clientId !== undefined) turn.settled(() => room.remember(resendKey(caller.userId, clientId), message))
     return { message, isNew: true }
@@ -174,6 +178,7 @@ export class Messages {
          pinned_at = null, pinned_by = null, deleted_at = $3 where id = $1`,
       [messageId, ERASED.body, at],
     )
+    await turn.sql.run('delete from chat_attachments where message_id = $1', [messageId])
     await turn.sql.run('delete from chat_edits where message_id = $1', [messageId])
     await turn.sql.run('delete from chat_reactions where message_id = $1', [messageId])
     await turn.sql.run('delete from chat_mentions where channel_id = $1 and seq = $2', [channelId, message.seq])

@@ -21,6 +21,7 @@ export const ChannelsPath = Input({ workspaceId: Id })
 export const ChannelPath = Input({ workspaceId: Id, channelId: Id })
 export const ChannelMemberPath = Input({ workspaceId: Id, channelId: Id, userId: Id })
 export const MessagePath = Input({ workspaceId: Id, channelId: Id, messageId: Id })
+export const AttachmentPath = Input({ workspaceId: Id, attachmentId: Id })
 export const ReactionPath = Input({
   workspaceId: Id,
   channelId: Id,

@@ -27,7 +27,6 @@ const LATER: Readonly<Record<string, string>> = {
   Users: `getBillingUsage listPaymentMethods deletePaymentMethod setDefaultPaymentMethod listTransactions downloadInvoice
     listDevices registerDevice unregisterDevice sendTestPush uploadProfilePicture removeProfilePicture exportMyData
     deleteMyAccount`,
-  Team: 'uploadChatAttachment',
   Streams: 'broadcastFile previewStream createPreviewToken whipPublish whipTrickle whipDelete',
   'Plans, subscriptions, billing, payments': `getSubscription upgradeSubscription renewSubscription getWallet
     cancelSubscription setRenewalTerm setRecurring getExtraAccounts removeExtraAccounts cancelExtraAccountRemoval

@@ -123,6 +123,7 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
   editMessage: async (stage) => ({ path: await message(stage), body: { pinned: true } }),
   deleteMessage: async (stage) => ({ path: await message(stage, stage.caller) }),
   reactToMessage: async (stage) => ({ path: await message(stage) }),
+  downloadChatAttachment: async (stage) => ({ path: { attachmentId: await attachment(stage) } }),
   unreactToMessage: async (stage) => ({ path: await message(stage) }),
   createFolder: async (stage) => ({ body: { ...inWorkspace(stage), name: newName() } }),
   createSignedUpload: async (stage) => ({ body: { ...inWorkspace(stage), ...NEW_UPLOAD } }),
@@ -255,6 +256,23 @@ function channel(stage: Stage): Promise<string> {
 function privateChannel(stage: Stage): Promise<string> {
   const body = { kind: 'channel', name: newName(), private: true, memberIds: [stage.caller.id] }
   return make(stage, 'POST /api/team/{workspaceId}/channels', body)
+}
+
+/** Of a message that everybody may read. */
+async function attachment(stage: Stage): Promise<string> {
+  const { app, owner, workspaceId } = stage
+  const uploaded = await app.send('POST /api/team/{workspaceId}/chat/attachments', {
+    apiKey: owner.apiKey,
+    path: { workspaceId },
+    file: { name: 'pixel.png', content: PIXEL, type: 'image/png' },
+  })
+  const sent = await app.send('POST /api/team/{workspaceId}/channels/{channelId}/messages', {
+    apiKey: owner.apiKey,
+    path: { workspaceId, channelId: await channel(stage) },
+    body: { attachments: [uploaded.body.data._id] },
+  })
+  if (sent.status !== 201) throw new Error(`an attachment for a fixture: ${sent.text}`)
+  return uploaded.body.data._id
 }
 
 async function message(

@@ -7,6 +7,7 @@ import { TurnOutcomes } from './0012-turn-outcomes.ts'
 import { Live } from './0019-live.ts'
 import { Jobs } from './0016-jobs.ts'
 import { Chat } from './0013-chat.ts'
+import { ChatAttachments } from './0014-chat-attachments.ts'
 import { EventAudiences } from './0015-event-audiences.ts'
 import { Assets } from './0017-assets.ts'
 import { PresenceRecords } from './0019-presence.ts'
@@ -21,6 +22,7 @@ export const migrations = [
   { name: '0012-turn-outcomes', class: TurnOutcomes },
   { name: '0016-jobs', class: Jobs },
   { name: '0013-chat', class: Chat },
+  { name: '0014-chat-attachments', class: ChatAttachments },
   { name: '0015-event-audiences', class: EventAudiences },
   { name: '0017-assets', class: Assets },
   { name: '0019-presence', class: PresenceRecords },
