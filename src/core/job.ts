@@ -14,7 +14,7 @@ export interface QueueSettings {
 
 /** The queues. Work that must not wait for other work has one of its own. */
 export const QUEUES = {
-  default: { summary: 'Short work of any kind', concurrency: 20 },
+  default: { summary: 'Short work of any kind', concurrency: 50 },
   mail: { summary: 'Mails', concurrency: 5 },
   media: { summary: 'Thumbnails, probing and transcodes: heavy', concurrency: 2 },
   maintenance: { summary: 'Housekeeping by schedule', concurrency: 2 },

@@ -1,10 +1,12 @@
-/** Gathers what many ask for at about the same time into one call: while one is under way, the next fills up. */
+const LANES = 2
+
+/** Gathers what many ask for at about the same time into one call: while two are under way, the next fills up. */
 export class Batcher<I, O> {
   readonly #work: (inputs: readonly I[]) => Promise<readonly O[]>
   readonly #most: number
   #waiting: { readonly input: I; readonly resolve: (output: O) => void; readonly reject: (error: unknown) => void }[] =
     []
-  #busy = false
+  #busy = 0
 
   /** @param work answers every input, in order */
   constructor(most: number, work: (inputs: readonly I[]) => Promise<readonly O[]>) {
@@ -15,8 +17,8 @@ export class Batcher<I, O> {
   run(input: I): Promise<O> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ input, resolve, reject })
-      if (this.#busy) return
-      this.#busy = true
+      if (this.#busy === LANES) return
+      this.#busy += 1
       // The others of this turn of the event loop come along.
       setImmediate(() => void this.#drain())
     })
@@ -32,6 +34,6 @@ export class Batcher<I, O> {
         for (const { reject } of batch) reject(error)
       }
     }
-    this.#busy = false
+    this.#busy -= 1
   }
 }

@@ -16,7 +16,6 @@ const OutboxRow = defineEntity({
       name: 'outbox_key',
       expression: 'create unique index outbox_key on outbox (name, key) where key is not null',
     },
-    { name: 'outbox_by_state', properties: ['queue', 'state'] },
   ],
   checks: [{ name: 'outbox_state', expression: `state in ('waiting', 'queued', 'running', 'dead')` }],
   properties: {

@@ -41,7 +41,7 @@ const secret = job({
 })
 const jobs: AnyJob[] = [count, secret]
 
-const patience = { timeoutMs: 15_000 }
+const patience = { timeoutMs: 25_000 }
 
 describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
   let databaseOf: TestDatabase
@@ -51,22 +51,28 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
 
   beforeAll(async () => {
     redis = kind === 'redis' ? await startRedis() : undefined
+    databaseOf = await createDatabase()
+    store = redis === undefined ? { kind: 'postgres', url: databaseOf.url } : { kind: 'redis', url: redis.url }
+    // The first of a process loads the library; tests are not to wait for that.
+    const first = await start()
+    await first.runtime?.backend()
+    await first.stop()
+    nodes.length = 0
   })
-  afterAll(async () => redis?.stop())
+  afterAll(async () => {
+    await redis?.stop()
+    await databaseOf.drop()
+  })
 
   async function start(options: Partial<JobNodeOptions> = {}): Promise<JobNode> {
-    if (nodes.length === 0) {
-      databaseOf = await createDatabase()
-      store = redis === undefined ? { kind: 'postgres', url: databaseOf.url } : { kind: 'redis', url: redis.url }
-    }
     const node = await startJobNode({ databaseUrl: databaseOf.url, store, jobs, ...options })
     nodes.push(node)
     return node
   }
 
   afterEach(async () => {
+    await nodes[0]?.database.run('truncate outbox, finished_jobs, job_schedules')
     for (const node of nodes.splice(0)) await node.stop()
-    await databaseOf.drop()
     seen.length = 0
     meet = async () => undefined
   })

@@ -40,13 +40,22 @@ const INSERT = `
   select id, name, queue, workspace_id, key, data, state, run_at, attempts, added, created_at, updated_at
   from json_populate_recordset(null::outbox, $1::json) on conflict do nothing`
 
-const FINISH = `
+/**
+ * Claims, beginnings and ends are not waited for until they are on disk: a crash of the server that takes them back makes
+ * a job run again, as any crash between its work and its end does. Effects are committed with their job, and waited for.
+ */
+const NOT_WAITED_FOR = `(select set_config('synchronous_commit', 'off', true)) as quick`
+
+const finishOf = (alone: boolean) => `
   with gone as (
-    delete from outbox o using unnest($1::uuid[], $2::uuid[]) as s (id, attempt_id)
+    delete from outbox o using unnest($1::uuid[], $2::uuid[]) as s (id, attempt_id)${alone ? `, ${NOT_WAITED_FOR}` : ''}
     where o.id = s.id and o.attempt_id = s.attempt_id returning o.*)
   insert into finished_jobs (id, name, queue, workspace_id, attempts, run_at, started_at, finished_at, created_at)
   select id, name, queue, workspace_id, attempts, run_at, started_at, $3::timestamptz, created_at from gone
   returning id`
+
+const FINISH = finishOf(false)
+const FINISH_ALONE = finishOf(true)
 
 /** The statements on the outbox. Claims and ends of jobs that come together share one. */
 export class Outbox {
@@ -71,7 +80,8 @@ export class Outbox {
     const rows = await this.#sql.rows<DueRow>(
       `with due as (
          select id from outbox where state = 'waiting' and run_at <= $1 order by run_at limit $2 for update skip locked)
-       update outbox o set state = 'queued', added = o.added + 1, updated_at = $1 from due where o.id = due.id
+       update outbox o set state = 'queued', added = o.added + 1, updated_at = $1
+       from due, ${NOT_WAITED_FOR} where o.id = due.id
        returning o.id, o.name, o.queue, o.workspace_id, o.run_at, o.added`,
       [this.#now(), limit],
     )
@@ -167,7 +177,8 @@ export class Outbox {
     const rows = await this.#sql.rows<StartedRow>(
       `update outbox o set state = 'running', attempts = o.attempts + 1, attempt_id = s.attempt_id, key = null,
          started_at = $3, updated_at = $3
-       from unnest($1::uuid[], $2::uuid[]) as s (id, attempt_id) where o.id = s.id and o.state <> 'dead'
+       from unnest($1::uuid[], $2::uuid[]) as s (id, attempt_id), ${NOT_WAITED_FOR}
+       where o.id = s.id and o.state <> 'dead'
        returning o.id, o.attempt_id, o.name, o.queue, o.workspace_id, o.data, o.attempts, o.run_at`,
       [keys.map(({ id }) => id), keys.map(({ attemptId }) => attemptId), this.#now()],
     )
@@ -176,7 +187,7 @@ export class Outbox {
   }
 
   async #finish(keys: readonly AttemptKey[]): Promise<boolean[]> {
-    const rows = await this.#sql.rows<{ id: string }>(FINISH, [
+    const rows = await this.#sql.rows<{ id: string }>(FINISH_ALONE, [
       keys.map(({ id }) => id),
       keys.map(({ attemptId }) => attemptId),
       this.#now(),

@@ -153,7 +153,9 @@ export class Runner {
       workspaceId: row.workspace_id ?? undefined,
       attempt,
       signal: controller.signal,
-      log: log.child({ job: row.name, id: row.id }),
+      get log() {
+        return log.child({ job: row.name, id: row.id })
+      },
       progress: (percent, detail) => this.#options.onProgress(row, declared, percent, detail),
       effect: async (work) => {
         const value = await database.transaction(async (tx) => {
@@ -170,7 +172,7 @@ export class Runner {
     }
     const services = this.#options.services()
     await withinTime(declared, controller, () =>
-      declared.run(Object.assign(Object.create(services) as object, services, context)),
+      declared.run(Object.setPrototypeOf(context, services) as typeof context),
     )
     // Ended in a transaction of somebody else, who has said that all went well.
     return ended || entrusted

@@ -25,7 +25,6 @@ export class Jobs extends Migration {
     this.addSql(`create index outbox_due on outbox (run_at) where state = 'waiting'`)
     this.addSql(`create index outbox_given on outbox (updated_at) where state in ('queued', 'running')`)
     this.addSql('create unique index outbox_key on outbox (name, key) where key is not null')
-    this.addSql('create index outbox_by_state on outbox (queue, state)')
     this.addSql(`
       create table finished_jobs (
         id uuid primary key,
