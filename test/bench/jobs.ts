@@ -79,7 +79,7 @@ async function bare({ database, store: choice }: Ground): Promise<number> {
         name: 'work',
         data: { due: 0 },
         opts: { attempts: 5, removeOnComplete: true },
-      })) as never,
+      })),
     )
   }
   await until(() => completed === JOBS)

@@ -17,7 +17,7 @@ export interface TrialOptions {
   readonly deaths: WorkerOrder['deaths']
   readonly once?: string
   /** Done to what the workers stand on while they work; the last is over before the end is waited for. */
-  readonly meanwhile: (trial: { killOne(): void }) => Promise<void>
+  readonly meanwhile: (trial: { readonly killOne: () => void }) => Promise<void>
   readonly timeoutMs: number
 }
 

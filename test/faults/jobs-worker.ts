@@ -27,6 +27,7 @@ function isFirst(path: string): boolean {
   }
 }
 
+// oxlint-disable typescript/unbound-method -- put in the place of themselves
 const { add } = Backend.prototype
 Backend.prototype.add = async function (...args) {
   die('claimed')
@@ -40,6 +41,8 @@ Outbox.prototype.finish = async function (...args) {
   die('finished')
   return done
 }
+
+// oxlint-enable typescript/unbound-method
 
 const node = await startJobNode({
   databaseUrl: order.databaseUrl,
