@@ -172,6 +172,7 @@ export function compose(
     turns,
     secret,
     publicUrl: config.PUBLIC_URL,
+    allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
     mediaWork: mediaWork.get,
   })
 

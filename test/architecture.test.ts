@@ -41,6 +41,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
 const EXCEPTIONS: readonly string[] = [
   // One rule for what an address may be, where a destination is entered and where it is connected.
   'src/streams/destinations.ts → media/relay/resolve.ts',
+  'src/fetch/target.ts → media/relay/address.ts',
 ]
 
 interface Import {

@@ -4,6 +4,8 @@ import type { TurnRunner } from '../core/system-turn.ts'
 import type { Database } from '../db/database.ts'
 import type { PlanService } from '../plans/service.ts'
 import type { Storage } from '../storage/storage.ts'
+import { GuardedFetcher } from '../fetch/guarded-fetch.ts'
+import { UrlCheck } from '../uploads/url-check.ts'
 import { UploadSignatures } from '../uploads/signature.ts'
 import { Uploads } from '../uploads/uploads.ts'
 import type { WorkspaceService } from '../workspaces/service.ts'
@@ -26,6 +28,7 @@ interface AssetsNeeds {
   readonly turns: TurnRunner
   readonly secret: string
   readonly publicUrl: string
+  readonly allowPrivateAddresses: boolean
   readonly mediaWork: () => Promise<MediaWork>
 }
 
@@ -49,6 +52,7 @@ export function composeAssets(needs: AssetsNeeds) {
     signatures,
     publicUrl: needs.publicUrl,
   })
+  const fetcher = GuardedFetcher.of(needs.allowPrivateAddresses)
   workspaces.onPurge(purgeAssets)
   return {
     assets: library,
@@ -59,5 +63,7 @@ export function composeAssets(needs: AssetsNeeds) {
     assetExaminer: new AssetExaminer({ sql, storage, turns, mediaWork: needs.mediaWork }),
     assetHousekeeping: new AssetHousekeeping(sql, clock, storage),
     uploads,
+    fetcher,
+    urlCheck: new UrlCheck(fetcher),
   }
 }

@@ -44,7 +44,7 @@ export class BodyStream extends Readable {
       return
     }
     // uWS reuses the memory of a chunk after this callback.
-    const wantsMore = chunk.byteLength === 0 || this.push(Buffer.from(new Uint8Array(chunk.slice(0))))
+    const wantsMore = chunk.byteLength === 0 || this.push(Buffer.from(chunk.slice(0)))
     if (isLast) this.push(null)
     else if (!wantsMore) this.#pause()
   }

@@ -15,6 +15,8 @@ import { created, done, list, ok } from '../core/reply.ts'
 import { Done, Envelope, ListOf } from '../core/schema.ts'
 import { StorageFull, StorageUnavailable } from '../storage/errors.ts'
 import {
+  MediaUrl,
+  MediaUrlView,
   MOST_FILE_BYTES,
   NewUpload,
   SignedQuery,
@@ -109,4 +111,17 @@ export const completeUpload = operation({
   example: { path: { uploadId: UPLOAD } },
   handle: async ({ path, uploads, assetReader }) =>
     created('Asset added', await assetReader.get(await uploads.complete(path.uploadId))),
+})
+
+export const validateMediaUrl = operation({
+  route: 'POST /api/uploads/validate-url',
+  summary: 'Say whether a media URL can be fetched, and which platforms would take it',
+  description:
+    'The URL is fetched as from outside: addresses that are not public are refused, however they are written, resolved or redirected to. A URL that fails is answered with the reason. Length of videos is not checked here.',
+  access: 'media:write',
+  workspace: from.body('workspaceId'),
+  body: MediaUrl,
+  returns: { 200: Envelope(MediaUrlView) },
+  example: { body: { workspaceId: WORKSPACE, url: 'http://127.0.0.1/photo.jpg', platforms: ['instagram', 'x'] } },
+  handle: async ({ body, urlCheck }) => ok('Checked', await urlCheck.check(body.url, body.platforms)),
 })

@@ -1,4 +1,5 @@
 import { FileName, Tags } from '../assets/schemas.ts'
+import { MEDIA_PLATFORMS } from '../platforms/media-rules.ts'
 import { pageFields } from '../core/page.ts'
 import { Id, Input, named, Nullable, OneOf, ResourceBase, Text, Type, type Static } from '../core/schema.ts'
 
@@ -49,6 +50,44 @@ export const UploadView = named(
   }),
 )
 export type UploadData = Static<typeof UploadView>
+
+export const MediaUrl = Input({
+  workspaceId: Id,
+  url: Text(1, 2_048, { description: 'http or https' }),
+  platforms: Type.Optional(
+    Type.Array(OneOf(MEDIA_PLATFORMS), {
+      minItems: 1,
+      maxItems: 30,
+      uniqueItems: true,
+      description: 'All when absent',
+    }),
+  ),
+})
+
+export const MediaUrlView = named(
+  'MediaUrlCheck',
+  Type.Object({
+    url: Type.String({ description: 'After redirects' }),
+    reachable: Type.Boolean(),
+    status: Nullable(Type.Integer({ description: 'That its server answered' })),
+    problem: Nullable(Type.String()),
+    code: Nullable(Type.String({ description: 'Of the problem, as in the table of errors' })),
+    type: Nullable(Type.String({ description: 'Media type, by content' })),
+    kind: Nullable(Type.String()),
+    size: Nullable(Type.Integer({ description: 'Bytes; null when the server does not say' })),
+    width: Nullable(Type.Integer()),
+    height: Nullable(Type.Integer()),
+    platforms: Type.Array(
+      Type.Object({
+        platform: Type.String(),
+        accepted: Type.Boolean(),
+        refusals: Type.Array(Type.String()),
+        source: Type.String({ description: 'Where the limits are from' }),
+        seen: Type.String({ description: 'When they were read' }),
+      }),
+    ),
+  }),
+)
 
 export const UploadQuery = Input({ workspaceId: Id, ...pageFields })
 export const UploadPath = Input({ uploadId: Id })

@@ -19,7 +19,6 @@ const LATER: Readonly<Record<string, string>> = {
   'Social accounts': 'all',
   Posts: 'all',
   Assets: 'transcodeAsset',
-  Uploads: 'validateMediaUrl',
   Analytics: 'all',
   Limits: 'all',
   'AI and studio': 'all',

@@ -1,0 +1,194 @@
+import { gzipSync } from 'node:zlib'
+import sharp from 'sharp'
+import { describe, expect, test } from 'vitest'
+import { HEAD_BYTES, inspectHead, inspectWhole, type Inspected } from './inspect.ts'
+
+/** Files as people send them, and as those send them who mean harm. Each must be told by header and end alone. */
+
+const shape = { width: 30, height: 20, channels: 3 as const, background: 'teal' }
+const image = (format: 'png' | 'jpeg' | 'webp' | 'gif' | 'avif') => sharp({ create: shape }).toFormat(format).toBuffer()
+const png = await image('png')
+const jpeg = await image('jpeg')
+const webp = await image('webp')
+const gif = await image('gif')
+const avif = await image('avif')
+const mp4 = boxes(['ftyp', 'isom\0\0\0\0isommp42'], ['moov', 'x'.repeat(200)], ['mdat', 'y'.repeat(5_000)])
+const pdf = Buffer.from('%PDF-1.7\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n')
+const svg = (inside: string) =>
+  Buffer.from(`<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${inside}</svg>`)
+
+/** As an upload is judged: by its head, then by the rest. */
+async function judge(file: Buffer, name = 'file'): Promise<Inspected> {
+  const found = await inspectHead(file.subarray(0, HEAD_BYTES), name)
+  await inspectWhole(found, file.length, async (start, length) => file.subarray(start, start + length))
+  return found
+}
+
+describe('taken', () => {
+  test.each([
+    ['a.png', png, 'image/png'],
+    ['b.JPG', jpeg, 'image/jpeg'],
+    ['c.webp', webp, 'image/webp'],
+    ['d.gif', gif, 'image/gif'],
+    ['e.avif', avif, 'image/avif'],
+  ])('%s, with its size from the header', async (name, file, type) => {
+    expect(await judge(file, name)).toEqual({ type, kind: 'image', width: 30, height: 20 })
+  })
+
+  test.each([
+    ['f.mp4', mp4, 'video/mp4'],
+    ['g.pdf', pdf, 'application/pdf'],
+    ['h.svg', svg('<rect width="3" height="3" fill="url(#a)"/><use href="#b"/>'), 'image/svg+xml'],
+    ['report.final', png, 'image/png'],
+  ])('%s', async (name, file, type) => {
+    expect(await judge(file, name)).toMatchObject({ type })
+  })
+})
+
+describe('refused', () => {
+  const cases: [what: string, code: string, file: Buffer, name?: string][] = [
+    ['an empty file', 'empty_file', Buffer.alloc(0)],
+    ['text', 'unsupported_file', Buffer.from('hello there')],
+    ['a page', 'unsupported_file', Buffer.from('<!doctype html><html><script>alert(1)</script>')],
+    ['a program', 'unsupported_file', Buffer.concat([Buffer.from('7f454c460201', 'hex'), Buffer.alloc(100)])],
+    ['an archive, and with it every zip bomb and zip slip', 'unsupported_file', zip('../../etc/passwd')],
+    ['a gzip bomb', 'unsupported_file', gzipSync(Buffer.alloc(50_000_000))],
+    ['a compressed SVG', 'unsupported_file', gzipSync(svg('')), 'a.svgz'],
+
+    ['another ending than its content', 'unsupported_file', jpeg, 'a.png'],
+    ['a picture that is called a page', 'unsupported_file', png, 'a.html'],
+    ['a picture that is called a program', 'unsupported_file', png, 'a.png.exe'],
+
+    ['a PNG of 30,000 × 30,000 pixels', 'image_too_large', pngHeader(30_000, 30_000)],
+    ['a PNG of one long line', 'image_too_large', pngHeader(100_000, 1)],
+    ['a JPEG of 30,000 × 30,000 pixels', 'image_too_large', jpegHeader(30_000, 30_000)],
+    ['a GIF of 30,000 × 30,000 pixels', 'image_too_large', gifHeader(30_000, 30_000)],
+    ['a WebP of 16,000 × 16,000 pixels', 'image_too_large', webpHeader(16_000, 16_000)],
+    ['a picture of no size', 'damaged_file', pngHeader(0, 5)],
+
+    ['a PNG that was cut off', 'damaged_file', png.subarray(0, png.length - 20)],
+    ['a JPEG that was cut off', 'damaged_file', jpeg.subarray(0, jpeg.length - 2)],
+    ['a GIF that was cut off', 'damaged_file', gif.subarray(0, gif.length - 1)],
+    ['a WebP that was cut off', 'damaged_file', webp.subarray(0, webp.length - 10)],
+    ['a video that was cut off', 'damaged_file', mp4.subarray(0, mp4.length - 1)],
+    ['a video without a description', 'damaged_file', boxes(['ftyp', 'isom\0\0\0\0isom'], ['mdat', 'y'.repeat(900)])],
+    ['a PDF that was cut off', 'damaged_file', pdf.subarray(0, 30)],
+
+    ['a picture with an archive behind it', 'unsafe_file', Buffer.concat([jpeg, zip('a.js')])],
+    ['a PNG with anything behind it', 'unsafe_file', Buffer.concat([png, Buffer.from('more')])],
+    ['a WebP with anything behind it', 'unsafe_file', Buffer.concat([webp, Buffer.alloc(100, 1)])],
+    ['a PDF with an archive behind it', 'unsafe_file', Buffer.concat([pdf, zip('a.js')])],
+    ['a video with an archive in its last box', 'unsafe_file', Buffer.concat([mp4, boxes(['free', zip('a')])])],
+    ['a picture that is a page, too', 'unsafe_file', jpegComment('<html><script>alert(1)</script>')],
+    ['a picture that is a PDF, too', 'unsafe_file', jpegComment('%PDF-1.4')],
+    ['a picture that is PHP, too', 'unsafe_file', jpegComment('<?php system($_GET[0]); ?>')],
+    ['a picture with a script behind it', 'unsafe_file', Buffer.concat([jpeg, Buffer.from('<script>1</script>')])],
+
+    ...[
+      '<script>alert(1)</script>',
+      '<svg:script xmlns:svg="http://www.w3.org/2000/svg">1</svg:script>',
+      '<rect onload="alert(1)"/>',
+      '<rect/onclick=alert(1)>',
+      '<a href="javascript:alert(1)">x</a>',
+      '<a href="java&#x0a;script:alert(1)">x</a>',
+      '<a href="&#106;avascript:alert(1)">x</a>',
+      '<foreignObject><body/></foreignObject>',
+      '<image href="http://169.254.169.254/"/>',
+      '<image xlink:href="file:///etc/passwd"/>',
+      '<use href="//evil.example/x.svg#a"/>',
+      '<rect style="fill:url(http://evil.example/)"/>',
+      '<style>@import "http://evil.example/a.css";</style>',
+      '<set attributeName="onmouseover" to="alert(1)"/>',
+      '<image href="data:text/html,<b>"/>',
+      '<iframe src="x"/>',
+    ].map((inside) => [`an SVG with ${inside}`, 'unsafe_file', svg(inside)] as [string, string, Buffer]),
+    [
+      'an SVG with entities that grow',
+      'unsupported_file',
+      Buffer.from('<!DOCTYPE svg [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><svg>&b;</svg>'),
+    ],
+    ['an SVG in UTF-16', 'unsupported_file', Buffer.from('\uFEFF<svg><script/></svg>', 'utf16le')],
+    ['a huge SVG', 'unsupported_file', svg(' '.repeat(1_000_001))],
+  ]
+
+  test.each(cases)('%s: %s', async (...[_what, code, file, name]: (typeof cases)[number]) => {
+    await expect(judge(file, name)).rejects.toMatchObject({ code, message: expect.stringMatching(/^[A-Z].*\.$/) })
+  })
+
+  test('without decoding: a picture of a gigapixel costs what any other costs', async () => {
+    const started = process.cpuUsage()
+    for (let count = 0; count < 100; count += 1) {
+      await expect(judge(pngHeader(30_000, 30_000))).rejects.toMatchObject({ code: 'image_too_large' })
+    }
+    // To decode one of them takes seconds.
+    expect(process.cpuUsage(started).user / 1e6).toBeLessThan(2)
+  })
+})
+
+function boxes(...parts: [string, string | Buffer][]): Buffer {
+  return Buffer.concat(
+    parts.map(([name, content]) => {
+      const body = typeof content === 'string' ? Buffer.from(content, 'latin1') : content
+      const header = Buffer.alloc(8)
+      header.writeUInt32BE(body.length + 8)
+      header.write(name, 4, 'latin1')
+      return Buffer.concat([header, body])
+    }),
+  )
+}
+
+/** An archive of one empty entry. */
+function zip(name: string): Buffer {
+  const local = Buffer.alloc(30)
+  local.writeUInt32LE(0x04034b50)
+  local.writeUInt16LE(name.length, 26)
+  const central = Buffer.alloc(46)
+  central.writeUInt32LE(0x02014b50)
+  central.writeUInt16LE(name.length, 28)
+  const end = Buffer.alloc(22)
+  end.writeUInt32LE(0x06054b50)
+  end.writeUInt16LE(1, 8)
+  end.writeUInt16LE(1, 10)
+  return Buffer.concat([local, Buffer.from(name), central, Buffer.from(name), end])
+}
+
+function pngHeader(width: number, height: number): Buffer {
+  const file = Buffer.from(png)
+  file.writeUInt32BE(width, 16)
+  file.writeUInt32BE(height, 20)
+  return file
+}
+
+function jpegHeader(width: number, height: number): Buffer {
+  const file = Buffer.from(jpeg)
+  const at = [0xc0, 0xc1, 0xc2].map((marker) => file.indexOf(Buffer.from([0xff, marker]))).find((index) => index > 0)
+  file.writeUInt16BE(height, (at ?? 0) + 5)
+  file.writeUInt16BE(width, (at ?? 0) + 7)
+  return file
+}
+
+function gifHeader(width: number, height: number): Buffer {
+  const file = Buffer.from(gif)
+  file.writeUInt16LE(width, 6)
+  file.writeUInt16LE(height, 8)
+  return file
+}
+
+function webpHeader(width: number, height: number): Buffer {
+  const file = Buffer.alloc(60)
+  file.write('RIFF', 0)
+  file.writeUInt32LE(52, 4)
+  file.write('WEBPVP8X', 8)
+  file.writeUInt32LE(10, 16)
+  file.writeUIntLE(width - 1, 24, 3)
+  file.writeUIntLE(height - 1, 27, 3)
+  return file
+}
+
+function jpegComment(text: string): Buffer {
+  const comment = Buffer.alloc(4 + text.length)
+  comment.writeUInt16BE(0xfffe)
+  comment.writeUInt16BE(text.length + 2, 2)
+  comment.write(text, 4, 'latin1')
+  return Buffer.concat([jpeg.subarray(0, 2), comment, jpeg.subarray(2)])
+}

@@ -1,0 +1,175 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { GuardedFetcher } from './guarded-fetch.ts'
+import { findTarget, type TargetRules } from './target.ts'
+
+const LIMITS = { maxBytes: 1_000, timeoutMs: 2_000 }
+
+describe('a URL that leads inside is refused, however it is written', () => {
+  test.each([
+    ['http://127.0.0.1/', 'loopback'],
+    ['http://127.1/', 'loopback'],
+    ['http://2130706433/', 'loopback'],
+    ['http://0x7f000001/', 'loopback'],
+    ['http://0177.0.0.1/', 'loopback'],
+    ['http://017700000001/', 'loopback'],
+    ['http://１２７.０.０.１/', 'loopback'],
+    ['http://127。0。0。1/', 'loopback'],
+    ['http://127.0.0.1./', 'loopback'],
+    ['http://[::1]/', 'loopback'],
+    ['http://[::]/', 'unspecified'],
+    ['http://0/', 'unspecified'],
+    ['http://[::ffff:127.0.0.1]/', 'IPv4-mapped'],
+    ['http://[::ffff:7f00:1]/', 'IPv4-mapped'],
+    ['http://[::127.0.0.1]/', 'address'],
+    ['http://[64:ff9b::7f00:1]/', 'NAT64'],
+    ['http://[64:ff9b:1::7f00:1]/', 'address'],
+    ['http://[2002:7f00:1::]/', '6to4'],
+    ['http://[2001:0:4136:e378:8000:63bf:3fff:fdd2]/', 'Teredo'],
+    ['http://[fe80::1]/', 'link-local'],
+    ['http://[fd00::1]/', 'unique local'],
+    ['http://[2606:4700::5efe:127.0.0.1]/', 'ISATAP'],
+    ['http://10.0.0.1/', 'private'],
+    ['http://172.31.255.255/', 'private'],
+    ['http://192.168.1.1:8080/', 'private'],
+    ['http://100.64.0.1/', 'carrier-grade NAT'],
+    ['http://169.254.169.254/latest/meta-data', 'metadata'],
+    ['http://168.63.129.16/', 'metadata'],
+    ['http://224.0.0.1/', 'multicast'],
+    ['http://255.255.255.255/', 'broadcast'],
+    ['http://192.0.2.1/', 'reserved'],
+    ['http://localhost/', 'loopback'],
+    ['http://localhost./', 'loopback'],
+    ['http://user:secret@93.184.216.34/', 'user name'],
+    ['http://93.184.216.34@127.0.0.1/', 'user name'],
+    ['http://93.184.216.34:22/', 'port 22'],
+    ['http://93.184.216.34:6379/', 'port 6379'],
+    ['ftp://93.184.216.34/', 'ftp:'],
+    ['file:///etc/passwd', 'file:'],
+    ['gopher://93.184.216.34/', 'gopher:'],
+    ['javascript:alert(1)', 'javascript:'],
+    ['//93.184.216.34/', 'no URL'],
+    ['http:///', 'no URL'],
+    [`http://93.184.216.34/${'a'.repeat(3_000)}`, 'too long'],
+  ])('%s: %s', async (url, why) => {
+    await expect(findTarget(url)).rejects.toMatchObject({ code: 'url_refused', message: expect.stringContaining(why) })
+  })
+
+  test.each(['http://93.184.216.34/', 'https://93.184.216.34/a?b', 'http://[2606:4700:4700::1111]/'])(
+    '%s is public',
+    async (url) => {
+      expect((await findTarget(url)).url.href).toBe(url)
+    },
+  )
+
+  test.each([
+    [['10.0.0.1'], 'private'],
+    [['::ffff:10.0.0.1', '169.254.169.254'], 'IPv4-mapped'],
+  ])('a name for %s', async (addresses, why) => {
+    const rules = { resolve: async () => addresses }
+    const message = expect.stringContaining(why)
+    await expect(findTarget('http://inside.example/', rules)).rejects.toMatchObject({ code: 'url_refused', message })
+  })
+
+  test('a name in another script is looked up as the name it is', async () => {
+    const asked: string[] = []
+    const resolve = async (host: string) => {
+      asked.push(host)
+      return ['93.184.216.34']
+    }
+    await findTarget('http://bücher.example./', { resolve })
+    expect(asked).toEqual(['xn--bcher-kva.example'])
+  })
+})
+
+/** In these tests 127.0.0.2 stands for what is public; 127.0.0.1 is inside. */
+describe('fetching', () => {
+  let outside: Server
+  let inside: Server
+  let port: number
+  const requests: IncomingMessage[] = []
+  let insideAsked = 0
+
+  beforeAll(async () => {
+    outside = createServer((request, reply) => {
+      requests.push(request)
+      const url = new URL(request.url ?? '/', 'http://x')
+      if (url.pathname === '/to') reply.writeHead(302, { Location: url.searchParams.get('url') ?? '' }).end()
+      else if (url.pathname === '/loop') reply.writeHead(301, { Location: '/loop' }).end()
+      else if (url.pathname === '/endless') {
+        reply.writeHead(200)
+        const more = () => {
+          while (!reply.destroyed && reply.write(Buffer.alloc(65_536)));
+        }
+        reply.on('drain', more)
+        more()
+      } else if (url.pathname === '/silent') reply.flushHeaders()
+      else reply.writeHead(200, { 'Content-Type': 'text/plain' }).end('hello')
+    })
+    inside = createServer((_request, reply) => {
+      insideAsked += 1
+      reply.end('secret')
+    })
+    await new Promise<void>((resolve) => outside.listen(0, '127.0.0.2', resolve))
+    port = (outside.address() as AddressInfo).port
+    await new Promise<void>((resolve) => inside.listen(port, '127.0.0.1', resolve))
+  })
+  afterAll(() => {
+    for (const server of [outside, inside]) {
+      server.closeAllConnections()
+      server.close()
+    }
+  })
+
+  const check = (address: string) =>
+    address === '127.0.0.2' ? { allowed: true as const } : { allowed: false as const, reason: 'inside' }
+  const fetcher = (rules: TargetRules = {}) => new GuardedFetcher({ check, ports: 'any', ...rules })
+
+  test('goes to the address that was checked, under the name of the URL, without any credential', async () => {
+    let asked = 0
+    const rebinding = async () => {
+      asked += 1
+      return [asked === 1 ? '127.0.0.2' : '127.0.0.1']
+    }
+    requests.length = 0
+    const found = await fetcher({ resolve: rebinding }).get(`http://media.example:${port}/a?b=1`, LIMITS)
+    expect(found).toMatchObject({ status: 200, contentType: 'text/plain', size: 5, complete: true })
+    expect([found.bytes.toString(), asked, insideAsked]).toEqual(['hello', 1, 0])
+    expect(requests[0]?.headers.host).toBe(`media.example:${port}`)
+    expect(requests[0]?.url).toBe('/a?b=1')
+    expect(Object.keys(requests[0]?.headers ?? {})).not.toEqual(expect.arrayContaining(['authorization', 'cookie']))
+    // The second look-up gives the inside: it is refused, not connected to.
+    await expect(fetcher({ resolve: rebinding }).get(`http://media.example:${port}/`, LIMITS)).rejects.toMatchObject({
+      code: 'url_refused',
+    })
+    expect(insideAsked).toBe(0)
+  })
+
+  test('checks every redirect anew', async () => {
+    const start = `http://127.0.0.2:${port}/to?url=`
+    expect((await fetcher().get(`${start}${encodeURIComponent('/next')}`, LIMITS)).url).toMatch(/\/next$/)
+    for (const target of [`http://127.0.0.1:${port}/`, 'file:///etc/passwd', `http://a:b@127.0.0.2:${port}/`, '']) {
+      await expect(fetcher().get(`${start}${encodeURIComponent(target)}`, LIMITS)).rejects.toMatchObject({
+        code: 'url_refused',
+      })
+    }
+    await expect(fetcher().get(`http://127.0.0.2:${port}/loop`, LIMITS)).rejects.toMatchObject({
+      message: expect.stringContaining('more than 5 times'),
+    })
+    expect(insideAsked).toBe(0)
+  })
+
+  test('reads no more and waits no longer than it may', async () => {
+    const found = await fetcher().get(`http://127.0.0.2:${port}/endless`, LIMITS)
+    expect([found.bytes.length, found.complete]).toEqual([1_000, false])
+    await expect(fetcher().get(`http://127.0.0.2:${port}/silent`, { ...LIMITS, timeoutMs: 200 })).rejects.toMatchObject(
+      { code: 'url_unreachable', message: expect.stringContaining('within 0.2 s') },
+    )
+  })
+
+  test('an installation may open itself to its own networks', async () => {
+    const found = await GuardedFetcher.of(true).get(`http://127.0.0.1:${port}/`, LIMITS)
+    expect(found.bytes.toString()).toBe('secret')
+  })
+})

@@ -1,0 +1,142 @@
+import { request as httpRequest, type IncomingMessage } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { isIP } from 'node:net'
+import { AppError } from '../core/error.ts'
+import { UrlRefused, UrlUnreachable } from './errors.ts'
+import { findTarget, OPEN_RULES, type Target, type TargetRules } from './target.ts'
+
+declare module '../core/services.ts' {
+  interface Services {
+    readonly fetcher: GuardedFetcher
+  }
+}
+
+export interface FetchLimits {
+  /** Bytes that are read; the rest is left. */
+  readonly maxBytes: number
+  /** Milliseconds for everything, redirects included. */
+  readonly timeoutMs: number
+  readonly signal?: AbortSignal
+}
+
+/** The beginning of what a URL gives. */
+export interface Fetched {
+  /** After redirects. */
+  readonly url: string
+  readonly status: number
+  readonly contentType: string
+  /** Bytes of the whole file; undefined when the server does not say. */
+  readonly size: number | undefined
+  readonly bytes: Buffer
+  /** Whether `bytes` is the whole file. */
+  readonly complete: boolean
+}
+
+const MOST_REDIRECTS = 5
+const REDIRECTS = new Set([301, 302, 303, 307, 308])
+
+/**
+ * Fetches URLs that users give. Each hop is looked up and checked once and connected to by that address, so that no
+ * second look-up can lead elsewhere; name and certificate stay those of the URL. No credential is ever sent.
+ */
+export class GuardedFetcher {
+  readonly #rules: TargetRules
+
+  constructor(rules: TargetRules = {}) {
+    this.#rules = rules
+  }
+
+  static of(allowPrivateAddresses: boolean): GuardedFetcher {
+    return new GuardedFetcher(allowPrivateAddresses ? OPEN_RULES : {})
+  }
+
+  /** @throws AppError url_refused, url_unreachable */
+  async get(url: string, { maxBytes, signal: given, timeoutMs }: FetchLimits): Promise<Fetched> {
+    const timeout = AbortSignal.timeout(timeoutMs)
+    const signal = given ? AbortSignal.any([given, timeout]) : timeout
+    let next = url
+    try {
+      for (let hop = 0; hop <= MOST_REDIRECTS; hop += 1) {
+        const target = await withSignal(findTarget(next, this.#rules), signal)
+        const reply = await send(target, maxBytes, signal)
+        const { location } = reply.headers
+        if (!REDIRECTS.has(reply.statusCode ?? 0) || location === undefined) {
+          return await read(reply, target, maxBytes)
+        }
+        reply.destroy()
+        next = URL.parse(location, target.url.href)?.href ?? ''
+      }
+    } catch (error) {
+      if (error instanceof AppError) throw error
+      const why = timeout.aborted ? `did not answer within ${timeoutMs / 1000} s` : 'cannot be reached'
+      throw UrlUnreachable({ message: `The server of the URL ${why}.`, cause: error })
+    }
+    throw UrlRefused({ message: `The URL redirects more than ${MOST_REDIRECTS} times.` })
+  }
+}
+
+function send({ address, port, url }: Target, maxBytes: number, signal: AbortSignal): Promise<IncomingMessage> {
+  const secure = url.protocol === 'https:'
+  const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  return new Promise((resolve, reject) => {
+    const request = (secure ? httpsRequest : httpRequest)({
+      host: address,
+      port,
+      path: url.pathname + url.search,
+      method: 'GET',
+      agent: false,
+      setHost: false,
+      signal,
+      maxHeaderSize: 32_768,
+      ...(secure && isIP(host) === 0 && { servername: host }),
+      headers: {
+        Host: url.host,
+        'User-Agent': 'Crier/0.1 (media check)',
+        Accept: '*/*',
+        'Accept-Encoding': 'identity',
+        Range: `bytes=0-${maxBytes - 1}`,
+        Connection: 'close',
+      },
+    })
+    request.on('response', resolve)
+    request.on('error', reject)
+    request.end()
+  })
+}
+
+async function read(reply: IncomingMessage, { url }: Target, maxBytes: number): Promise<Fetched> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of reply as AsyncIterable<Buffer>) {
+    chunks.push(chunk)
+    length += chunk.length
+    // Leaving the loop ends the connection: what a server sends beyond this is never read.
+    if (length >= maxBytes) break
+  }
+  const size = sizeOf(reply)
+  const bytes = Buffer.concat(chunks).subarray(0, maxBytes)
+  return {
+    url: url.href,
+    status: reply.statusCode ?? 0,
+    contentType: reply.headers['content-type'] ?? '',
+    size: size ?? (length < maxBytes ? length : undefined),
+    bytes,
+    complete: size === undefined ? length < maxBytes : bytes.length === size,
+  }
+}
+
+function sizeOf({ headers, statusCode }: IncomingMessage): number | undefined {
+  const total = /\/(\d{1,15})$/.exec(headers['content-range'] ?? '')?.[1]
+  if (statusCode === 206) return total === undefined ? undefined : Number(total)
+  const length = Number(headers['content-length'] ?? Number.NaN)
+  return Number.isSafeInteger(length) ? length : undefined
+}
+
+function withSignal<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const stop = () => reject(signal.reason as Error)
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}

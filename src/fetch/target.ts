@@ -1,0 +1,75 @@
+import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import { checkAddress, type AddressCheck } from '../../media/relay/address.ts'
+import { UrlRefused, UrlUnreachable } from './errors.ts'
+
+/** Where a URL leads, looked up once: the connection goes to this address and nowhere else. */
+export interface Target {
+  readonly url: URL
+  /** The checked address. */
+  readonly address: string
+  readonly port: number
+}
+
+export interface TargetRules {
+  /** Addresses of a name; the system's resolver when absent. */
+  readonly resolve?: (host: string) => Promise<readonly string[]>
+  /** Whether an address may be connected to; public ones when absent. */
+  readonly check?: (address: string) => AddressCheck
+  /** Ports that may be connected to. */
+  readonly ports?: ReadonlySet<number> | 'any'
+}
+
+const PORTS: ReadonlySet<number> = new Set([80, 443, 8080, 8443])
+const MOST_CHARACTERS = 2_048
+
+/** Rules of an installation that lets URLs point at its own networks. */
+export const OPEN_RULES: TargetRules = { check: () => ({ allowed: true }), ports: 'any' }
+
+/**
+ * Reads a URL and finds the address behind it. However a host is written (decimal, octal, IPv4 in IPv6, with a dot at
+ * its end), it is judged by the bits of the address that it leads to.
+ * @throws AppError url_refused, url_unreachable
+ */
+export async function findTarget(text: string, rules: TargetRules = {}): Promise<Target> {
+  const url = readUrl(text)
+  const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
+  const ports = rules.ports ?? PORTS
+  if (ports !== 'any' && !ports.has(port)) throw refused(`port ${port} is not fetched from`)
+  const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  if (host === '') throw refused('it names no host')
+  const check = rules.check ?? checkAddress
+  const addresses = isIP(host) > 0 ? [host] : await resolved(host, rules.resolve ?? systemResolve)
+  const reasons = new Set<string>()
+  for (const address of addresses) {
+    const verdict = check(address)
+    if (verdict.allowed) return { url, address, port }
+    reasons.add(verdict.reason)
+  }
+  throw refused(`it leads to ${[...reasons].join(' and ')}`)
+}
+
+function readUrl(text: string): URL {
+  if (text.length > MOST_CHARACTERS) throw refused('it is too long')
+  const url = URL.parse(text)
+  if (url === null) throw refused('it is no URL')
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused(`${url.protocol} is not fetched`)
+  if (url.username !== '' || url.password !== '') throw refused('it holds a user name or a password')
+  return url
+}
+
+async function resolved(host: string, resolve: (host: string) => Promise<readonly string[]>) {
+  const found = await resolve(host).catch((error: unknown) => {
+    throw UrlUnreachable({ message: `The name ${host} has no address.`, cause: error })
+  })
+  if (found.length === 0) throw UrlUnreachable({ message: `The name ${host} has no address.` })
+  return found
+}
+
+async function systemResolve(host: string): Promise<string[]> {
+  return (await lookup(host, { all: true, order: 'verbatim' })).map((entry) => entry.address)
+}
+
+function refused(why: string) {
+  return UrlRefused({ message: `This URL is not fetched: ${why}.` })
+}

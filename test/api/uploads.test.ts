@@ -1,0 +1,189 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import sharp from 'sharp'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { HOUR, ManualClock } from '../../src/core/clock.ts'
+import { startApp, type App } from '../support/app.ts'
+import { mp4Head } from '../support/mp4.ts'
+import { waitFor } from '../support/wait.ts'
+import { World } from '../support/world.ts'
+
+/** Uploads in steps, over connections that break. */
+
+const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'))
+const MB = 1_000_000
+let app: App
+let world: World
+
+beforeAll(async () => {
+  app = await startApp({ clock })
+  world = new World(app)
+  await world.workspace('acme', 'ada')
+})
+afterAll(() => app?.stop())
+
+/** An MP4 of some size that no other test sends. */
+function video(size: number): Buffer<ArrayBuffer> {
+  return Buffer.concat([mp4Head(size), randomBytes(size)])
+}
+
+async function open(content: Uint8Array, fields: object = {}) {
+  const body = { workspaceId: world.id('acme'), name: 'v.mp4', type: 'video/mp4', size: content.length, ...fields }
+  const reply = await world.as('ada').call('POST /api/assets/signed-upload', { body })
+  expect(reply.status, reply.text).toBe(201)
+  return reply.body.data as { uploadId: string; url: string; headers: Record<string, string> }
+}
+
+async function put(url: string, body: Uint8Array<ArrayBuffer> | undefined, headers: Record<string, string> = {}) {
+  const reply = await fetch(url, { method: 'PUT', headers, ...(body && { body }) })
+  // oxlint-disable-next-line typescript/no-explicit-any -- a reply of any shape
+  return { status: reply.status, body: (await reply.json()) as any }
+}
+
+const piece = (content: Buffer<ArrayBuffer>, start: number, end: number) => ({
+  body: content.subarray(start, end),
+  headers: { 'Content-Range': `bytes ${start}-${end - 1}/${content.length}` },
+})
+
+const upload = (route: string, uploadId: string) => world.as('ada').call(route, { path: { uploadId } })
+const CONFIRM = 'POST /api/assets/signed-upload/{uploadId}/confirm'
+
+describe('a signed upload', () => {
+  test('arrives whole over a connection that is cut twice, and becomes one asset', async () => {
+    const content = video(3 * MB)
+    const { uploadId, url } = await open(content, { checksum: createHash('sha256').update(content).digest('hex') })
+    expect((await upload(CONFIRM, uploadId)).status).toBe(409)
+    for (const cut of [1 * MB, 2 * MB]) {
+      const { data } = (await upload('GET /api/uploads/{uploadId}', uploadId)).body
+      await sendAndCut(url, content, data.received, cut)
+      await waitFor(async () => {
+        const { received } = (await upload('GET /api/uploads/{uploadId}', uploadId)).body.data
+        return received > data.received
+      })
+    }
+    // The server says where to go on; a piece that begins elsewhere is refused with the place.
+    const elsewhere = piece(content, 5, 10)
+    // Until the server has noticed the cut, it says that another request is sending.
+    const refused = await waitFor(async () => {
+      const reply = await put(url, elsewhere.body, elsewhere.headers)
+      return reply.body.details && reply
+    })
+    expect([refused.status, refused.body.code]).toEqual([409, 'conflict'])
+    const { received } = refused.body.details
+    const asked = await put(url, undefined, { 'Content-Range': `bytes */${content.length}` })
+    expect(asked.body.data).toMatchObject({ received, state: 'open' })
+    const rest = piece(content, received, content.length)
+    const last = await put(url, rest.body, rest.headers)
+    expect(last.body.data, JSON.stringify(last.body)).toMatchObject({ state: 'received', received: content.length })
+
+    const confirmed = await upload(CONFIRM, uploadId)
+    expect([confirmed.status, confirmed.body.data.size]).toEqual([201, content.length])
+    const again = await upload(CONFIRM, uploadId)
+    expect(again.body.data._id).toBe(confirmed.body.data._id)
+    const also = await upload('POST /api/uploads/{uploadId}/complete', uploadId)
+    expect(also.body.data._id).toBe(confirmed.body.data._id)
+    const file = await fetch(app.url + confirmed.body.data.url, { headers: { 'X-API-Key': world.key('ada') } })
+    expect(Buffer.from(await file.arrayBuffer()).equals(content)).toBe(true)
+    expect((await upload('GET /api/uploads/{uploadId}', uploadId)).body.data).toMatchObject({
+      state: 'complete',
+      assetId: confirmed.body.data._id,
+    })
+  })
+
+  /** Sends from `start` on, and breaks the connection when the server has had `cut` bytes. */
+  async function sendAndCut(url: string, content: Buffer, start: number, cut: number): Promise<void> {
+    const { pathname, search } = new URL(url)
+    const socket = connect(app.port, '127.0.0.1')
+    await once(socket, 'connect')
+    socket.write(
+      `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Type: video/mp4\r\nContent-Length: ${content.length - start}\r\nContent-Range: bytes ${start}-${content.length - 1}/${content.length}\r\n\r\n`,
+    )
+    await new Promise((resolve) => socket.write(content.subarray(start, cut), resolve))
+    const uploadId = pathname.split('/').at(-2) ?? ''
+    await waitFor(async () => (await upload('GET /api/uploads/{uploadId}', uploadId)).body.data.received > start)
+    socket.destroy()
+  }
+
+  test('takes nothing but the file that it was opened for', async () => {
+    const content = video(1_000)
+    const { uploadId, url } = await open(content)
+    for (const change of [
+      (at: URL) => at.searchParams.set('signature', 'A'.repeat(43)),
+      (at: URL) => at.searchParams.set('expires', '99999999999'),
+      (at: URL) => (at.pathname = at.pathname.replace(uploadId, '01900000-0000-7000-8000-00000000dead')),
+    ]) {
+      const changed = new URL(url)
+      change(changed)
+      const reply = await put(changed.href, content)
+      expect([reply.status, reply.body.code]).toEqual([403, 'bad_signature'])
+    }
+    expect((await put(url, content, { 'Content-Type': 'image/png' })).body.code).toBe('unsupported_media_type')
+    expect((await put(url, Buffer.concat([content, Buffer.alloc(1)]))).body.code).toBe('upload_mismatch')
+    expect((await put(url, content, { 'Content-Range': 'bytes 0-9/10' })).body.code).toBe('bad_request')
+    expect((await put(url, content.subarray(0, 10))).body.code).toBe('bad_request')
+    expect((await put(url, content, { 'Content-Type': 'video/mp4' })).status).toBe(200)
+
+    const late = await open(content)
+    clock.advance(25 * HOUR)
+    expect((await put(late.url, content)).body.code).toBe('bad_signature')
+  })
+
+  test('is over when its content is not what was announced', async () => {
+    const png = new Uint8Array(
+      await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
+        .png()
+        .toBuffer(),
+    )
+    const checksum = createHash('sha256').update('something else').digest('hex')
+    for (const [fields, code] of [
+      [{ name: 'a.png' }, 'upload_mismatch'],
+      [{ name: 'a.png', type: 'image/png', checksum }, 'upload_mismatch'],
+      [{ name: 'a.gif', type: 'image/gif' }, 'unsupported_file'],
+    ] as const) {
+      const { uploadId, url } = await open(png, fields)
+      expect((await put(url, png)).body.code).toBe(code)
+      const { data } = (await upload('GET /api/uploads/{uploadId}', uploadId)).body
+      expect(data).toMatchObject({ state: 'failed', error: expect.stringMatching(/\w/) })
+      expect((await upload(CONFIRM, uploadId)).status).toBe(409)
+    }
+  })
+
+  test('can be dropped, and expires; both give back what it held', async () => {
+    const held = async () => {
+      const query = { workspaceId: world.id('acme') }
+      return (await world.as('ada').call('GET /api/assets/storage', { query })).body.data.plan.held
+    }
+    const content = video(5_000)
+    const { uploadId, url } = await open(content)
+    const start = piece(content, 0, 2_000)
+    await put(url, start.body, start.headers)
+    expect(await held()).toBe(content.length)
+    await upload('DELETE /api/uploads/{uploadId}', uploadId)
+    expect(await held()).toBe(0)
+    expect((await upload('GET /api/uploads/{uploadId}', uploadId)).status).toBe(404)
+    const left = await open(content)
+    clock.advance(25 * HOUR)
+    expect(await held()).toBe(0)
+    await app.composition.services.assetHousekeeping.sweep()
+    expect((await upload('GET /api/uploads/{uploadId}', left.uploadId)).body.data.state).toBe('expired')
+    const listed = await world
+      .as('ada')
+      .call('GET /api/uploads', { query: { workspaceId: world.id('acme'), limit: 1 } })
+    expect(listed.body).toMatchObject({ data: [{ _id: left.uploadId }], pagination: { hasMore: true } })
+  })
+})
+
+describe('a URL of a file elsewhere', () => {
+  test('that leads inside is not fetched; the answer says so', async () => {
+    for (const [url, code] of [
+      [`http://127.0.0.1:${app.port}/api/health`, 'url_refused'],
+      ['http://[::ffff:169.254.169.254]/', 'url_refused'],
+      ['ftp://example.com/a.png', 'url_refused'],
+    ] as const) {
+      const body = { workspaceId: world.id('acme'), url }
+      const reply = await world.as('ada').call('POST /api/uploads/validate-url', { body })
+      expect([reply.status, reply.body.data.reachable, reply.body.data.code]).toEqual([200, false, code])
+    }
+  })
+})
