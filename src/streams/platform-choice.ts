@@ -1,5 +1,6 @@
 import type { DestinationRules } from '../../media/types.ts'
 import { LIVE_PLATFORM_NAMES, livePlatform, type LivePlatform, type LivePlatformName } from './live-platforms.ts'
+import type { PlatformCapsData } from './schemas.ts'
 
 /** What is wrong with a destination as it was entered: the field, a stable code, and words that say what to do. */
 export interface ChoiceFault {
@@ -65,6 +66,20 @@ export function keyFault({ platform: name, streamKey }: DestinationChoice): Choi
   return owner
     ? fault('key_of_other_platform', `This looks like a key of ${owner.label}, not of ${platform.label}.`)
     : fault('key_form', `This does not look like a stream key of ${platform.label}.`)
+}
+
+/** What a platform takes, with where each figure comes from. */
+export function capsOf(name: LivePlatformName): PlatformCapsData {
+  const { audioCodecs, keyframeInterval, maxBitrate, maxHours, maxKeyframeInterval, videoCodecs } = livePlatform(name)
+  return {
+    platform: name,
+    videoCodecs: { ...videoCodecs, value: [...videoCodecs.value] },
+    audioCodecs: { ...audioCodecs, value: [...audioCodecs.value] },
+    maxBitrate,
+    keyframeInterval,
+    maxKeyframeInterval,
+    maxHours,
+  }
 }
 
 /** What the relay and its diagnosis have to know of a platform. */

@@ -5,7 +5,15 @@ import type { Member } from '../core/caller.ts'
 import type { Memberships } from '../core/ports.ts'
 import type { Sql } from '../core/sql.ts'
 import type { MediaDirectory } from './media-directory.ts'
-import type { RelayDestination, RelayHealthView, RelayStatusView, StreamPlatformData } from './schemas.ts'
+import { capsOf } from './platform-choice.ts'
+import type { LivePlatformName } from './live-platforms.ts'
+import type {
+  PlatformCapsData,
+  RelayDestination,
+  RelayHealthView,
+  RelayStatusView,
+  StreamPlatformData,
+} from './schemas.ts'
 import { isOnAir } from './state.ts'
 import { findStream } from './store.ts'
 
@@ -34,6 +42,7 @@ export class RelayStatus {
     const row = await findStream(this.#sql, id)
     if (row === undefined) throw NotFound()
     const found = this.#media.statusOf(id)
+    const named = await this.#platformsOf(row.platforms ?? [])
     const figures = new Map(found?.status.destinations.map((destination) => [destination.id, destination]))
     return {
       streamId: id,
@@ -42,9 +51,10 @@ export class RelayStatus {
       live: isOnAir(row.status),
       ingest: found?.status.ingest ? ingestView(found.status.ingest) : null,
       standby: found?.status.standby ? ingestView(found.status.standby) : null,
-      destinations: (row.platforms ?? []).map((platform) =>
-        destinationView(platform, figures.get(platform._id), found?.status.ingest?.warnings ?? []),
-      ),
+      destinations: (row.platforms ?? []).map((platform) => ({
+        ...destinationView(platform, figures.get(platform._id), found?.status.ingest?.warnings ?? []),
+        caps: named.get(platform.accountId) ?? null,
+      })),
       at: found?.at ?? null,
     }
   }
@@ -66,6 +76,16 @@ export class RelayStatus {
       })),
       paths: await this.#visible(userId, active),
     }
+  }
+
+  /** By account: what is known of the platforms among these destinations. */
+  async #platformsOf(platforms: readonly StreamPlatformData[]): Promise<ReadonlyMap<string, PlatformCapsData>> {
+    if (platforms.length === 0) return new Map()
+    const rows = await this.#sql.rows<{ id: string; platform: LivePlatformName }>(
+      'select id, platform from rtmp_destinations where id = any($1) and platform is not null',
+      [platforms.map((platform) => platform.accountId)],
+    )
+    return new Map(rows.map(({ id, platform }) => [id, capsOf(platform)]))
   }
 
   async #visible(userId: string, active: readonly StreamStatus[]): Promise<PathView[]> {
@@ -118,7 +138,7 @@ function destinationView(
   platform: StreamPlatformData,
   figures: DestinationStatus | undefined,
   warnings: readonly MediaWarning[],
-): Static<typeof RelayDestination> {
+): Omit<Static<typeof RelayDestination>, 'caps'> {
   return {
     destinationId: platform._id,
     platform: platform.platform,

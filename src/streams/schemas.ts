@@ -1,3 +1,4 @@
+import type { TSchema } from 'typebox'
 import {
   Id,
   Input,
@@ -276,6 +277,30 @@ const IngestView = Type.Object({
   warnings: Type.Array(WarningView, { description: 'What is wrong with it for every destination' }),
 })
 
+/** A figure with where it comes from. */
+const fact = <S extends TSchema>(value: S) =>
+  Type.Object({
+    value,
+    source: OneOf(['obs', 'vendor', 'reported'] as const, {
+      description: 'The services list of OBS, the platform’s own pages, or what users and partners report',
+    }),
+    seen: Type.String({ description: 'Year and month in which it was read' }),
+  })
+
+export const PlatformCaps = named(
+  'PlatformCaps',
+  Type.Object({
+    platform: OneOf(LIVE_PLATFORM_NAMES),
+    videoCodecs: fact(Type.Array(Type.String())),
+    audioCodecs: fact(Type.Array(Type.String())),
+    maxBitrate: Nullable(fact(Type.Integer({ description: 'Bits per second of pictures and sound together' }))),
+    keyframeInterval: fact(Type.Number({ description: 'What it asks for, seconds' })),
+    maxKeyframeInterval: fact(Type.Number({ description: 'What it takes at most, seconds' })),
+    maxHours: Nullable(fact(Type.Number({ description: 'Longest broadcast' }))),
+  }),
+)
+export type PlatformCapsData = Static<typeof PlatformCaps>
+
 export const RelayDestination = Type.Object({
   destinationId: Id,
   platform: Type.String(),
@@ -296,6 +321,7 @@ export const RelayDestination = Type.Object({
   lastError: Nullable(FaultView),
   nextRetryAt: Nullable(Timestamp),
   warnings: Type.Array(WarningView, { description: 'What this destination does not take of what comes in' }),
+  caps: Nullable(PlatformCaps),
 })
 
 export const RelayStatusView = named(

@@ -290,6 +290,15 @@ describe('custom RTMP destinations', () => {
     const refused = await ada.call('POST /api/streams/rtmp-destinations', { body: wrong })
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: '/body/streamKey', code: 'key_is_url' }] } })
     expect(refused.text).not.toContain('7g8h')
+    const { _id } = await stream({ platforms: to(made, await destination('another server')) })
+    const relay = await good(ada.call('GET /api/streams/{id}/relay', at(_id)))
+    expect(relay.destinations.map(({ caps }: { caps: object | null }) => caps)).toEqual([
+      expect.objectContaining({
+        platform: 'youtube',
+        maxBitrate: { value: 51_160_000, source: 'obs', seen: '2026-08' },
+      }),
+      null,
+    ])
     const { platform: _platform, ...nowhere } = body
     const lost = await ada.call('POST /api/streams/rtmp-destinations', { body: nowhere })
     expect(lost).toMatchObject({ status: 400, body: { errors: [{ path: '/body/url', code: 'required' }] } })
