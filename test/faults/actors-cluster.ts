@@ -15,20 +15,27 @@ import { toolPath } from '../support/tools.ts'
 import { waitFor } from '../support/wait.ts'
 import { TABLES } from './actors-host.ts'
 import type { Answer, NodeSettings, Question } from './actors-node.ts'
+import { Namespaces, type Wire } from './actors-namespaces.ts'
 import { Proxy } from './actors-proxy.ts'
 
-/** A node process, and the proxies between it and everything else. */
+interface Wires {
+  readonly redis: Wire
+  readonly database: Wire
+  readonly links: Wire
+}
+
+/** A node process, and the wires between it and everything else. */
 export class TestNode {
   readonly name: string
   readonly child: ChildProcess
-  readonly proxies: { readonly redis: Proxy; readonly database: Proxy; readonly links: Proxy }
+  readonly wires: Wires
   readonly #waiting = new Map<number, (answer: Answer) => void>()
   #lastId = 0
 
-  constructor(name: string, child: ChildProcess, proxies: TestNode['proxies']) {
+  constructor(name: string, child: ChildProcess, wires: Wires) {
     this.name = name
     this.child = child
-    this.proxies = proxies
+    this.wires = wires
     child.on('message', (answer: Answer) => {
       this.#waiting.get(answer.id)?.(answer)
       this.#waiting.delete(answer.id)
@@ -76,7 +83,7 @@ export class TestNode {
       this.child.kill('SIGKILL')
       await exited
     }
-    for (const proxy of Object.values(this.proxies)) proxy.close()
+    for (const wire of Object.values(this.wires)) wire.close()
   }
 
   #ask(question: Question): Promise<Answer> {
@@ -98,6 +105,9 @@ export interface LogRow {
   readonly node: string
 }
 
+/** In a namespace every port is free. */
+const LINK_PORT = 7_700
+
 /** A real Redis, a real PostgreSQL, and nodes beside them. */
 export class Cluster {
   readonly #folder: string
@@ -106,6 +116,8 @@ export class Cluster {
   readonly #redisPort: number
   #redis: ChildProcess | undefined
   readonly nodes: TestNode[] = []
+  readonly #namespaces = process.env['FAULT_NETWORK'] === 'namespaces' ? new Namespaces() : undefined
+  readonly #gates: Proxy[] = []
 
   private constructor(folder: string, directory: DataDirectory, postgres: EmbeddedPostgres, redisPort: number) {
     this.#folder = folder
@@ -129,30 +141,68 @@ export class Cluster {
   }
 
   async startNode(name: string): Promise<TestNode> {
-    const linkPort = await freeLoopbackPort()
-    const database = new URL(this.#postgres.url)
-    const proxies = {
-      redis: await Proxy.start(() => ({ host: '127.0.0.1', port: this.#redisPort })),
-      database: await Proxy.start(() => ({ host: '127.0.0.1', port: Number(database.port) })),
-      links: await Proxy.start(() => ({ host: '127.0.0.1', port: linkPort })),
-    }
-    const databaseUrl = new URL(this.#postgres.url)
-    databaseUrl.port = String(proxies.database.port)
-    const settings: NodeSettings = {
-      name,
-      redisUrl: `redis://127.0.0.1:${proxies.redis.port}`,
-      databaseUrl: databaseUrl.href,
-      linkPort,
-      advertise: `127.0.0.1:${proxies.links.port}`,
-    }
+    const { settings, wires, exec } = await (this.#namespaces
+      ? this.#inNamespace(this.#namespaces)
+      : this.#behindProxies())
     const child = fork(new URL('./actors-node.ts', import.meta.url), {
-      env: { ...process.env, NODE_SETTINGS: JSON.stringify(settings) },
+      env: { ...process.env, NODE_SETTINGS: JSON.stringify({ ...settings, name } satisfies NodeSettings) },
       execArgv: [],
+      ...exec,
     })
-    const node = new TestNode(name, child, proxies)
+    const node = new TestNode(name, child, wires)
     this.nodes.push(node)
     await node.ready()
     return node
+  }
+
+  async #behindProxies() {
+    const linkPort = await freeLoopbackPort()
+    const { redis, database } = this.#targets
+    const wires = {
+      redis: await Proxy.start(redis),
+      database: await Proxy.start(database),
+      links: await Proxy.start(() => ({ host: '127.0.0.1', port: linkPort })),
+    }
+    const settings = {
+      redisUrl: `redis://127.0.0.1:${wires.redis.port}`,
+      databaseUrl: this.#databaseUrl('127.0.0.1', wires.database.port),
+      linkHost: '127.0.0.1',
+      linkPort,
+      advertise: `127.0.0.1:${wires.links.port}`,
+    }
+    return { settings, wires, exec: {} }
+  }
+
+  /** Redis and PostgreSQL listen on loopback, so that the bridge reaches them through a relay that parts nothing. */
+  async #inNamespace(namespaces: Namespaces) {
+    const { redisHost, databaseHost } = namespaces
+    const redis = await Proxy.start(this.#targets.redis, redisHost)
+    const database = await Proxy.start(this.#targets.database, databaseHost)
+    this.#gates.push(redis, database)
+    const { host, wires, ...exec } = namespaces.add()
+    const settings = {
+      redisUrl: `redis://${redisHost}:${redis.port}`,
+      databaseUrl: this.#databaseUrl(databaseHost, database.port),
+      linkHost: host,
+      linkPort: LINK_PORT,
+      advertise: `${host}:${LINK_PORT}`,
+    }
+    return { settings, wires, exec }
+  }
+
+  get #targets() {
+    const port = Number(new URL(this.#postgres.url).port)
+    return {
+      redis: () => ({ host: '127.0.0.1', port: this.#redisPort }),
+      database: () => ({ host: '127.0.0.1', port }),
+    }
+  }
+
+  #databaseUrl(host: string, port: number): string {
+    const url = new URL(this.#postgres.url)
+    url.hostname = host
+    url.port = String(port)
+    return url.href
   }
 
   async startRedis(): Promise<void> {
@@ -206,6 +256,8 @@ export class Cluster {
 
   async stop(): Promise<void> {
     await Promise.all(this.nodes.map((node) => node.end()))
+    for (const gate of this.#gates) gate.close()
+    this.#namespaces?.close()
     await this.killRedis()
     await this.#postgres.stop()
     this.#directory.close()

@@ -6,6 +6,7 @@ export interface NodeSettings {
   readonly name: string
   readonly redisUrl: string
   readonly databaseUrl: string
+  readonly linkHost: string
   readonly linkPort: number
   readonly advertise: string
 }
@@ -28,7 +29,7 @@ const actors = await ClusterActors.start({
   host,
   codec: jsonCodec,
   store: new RedisLeaseStore({ url: settings.redisUrl }),
-  transport: tcpTransport({ host: '127.0.0.1', port: settings.linkPort, advertise: settings.advertise }),
+  transport: tcpTransport({ host: settings.linkHost, port: settings.linkPort, advertise: settings.advertise }),
   secret: 'the secret of a cluster that only tests know',
 })
 

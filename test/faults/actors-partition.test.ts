@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { waitFor } from '../support/wait.ts'
 import { Cluster, type TestNode } from './actors-cluster.ts'
+import type { Wire } from './actors-namespaces.ts'
 import { ACTORS, faultsOf, Load } from './actors-load.ts'
 
 const FAIL_OVER_MS = 7_000
@@ -16,7 +17,7 @@ afterAll(() => cluster.stop())
 
 describe('a partition', () => {
   /** Parts node two from something while all is under load, heals it, and waits until all is well. */
-  async function part(proxiesOf: (one: TestNode, two: TestNode) => { part(): void; heal(): void }[]) {
+  async function part(wiresOf: (one: TestNode, two: TestNode) => Wire[]) {
     let one = await cluster.startNode('one')
     let two = await cluster.startNode('two')
     await waitFor(async () => (await one.stats()).cluster?.nodes === 2)
@@ -29,10 +30,10 @@ describe('a partition', () => {
     if ((first.cluster?.owned ?? 0) > (second.cluster?.owned ?? 0)) [one, two] = [two, one]
     const { address } = (await two.stats()).cluster ?? {}
     const owned = (await one.owners()).find((row) => row.address === address)?.actors.map((row) => row.actor) ?? []
-    const proxies = proxiesOf(one, two)
-    for (const proxy of proxies) proxy.part()
+    const wires = wiresOf(one, two)
+    for (const wire of wires) wire.part()
     await delay(PARTED_MS)
-    for (const proxy of proxies) proxy.heal()
+    for (const wire of wires) wire.heal()
     const healed = performance.now()
     await waitFor(() => load.flowsSince(healed, [one, two]), {
       timeoutMs: 25_000,
@@ -58,19 +59,19 @@ describe('a partition', () => {
   }
 
   it('between a node and Redis: its actors are served by the other within lease + 2 s', async () => {
-    const { gap, recovered } = await part((_one, two) => [two.proxies.redis])
+    const { gap, recovered } = await part((_one, two) => [two.wires.redis])
     expect(gap).toBeLessThan(FAIL_OVER_MS)
     expect(recovered).toBeLessThan(FAIL_OVER_MS)
   })
 
   it('between a node and PostgreSQL: its actors are served by the other within lease + 2 s', async () => {
-    const { gap, recovered } = await part((_one, two) => [two.proxies.database])
+    const { gap, recovered } = await part((_one, two) => [two.wires.database])
     expect(gap).toBeLessThan(FAIL_OVER_MS)
     expect(recovered).toBeLessThan(FAIL_OVER_MS)
   })
 
   it('between two nodes: each serves its own, refuses the rest in time, and all is well at once afterwards', async () => {
-    const { mine, recovered } = await part((one, two) => [one.proxies.links, two.proxies.links])
+    const { mine, recovered } = await part((one, two) => [one.wires.links, two.wires.links])
     expect(mine).toBeLessThan(1_500)
     expect(recovered).toBeLessThan(5_000)
   })

@@ -1,7 +1,8 @@
+import type { Wire } from './actors-namespaces.ts'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
 /** A TCP relay that can part its two sides: packets vanish without a word, as with a broken switch. */
-export class Proxy {
+export class Proxy implements Wire {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #parted = false
@@ -26,9 +27,9 @@ export class Proxy {
     })
   }
 
-  static async start(target: () => { host: string; port: number }): Promise<Proxy> {
+  static async start(target: () => { host: string; port: number }, host = '127.0.0.1'): Promise<Proxy> {
     const proxy = new Proxy(target)
-    await new Promise<void>((resolve) => void proxy.#server.listen(0, '127.0.0.1', resolve))
+    await new Promise<void>((resolve) => void proxy.#server.listen(0, host, resolve))
     return proxy
   }
 

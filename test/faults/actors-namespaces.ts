@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process'
+
+/** What can be parted from a node, and healed. */
+export interface Wire {
+  part(): void
+  heal(): void
+  close(): void
+}
+
+/** The part of a network from which node addresses are taken; lower ones are those of Redis and PostgreSQL. */
+const FIRST_NODE = 17
+
+/**
+ * A bridge with a network namespace for each node: what is parted is dropped by the kernel, for open connections and new
+ * ones alike. Needs root and iproute2.
+ */
+export class Namespaces {
+  readonly #id = process.pid % 10_000
+  readonly #net = `10.213.${process.pid % 250}`
+  readonly #names: string[] = []
+  readonly redisHost = `${this.#net}.1`
+  readonly databaseHost = `${this.#net}.2`
+
+  constructor() {
+    ip('link', 'add', this.#bridge, 'type', 'bridge')
+    for (const host of [this.redisHost, this.databaseHost]) ip('addr', 'add', `${host}/24`, 'dev', this.#bridge)
+    ip('link', 'set', this.#bridge, 'up')
+  }
+
+  get #bridge(): string {
+    return `crb${this.#id}`
+  }
+
+  /** A namespace for one more node. @returns its address, how to start it there, and what it can be parted from */
+  add() {
+    const index = this.#names.length
+    const name = `cr${this.#id}n${index}`
+    const [near, far] = [`cra${this.#id}n${index}`, `crz${this.#id}n${index}`]
+    const host = `${this.#net}.${FIRST_NODE + index}`
+    ip('netns', 'add', name)
+    this.#names.push(name)
+    ip('link', 'add', near, 'type', 'veth', 'peer', 'name', far, 'netns', name)
+    ip('link', 'set', near, 'master', this.#bridge, 'up')
+    ip('-n', name, 'addr', 'add', `${host}/24`, 'dev', far)
+    for (const device of ['lo', far]) ip('-n', name, 'link', 'set', device, 'up')
+    const wire = (to: string): Wire => {
+      const route = (what: string) => ip('-n', name, 'route', what, 'blackhole', to)
+      let parted = false
+      return {
+        part: () => {
+          route('add')
+          parted = true
+        },
+        heal: () => {
+          if (parted) route('del')
+          parted = false
+        },
+        close: () => undefined,
+      }
+    }
+    return {
+      host,
+      execPath: 'ip',
+      execArgv: ['netns', 'exec', name, process.execPath],
+      wires: {
+        redis: wire(`${this.redisHost}/32`),
+        database: wire(`${this.databaseHost}/32`),
+        links: wire(`${this.#net}.16/28`),
+      },
+    }
+  }
+
+  close(): void {
+    // The pairs of devices go with their namespaces.
+    for (const name of this.#names) ip('netns', 'del', name)
+    ip('link', 'del', this.#bridge)
+  }
+}
+
+function ip(...args: string[]): void {
+  execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] })
+}
