@@ -47,8 +47,9 @@ class Peer implements ConnectionHandlers {
   readonly #onClosed: () => void
   readonly #nonce: Uint8Array
   #inFlight = 0
-  /** Ids of the last requests: a frame that comes twice is one request. */
-  readonly #seen = new Set<number>()
+  /** Ids of the last requests, in two generations: a frame that comes twice is one request. */
+  #seen = new Set<number>()
+  #seenBefore = new Set<number>()
   #heardAt: number
   #cancelTimer: () => void
   #isClosed = false
@@ -121,9 +122,12 @@ class Peer implements ConnectionHandlers {
   }
 
   #request(request: Request): void {
-    if (this.#seen.has(request.id)) return
+    if (this.#seen.has(request.id) || this.#seenBefore.has(request.id)) return
     this.#seen.add(request.id)
-    if (this.#seen.size > 8_192) for (const oldest of this.#seen.values().take(1)) this.#seen.delete(oldest)
+    if (this.#seen.size >= 8_192) {
+      this.#seenBefore = this.#seen
+      this.#seen = new Set()
+    }
     if (this.#inFlight >= this.#options.limits.inFlight && !request.control) {
       this.#reply(request.id, { kind: 'refused', reason: 'overloaded', retryAfter: 1 })
       return
