@@ -50,6 +50,7 @@ if (process.send) {
   webSockets.on('connection', (socket) => socket.on('message', (data) => socket.send(data, { binary: true })))
   const actors = await startActors(process.env['REDIS_URL'] ?? '')
   process.on('disconnect', () => process.exit())
+  process.on('message', () => process.send?.(process.cpuUsage()))
   process.send({
     echo: (echo.address() as AddressInfo).port,
     webSocket: (webSockets.address() as AddressInfo).port,

@@ -125,14 +125,31 @@ const subjects: [string, () => Promise<unknown>][] = [
 ]
 console.log(`${cpus().length} × ${cpus()[0]?.model ?? '?'}, Node ${process.version}, ${SECONDS} s each\n`)
 console.log(
-  '| | 1 under way: p50 µs | p99 µs | calls/s | 64 under way: calls/s | against TCP echo |\n|---|---|---|---|---|---|',
+  '| | 1 under way: p50 µs | p99 µs | calls/s | 64 under way: calls/s | against TCP echo | processor µs a call, both ends |\n|---|---|---|---|---|---|---|',
 )
+
+/** Microseconds of processor time that both processes have used. */
+async function processorTime(): Promise<number> {
+  child.send('cpu')
+  const [far] = (await once(child, 'message')) as [NodeJS.CpuUsage]
+  const near = process.cpuUsage()
+  return near.user + near.system + far.user + far.system
+}
+
 let bare = 0
 for (const [name, call] of subjects) {
-  const [one, many] = [await measure(1, call), await measure(64, call)]
+  const one = await measure(1, call)
+  const before = await processorTime()
+  let calls = 0
+  const many = await measure(64, () => {
+    calls += 1
+    return call()
+  })
+  const busy = (await processorTime()) - before
   bare ||= many.perSecond
   const cells = [one.p50, one.p99, one.perSecond, many.perSecond].map((value) => value.toFixed(0))
-  console.log(`| ${name} | ${cells.join(' | ')} | ${(many.perSecond / bare).toFixed(2)} |`)
+  const cost = (busy / calls).toFixed(1)
+  console.log(`| ${name} | ${cells.join(' | ')} | ${(many.perSecond / bare).toFixed(2)} | ${cost} |`)
 }
 child.disconnect()
 await cluster.close(1_000)
