@@ -7,6 +7,8 @@ const OID = { int8: 20, json: 114, timestamptz: 1184, numeric: 1700, jsonb: 3802
 
 /** `2026-11-21 01:12:14.1+00` as PostgreSQL prints it in a UTC session → `2026-11-21T01:12:14.100Z`. */
 export function isoTimestamp(text: string): string {
+  // Whole milliseconds: nearly every time that we wrote ourselves.
+  if (text.length === 26 && text[19] === '.' && text[23] === '+') return `${text.slice(0, 10)}T${text.slice(11, 23)}Z`
   const dot = text.indexOf('.', 19)
   const fraction =
     dot < 0

@@ -17,7 +17,7 @@ import type { StreamNotices } from './notices.ts'
 import { checkForm, type ChosenPlatform, type PlatformChooser } from './platforms.ts'
 import type { ArmedData, NewStreamData, PlatformInput, StreamData, StreamEditData, StreamQuery } from './schemas.ts'
 import { isOnAir, next } from './state.ts'
-import { findStream, pageOfStreams, streamView, type StreamRow } from './store.ts'
+import { findStream, listedView, pageOfStreams, streamView, type StreamRow } from './store.ts'
 
 declare module '../core/services.ts' {
   interface Services {
@@ -115,7 +115,7 @@ export class StreamService {
       page.limit,
       (row) => ({ createdAt: row.created_at, id: row.id }),
       // Lists carry no secrets, and opening one a row would cost more than the rest of the page.
-      (row) => streamView(row, this.#options.rtmpUrl, undefined),
+      (row) => listedView(row, this.#options.rtmpUrl),
     )
   }
 

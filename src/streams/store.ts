@@ -4,8 +4,8 @@ import type { PageRequest } from '../core/page.ts'
 import type { EndReason, StreamData, StreamPlatformData } from './schemas.ts'
 import type { StreamStatus } from './state.ts'
 
-/** A stream as the database has it, its destinations with it. Times are ISO 8601 text already. */
-export interface StreamRow {
+/** A stream as lists show it, its destinations with it. Times are ISO 8601 text already. */
+export interface ListedStreamRow {
   readonly id: string
   readonly workspace_id: string
   readonly title: string
@@ -13,15 +13,8 @@ export interface StreamRow {
   readonly status: StreamStatus
   readonly status_reason: EndReason | null
   readonly status_since: string
-  readonly path: string
-  readonly key_sealed: string
-  readonly backup_key_sealed: string | null
-  readonly key_expires_at: string
   readonly scheduled_for: string | null
   readonly live_at: string | null
-  readonly session_id: string | null
-  readonly ingest_id: string | null
-  readonly ingest_node: string | null
   readonly record: boolean
   readonly profile: string
   readonly version: number
@@ -30,20 +23,32 @@ export interface StreamRow {
   readonly platforms: StreamPlatformData[] | null
 }
 
+/** A stream as the database has it. */
+export interface StreamRow extends ListedStreamRow {
+  readonly path: string
+  readonly key_sealed: string
+  readonly backup_key_sealed: string | null
+  readonly key_expires_at: string
+  readonly session_id: string | null
+  readonly ingest_id: string | null
+  readonly ingest_node: string | null
+}
+
 const ISO = (column: string) => `to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
-const SELECT = `
-  select s.id, s.workspace_id, s.title, s.description, s.status, s.status_reason, s.status_since, s.path, s.key_sealed,
-    s.backup_key_sealed, s.key_expires_at, s.scheduled_for, s.live_at, s.session_id, s.ingest_id, s.ingest_node, s.record, s.profile,
-    s.version, s.created_at, s.updated_at,
+/** Lists leave out what only the stream itself shows: a third of what a page of rows takes to read. */
+const LISTED = `s.id, s.workspace_id, s.title, s.description, s.status, s.status_reason, s.status_since, s.scheduled_for,
+    s.live_at, s.record, s.profile, s.version, s.created_at, s.updated_at,
     (select json_agg(json_build_object('_id', d.id, 'platform', d.platform, 'accountId', d.account_id, 'name', d.name,
         'enabled', d.enabled, 'status', d.status, 'since', ${ISO('d.since')}, 'lastError', d.last_error) order by d.id)
-      from stream_destinations d where d.stream_id = s.id) as platforms
-  from streams s`
+      from stream_destinations d where d.stream_id = s.id) as platforms`
 
-const BY_ID = `${SELECT} where s.id = $1`
+const BY_ID = `select ${LISTED}, s.path, s.key_sealed, s.backup_key_sealed, s.key_expires_at, s.session_id, s.ingest_id,
+    s.ingest_node
+  from streams s where s.id = $1`
 
-const PAGE_FROM = `${SELECT} where s.workspace_id = $1 and s.created_at >= $2 and s.created_at < $3`
+const PAGE_FROM = `select ${LISTED} from streams s
+  where s.workspace_id = $1 and s.created_at >= $2 and s.created_at < $3`
 const PAGE_END = 'order by s.created_at desc, s.id desc limit $4'
 /** One text each, so that each gets a plan that follows its index. */
 const PAGES = {
@@ -65,25 +70,22 @@ export function findStream(sql: Sql, id: string): Promise<StreamRow | undefined>
 }
 
 /** One row more than the page holds. */
-export function pageOfStreams(sql: Sql, filter: StreamFilter, page: PageRequest): Promise<StreamRow[]> {
+export function pageOfStreams(sql: Sql, filter: StreamFilter, page: PageRequest): Promise<ListedStreamRow[]> {
   const { status, workspaceId, from, to } = filter
   const common = [workspaceId, from ?? '-infinity', to ?? 'infinity', page.limit + 1]
   if (page.after === undefined) {
     return status === undefined
-      ? sql.rows<StreamRow>(PAGES.first, common)
-      : sql.rows<StreamRow>(PAGES.firstOfStatus, [...common, status])
+      ? sql.rows<ListedStreamRow>(PAGES.first, common)
+      : sql.rows<ListedStreamRow>(PAGES.firstOfStatus, [...common, status])
   }
   const after = [page.after.createdAt, page.after.id]
   return status === undefined
-    ? sql.rows<StreamRow>(PAGES.next, [...common, ...after])
-    : sql.rows<StreamRow>(PAGES.nextOfStatus, [...common, ...after, status])
+    ? sql.rows<ListedStreamRow>(PAGES.next, [...common, ...after])
+    : sql.rows<ListedStreamRow>(PAGES.nextOfStatus, [...common, ...after, status])
 }
 
-/**
- * The API's view of a row.
- * @param keys opens the ingest keys, for those who may see it
- */
-export function streamView(row: StreamRow, rtmpIngestUrl: string, keys: SealedBox | undefined): StreamData {
+/** The API's view of a row, without its secrets. */
+export function listedView(row: ListedStreamRow, rtmpIngestUrl: string): StreamData {
   return {
     _id: row.id,
     workspaceId: row.workspace_id,
@@ -93,8 +95,6 @@ export function streamView(row: StreamRow, rtmpIngestUrl: string, keys: SealedBo
     statusReason: row.status_reason,
     statusSince: row.status_since,
     rtmpIngestUrl,
-    ...(keys ? { streamKey: keys.open(row.key_sealed), streamKeyExpiresAt: row.key_expires_at } : {}),
-    ...(keys && row.backup_key_sealed !== null ? { backupStreamKey: keys.open(row.backup_key_sealed) } : {}),
     platforms: row.platforms ?? [],
     scheduledFor: row.scheduled_for,
     liveAt: row.live_at,
@@ -103,5 +103,20 @@ export function streamView(row: StreamRow, rtmpIngestUrl: string, keys: SealedBo
     version: row.version,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
+  }
+}
+
+/**
+ * The API's view of a row.
+ * @param keys opens the ingest keys, for those who may see it
+ */
+export function streamView(row: StreamRow, rtmpIngestUrl: string, keys: SealedBox | undefined): StreamData {
+  const view = listedView(row, rtmpIngestUrl)
+  if (keys === undefined) return view
+  return {
+    ...view,
+    streamKey: keys.open(row.key_sealed),
+    streamKeyExpiresAt: row.key_expires_at,
+    ...(row.backup_key_sealed === null ? {} : { backupStreamKey: keys.open(row.backup_key_sealed) }),
   }
 }
