@@ -163,6 +163,11 @@ const SETTINGS = {
     secret: true,
     parse: optional(url('postgres', 'postgresql')),
   },
+  MOST_REQUESTS: {
+    summary: 'Requests answered at the same time; what is over is told to come back',
+    fallback: '4096',
+    parse: withDefault(integer(1, 1_000_000), 4_096),
+  },
   DATABASE_POOL: { summary: 'Connections to PostgreSQL', fallback: '10', parse: withDefault(integer(2, 200), 10) },
   REDIS_URL: {
     summary: 'Redis 6.2 or newer; needed for several nodes',

@@ -54,6 +54,7 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
     metrics: httpMetrics,
     log,
     trustProxy: config.TRUST_PROXY,
+    mostInFlight: config.MOST_REQUESTS,
     cors: corsOf(config),
   })
   return { server, calls: new PipelineCalls(composition.operations, pipeline) }

@@ -1,6 +1,6 @@
 import { write, writeSync } from 'node:fs'
 
-/** Bytes gathered before they are written; a system call and a hop to libuv's pool for each would cost more than they. */
+/** Characters gathered before they are written; a system call and a hop to libuv's pool for each would cost more than they. */
 const SIZE = 64 * 1024
 const FLUSH_MS = 200
 
@@ -9,15 +9,13 @@ const LAST_FLUSH_MS = 500
 const RETRY_MS = 20
 
 /**
- * Writes log lines to a file descriptor: gathered in one buffer while the other is being written, flushed a few times
- * a second and, synchronously, when the process ends. A reader that stops reading (a full pipe) never stops the
+ * Writes log lines to a file descriptor: gathered as text, encoded together, flushed a few times a second and,
+ * synchronously, when the process ends. A reader that stops reading (a full pipe) never stops the
  * service: lines that find no room are counted, and the count is written once there is room again.
  */
 export class LogWriter {
   readonly #fd: number
-  #filling = Buffer.allocUnsafe(SIZE)
-  #spare = Buffer.allocUnsafe(SIZE)
-  #used = 0
+  #gathered = ''
   #writing = false
   #dropped = 0
 
@@ -33,30 +31,24 @@ export class LogWriter {
       this.#dropped += 1
       return
     }
-    if (this.#dropped > 0 && this.#used === 0) this.#noteDropped()
-    this.#used += this.#filling.write(line, this.#used)
+    if (this.#dropped > 0 && this.#gathered === '') this.#noteDropped()
+    this.#gathered += line
   }
 
   /** Begins to write what was gathered, unless a write is under way. */
   flush(): void {
-    if (this.#writing || this.#used === 0) return
-    const full = this.#filling
-    const length = this.#used
-    this.#filling = this.#spare
-    this.#spare = full
-    this.#used = 0
+    if (this.#writing || this.#gathered === '') return
     this.#writing = true
-    this.#writeOn(full, 0, length)
+    this.#writeOn(this.#take(), 0)
   }
 
   /** Writes what was gathered before it returns, if the reader takes it soon. */
   flushSync(): void {
-    const length = this.#used
-    this.#used = 0
+    const bytes = this.#take()
     const until = performance.now() + LAST_FLUSH_MS
-    for (let offset = 0; offset < length && performance.now() < until;) {
+    for (let offset = 0; offset < bytes.length && performance.now() < until;) {
       try {
-        offset += writeSync(this.#fd, this.#filling, offset, length - offset)
+        offset += writeSync(this.#fd, bytes, offset, bytes.length - offset)
       } catch (error) {
         // A log that can no longer be written must not keep the process from ending.
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
@@ -64,25 +56,28 @@ export class LogWriter {
     }
   }
 
-  /** Three bytes are the most that UTF-8 takes for one UTF-16 unit; some stay free for the note of dropped lines. */
+  #take(): Buffer {
+    const bytes = Buffer.from(this.#gathered)
+    this.#gathered = ''
+    return bytes
+  }
+
+  /** A line that is longer than everything that may be gathered has no room. */
   #hasRoom(line: string): boolean {
-    return this.#used + line.length * 3 <= SIZE - 100
+    return this.#gathered.length + line.length <= SIZE
   }
 
   #noteDropped(): void {
-    this.#used += this.#filling.write(
-      `{"level":40,"dropped":${this.#dropped},"msg":"log lines were dropped"}\n`,
-      this.#used,
-    )
+    this.#gathered += `{"level":40,"dropped":${this.#dropped},"msg":"log lines were dropped"}\n`
     this.#dropped = 0
   }
 
-  #writeOn(buffer: Buffer, offset: number, length: number): void {
-    write(this.#fd, buffer, offset, length - offset, null, (error, written) => {
+  #writeOn(bytes: Buffer, offset: number): void {
+    write(this.#fd, bytes, offset, bytes.length - offset, null, (error, written) => {
       const again = error?.code === 'EAGAIN'
       const reached = offset + (error ? 0 : written)
-      if ((error && !again) || reached >= length) this.#writing = false
-      else setTimeout(() => this.#writeOn(buffer, reached, length), again ? RETRY_MS : 0).unref()
+      if ((error && !again) || reached >= bytes.length) this.#writing = false
+      else setTimeout(() => this.#writeOn(bytes, reached), again ? RETRY_MS : 0).unref()
     })
   }
 }

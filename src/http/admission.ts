@@ -2,7 +2,7 @@ import type { Caller, Member } from '../core/caller.ts'
 import { Forbidden, InvalidCredential, NotFound, RateLimited, Unauthorized } from '../core/errors.ts'
 import { limitClassOf, RATE_LIMITS } from '../core/limits.ts'
 import type { NamedOperation, WorkspaceSource } from '../core/operation.ts'
-import type { Authenticator, Memberships, Owners, RateLimiter } from '../core/ports.ts'
+import type { Authenticator, Memberships, Owners, RateDecision, RateLimiter } from '../core/ports.ts'
 import { requireScope } from '../core/require-scope.ts'
 import type { Exchange } from './exchange.ts'
 import type { Input, Passage } from './passage.ts'
@@ -24,13 +24,20 @@ export function identify(
   return undefined
 }
 
-/** Takes a token of the caller's bucket and notes what is left. @throws AppError rate_limited */
-export async function takeToken(op: NamedOperation, limiter: RateLimiter, passage: Passage): Promise<void> {
+/**
+ * Takes a token of the caller's bucket and notes what is left.
+ * @returns a promise only where the bucket is not in memory @throws AppError rate_limited
+ */
+export function takeToken(op: NamedOperation, limiter: RateLimiter, passage: Passage): void | Promise<void> {
   const limit = limitClassOf(op)
   if (limit === 'none') return
   const perCaller = RATE_LIMITS[limit].per === 'caller' ? passage.caller?.userId : undefined
   const taken = limiter.take(limit, perCaller ?? passage.exchange.remoteAddress)
-  const rate = taken instanceof Promise ? await taken : taken
+  if (taken instanceof Promise) return taken.then((rate) => noteRate(limit, passage, rate))
+  noteRate(limit, passage, taken)
+}
+
+function noteRate(limit: string, passage: Passage, rate: RateDecision): void {
   passage.rate = rate
   if (!rate.allowed) {
     throw RateLimited({
@@ -48,28 +55,41 @@ export interface Gate {
 
 /**
  * The caller as a member of the operation's workspace, where it names one.
+ * @returns a promise only where something must be read
  * @throws AppError not_found for a stranger, exactly as for a workspace that does not exist; forbidden without the scope
  */
-export async function admit(
+export function admit(
   op: NamedOperation,
   gate: Gate,
   passage: Passage,
   data: Input,
-): Promise<Member | undefined> {
-  const { caller } = passage
-  if (op.access === 'admin' && !caller?.isAdmin) {
+): Member | undefined | Promise<Member | undefined> {
+  if (op.access === 'admin' && !passage.caller?.isAdmin) {
     throw Forbidden({ message: 'Only a platform administrator may do this.' })
   }
   // Workers sign their requests; until there are any, nobody is one.
   if (op.access === 'internal') throw Forbidden()
   if (op.workspace === undefined) return undefined
   const found = findWorkspace(op.workspace, gate.owners, data)
-  const workspaceId = found instanceof Promise ? await found : found
+  return found instanceof Promise
+    ? found.then((workspaceId) => admitTo(op, gate, passage, workspaceId))
+    : admitTo(op, gate, passage, found)
+}
+
+function admitTo(
+  op: NamedOperation,
+  gate: Gate,
+  passage: Passage,
+  workspaceId: string | undefined,
+): Member | undefined | Promise<Member> {
   if (workspaceId === undefined) throw NotFound()
   passage.workspaceId = workspaceId
   if (!op.access.includes(':')) return undefined
-  const membership = gate.memberships.find(workspaceId, caller?.userId ?? '')
-  const member = membership instanceof Promise ? await membership : membership
+  const member = gate.memberships.find(workspaceId, passage.caller?.userId ?? '')
+  return member instanceof Promise ? member.then((read) => withScope(op, read)) : withScope(op, member)
+}
+
+function withScope(op: NamedOperation, member: Member | undefined): Member {
   if (member === undefined) throw NotFound()
   requireScope(member, op.access)
   return member

@@ -1,5 +1,4 @@
 import type { AppError } from '../core/error.ts'
-import { limitClassOf } from '../core/limits.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import { FileBody, RawBody, type Reply } from '../core/reply.ts'
 import { errorReply } from './error-reply.ts'
@@ -16,6 +15,8 @@ export interface Answering {
   readonly checker: ReplyChecker | undefined
   /** Value of RateLimit-Policy. */
   readonly ratePolicy: string
+  /** The policy's name in RateLimit. */
+  readonly rateName: string
 }
 
 /** Sends a reply. @returns the status that was sent; for a file, when it is through */
@@ -24,7 +25,7 @@ export function sendReply(answering: Answering, passage: Passage, reply: Reply):
   answering.checker?.checkReply(reply)
   const headers = commonHeaders(answering, passage)
   if (passage.replayed) headers.push(['Idempotent-Replayed', 'true'])
-  for (const entry of Object.entries(reply.headers ?? {})) headers.push(entry)
+  if (reply.headers) headers.push(...Object.entries(reply.headers))
   if (op.etag) {
     const version = (reply.body as { data?: { version?: number } } | undefined)?.data?.version
     const tag = `"${version}"`
@@ -63,11 +64,9 @@ export function sendError(answering: Answering, publicUrl: string, passage: Pass
 function commonHeaders(answering: Answering, passage: Passage): [string, string][] {
   const headers: [string, string][] = [['X-Request-Id', passage.requestId]]
   if (passage.rate) {
+    const { remaining, resetSeconds } = passage.rate
     headers.push(['RateLimit-Policy', answering.ratePolicy])
-    headers.push([
-      'RateLimit',
-      `"${limitClassOf(answering.op)}";r=${passage.rate.remaining};t=${passage.rate.resetSeconds}`,
-    ])
+    headers.push(['RateLimit', `${answering.rateName};r=${remaining};t=${resetSeconds}`])
   }
   return headers
 }

@@ -45,6 +45,8 @@ const STATUS_LINES: Record<number, string> = {
   507: '507 Insufficient Storage',
 }
 
+const NO_EXTRA: Readonly<Record<string, string>> = {}
+
 /** What the pipeline needs of a request and its reply, whichever way they travel. */
 export type Exchange = Pick<HttpExchange, 'headers' | 'query' | 'remoteAddress' | 'aborted' | 'body' | 'send'> & {
   /** Set where files can travel: not on a socket. */
@@ -73,11 +75,11 @@ export class HttpExchange {
   /** More body is coming than it is worth waiting for: the reply ends the connection. */
   #endless = false
   /** Headers that only some operations look at, by their names. */
-  readonly extra: Record<string, string> = {}
+  extra: Readonly<Record<string, string>> = NO_EXTRA
   #body: BodyStream | undefined
   /** A file is being sent: the reply has begun. */
   #sending = false
-  readonly #departure = new Departure()
+  #departure: Departure | undefined
 
   /** Every header costs a call into uWS: those that only changing operations use are read for those alone. */
   constructor(response: HttpResponse, request: HttpRequest, hasBody: boolean, trustProxy: boolean) {
@@ -86,7 +88,7 @@ export class HttpExchange {
       const wasOver = this.over
       this.aborted = true
       this.#body?.abort()
-      this.#departure.announce()
+      this.#departure?.announce()
       if (!wasOver) this.onOver?.()
     })
     this.query = request.getQuery() ?? ''
@@ -193,6 +195,7 @@ export class HttpExchange {
     }
     this.#sending = true
     this.#response.cork(() => this.#writeHead(status, headers))
+    this.#departure = new Departure()
     const sent = await sendChunks(this.#response, source, length, this.#departure)
     if (this.aborted) return
     if (sent) {
@@ -201,10 +204,16 @@ export class HttpExchange {
     } else this.#response.close()
   }
 
+  /** By index: this runs for every reply, and taking pairs apart by an iterator costs as much as writing them. */
   #writeHead(status: number, headers: readonly (readonly [string, string])[]): void {
-    this.#response.writeStatus(STATUS_LINES[status] ?? String(status))
-    for (const [name, value] of headers) this.#response.writeHeader(name, value)
-    for (const [name, value] of this.corsHeaders) this.#response.writeHeader(name, value)
+    const response = this.#response
+    // What uWS writes by itself.
+    if (status !== 200) response.writeStatus(STATUS_LINES[status] ?? String(status))
+    for (let index = 0; index < headers.length; index += 1) {
+      const header = headers[index] as readonly [string, string]
+      response.writeHeader(header[0], header[1])
+    }
+    for (const [name, value] of this.corsHeaders) response.writeHeader(name, value)
   }
 
   /** What is still coming of a streamed body is dropped, within bounds. */

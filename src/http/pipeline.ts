@@ -111,10 +111,12 @@ function compile(op: NamedOperation, options: PipelineOptions): Compiled {
       write: serializers(op),
       checker: options.checkReplies ? new ReplyChecker(op, pipelineErrors(op)) : undefined,
       ratePolicy: policy ? `"${limitClassOf(op)}";q=${policy.burst};w=${policy.windowSeconds}` : '',
+      rateName: `"${limitClassOf(op)}"`,
     },
   }
 }
 
+/** Waits only where it must: each wait for something that is known costs as much as a check. */
 async function answer(
   compiled: Compiled,
   options: PipelineOptions,
@@ -130,7 +132,8 @@ async function answer(
   const caller = identify(op, options.authenticator, exchange)
   passage.caller = caller instanceof Promise ? await caller : caller
   // 429
-  await takeToken(op, options.limiter, passage)
+  const taken = takeToken(op, options.limiter, passage)
+  if (taken) await taken
   // 503
   if (!ALWAYS_ON.has(op.domain) && !options.switches.isOn(op.domain)) {
     throw ServiceDisabled({ message: `The service ${op.domain} is switched off at the moment.`, retryAfter: 30 })
@@ -138,10 +141,11 @@ async function answer(
   // 400
   let text: string
   if (op.upload && body) ({ text, upload: passage.upload } = await openUpload(op.upload, exchange, body))
-  else text = decode(bytes)
+  else text = bytes === NO_BODY ? '' : decode(bytes)
   const data = readInput(compiled.reader, exchange, parameters, text)
   // tenant 404, 403
-  const member = await admit(op, options, passage, data)
+  const admitted = admit(op, options, passage, data)
+  const member = admitted instanceof Promise ? await admitted : admitted
   const context = new Request(passage, data, member)
   // idempotency replay, handler
   const key = exchange.headers.idempotencyKey

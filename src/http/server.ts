@@ -32,11 +32,10 @@ export interface ServerOptions {
   readonly metrics: HttpMetrics
   readonly log: Logger
   readonly trustProxy: boolean
+  /** Requests answered at the same time; past it the rest is told to come back. */
+  readonly mostInFlight: number
   readonly cors: Cors
 }
-
-/** Requests answered at the same time; past it the rest is told to come back. */
-const MOST_IN_FLIGHT = 4_096
 
 /** The package's types leave out the options of `listen`. */
 const EXCLUSIVE_PORT = (uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number }).LIBUS_LISTEN_EXCLUSIVE_PORT
@@ -161,12 +160,12 @@ export class HttpServer {
       this.#fail(exchange, ShuttingDown({ retryAfter: 5 }))
       return
     }
-    if (this.#inFlight >= MOST_IN_FLIGHT) {
+    if (this.#inFlight >= this.#options.mostInFlight) {
       this.#options.metrics.refused.inc()
       this.#fail(exchange, Overloaded({ retryAfter: 1 }))
       return
     }
-    for (const name of extra) exchange.extra[name] = request.getHeader(name)
+    if (extra.length > 0) exchange.extra = Object.fromEntries(extra.map((name) => [name, request.getHeader(name)]))
     const values: string[] = []
     for (let index = 0; index < parameters; index += 1) values.push(request.getParameter(index) ?? '')
     this.#inFlight += 1

@@ -32,6 +32,7 @@ export class ServiceSwitches implements Switches {
   readonly #coordination: Coordination
   readonly #log: Logger
   readonly #keys: ReadonlySet<string>
+  readonly #names: readonly string[]
   readonly #rows = new Map<string, SwitchRow>()
   readonly #timer: NodeJS.Timeout
   readonly #unsubscribe: () => void
@@ -39,6 +40,7 @@ export class ServiceSwitches implements Switches {
   /** @param keys every service there is: the domains of the operations */
   constructor(keys: Iterable<string>, sql: Sql, clock: Clock, coordination: Coordination, log: Logger) {
     this.#keys = new Set(keys)
+    this.#names = [...this.#keys].sort()
     this.#sql = sql
     this.#clock = clock
     this.#coordination = coordination
@@ -60,7 +62,7 @@ export class ServiceSwitches implements Switches {
   }
 
   names(): string[] {
-    return [...this.#keys].sort()
+    return [...this.#names]
   }
 
   status(): Static<typeof ServiceStatus>[] {

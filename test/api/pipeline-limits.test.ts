@@ -1,9 +1,12 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
 import { RATE_LIMITS } from '../../src/core/limits.ts'
 import type { App } from '../support/app.ts'
 import type { Answer } from '../support/send.ts'
 import { startProbe } from '../support/probe.ts'
+import { waitFor } from '../support/wait.ts'
 
 const clock = new ManualClock()
 let app: App
@@ -83,3 +86,28 @@ test('a refused credential takes nothing; probes of health have no limit', async
   expect(told(await write('carol')).left).toBe(before - 1)
   expect((await app.send('GET /api/health')).headers.get('ratelimit')).toBeNull()
 })
+
+test('requests past the most that are answered at once are 503 with Retry-After, until one of those has ended', async () => {
+  const { app: small } = await startProbe({ env: { MOST_REQUESTS: '3' } })
+  // Requests whose bodies never come are under way for as long as it takes.
+  const held = await Promise.all([1, 2, 3].map(() => openRequest(small.port)))
+  try {
+    const inFlight = () => small.send('GET /api/services')
+    await waitFor(async () => (await inFlight()).status === 503)
+    const refused = await inFlight()
+    expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([503, 'overloaded', '1'])
+    held[0]?.destroy()
+    await waitFor(async () => (await inFlight()).status === 200)
+  } finally {
+    for (const socket of held) socket.destroy()
+    await small.stop()
+  }
+})
+
+/** Sends the head of a request and keeps its body back. */
+async function openRequest(port: number): Promise<Socket> {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write('POST /api/probe/secret HTTP/1.1\r\nHost: crier\r\nContent-Length: 5\r\n\r\n')
+  return socket
+}
