@@ -100,7 +100,8 @@ export async function startRtmpIngest(options: IngestOptions): Promise<RtmpInges
   }
   log.info({ host, port, rtmpsPort: tls?.port }, 'rtmp ingest listening')
 
-  const shortest = Math.min(limits.handshakeTimeoutMs, limits.idleTimeoutMs, limits.lingerMs)
+  // Whoever lingers after the last word may do so for a while longer; an idle node wakes less often for it.
+  const shortest = Math.min(limits.handshakeTimeoutMs, limits.idleTimeoutMs, limits.lingerMs * 4)
   const sweepMs = Math.max(5, Math.min(LONGEST_SWEEP_MS, shortest / SWEEPS_PER_DEADLINE))
   const sweep = setInterval(() => {
     const time = now()
