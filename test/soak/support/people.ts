@@ -1,0 +1,65 @@
+import type { Database } from '../../../src/db/database.ts'
+import { uuidv7 } from '../../../src/core/id.ts'
+import { newApiKey } from '../../../src/users/api-keys.ts'
+import { send } from '../../support/send.ts'
+
+/** Somebody of the soak, with the one channel they are in. */
+export interface Person {
+  readonly id: string
+  readonly apiKey: string
+  readonly workspaceId: string
+  readonly channelId: string
+}
+
+const WORKSPACES = 10
+
+/**
+ * Makes people, workspaces and private channels: as many people in each channel, one channel for each. People are
+ * written where the service reads them; channels go through the API.
+ */
+export async function makePeople(database: Database, url: string, people: number, channels: number): Promise<Person[]> {
+  const now = new Date()
+  const made = Array.from({ length: people }, () => ({ id: uuidv7(now.getTime()), ...newApiKey() }))
+  await database.run(
+    `insert into users (id, email, email_verified, name, api_key_hash, api_key_prefix, created_at, updated_at)
+     select id, id || '@example.com', true, 'Soak', hash, 'crier_', $3, $3
+     from unnest($1::uuid[], $2::text[]) as made (id, hash)`,
+    [made.map(({ id }) => id), made.map(({ hash }) => hash), now],
+  )
+  const result: Person[] = []
+  const workspaces = new Map<number, string>()
+  for (let index = 0; index < channels; index += 1) {
+    const inside = made.filter((_, person) => person % channels === index)
+    const [owner] = inside
+    if (owner === undefined) continue
+    const workspaceId = workspaces.get(index % WORKSPACES) ?? (await makeWorkspace(database, owner.id, now))
+    workspaces.set(index % WORKSPACES, workspaceId)
+    await database.run(
+      `insert into workspace_members (workspace_id, user_id, role, joined_at, updated_at)
+       select $1, id, 'admin', $3, $3 from unnest($2::uuid[]) as id on conflict do nothing`,
+      [workspaceId, inside.map(({ id }) => id), now],
+    )
+    const { status, body, text } = await send(url, 'POST /api/team/{workspaceId}/channels', {
+      apiKey: owner.key,
+      path: { workspaceId },
+      body: { kind: 'channel', name: `channel ${index}`, private: true, memberIds: inside.map(({ id }) => id) },
+    })
+    if (status !== 201) throw new Error(`a channel could not be made: ${text}`)
+    const channelId: string = body.data._id
+    result.push(...inside.map(({ id, key }) => ({ id, apiKey: key, workspaceId, channelId })))
+  }
+  return result
+}
+
+async function makeWorkspace(database: Database, ownerId: string, now: Date): Promise<string> {
+  const id = uuidv7(now.getTime())
+  await database.run(
+    `insert into workspaces (id, owner_id, name, timezone, created_at, updated_at) values ($1, $2, 'Soak', 'UTC', $3, $3)`,
+    [id, ownerId, now],
+  )
+  await database.run(
+    `insert into workspace_members (workspace_id, user_id, role, joined_at, updated_at) values ($1, $2, 'owner', $3, $3)`,
+    [id, ownerId, now],
+  )
+  return id
+}
