@@ -20,6 +20,7 @@ import { People, type SocketData, type UserSocket } from './people.ts'
 import { Presence, type PresenceChange } from './presence.ts'
 import { channelRoom, scopeRoom } from './rooms.ts'
 import { StalledReaders } from './stalled-readers.ts'
+import { Turnstile } from './turnstile.ts'
 import { Typing } from './typing.ts'
 import { appForEngine } from './uws-app.ts'
 
@@ -62,6 +63,7 @@ export class Gateway {
   /** Who is there, on all nodes. */
   readonly presence: Presence
   readonly #stalled: StalledReaders
+  readonly #entrance = new Turnstile(SOCKET_LIMITS.entering)
   readonly #timer: NodeJS.Timeout
   readonly #ends: (() => void)[]
   readonly #counts: GatewayCounts
@@ -148,7 +150,8 @@ export class Gateway {
 
   async #admit(socket: UserSocket, next: (refused?: Error) => void): Promise<void> {
     try {
-      await this.#enter(socket)
+      patience(socket)
+      await this.#entrance.pass(() => this.#enter(socket))
     } catch (error) {
       next(refusal(error, this.#options.log))
       return
@@ -158,6 +161,8 @@ export class Gateway {
 
   /** @throws AppError when the socket may not come in */
   async #enter(socket: UserSocket): Promise<void> {
+    // Gone while it waited in line.
+    if (socket.conn.readyState !== 'open') throw ShuttingDown()
     const credential = credentialOf((socket.handshake.auth as { token?: unknown }).token)
     const caller = await this.#options.authenticator.authenticate(credential)
     socket.data = { caller, credential, isAway: false }
@@ -285,6 +290,11 @@ export class Gateway {
       log.warn({ error }, 'who has come or gone could not be told')
     }
   }
+}
+
+/** The limit of time is for those who do not say who they are: this one has, and waits for us. */
+function patience(socket: UserSocket): void {
+  clearTimeout((socket.client as unknown as { connectTimeout?: NodeJS.Timeout }).connectTimeout)
 }
 
 /**

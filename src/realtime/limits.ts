@@ -6,6 +6,8 @@ export const SOCKET_LIMITS = {
   perUser: 50,
   /** Connections on one node, those included that have not said who they are. */
   perNode: 20_000,
+  /** Sockets whose credentials and memberships are read at a time. */
+  entering: 16,
   /** Bytes of one message from a client. */
   messageBytes: 100_000,
   /** Messages that a client may send at once, and how fast it may go on. */

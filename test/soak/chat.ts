@@ -28,6 +28,8 @@ const RATE = number('RATE', 200)
 const SECONDS = number('SECONDS', 300)
 const KILL_EVERY = number('KILL_EVERY', 25)
 const NODES = number('NODES', 2)
+/** How long all of them may take to connect at first. */
+const START_MS = number('START', 120) * 1_000
 /** How long clients may take to be where the database is, once all is quiet. */
 const SETTLE_MS = number('SETTLE', 120) * 1_000
 
@@ -153,7 +155,7 @@ try {
     members.push(new SoakMember(person, () => nodes.url(), findings))
     if (index % 50 === 49) await delay(50)
   }
-  await waitFor(() => members.every(({ isLive }) => isLive), { timeoutMs: 120_000, what: 'every client to be live' })
+  await waitFor(() => members.every(({ isLive }) => isLive), { timeoutMs: START_MS, what: 'every client to be live' })
   console.log(`${members.length} clients live after ${Math.round(performance.now() - startedAt)} ms`)
   findings.resumesMs.length = 0
   let isOver = false
