@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Coordination } from '../coordination/coordination.ts'
 import type { Clock } from '../core/clock.ts'
 import { QUEUE_NAMES, type QueueName } from '../core/job.ts'
@@ -31,7 +32,7 @@ export const JOB_TIMES: JobTimes = {
   pollMs: 5_000,
   sweepMs: 15_000,
   graceMs: 30_000,
-  drainMs: 4_000,
+  drainMs: 2_500,
   schedulesAfterMs: 10_000,
 }
 
@@ -114,16 +115,15 @@ export class JobRuntime {
     return this.#board
   }
 
-  /** Takes no more jobs, gives those under way some time, and hands back what takes longer. Within 8 s. */
+  /** Takes no more jobs, gives those under way some time, and hands back what takes longer. Within 10 s. */
   async close(): Promise<void> {
     this.#closed = true
     for (const end of this.#ends) end()
-    await this.#dispatcher.close()
-    await this.#round
+    await soon(Promise.all([this.#dispatcher.close(), this.#round]))
     const backend = await this.#opening?.catch(() => undefined)
-    await backend?.pause()
+    await soon(backend?.pause())
     await this.#runner.drain(this.#times.drainMs)
-    await backend?.close()
+    await soon(backend?.close())
   }
 
   async #open(): Promise<Backend> {
@@ -177,5 +177,15 @@ export class JobRuntime {
       this.#scheduled = true
     }
     await this.#schedules.run()
+  }
+}
+
+/** A store that is away must not hold up a shutdown: what is not told it now, its locks tell later. */
+async function soon(work: Promise<unknown> | undefined): Promise<void> {
+  const over = new AbortController()
+  try {
+    await Promise.race([work, delay(1_500, undefined, { signal: over.signal }).catch(() => undefined)])
+  } finally {
+    over.abort()
   }
 }
