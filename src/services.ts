@@ -162,7 +162,7 @@ export function compose(
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
   })
 
-  const mediaWork = mediaWorkOf(config, log.child({ part: 'media work' }))
+  const mediaWork = mediaWorkOf(config, log.child({ part: 'media work' }), foundation.metrics)
   const media = composeAssets({
     database,
     clock,
