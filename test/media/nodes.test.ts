@@ -46,7 +46,9 @@ test('an API node commands, sees and hears of a stream that another node takes i
   const { at, apiKey } = await casters('acme')
   const socket: Socket = io(api.url, { auth: { token: apiKey }, transports: ['websocket'], reconnection: false })
   const heard: string[] = []
-  socket.onAny((name: string, { data }: { data: { status?: string } }) => heard.push(`${name} ${data.status}`))
+  socket.onAny((name: string, message?: { data?: { status?: string } }) =>
+    heard.push(`${name} ${message?.data?.status}`),
+  )
   await waitFor(() => socket.connected)
   const { _id, streamKey } = await at[0].stream({ one: sink })
   const { publisher } = await at[0].publish(streamKey)
