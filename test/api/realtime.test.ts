@@ -254,10 +254,14 @@ test('a client that does not read is ended, and the others lose nothing', async 
     ])
     await new Promise((resolve) => setImmediate(resolve))
   }
-  await waitFor(() => bob.events.length === count, { timeoutMs: 10_000, what: 'every event at the client that reads' })
-  await waitFor(async () => (await socketUsers()) === users, { what: 'the end of the client that does not read' })
+  const received = () => bob.events.filter(({ name }) => name === 'stream.deleted').length
+  await waitFor(() => received() === count, { timeoutMs: 45_000, what: 'every event at the client that reads' })
+  await waitFor(async () => (await socketUsers()) === users, {
+    timeoutMs: 45_000,
+    what: 'the end of the client that does not read',
+  })
   stalled.destroy()
-})
+}, 120_000)
 
 async function socketUsers(): Promise<number> {
   const text = await app.node.foundation.metrics.getSingleMetricAsString('crier_socket_users')
