@@ -69,6 +69,23 @@ describe('sending', () => {
       [3, 'message'],
     ])
   })
+
+  test('a batch that goes back leaves no number behind, and hurts only the one to blame', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    await app.database.run(`create function poison() returns trigger language plpgsql as
+      $$ begin if new.body = 'poison' then raise exception 'poisoned'; end if; return new; end $$`)
+    await app.database.run(
+      'create trigger poison before insert on chat_messages for each row execute function poison()',
+    )
+    const bodies = Array.from({ length: 15 }, (_, index) => (index === 7 ? 'poison' : `message ${index}`))
+    const answers = await Promise.all(bodies.map((body, index) => channel.say('bob', body, { clientId: `p${index}` })))
+    await app.database.run('drop trigger poison on chat_messages')
+    expect(answers.map(({ status }) => status)).toEqual(bodies.map((body) => (body === 'poison' ? 500 : 201)))
+    const seqs = answers.flatMap(({ body }) => (body.status ? [body.data.seq as number] : []))
+    expect(seqs.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 14 }, (_, index) => index + 2))
+    const again = await channel.say('bob', 'not poison any more', { clientId: 'p7' })
+    expect([again.status, again.body.data.seq]).toEqual([201, 16])
+  })
 })
 
 describe('changing', () => {
