@@ -40,6 +40,7 @@ import { actorHealth } from './turns/health.ts'
 import { actorDriver } from './turns/driver.ts'
 import { TurnOutcomes } from './turns/turn-outcomes.ts'
 import { TurnExecutor } from './turns/turn-executor.ts'
+import type { Readmission } from './turns/readmission.ts'
 import { Turns } from './turns/turn-runner.ts'
 
 /** What everything else stands on; made by `main.ts`, or by a test. */
@@ -67,6 +68,7 @@ export interface Composition {
   readonly authenticator: Authenticator
   readonly people: AuthComposition
   readonly memberships: Memberships
+  readonly readmission: Readmission
   readonly channels: Channels
   /** What the media link of a node stands on. */
   readonly streaming: { readonly desiredStates: DesiredStates; readonly notices: StreamNotices }
@@ -101,6 +103,7 @@ export function compose(
     config.REDIS_URL === undefined
       ? undefined
       : new TurnOutcomes(database, clock, new SealedBox(secret, 'outcomes of turns'), log)
+  const readmission = new MemberReadmission()
   const executor = new TurnExecutor({
     database,
     clock,
@@ -112,7 +115,7 @@ export function compose(
     publish: (workspaceId, events) => coordination.publish(`ev:${workspaceId}`, events),
     jobs,
     seal: (text) => replyBox.seal(text),
-    readmission: new MemberReadmission(),
+    readmission,
     ...(outcomes && { outcomes }),
   })
   const { actors, ready } = actorDriver({ config, host: executor, clock, log: log.child({ part: 'actors' }), secret })
@@ -210,6 +213,7 @@ export function compose(
     authenticator: people.authenticator,
     people,
     memberships,
+    readmission,
     channels,
     streaming,
     close: async () => {

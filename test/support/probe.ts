@@ -1,11 +1,13 @@
 import { PlanLimit, PreconditionFailed, Conflict } from '../../src/core/errors.ts'
 import type { Caller, Member } from '../../src/core/caller.ts'
-import { CredentialExpired, InvalidCredential } from '../../src/core/errors.ts'
+import { CredentialExpired, InvalidCredential, NotFound } from '../../src/core/errors.ts'
 import { uuidv7 } from '../../src/core/id.ts'
-import { from, operation, owner, type Registry } from '../../src/core/operation.ts'
+import { from, operation, owner, type NamedOperation, type Registry } from '../../src/core/operation.ts'
 import { created, done, empty, list, ok } from '../../src/core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf, Text, Type } from '../../src/core/schema.ts'
+import { requireScope } from '../../src/core/require-scope.ts'
 import type { Scope } from '../../src/core/scope.ts'
+import type { Turn } from '../../src/core/turn.ts'
 import type { Composition } from '../../src/services.ts'
 import * as health from '../../src/health/operations.ts'
 import * as services from '../../src/services/operations.ts'
@@ -259,6 +261,20 @@ export class ProbeWorld {
   }
 
   adapt(composition: Composition): Composition {
+    const find = (workspaceId: string, userId: string): Member | undefined => {
+      const scopes = this.#scopes.get(`${workspaceId}/${userId}`)
+      return scopes && { workspaceId, userId, role: 'tester', scopes }
+    }
+    // Turns ask again whom the door has let in: of the same made-up members.
+    Object.assign(composition.readmission, {
+      prepare: async () => undefined,
+      member: (operation: NamedOperation, userId: string, turn: Turn) => {
+        const member = find(turn.workspaceId, userId)
+        if (member === undefined) throw NotFound()
+        requireScope(member, operation.access)
+        return member
+      },
+    })
     return {
       ...composition,
       authenticator: {
@@ -270,12 +286,7 @@ export class ProbeWorld {
           return { userId: this.userId(name), email: `${name}@example.com`, isAdmin: name === 'admin', via }
         },
       },
-      memberships: {
-        find: (workspaceId, userId): Member | undefined => {
-          const scopes = this.#scopes.get(`${workspaceId}/${userId}`)
-          return scopes && { workspaceId, userId, role: 'tester', scopes }
-        },
-      },
+      memberships: { find },
     }
   }
 }
