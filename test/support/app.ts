@@ -95,8 +95,8 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
 
 /** Of several nodes the first runs the jobs: a mail is put into the folder of the node that sends it. */
 function rolesOf({ databaseUrl, media, redisUrl }: AppOptions): string {
-  if (media) return 'api,jobs,media'
-  return databaseUrl !== undefined && redisUrl !== undefined ? 'api' : 'api,jobs'
+  const joins = databaseUrl !== undefined && redisUrl !== undefined
+  return ['api', ...(joins ? [] : ['jobs']), ...(media ? ['media'] : [])].join(',')
 }
 
 /** Ports are chosen beforehand, because URLs name them; another process may be faster. */
