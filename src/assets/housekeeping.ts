@@ -73,7 +73,7 @@ export class AssetHousekeeping {
        returning id`,
       [new Date(now)],
     )
-    for (const { id } of expired) await this.#storage.pieces?.discard(id)
+    for (const { id } of expired) await this.#storage.pieces.discard(id)
     await this.#storage.sweep(SETTLED_MS)
     let batch: string[] = []
     for await (const { key, modifiedAt } of this.#storage.list()) {

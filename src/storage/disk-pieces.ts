@@ -1,4 +1,3 @@
-import { createReadStream } from 'node:fs'
 import { mkdir, open, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -56,11 +55,6 @@ export class DiskPieces implements PieceStore {
 
   async length(id: string): Promise<number> {
     return (await stat(this.#path(id)).catch(missing))?.size ?? 0
-  }
-
-  async read(id: string): Promise<Readable | undefined> {
-    const handle = await open(this.#path(id)).catch(missing)
-    return handle && createReadStream('', { fd: handle, highWaterMark: 128 * 1024 })
   }
 
   finish(id: string, key: string): Promise<StoredFile> {

@@ -13,6 +13,7 @@ import type { Readable } from 'node:stream'
 import { AppError } from '../core/error.ts'
 import type { ByteRange } from '../core/reply.ts'
 import { StorageFull, StorageUnavailable } from './errors.ts'
+import { S3Pieces } from './s3-pieces.ts'
 import {
   checkKey,
   type PutOptions,
@@ -37,7 +38,7 @@ export interface S3Options {
 /** Files in a bucket. Parts of a file that was cut off are thrown away by the SDK itself, or by the bucket's own rule. */
 export class S3Storage implements Storage {
   readonly kind = 's3'
-  readonly pieces = undefined
+  readonly pieces: S3Pieces
   readonly #client: S3Client
   readonly #bucket: string
 
@@ -52,6 +53,16 @@ export class S3Storage implements Storage {
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       maxAttempts: 3,
+    })
+    this.pieces = new S3Pieces({
+      put: (key, body, putOptions) => this.put(key, body, putOptions),
+      get: (key, range) => this.get(key, range),
+      delete: (key) => this.delete(key),
+      sizes: async (prefix) => {
+        const found: { key: string; size: number }[] = []
+        for await (const object of this.#objects(prefix)) found.push(object)
+        return found
+      },
     })
   }
 
@@ -105,16 +116,27 @@ export class S3Storage implements Storage {
     await this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: checkKey(key) })).catch(missing)
   }
 
-  async *list(): AsyncIterable<{ key: string; modifiedAt: string }> {
+  list(): AsyncIterable<{ key: string; modifiedAt: string }> {
+    return this.#objects()
+  }
+
+  /** In the order of their keys. */
+  async *#objects(prefix?: string): AsyncGenerator<{ key: string; modifiedAt: string; size: number }> {
     let token: string | undefined
     do {
       const page = await this.#client
-        .send(new ListObjectsV2Command({ Bucket: this.#bucket, ...(token && { ContinuationToken: token }) }))
+        .send(
+          new ListObjectsV2Command({
+            Bucket: this.#bucket,
+            ...(prefix && { Prefix: prefix }),
+            ...(token && { ContinuationToken: token }),
+          }),
+        )
         .catch((error: unknown) => {
           throw storageError(error)
         })
-      for (const { Key, LastModified } of page.Contents ?? []) {
-        if (Key) yield { key: Key, modifiedAt: (LastModified ?? new Date(0)).toISOString() }
+      for (const { Key, LastModified, Size } of page.Contents ?? []) {
+        if (Key) yield { key: Key, modifiedAt: (LastModified ?? new Date(0)).toISOString(), size: Size ?? 0 }
       }
       token = page.NextContinuationToken
     } while (token)

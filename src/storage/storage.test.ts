@@ -107,6 +107,46 @@ describe.each(drivers)('%s', (_name, open) => {
       await expect(storage.put(key, Readable.from(['x']), TYPE)).rejects.toThrow('not a storage key')
     }
   })
+
+  test('pieces go on where they ended, also behind a cut', async () => {
+    const storage = open()
+    const { pieces } = storage
+    const id = uuidv7(clock.now())
+    expect(await pieces.append(id, 0, Readable.from(['abc']))).toBe(3)
+    await expect(pieces.append(id, 3, broken())).rejects.toThrow('the sender left')
+    const length = await pieces.length(id)
+    expect(length).toBe(3 + 'half'.length)
+    await expect(pieces.append(id, 3, Readable.from(['again']))).rejects.toMatchObject({
+      code: 'conflict',
+      details: { received: length },
+    })
+    await pieces.append(id, length, Readable.from(['!']))
+    const key = newKey()
+    expect((await pieces.finish(id, key)).size).toBe(8)
+    expect(await text((await storage.get(key)) as Readable)).toBe('abchalf!')
+    expect(await pieces.length(id)).toBe(0)
+  })
+
+  test('one request at a time adds to an upload', async () => {
+    const { pieces } = open()
+    const id = uuidv7(clock.now())
+    const slow = new Readable({ read: () => {} })
+    const first = pieces.append(id, 0, slow)
+    await expect(pieces.append(id, 0, Readable.from(['x']))).rejects.toMatchObject({ code: 'conflict' })
+    slow.push('slow')
+    slow.push(null)
+    expect(await first).toBe(4)
+  })
+
+  test('a dropped upload begins anew', async () => {
+    const { pieces } = open()
+    const id = uuidv7(clock.now())
+    await pieces.append(id, 0, Readable.from(['abc']))
+    await pieces.append(id, 3, Readable.from(['def']))
+    await pieces.discard(id)
+    expect(await pieces.length(id)).toBe(0)
+    expect(await pieces.append(id, 0, Readable.from(['x']))).toBe(1)
+  })
 })
 
 describe('disk', () => {
@@ -121,40 +161,6 @@ describe('disk', () => {
     expect(await readdir(join(own, 'incoming'))).toEqual([])
     expect(await keysOf(storage)).toHaveLength(1)
   })
-
-  test('pieces go on where they ended, also behind a cut', async () => {
-    const { pieces, ...storage } = withPieces()
-    const id = uuidv7(clock.now())
-    expect(await pieces.append(id, 0, Readable.from(['abc']))).toBe(3)
-    await expect(pieces.append(id, 3, broken())).rejects.toThrow('the sender left')
-    const length = await pieces.length(id)
-    expect(length).toBe(3 + 'half'.length)
-    await expect(pieces.append(id, 3, Readable.from(['again']))).rejects.toMatchObject({
-      code: 'conflict',
-      details: { received: length },
-    })
-    await pieces.append(id, length, Readable.from(['!']))
-    const key = newKey()
-    expect((await pieces.finish(id, key)).size).toBe(8)
-    expect(await text((await storage.driver.get(key)) as Readable)).toBe('abchalf!')
-    expect(await pieces.length(id)).toBe(0)
-  })
-
-  test('one request at a time adds to an upload', async () => {
-    const { pieces } = withPieces()
-    const id = uuidv7(clock.now())
-    const slow = new Readable({ read: () => {} })
-    const first = pieces.append(id, 0, slow)
-    await expect(pieces.append(id, 0, Readable.from(['x']))).rejects.toMatchObject({ code: 'conflict' })
-    slow.push('slow')
-    slow.push(null)
-    expect(await first).toBe(4)
-  })
-
-  function withPieces() {
-    const driver = new DiskStorage({ directory: join(directory, 'pieces'), clock })
-    return { driver, pieces: driver.pieces }
-  }
 })
 
 describe('s3', () => {

@@ -66,8 +66,8 @@ export interface Storage {
   signedGet(key: string, options: SignedGetOptions): Promise<string | undefined>
   /** A URL that takes exactly this file; undefined where files go through the API. */
   signedPut(key: string, options: SignedPutOptions): Promise<SignedRequest | undefined>
-  /** Files that arrive in pieces; undefined where pieces go straight to the driver's own service. */
-  readonly pieces: PieceStore | undefined
+  /** Files that arrive in pieces, through the API. */
+  readonly pieces: PieceStore
 }
 
 /** Files that arrive in pieces over several requests. */
@@ -80,7 +80,6 @@ export interface PieceStore {
   append(id: string, offset: number, body: Readable): Promise<number>
   /** Bytes that are there; 0 for none. */
   length(id: string): Promise<number>
-  read(id: string): Promise<Readable | undefined>
   /** Makes what came the file of a key. */
   finish(id: string, key: string): Promise<StoredFile>
   discard(id: string): Promise<void>
