@@ -42,9 +42,10 @@ export class S3Pieces implements PieceStore {
       if (length !== offset) {
         throw Conflict({ message: `The upload has ${length} bytes: go on there.`, details: { received: length } })
       }
-      const sent = new Sent(body)
-      await this.#bucket.put(pieceKey(id, offset), Readable.from(sent.bytes(), { objectMode: false }), TYPE)
-      if (sent.failure !== undefined) throw sent.failure
+      let failure: unknown
+      const sent = asFarAsItCame(body, (error) => (failure = error))
+      await this.#bucket.put(pieceKey(id, offset), Readable.from(sent, { objectMode: false }), TYPE)
+      if (failure !== undefined) throw failure
       return await this.length(id)
     } finally {
       this.#busy.delete(id)
@@ -96,20 +97,11 @@ export class S3Pieces implements PieceStore {
 }
 
 /** A body as far as it came: what a cut request brought is kept, and the cut told afterwards. */
-class Sent {
-  readonly #body: Readable
-  failure: unknown
-
-  constructor(body: Readable) {
-    this.#body = body
-  }
-
-  async *bytes(): AsyncGenerator<Buffer> {
-    try {
-      for await (const chunk of this.#body as AsyncIterable<Buffer>) yield chunk
-    } catch (error) {
-      this.failure = error
-    }
+async function* asFarAsItCame(body: Readable, cut: (error: unknown) => void): AsyncGenerator<Buffer> {
+  try {
+    for await (const chunk of body as AsyncIterable<Buffer>) yield chunk
+  } catch (error) {
+    cut(error)
   }
 }
 
