@@ -4,8 +4,12 @@
  * 1. Messages a second of one hot channel, through the turns of its workspace's actor, against a loop written by hand
  *    that appends the same rows in transactions of 32 and of 64.
  * 2. A message in an idle workspace, until it is committed, against one commit of one row.
+ * 3. Memory of idle sockets of a Crier process.
+ * 4. Messages sent and heard over sockets, stored on the way, against bare broadcasts of the same frame by socket.io
+ *    and by uWebSockets.js to the same receivers, which are raw sockets in a process of their own.
  *
- * Both sides take turns, several rounds; medians are quoted. Nothing here is an assertion.
+ * All sides take turns, several rounds; medians are quoted. Nothing here is an assertion. `ROUNDS`, `SECONDS`,
+ * `RECEIVERS`, `WINDOW` and `IDLE` change the size; `PARTS=appends,idle,delivery` picks.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,6 +24,8 @@ import { openDataDirectory } from '../../src/setup/data-directory.ts'
 import { startEmbeddedPostgres } from '../../src/setup/embedded-postgres.ts'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { send } from '../support/send.ts'
+import { benchDelivery } from './chat/delivery.ts'
+import { benchIdle } from './chat/idle.ts'
 import { machine, median } from './support/process.ts'
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3)
@@ -27,6 +33,11 @@ const SECONDS = Number(process.env['SECONDS'] ?? 4)
 /** Writers, each with so many messages under way: 240 of the 256 turns that may wait. */
 const WRITERS = 15
 const EACH = 16
+/** Sockets in the one room, messages under way to it, and sockets whose memory is measured. */
+const RECEIVERS = Number(process.env['RECEIVERS'] ?? 500)
+const WINDOW = Number(process.env['WINDOW'] ?? 64)
+const IDLE = Number(process.env['IDLE'] ?? 2_000)
+const PARTS = new Set((process.env['PARTS'] ?? 'appends,idle,delivery').split(','))
 const BODY = 'The first post goes out at nine; the second one waits for the photographs of the launch.'
 
 const folder = mkdtempSync(join(tmpdir(), 'crier-bench-'))
@@ -195,7 +206,8 @@ async function p50(times: number, run: () => Promise<unknown>): Promise<number> 
   return median(took)
 }
 
-try {
+/** Parts 1 and 2. */
+async function benchAppends(): Promise<void> {
   await ceiling.query('create table bench_commits (id uuid primary key, body text)')
   const [ours, theirs] = [await place('ours'), await place('theirs')]
   const writers = await makeWriters(ours)
@@ -220,7 +232,6 @@ try {
   }
   const of = (figure: (round: (typeof rounds)[number]) => number) => median(rounds.map(figure))
   const percent = (ratio: number) => `**${(ratio * 100).toFixed(0)} %**`
-  console.log(machine())
   console.log('| what | Crier | ceiling | ratio | aim |\n|---|---|---|---|---|')
   console.log(
     `| appends/s of one hot channel | ${of((round) => round.ours).toFixed(0)} | transactions of 64: ${of((round) => round.by64).toFixed(0)} | ${percent(of((round) => round.ours / round.by64))} | ≥ 70 % |`,
@@ -236,9 +247,24 @@ try {
     [ours.channelId],
   )
   console.log(`\n${rows[0]?.count} changes in the hot channel, the last one numbered ${rows[0]?.top}.`)
+}
+
+try {
+  console.log(machine())
+  try {
+    if (PARTS.has('appends')) await benchAppends()
+  } finally {
+    await ceiling.end()
+    await node.stop()
+  }
+  // From here on Crier is a process of its own, a new one for each part.
+  const databaseUrl = postgres.url
+  if (PARTS.has('idle')) await benchIdle({ databaseUrl, folder: join(folder, 'idle'), idle: IDLE })
+  if (PARTS.has('delivery')) {
+    const room = { body: BODY, rounds: ROUNDS, seconds: SECONDS, receivers: RECEIVERS, window: WINDOW }
+    await benchDelivery({ databaseUrl, folder: join(folder, 'delivery'), ...room })
+  }
 } finally {
-  await ceiling.end()
-  await node.stop()
   await postgres.stop()
   rmSync(folder, { recursive: true, force: true })
 }

@@ -1,0 +1,84 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { freeLoopbackPort } from '../../../src/setup/free-port.ts'
+import { send } from '../../support/send.ts'
+import { start, type Running } from '../support/process.ts'
+import type { Answer, Order } from './load.ts'
+import { makeMembers } from './people.ts'
+
+/** A fresh Crier process, and a process of receivers and senders beside it. */
+export interface Ground {
+  readonly crier: Running
+  readonly port: number
+  /** Of the Crier process. */
+  readonly inspector: number
+  readonly database: Client
+  readonly load: ChildProcess
+}
+
+/** @param folder for the server's files; a new one for each ground */
+export async function withGround<T>(
+  databaseUrl: string,
+  folder: string,
+  work: (ground: Ground) => Promise<T>,
+): Promise<T> {
+  const database = new Client({ connectionString: databaseUrl })
+  await database.connect()
+  const load = fork(new URL('load.ts', import.meta.url), { execArgv: [] })
+  const [port, inspector] = [await freeLoopbackPort(), await freeLoopbackPort()]
+  try {
+    const crier = await start(
+      [`--inspect=127.0.0.1:${inspector}`, new URL('../../../src/main.ts', import.meta.url).pathname],
+      /crier ready/,
+      {
+        HOST: '127.0.0.1',
+        PORT: String(port),
+        RTMP_PORT: String(await freeLoopbackPort()),
+        ADMIN_PORT: '0',
+        ROLES: 'api',
+        RATE_LIMITS: '0',
+        REDIS_PRIVATE: '0',
+        DATABASE_URL: databaseUrl,
+        DATA_DIR: join(folder, 'crier'),
+      },
+    )
+    try {
+      return await work({ crier, port, inspector, database, load })
+    } finally {
+      await crier.stop()
+    }
+  } finally {
+    load.kill()
+    await database.end()
+  }
+}
+
+/** Gives the load process an order. @throws Error when it could not be carried out */
+export async function ask(load: ChildProcess, order: Order): Promise<Answer> {
+  const answered = Promise.withResolvers<Answer>()
+  load.once('message', (answer) => answered.resolve(answer as Answer))
+  load.once('exit', (code) => answered.reject(new Error(`the load process ended with ${code}`)))
+  load.send(order)
+  const answer = await answered.promise
+  load.removeAllListeners('exit')
+  if (answer.error !== undefined) throw new Error(`${order.side}: ${answer.error}`)
+  return answer
+}
+
+/** A workspace with a public channel and so many members beside its owner, whose API keys are returned. */
+export async function makeWorkspace({ database, port }: Ground, name: string, members: number) {
+  const must = async (route: string, options: Parameters<typeof send>[2]) => {
+    const answer = await send(`http://127.0.0.1:${port}`, route, options)
+    if (answer.status >= 300) throw new Error(`${route}: ${answer.text}`)
+    return answer.body
+  }
+  const person = { email: `${name}@example.com`, password: 'correct horse battery', name }
+  const { apiKey } = (await must('POST /api/auth/signup', { body: person })).user as { apiKey: string }
+  const workspace = await must('POST /api/workspaces', { apiKey, body: { name, timezone: 'UTC' } })
+  const path = { workspaceId: workspace.data._id as string }
+  const body = { kind: 'channel', name: 'hot' }
+  const channel = await must('POST /api/team/{workspaceId}/channels', { apiKey, path, body })
+  const keys = await makeMembers(database, path.workspaceId, members)
+  return { ...path, channelId: channel.data._id as string, keys }
+}

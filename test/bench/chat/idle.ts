@@ -1,0 +1,44 @@
+import { residentBytes } from '../support/process.ts'
+import { ask, makeWorkspace, withGround } from './ground.ts'
+import { liveBytes } from './live-bytes.ts'
+
+export interface IdleBench {
+  readonly databaseUrl: string
+  readonly folder: string
+  /** Idle sockets whose memory is measured, each a person's of their own. */
+  readonly idle: number
+}
+
+/** Members of one workspace. */
+const WORKSPACE = 100
+/** There before the count begins, so that code is compiled and buffers have grown. */
+const WARM_SOCKETS = 200
+/** Who came is told a beat later. */
+const SETTLE_MS = 2_000
+
+/** Memory of idle, authenticated sockets, as a Markdown table. */
+export async function benchIdle({ databaseUrl, folder, idle }: IdleBench): Promise<void> {
+  await withGround(databaseUrl, folder, async (ground) => {
+    const tokens: string[] = []
+    while (tokens.length < idle + WARM_SOCKETS) {
+      const members = Math.min(WORKSPACE, idle + WARM_SOCKETS - tokens.length)
+      tokens.push(...(await makeWorkspace(ground, `idle-${tokens.length}`, members)).keys)
+    }
+    const open = async (some: readonly string[]) => {
+      await ask(ground.load, { kind: 'open', side: 'idle', port: ground.port, isSocketIo: true, tokens: some })
+      await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
+      const live = await liveBytes(ground.inspector)
+      return { live, resident: residentBytes(ground.crier.pid) }
+    }
+    const before = await open(tokens.slice(0, WARM_SOCKETS))
+    const after = await open(tokens.slice(WARM_SOCKETS))
+    const each = (key: 'live' | 'resident') => ((after[key] - before[key]) / idle / 1024).toFixed(1)
+    console.log(`\n| memory of one of ${idle} idle sockets, after a collection | KB | aim |\n|---|---|---|`)
+    console.log(`| growth of resident memory | **${each('resident')}** | ≤ 30 |`)
+    console.log(`| growth of live objects and buffers of the heap | ${each('live')} | |`)
+    const mega = (bytes: number) => `${(bytes / 1e6).toFixed(0)} MB`
+    console.log(
+      `\nResident with ${WARM_SOCKETS} sockets ${mega(before.resident)}, with ${tokens.length} ${mega(after.resident)}.`,
+    )
+  })
+}
