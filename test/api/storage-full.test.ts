@@ -1,0 +1,147 @@
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { startApp, type App } from '../support/app.ts'
+import { mp4Head } from '../support/mp4.ts'
+import { World } from '../support/world.ts'
+
+/** A disk that is full in the middle of a file: told as 507, nothing half-written stays, and the quota comes back. */
+
+const MB = 1_000_000
+/** Bytes after which writing to the storage fails; Infinity: never. */
+let room = Infinity
+
+/** The driver gets the error that a full disk gives, on every machine. */
+vi.mock('node:fs', async (original) => {
+  const fs = await original<typeof import('node:fs')>()
+  const createWriteStream: typeof fs.createWriteStream = (path, options) => {
+    let written = 0
+    type Wrote = (error: Error | null, bytes: number) => void
+    const full = (bytes: number) =>
+      (written += bytes) > room && Object.assign(new Error('no space'), { code: 'ENOSPC' })
+    return fs.createWriteStream(path, {
+      ...(options as object),
+      fs: {
+        ...fs,
+        write: (fd: number, chunk: Buffer, offset: number, length: number, at: number | null, wrote: Wrote) => {
+          const error = full(length)
+          if (error) wrote(error, 0)
+          else fs.write(fd, chunk, offset, length, at, wrote)
+        },
+        writev: (fd: number, chunks: Buffer[], at: number | null, wrote: Wrote) => {
+          const error = full(chunks.reduce((sum, chunk) => sum + chunk.length, 0))
+          if (error) wrote(error, 0)
+          else fs.writev(fd, chunks, at, wrote as never)
+        },
+      },
+    } as never)
+  }
+  return { ...fs, default: { ...fs, createWriteStream }, createWriteStream }
+})
+
+const dataDir = mkdtempSync(join(tmpdir(), 'crier-full-'))
+const stored = join(dataDir, 'storage')
+mkdirSync(stored)
+const mounted = mount(stored)
+let app: App
+let world: World
+
+beforeAll(async () => {
+  app = await startApp({ dataDir })
+  world = new World(app)
+  await world.user('ada', { plan: 'business' })
+  await world.workspace('acme', 'ada')
+})
+afterAll(async () => {
+  await app?.stop()
+  if (mounted) execFileSync('umount', ['--lazy', stored])
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+/** A disk of 8 MB, where the tests may make one. */
+function mount(folder: string): boolean {
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', folder], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function video(size: number): Buffer<ArrayBuffer> {
+  return Buffer.concat([mp4Head(size), randomBytes(size)])
+}
+
+const add = (content: Buffer<ArrayBuffer>) =>
+  world
+    .as('ada')
+    .call('POST /api/assets/upload', { body: { workspaceId: world.id('acme') }, file: { name: 'v.mp4', content } })
+
+const ask = async (route: string) =>
+  (await world.as('ada').call(route, { query: { workspaceId: world.id('acme') } })).body.data
+
+function files(): string[] {
+  return readdirSync(stored, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name))
+}
+
+/** Nothing can be seen of the file, anywhere. */
+async function expectNothing(before: { files: string[]; use: unknown; assets: unknown }): Promise<void> {
+  expect(files()).toEqual(before.files)
+  expect(await ask('GET /api/assets/storage')).toEqual(before.use)
+  expect(await ask('GET /api/assets')).toEqual(before.assets)
+}
+
+const now = async () => ({
+  files: files(),
+  use: await ask('GET /api/assets/storage'),
+  assets: await ask('GET /api/assets'),
+})
+
+test('a write that fails for want of room in the middle of a file', async () => {
+  const before = await now()
+  room = MB
+  const reply = await add(video(2 * MB))
+  expect([reply.status, reply.body.code], reply.text).toEqual([507, 'storage_full'])
+  room = Infinity
+  await expectNothing(before)
+  expect((await add(video(1_000))).status).toBe(201)
+})
+
+describe.runIf(mounted)('a disk of 8 MB', () => {
+  test('that fills up under an upload in one request', async () => {
+    const before = await now()
+    const reply = await add(video(12 * MB))
+    expect([reply.status, reply.body.code], reply.text).toEqual([507, 'storage_full'])
+    await expectNothing(before)
+    expect((await add(video(1_000))).status).toBe(201)
+  })
+
+  test('that fills up under a piece: what came before stays, and the upload goes on when there is room', async () => {
+    const content = video(5 * MB)
+    const body = { workspaceId: world.id('acme'), name: 'v.mp4', type: 'video/mp4', size: content.length }
+    const opened = await world.as('ada').call('POST /api/assets/signed-upload', { body })
+    const { uploadId, url } = opened.body.data
+    const send = async (start: number, end: number) => {
+      const headers = { 'Content-Range': `bytes ${start}-${end - 1}/${content.length}` }
+      const reply = await fetch(url, { method: 'PUT', headers, body: content.subarray(start, end) })
+      const { code, data } = (await reply.json()) as { code?: string; data?: { received: number; state: string } }
+      return { status: reply.status, code, ...data }
+    }
+    expect(await send(0, MB)).toMatchObject({ status: 200, received: MB })
+    const ballast = join(stored, 'ballast')
+    await writeFile(ballast, Buffer.alloc(5 * MB))
+    expect(await send(MB, content.length)).toMatchObject({ status: 507, code: 'storage_full' })
+    const found = await world.as('ada').call('GET /api/uploads/{uploadId}', { path: { uploadId } })
+    expect(found.body.data).toMatchObject({ received: MB, state: 'open' })
+    rmSync(ballast)
+    expect(await send(MB, content.length)).toMatchObject({ status: 200, state: 'received', received: content.length })
+    const confirm = 'POST /api/assets/signed-upload/{uploadId}/confirm'
+    expect((await world.as('ada').call(confirm, { path: { uploadId } })).body.data.size).toBe(content.length)
+  })
+})
