@@ -1,4 +1,3 @@
-import { tmpdir } from 'node:os'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { startMediaWork } from '../media/work/media-work.ts'
 import type { LaneStats, MediaWork } from '../media/work/types.ts'
@@ -6,13 +5,16 @@ import type { Config } from './config.ts'
 import type { Logger } from './core/log.ts'
 import { findFfmpeg } from './setup/ffmpeg.ts'
 
-/** Media work that starts with the first file that needs it: a node that never sees one starts nothing. */
-export function mediaWorkOf(config: Config, log: Logger, metrics: Registry) {
+/**
+ * Media work that starts with the first file that needs it: a node that never sees one starts nothing.
+ * @param tempDir folder for what is under way
+ */
+export function mediaWorkOf(config: Config, tempDir: string, log: Logger, metrics: Registry) {
   let started: Promise<MediaWork> | undefined
   let running: MediaWork | undefined
   const start = async () => {
     const { ffmpeg } = await findFfmpeg({ FFMPEG_PATH: config.FFMPEG_PATH, PATH: config.PATH })
-    running = startMediaWork({ ffmpegPath: ffmpeg?.path, ffprobePath: ffmpeg?.ffprobePath, tempDir: tmpdir(), log })
+    running = startMediaWork({ ffmpegPath: ffmpeg?.path, ffprobePath: ffmpeg?.ffprobePath, tempDir, log })
     return running
   }
   measure(metrics, () => Object.entries(running?.stats() ?? {}))

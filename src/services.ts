@@ -55,6 +55,8 @@ export interface Foundation {
   readonly version: string
   /** The installation's secret: from it every other key is derived. */
   readonly secret: string
+  /** Folder for files of work that is under way; it was empty when the node started. */
+  readonly scratch: string
 }
 
 /** The composed service. */
@@ -165,7 +167,7 @@ export function compose(
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
   })
 
-  const mediaWork = mediaWorkOf(config, log.child({ part: 'media work' }), foundation.metrics)
+  const mediaWork = mediaWorkOf(config, foundation.scratch, log.child({ part: 'media work' }), foundation.metrics)
   const media = composeAssets({
     database,
     clock,
@@ -177,6 +179,7 @@ export function compose(
     publicUrl: config.PUBLIC_URL,
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
     mediaWork: mediaWork.get,
+    tempDir: foundation.scratch,
   })
 
   const services: Services = {

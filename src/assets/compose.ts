@@ -30,6 +30,8 @@ interface AssetsNeeds {
   readonly publicUrl: string
   readonly allowPrivateAddresses: boolean
   readonly mediaWork: () => Promise<MediaWork>
+  /** Folder for what is under way. */
+  readonly tempDir: string
 }
 
 /** Builds the services of the media library and of uploads. */
@@ -60,7 +62,7 @@ export function composeAssets(needs: AssetsNeeds) {
     assetFolders: folders,
     assetUses: uses,
     assetUploads: new AssetUploads({ sql, clock, quota, intake, folders, library, uploads, turns }),
-    assetExaminer: new AssetExaminer({ sql, storage, turns, mediaWork: needs.mediaWork }),
+    assetExaminer: new AssetExaminer({ sql, storage, turns, mediaWork: needs.mediaWork, tempDir: needs.tempDir }),
     assetHousekeeping: new AssetHousekeeping(sql, clock, storage),
     uploads,
     fetcher,

@@ -1,6 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { MediaWorkError } from '../../media/work/errors.ts'
@@ -30,6 +29,8 @@ interface ExaminerNeeds {
   readonly turns: TurnRunner
   /** Media work runs in processes of its own; they are started when the first file needs them. */
   readonly mediaWork: () => Promise<MediaWork>
+  /** Folder for what is under way. */
+  readonly tempDir: string
 }
 
 interface Try {
@@ -64,7 +65,7 @@ export class AssetExaminer {
   }
 
   async #look(key: string, signal: AbortSignal) {
-    const folder = await mkdtemp(join(tmpdir(), 'crier-examine-'))
+    const folder = await mkdtemp(join(this.#needs.tempDir, 'examine-'))
     try {
       const work = await this.#needs.mediaWork()
       const path = await this.#localCopy(key, folder)

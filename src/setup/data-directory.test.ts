@@ -1,6 +1,15 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -107,6 +116,15 @@ describe('a secret', () => {
     expect(() => directory.secret('../session')).toThrow(/not a secret's name/)
     directory.close()
   })
+})
+
+test('scratch is empty at every start', async () => {
+  const first = await openDataDirectory(root)
+  writeFileSync(join(first.scratch('work'), 'half'), 'x')
+  first.close()
+  const second = await openDataDirectory(root)
+  expect(readdirSync(second.scratch('work'))).toEqual([])
+  second.close()
 })
 
 test.runIf(process.platform === 'linux')('a process that ended but was not reaped has no identity', async () => {

@@ -25,6 +25,12 @@ export interface DataDirectory {
    * @param bytes how many random bytes it holds when it is made
    */
   secret(name: string, bytes?: number): string
+  /**
+   * A folder for files that matter no longer once the process is gone. Empty: what the last run left there is removed.
+   *
+   * @param name a file name
+   */
+  scratch(name: string): string
   /** Gives the folder free for another process. Nothing may be written to it afterwards. */
   close(): void
 }
@@ -45,6 +51,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   return {
     path: folder,
     secret: (name, bytes = 32) => keepSecret(folder, name, bytes),
+    scratch: (name) => emptyFolder(join(folder, name)),
     close: release,
   }
 }
@@ -74,6 +81,12 @@ function makeFolder(path: string): string {
       cause: error,
     })
   }
+}
+
+function emptyFolder(path: string): string {
+  rmSync(path, { recursive: true, force: true })
+  mkdirSync(path, { mode: 0o700 })
+  return path
 }
 
 interface Holder {

@@ -101,6 +101,8 @@ describe('the library', () => {
       ['medium', 480],
       ['large', 1280],
     ])
+    const work = await readdir(join(app.dataDir, 'work'))
+    expect(work.some((name) => name.startsWith('media-work-'))).toBe(true)
     const shown = await fetch(app.url + ready.images[0].url, { headers: { 'X-API-Key': world.key('ada') } })
     expect([shown.status, shown.headers.get('content-type')]).toEqual([200, 'image/webp'])
     expect((await sharp(Buffer.from(await shown.arrayBuffer())).metadata()).width).toBe(160)
