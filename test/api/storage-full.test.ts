@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
+import type * as Fs from 'node:fs'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -17,7 +18,7 @@ let room = Infinity
 
 /** The driver gets the error that a full disk gives, on every machine. */
 vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof import('node:fs')>()
+  const fs = await original<typeof Fs>()
   const createWriteStream: typeof fs.createWriteStream = (path, options) => {
     let written = 0
     type Wrote = (error: Error | null, bytes: number) => void
@@ -38,7 +39,7 @@ vi.mock('node:fs', async (original) => {
           else fs.writev(fd, chunks, at, wrote as never)
         },
       },
-    } as never)
+    })
   }
   return { ...fs, default: { ...fs, createWriteStream }, createWriteStream }
 })
