@@ -75,7 +75,7 @@ async function compare(bench: DeliveryBench, ground: Ground, rivals: Running[]):
     rivals.push(running)
     const isSocketIo = kind !== 'publish'
     await ask(load, { kind: 'open', side: name, port: at, isSocketIo, tokens: keys })
-    return { name, running, aim, text: isSocketIo ? '42["publish"]' : 'publish' }
+    return { name, running, aim, text: isSocketIo ? '42["publish",#]' : '#' }
   }
   const sides = [
     crier,

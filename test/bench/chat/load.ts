@@ -1,6 +1,6 @@
 /**
  * The receivers and senders of the chat bench, in a process of their own: `fork`ed, orders in, answers out. Every side
- * has the same receivers and the same window: the next message is sent when an earlier one has reached all of them.
+ * has the same receivers and the same window: the next messages are sent when half of it has reached all of them.
  */
 import { openRawSocket, type RawSocket } from './raw-socket.ts'
 
@@ -20,7 +20,7 @@ export interface SendOrder {
   readonly seconds: number
   /** Messages under way at a time. */
   readonly window: number
-  /** What to send; `%` becomes the number of the message. */
+  /** What to send; `%` becomes the number of the message. With `#` one text asks for that many messages. */
   readonly text: string
 }
 
@@ -153,15 +153,20 @@ async function send({ seconds, side: name, text, window }: SendOrder): Promise<A
   let sent = 0
   let last = began
   const finished = Promise.withResolvers<void>()
+  const speak = (words: string) => {
+    messages += 1
+    side.sockets[messages % receivers]?.send(words.replaceAll('%', String(messages)))
+  }
   const fill = () => {
     const reached = Math.floor(side.deliveries / receivers) + side.refused
     const now = performance.now()
     if (now < until) {
-      while (sent - reached < window) {
-        sent += 1
-        messages += 1
-        side.sockets[messages % receivers]?.send(text.replaceAll('%', String(messages)))
-      }
+      // Half a window at once, so that every side may write several messages together.
+      if (sent - reached > window / 2) return
+      const count = window - (sent - reached)
+      sent += count
+      if (text.includes('#')) speak(text.replace('#', String(count)))
+      else for (let left = count; left > 0; left -= 1) speak(text)
     } else if (reached >= sent) finished.resolve()
   }
   // A reading of many frames asks once.

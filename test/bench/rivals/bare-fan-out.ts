@@ -1,5 +1,5 @@
 /**
- * The ceilings of delivery: whatever a socket says, everybody in the one room is sent the same frame.
+ * The ceilings of delivery: a socket says how often, and everybody in the one room is sent the same frame.
  *
  * `node bare-fan-out.ts ws|uws|publish <port> <file>`: socket.io on Node's http and ws, socket.io on uWebSockets.js as
  * Crier has it, or uWebSockets.js alone. The file holds the frame, `42["chat.change",{…}]`.
@@ -16,7 +16,9 @@ function serve(io: Server): void {
   const [event, data] = JSON.parse(frame.slice(2)) as [string, unknown]
   io.on('connection', (socket) => {
     void socket.join('room')
-    socket.on('publish', () => io.to('room').emit(event, data))
+    socket.on('publish', (count: number) => {
+      for (let left = count; left > 0; left -= 1) io.to('room').emit(event, data)
+    })
   })
 }
 
@@ -38,7 +40,9 @@ if (kind === 'ws') {
     maxBackpressure: 16 << 20,
     idleTimeout: 0,
     open: (socket) => void socket.subscribe('room'),
-    message: () => void app.publish('room', frame, false),
+    message: (_socket, count) => {
+      for (let left = Number(Buffer.from(count).toString()); left > 0; left -= 1) app.publish('room', frame, false)
+    },
   })
   listen(app)
 }
