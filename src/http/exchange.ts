@@ -18,6 +18,19 @@ export interface RequestHeaders {
   readonly origin: string
 }
 
+/** What is read of a request beside that which every request may need: each header costs a call into uWS. */
+export interface HeaderNeeds {
+  /** Those that only requests with a body, which change something, are asked for. */
+  readonly body: boolean
+  /** If-None-Match: where replies have an ETag. */
+  readonly entityTag: boolean
+  /** By their names, those that few operations look at. */
+  readonly extra: readonly string[]
+}
+
+/** What a page, or a refusal before any operation, needs. */
+export const PLAIN_GET: HeaderNeeds = { body: false, entityTag: true, extra: [] }
+
 const STATUS_LINES: Record<number, string> = {
   200: '200 OK',
   201: '201 Created',
@@ -75,14 +88,14 @@ export class HttpExchange {
   /** More body is coming than it is worth waiting for: the reply ends the connection. */
   #endless = false
   /** Headers that only some operations look at, by their names. */
-  extra: Readonly<Record<string, string>> = NO_EXTRA
+  readonly extra: Readonly<Record<string, string>>
   #body: BodyStream | undefined
   /** A file is being sent: the reply has begun. */
   #sending = false
   #departure: Departure | undefined
 
-  /** Every header costs a call into uWS: those that only changing operations use are read for those alone. */
-  constructor(response: HttpResponse, request: HttpRequest, hasBody: boolean, trustProxy: boolean) {
+  constructor(response: HttpResponse, request: HttpRequest, needs: HeaderNeeds, trustProxy: boolean) {
+    const { body } = needs
     this.#response = response
     response.onAborted(() => {
       const wasOver = this.over
@@ -99,16 +112,20 @@ export class HttpExchange {
       requestId: request.getHeader('x-request-id'),
       accept: request.getHeader('accept'),
       origin: request.getHeader('origin'),
-      ifNoneMatch: hasBody ? '' : request.getHeader('if-none-match'),
-      userAgent: hasBody ? request.getHeader('user-agent') : '',
-      contentType: hasBody ? request.getHeader('content-type') : '',
-      contentLength: hasBody ? request.getHeader('content-length') : '',
-      idempotencyKey: hasBody ? request.getHeader('idempotency-key') : '',
-      ifMatch: hasBody ? request.getHeader('if-match') : '',
+      ifNoneMatch: needs.entityTag ? request.getHeader('if-none-match') : '',
+      userAgent: body ? request.getHeader('user-agent') : '',
+      contentType: body ? request.getHeader('content-type') : '',
+      contentLength: body ? request.getHeader('content-length') : '',
+      idempotencyKey: body ? request.getHeader('idempotency-key') : '',
+      ifMatch: body ? request.getHeader('if-match') : '',
     }
     this.#forwarded = trustProxy ? (request.getHeader('x-forwarded-for').split(',').at(-1)?.trim() ?? '') : ''
+    this.extra =
+      needs.extra.length === 0
+        ? NO_EXTRA
+        : Object.fromEntries(needs.extra.map((name) => [name, request.getHeader(name)]))
     // A body may still be on its way when the client goes, and its address with it.
-    if (hasBody) void this.remoteAddress
+    if (body) void this.remoteAddress
   }
 
   get http(): this {

@@ -6,7 +6,7 @@ import type { Logger } from '../core/log.ts'
 import { returnsFile, type Method, type NamedOperation } from '../core/operation.ts'
 import type { Cors } from './cors.ts'
 import { errorReply } from './error-reply.ts'
-import { HttpExchange } from './exchange.ts'
+import { HttpExchange, PLAIN_GET, type HeaderNeeds } from './exchange.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { knows } from './entity-tag.ts'
 import { requestIdOf } from './passage.ts'
@@ -66,14 +66,12 @@ export class HttpServer {
       const pattern = op.pattern.replace(/\{(\w+)\}/g, ':$1')
       const parameters = [...op.pattern.matchAll(/\{\w+\}/g)].length
       const handle = compileOperation(op, options.pipeline)
-      const extra = extraHeaders(op)
+      const needs = headersOf(op)
       this.app[VERBS[op.method]](pattern, (response, request) =>
-        this.#serve(response, request, op.method !== 'GET', parameters, handle, extra),
+        this.#serve(response, request, needs, parameters, handle),
       )
       if (op.method === 'GET') {
-        this.app.head(pattern, (response, request) =>
-          this.#serve(response, request, false, parameters, handle, extra, true),
-        )
+        this.app.head(pattern, (response, request) => this.#serve(response, request, needs, parameters, handle, true))
       }
       methods.set(pattern, [...(methods.get(pattern) ?? []), op.method])
     }
@@ -147,13 +145,12 @@ export class HttpServer {
   #serve(
     response: HttpResponse,
     request: HttpRequest,
-    hasBody: boolean,
+    needs: HeaderNeeds,
     parameters: number,
     handle: RequestHandler,
-    extra: readonly string[],
     headOnly = false,
   ): void {
-    const exchange = new HttpExchange(response, request, hasBody, this.#options.trustProxy)
+    const exchange = new HttpExchange(response, request, needs, this.#options.trustProxy)
     exchange.headOnly = headOnly
     exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin)
     if (this.#draining) {
@@ -165,7 +162,6 @@ export class HttpServer {
       this.#fail(exchange, Overloaded({ retryAfter: 1 }))
       return
     }
-    if (extra.length > 0) exchange.extra = Object.fromEntries(extra.map((name) => [name, request.getHeader(name)]))
     const values: string[] = []
     for (let index = 0; index < parameters; index += 1) values.push(request.getParameter(index) ?? '')
     this.#inFlight += 1
@@ -180,7 +176,7 @@ export class HttpServer {
   }
 
   #page(response: HttpResponse, request: HttpRequest, page: Page, headOnly: boolean): void {
-    const exchange = new HttpExchange(response, request, false, this.#options.trustProxy)
+    const exchange = new HttpExchange(response, request, PLAIN_GET, this.#options.trustProxy)
     exchange.headOnly = headOnly
     exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin)
     this.#servePage(exchange, page).catch((error: unknown) => {
@@ -197,7 +193,7 @@ export class HttpServer {
   }
 
   #preflight(response: HttpResponse, request: HttpRequest, allowed: readonly Method[]): void {
-    const exchange = new HttpExchange(response, request, false, this.#options.trustProxy)
+    const exchange = new HttpExchange(response, request, PLAIN_GET, this.#options.trustProxy)
     const methods = allowHeader(allowed)
     exchange.send(204, [['Allow', methods], ...this.#options.cors.preflight(exchange.headers.origin, methods)], '')
   }
@@ -208,7 +204,7 @@ export class HttpServer {
     error: () => AppError,
     headers: readonly (readonly [string, string])[],
   ): void {
-    const exchange = new HttpExchange(response, request, false, this.#options.trustProxy)
+    const exchange = new HttpExchange(response, request, PLAIN_GET, this.#options.trustProxy)
     exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin)
     exchange.headOnly = request.getCaseSensitiveMethod() === 'HEAD'
     this.#fail(exchange, error(), headers)
@@ -229,9 +225,13 @@ export class HttpServer {
   }
 }
 
-/** Headers that only some operations look at. */
-function extraHeaders(op: NamedOperation): readonly string[] {
-  return [...(returnsFile(op) ? ['range', 'if-range'] : []), ...(op.upload?.ranges ? ['content-range'] : [])]
+function headersOf(op: NamedOperation): HeaderNeeds {
+  const file = returnsFile(op)
+  return {
+    body: op.method !== 'GET',
+    entityTag: op.method === 'GET' && (file || op.etag === true),
+    extra: [...(file ? ['range', 'if-range'] : []), ...(op.upload?.ranges ? ['content-range'] : [])],
+  }
 }
 
 function allowHeader(methods: readonly Method[]): string {
