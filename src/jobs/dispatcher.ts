@@ -11,7 +11,7 @@ export interface DispatcherOptions {
   /** The backend, opened when first needed. */
   readonly backend: () => Promise<Backend>
   /** A queue has work: its worker is wanted. */
-  readonly onQueue: (queue: QueueName) => void
+  readonly onQueue: (queue: QueueName) => Promise<void>
   /** How often the outbox is looked into without a notice. */
   readonly pollMs: number
 }
@@ -75,7 +75,7 @@ export class Dispatcher {
       for (const [queue, some] of Map.groupBy(rows, (row) => row.queue)) {
         await backend.add(queue, some.map(entryOf))
         for (const { id } of some) left.delete(id)
-        if (Object.hasOwn(QUEUES, queue)) this.#options.onQueue(queue as QueueName)
+        if (Object.hasOwn(QUEUES, queue)) await this.#options.onQueue(queue as QueueName)
       }
     } catch (error) {
       // Also when some of them were added: an id is only ever added once. Should this fail, the sweep finds them.

@@ -81,7 +81,7 @@ export class JobRuntime {
       clock,
       log,
       backend: () => this.backend(),
-      onQueue: (queue) => void this.#work(queue),
+      onQueue: (queue) => this.#work(queue),
       pollMs: this.#times.pollMs,
     })
     this.#ends.push(
@@ -131,11 +131,13 @@ export class JobRuntime {
     return new Backend(await openStore(store, database, log), log, this.#times)
   }
 
+  /** @throws when the store is away: the next round tries again */
   async #work(queue: QueueName): Promise<void> {
-    if (this.#closed || this.#working.has(queue)) return
-    this.#working.add(queue)
+    if (this.#working.has(queue)) return
     const backend = await this.backend()
-    if (!this.#closed) backend.work(queue, (id) => this.#runner.run(id))
+    if (this.#closed || this.#working.has(queue)) return
+    backend.work(queue, (id) => this.#runner.run(id))
+    this.#working.add(queue)
   }
 
   /** An administrator has removed jobs. Those that a queue keeps all the same find nothing to do when it is their turn. */
