@@ -105,7 +105,7 @@ function listen(crier: CrierProcess, token: string) {
   const socket: Socket = io(crier.url, { auth: { token }, transports: ['websocket'], reconnection: false })
   cleanUp.push(() => socket.disconnect())
   const heard: string[] = []
-  socket.onAny((name: string, { data }: { data: { status?: string } }) => heard.push(`${name} ${data.status}`))
+  socket.onAny((name: string, { data }: { data?: { status?: string } }) => heard.push(`${name} ${data?.status}`))
   return { socket, heard }
 }
 
