@@ -1,5 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DAY, ManualClock } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
 import { mp4Head } from '../support/mp4.ts'
 import { startBucket, type Bucket } from '../support/s3.ts'
@@ -7,13 +9,15 @@ import { World } from '../support/world.ts'
 
 /** Uploads in steps where files are kept in a bucket: through the API in pieces, and past it in one go. */
 
+/** The bucket goes by the machine's clock. */
+const clock = new ManualClock(Date.now())
 let bucket: Bucket
 let app: App
 let world: World
 
 beforeAll(async () => {
   bucket = await startBucket()
-  app = await startApp({ env: bucket.env })
+  app = await startApp({ clock, env: bucket.env })
   world = new World(app)
   await world.workspace('acme', 'ada')
 })
@@ -103,4 +107,21 @@ test('what came past the API and is another file than announced is refused, and 
   const completed = await upload('POST /api/uploads/{uploadId}/complete', uploadId)
   expect([completed.status, completed.body.code]).toEqual([409, taken.ok ? 'upload_mismatch' : 'conflict'])
   expect((await keys()).filter((key) => key.includes(uploadId))).toEqual([])
+})
+
+test('pieces of an upload that nobody finished are swept, and assets stay', async () => {
+  const content = video(1_000)
+  const { uploadId } = await open('POST /api/assets/signed-upload', content)
+  const body = { workspaceId: world.id('acme') }
+  const kept = await world.as('ada').call('POST /api/assets/upload', { body, file: { name: 'k.mp4', content } })
+  expect(kept.status, kept.text).toBe(201)
+  const before = await keys()
+  const { assetHousekeeping, storage } = app.composition.services
+  await storage.pieces.append(uploadId, 0, Readable.from([content.subarray(0, 500)]))
+  // As if the row were gone: a bucket may hold what the database no longer knows.
+  await app.database.run('delete from uploads where id = $1', [uploadId])
+  expect(await keys()).toHaveLength(before.length + 1)
+  clock.advance(2 * DAY)
+  await assetHousekeeping.sweep()
+  expect((await keys()).toSorted()).toEqual(before.toSorted())
 })

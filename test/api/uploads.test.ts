@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import { Readable } from 'node:stream'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { HOUR, ManualClock } from '../../src/core/clock.ts'
@@ -127,6 +128,15 @@ describe('a signed upload', () => {
     const late = await open(content)
     clock.advance(25 * HOUR)
     expect((await put(late.url, content)).body.code).toBe('bad_signature')
+  })
+
+  test('whose bytes all came before the storage failed goes on when the client asks how far it is', async () => {
+    const content = video(4_000)
+    const { uploadId, url } = await open(content)
+    await app.composition.services.storage.pieces.append(uploadId, 0, Readable.from([content]))
+    const asked = await put(url, undefined, { 'Content-Range': `bytes */${content.length}` })
+    expect(asked.body.data, JSON.stringify(asked.body)).toMatchObject({ state: 'received', received: content.length })
+    expect((await upload(CONFIRM, uploadId)).status).toBe(201)
   })
 
   test('is over when its content is not what was announced', async () => {
