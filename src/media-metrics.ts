@@ -170,43 +170,25 @@ function ingestsOf(streams: readonly StreamStatus[]): Ingest[] {
   return streams.filter((stream): stream is Ingest => stream.ingest !== null)
 }
 
-function gauge(
+type Watch = (
   metrics: Registry,
   name: string,
   help: string,
   labelNames: string[],
   read: () => readonly Sample[],
-): void {
-  const metric = new Gauge({
-    name,
-    help,
-    labelNames,
-    registers: [],
-    collect() {
-      this.reset()
-      for (const [labels, value] of read()) this.set(labels, value)
-    },
-  })
-  metrics.registerMetric(metric)
-}
+) => void
+
+const gauge: Watch = (metrics, name, help, labelNames, read) =>
+  metrics.registerMetric(new Gauge({ name, help, labelNames, registers: [], collect: readAnew(read) }))
 
 /** A total that somebody else counts. It starts anew with the media process, as counters may. */
-function counter(
-  metrics: Registry,
-  name: string,
-  help: string,
-  labelNames: string[],
-  read: () => readonly Sample[],
-): void {
-  const metric = new Counter({
-    name,
-    help,
-    labelNames,
-    registers: [],
-    collect() {
-      this.reset()
-      for (const [labels, value] of read()) this.inc(labels, value)
-    },
-  })
-  metrics.registerMetric(metric)
+const counter: Watch = (metrics, name, help, labelNames, read) =>
+  metrics.registerMetric(new Counter({ name, help, labelNames, registers: [], collect: readAnew(read) }))
+
+/** Fills a metric from nothing whenever it is scraped, so that what is gone leaves no series behind. */
+function readAnew(read: () => readonly Sample[]) {
+  return function (this: Gauge | Counter): void {
+    this.reset()
+    for (const [labels, value] of read()) this.inc(labels, value)
+  }
 }

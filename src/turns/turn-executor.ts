@@ -137,8 +137,11 @@ export class TurnExecutor implements ActorHost {
 
   async #transact(attempt: Attempt, client: PoolClient, sql: PreparedSql, commands: readonly Command[]): Promise<void> {
     const { actor, epoch } = attempt
+    const workspaceId = actor.slice(ACTOR_PREFIX.length)
+    const memory = this.#memories.of(actor, epoch)
+    const { outcomes } = this.#options
     // The row lock orders this batch among all that commit for the actor, and yields the next event number.
-    const [, fence] = await Promise.all([
+    const fencing = Promise.all([
       client.query('begin'),
       sql.row<{ seq: number }>('update actor_fence set batch = $3 where key = $1 and epoch = $2 returning seq', [
         actor,
@@ -146,15 +149,21 @@ export class TurnExecutor implements ActorHost {
         attempt.id,
       ]),
     ])
+    const readFirst = async () => {
+      const known = commands.some(({ repeated }) => repeated) ? await outcomes?.find(sql, actor, commands) : undefined
+      const fresh = known ? commands.filter(({ operationId }) => !known.has(operationId)) : commands
+      await this.#prelude(workspaceId, sql, memory, fresh)
+      return { known, fresh }
+    }
+    // Asked for without waiting for the lock, behind which PostgreSQL answers it all the same. Neither is left running.
+    const [fenced, read] = await Promise.allSettled([fencing, readFirst()])
+    if (fenced.status === 'rejected') throw fenced.reason
+    const [, fence] = fenced.value
     if (fence === undefined) throw new FencedError(`${actor} has moved on from epoch ${epoch}`)
+    if (read.status === 'rejected') throw read.reason
+    const { known, fresh } = read.value
     const batch = new Batch(this.#options.database, client, sql)
     attempt.batch = batch
-    const workspaceId = actor.slice(ACTOR_PREFIX.length)
-    const { outcomes } = this.#options
-    const known = commands.some(({ repeated }) => repeated) ? await outcomes?.find(sql, actor, commands) : undefined
-    const fresh = known ? commands.filter(({ operationId }) => !known.has(operationId)) : commands
-    const memory = this.#memories.of(actor, epoch)
-    await this.#prelude(workspaceId, sql, memory, fresh)
     const made: Outcome[] = []
     for (const command of fresh) {
       made.push(await this.#runOne(workspaceId, fence.seq, batch, memory, command, fresh.length > 1))

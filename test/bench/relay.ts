@@ -3,7 +3,7 @@
  *
  * 1. CPU seconds per relayed Gbit and memory, from one publisher at 5 Mb/s to 1, 4 and 10 destinations: Crier's media
  *    process, nginx-rtmp with `push`, and one `ffmpeg -c copy` for each destination. `--wide` adds 4 publishers to 16
- *    and to 100 destinations (without ffmpeg).
+ *    and to 100 destinations (without ffmpeg); `--only=wide` takes nothing but these, `fan-out` and `latency` their part.
  * 2. The delay that the relay adds, 1 to 4: a frame leaves the publisher, and is whole at the destination.
  *
  * The sides take turns, several rounds; medians are quoted. Nothing here is an assertion. `ROUNDS`, `SECONDS` and
@@ -79,17 +79,18 @@ async function latency(sides: readonly Side[]): Promise<void> {
 
 try {
   await makeBenchSource(file, 20)
-  const wide = process.argv.includes('--wide')
+  const wide = ONLY === 'wide' || process.argv.includes('--wide')
   console.log(`Machine: ${machine()}, load average ${load()} before. ${ROUNDS} rounds of ${SECONDS} s.\n`)
   if (ONLY !== 'latency') {
+    const fans = ONLY === 'wide' ? [] : FANS
     console.log(
       '| fan | relay | CPU % of a core | CPU-s per Gbit | least–most | times Crier | RSS MB | RSS MB a destination | PSS MB | slowest Mb/s |',
     )
     console.log('|---|---|---|---|---|---|---|---|---|---|')
-    for (const fan of FANS) await fanOut(fan, [crier, nginxPush, ffmpegEach])
+    for (const fan of fans) await fanOut(fan, [crier, nginxPush, ffmpegEach])
     if (wide) for (const fan of WIDE) await fanOut(fan, [crier, nginxPush])
   }
-  if (ONLY !== 'fan-out') {
+  if (ONLY === undefined || ONLY === 'latency') {
     console.log('\n| relay, 1→4 | p50 ms | p95 | p99 | max | first picture ms | joined while live | frames | lost |')
     console.log('|---|---|---|---|---|---|---|---|---|')
     await latency([direct, crier, nginxPush, ffmpegEach])
