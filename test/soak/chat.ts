@@ -35,6 +35,7 @@ const SETTLE_MS = number('SETTLE', 120) * 1_000
 
 const findings: Findings = {
   acksMs: [],
+  awayMs: [],
   resumesMs: [],
   acknowledged: new Map(),
   gaps: 0,
@@ -171,7 +172,8 @@ try {
     channels: CHANNELS,
     seconds: SECONDS,
     acts,
-    acknowledged: findings.acksMs.length,
+    acknowledged: findings.acksMs.length + findings.awayMs.length,
+    ofThoseAway: findings.awayMs.length,
     refused: Object.fromEntries(findings.refused),
     kills: nodes.kills,
     lost,

@@ -7,6 +7,8 @@ import type { Person } from './people.ts'
 /** What the members of a soak have measured and complained about. */
 export interface Findings {
   readonly acksMs: number[]
+  /** Acts of clients that were made to be away meanwhile: acknowledged when they were back. */
+  readonly awayMs: number[]
   readonly resumesMs: number[]
   /** What was acknowledged of each message: its last text, or undefined once it was deleted. */
   readonly acknowledged: Map<string, string | undefined>
@@ -30,6 +32,7 @@ export class SoakMember {
   #socket: EngineSocket | undefined
   #held: (() => void) | undefined
   #isHeld = false
+  #wasHeld = false
   #connectedAt = 0
   #seq = 0
   busy = false
@@ -72,6 +75,7 @@ export class SoakMember {
   /** Loses the connection, and does not come back before it is released. */
   drop(): void {
     this.#isHeld = true
+    this.#wasHeld = true
     this.#socket?.io.engine?.close()
   }
 
@@ -84,6 +88,7 @@ export class SoakMember {
   /** Sends a message, or edits or deletes one of its own. */
   async act(): Promise<void> {
     this.busy = true
+    this.#wasHeld = this.#isHeld
     const luck = Math.random()
     const messageId = this.#own.at(-1)
     const startedAt = performance.now()
@@ -91,7 +96,9 @@ export class SoakMember {
       if (messageId === undefined || luck < 0.6) await this.#say()
       else if (luck < 0.85) await this.#edit(messageId)
       else await this.#delete(messageId)
-      this.#findings.acksMs.push(performance.now() - startedAt)
+      const { acksMs, awayMs } = this.#findings
+      const list = this.#wasHeld ? awayMs : acksMs
+      list.push(performance.now() - startedAt)
     } catch (error) {
       const code = error instanceof CrierError ? error.code : String(error)
       this.#findings.refused.set(code, (this.#findings.refused.get(code) ?? 0) + 1)
