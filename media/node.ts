@@ -1,4 +1,5 @@
 import { ChangeWatch } from './change-watch.ts'
+import { startPreviewServer, type PreviewServer, type PreviewSettings } from './preview/preview-server.ts'
 import { startRtmpIngest, type IngestLimits, type Publisher, type RtmpsSettings } from './ingest/rtmp-ingest.ts'
 import { DEFAULT_RELAY_LIMITS, type RelayLimits } from './relay/limits.ts'
 import { RelayStream, sourceOf } from './relay/relay-stream.ts'
@@ -16,6 +17,8 @@ export interface MediaNodeSettings extends MediaNodeOptions {
   readonly destinationCa?: string
   /** Takes publishers by TLS too. */
   readonly rtmps?: RtmpsSettings
+  /** Gives previews to API nodes. */
+  readonly preview?: PreviewSettings
 }
 
 /** Starts a media node in this process. Rejects when the port cannot be had. */
@@ -61,6 +64,15 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
     rtmps: settings.rtmps,
     ...(settings.limits?.ingest === undefined ? {} : { limits: settings.limits.ingest }),
   })
+  let previews: PreviewServer | undefined
+  try {
+    previews =
+      settings.preview && (await startPreviewServer(settings.preview, (id) => streams.get(id)?.viewers, settings.log))
+  } catch (error) {
+    await ingest.close()
+    throw error
+  }
+
   const ticker = setInterval(() => {
     const now = performance.now()
     for (const stream of streams.values()) stream.tick(now)
@@ -84,6 +96,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
       return {
         rtmpPort: ingest.port,
         rtmpsPort: ingest.rtmpsPort,
+        previewPort: previews?.port ?? null,
         uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
         connections: ingest.connections(),
         streams: [...streams.values()].map((stream) => stream.status()),
@@ -92,6 +105,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
     async close() {
       clearInterval(ticker)
       await ingest.close()
+      await previews?.close()
       await Promise.all([...streams.values()].map((stream) => stream.close('shutdown')))
       streams.clear()
     },

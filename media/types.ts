@@ -184,6 +184,8 @@ export interface StreamStatus {
   readonly destinations: readonly DestinationStatus[]
   /** Milliseconds during which media was taken in while live, since this node first saw the stream; never goes back. */
   readonly liveMs: number
+  /** Of the preview, at the moment. */
+  readonly viewers: number
 }
 
 /** What a node tells its host, in order. */
@@ -203,6 +205,8 @@ export type MediaEvent =
       readonly raised: readonly MediaWarning[]
       readonly cleared: readonly MediaWarning[]
     }
+  /** Somebody came to watch the preview, or left. */
+  | { readonly type: 'viewers.changed'; readonly streamId: string; readonly viewers: number }
   /** Once a second for every stream that is taking in media while live. `liveMs` counts since `ingest.started` of `sessionId`, monotonic. */
   | { readonly type: 'usage'; readonly streamId: string; readonly sessionId: string; readonly liveMs: number }
 
@@ -210,6 +214,8 @@ export interface MediaNodeStatus {
   readonly rtmpPort: number
   /** Null where publishers cannot come by TLS. */
   readonly rtmpsPort: number | null
+  /** Where API nodes read previews; null where they cannot. */
+  readonly previewPort: number | null
   readonly uptimeSeconds: number
   readonly connections: number
   readonly streams: readonly StreamStatus[]

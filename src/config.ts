@@ -217,6 +217,11 @@ const SETTINGS = {
     fallback: 'CLUSTER_HOST',
     parse: optional(text),
   },
+  MEDIA_PORT: {
+    summary: 'Port on CLUSTER_HOST where API nodes read previews from this media node; 0 takes a free one',
+    fallback: '0',
+    parse: withDefault(port, 0),
+  },
   ADMIN_EMAIL: {
     summary: 'Creates a verified platform administrator at start',
     fallback: 'none',

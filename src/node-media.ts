@@ -1,4 +1,5 @@
 import { startMediaProcess } from '../media/process/host.ts'
+import { previewSettings } from './media-preview.ts'
 import { watchMedia } from './media-metrics.ts'
 import type { Config } from './config.ts'
 import type { Composition, Foundation } from './services.ts'
@@ -21,6 +22,7 @@ export async function startMedia(foundation: Foundation, composition: Compositio
   const { clock, config, database, metrics } = foundation
   const { health, mediaNodes, plans, turns } = composition.services
   const log = foundation.log.child({ part: 'media' })
+  const { preview, previewHost } = previewSettings(config, foundation.secret)
   const link = new MediaLink({
     sql: database,
     clock,
@@ -29,6 +31,7 @@ export async function startMedia(foundation: Foundation, composition: Compositio
     desired: composition.streaming.desiredStates,
     notices: composition.streaming.notices,
     directory: mediaNodes,
+    previewHost,
     log,
   })
   const host = startMediaProcess({
@@ -36,6 +39,7 @@ export async function startMedia(foundation: Foundation, composition: Compositio
     port: config.RTMP_PORT,
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
     ...rtmpsOf(config),
+    preview,
     authorizePublish: link.authorizePublish,
     onEvent: link.onEvent,
     log,

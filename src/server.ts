@@ -5,6 +5,7 @@ import { documentPages } from './http/documents.ts'
 import { mailLinkPages } from './http/mail-link-pages.ts'
 import { HttpMetrics } from './http/metrics.ts'
 import { HttpServer } from './http/server.ts'
+import { previewPages } from './http/preview-pages.ts'
 import { socketPages } from './http/socket-pages.ts'
 import { PipelineCalls } from './http/socket-calls.ts'
 import type { PipelineOptions } from './http/pipeline.ts'
@@ -32,6 +33,7 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
   const httpMetrics = new HttpMetrics(metrics)
   const pipeline: PipelineOptions = {
     authenticator: composition.authenticator,
+    tickets: composition.services.previews,
     memberships: composition.memberships,
     owners: composition.owners,
     limiter: rateLimiter(foundation),
@@ -49,6 +51,7 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
     pages: [
       ...documentPages(composition.operations, { version: VERSION, domains: DOMAINS }),
       ...mailLinkPages(),
+      ...previewPages(),
       ...socketPages(socketProtocol(composition)),
     ],
     metrics: httpMetrics,

@@ -18,6 +18,7 @@ import type { Database } from './db/database.ts'
 import { RowOwners } from './db/owners.ts'
 import { eventTypes } from './events.ts'
 import { IdempotencyKeys } from './http/idempotency.ts'
+import { previewOpener } from './media-preview.ts'
 import { mediaWorkOf } from './media-work.ts'
 import { HealthService } from './health/service.ts'
 import { PlanService } from './plans/service.ts'
@@ -164,6 +165,8 @@ export function compose(
     memberships,
     workspaces,
     rtmpUrl: config.PUBLIC_RTMP_URL,
+    publicUrl: config.PUBLIC_URL,
+    openPreview: previewOpener(secret),
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
   })
 

@@ -147,7 +147,7 @@ class ProcessHost implements MediaHost {
   }
 
   #spawn(): ChildProcess {
-    const { host, port, allowPrivateAddresses, limits, destinationCa, rtmps, env = {} } = this.#options
+    const { host, port, allowPrivateAddresses, limits, destinationCa, preview, rtmps, env = {} } = this.#options
     const child = fork(ENTRY, [], {
       env: { ...MEMORY_ENV, ...COMPILE_CACHE_ENV, ...env },
       execArgv: MEMORY_FLAGS,
@@ -168,6 +168,7 @@ class ProcessHost implements MediaHost {
       ...(limits === undefined ? {} : { limits }),
       ...(destinationCa === undefined ? {} : { destinationCa }),
       ...(rtmps === undefined ? {} : { rtmps }),
+      ...(preview === undefined ? {} : { preview }),
     }
     child.send({ type: 'start', settings } satisfies HostMessage, () => {})
     return child

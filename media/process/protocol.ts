@@ -1,5 +1,6 @@
 import type { RtmpsSettings } from '../ingest/rtmp-ingest.ts'
 import type { MediaNodeLimits } from '../node.ts'
+import type { PreviewSettings } from '../preview/preview-server.ts'
 import type { DesiredStream, MediaEvent, MediaLog, MediaNodeStatus, PublishDecision, PublishRequest } from '../types.ts'
 
 /** What the media process is started with. Sent as its first message: neither arguments nor environment carry it. */
@@ -11,6 +12,7 @@ export interface MediaProcessSettings {
   /** See MediaNodeSettings. For tests. */
   readonly destinationCa?: string
   readonly rtmps?: RtmpsSettings
+  readonly preview?: PreviewSettings
 }
 
 /** From the host to the media process. Answers carry the id of the question. */

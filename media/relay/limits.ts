@@ -1,3 +1,4 @@
+import type { ViewerLimits } from '../preview/viewers.ts'
 import type { BackoffLimits } from './backoff.ts'
 import type { GroupCacheLimits } from './group-cache.ts'
 import type { OutputQueueLimits } from './output-queue.ts'
@@ -28,10 +29,14 @@ export interface RelayLimits {
   readonly staleSessionMs: number
   /** How often health is looked at and usage reported. */
   readonly tickMs: number
+  readonly viewers: ViewerLimits
 }
 
+const QUEUE = { maxMs: 2_000, maxBytes: 4 * 1024 * 1024, maxAudioMs: 10_000 }
+
 export const DEFAULT_RELAY_LIMITS: RelayLimits = {
-  queue: { maxMs: 2_000, maxBytes: 4 * 1024 * 1024, maxAudioMs: 10_000 },
+  queue: QUEUE,
+  viewers: { queue: QUEUE, maxViewers: 32, stallMs: 10_000 },
   group: { maxBytes: 16 * 1024 * 1024, maxMessages: 8_192 },
   timeouts: { resolveMs: 5_000, connectMs: 5_000, handshakeMs: 5_000, publishMs: 10_000, closeMs: 2_000 },
   backoff: { baseMs: 500, maxMs: 30_000 },

@@ -1,3 +1,4 @@
+import { Viewers } from '../preview/viewers.ts'
 import { refusalOf } from '../doctor/refusal.ts'
 import type { Diagnosis, Patient } from '../doctor/stream-doctor.ts'
 import type { Publisher } from '../ingest/rtmp-ingest.ts'
@@ -21,6 +22,8 @@ export interface RelayStreamOptions {
 
 /** One stream on this node: its publisher and perhaps one standing by, its source, and an output for each destination. */
 export class RelayStream {
+  /** Those who watch what comes in. */
+  readonly viewers: Viewers
   readonly #options: RelayStreamOptions
   readonly #source: Source
   readonly #meter = new LiveMeter()
@@ -34,6 +37,10 @@ export class RelayStream {
     this.#options = options
     const { group, takeOverMs } = options.limits
     this.#source = new Source(group)
+    const { streamId } = desired
+    this.viewers = new Viewers(this.#source, options.limits.viewers, (viewers) =>
+      options.onEvent({ type: 'viewers.changed', streamId, viewers }),
+    )
     this.#publishers = new PublisherPair({
       source: this.#source,
       limits: group,
@@ -76,6 +83,7 @@ export class RelayStream {
     this.#judge()
     this.#reportUsage()
     this.#examine()
+    this.viewers.tick(now)
     for (const client of this.#clients.values()) client.tick(now)
   }
 
@@ -90,6 +98,7 @@ export class RelayStream {
       standby: standby?.status() ?? null,
       destinations: [...this.#clients.values()].map((client) => client.status()),
       liveMs: this.#meter.totalMs,
+      viewers: this.viewers.count,
     }
   }
 
@@ -97,6 +106,7 @@ export class RelayStream {
   async close(reason: string): Promise<void> {
     this.#publishers.drop(reason)
     clearTimeout(this.#holdTimer)
+    this.viewers.close()
     for (const client of this.#clients.values()) this.#stop(client, 'stopped')
     await Promise.all(this.#closing)
   }
@@ -142,6 +152,7 @@ export class RelayStream {
     for (const client of this.#clients.values()) client.hold()
     clearTimeout(this.#holdTimer)
     this.#holdTimer = setTimeout(() => {
+      this.viewers.close()
       if (this.#desired.live) for (const client of this.#clients.values()) this.#stop(client, 'idle')
     }, this.#options.limits.holdMs)
   }

@@ -17,15 +17,28 @@ export function digest(kind: 'audio' | 'video', timestamp: number, payload: Buff
 
 /** The audio and video tags of an FLV file, in order; script tags are left out. */
 export function readFlv(file: string): PacketDigest[] {
-  const bytes = readFileSync(file)
-  const packets: PacketDigest[] = []
-  for (let offset = 13; offset < bytes.length;) {
-    const type = bytes[offset]
+  return readTags(readFileSync(file)).flatMap(({ type, timestamp, payload }) =>
+    type === 8 || type === 9 ? [digest(type === 8 ? 'audio' : 'video', timestamp, payload)] : [],
+  )
+}
+
+export interface FlvTag {
+  readonly type: number
+  /** Milliseconds. */
+  readonly timestamp: number
+  readonly payload: Buffer
+}
+
+/** Every whole tag of an FLV stream. */
+export function readTags(bytes: Buffer): FlvTag[] {
+  const tags: FlvTag[] = []
+  for (let offset = 13; offset + 11 < bytes.length;) {
     const length = bytes.readUIntBE(offset + 1, 3)
+    const end = offset + 11 + length + 4
+    if (end > bytes.length) break
     const timestamp = bytes.readUIntBE(offset + 4, 3) + bytes[offset + 7]! * 0x100_0000
-    const payload = bytes.subarray(offset + 11, offset + 11 + length)
-    if (type === 8 || type === 9) packets.push(digest(type === 8 ? 'audio' : 'video', timestamp, payload))
-    offset += 11 + length + 4
+    tags.push({ type: bytes[offset]!, timestamp, payload: bytes.subarray(offset + 11, offset + 11 + length) })
+    offset = end
   }
-  return packets
+  return tags
 }

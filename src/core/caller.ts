@@ -7,7 +7,8 @@ export interface Caller {
   readonly isAdmin: boolean
   /** The login session behind an access token; absent for API keys. */
   readonly sessionId?: string
-  readonly via: 'token' | 'api_key'
+  /** `ticket`: a credential made for one operation, which checks what else it says. */
+  readonly via: 'token' | 'api_key' | 'ticket'
 }
 
 /** What a user may do in one workspace: role, group and personal scopes, already merged. */

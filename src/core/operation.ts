@@ -1,7 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { Caller, Member } from './caller.ts'
 import type { ErrorDefinition } from './error.ts'
-import type { FileBody, RawBody, Reply } from './reply.ts'
+import type { FileBody, LiveBody, RawBody, Reply } from './reply.ts'
 import type { Scope } from './scope.ts'
 import type { Services } from './services.ts'
 import type { Sql } from './sql.ts'
@@ -75,7 +75,7 @@ export interface PreludeBatch {
 }
 
 /** A reply of an operation: its schema, or null where there is no body, or a content type where it is no JSON. */
-export type Returns = TSchema | null | { readonly contentType: string; readonly file?: true }
+export type Returns = TSchema | null | { readonly contentType: string; readonly file?: true; readonly live?: true }
 
 type ReplyFor<R extends Record<number, Returns>> = {
   [S in keyof R & number]: R[S] extends TSchema
@@ -84,7 +84,9 @@ type ReplyFor<R extends Record<number, Returns>> = {
       ? Reply<S, undefined>
       : R[S] extends { readonly file: true }
         ? Reply<S, FileBody>
-        : Reply<S, RawBody>
+        : R[S] extends { readonly live: true }
+          ? Reply<S, LiveBody>
+          : Reply<S, RawBody>
 }[keyof R & number]
 
 /** An example request; the generated tests send it and the documentation shows it. */
@@ -130,6 +132,11 @@ export interface OperationDeclaration<
   readonly socket?: true | SocketMessage
   /** The reply's `data.version` becomes an ETag; If-None-Match and If-Match are honoured. */
   readonly etag?: true
+  /**
+   * The query parameter that may carry a credential made for this operation alone, where no header carries one: for
+   * what browsers load without headers.
+   */
+  readonly ticket?: string
   /** Kept off the audit log although it is a turn. */
   readonly audit?: false
   readonly example: Example
@@ -216,6 +223,7 @@ function check(op: NamedOperation, routes: Set<string>): void {
   if (op.turn && op.workspace === undefined) fail('a turn needs `workspace`')
   if (op.method === 'GET' && (op.body ?? op.upload) !== undefined) fail('GET takes no body')
   if (op.socket && (op.upload || returnsFile(op))) fail('files do not travel over sockets')
+  if (op.ticket && op.method !== 'GET') fail('a ticket in the query only reads')
   if (op.turn && op.upload) fail('a turn takes no file: store it first, then run a turn')
   if (op.upload?.kind === 'raw' && op.body !== undefined) fail('a raw body has no fields')
   const parameters = [...op.pattern.matchAll(/\{(\w+)\}/g)].map((match) => match[1])

@@ -11,6 +11,12 @@ export interface Authenticator {
   authenticate(credential: Credential): Caller | Promise<Caller>
 }
 
+/** Credentials that are good for one operation alone. */
+export interface Tickets {
+  /** Who was given a ticket. @throws AppError invalid_credential or credential_expired */
+  redeem(operation: string, ticket: string): Caller
+}
+
 export type Credential =
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'api_key'; readonly key: string }

@@ -61,6 +61,18 @@ export function file(options: FileOptions): Reply<200, FileBody> {
   return { status: 200, body: new FileBody(options) }
 }
 
+/** A reply without an end: sent as it comes, until its source ends or the client leaves. */
+export class LiveBody {
+  readonly contentType: string
+  /** Open. Destroyed when nobody reads it any more. */
+  readonly source: Readable
+
+  constructor(contentType: string, source: Readable) {
+    this.contentType = contentType
+    this.source = source
+  }
+}
+
 export interface PageResult<T> {
   readonly items: readonly T[]
   readonly limit: number

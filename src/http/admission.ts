@@ -2,15 +2,21 @@ import type { Caller, Member } from '../core/caller.ts'
 import { Forbidden, InvalidCredential, NotFound, RateLimited, Unauthorized } from '../core/errors.ts'
 import { limitClassOf, RATE_LIMITS } from '../core/limits.ts'
 import type { NamedOperation, WorkspaceSource } from '../core/operation.ts'
-import type { Authenticator, Memberships, Owners, RateDecision, RateLimiter } from '../core/ports.ts'
+import type { Authenticator, Memberships, Owners, RateDecision, RateLimiter, Tickets } from '../core/ports.ts'
 import { requireScope } from '../core/require-scope.ts'
 import type { Exchange } from './exchange.ts'
 import type { Input, Passage } from './passage.ts'
 
+/** What knows credentials. */
+export interface Credentials {
+  readonly authenticator: Authenticator
+  readonly tickets: Tickets
+}
+
 /** Who the credential of a request belongs to; undefined without one where none is needed. @throws AppError 401 */
 export function identify(
   op: NamedOperation,
-  authenticator: Authenticator,
+  { authenticator, tickets }: Credentials,
   exchange: Exchange,
 ): Caller | undefined | Promise<Caller> {
   const { authorization, apiKey } = exchange.headers
@@ -20,6 +26,8 @@ export function identify(
     throw InvalidCredential({ message: 'Authorization must be `Bearer <access token>`.' })
   }
   if (apiKey !== '') return authenticator.authenticate({ kind: 'api_key', key: apiKey })
+  const ticket = op.ticket === undefined ? null : new URLSearchParams(exchange.query).get(op.ticket)
+  if (ticket !== null) return tickets.redeem(op.name, ticket)
   if (op.access !== 'public') throw Unauthorized()
   return undefined
 }

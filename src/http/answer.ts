@@ -1,6 +1,6 @@
 import type { AppError } from '../core/error.ts'
 import type { NamedOperation } from '../core/operation.ts'
-import { FileBody, RawBody, type Reply } from '../core/reply.ts'
+import { FileBody, LiveBody, RawBody, type Reply } from '../core/reply.ts'
 import { errorReply } from './error-reply.ts'
 import { knows } from './entity-tag.ts'
 import { sendFile } from './file-reply.ts'
@@ -39,6 +39,14 @@ export function sendReply(answering: Answering, passage: Passage, reply: Reply):
     const { http } = passage.exchange
     if (!http) throw new Error(`${op.name} answers a file, which cannot go over a socket`)
     return sendFile(http, headers, reply.body.options)
+  }
+  if (reply.body instanceof LiveBody) {
+    const { contentType, source } = reply.body
+    const { http } = passage.exchange
+    if (!http) throw new Error(`${op.name} answers a stream, which cannot go over a socket`)
+    headers.push(['Content-Type', contentType], ['Cache-Control', 'no-store'], ['X-Content-Type-Options', 'nosniff'])
+    http.sendLive(headers, source)
+    return reply.status
   }
   if (reply.body === undefined) passage.exchange.send(reply.status, headers, '')
   else if (reply.body instanceof RawBody) {

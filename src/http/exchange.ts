@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { BodyStream, tooLarge } from './body-stream.ts'
-import { Departure, sendChunks } from './send-chunks.ts'
+import { Departure, sendChunks, sendWhole } from './send-chunks.ts'
 
 /** Headers that the pipeline reads. uWS gives a request's headers only until the first await, so they are taken then. */
 export interface RequestHeaders {
@@ -219,6 +219,32 @@ export class HttpExchange {
       this.#ended = true
       this.onOver?.()
     } else this.#response.close()
+  }
+
+  /**
+   * Begins to send a stream that has no end of its own. The request counts as answered from here on: nobody waits for
+   * what follows to be through.
+   */
+  sendLive(headers: readonly (readonly [string, string])[], source: Readable): void {
+    if (this.over || this.#sending || this.headOnly) {
+      source.destroy()
+      if (this.headOnly) this.send(200, headers, '')
+      return
+    }
+    this.#sending = true
+    this.#response.cork(() => this.#writeHead(200, headers))
+    void this.#stream(source)
+    this.onOver?.()
+    this.onOver = undefined
+  }
+
+  async #stream(source: Readable): Promise<void> {
+    this.#departure = new Departure()
+    const complete = await sendWhole(this.#response, source, this.#departure)
+    if (this.aborted) return
+    this.#ended = true
+    if (complete) this.#response.cork(() => this.#response.end())
+    else this.#response.close()
   }
 
   /** By index: this runs for every reply, and taking pairs apart by an iterator costs as much as writing them. */

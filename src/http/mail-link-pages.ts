@@ -1,14 +1,6 @@
-import { readFileSync } from 'node:fs'
-import { page, GUARDED } from './page.ts'
+import { GUARDED } from './page.ts'
+import { served } from './served-file.ts'
 import type { Page } from './server.ts'
-
-const FOLDER = new URL('pages/', import.meta.url)
-
-const TYPES = {
-  html: 'text/html; charset=utf-8',
-  css: 'text/css; charset=utf-8',
-  js: 'text/javascript; charset=utf-8',
-} as const
 
 /**
  * Where the links in mails lead: small pages that do what the mail is about by calling the API, for installations
@@ -16,14 +8,10 @@ const TYPES = {
  */
 export function mailLinkPages(): Page[] {
   return [
-    served('/reset-password', 'reset-password.html'),
-    served('/invitations/:token', 'invitation.html'),
-    ...['api.js', 'reset-password.js', 'invitation.js', 'page.css'].map((file) => served(`/pages/${file}`, file)),
+    served('/reset-password', 'reset-password.html', GUARDED),
+    served('/invitations/:token', 'invitation.html', GUARDED),
+    ...['api.js', 'reset-password.js', 'invitation.js', 'page.css'].map((file) =>
+      served(`/pages/${file}`, file, GUARDED),
+    ),
   ]
-}
-
-function served(path: string, file: string): Page {
-  const type = TYPES[file.split('.').at(-1) as keyof typeof TYPES]
-  const content = page(type, readFileSync(new URL(file, FOLDER), 'utf8'), GUARDED)
-  return { path, serve: () => content }
 }

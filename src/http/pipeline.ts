@@ -3,7 +3,7 @@ import { ServiceDisabled } from '../core/errors.ts'
 import type { ContextFactory, RequestData } from '../core/context.ts'
 import { limitClassOf, RATE_LIMITS } from '../core/limits.ts'
 import type { NamedOperation } from '../core/operation.ts'
-import type { Authenticator, Memberships, Owners, RateLimiter, Switches } from '../core/ports.ts'
+import type { Authenticator, Memberships, Owners, RateLimiter, Switches, Tickets } from '../core/ports.ts'
 import type { Reply } from '../core/reply.ts'
 import type { Turns } from '../turns/turn-runner.ts'
 import { admit, identify, takeToken } from './admission.ts'
@@ -22,6 +22,7 @@ import { openUpload, takeBody } from './upload.ts'
 /** What the pipeline is built from. */
 export interface PipelineOptions {
   readonly authenticator: Authenticator
+  readonly tickets: Tickets
   readonly memberships: Memberships
   readonly owners: Owners
   readonly limiter: RateLimiter
@@ -129,7 +130,7 @@ async function answer(
   const body = op.upload && takeBody(op, op.upload, exchange)
   const bytes = op.method === 'GET' || body ? NO_BODY : await readBody(op, exchange)
   // 401
-  const caller = identify(op, options.authenticator, exchange)
+  const caller = identify(op, options, exchange)
   passage.caller = caller instanceof Promise ? await caller : caller
   // 429
   const taken = takeToken(op, options.limiter, passage)

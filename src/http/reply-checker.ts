@@ -2,7 +2,7 @@ import { Compile } from 'typebox/compile'
 import type { TSchema } from 'typebox'
 import type { AppError, ErrorDefinition } from '../core/error.ts'
 import type { NamedOperation } from '../core/operation.ts'
-import { FileBody, RawBody, type Reply } from '../core/reply.ts'
+import { FileBody, LiveBody, RawBody, type Reply } from '../core/reply.ts'
 import { rawContentType } from './serialize.ts'
 
 /** A reply or error that the operation does not declare. Answered as 500, so that no test overlooks it. */
@@ -34,7 +34,8 @@ export class ReplyChecker {
     if (schema === undefined) throw new ContractError(`${this.#op.name} answered the undeclared status ${reply.status}`)
     if (schema === null) {
       const { body } = reply
-      if (body !== undefined && !(body instanceof RawBody) && !(body instanceof FileBody)) {
+      const raw = body instanceof RawBody || body instanceof FileBody || body instanceof LiveBody
+      if (body !== undefined && !raw) {
         throw new ContractError(`${this.#op.name} answered ${reply.status} with a body that it does not declare`)
       }
       return

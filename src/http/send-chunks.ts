@@ -44,6 +44,42 @@ export async function sendChunks(
   return done
 }
 
+/**
+ * Sends a stream of unknown length over a response whose head was written, until the one ends or the client leaves. The
+ * next chunk is read only when the socket took the one before.
+ * @returns whether the source ended by itself
+ */
+export async function sendWhole(response: HttpResponse, source: Readable, departure: Departure): Promise<boolean> {
+  departure.onLeave(() => source.destroy())
+  try {
+    for await (const chunk of source as AsyncIterable<Buffer>) {
+      if (departure.left) return false
+      let ok = true
+      response.cork(() => {
+        ok = response.write(chunk)
+      })
+      if (!ok) await writable(response, source)
+    }
+    return !departure.left
+  } catch {
+    return false
+  } finally {
+    source.destroy()
+  }
+}
+
+/** Resolves when the socket took what it had, or when the source was destroyed because nobody waits for it. */
+function writable(response: HttpResponse, source: Readable): Promise<void> {
+  return new Promise((resolve) => {
+    source.once('close', resolve)
+    response.onWritable(() => {
+      source.off('close', resolve)
+      resolve()
+      return true
+    })
+  })
+}
+
 /** Resolves when the socket took the chunk: true when that was the last of it. */
 function sendChunk(response: HttpResponse, chunk: Buffer, length: number, departure: Departure): Promise<boolean> {
   return new Promise((resolve, reject) => {

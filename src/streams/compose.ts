@@ -1,9 +1,10 @@
 import type { Clock } from '../core/clock.ts'
-import type { Memberships, Switches } from '../core/ports.ts'
+import type { Switches } from '../core/ports.ts'
 import { SealedBox } from '../core/sealed-box.ts'
 import type { Database } from '../db/database.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import type { PlanService } from '../plans/service.ts'
+import type { MemberCache } from '../workspaces/memberships.ts'
 import type { WorkspaceService } from '../workspaces/service.ts'
 import { Broadcasts } from './broadcasts.ts'
 import { DesiredStates } from './desired-state.ts'
@@ -11,6 +12,7 @@ import { RtmpDestinations } from './destinations.ts'
 import { MediaDirectory } from './media-directory.ts'
 import { StreamNotices } from './notices.ts'
 import { PlatformChooser } from './platforms.ts'
+import { Previews, type OpenPreview } from './previews.ts'
 import { RelayStatus } from './relay-status.ts'
 import { StreamService } from './service.ts'
 import { StreamSessions } from './sessions.ts'
@@ -23,9 +25,11 @@ export interface StreamsNeeds {
   readonly secret: string
   readonly plans: PlanService
   readonly switches: Switches
-  readonly memberships: Memberships
+  readonly memberships: MemberCache
   readonly workspaces: WorkspaceService
   readonly rtmpUrl: string
+  readonly publicUrl: string
+  readonly openPreview: OpenPreview
   readonly allowPrivateAddresses: boolean
 }
 
@@ -46,6 +50,15 @@ export function composeStreams(needs: StreamsNeeds) {
     notices,
     rtmpUrl: needs.rtmpUrl,
   })
+  const previews = new Previews({
+    sql: database,
+    clock,
+    tokens: new SealedBox(secret, 'preview tokens'),
+    media: mediaNodes,
+    memberships,
+    open: needs.openPreview,
+    publicUrl: needs.publicUrl,
+  })
   workspaces.onDelete((turn) => streams.endAll(turn))
   workspaces.onPurge((sql, workspaceIds) => streams.purge(sql, workspaceIds))
   return {
@@ -53,6 +66,7 @@ export function composeStreams(needs: StreamsNeeds) {
       streams,
       broadcasts,
       mediaNodes,
+      previews,
       rtmpDestinations: new RtmpDestinations({
         sql: database,
         clock,
@@ -65,6 +79,9 @@ export function composeStreams(needs: StreamsNeeds) {
     },
     notices,
     desiredStates: new DesiredStates({ sql: database, clock, switches, plans, keys: destinationKeys }),
-    close: () => mediaNodes.close(),
+    close: () => {
+      previews.close()
+      mediaNodes.close()
+    },
   }
 }

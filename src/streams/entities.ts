@@ -147,6 +147,8 @@ const StreamSession = defineEntity({
     /** The smallest number of minutes left of which a warning was given. */
     warnedMinutes: p.integer().nullable(),
     destinations: p.json(),
+    /** The most people who watched its preview at the same time. */
+    peakViewers: p.integer().default(0),
   },
 })
 

@@ -19,6 +19,8 @@ export interface MediaReport {
   readonly nodeId: string
   /** Null while its media process is not there. */
   readonly status: MediaNodeStatus | null
+  /** `host:port` where API nodes read previews; null where they cannot. */
+  readonly previewAddress?: string | null
   /** The node shuts down and will say no more. */
   readonly gone?: true
 }
@@ -85,6 +87,13 @@ export class MediaDirectory {
       if (status && (found === undefined || status.ingest !== null)) found = { status, at: node.at }
     }
     return found
+  }
+
+  /** Where previews of a node are read; undefined when it is not there, or gives none. */
+  previewAddressOf(nodeId: string): string | undefined {
+    const heard = this.#heard.get(nodeId)
+    if (heard === undefined || this.#clock.monotonic() > heard.until) return undefined
+    return heard.report.previewAddress ?? undefined
   }
 
   close(): void {

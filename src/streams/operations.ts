@@ -1,7 +1,7 @@
 import { Conflict, NotFound, PlanLimit, PreconditionFailed, ValidationFailed } from '../core/errors.ts'
 import { from, operation, owner } from '../core/operation.ts'
 import { pageRequest } from '../core/page.ts'
-import { created, done, list, ok } from '../core/reply.ts'
+import { created, done, list, LiveBody, ok, reply } from '../core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf, Type } from '../core/schema.ts'
 import { MediaUnavailable } from './errors.ts'
 import {
@@ -11,6 +11,8 @@ import {
   NewRtmpDestination,
   NewStream,
   Platforms,
+  PreviewQuery,
+  PreviewToken,
   RelayHealthView,
   RelayStatusView,
   RtmpDestinationView,
@@ -268,4 +270,38 @@ export const retryDestination = operation({
   example: { path: { id: ID, destinationId: DESTINATION } },
   handle: async ({ path, turn, broadcasts }) =>
     ok('Destination is being connected', await broadcasts.retry(turn, path.id, path.destinationId)),
+})
+
+export const createPreviewToken = operation({
+  route: 'POST /api/streams/{id}/preview-token',
+  summary: 'Get a token that lets a browser watch the stream',
+  description:
+    'For this one stream and ten minutes, in which watching must begin; it dies when the stream stops or is armed again. `pageUrl` is a page of this server that plays it.',
+  access: 'streams:read',
+  workspace: owner('streams'),
+  path: StreamPath,
+  returns: { 201: Envelope(PreviewToken) },
+  errors: [Conflict],
+  example: { path: { id: ID } },
+  handle: async ({ path, caller, previews }) =>
+    created('Preview token created', await previews.createToken(path.id, caller)),
+})
+
+export const previewStream = operation({
+  route: 'GET /api/streams/{id}/preview.flv',
+  summary: 'Watch what the stream takes in, as FLV',
+  description:
+    'Begins with a keyframe at once and goes on until the stream ends. Who does not keep up is given what is newest: pictures are left out up to a keyframe. `token` is a preview token, for players that send no headers.',
+  access: 'streams:read',
+  workspace: owner('streams'),
+  path: StreamPath,
+  query: PreviewQuery,
+  ticket: 'token',
+  returns: { 200: { contentType: 'video/x-flv', live: true } },
+  errors: [Conflict, MediaUnavailable],
+  example: { path: { id: ID } },
+  handle: async ({ path, query, caller, member, previews }) => {
+    const token = caller.via === 'ticket' ? query.token : undefined
+    return reply(200, new LiveBody('video/x-flv', await previews.watch(path.id, member, token)))
+  },
 })

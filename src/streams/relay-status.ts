@@ -51,6 +51,7 @@ export class RelayStatus {
       live: isOnAir(row.status),
       ingest: found?.status.ingest ? ingestView(found.status.ingest) : null,
       standby: found?.status.standby ? ingestView(found.status.standby) : null,
+      viewers: found?.status.viewers ?? 0,
       destinations: (row.platforms ?? []).map((platform) => ({
         ...destinationView(platform, figures.get(platform._id), found?.status.ingest?.warnings ?? []),
         caps: named.get(platform.accountId) ?? null,

@@ -165,6 +165,7 @@ export const StreamSessionView = named(
     endReason: Nullable(OneOf(END_REASONS)),
     duration: Type.Integer({ description: 'Seconds from going live to the end, or until now' }),
     liveSeconds: Type.Integer({ description: 'Seconds during which media came in: what counts against the plan' }),
+    peakViewers: Type.Integer({ description: 'Most people who watched the preview at the same time' }),
     destinations: Type.Array(
       Type.Object({
         destinationId: Id,
@@ -179,6 +180,24 @@ export const StreamSessionView = named(
     updatedAt: Timestamp,
   }),
 )
+
+export const PreviewToken = named(
+  'PreviewToken',
+  Type.Object({
+    token: Type.String({
+      description: 'A secret: whoever has it can watch this one stream, until it expires or stops',
+    }),
+    expiresAt: Timestamp,
+    pageUrl: Type.String({ description: 'A page of this server that plays the stream' }),
+  }),
+)
+export type PreviewTokenData = Static<typeof PreviewToken>
+
+export const PreviewQuery = Input({
+  token: Type.Optional(
+    Type.String({ maxLength: 500, description: 'A preview token, in place of a credential in a header' }),
+  ),
+})
 
 export const SessionQuery = Input(pageFields)
 
@@ -335,6 +354,7 @@ export const RelayStatusView = named(
     standby: Type.Union([IngestView, Type.Null()], {
       description: 'The other publisher, which takes over within 2 s when the one that is relayed ends or falls silent',
     }),
+    viewers: Type.Integer({ description: 'Who watch the preview now' }),
     destinations: Type.Array(RelayDestination),
     at: Nullable(Timestamp),
   }),

@@ -20,11 +20,12 @@ interface Row {
   ended_at: string | null
   end_reason: SessionData['endReason']
   destinations: SessionData['destinations']
+  peak_viewers: number
   live_ms: number
 }
 
 const SELECT = `
-  select id, stream_id, started_at, ended_at, end_reason, destinations,
+  select id, stream_id, started_at, ended_at, end_reason, destinations, peak_viewers,
     (select coalesce(sum(live_ms), 0)::bigint from stream_usage where session_id = stream_sessions.id) as live_ms
   from stream_sessions where stream_id = $1`
 const FIRST_PAGE = `${SELECT} order by started_at desc, id desc limit $2`
@@ -62,6 +63,7 @@ export class StreamSessions {
       endReason: row.end_reason,
       duration: Math.max(0, Math.round((end - Date.parse(row.started_at)) / 1000)),
       liveSeconds: Math.floor(row.live_ms / 1000),
+      peakViewers: row.peak_viewers,
       destinations: row.destinations,
       createdAt: row.started_at,
       updatedAt: row.ended_at ?? row.started_at,

@@ -26,7 +26,7 @@ const LATER: Readonly<Record<string, string>> = {
   Users: `getBillingUsage listPaymentMethods deletePaymentMethod setDefaultPaymentMethod listTransactions downloadInvoice
     listDevices registerDevice unregisterDevice sendTestPush uploadProfilePicture removeProfilePicture exportMyData
     deleteMyAccount`,
-  Streams: 'broadcastFile previewStream createPreviewToken whipPublish whipTrickle whipDelete',
+  Streams: 'broadcastFile whipPublish whipTrickle whipDelete',
   'Plans, subscriptions, billing, payments': `getSubscription upgradeSubscription renewSubscription getWallet
     cancelSubscription setRenewalTerm setRecurring getExtraAccounts removeExtraAccounts cancelExtraAccountRemoval
     listBillingCycles previewProration createCyclesFromTransaction selectPlan upgradeCycles previewCoupon

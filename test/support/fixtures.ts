@@ -60,6 +60,7 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
     announceMedia(stage)
     return {}
   },
+  previewStream: async () => ({ error: 'conflict' }),
   stopStream: async (stage) => ({ path: { id: await startedStream(stage) } }),
   retryDestination: async (stage) => {
     const id = await startedStream(stage)
@@ -153,7 +154,7 @@ async function deadJob({ app }: Stage): Promise<string> {
 
 /** A media node that says it is there. */
 function announceMedia({ app }: Stage): void {
-  const status = { rtmpPort: 1935, rtmpsPort: null, uptimeSeconds: 1, connections: 0, streams: [] }
+  const status = { rtmpPort: 1935, rtmpsPort: null, previewPort: null, uptimeSeconds: 1, connections: 0, streams: [] }
   app.composition.services.mediaNodes.announce({ nodeId: 'media-of-the-matrix', status })
 }
 

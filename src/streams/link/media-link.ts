@@ -12,11 +12,12 @@ import type { Sql } from '../../core/sql.ts'
 import type { TurnRunner } from '../../core/system-turn.ts'
 import type { PlanService } from '../../plans/service.ts'
 import type { DesiredState, DesiredStates } from '../desired-state.ts'
-import type { MediaDirectory } from '../media-directory.ts'
+import type { MediaDirectory, MediaReport } from '../media-directory.ts'
 import type { StreamNotice, StreamNotices } from '../notices.ts'
 import { exhaustMinutes, reportDiagnosis, warnOfMinutes } from '../turns.ts'
 import { Observer } from './observer.ts'
 import { UsageMeter } from './usage-meter.ts'
+import { ViewerPeaks } from './viewer-peaks.ts'
 
 /** The media process of this node, as far as the link needs it. */
 export interface LinkedHost {
@@ -35,6 +36,8 @@ export interface MediaLinkOptions {
   readonly desired: DesiredStates
   readonly notices: StreamNotices
   readonly directory: MediaDirectory
+  /** How API nodes reach this one for previews; absent where they cannot. */
+  readonly previewHost?: string
   readonly log: Logger
 }
 
@@ -65,6 +68,7 @@ export class MediaLink {
   readonly #options: MediaLinkOptions
   readonly #observer: Observer
   readonly #meter: UsageMeter
+  readonly #peaks: ViewerPeaks
   readonly #held = new Map<string, Held>()
   readonly #timer: NodeJS.Timeout
   readonly #endNotices: () => void
@@ -79,6 +83,7 @@ export class MediaLink {
     this.#options = options
     this.nodeId = uuidv7(clock.now())
     this.#observer = new Observer({ nodeId: this.nodeId, turns, clock, log })
+    this.#peaks = new ViewerPeaks(sql)
     this.#meter = new UsageMeter({
       sql,
       clock,
@@ -140,6 +145,9 @@ export class MediaLink {
           this.#try(report, 'a diagnosis could not be announced')
         }
         break
+      case 'viewers.changed':
+        this.#peaks.record(event.streamId, event.viewers)
+        break
       case 'usage':
         this.#meter.record(event.streamId, event.sessionId, event.liveMs)
         break
@@ -182,6 +190,7 @@ export class MediaLink {
   }
 
   #charge({ ownerId, sessionId, stream, workspaceId }: DesiredState): void {
+    this.#peaks.setSession(stream.streamId, sessionId ?? undefined)
     this.#meter.setCharge(stream.streamId, sessionId === null ? undefined : { ownerId, sessionId, workspaceId })
   }
 
@@ -234,6 +243,7 @@ export class MediaLink {
     this.#host?.remove(streamId)
     this.#observer.forget(streamId)
     this.#meter.forget(streamId)
+    this.#peaks.forget(streamId)
   }
 
   #availability(available: boolean): void {
@@ -261,16 +271,23 @@ export class MediaLink {
     if (this.#closed || this.#host === undefined) return
     try {
       const status = this.#available ? await this.#host.status() : null
-      if (!this.#closed) directory.announce({ nodeId: this.nodeId, status: this.#available ? status : null })
+      if (!this.#closed) directory.announce(this.#report(this.#available ? status : null))
     } catch (error) {
       log.debug({ error }, 'the media process gave no status')
       if (!this.#closed) directory.announce({ nodeId: this.nodeId, status: null })
     }
   }
 
+  #report(status: MediaNodeStatus | null): MediaReport {
+    const { previewHost } = this.#options
+    const port = status?.previewPort ?? null
+    const previewAddress = port === null || previewHost === undefined ? null : `${previewHost}:${port}`
+    return { nodeId: this.nodeId, status, previewAddress }
+  }
+
   async #checkpoint(): Promise<void> {
     try {
-      await this.#meter.tick()
+      await Promise.all([this.#meter.tick(), this.#peaks.write()])
       this.#meterFailing = false
     } catch (error) {
       if (!this.#meterFailing)

@@ -1,0 +1,126 @@
+import { randomBytes } from 'node:crypto'
+import type { Readable } from 'node:stream'
+import { afterEach, expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { readTags, type FlvTag } from '../testing/flv-file.ts'
+import { Feed } from '../testing/feed.ts'
+import { QUICK, startScene, type Scene } from '../testing/node-fixture.ts'
+import { startSink } from '../testing/sink.ts'
+import { openPreview } from './open-preview.ts'
+
+const key = randomBytes(32)
+const closers: (() => void | Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0).toReversed()) await close()
+})
+
+interface Viewing {
+  readonly scene: Scene
+  readonly feed: Feed
+  /** `host:port` of the node's previews. */
+  readonly address: string
+}
+
+async function onAir(limits: Partial<typeof QUICK> = {}, feedOptions = {}): Promise<Viewing> {
+  const scene = await startScene([await startSink()], limits, { preview: { host: '127.0.0.1', port: 0, key } })
+  closers.push(() => scene.close())
+  const feed = new Feed(await scene.publish(), feedOptions).start()
+  closers.push(() => void feed.stop())
+  await waitFor(() => feed.of('video').length > 20)
+  return { scene, feed, address: `127.0.0.1:${scene.node.status().previewPort}` }
+}
+
+/** What a viewer has seen so far. */
+function watch(source: Readable): { tags(): FlvTag[]; ended: boolean } {
+  const chunks: Buffer[] = []
+  const seen = { tags: () => readTags(Buffer.concat(chunks)), ended: false }
+  source.on('data', (chunk: Buffer) => chunks.push(chunk))
+  source.on('close', () => (seen.ended = true))
+  source.on('error', () => {})
+  return seen
+}
+
+const isPicture = ({ type, payload }: FlvTag) => type === 9 && payload[1] === 1
+const isKeyframe = (tag: FlvTag) => isPicture(tag) && tag.payload[0]! >> 4 === 1
+
+test('a viewer gets configurations, a keyframe at once, then everything, from time 0 and in order', async () => {
+  const { address, scene, feed } = await onAir()
+  const source = await openPreview(address, 'stream-1', key)
+  const seen = watch(source)
+  await waitFor(() => seen.tags().length > 60)
+  const tags = seen.tags()
+  expect(tags.slice(0, 3).map(({ type }) => type)).toEqual([18, 9, 8])
+  expect(tags[0]?.payload.toString('latin1')).toContain('onMetaData')
+  expect(tags[0]?.payload.toString('latin1')).not.toContain('@setDataFrame')
+  expect(tags.slice(0, 3).every(({ timestamp }) => timestamp === 0)).toBe(true)
+  expect(isKeyframe(tags.find(isPicture)!)).toBe(true)
+  const times = tags.filter(isPicture).map(({ timestamp }) => timestamp)
+  expect(times.slice(0, 20)).toEqual(Array.from({ length: 20 }, (_, index) => index * 20))
+  expect(scene.node.status().streams[0]?.viewers).toBe(1)
+  source.destroy()
+  await waitFor(() => scene.node.status().streams[0]?.viewers === 0)
+  expect(scene.events.flatMap((event) => (event.type === 'viewers.changed' ? [event.viewers] : []))).toEqual([1, 0])
+  feed.stop()
+})
+
+test('a viewer that does not read loses groups, holds a bounded amount, and nobody else notices', async () => {
+  const queue = { maxMs: 400, maxBytes: 2_000_000, maxAudioMs: 1_000 }
+  const { address, scene, feed } = await onAir(
+    { viewers: { queue, maxViewers: 4, stallMs: 60_000 } },
+    { videoBytes: 60_000, keyframeEveryMs: 200 },
+  )
+  const slow = await openPreview(address, 'stream-1', key)
+  closers.push(() => void slow.destroy())
+  const fast = watch(await openPreview(address, 'stream-1', key))
+  const [sink] = scene.sinks
+  await waitFor(() => feed.of('video').length > 200, { timeoutMs: 15_000 })
+  const seen = watch(slow)
+  const newest = () => seen.tags().filter(isPicture).at(-1)?.timestamp ?? 0
+  await waitFor(() => newest() > 3_800, { timeoutMs: 15_000 })
+  feed.stop()
+  const pictures = seen.tags().filter(isPicture)
+  const gaps = pictures.filter((tag, index) => index > 0 && tag.timestamp - pictures[index - 1]!.timestamp > 20)
+  expect(gaps.length).toBeGreaterThan(0)
+  expect(gaps.filter((tag) => !isKeyframe(tag))).toEqual([])
+  const whole = fast.tags().filter(isPicture)
+  expect(whole.every((tag, index) => index === 0 || tag.timestamp - whole[index - 1]!.timestamp <= 20)).toBe(true)
+  await waitFor(() => sink!.messages('video').length >= feed.of('video').length)
+})
+
+test('one that takes nothing for too long is let go', async () => {
+  const { address, scene } = await onAir(
+    { viewers: { ...QUICK.viewers, stallMs: 300 } },
+    { videoBytes: 100_000, keyframeEveryMs: 200 },
+  )
+  const stuck = await openPreview(address, 'stream-1', key)
+  stuck.on('error', () => {})
+  await waitFor(() => scene.node.status().streams[0]?.viewers === 0, { timeoutMs: 15_000 })
+})
+
+test('strangers, too many, and streams that are not here are refused; a removed stream says goodbye', async () => {
+  const { address, scene } = await onAir({ viewers: { ...QUICK.viewers, maxViewers: 1 } })
+  await expect(openPreview(address, 'stream-1', randomBytes(32))).rejects.toMatchObject({ reason: 'unreachable' })
+  await expect(openPreview(address, 'stream-2', key)).rejects.toMatchObject({ reason: 'gone' })
+  const seen = watch(await openPreview(address, 'stream-1', key))
+  await expect(openPreview(address, 'stream-1', key)).rejects.toMatchObject({ reason: 'full' })
+  scene.node.remove('stream-1')
+  await waitFor(() => seen.ended)
+  await expect(openPreview(address, 'stream-1', key)).rejects.toMatchObject({ reason: 'gone' })
+})
+
+test('a publisher that comes back within the hold is seen on the same connection', async () => {
+  const { address, scene, feed } = await onAir()
+  const seen = watch(await openPreview(address, 'stream-1', key))
+  await waitFor(() => seen.tags().length > 20)
+  feed.stop()
+  feed.publisher.close()
+  await waitFor(() => scene.node.status().streams[0]?.ingest === null)
+  const before = seen.tags().length
+  const again = new Feed(await scene.publish()).start()
+  await waitFor(() => seen.tags().length > before + 40)
+  again.stop()
+  again.publisher.close()
+  const times = seen.tags().flatMap((tag) => (isPicture(tag) ? [tag.timestamp] : []))
+  expect(times.every((time, index) => index === 0 || time > times[index - 1]!)).toBe(true)
+  await waitFor(() => seen.ended)
+})

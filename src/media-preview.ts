@@ -1,0 +1,27 @@
+import { hkdfSync } from 'node:crypto'
+import { isIPv6 } from 'node:net'
+import { openPreview } from '../media/preview/open-preview.ts'
+import type { PreviewSettings } from '../media/preview/preview-server.ts'
+import type { Config } from './config.ts'
+import type { OpenPreview } from './streams/previews.ts'
+
+/** Proves to a media process that a node of the installation asks. The same on all nodes. */
+function previewKey(secret: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, 'crier', 'media previews', 32))
+}
+
+/** Reads previews from the media nodes. */
+export function previewOpener(secret: string): OpenPreview {
+  const key = previewKey(secret)
+  return (address, streamId) => openPreview(address, streamId, key)
+}
+
+/** Where this node's media process gives previews, and how API nodes reach it there. */
+export function previewSettings(
+  { CLUSTER_ADDRESS, CLUSTER_HOST, MEDIA_PORT }: Config,
+  secret: string,
+): { readonly preview: PreviewSettings; readonly previewHost: string } {
+  const advertised =
+    CLUSTER_ADDRESS?.replace(/:\d+$/, '') ?? (isIPv6(CLUSTER_HOST) ? `[${CLUSTER_HOST}]` : CLUSTER_HOST)
+  return { preview: { host: CLUSTER_HOST, port: MEDIA_PORT, key: previewKey(secret) }, previewHost: advertised }
+}

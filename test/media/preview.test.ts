@@ -1,0 +1,166 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { makeFlv, publishFlv } from '../../media/testing/ffmpeg.ts'
+import { readTags } from '../../media/testing/flv-file.ts'
+import { startSink } from '../../media/testing/sink.ts'
+import { MINUTE, type Clock } from '../../src/core/clock.ts'
+import { startApp, type App } from '../support/app.ts'
+import { Broadcaster } from '../support/broadcast.ts'
+import { foreignRequests, launchBrowser, openPage } from '../support/browser.ts'
+import { waitFor } from '../support/wait.ts'
+import { World } from '../support/world.ts'
+
+let app: App
+let world: World
+let caster: Broadcaster
+let workspaceId: string
+let folder: string
+let browser: Browser
+/** Minutes pass at a word, but nobody falls silent meanwhile. */
+let shift = 0
+const clock: Clock = { now: () => Date.now() + shift, monotonic: () => performance.now() }
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crier-preview-'))
+  app = await startApp({ media: true, clock, env: { ALLOW_PRIVATE_ADDRESSES: '1' } })
+  world = new World(app)
+  workspaceId = await world.workspace('acme', 'ada')
+  caster = new Broadcaster(app, world.as('ada'), workspaceId)
+})
+afterAll(async () => {
+  await browser?.close()
+  caster?.close()
+  await app?.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+
+interface Token {
+  readonly token: string
+  readonly pageUrl: string
+  readonly expiresAt: string
+}
+
+const newToken = (id: string) => caster.good<Token>('POST /api/streams/{id}/preview-token', { path: { id } })
+
+function previewUrl(id: string, token?: string): string {
+  return `${app.url}/api/streams/${id}/preview.flv${token === undefined ? '' : `?token=${token}`}`
+}
+
+async function statusOf(id: string, token: string): Promise<number> {
+  const controller = new AbortController()
+  const { status } = await fetch(previewUrl(id, token), { signal: controller.signal })
+  controller.abort()
+  return status
+}
+
+/** Reads a preview until it has some tags, and goes on reading until it is told to leave. */
+async function watch(url: string, headers: Record<string, string> = {}) {
+  const controller = new AbortController()
+  const response = await fetch(url, { headers, signal: controller.signal })
+  expect(response.status).toBe(200)
+  const chunks: Buffer[] = []
+  const seen = { ended: false, tags: () => readTags(Buffer.concat(chunks)), leave: () => controller.abort() }
+  void (async () => {
+    try {
+      for await (const chunk of response.body!) chunks.push(Buffer.from(chunk))
+    } catch {}
+    seen.ended = true
+  })()
+  await waitFor(() => seen.tags().length > 20, { what: 'a preview' })
+  return { seen, response }
+}
+
+test('a credential or a token of the stream opens the preview; the most who watched are counted; stop ends it', async () => {
+  const { _id, streamKey } = await caster.stream({})
+  const early = await fetch(previewUrl(_id), { headers: { 'X-API-Key': world.key('ada') } })
+  expect(early.status).toBe(409)
+  const { publisher } = await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  const { token, expiresAt } = await newToken(_id)
+  expect(Math.abs(Date.parse(expiresAt) - clock.now() - 10 * MINUTE)).toBeLessThan(MINUTE)
+  const first = await watch(previewUrl(_id), { 'X-API-Key': world.key('ada') })
+  expect(first.response.headers.get('content-type')).toBe('video/x-flv')
+  const second = await watch(previewUrl(_id, token))
+  const other = await caster.stream({})
+  expect(await statusOf(other._id, token)).toBe(401)
+  expect(await statusOf(_id, 'nonsense')).toBe(401)
+  expect((await fetch(previewUrl(_id))).status).toBe(401)
+  shift += 10 * MINUTE
+  expect(await statusOf(_id, token)).toBe(401)
+  const fresh = await newToken(_id)
+  first.seen.leave()
+  const relay = () => caster.good<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: _id } })
+  await waitFor(async () => (await relay()).viewers === 1, { timeoutMs: 10_000 })
+  expect(second.seen.ended).toBe(false)
+  await caster.stop(_id)
+  await publisher.closed
+  await waitFor(() => second.seen.ended)
+  expect(await statusOf(_id, fresh.token)).toBe(401)
+  const armed = await caster.good<{ streamKey: string }>('POST /api/streams/{id}/arm', { path: { id: _id } })
+  await caster.publish(armed.streamKey)
+  await caster.until(_id, 'receiving')
+  expect(await statusOf(_id, fresh.token)).toBe(401)
+  expect(await statusOf(_id, (await newToken(_id)).token)).toBe(200)
+})
+
+test('who watched a broadcast at its peak is in its session; a member who is removed sees nothing more', async () => {
+  const sink = await startSink()
+  const { _id, streamKey } = await caster.stream({ one: sink })
+  await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  await world.member('acme', 'bob', { scopes: ['streams:read'] })
+  const bob = await watch(previewUrl(_id), { 'X-API-Key': world.key('bob') })
+  await caster.goLive(_id)
+  const ada = await watch(previewUrl(_id), { 'X-API-Key': world.key('ada') })
+  await caster.good('DELETE /api/team/{workspaceId}/members/{userId}', {
+    path: { workspaceId, userId: world.id('bob') },
+  })
+  await waitFor(() => bob.seen.ended, { what: 'bob to see nothing more' })
+  expect(ada.seen.ended).toBe(false)
+  ada.seen.leave()
+  const sessions = () => caster.good<{ peakViewers: number }[]>('GET /api/streams/{id}/sessions', { path: { id: _id } })
+  await waitFor(async () => (await sessions())[0]?.peakViewers === 2, { timeoutMs: 10_000 })
+  await caster.stop(_id)
+  await sink.close()
+})
+
+test('the page plays it in a real browser, and loads nothing from elsewhere', async () => {
+  browser = await launchBrowser()
+  const file = join(folder, 'clip.flv')
+  await makeFlv(file, 12)
+  const { _id, streamKey } = await caster.stream({})
+  const { pageUrl } = await newToken(_id)
+  const { page, requested, complaints } = await openPage(browser, pageUrl.replace(/^https?:\/\/[^/]+/, app.url))
+  await waitFor(async () => (await page.textContent('[role=status]'))?.includes('Waiting for the encoder'), {
+    timeoutMs: 15_000,
+  })
+  const publishing = publishFlv(file, `rtmp://127.0.0.1:${app.config.RTMP_PORT}/live/${streamKey}`)
+  const position = () => page.evaluate<number>(`document.querySelector('video').currentTime`)
+  await waitFor(async () => (await position()) > 0.5, { timeoutMs: 30_000, what: 'the picture to move' })
+  const before = await position()
+  await waitFor(async () => (await position()) > before + 0.5, { timeoutMs: 15_000, what: 'it to go on moving' })
+  const picture = await page.evaluate<{ width: number; brightest: number; darkest: number }>(`(() => {
+    const video = document.querySelector('video')
+    const canvas = document.createElement('canvas')
+    canvas.width = 64
+    canvas.height = 36
+    const context = canvas.getContext('2d')
+    context.drawImage(video, 0, 0, 64, 36)
+    const { data } = context.getImageData(0, 0, 64, 36)
+    const light = []
+    for (let at = 0; at < data.length; at += 4) light.push(data[at] + data[at + 1] + data[at + 2])
+    return { width: video.videoWidth, brightest: Math.max(...light), darkest: Math.min(...light) }
+  })()`)
+  expect(picture.width).toBe(640)
+  expect(picture.brightest - picture.darkest).toBeGreaterThan(300)
+  expect(foreignRequests(requested, app.url)).toEqual([])
+  // The browser notes the answers of before anything came in; nothing else is wrong.
+  expect(complaints.filter((text) => !/\b409\b/.test(text))).toEqual([])
+  await caster.stop(_id)
+  await expect(publishing).rejects.toThrow('ffmpeg ended')
+  await waitFor(async () => (await page.textContent('[role=alert]'))?.includes('no longer good'), { timeoutMs: 30_000 })
+  await page.close()
+})
