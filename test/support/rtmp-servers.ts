@@ -15,11 +15,13 @@ export interface RtmpServer {
   stop(): Promise<void>
 }
 
-/** Debian's nginx with its RTMP module, recording whatever is published under any key. */
-export async function startNginxRtmp(folder: string): Promise<RtmpServer> {
+/**
+ * Debian's nginx with its RTMP module, one worker, in the foreground.
+ * @param folder its own, for its configuration and its pid
+ * @param applications blocks of its configuration
+ */
+export async function spawnNginx(folder: string, applications: string): Promise<{ port: number; child: ChildProcess }> {
   const port = await freeLoopbackPort()
-  const recorded = join(folder, 'recorded')
-  mkdirSync(recorded, { recursive: true })
   const config = join(folder, 'nginx.conf')
   writeFileSync(
     config,
@@ -27,18 +29,13 @@ export async function startNginxRtmp(folder: string): Promise<RtmpServer> {
 ${process.getuid?.() === 0 ? 'user root;' : ''}
 worker_processes 1;
 daemon off;
-error_log stderr warn;
+error_log stderr error;
 pid ${folder}/nginx.pid;
 events {}
 rtmp {
   server {
     listen 127.0.0.1:${port};
-    application live {
-      live on;
-      record all;
-      record_path ${recorded};
-      record_unique on;
-    }
+${applications}
   }
 }
 `,
@@ -46,9 +43,20 @@ rtmp {
   const { command, env } = toolPath('nginx')
   const child = spawn(command, ['-p', folder, '-c', config, '-e', 'stderr'], {
     env: { ...process.env, ...env },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    stdio: ['ignore', 'ignore', 'inherit'],
   })
-  await waitFor(() => isOpen(port), { what: 'nginx to listen' })
+  await waitFor(() => isOpen(port), { what: 'nginx to listen', timeoutMs: 20_000 })
+  return { port, child }
+}
+
+/** An nginx that records whatever is published under any key. */
+export async function startNginxRtmp(folder: string): Promise<RtmpServer> {
+  const recorded = join(folder, 'recorded')
+  mkdirSync(recorded, { recursive: true })
+  const { child, port } = await spawnNginx(
+    folder,
+    `application live { live on; record all; record_path ${recorded}; record_unique on; }`,
+  )
   return {
     url: `rtmp://127.0.0.1:${port}/live`,
     recordings: () => filesIn(recorded),
