@@ -1,3 +1,4 @@
+import { EXAMPLE } from '../core/example-ids.ts'
 import { from, operation } from '../core/operation.ts'
 import { created, FILE } from '../core/reply.ts'
 import { Envelope } from '../core/schema.ts'
@@ -6,7 +7,7 @@ import { MOST_ATTACHMENT_BYTES } from './attachments.ts'
 import { EmptyAttachment } from './errors.ts'
 import { Attachment, AttachmentPath, ChannelsPath } from './schemas.ts'
 
-const workspaceId = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e6f'
+const { workspaceId, attachmentId } = EXAMPLE
 
 export const uploadChatAttachment = operation({
   route: 'POST /api/team/{workspaceId}/chat/attachments',
@@ -33,6 +34,6 @@ export const downloadChatAttachment = operation({
   path: AttachmentPath,
   returns: { 200: FILE },
   errors: [StorageUnavailable],
-  example: { path: { workspaceId, attachmentId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e83' } },
+  example: { path: { workspaceId, attachmentId } },
   handle: async ({ member, path, chatAttachments }) => chatAttachments.file(member, path.attachmentId),
 })

@@ -2,8 +2,9 @@ import type { Caller, Member } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import { Conflict, Forbidden, NotFound } from '../core/errors.ts'
 import type { Turn } from '../core/turn.ts'
+import { requireMembers } from '../workspaces/named-members.ts'
 import type { ChannelPeople } from './channel-people.ts'
-import { addMembers, MOST_MEMBERS, requireMembers } from './channels.ts'
+import { addMembers, MOST_MEMBERS } from './channels.ts'
 import { writeChange } from './change-writer.ts'
 import { NotOfThisKind } from './errors.ts'
 import { channelCreated, channelLeft, channelUpdated } from './events.ts'
@@ -31,7 +32,7 @@ export class ChannelMembers {
   async add(turn: Turn, caller: Caller, channelId: string, userIds: readonly string[]): Promise<ChannelData> {
     const room = await openRoomOf(turn, caller, channelId)
     requireList(room.channel)
-    await requireMembers(turn, userIds, 'userIds')
+    await requireMembers(turn, 'userIds', userIds)
     const added = userIds.filter((id) => !room.channel.memberIds.includes(id))
     if (added.length === 0) return room.channel
     if (room.channel.memberIds.length + added.length > MOST_MEMBERS) {

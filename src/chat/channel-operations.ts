@@ -1,4 +1,5 @@
 import { Conflict, Forbidden, PreconditionFailed, ValidationFailed } from '../core/errors.ts'
+import { EXAMPLE } from '../core/example-ids.ts'
 import { from, operation } from '../core/operation.ts'
 import { pageRequest } from '../core/page.ts'
 import { created, done, list, ok } from '../core/reply.ts'
@@ -20,9 +21,7 @@ import {
   SyncQuery,
 } from './schemas.ts'
 
-const workspaceId = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e6f'
-const channelId = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e81'
-const userId = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e70'
+const { workspaceId, channelId, userId } = EXAMPLE
 
 export const listChannels = operation({
   route: 'GET /api/team/{workspaceId}/channels',
@@ -168,7 +167,7 @@ export const syncChannel = operation({
   route: 'GET /api/team/{workspaceId}/channels/{channelId}/changes',
   summary: 'Get what changed in a channel after a number',
   description:
-    'Every change of a channel (message, edit, deletion, reaction, pin, the channel itself) has the next number of the channel. Whoever was away applies what comes after the last number they saw, page after page while `more`, and ends in exactly the state of one who never left. Who is more than 1,000 changes behind, or ahead of the channel (as after the restore of a backup), gets a snapshot in place of changes. An edit is told with the text that the message has now.',
+    'Every change of a channel (message, edit, deletion, reaction, pin, the channel itself) has the next number of the channel. Whoever was away applies what comes after the last number they saw, page after page while `more`, and ends in exactly the state of one who never left. Kept are the newest 1,000 changes of a channel, none older than 90 days: who is behind them, or ahead of the channel (as after the restore of a backup), gets a snapshot in place of changes. An edit is told with the text that the message has now.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   socket: 'sync',

@@ -5,6 +5,7 @@ import { sha256, uuidv7 } from '../core/id.ts'
 import { requireVersion } from '../core/precondition.ts'
 import type { Static } from '../core/schema.ts'
 import type { Turn } from '../core/turn.ts'
+import { requireMembers } from '../workspaces/named-members.ts'
 import { CHANNEL_COLUMNS, channelState, type ChannelRow } from './channel-row.ts'
 import type { ChannelPeople } from './channel-people.ts'
 import { writeChange } from './change-writer.ts'
@@ -114,7 +115,7 @@ export class ChannelService {
     const isPrivate = input.private === true
     const members = isPrivate ? [...new Set([caller.userId, ...memberIds])].sort(byCode) : []
     if (members.length > MOST_MEMBERS) throw Conflict({ message: `A channel has at most ${MOST_MEMBERS} members.` })
-    await requireMembers(turn, memberIds, 'memberIds')
+    await requireMembers(turn, 'memberIds', memberIds)
     const channel = this.#insert(turn, caller, {
       kind: 'channel',
       name,
@@ -135,7 +136,7 @@ export class ChannelService {
     if (others.length === 0 || others.length > MOST_OTHERS) {
       throw fault('userIds', 'count', `must name 1 to ${MOST_OTHERS} others`)
     }
-    await requireMembers(turn, others, 'userIds')
+    await requireMembers(turn, 'userIds', others, input.userIds)
     const members = [caller.userId, ...others].sort(byCode)
     const known = await turn.sql.row<ChannelRow>(
       `select ${CHANNEL_COLUMNS} from channels c where c.workspace_id = $1 and c.people = $2`,
@@ -212,22 +213,6 @@ export function addMembers(turn: Turn, channelId: string, userIds: readonly stri
   for (const userId of userIds) {
     turn.insert('channel_members', { channel_id: channelId, workspace_id: turn.workspaceId, user_id: userId })
   }
-}
-
-/** @throws AppError validation_failed for those who are no members of the workspace */
-export async function requireMembers(turn: Turn, userIds: readonly string[], field: string): Promise<void> {
-  if (userIds.length === 0) return
-  const rows = await turn.sql.rows<{ user_id: string }>(
-    'select user_id from workspace_members where workspace_id = $1 and user_id = any($2)',
-    [turn.workspaceId, userIds],
-  )
-  const known = new Set(rows.map((row) => row.user_id))
-  const errors = userIds.flatMap((id, index) =>
-    known.has(id)
-      ? []
-      : [{ path: `/body/${field}/${index}`, code: 'no_member', message: 'must be a member of the workspace' }],
-  )
-  if (errors.length > 0) throw ValidationFailed({ errors })
 }
 
 async function requireFree(turn: Turn, name: string, except: string | null = null): Promise<void> {

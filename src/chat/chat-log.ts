@@ -2,6 +2,7 @@ import type { Member } from '../core/caller.ts'
 import { NotFound } from '../core/errors.ts'
 import type { Sql } from '../core/sql.ts'
 import { CHANNEL_COLUMNS, channelState, findVisible, VISIBLE, type ChannelRow } from './channel-row.ts'
+import { CHAT_LOG_KEPT } from './log-retention.ts'
 import { asSent, MESSAGE_COLUMNS, messageView, type MessageRow } from './message-row.ts'
 import type { ChangeData, ChangeKind, SnapshotData, SyncData } from './schemas.ts'
 import { byCode, WINDOW } from './state.ts'
@@ -19,7 +20,7 @@ export interface SyncLimits {
   readonly page: number
 }
 
-const LIMITS: SyncLimits = { tooFar: 1_000, page: 200 }
+const LIMITS: SyncLimits = { tooFar: CHAT_LOG_KEPT.changes, page: 200 }
 
 interface LogRow extends MessageRow {
   change_seq: number
@@ -56,8 +57,8 @@ export class ChatLog {
   }
 
   /**
-   * What came after a number, in order and without a gap, or a snapshot for one who is too far behind, or ahead of the
-   * channel, as after the restore of a backup. Applying page after page, or the snapshot, leads to the state of a
+   * What came after a number, in order and without a gap, or a snapshot for one who is behind what the log keeps, or
+   * ahead of the channel, as after the restore of a backup. Applying page after page, or the snapshot, leads to the state of a
    * client that never left.
    * @throws AppError not_found
    */
@@ -69,6 +70,8 @@ export class ChatLog {
     const isServed = after <= top && top - after <= this.#limits.tooFar && after >= low - 1
     if (!isServed) return this.#snapshot(workspaceId, userId, channelId)
     const rows = await this.#sql.rows<LogRow>(CHANGES, [channelId, after, this.#limits.page])
+    // Pruned between the two readings.
+    if (rows[0] !== undefined && rows[0].change_seq !== after + 1) return this.#snapshot(workspaceId, userId, channelId)
     const changes = rows.map((row) => changeOf(workspaceId, channelId, row))
     const reached = changes.at(-1)?.seq ?? after
     const seq = Math.max(top, reached)

@@ -9,6 +9,7 @@ import { ChannelMembers } from './channel-members.ts'
 import { ChannelPeople } from './channel-people.ts'
 import { ChannelService } from './channels.ts'
 import { ChatLog } from './chat-log.ts'
+import { ChatLogRetention } from './log-retention.ts'
 import { Marks } from './marks.ts'
 import { MessageList } from './message-list.ts'
 import { Messages } from './messages.ts'
@@ -32,6 +33,7 @@ type ChatServices = Pick<
   | 'channelMembers'
   | 'chatAttachments'
   | 'chatLog'
+  | 'chatLogRetention'
   | 'chatReads'
   | 'chatSearch'
   | 'marks'
@@ -54,6 +56,7 @@ export function composeChat({ clock, coordination, database, paced, storage }: C
       channelMembers: new ChannelMembers(clock, people),
       chatAttachments,
       chatLog: new ChatLog(database),
+      chatLogRetention: new ChatLogRetention(database, clock),
       chatReads: new ChatReads(clock),
       chatSearch: new ChatSearch(database),
       marks: new Marks(clock),

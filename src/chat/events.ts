@@ -1,6 +1,6 @@
 import { event } from '../core/event.ts'
 import { Id, Type } from '../core/schema.ts'
-import { Change, ChannelState } from './schemas.ts'
+import { Change, ChannelState, ReadState } from './schemas.ts'
 
 /** Every change of a channel has a number of the channel's own; what was missed is asked for by `sync`. */
 export const chatChange = event({
@@ -37,4 +37,13 @@ export const channelLeft = event({
   summary: 'The reader is no longer in a private channel',
   scope: 'chat:read',
   data: Type.Object({ channelId: Id }),
+})
+
+/** So that the other programs of the same person count alike. */
+export const chatRead = event({
+  name: 'chat.read',
+  summary: 'The reader has marked a channel as read, or muted it, maybe with another program of theirs',
+  scope: 'chat:read',
+  stored: false,
+  data: Type.Object({ workspaceId: Id, ...ReadState.properties }),
 })

@@ -1,5 +1,6 @@
 import type { Member } from '../core/caller.ts'
 import type { Turn } from '../core/turn.ts'
+import { onlyMembers } from '../workspaces/named-members.ts'
 import { ChannelMentionForbidden } from './errors.ts'
 import { mentionsIn } from './mentions.ts'
 import type { ChannelData, MessageData } from './schemas.ts'
@@ -13,14 +14,8 @@ type Mentions = MessageData['mentions']
 export async function mentionsOf(turn: Turn, member: Member, channel: ChannelData, body: string): Promise<Mentions> {
   const { users, channel: all } = mentionsIn(body)
   if (all && channel.kind !== 'dm' && !member.scopes.has('team:manage')) throw ChannelMentionForbidden()
-  if (users.length === 0) return { users: [], channel: all }
   if (channel.private) return { users: users.filter((id) => channel.memberIds.includes(id)), channel: all }
-  const rows = await turn.sql.rows<{ user_id: string }>(
-    'select user_id from workspace_members where workspace_id = $1 and user_id = any($2)',
-    [turn.workspaceId, users],
-  )
-  const known = new Set(rows.map((row) => row.user_id))
-  return { users: users.filter((id) => known.has(id)), channel: all }
+  return { users: await onlyMembers(turn, users), channel: all }
 }
 
 /** Nobody is told that they have mentioned themselves. */

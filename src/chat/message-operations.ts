@@ -1,4 +1,5 @@
 import { Conflict, ValidationFailed } from '../core/errors.ts'
+import { EXAMPLE } from '../core/example-ids.ts'
 import { from, operation } from '../core/operation.ts'
 import { pageRequest } from '../core/page.ts'
 import { created, done, list, ok, reply } from '../core/reply.ts'
@@ -18,9 +19,7 @@ import {
   SearchQuery,
 } from './schemas.ts'
 
-const workspaceId = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e6f'
-const channelId = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e81'
-const messageId = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e82'
+const { workspaceId, channelId, messageId } = EXAMPLE
 
 export const listMessages = operation({
   route: 'GET /api/team/{workspaceId}/channels/{channelId}/messages',

@@ -5,6 +5,7 @@ import type { Static } from '../core/schema.ts'
 import type { Turn } from '../core/turn.ts'
 import { READ_COLUMNS, READ_JOINS } from './channel-list.ts'
 import { VISIBLE } from './channel-row.ts'
+import { chatRead } from './events.ts'
 import type { ReadMarker, ReadState } from './schemas.ts'
 
 declare module '../core/services.ts' {
@@ -33,16 +34,19 @@ export class ChatReads {
 
   /** @throws AppError not_found */
   async mark(
-    { sql, workspaceId }: Turn,
+    turn: Turn,
     { userId }: Caller,
     channelId: string,
     { seq = 0, muted }: Static<typeof ReadMarker>,
   ): Promise<Static<typeof ReadState>> {
+    const { sql, workspaceId } = turn
     const place = [workspaceId, userId, channelId]
     const marked = await sql.run(MARK, [...place, seq, muted ?? null, new Date(this.#clock.now())])
     if (marked === 0) throw NotFound()
     const row = await sql.row<{ read_seq: number; muted: boolean; unread: number; mentions: number }>(STATE, place)
     if (row === undefined) throw NotFound()
-    return { channelId, readSeq: row.read_seq, muted: row.muted, unread: row.unread, mentions: row.mentions }
+    const state = { channelId, readSeq: row.read_seq, muted: row.muted, unread: row.unread, mentions: row.mentions }
+    turn.emit(chatRead, { workspaceId, ...state }, { user: userId })
+    return state
   }
 }

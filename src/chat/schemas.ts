@@ -174,7 +174,7 @@ export const MessageChange = Input(
     body: Type.Optional(Text(1, BODY_LENGTH, { description: 'Of one’s own message' })),
     pinned: Type.Optional(Type.Boolean({ description: 'Of anybody’s message; 50 a channel at most' })),
   },
-  { minProperties: 1 },
+  { minProperties: 1, maxProperties: 1 },
 )
 
 export const MessagesQuery = Input({

@@ -29,6 +29,8 @@ export type Validator = (value: unknown) => Validated
 /** Levels of nesting that any input may have; deeper is an attack on whoever walks it. */
 const MOST_LEVELS = 64
 
+const HALF_A_PAIR = 'must be well-formed Unicode: it has half of a surrogate pair'
+
 /** Faults named in one reply at most. */
 const MOST_ERRORS = 20
 
@@ -47,7 +49,7 @@ export function validator(schema: TSchema, at: string): Validator {
   }
 }
 
-/** Trims strings; finds NUL, which PostgreSQL cannot store, and nesting that goes too deep. */
+/** Trims strings; finds what PostgreSQL cannot store (NUL, half a surrogate pair), and nesting that goes too deep. */
 function trim(
   value: unknown,
   schema: JsonSchema | undefined,
@@ -57,6 +59,7 @@ function trim(
 ): unknown {
   if (typeof value === 'string') {
     if (value.includes('\0')) faults.push({ path: at, code: 'nul', message: 'must not contain the NUL character' })
+    if (!value.isWellFormed()) faults.push({ path: at, code: 'ill_formed', message: HALF_A_PAIR })
     return schema?.['x-verbatim'] ? value : value.trim()
   }
   if (level > MOST_LEVELS) {
@@ -73,6 +76,7 @@ function trim(
     for (const [key, item] of Object.entries(value)) {
       if (key.includes('\0'))
         faults.push({ path: at, code: 'nul', message: 'must not have a field with the NUL character' })
+      if (!key.isWellFormed()) faults.push({ path: at, code: 'ill_formed', message: HALF_A_PAIR })
       // Own property even for `__proto__`, so that it is refused as unknown and never acts.
       const inner = trim(item, object?.properties?.[key], `${at}/${escape(key)}`, faults, level + 1)
       if (key === '__proto__') Object.defineProperty(result, key, { value: inner, enumerable: true })

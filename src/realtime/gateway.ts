@@ -9,6 +9,7 @@ import type { Authenticator, Memberships } from '../core/ports.ts'
 import type { SocketCalls } from '../core/socket-calls.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Coordination } from '../coordination/coordination.ts'
+import { Broadcasts } from './broadcasts.ts'
 import { Conversation } from './conversation.ts'
 import { credentialOf, refusal } from './credentials.ts'
 import { TooManySockets } from './errors.ts'
@@ -58,6 +59,7 @@ export class Gateway {
   readonly #options: GatewayOptions
   // oxlint-disable-next-line typescript/no-explicit-any -- events of clients are checked by hand
   readonly #io: Server<any, any, any, SocketData>
+  readonly #broadcasts: Broadcasts
   readonly #people: People
   readonly #conversation: Conversation
   /** Who is there, on all nodes. */
@@ -72,6 +74,7 @@ export class Gateway {
   constructor(options: GatewayOptions) {
     this.#options = options
     const { app, clock, coordination, eventTypes, log, metrics, people } = options
+    this.#broadcasts = new Broadcasts(app)
     this.#people = new People(people, eventTypes.values(), log)
     this.#conversation = new Conversation({
       authenticator: options.authenticator,
@@ -184,6 +187,7 @@ export class Gateway {
       if (budget.take(clock.monotonic())) next()
       else this.#cut(socket, 'too_many_messages')
     })
+    this.#broadcasts.join(socket)
     this.#conversation.join(socket)
   }
 
@@ -215,8 +219,7 @@ export class Gateway {
     const room = channel === undefined ? scoped : channelRoom(workspaceId, channel)
     if (!this.#io.of('/').adapter.rooms.has(room)) return
     this.#counts.events.inc()
-    // One room and nobody left out: only then does one publish of uWS reach them all.
-    this.#io.local.to(room).emit(event.type, message)
+    this.#broadcasts.emit(room, event.type, message)
   }
 
   #now(): { at: string } {

@@ -1,3 +1,4 @@
+import { EXAMPLE } from '../core/example-ids.ts'
 import { Id, Input, OneOf, Text, Timestamp, Type } from '../core/schema.ts'
 import type { SocketMessageType } from '../core/socket-protocol.ts'
 import { SOCKET_LIMITS, TYPING_LIMITS } from './limits.ts'
@@ -16,8 +17,7 @@ const AuthReply = Type.Union([
   Type.Object({ status: Type.Literal(false), code: Type.String(), message: Type.String() }),
 ])
 
-const ID = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e6f'
-const CHANNEL_ID = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e70'
+const { channelId, workspaceId } = EXAMPLE
 
 export const clientMessages: readonly SocketMessageType[] = [
   {
@@ -45,7 +45,7 @@ export const clientMessages: readonly SocketMessageType[] = [
     ack: 'reply',
     example: {
       operation: 'sendMessage',
-      path: { workspaceId: ID, channelId: CHANNEL_ID },
+      path: { workspaceId, channelId },
       body: { body: 'Hello', clientId: 'a1' },
     },
   },
@@ -53,14 +53,14 @@ export const clientMessages: readonly SocketMessageType[] = [
     name: 'sync',
     summary: 'Get what has changed in a channel since a number',
     description:
-      'Every change of a channel has the next number, with no gap. Whoever was away asks with the last one they have seen and ends in the state of one who never left; too far behind, or ahead of the server, they get a snapshot.',
+      'Every change of a channel has the next number, with no gap. Whoever was away asks with the last one they have seen and ends in the state of one who never left; behind what is kept (the newest 1,000 changes, none older than 90 days), or ahead of the server, they get a snapshot.',
     data: Input({
       workspaceId: Id,
       channelId: Id,
       after: Type.Integer({ minimum: 0, description: 'The number of the last change that was seen; 0 for none' }),
     }),
     ack: 'reply',
-    example: { workspaceId: ID, channelId: CHANNEL_ID, after: 41 },
+    example: { workspaceId, channelId, after: 41 },
   },
   {
     name: 'resume',
@@ -73,7 +73,7 @@ export const clientMessages: readonly SocketMessageType[] = [
       limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
     }),
     ack: 'reply',
-    example: { workspaceId: ID, after: 1200 },
+    example: { workspaceId, after: 1200 },
   },
   {
     name: 'typing',
@@ -81,7 +81,7 @@ export const clientMessages: readonly SocketMessageType[] = [
     description: `To be sent while they write. It reaches the others as \`chat.typing\`, at most every ${TYPING_LIMITS.everyMs / 1_000} seconds for a user and channel, and is over after ${TYPING_LIMITS.expiresInSeconds} seconds.`,
     data: TypingMessage,
     ack: 'reply',
-    example: { workspaceId: ID, channelId: CHANNEL_ID },
+    example: { workspaceId, channelId },
   },
   {
     name: 'presence',

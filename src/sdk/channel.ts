@@ -20,7 +20,7 @@ export interface PendingMessage extends Draft {
 /** What a listener is given: the channel as the server has it, and what is not there yet. */
 export interface ChannelView {
   readonly state: ChannelState
-  /** Messages of this client that the server has not acknowledged, in the order of their sending. */
+  /** Messages of this client that are not in `state` yet, in the order of their sending. */
   readonly pending: readonly PendingMessage[]
   /** Whether the state was brought up to date since the connection stands. */
   readonly isLive: boolean
@@ -35,7 +35,12 @@ interface Outgoing {
   readonly draft: PendingMessage
   readonly resolve: (message: MessageData) => void
   readonly reject: (error: unknown) => void
+  /** The number that the server gave it; undefined until it has answered. */
+  seq?: number
 }
+
+/** A message that was acknowledged and has not come by then is asked for. */
+const OVERDUE_MS = 1_000
 
 /**
  * A channel that is followed: its state is always one that the server had, never goes back but where the server did,
@@ -151,16 +156,27 @@ export class FollowedChannel {
     for (const change of changes) {
       if (change.type !== 'message') continue
       const { message } = change.data
-      const first = this.#outgoing[0]
-      if (first !== undefined && first.draft.clientId === message.clientId) this.#done(first, message)
+      const sent = this.#outgoing.find(({ draft }) => draft.clientId === message.clientId)
+      if (sent !== undefined) this.#done(sent, message)
     }
+    this.#dropArrived()
   }
 
+  /** It stays among those on their way until the state has it: in between it would be nowhere. */
   #done(outgoing: Outgoing, message: MessageData): void {
-    const index = this.#outgoing.indexOf(outgoing)
-    if (index < 0) return
-    this.#outgoing.splice(index, 1)
+    outgoing.seq = message.seq
     outgoing.resolve(message)
+    this.#dropArrived()
+  }
+
+  #dropArrived(): void {
+    const reached = this.#replica.state.seq
+    for (const one of [...this.#outgoing]) if (one.seq !== undefined && one.seq <= reached) this.#drop(one)
+  }
+
+  #drop(outgoing: Outgoing): void {
+    const index = this.#outgoing.indexOf(outgoing)
+    if (index >= 0) this.#outgoing.splice(index, 1)
   }
 
   /** One after the other: a message never overtakes another of the same client. */
@@ -168,17 +184,23 @@ export class FollowedChannel {
     if (this.#isSending) return
     this.#isSending = true
     const { channelId, workspaceId } = this
-    for (let next = this.#outgoing[0]; next !== undefined; next = this.#outgoing[0]) {
+    const unsent = () => this.#outgoing.find(({ seq }) => seq === undefined)
+    for (let next = unsent(); next !== undefined; next = unsent()) {
       try {
         const call = { operation: 'sendMessage', path: { workspaceId, channelId }, body: next.draft }
         this.#done(next, (await this.#caller.ask('call', call)) as MessageData)
       } catch (error) {
-        if (this.#outgoing[0] === next) this.#outgoing.shift()
+        this.#drop(next)
         next.reject(error)
       }
       this.#tell([])
     }
     this.#isSending = false
+    if (this.#outgoing.length > 0) setTimeout(() => this.#seekOverdue(), OVERDUE_MS)
+  }
+
+  #seekOverdue(): void {
+    if (this.#outgoing.some(({ seq }) => seq !== undefined)) void this.sync()
   }
 
   #tell(changes: readonly ChangeData[]): void {

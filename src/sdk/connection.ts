@@ -22,6 +22,8 @@ export interface ConnectionOptions {
   readonly timeoutMs?: number
   /** Milliseconds before the first try to connect again, doubled each time up to 30 times that; 500 when absent. */
   readonly retryDelayMs?: number
+  /** A token is renewed so many milliseconds before it expires; 60,000 when absent. */
+  readonly renewBeforeMs?: number
   /** The server does not take the credential, also after a new one was asked for: the connection stays closed. */
   readonly onRefused?: (code: string) => void
   /** Further options of socket.io-client. */
@@ -33,9 +35,11 @@ export class SocketLostError extends Error {
   override readonly name = 'SocketLostError'
 }
 
-const HOPELESS = new Set(['invalid_credential', 'unauthorized'])
-/** A token is renewed so long before it expires. */
+/** With these codes only another credential would be let in. */
+const REFUSALS = new Set(['credential_expired', 'invalid_credential', 'unauthorized'])
 const RENEW_BEFORE_MS = 60_000
+/** Longer than this no timer can wait. */
+const LONGEST_MS = 2 ** 31 - 1
 
 /**
  * A socket that stays connected: it comes back by itself after whatever ended it, with a new token where the old one
@@ -51,6 +55,7 @@ export class Connection {
   #refusals = 0
   #retry: ReturnType<typeof setTimeout> | undefined
   #renewal: ReturnType<typeof setTimeout> | undefined
+  #token = ''
   #isClosed = false
 
   constructor(options: ConnectionOptions) {
@@ -62,11 +67,7 @@ export class Connection {
       reconnection: false,
       autoConnect: false,
       ...options.socketOptions,
-      auth: (give: (auth: object) => void) =>
-        void this.#token().then(
-          (token) => give({ token }),
-          () => give({}),
-        ),
+      auth: (give: (auth: object) => void) => give({ token: this.#token }),
     }
     this.#socket = options.io(options.url, socketOptions as never) as SocketLike
     this.#socket.on('connect', () => this.#opened())
@@ -75,7 +76,7 @@ export class Connection {
       for (const listener of this.#whenLost) listener()
       this.#comeBack()
     })
-    this.#socket.connect()
+    void this.#connect()
   }
 
   get isConnected(): boolean {
@@ -120,23 +121,36 @@ export class Connection {
     this.#socket.disconnect()
   }
 
-  async #token(): Promise<string> {
-    const { token } = this.#options
-    const text = typeof token === 'function' ? await token() : token
-    clearTimeout(this.#renewal)
-    const lifetime = lifetimeOf(text)
-    if (lifetime !== undefined)
-      this.#renewal = setTimeout(() => void this.#renew(), Math.max(1_000, lifetime - RENEW_BEFORE_MS))
-    return text
+  /** A token that cannot be had now says nothing about the next try. */
+  async #connect(): Promise<void> {
+    try {
+      await this.#nextToken()
+    } catch {
+      this.#comeBack()
+      return
+    }
+    if (!this.#isClosed) this.#socket.connect()
   }
 
-  /** A token that cannot be had now is asked for again when the server ends the socket. */
+  async #nextToken(): Promise<void> {
+    const { renewBeforeMs = RENEW_BEFORE_MS, token } = this.#options
+    this.#token = typeof token === 'function' ? await token() : token
+    clearTimeout(this.#renewal)
+    const lifetime = lifetimeOf(this.#token)
+    // One that is always the same is no newer than the present one.
+    if (this.#isClosed || lifetime === undefined || typeof token === 'string') return
+    const inMs = Math.min(Math.max(1_000, lifetime - renewBeforeMs), LONGEST_MS)
+    this.#renewal = setTimeout(() => void this.#renew(), inMs)
+  }
+
+  /** A token that cannot be had now is asked for again, at the latest when the server ends the socket. */
   async #renew(): Promise<void> {
     try {
-      const token = await this.#token()
-      if (this.isConnected) await this.ask('auth', { token })
+      await this.#nextToken()
+      if (this.isConnected) await this.ask('auth', { token: this.#token })
     } catch {
-      this.#renewal = setTimeout(() => void this.#renew(), 5_000)
+      clearTimeout(this.#renewal)
+      if (!this.#isClosed) this.#renewal = setTimeout(() => void this.#renew(), 5_000)
     }
   }
 
@@ -150,7 +164,7 @@ export class Connection {
   }
 
   #failed(code: string | undefined): void {
-    if (code !== undefined && HOPELESS.has(code)) {
+    if (code !== undefined && REFUSALS.has(code)) {
       this.#refusals += 1
       if (this.#refusals > 1 || typeof this.#options.token === 'string') {
         this.#options.onRefused?.(code)
@@ -166,7 +180,7 @@ export class Connection {
     clearTimeout(this.#retry)
     const delay = (this.#options.retryDelayMs ?? 500) * Math.min(2 ** this.#tries, 30) * (0.5 + Math.random())
     this.#tries += 1
-    this.#retry = setTimeout(() => this.#socket.connect(), delay)
+    this.#retry = setTimeout(() => void this.#connect(), delay)
   }
 }
 

@@ -1,4 +1,5 @@
 import { Conflict, PreconditionFailed, ValidationFailed } from '../core/errors.ts'
+import { EXAMPLE } from '../core/example-ids.ts'
 import { from, operation } from '../core/operation.ts'
 import { PageQuery, pageRequest } from '../core/page.ts'
 import { created, done, list, ok } from '../core/reply.ts'
@@ -6,8 +7,7 @@ import { Done, Envelope, ListOf } from '../core/schema.ts'
 import { CannotGrant, NameTaken } from './errors.ts'
 import { GroupChange, GroupView, ItemPath, NewGroup, TeamPath } from './schemas.ts'
 
-const workspaceId = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e6f'
-const id = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e73'
+const { workspaceId, groupId: id } = EXAMPLE
 
 export const listGroups = operation({
   route: 'GET /api/team/{workspaceId}/groups',

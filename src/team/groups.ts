@@ -1,6 +1,6 @@
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
-import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
+import { Conflict, NotFound } from '../core/errors.ts'
 import { uuidv7 } from '../core/id.ts'
 import { pageOf, type PageRequest } from '../core/page.ts'
 import { requireVersion } from '../core/precondition.ts'
@@ -10,6 +10,7 @@ import { isScope } from '../core/scope.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
 import type { MemberCache } from '../workspaces/memberships.ts'
+import { requireMembers } from '../workspaces/named-members.ts'
 import { managerOf, requireGrantable } from './authority.ts'
 import { NameTaken } from './errors.ts'
 import { groupCreated, groupDeleted, groupUpdated } from './events.ts'
@@ -84,7 +85,7 @@ export class TeamGroups {
     if ((count?.count ?? 0) >= MOST_GROUPS) {
       throw Conflict({ message: `A workspace has at most ${MOST_GROUPS} groups.` })
     }
-    await requireMembers(turn, input.memberIds)
+    await requireMembers(turn, 'memberIds', input.memberIds)
     const now = new Date(this.#clock.now())
     const id = uuidv7(now.getTime())
     const times = { created_at: now, updated_at: now }
@@ -118,7 +119,7 @@ export class TeamGroups {
     const leaving = before.member_ids.filter((userId) => !memberIds.includes(userId))
     requireGrantable(actor, joining.length > 0 ? scopes : scopes.filter((scope) => !before.scopes.includes(scope)))
     if (change.name !== undefined) await requireFree(turn, change.name, id)
-    await requireMembers(turn, joining, memberIds)
+    await requireMembers(turn, 'memberIds', joining, memberIds)
     await turn.sql.run(
       'update groups set name = $2, scopes = $3, version = version + 1, updated_at = $4 where id = $1',
       [id, change.name ?? before.name, scopes, new Date(this.#clock.now())],
@@ -169,25 +170,6 @@ async function requireFree(turn: Turn, name: string, except: string | null = nul
     [turn.workspaceId, name, except],
   )
   if (taken !== undefined) throw NameTaken({ message: `There is a group called “${name}” already.` })
-}
-
-/** @param listed as the request has them, where errors point to */
-async function requireMembers(
-  turn: Turn,
-  userIds: readonly string[],
-  listed: readonly string[] = userIds,
-): Promise<void> {
-  if (userIds.length === 0) return
-  const found = await turn.sql.rows<{ user_id: string }>(
-    'select user_id from workspace_members where workspace_id = $1 and user_id = any($2)',
-    [turn.workspaceId, userIds],
-  )
-  const members = new Set(found.map((row) => row.user_id))
-  const message = 'is no member of this workspace'
-  const errors = userIds
-    .filter((userId) => !members.has(userId))
-    .map((userId) => ({ path: `/body/memberIds/${listed.indexOf(userId)}`, code: 'unknown', message }))
-  if (errors.length > 0) throw ValidationFailed({ message: `memberIds names someone who ${message}.`, errors })
 }
 
 function addMembers(turn: Turn, groupId: string, userIds: readonly string[]): void {

@@ -1,5 +1,6 @@
 import { EmailUnverified } from '../auth/errors.ts'
 import { Conflict, PlanLimit, ValidationFailed } from '../core/errors.ts'
+import { EXAMPLE } from '../core/example-ids.ts'
 import { from, operation, type WorkspaceSource } from '../core/operation.ts'
 import { PageQuery, pageRequest } from '../core/page.ts'
 import { created, done, list, ok } from '../core/reply.ts'
@@ -27,8 +28,7 @@ import {
   TokenPath,
 } from './schemas.ts'
 
-const workspaceId = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e6f'
-const id = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e71'
+const { workspaceId, invitationId: id } = EXAMPLE
 const token = 'nE3cWv0mUq8yq7Wm4pB1v2b0cZkq9xTt5fJ6hY8sL2A'
 
 /** The workspace that an invitation, named by its token or id, leads to. */

@@ -1,12 +1,12 @@
 import { PlanLimit, PreconditionFailed, ValidationFailed } from '../core/errors.ts'
+import { EXAMPLE } from '../core/example-ids.ts'
 import { from, operation } from '../core/operation.ts'
 import { done, list, ok } from '../core/reply.ts'
 import { Done, Envelope, ListOf } from '../core/schema.ts'
 import { CannotGrant, LastOwner, OwnersOnly } from './errors.ts'
 import { MemberChange, MemberPath, MemberQuery, MemberState, MemberView, TeamPath } from './schemas.ts'
 
-const workspaceId = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e6f'
-const userId = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e70'
+const { workspaceId, userId } = EXAMPLE
 
 export const listMembers = operation({
   route: 'GET /api/team/{workspaceId}/members',

@@ -1,4 +1,5 @@
 import { Conflict, PreconditionFailed, ValidationFailed } from '../core/errors.ts'
+import { EXAMPLE } from '../core/example-ids.ts'
 import { from, operation } from '../core/operation.ts'
 import { created, done, list, ok } from '../core/reply.ts'
 import { Done, Envelope, ListOf } from '../core/schema.ts'
@@ -7,8 +8,7 @@ import { BuiltInRoleFixed, CannotGrant, NameTaken, OwnersOnly, RoleInUse } from 
 import { builtInRoles } from './roles.ts'
 import { NewRole, RoleChange, RolePath, RoleReplacement, RoleView, ScopeCatalogue, TeamPath } from './schemas.ts'
 
-const workspaceId = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e6f'
-const id = '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e72'
+const { workspaceId, roleId: id } = EXAMPLE
 
 export const listScopes = operation({
   route: 'GET /api/team/scopes',

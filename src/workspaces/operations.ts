@@ -1,4 +1,5 @@
 import { Forbidden, PlanLimit, PreconditionFailed } from '../core/errors.ts'
+import { EXAMPLE } from '../core/example-ids.ts'
 import { from, operation } from '../core/operation.ts'
 import { PageQuery, pageRequest } from '../core/page.ts'
 import { created, list, ok } from '../core/reply.ts'
@@ -17,7 +18,7 @@ import {
   WorkspaceView,
 } from './schemas.ts'
 
-const inPath = { workspaceId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e6f' }
+const inPath = { workspaceId: EXAMPLE.workspaceId }
 
 export const listWorkspaces = operation({
   route: 'GET /api/workspaces',

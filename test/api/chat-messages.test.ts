@@ -3,6 +3,7 @@ import * as chat from '../../src/chat/operations.ts'
 import { ManualClock } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
 import { TestChannel } from '../support/chat.ts'
+import { Sockets } from '../support/sockets.ts'
 import { World } from '../support/world.ts'
 
 let app: App
@@ -158,6 +159,65 @@ describe('changing', () => {
     const pinned = await world.as('bob').call(chat.listMessages, { path: channel.path, query: { pinned: true } })
     expect(pinned.body.data).toMatchObject([{ _id }])
     expect((await pin(false)).body.data.pinnedAt).toBeNull()
+    const both = await world
+      .as('bob')
+      .call(chat.editMessage, { ...on(channel, _id), body: { pinned: true, body: 'and edited' } })
+    expect([both.status, both.body.code]).toEqual([400, 'validation_failed'])
+    const listed = await world.as('bob').call(chat.listMessages, { path: channel.path })
+    expect(listed.body.data).toMatchObject([{ body: 'pin me', pinnedAt: null }, {}])
+  })
+
+  test('50 pins a channel, and none that was deleted counts', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    const names = ['ada', 'bob', 'cyd']
+    const messages = await Promise.all(
+      Array.from({ length: 51 }, (_, index) => channel.said(names[index % 3] ?? 'ada', `pin ${index}`)),
+    )
+    const pin = async (messageId: string) =>
+      (await world.as('ada').call(chat.editMessage, { ...on(channel, messageId), body: { pinned: true } })).status
+    const pinned = []
+    for (let from = 0; from < 51; from += 17) {
+      pinned.push(...(await Promise.all(messages.slice(from, from + 17).map(({ _id }) => pin(_id)))))
+    }
+    expect(pinned.toSorted((a, b) => a - b)).toEqual([...Array<number>(50).fill(200), 409])
+    const left = messages[pinned.indexOf(409)]._id
+    await world.as('ada').call(chat.deleteMessage, on(channel, messages[pinned.indexOf(200)]._id))
+    expect(await pin(left)).toBe(200)
+  })
+
+  test('everybody is mentioned by those who may, also by an edit; by name those who may see the channel', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('bob')] })
+    const hers = await channel.said('ada', `<@${world.id('cyd')}> cannot see this, <@${world.id('bob')}> can`)
+    expect(hers.mentions).toEqual({ users: [world.id('bob')], channel: false })
+    const his = await channel.said('bob', 'quietly')
+    const edit = (by: string, messageId: string) =>
+      world.as(by).call(chat.editMessage, { ...on(channel, messageId), body: { body: '<!channel> loudly' } })
+    const refused = await edit('bob', his._id)
+    expect([refused.status, refused.body.code]).toEqual([403, 'channel_mention_forbidden'])
+    expect((await edit('ada', hers._id)).body.data.mentions).toEqual({ users: [], channel: true })
+    const dm = await world
+      .as('bob')
+      .call(chat.createChannel, { ...at(), body: { kind: 'dm', userIds: [world.id('cyd')] } })
+    const both = new TestChannel(world, at().path.workspaceId, dm.body.data._id)
+    expect((await both.said('bob', '<!channel> of two')).mentions.channel).toBe(true)
+  })
+
+  test('text is kept as it came, whatever it is made of', async () => {
+    const channel = await TestChannel.make(world, 'acme', 'ada')
+    for (const body of [
+      'a\u0000b',
+      'half a \uD83D pair',
+      'a\uFEFF\u202Eb',
+      "'; drop table users; --",
+      '{"$1": "\\"}',
+      '𝄞'.repeat(4_000),
+    ]) {
+      const answer = await channel.say('bob', body)
+      const isText = !body.includes('\u0000') && body.isWellFormed()
+      expect([answer.status, answer.body.data?.body], JSON.stringify(body)).toEqual(
+        isText ? [201, body] : [400, undefined],
+      )
+    }
   })
 })
 
@@ -244,28 +304,49 @@ describe('reading', () => {
   })
 })
 
-test('5 messages a second, 10 at once, a person and channel', async () => {
+test('5 messages a second, 10 at once, a person and channel, over REST and sockets together', async () => {
   const clock = new ManualClock()
   const limited = await startApp({ clock, rateLimits: true })
+  const sockets = new Sockets(() => limited)
   try {
     const there = new World(limited)
     await there.user('ada', { plan: 'business' })
     await there.workspace('acme', 'ada')
     await there.member('acme', 'bob')
     const channel = await TestChannel.make(there, 'acme', 'ada')
+    const { socket } = await sockets.connect(there.key('ada'))
+    const call = async (where: TestChannel, body: string) => {
+      const message = { operation: 'sendMessage', path: where.path, body: { body } }
+      return (await socket.timeout(10_000).emitWithAck('call', message)) as {
+        readonly status: number
+        readonly headers: Record<string, string>
+        readonly body: { readonly code?: string }
+      }
+    }
     const burst = async (by: string, count: number) => {
-      const answers = await Promise.all(Array.from({ length: count }, (_, index) => channel.say(by, `${index}`)))
+      const answers = await Promise.all(
+        Array.from({ length: count }, (_, index) =>
+          by === 'ada' && index % 2 === 0 ? call(channel, `${index}`) : channel.say(by, `${index}`),
+        ),
+      )
       return answers.filter(({ status }) => status === 201).length
     }
     expect(await burst('ada', 12)).toBe(10)
     const refused = await channel.say('ada', 'more')
     expect([refused.status, refused.body.code, refused.headers.get('retry-after')]).toEqual([429, 'rate_limited', '1'])
+    expect(await call(channel, 'more')).toMatchObject({
+      status: 429,
+      headers: { 'retry-after': '1' },
+      body: { code: 'rate_limited', message: refused.body.message },
+    })
     expect(await burst('bob', 3)).toBe(3)
     clock.advance(1_000)
     expect(await burst('ada', 8)).toBe(5)
     const other = await TestChannel.make(there, 'acme', 'ada')
     expect((await other.say('ada', 'elsewhere')).status).toBe(201)
+    expect((await call(other, 'elsewhere')).status).toBe(201)
   } finally {
+    sockets.end()
     await limited.stop()
   }
 })

@@ -1,34 +1,44 @@
+import { io } from 'socket.io-client'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import * as chat from '../../src/chat/operations.ts'
 import type { ChangeData } from '../../src/chat/schemas.ts'
 import { applyChange, EMPTY } from '../../src/chat/state.ts'
+import { MINUTE, type Clock } from '../../src/core/clock.ts'
+import { SocketClient } from '../../src/socket-client.ts'
 import { startApp, type App } from '../support/app.ts'
 import { TestChannel } from '../support/chat.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
-import { World } from '../support/world.ts'
+import { Voice, World } from '../support/world.ts'
 
 /** Two nodes on one database and one Redis: one channel, one order, one message for a clientId, one pace. */
 
+/** Of the first node, whose time is wrong, as it is on some machines. */
+const late: Clock = { now: () => Date.now() - 3 * MINUTE, monotonic: () => performance.now() }
 let redis: TestRedis
 let here: App
 let there: App
 let world: World
+let isAlone = false
 const sockets = new Sockets(() => here)
+const clients: SocketClient[] = []
 
 beforeAll(async () => {
   redis = await startRedis()
-  here = await startApp({ redisUrl: redis.url })
+  here = await startApp({ redisUrl: redis.url, clock: late })
   there = await startApp({ redisUrl: redis.url, databaseUrl: here.databaseUrl })
   world = new World(here)
   await world.user('ada', { plan: 'business' })
   await world.workspace('acme', 'ada')
   await world.member('acme', 'bob')
 })
-afterEach(() => sockets.end())
+afterEach(() => {
+  sockets.end()
+  for (const client of clients.splice(0)) client.close()
+})
 afterAll(async () => {
-  await there?.stop()
+  if (!isAlone) await there?.stop()
   await here?.stop()
   await redis?.stop()
 })
@@ -66,4 +76,72 @@ test('a message that is sent again on another node is the first one', async () =
   )
   expect(answers.map(({ status }) => status).filter((status) => status === 201)).toHaveLength(1)
   expect(new Set(answers.map(({ body }) => body.data.seq))).toEqual(new Set([2]))
+})
+
+test('whatever the clocks say, what is said stands last, and never nowhere (Rocket.Chat #13926)', async () => {
+  const voices = {
+    ada: new Voice(here, { apiKey: world.key('ada') }),
+    bob: new Voice(there, { apiKey: world.key('bob') }),
+  }
+  // In a workspace whose turns the other node runs, the one with the right time.
+  let path = { workspaceId: '', channelId: '' }
+  const isLate = (time: string) => Date.parse(time) < Date.now() - 2 * MINUTE
+  for (let tries = 0; path.channelId === ''; tries += 1) {
+    const workspaceId = await world.workspace(`globex ${tries}`, 'ada')
+    await world.member(`globex ${tries}`, 'bob')
+    const body = { kind: 'dm', userIds: [world.id('ada')] }
+    const { data } = (await voices.bob.call(chat.createChannel, { path: { workspaceId }, body })).body
+    if (!isLate(data.createdAt)) path = { workspaceId, channelId: data._id }
+  }
+  const said: string[] = []
+  const misplaced: string[] = []
+  const follow = (name: 'ada' | 'bob', app: App) => {
+    // People have before their eyes what they have said: in the conversation, or on its way there.
+    const client = new SocketClient({ url: app.url, io, token: world.key(name), retryDelayMs: 20 })
+    clients.push(client)
+    const channel = client.channel(path)
+    const own = () => said.filter((text) => text.startsWith(name))
+    channel.subscribe(({ isLive, pending, state }) => {
+      if (!isLive) return
+      const shown = [...state.messages, ...pending].map((one) => one.body ?? '')
+      const mine = shown.filter((text) => text.startsWith(name))
+      if (mine.join() !== own().join()) misplaced.push(`${mine.join()} and not ${own().join()}`)
+    })
+    return channel
+  }
+  const [hers, his] = [follow('ada', here), follow('bob', there)]
+  await waitFor(() => hers.view.isLive && his.view.isLive, { timeoutMs: 20_000 })
+  const talk = async (name: 'ada' | 'bob', channel: typeof hers) => {
+    said.push(`${name} ${said.length}`)
+    await channel.send({ body: said.at(-1) ?? '' })
+    for (const voice of isAlone ? [voices.ada] : [voices.ada, voices.bob]) {
+      const list = await voice.call(chat.listMessages, { path, query: { limit: 3 } })
+      const bodies = (list.body.data as { body: string }[]).map((message) => message.body)
+      expect(bodies).toEqual(said.slice(-3))
+      const { data } = (await voice.call(chat.getChannel, { path })).body
+      expect(data.lastMessage.body).toBe(said.at(-1))
+    }
+  }
+  for (let round = 0; round < 3; round += 1) {
+    await talk('bob', his)
+    await talk('ada', hers)
+  }
+  await waitFor(() => [hers, his].every(({ view }) => view.state.messages.length === said.length), {
+    timeoutMs: 20_000,
+  })
+
+  // The node that gave the times leaves; the one that is late takes over.
+  isAlone = true
+  await there.stop()
+  await talk('ada', hers)
+  const moved = follow('bob', here)
+  await waitFor(() => moved.view.isLive, { timeoutMs: 20_000 })
+  await talk('bob', moved)
+  await waitFor(() => [hers, moved].every(({ view }) => view.state.messages.length === said.length), {
+    timeoutMs: 20_000,
+  })
+  for (const { view } of [hers, moved]) expect(view.state.messages.map((message) => message.body)).toEqual(said)
+  const times = hers.view.state.messages.map(({ createdAt }) => createdAt)
+  expect(times.map(isLate)).toEqual([...Array<boolean>(6).fill(false), true, true])
+  expect(misplaced).toEqual([])
 })

@@ -1,6 +1,8 @@
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ChatLog } from '../../src/chat/chat-log.ts'
+import { pruneChatLog } from '../../src/chat/jobs.ts'
+import { CHAT_LOG_KEPT, ChatLogRetention } from '../../src/chat/log-retention.ts'
 import * as chat from '../../src/chat/operations.ts'
 import type { ChangeData, SyncData } from '../../src/chat/schemas.ts'
 import {
@@ -12,9 +14,11 @@ import {
   WINDOW,
   type ChannelState,
 } from '../../src/chat/state.ts'
+import { DAY, ManualClock, MINUTE } from '../../src/core/clock.ts'
 import type { WorkspaceEvent } from '../../src/core/event.ts'
 import { startApp, type App } from '../support/app.ts'
 import { TestChannel } from '../support/chat.ts'
+import { syncEvents } from '../../src/workspaces/operations.ts'
 import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
@@ -199,15 +203,91 @@ test('a client ahead of the server gets one snapshot, and is right from then on 
   expect(await sync(first.seq)).toEqual({ seq: 2, more: false, changes: [], snapshot: null })
 })
 
-test('a log whose beginning was pruned is answered with a snapshot', async () => {
-  const channel = await privateChannel()
-  for (const text of ['a', 'b', 'c']) await channel.said('bob', text)
-  await app.database.run('delete from chat_log where channel_id = $1 and seq < 3', [channel.id])
-  const always = after(EMPTY, heard(channel))
-  const log = app.composition.services.chatLog
-  for (const left of [0, 1, 2, 3]) {
-    expect(await caughtUp(channel, after(EMPTY, heard(channel).slice(0, left)), log)).toEqual(always)
-  }
+describe('the log is pruned', () => {
+  const never = new AbortController().signal
+  const numbers = async (channel: TestChannel) =>
+    (
+      await app.database.rows<{ seq: number }>('select seq from chat_log where channel_id = $1 order by seq', [
+        channel.id,
+      ])
+    ).map(({ seq }) => seq)
+  const sync = async (channel: TestChannel, from: number) =>
+    (await world.as('ada').call(chat.syncChannel, { path: channel.path, query: { after: from } })).body.data as SyncData
+
+  test('by number: who is behind the kept changes gets a snapshot, who is at their beginning the changes', async () => {
+    const channel = await privateChannel()
+    for (const text of ['a', 'b', 'c', 'd', 'e']) await channel.said('bob', text)
+    const quiet = await privateChannel()
+    const always = after(EMPTY, heard(channel))
+    const { database } = app
+    const retention = new ChatLogRetention(database, new ManualClock(Date.now()))
+    expect(await retention.prune(never, { changes: 4, days: 90 })).toBeGreaterThanOrEqual(2)
+    expect([await numbers(channel), await numbers(quiet)]).toEqual([[3, 4, 5, 6], [1]])
+    expect(await retention.prune(never, { changes: 4, days: 90 })).toBe(0)
+    const at = async (from: number) => {
+      const { changes, snapshot } = await sync(channel, from)
+      return [changes.map(({ seq }) => seq), snapshot?.seq]
+    }
+    expect(await at(1)).toEqual([[], 6])
+    expect(await at(2)).toEqual([[3, 4, 5, 6], undefined])
+    for (const left of [0, 1, 2, 3, 6]) {
+      const before = after(EMPTY, heard(channel).slice(0, left))
+      expect(await caughtUp(channel, before, app.composition.services.chatLog)).toEqual(always)
+    }
+  })
+
+  test('by age: what is older goes, but never the newest change, from which the numbers go on', async () => {
+    const channel = await privateChannel()
+    for (const text of ['a', 'b']) await channel.said('bob', text)
+    const later = (ms: number) => new ManualClock(Date.now() + ms)
+    const { database } = app
+    const { days } = CHAT_LOG_KEPT
+    await new ChatLogRetention(database, later(days * DAY - MINUTE)).prune(never)
+    expect(await numbers(channel)).toEqual([1, 2, 3])
+    await new ChatLogRetention(database, later(days * DAY + MINUTE)).prune(never)
+    expect(await numbers(channel)).toEqual([3])
+    // Nothing remembers the number but the log.
+    app.composition.services.memberships.changed(channel.path.workspaceId)
+    expect((await channel.said('bob', 'after a long silence')).seq).toBe(4)
+    expect((await sync(channel, 2)).changes.map(({ seq }) => seq)).toEqual([3, 4])
+    expect((await sync(channel, 1)).snapshot?.messages.map(({ body }) => body)).toEqual([
+      'a',
+      'b',
+      'after a long silence',
+    ])
+  })
+
+  test('every night, as far as one may be behind and still catch up', async () => {
+    const channel = await privateChannel()
+    await app.database.run(
+      `insert into chat_log (channel_id, seq, type, by_id, data, at)
+       select $1, n, 'members', $2, '{"added": [], "removed": []}', now() from generate_series(2, 1005) n`,
+      [channel.id, world.id('ada')],
+    )
+    expect((await sync(channel, 5)).changes).toHaveLength(200)
+    await pruneChatLog.run({ ...app.composition.services, signal: never } as never)
+    expect((await numbers(channel)).length).toBe(CHAT_LOG_KEPT.changes)
+    expect((await sync(channel, 5)).changes).toHaveLength(200)
+    expect((await sync(channel, 4)).snapshot?.seq).toBe(1005)
+  })
+
+  test('while somebody reads: they get a snapshot and no gap', async () => {
+    const channel = await privateChannel()
+    for (const text of ['a', 'b', 'c']) await channel.said('bob', text)
+    const { database } = app
+    // Between the reading of what there is and of the changes themselves.
+    const pruning: Pick<typeof database, 'row' | 'rows' | 'run'> = {
+      row: (text, values) => database.row(text, values),
+      run: (text, values) => database.run(text, values),
+      rows: async (text, values) => {
+        await database.run('delete from chat_log where channel_id = $1 and seq < 3', [channel.id])
+        return database.rows(text, values)
+      },
+    }
+    const member = { workspaceId: world.id('acme'), userId: world.id('ada'), role: '', scopes: new Set<never>() }
+    const page = await new ChatLog(pruning).changesAfter(member, channel.id, 0)
+    expect([page.changes, page.snapshot?.seq]).toEqual([[], 4])
+  })
 })
 
 test('history is read after the room was joined, so that nothing falls between (Rocket.Chat.ReactNative #7547)', async () => {
@@ -258,4 +338,113 @@ test('live changes of a private channel reach its members alone, and nobody who 
   expect(bodies(bob.events)).toEqual(['for the three of us', 'hello dan', 'dan is gone'])
   expect(bodies(dan.events)).toEqual(['hello dan'])
   await waitFor(() => dan.events.some(({ name }) => name === 'channel.left'), { what: 'that dan hears of it' })
+})
+
+test('what is told of a private channel reaches its members alone, live, by resume and by syncEvents', async () => {
+  const workspaceId = world.id('acme')
+  const begin = (await world.as('dan').call(syncEvents, { path: { workspaceId }, query: { after: 0 } })).body.data
+  const dan = await sockets.connect(world.key('dan'))
+  const bob = await sockets.connect(world.key('bob'))
+  const channel = await privateChannel()
+  const rename = (topic: string) => world.as('ada').call(chat.updateChannel, { path: channel.path, body: { topic } })
+  await rename('before dan')
+  // The number under which a socket has heard it is the number under which it is read later.
+  const toldOf = (events: readonly { type: string; seq: number; data: { _id?: string; channelId?: string } }[]) =>
+    events
+      .filter(({ data, type }) => type.startsWith('channel.') && (data._id ?? data.channelId) === channel.id)
+      .map(({ seq, type }) => `${seq} ${type}`)
+  const live = ({ events }: typeof bob) => toldOf(events.flatMap(({ data }) => (data?.type ? [data] : [])))
+  const later = async (name: string) => {
+    const { body } = await world
+      .as(name)
+      .call(syncEvents, { path: { workspaceId }, query: { after: begin.lastSeq, limit: 100 } })
+    return toldOf(body.data.events)
+  }
+  const resumed = async ({ socket }: typeof bob) => {
+    const message = { workspaceId, after: begin.lastSeq, limit: 100 }
+    return toldOf((await socket.timeout(10_000).emitWithAck('resume', message)).body.data.events)
+  }
+  await waitFor(() => live(bob).length === 2)
+  const types = (told: readonly string[]) => told.map((one) => one.split(' ')[1])
+  expect(types(live(bob))).toEqual(['channel.created', 'channel.updated'])
+  expect([await later('bob'), await resumed(bob)]).toEqual([live(bob), live(bob)])
+  expect([live(dan), await later('dan'), await resumed(dan)]).toEqual([[], [], []])
+
+  // Once in it dan may see all that was before, as of the messages; what is told of it now he hears.
+  await world.as('ada').call(chat.addChannelMembers, { path: channel.path, body: { userIds: [world.id('dan')] } })
+  await rename('with dan')
+  await waitFor(() => types(live(dan)).filter((type) => type === 'channel.updated').length === 2)
+  expect(types(live(dan)).toSorted()).toEqual(['channel.created', 'channel.updated', 'channel.updated'])
+  expect(new Set(await later('dan'))).toEqual(new Set([...(await later('bob')), ...live(dan)]))
+  expect(types(await later('bob'))).toEqual(['channel.created', ...Array<string>(3).fill('channel.updated')])
+  const { body } = await world.as('dan').call(chat.syncChannel, { path: channel.path, query: { after: 0 } })
+  expect((body.data as SyncData).changes.map(({ type }) => type)).toEqual(['channel', 'channel', 'members', 'channel'])
+
+  // Taken out he is told so, and nothing else, also of what he could see before.
+  const seen = live(dan).length
+  await world.as('ada').call(chat.removeChannelMember, { path: { ...channel.path, userId: world.id('dan') } })
+  await rename('without dan')
+  await waitFor(() => types(live(bob)).filter((type) => type === 'channel.updated').length === 5)
+  await waitFor(() => live(dan).length > seen)
+  expect(types(live(dan).slice(seen))).toEqual(['channel.left'])
+  expect(types(await resumed(dan)).toSorted()).toEqual(['channel.created', 'channel.left'])
+  expect(await resumed(dan)).toEqual(await later('dan'))
+})
+
+test('what is done over a socket is there over REST at once, and the other way round', async () => {
+  const [one, other, bob] = [
+    await sockets.connect(world.key('ada')),
+    await sockets.connect(world.key('ada')),
+    await sockets.connect(world.key('bob')),
+  ]
+  const path = { workspaceId: world.id('acme') }
+  const call = async (operation: string, request: object) =>
+    (await one.socket.timeout(10_000).emitWithAck('call', { operation, ...request })) as {
+      readonly status: number
+      // oxlint-disable-next-line typescript/no-explicit-any -- looks into replies of every shape
+      readonly body: any
+    }
+  const made = await call('createChannel', { path, body: { kind: 'channel', name: 'both ways' } })
+  const channel = new TestChannel(world, path.workspaceId, made.body.data._id)
+  const rest = async (by: string) =>
+    (await world.as(by).call(chat.listMessages, { path: channel.path })).body.data as Record<string, unknown>[]
+  const overSocket = async () => (await call('listMessages', { path: channel.path })).body.data
+  const { body: sent } = await call('sendMessage', { path: channel.path, body: { body: 'over the socket' } })
+  const on = { path: { ...channel.path, messageId: sent.data._id as string } }
+  expect(await rest('bob')).toEqual([sent.data])
+  const answer = await channel.said('bob', 'over REST', { replyTo: sent.data._id })
+  expect(await overSocket()).toMatchObject([{ thread: { replies: 1, lastReplySeq: 3 } }, { _id: answer._id }])
+  await call('editMessage', { ...on, body: { body: 'edited over a wireless socket' } })
+  await world.as('bob').call(chat.reactToMessage, { path: { ...on.path, emoji: '👍' } })
+  await call('editMessage', { ...on, body: { pinned: true } })
+  await world.as('bob').call(chat.deleteMessage, { path: { ...channel.path, messageId: answer._id } })
+  expect(await overSocket()).toEqual(await rest('bob'))
+  expect(await rest('ada')).toMatchObject([
+    { body: 'edited over a wireless socket', edits: 1, pinnedBy: world.id('ada'), reactions: [{ emoji: '👍' }] },
+    { body: '', deletedAt: expect.any(String) },
+  ])
+  const query = { q: 'wireless' }
+  const found = await world.as('ada').call(chat.searchMessages, { path, query })
+  expect((await call('searchMessages', { path, query })).body.data).toEqual(found.body.data)
+  expect(found.body.data).toHaveLength(1)
+  // Both programs of one person count alike, and nobody else hears how far they have read.
+  await call('markChannelRead', { path: channel.path, body: { seq: 3 } })
+  const { body: muted } = await world
+    .as('ada')
+    .call(chat.markChannelRead, { path: channel.path, body: { muted: true } })
+  expect(muted.data).toMatchObject({ readSeq: 3, muted: true })
+  expect((await call('getChannel', { path: channel.path })).body.data).toMatchObject({ readSeq: 3, muted: true })
+  await channel.said('ada', 'the last word')
+  const changes = ({ events }: typeof one) =>
+    events.flatMap(({ data, name }) => (name === 'chat.change' && data.channelId === channel.id ? [data] : []))
+  await waitFor(() => [one, other, bob].every((who) => changes(who).at(-1)?.data.message?.body === 'the last word'))
+  const { body: synced } = await world.as('bob').call(chat.syncChannel, { path: channel.path, query: { after: 0 } })
+  const numbers = (synced.data as SyncData).changes.map(({ seq }) => seq)
+  for (const who of [one, other, bob]) expect(changes(who).map(({ seq }) => seq)).toEqual(numbers)
+  const reads = ({ events }: typeof one) => events.flatMap(({ data, name }) => (name === 'chat.read' ? [data] : []))
+  expect(reads(other)).toEqual([
+    { ...channel.path, readSeq: 3, muted: false, unread: 0, mentions: 0 },
+    { ...channel.path, readSeq: 3, muted: true, unread: 0, mentions: 0 },
+  ])
+  expect([reads(one), reads(bob)]).toEqual([reads(other), []])
 })

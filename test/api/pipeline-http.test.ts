@@ -63,10 +63,12 @@ describe('bodies', () => {
   })
 
   test.each([
-    ['a value', { name: 'a\0b' }, '/body/name'],
-    ['a nested value', { name: 'a', anything: { deep: ['a\0b'] } }, '/body/anything/deep/0'],
-    ['a field name', { name: 'a', anything: { 'a\0b': 1 } }, '/body/anything'],
-  ])('NUL in %s is 400 that names it', async (_what, fields, path) => {
+    ['NUL in a value', { name: 'a\0b' }, '/body/name'],
+    ['NUL in a nested value', { name: 'a', anything: { deep: ['a\0b'] } }, '/body/anything/deep/0'],
+    ['NUL in a field name', { name: 'a', anything: { 'a\0b': 1 } }, '/body/anything'],
+    ['half of a surrogate pair in a value', { name: 'a\uD83D' }, '/body/name'],
+    ['half of a surrogate pair in a field name', { name: 'a', anything: { '\uDE00b': 1 } }, '/body/anything'],
+  ])('%s is 400 that names it', async (_what, fields, path) => {
     const reply = await post({ workspaceId: OURS, ...fields })
     expect([reply.status, reply.body.errors?.[0]?.path]).toEqual([400, path])
   })

@@ -174,6 +174,10 @@ test('a revoked session or key ends its sockets at once', async () => {
   expect(renewed.status).toBeLessThan(300)
   await waitFor(() => byKey.socket.disconnected, { timeoutMs: 900, what: 'the end of a revoked key’s socket' })
   expect(byKey.events.at(-1)).toEqual({ name: 'closing', data: { code: 'invalid_credential' } })
+  expect([await refused({ token }), await refused({ token: fred.apiKey })]).toEqual([
+    'invalid_credential',
+    'invalid_credential',
+  ])
 })
 
 test('a client renews its token, but not with another user’s', async () => {
@@ -210,6 +214,9 @@ test('a token that expires ends its socket; a renewed one keeps it', async () =>
     expect(await closing).toEqual({ code: 'credential_expired' })
     await waitFor(() => expiring.disconnected)
     expect(renewing.connected).toBe(true)
+    const refusal = new Promise<{ data?: { code: string } }>((resolve) => expiring.once('connect_error', resolve))
+    expiring.connect()
+    expect((await refusal).data?.code).toBe('credential_expired')
   } finally {
     await later.stop()
   }

@@ -1,7 +1,8 @@
 import { io } from 'socket.io-client'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { CrierError } from '../../src/client.ts'
 import { EMPTY, fromSnapshot, stateHash } from '../../src/chat/state.ts'
+import { ManualClock, MINUTE } from '../../src/core/clock.ts'
 import { SocketClient, type SocketClientOptions } from '../../src/socket-client.ts'
 import { startApp, type App } from '../support/app.ts'
 import { cutProxy, type CutProxy } from '../support/cut-proxy.ts'
@@ -13,9 +14,10 @@ let world: World
 let proxy: CutProxy
 let place: { workspaceId: string; channelId: string }
 const open: SocketClient[] = []
+const clock = new ManualClock(Date.now())
 
 beforeAll(async () => {
-  app = await startApp()
+  app = await startApp({ clock })
   proxy = await cutProxy(app.url)
   world = new World(app)
   const workspaceId = await world.workspace('acme', 'ada')
@@ -82,14 +84,19 @@ test('a client that is cut off again and again loses, doubles and reorders nothi
   expect(seen).toEqual(Array.from({ length: hers.view.state.seq }, (_, index) => index + 1))
 })
 
-test('a message whose answer was lost is not sent twice', async () => {
+test('a message whose answer was lost is sent again under the same clientId, and is there once', async () => {
   const channelId = await channelWith(['bob'])
-  const ada = connect('ada', url())
+  // By polling the proxy can read the message: frames of clients are masked.
+  const ada = connect('ada', url(), { socketOptions: { transports: ['polling'] } })
   const channel = ada.channel({ ...place, channelId })
   await waitFor(() => channel.view.isLive)
+  const sends = () => app.logs.filter(({ op }) => op === 'sendMessage').map(({ status }) => status)
+  const before = sends().length
   proxy.cutAt('the answer is lost', 'after')
   const message = await channel.send({ body: 'the answer is lost' })
-  expect(message.body).toBe('the answer is lost')
+  expect(message).toMatchObject({ body: 'the answer is lost', clientId: expect.any(String) })
+  await waitFor(() => sends().length === before + 2, { timeoutMs: 15_000, what: 'the message to be sent again' })
+  expect(sends().slice(before)).toEqual([201, 200])
   await waitFor(async () => stateHash(channel.view.state) === (await truth(channelId)))
   expect(channel.view.state.messages.map(({ body }) => body)).toEqual(['the answer is lost'])
 })
@@ -146,17 +153,67 @@ test('events of the workspace come once each, in order, across a cut', async () 
   expect(titles).toEqual(['one', 'two', 'three', 'four'])
 })
 
-test('a token is renewed before it ends, and after it has ended', async () => {
-  const { email, password } = await world.user('ada')
-  const login = async () =>
-    (await app.send('POST /api/auth/login', { body: { email, password } })).body.data.accessToken as string
-  let given = 0
-  const ada = connect('ada', app.url, {
-    token: async () => {
-      given += 1
-      return given === 1 ? 'eyJ.not.one' : await login()
-    },
+describe('a token', () => {
+  const login = async (name: string) => {
+    const { email, password } = await world.user(name)
+    const { body } = await app.send('POST /api/auth/login', { body: { email, password } })
+    return body.data.accessToken as string
+  }
+
+  /** A client, and what becomes of its connection. */
+  function watched(name: string, options: Partial<SocketClientOptions>) {
+    const told = { connections: 0, closings: [] as unknown[], refusals: [] as string[], renewals: [] as unknown[] }
+    const factory = (url: string, socketOptions: never) => {
+      const socket = io(url, socketOptions)
+      const { emitWithAck } = socket
+      socket.emitWithAck = async (message, ...more) => {
+        const reply: unknown = await emitWithAck.call(socket, message, ...more)
+        if (message === 'auth') told.renewals.push(reply)
+        return reply
+      }
+      return socket
+    }
+    const onRefused = (code: string) => void told.refusals.push(code)
+    const client = connect(name, app.url, { io: factory, onRefused, ...options })
+    client.onConnected(() => (told.connections += 1))
+    client.onMessage((message, data) => message === 'closing' && told.closings.push(data))
+    return { client, told }
+  }
+
+  test('is renewed before it expires, asked for anew after, and without another the socket stays closed', async () => {
+    // A second after it was made.
+    const renewing = watched('ada', { token: () => login('ada'), renewBeforeMs: 15 * MINUTE - 1_000 })
+    const returning = watched('ada', { token: () => login('ada') })
+    const ending = watched('ada', { token: await login('ada') })
+    const all = [renewing, returning, ending]
+    await waitFor(() => all.every(({ client }) => client.isConnected))
+    clock.advance(10 * MINUTE)
+    const { length } = renewing.told.renewals
+    await waitFor(() => renewing.told.renewals.length > length, { timeoutMs: 15_000, what: 'a renewal' })
+    expect(renewing.told.renewals.at(-1)).toMatchObject({ status: true })
+    // The first tokens have expired.
+    clock.advance(6 * MINUTE)
+    const expired = { code: 'credential_expired' }
+    await waitFor(() => ending.told.refusals.length > 0 && returning.told.connections === 2, { timeoutMs: 15_000 })
+    expect(ending.told).toMatchObject({ closings: [expired], refusals: ['credential_expired'], connections: 1 })
+    expect(returning.told).toMatchObject({ closings: [expired], refusals: [] })
+    expect(renewing.told).toMatchObject({ closings: [], refusals: [], connections: 1 })
+    expect(all.map(({ client }) => client.isConnected)).toEqual([true, true, false])
   })
-  await ada.whenConnected()
-  expect(given).toBe(2)
+
+  test('that is refused, or cannot be had, is asked for again', async () => {
+    const given = ['eyJ.not.one', new Error('the network is down'), new Error('still down')]
+    const { client, told } = watched('ada', {
+      token: async () => {
+        const next = given.shift() ?? (await login('ada'))
+        if (next instanceof Error) throw next
+        return next
+      },
+    })
+    await client.whenConnected()
+    expect([given, told.refusals]).toEqual([[], []])
+    const refused = watched('ada', { token: async () => 'eyJ.not.one' })
+    await waitFor(() => refused.told.refusals.length > 0)
+    expect(refused.told).toMatchObject({ refusals: ['invalid_credential'], connections: 0 })
+  })
 })

@@ -246,7 +246,7 @@ describe('groups', () => {
     const answer = await createGroup('ada', { name, memberIds: [world.id('edith'), world.id('olga')] })
     expect(said(answer)).toBe('400 validation_failed')
     expect(answer.body.errors).toEqual([
-      { path: '/body/memberIds/1', code: 'unknown', message: 'is no member of this workspace' },
+      { path: '/body/memberIds/1', code: 'no_member', message: 'must be a member of the workspace' },
     ])
     expect(said(await createGroup('ada', { name, memberIds: [] }))).toBe('201')
     expect(said(await createGroup('ada', { name: name.toUpperCase(), memberIds: [] }))).toBe('409 name_taken')
