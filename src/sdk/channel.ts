@@ -170,8 +170,9 @@ export class FollowedChannel {
   }
 
   #dropArrived(): void {
-    const reached = this.#replica.state.seq
-    for (const one of [...this.#outgoing]) if (one.seq !== undefined && one.seq <= reached) this.#drop(one)
+    const { seq: reached } = this.#replica.state
+    const arrived = this.#outgoing.filter(({ seq }) => seq !== undefined && seq <= reached)
+    for (const one of arrived) this.#drop(one)
   }
 
   #drop(outgoing: Outgoing): void {

@@ -165,9 +165,9 @@ describe('a token', () => {
     const told = { connections: 0, closings: [] as unknown[], refusals: [] as string[], renewals: [] as unknown[] }
     const factory = (url: string, socketOptions: never) => {
       const socket = io(url, socketOptions)
-      const { emitWithAck } = socket
+      const ask = socket.emitWithAck.bind(socket)
       socket.emitWithAck = async (message, ...more) => {
-        const reply: unknown = await emitWithAck.call(socket, message, ...more)
+        const reply: unknown = await ask(message, ...more)
         if (message === 'auth') told.renewals.push(reply)
         return reply
       }
