@@ -366,7 +366,7 @@ test('what is told of a private channel reaches its members alone, live, by resu
     return toldOf((await socket.timeout(10_000).emitWithAck('resume', message)).body.data.events)
   }
   await waitFor(() => live(bob).length === 2)
-  const types = (told: readonly string[]) => told.map((one) => one.split(' ')[1])
+  const types = (told: readonly string[]) => told.map((one) => one.split(' ')[1] ?? '')
   expect(types(live(bob))).toEqual(['channel.created', 'channel.updated'])
   expect([await later('bob'), await resumed(bob)]).toEqual([live(bob), live(bob)])
   expect([live(dan), await later('dan'), await resumed(dan)]).toEqual([[], [], []])
