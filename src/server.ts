@@ -34,6 +34,7 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
   const pipeline: PipelineOptions = {
     authenticator: composition.authenticator,
     tickets: composition.services.previews,
+    links: composition.links,
     memberships: composition.memberships,
     owners: composition.owners,
     limiter: rateLimiter(foundation),

@@ -13,6 +13,7 @@ import { jobsByName, type JobRegistry } from './core/job.ts'
 import { walk, type NamedOperation, type Registry } from './core/operation.ts'
 import type { Authenticator, Channels, Memberships } from './core/ports.ts'
 import { SealedBox } from './core/sealed-box.ts'
+import { SignedLinks } from './core/signed-links.ts'
 import type { Services } from './core/services.ts'
 import type { Database } from './db/database.ts'
 import { RowOwners } from './db/owners.ts'
@@ -20,6 +21,7 @@ import { eventTypes } from './events.ts'
 import { IdempotencyKeys } from './http/idempotency.ts'
 import { previewOpener } from './media-preview.ts'
 import { mediaWorkOf } from './media-work.ts'
+import { ProfilePictures } from './users/pictures.ts'
 import { HealthService } from './health/service.ts'
 import { PlanService } from './plans/service.ts'
 import { jobs as allJobs } from './jobs.ts'
@@ -69,6 +71,7 @@ export interface Composition {
   readonly actors: Actors
   readonly owners: RowOwners
   readonly authenticator: Authenticator
+  readonly links: SignedLinks
   readonly people: AuthComposition
   readonly memberships: Memberships
   readonly readmission: Readmission
@@ -171,9 +174,11 @@ export function compose(
   })
 
   const mediaWork = mediaWorkOf(config, foundation.scratch, log.child({ part: 'media work' }), foundation.metrics)
+  const links = new SignedLinks(secret, clock)
   const media = composeAssets({
     database,
     clock,
+    links,
     storage,
     plans,
     workspaces,
@@ -184,6 +189,9 @@ export function compose(
     mediaWork: mediaWork.get,
     tempDir: foundation.scratch,
   })
+
+  const tempDir = foundation.scratch
+  const profilePictures = new ProfilePictures({ database, clock, storage, mediaWork: mediaWork.get, tempDir })
 
   const services: Services = {
     turns,
@@ -199,6 +207,7 @@ export function compose(
     auditLog,
     eventLog,
     ...people.services,
+    profilePictures,
     ...team,
     ...chat.services,
     ...streaming.services,
@@ -217,6 +226,7 @@ export function compose(
     jobs,
     ready,
     authenticator: people.authenticator,
+    links,
     people,
     memberships,
     readmission,

@@ -11,8 +11,9 @@ import type { Intake } from './intake.ts'
 import { fileName, type AssetLibrary } from './library.ts'
 import type { Quota } from './quota.ts'
 import type { AssetData, NewAssetFields } from './schemas.ts'
-import { assetView, findAsset } from './store.ts'
+import { findAsset } from './store.ts'
 import { addAsset } from './turns.ts'
+import type { AssetViews } from './views.ts'
 
 declare module '../core/services.ts' {
   interface Services {
@@ -29,6 +30,7 @@ interface AssetUploadsNeeds {
   readonly library: AssetLibrary
   readonly uploads: Uploads
   readonly turns: TurnRunner
+  readonly views: AssetViews
 }
 
 /** Files on their way into the library: room is held first, the bytes are stored, and a turn makes the asset. */
@@ -61,10 +63,10 @@ export class AssetUploads {
 
   /** The second step of a signed upload. Doing it twice gives the same asset. @throws AppError conflict */
   async confirm(turn: Turn, uploadId: string): Promise<AssetData> {
-    const { library, uploads } = this.#needs
+    const { library, uploads, views } = this.#needs
     const row = await uploads.find(turn.sql, uploadId)
     const known = row.asset_id === null ? undefined : await findAsset(turn.sql, row.asset_id)
-    if (known) return assetView(known)
+    if (known) return views.asset(known)
     const added = uploads.toAdd(row)
     const { asset, fileId } = await library.add(turn, added)
     await uploads.finish(turn.sql, uploadId, asset._id)

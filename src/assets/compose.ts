@@ -1,5 +1,6 @@
 import type { MediaWork } from '../../media/work/types.ts'
 import type { Clock } from '../core/clock.ts'
+import type { SignedLinks } from '../core/signed-links.ts'
 import type { TurnRunner } from '../core/system-turn.ts'
 import type { Database } from '../db/database.ts'
 import type { PlanService } from '../plans/service.ts'
@@ -18,10 +19,12 @@ import { AssetLibrary, purgeAssets } from './library.ts'
 import { Quota } from './quota.ts'
 import { AssetReader } from './reader.ts'
 import { AssetUses } from './uses.ts'
+import { AssetViews } from './views.ts'
 
 interface AssetsNeeds {
   readonly database: Database
   readonly clock: Clock
+  readonly links: SignedLinks
   readonly storage: Storage
   readonly plans: PlanService
   readonly workspaces: WorkspaceService
@@ -38,10 +41,11 @@ interface AssetsNeeds {
 export function composeAssets(needs: AssetsNeeds) {
   const { clock, database: sql, plans, storage, turns, workspaces } = needs
   const uses = new AssetUses()
+  const views = new AssetViews(needs.links)
   const folders = new AssetFolders(sql, clock)
   const quota = new Quota(needs)
   const intake = new Intake(storage, clock)
-  const library = new AssetLibrary(clock, folders, uses)
+  const library = new AssetLibrary(clock, folders, uses, views)
   const signatures = new UploadSignatures(needs.secret)
   const uploads = new Uploads({
     sql,
@@ -58,10 +62,10 @@ export function composeAssets(needs: AssetsNeeds) {
   workspaces.onPurge(purgeAssets)
   return {
     assets: library,
-    assetReader: new AssetReader({ sql, clock, storage, quota, plans, workspaces, uses }),
+    assetReader: new AssetReader({ sql, clock, storage, quota, plans, workspaces, uses, views }),
     assetFolders: folders,
     assetUses: uses,
-    assetUploads: new AssetUploads({ sql, clock, quota, intake, folders, library, uploads, turns }),
+    assetUploads: new AssetUploads({ sql, clock, quota, intake, folders, library, uploads, turns, views }),
     assetExaminer: new AssetExaminer({ sql, storage, turns, mediaWork: needs.mediaWork, tempDir: needs.tempDir }),
     assetHousekeeping: new AssetHousekeeping(sql, clock, storage),
     uploads,

@@ -9,8 +9,9 @@ import { assetCreated, assetsDeleted, assetUpdated } from './events.ts'
 import type { Received } from './intake.ts'
 import { examineAsset } from './jobs.ts'
 import type { AssetData, DeletedRowData } from './schemas.ts'
-import { assetsOfFile, assetView, findAsset, findAssets, type AssetRow, type StoredThumbnail } from './store.ts'
+import { assetsOfFile, findAsset, findAssets, type AssetRow, type StoredThumbnail } from './store.ts'
 import { useView, type AssetUses } from './uses.ts'
+import type { AssetViews } from './views.ts'
 
 declare module '../core/services.ts' {
   interface Services {
@@ -58,11 +59,13 @@ export class AssetLibrary {
   readonly #clock: Clock
   readonly #folders: AssetFolders
   readonly #uses: AssetUses
+  readonly #views: AssetViews
 
-  constructor(clock: Clock, folders: AssetFolders, uses: AssetUses) {
+  constructor(clock: Clock, folders: AssetFolders, uses: AssetUses, views: AssetViews) {
     this.#clock = clock
     this.#folders = folders
     this.#uses = uses
+    this.#views = views
   }
 
   /**
@@ -80,7 +83,7 @@ export class AssetLibrary {
       [id, turn.workspaceId, fileId, folderId, added.name, added.altText ?? '', added.tags ?? [], added.userId, now],
     )
     await turn.sql.run('delete from storage_reservations where id = $1', [added.heldAs])
-    const asset = assetView((await findAsset(turn.sql, id)) as AssetRow)
+    const asset = this.#views.asset((await findAsset(turn.sql, id)) as AssetRow)
     turn.emit(assetCreated, asset)
     return { asset, fileId }
   }
@@ -104,7 +107,7 @@ export class AssetLibrary {
       ],
     )
     for (const row of await assetsOfFile(turn.sql, turn.workspaceId, found.fileId)) {
-      turn.emit(assetUpdated, assetView(row))
+      turn.emit(assetUpdated, this.#views.asset(row))
     }
   }
 
@@ -126,7 +129,7 @@ export class AssetLibrary {
       ],
     )
     turn.audit({ kind: 'asset', id })
-    const changed = assetView((await findAsset(turn.sql, id)) as AssetRow)
+    const changed = this.#views.asset((await findAsset(turn.sql, id)) as AssetRow)
     turn.emit(assetUpdated, changed)
     return changed
   }

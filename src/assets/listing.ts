@@ -2,7 +2,8 @@ import { ValidationFailed } from '../core/errors.ts'
 import type { PageResult } from '../core/reply.ts'
 import type { Sql, SqlValue } from '../core/sql.ts'
 import type { AssetData, AssetFilter } from './schemas.ts'
-import { assetView, SELECT_ASSET, type AssetRow } from './store.ts'
+import { SELECT_ASSET, type AssetRow } from './store.ts'
+import type { AssetViews } from './views.ts'
 
 type Sort = NonNullable<AssetFilter['sort']>
 
@@ -37,7 +38,7 @@ const TEXTS = Object.fromEntries(
 ) as Readonly<Record<Sort, { readonly first: string; readonly next: string }>>
 
 /** One page of a workspace's assets. @throws AppError validation_failed for a cursor of another list */
-export async function listAssets(sql: Sql, filter: AssetFilter): Promise<PageResult<AssetData>> {
+export async function listAssets(sql: Sql, views: AssetViews, filter: AssetFilter): Promise<PageResult<AssetData>> {
   const sort = filter.sort ?? 'newest'
   const limit = filter.limit ?? 30
   const values: SqlValue[] = [
@@ -57,7 +58,7 @@ export async function listAssets(sql: Sql, filter: AssetFilter): Promise<PageRes
   const shown = rows.slice(0, limit)
   const last = rows.length > limit ? shown.at(-1) : undefined
   return {
-    items: shown.map(assetView),
+    items: shown.map((row) => views.asset(row)),
     limit,
     nextCursor: last ? Buffer.from(JSON.stringify([sort, last.sort_key, last.id])).toString('base64url') : null,
   }

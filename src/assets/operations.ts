@@ -1,9 +1,10 @@
 import { Conflict, NotFound, PreconditionFailed, ValidationFailed } from '../core/errors.ts'
 import { from, operation, owner } from '../core/operation.ts'
 import { created, done, FILE, list, ok } from '../core/reply.ts'
-import { Done, Envelope, Input, ListOf, Text, Type } from '../core/schema.ts'
+import { Done, Envelope, ListOf, Type } from '../core/schema.ts'
 import { StorageFull, StorageUnavailable } from '../storage/errors.ts'
-import { MOST_FILE_BYTES, NewUpload, SignedUploadView, UploadPath } from '../uploads/schemas.ts'
+import { OPENING } from '../uploads/opening.ts'
+import { MOST_FILE_BYTES, UploadPath } from '../uploads/schemas.ts'
 import { DamagedFile, EmptyFile, ImageTooLarge, StorageLimit, UnsafeFile, UnsupportedFile } from './errors.ts'
 import {
   AssetDetails,
@@ -14,6 +15,7 @@ import {
   AssetsToResolve,
   AssetView,
   DeletedRow,
+  FileQuery,
   NewAssetFields,
   ResolvedAsset,
   StorageUsageView,
@@ -86,12 +88,7 @@ export const createSignedUpload = operation({
   summary: 'Open an upload whose URL takes the file in pieces',
   description:
     'Size, type and checksum are bound into the URL. Send the file with PUT, whole or in pieces with Content-Range, then confirm.',
-  access: 'media:write',
-  workspace: from.body('workspaceId'),
-  body: NewUpload,
-  returns: { 201: Envelope(SignedUploadView) },
-  errors: [NotFound, StorageLimit, StorageUnavailable],
-  example: { body: { workspaceId: WORKSPACE, name: 'launch.mp4', size: 200_000_000, type: 'video/mp4' } },
+  ...OPENING,
   handle: async ({ body, caller, uploads }) => created('Upload opened', await uploads.open(body, caller.userId, false)),
 })
 
@@ -148,7 +145,7 @@ export const getAsset = operation({
   access: 'media:read',
   workspace: owner('assets'),
   path: AssetPath,
-  etag: true,
+  etag: 'edits',
   returns: { 200: Envelope(AssetDetails) },
   example: { path: { id: ID } },
   handle: async ({ path, assetReader }) => ok('Asset', await assetReader.get(path.id)),
@@ -200,13 +197,13 @@ export const resolveAssets = operation({
 export const downloadAsset = operation({
   route: 'GET /api/assets/{id}/file',
   summary: 'Get the file of an asset, a thumbnail or a rendition',
-  description: 'Where files are kept in S3, the answer is a redirect to a signed URL of the bucket.',
+  description:
+    'A page shows it by the `signedUrl` of an asset, a thumbnail or a rendition, which needs no header: `<img src>`, `<video src>`, Range included. Where files are kept in S3, the answer is a redirect to a signed URL of the bucket.',
   access: 'media:read',
   workspace: owner('assets'),
+  link: true,
   path: AssetPath,
-  query: Input({
-    variant: Type.Optional(Text(1, 60, { description: '`thumbnail-<name>`, or the id of a rendition' })),
-  }),
+  query: FileQuery,
   returns: { 200: FILE, 302: null },
   errors: [StorageUnavailable],
   example: { path: { id: ID } },

@@ -9,8 +9,9 @@ import { fileKey } from './intake.ts'
 import { listAssets } from './listing.ts'
 import type { Quota } from './quota.ts'
 import type { AssetData, AssetFilter } from './schemas.ts'
-import { assetView, findAsset, findAssets, renditionsOf, renditionView, thumbnailView, type AssetRow } from './store.ts'
+import { findAsset, findAssets, renditionsOf, type AssetRow } from './store.ts'
 import { useView, type AssetUses } from './uses.ts'
+import type { AssetViews } from './views.ts'
 
 declare module '../core/services.ts' {
   interface Services {
@@ -29,6 +30,7 @@ interface ReaderNeeds {
   readonly plans: PlanService
   readonly workspaces: WorkspaceService
   readonly uses: AssetUses
+  readonly views: AssetViews
 }
 
 /** What the media library holds. Reads only. */
@@ -40,23 +42,23 @@ export class AssetReader {
   }
 
   list(filter: AssetFilter): Promise<PageResult<AssetData>> {
-    return listAssets(this.#needs.sql, filter)
+    return listAssets(this.#needs.sql, this.#needs.views, filter)
   }
 
   /** @throws AppError not_found, also for what is in the bin */
   async get(id: string) {
-    const { sql, uses } = this.#needs
+    const { sql, uses, views } = this.#needs
     const row = await this.#row(id)
     const [renditions, used] = await Promise.all([renditionsOf(sql, id), uses.of(sql, row.workspace_id, [id])])
     return {
-      ...assetView(row),
-      renditions: renditions.map(renditionView),
+      ...views.asset(row),
+      renditions: renditions.map((rendition) => views.rendition(rendition)),
       usedIn: (used.get(id) ?? []).map(useView),
     }
   }
 
   async thumbnail(id: string) {
-    return thumbnailView(await this.#row(id))
+    return this.#needs.views.thumbnail(await this.#row(id))
   }
 
   /** A row for every id, in the order asked for. */
@@ -65,10 +67,11 @@ export class AssetReader {
     return ids.map((id) => {
       const row = rows.get(id)
       if (row === undefined) {
-        return { _id: id, found: false, name: null, kind: null, type: null, url: null, thumbnail: null }
+        const nothing = { name: null, kind: null, type: null, url: null, signedUrl: null, signedUntil: null }
+        return { _id: id, found: false, ...nothing, thumbnail: null }
       }
-      const { kind, name, thumbnail, type, url } = assetView(row)
-      return { _id: id, found: true, name, kind, type, url, thumbnail }
+      const { kind, name, signedUntil, signedUrl, thumbnail, type, url } = this.#needs.views.asset(row)
+      return { _id: id, found: true, name, kind, type, url, signedUrl, signedUntil, thumbnail }
     })
   }
 

@@ -5,9 +5,14 @@ import { KINDS } from './content/types.ts'
 export const MEDIA_STATES = ['pending', 'ready', 'failed'] as const
 export type MediaState = (typeof MEDIA_STATES)[number]
 
+const SIGNED =
+  'The same with its credential in it, for `src` of an image or a video: a path below the server, taken as it is'
+const SIGNED_UNTIL = 'When the signed URLs end, after one to two hours: ask for the asset again to get new ones'
+
 const ThumbnailImage = Type.Object({
   name: Type.String({ description: 'Name of the size' }),
   url: Type.String({ description: 'Path below the server; needs the same credential' }),
+  signedUrl: Type.String({ description: SIGNED }),
   width: Type.Integer(),
   height: Type.Integer(),
 })
@@ -32,7 +37,8 @@ export const RenditionView = named(
     status: OneOf(MEDIA_STATES),
     progress: Type.Integer({ minimum: 0, maximum: 100 }),
     error: Nullable(Type.String()),
-    url: Nullable(Type.String()),
+    url: Nullable(Type.String({ description: 'Path of the file below the server; needs the same credential' })),
+    signedUrl: Nullable(Type.String({ description: SIGNED })),
     type: Nullable(Type.String()),
     size: Nullable(Type.Integer({ description: 'Bytes' })),
     width: Nullable(Type.Integer()),
@@ -60,6 +66,8 @@ const asset = {
   duration: Nullable(Type.Number({ description: 'Seconds' })),
   codecs: Type.Object({ video: Nullable(Type.String()), audio: Nullable(Type.String()) }),
   url: Type.String({ description: 'Path of the file below the server; needs the same credential' }),
+  signedUrl: Type.String({ description: SIGNED }),
+  signedUntil: Type.String({ format: 'date-time', description: SIGNED_UNTIL }),
   thumbnail: ThumbnailView,
   uploadedBy: Id,
   version: Type.Integer(),
@@ -138,6 +146,8 @@ export const ResolvedAsset = Type.Object({
   kind: Nullable(Type.String()),
   type: Nullable(Type.String()),
   url: Nullable(Type.String()),
+  signedUrl: Nullable(Type.String({ description: SIGNED })),
+  signedUntil: Nullable(Type.String({ description: SIGNED_UNTIL })),
   thumbnail: Nullable(ThumbnailView),
 })
 
@@ -165,6 +175,11 @@ export const StorageUsageView = named(
 
 export const WorkspaceQuery = Input({ workspaceId: Id })
 export const AssetPath = Input({ id: Id })
+export const FileQuery = Input({
+  variant: Type.Optional(Text(1, 60, { description: '`thumbnail-<name>`, or the id of a rendition' })),
+  expires: Type.Optional(Type.Integer({ minimum: 0, description: 'Part of a signed URL' })),
+  signature: Type.Optional(Text(43, 43, { description: 'Part of a signed URL' })),
+})
 
 export const FolderView = named(
   'AssetFolder',

@@ -1,6 +1,6 @@
 import type { Sql } from '../core/sql.ts'
 import type { Kind } from './content/types.ts'
-import type { AssetData, MediaState, RenditionData, ThumbnailData } from './schemas.ts'
+import type { MediaState } from './schemas.ts'
 
 /** A thumbnail as it is stored: its key is the file's with `.<name>` behind it. */
 export interface StoredThumbnail {
@@ -83,65 +83,4 @@ export function renditionsOf(sql: Sql, assetId: string): Promise<RenditionRow[]>
        updated_at from asset_renditions where asset_id = $1 order by id`,
     [assetId],
   )
-}
-
-const path = (id: string, variant?: string) =>
-  `/api/assets/${id}/file${variant === undefined ? '' : `?variant=${variant}`}`
-
-export function thumbnailView(row: AssetRow): ThumbnailData {
-  return {
-    status: row.thumbnail_state,
-    error: row.thumbnail_error,
-    blurhash: row.blurhash,
-    images: row.thumbnails.map(({ height, name, width }) => ({
-      name,
-      url: path(row.id, `thumbnail-${name}`),
-      width,
-      height,
-    })),
-  }
-}
-
-export function assetView(row: AssetRow): AssetData {
-  return {
-    _id: row.id,
-    workspaceId: row.workspace_id,
-    name: row.name,
-    altText: row.alt_text,
-    tags: row.tags,
-    folderId: row.folder_id,
-    kind: row.kind,
-    type: row.type,
-    size: row.size,
-    checksum: row.sha256,
-    width: row.width,
-    height: row.height,
-    duration: row.seconds,
-    codecs: { video: row.video_codec, audio: row.audio_codec },
-    url: path(row.id),
-    thumbnail: thumbnailView(row),
-    uploadedBy: row.uploaded_by,
-    version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
-}
-
-export function renditionView(row: RenditionRow): RenditionData {
-  return {
-    _id: row.id,
-    assetId: row.asset_id,
-    name: row.name,
-    status: row.state,
-    progress: row.progress,
-    error: row.error,
-    url: row.state === 'ready' ? path(row.asset_id, row.id) : null,
-    type: row.type,
-    size: row.size,
-    width: row.width,
-    height: row.height,
-    duration: row.seconds,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
 }

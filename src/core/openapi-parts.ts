@@ -5,6 +5,12 @@ import type { Json } from './openapi-schemas.ts'
 export const securitySchemes: Json = {
   bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token; it lives 15 minutes' },
   apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key; it was shown once' },
+  signedUrl: {
+    type: 'apiKey',
+    in: 'query',
+    name: 'signature',
+    description: 'A signed URL, used exactly as it was given: no header is needed, so that `src` of an image takes it',
+  },
 }
 
 function header(name: string, description: string, schema: Json): Json {

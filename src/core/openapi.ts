@@ -98,7 +98,7 @@ function accessInWords(op: NamedOperation, scope: Scope | undefined): string {
 function security(op: NamedOperation, scope: Scope | undefined): Json[] {
   if (op.access === 'public') return []
   const roles = scope ? [scope] : []
-  return [{ bearer: roles }, { apiKey: roles }]
+  return [{ bearer: roles }, { apiKey: roles }, ...(op.link ? [{ signedUrl: [] }] : [])]
 }
 
 function fields(op: NamedOperation, where: 'path' | 'query', schemas: ComponentSchemas): Json[] {
@@ -122,7 +122,8 @@ function fields(op: NamedOperation, where: 'path' | 'query', schemas: ComponentS
 function headerParameters(op: NamedOperation): Json[] {
   const names = ['RequestId']
   if (op.method === 'POST') names.push('IdempotencyKey')
-  if (op.etag) names.push(op.method === 'GET' ? 'IfNoneMatch' : 'IfMatch')
+  if (op.etag && op.method !== 'GET') names.push('IfMatch')
+  if (op.etag === true && op.method === 'GET') names.push('IfNoneMatch')
   if (returnsFile(op)) names.push('IfNoneMatch', 'Range', 'IfRange')
   if (op.upload?.ranges) names.push('ContentRange')
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
@@ -169,7 +170,8 @@ function responses(
     result['206'] = { ...(result['200'] as Json), description: 'The bytes that Range asked for' }
     result['304'] = { description: 'Not changed since the ETag of If-None-Match' }
   }
-  if (op.etag && op.method === 'GET') result['304'] = { description: 'Not changed since the ETag of If-None-Match' }
+  if (op.etag === true && op.method === 'GET')
+    result['304'] = { description: 'Not changed since the ETag of If-None-Match' }
   return result
 }
 

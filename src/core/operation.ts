@@ -130,13 +130,18 @@ export interface OperationDeclaration<
    * it, whose fields are those of path, query and body together: `sync { workspaceId, channelId, after }`.
    */
   readonly socket?: true | SocketMessage
-  /** The reply's `data.version` becomes an ETag; If-None-Match and If-Match are honoured. */
-  readonly etag?: true
+  /**
+   * The reply's `data.version` becomes an ETag; If-None-Match and If-Match are honoured. `edits`: only If-Match is,
+   * because the reply changes while its version stays.
+   */
+  readonly etag?: true | 'edits'
   /**
    * The query parameter that may carry a credential made for this operation alone, where no header carries one: for
    * what browsers load without headers.
    */
   readonly ticket?: string
+  /** A signed URL (`SignedLinks`) does in place of a credential, whoever has it: for what everybody may be shown alike. */
+  readonly link?: true
   /** Kept off the audit log although it is a turn. */
   readonly audit?: false
   readonly example: Example
@@ -222,6 +227,7 @@ function check(op: NamedOperation, routes: Set<string>): void {
   if (op.prelude && !op.turn) fail('only a turn has a prelude')
   if (op.turn && op.workspace === undefined) fail('a turn needs `workspace`')
   if (op.method === 'GET' && (op.body ?? op.upload) !== undefined) fail('GET takes no body')
+  if (op.link && op.method !== 'GET') fail('only what is read has links')
   if (op.socket && (op.upload || returnsFile(op))) fail('files do not travel over sockets')
   if (op.ticket && op.method !== 'GET') fail('a ticket in the query only reads')
   if (op.turn && op.upload) fail('a turn takes no file: store it first, then run a turn')

@@ -4,6 +4,7 @@ import { limitClassOf, RATE_LIMITS } from '../core/limits.ts'
 import type { NamedOperation, WorkspaceSource } from '../core/operation.ts'
 import type { Authenticator, Memberships, Owners, RateDecision, RateLimiter, Tickets } from '../core/ports.ts'
 import { requireScope } from '../core/require-scope.ts'
+import { claimsSignature, type SignedLinks } from '../core/signed-links.ts'
 import type { Exchange } from './exchange.ts'
 import type { Input, Passage } from './passage.ts'
 
@@ -30,6 +31,26 @@ export function identify(
   if (ticket !== null) return tickets.redeem(op.name, ticket)
   if (op.access !== 'public') throw Unauthorized()
   return undefined
+}
+
+/** Whether a request comes with a signed URL instead of a credential. */
+export function bringsLink({ headers, query }: Exchange): boolean {
+  return headers.authorization === '' && headers.apiKey === '' && claimsSignature(query)
+}
+
+/** @returns true @throws AppError invalid_credential, credential_expired */
+export function followLink(
+  op: NamedOperation,
+  links: SignedLinks,
+  { query }: Exchange,
+  parameters: readonly string[],
+): true {
+  let index = 0
+  links.require(
+    op.pattern.replace(/\{\w+\}/g, () => parameters[index++] ?? ''),
+    query,
+  )
+  return true
 }
 
 /**
@@ -92,7 +113,7 @@ function admitTo(
 ): Member | undefined | Promise<Member> {
   if (workspaceId === undefined) throw NotFound()
   passage.workspaceId = workspaceId
-  if (!op.access.includes(':')) return undefined
+  if (!op.access.includes(':') || passage.linked) return undefined
   const member = gate.memberships.find(workspaceId, passage.caller?.userId ?? '')
   return member instanceof Promise ? member.then((read) => withScope(op, read)) : withScope(op, member)
 }

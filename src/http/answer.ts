@@ -30,7 +30,7 @@ export function sendReply(answering: Answering, passage: Passage, reply: Reply):
     const version = (reply.body as { data?: { version?: number } } | undefined)?.data?.version
     const tag = `"${version}"`
     headers.push(['ETag', tag])
-    if (op.method === 'GET' && knows(passage.exchange.headers.ifNoneMatch, tag)) {
+    if (op.method === 'GET' && op.etag === true && knows(passage.exchange.headers.ifNoneMatch, tag)) {
       passage.exchange.send(304, headers, '')
       return 304
     }

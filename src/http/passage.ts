@@ -11,6 +11,8 @@ export interface Passage {
   readonly requestId: string
   readonly startedAt: number
   caller: Caller | undefined
+  /** A signed URL stands for the caller, whom nobody knows. */
+  linked: boolean
   workspaceId: string | undefined
   rate: RateDecision | undefined
   replayed: boolean

@@ -5,8 +5,9 @@ import { limitClassOf, RATE_LIMITS } from '../core/limits.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import type { Authenticator, Memberships, Owners, RateLimiter, Switches, Tickets } from '../core/ports.ts'
 import type { Reply } from '../core/reply.ts'
+import type { SignedLinks } from '../core/signed-links.ts'
 import type { Turns } from '../turns/turn-runner.ts'
-import { admit, identify, takeToken } from './admission.ts'
+import { admit, bringsLink, followLink, identify, takeToken } from './admission.ts'
 import { sendError, sendReply, type Answering } from './answer.ts'
 import { ALWAYS_ON, pipelineErrors } from './declared-errors.ts'
 import { publicError } from './error-reply.ts'
@@ -23,6 +24,7 @@ import { openUpload, takeBody } from './upload.ts'
 export interface PipelineOptions {
   readonly authenticator: Authenticator
   readonly tickets: Tickets
+  readonly links: SignedLinks
   readonly memberships: Memberships
   readonly owners: Owners
   readonly limiter: RateLimiter
@@ -61,6 +63,7 @@ export function compileOperation(op: NamedOperation, options: PipelineOptions): 
       requestId: requestIdOf(exchange),
       startedAt: performance.now(),
       caller: undefined,
+      linked: false,
       workspaceId: undefined,
       rate: undefined,
       replayed: false,
@@ -130,8 +133,11 @@ async function answer(
   const body = op.upload && takeBody(op, op.upload, exchange)
   const bytes = op.method === 'GET' || body ? NO_BODY : await readBody(op, exchange)
   // 401
-  const caller = identify(op, options, exchange)
-  passage.caller = caller instanceof Promise ? await caller : caller
+  if (op.link && bringsLink(exchange)) passage.linked = followLink(op, options.links, exchange, parameters)
+  else {
+    const caller = identify(op, options, exchange)
+    passage.caller = caller instanceof Promise ? await caller : caller
+  }
   // 429
   const taken = takeToken(op, options.limiter, passage)
   if (taken) await taken

@@ -1,7 +1,7 @@
 import { mkdir, open, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
-import { Conflict } from '../core/errors.ts'
+import { AppendGuard } from './append-guard.ts'
 import { missing, storageError } from './disk-errors.ts'
 import type { PieceStore, StoredFile } from './storage.ts'
 
@@ -9,8 +9,7 @@ import type { PieceStore, StoredFile } from './storage.ts'
 export class DiskPieces implements PieceStore {
   readonly #directory: string
   readonly #adopt: (from: string, key: string) => Promise<StoredFile>
-  /** Uploads that are being written to by this node: two writers at one place would mix their bytes. */
-  readonly #busy = new Set<string>()
+  readonly #guard = new AppendGuard()
 
   constructor(directory: string, adopt: (from: string, key: string) => Promise<StoredFile>) {
     this.#directory = directory
@@ -18,28 +17,20 @@ export class DiskPieces implements PieceStore {
   }
 
   async append(id: string, offset: number, body: Readable): Promise<number> {
-    if (this.#busy.has(id)) {
-      throw Conflict({ message: 'Another request is sending to this upload right now.', retryAfter: 1 })
-    }
-    this.#busy.add(id)
     const path = this.#path(id)
-    try {
-      await mkdir(this.#directory, { recursive: true })
-      const length = await this.length(id)
-      if (length !== offset) {
-        throw Conflict({ message: `The upload has ${length} bytes: go on there.`, details: { received: length } })
+    const length = () => this.length(id)
+    return this.#guard.run({ id, offset, body, length }, async () => {
+      try {
+        await mkdir(this.#directory, { recursive: true })
+        await this.#write(path, body)
+        return await length()
+      } catch (error) {
+        const failure = storageError(error)
+        // A full disk is left as it was before the request, so that others can still write.
+        if ((failure as { status?: number }).status === 507) await truncate(path, offset).catch(missing)
+        throw failure
       }
-      await this.#write(path, body)
-      return await this.length(id)
-    } catch (error) {
-      const failure = storageError(error)
-      // A full disk is left as it was before the request, so that others can still write.
-      if ((failure as { status?: number }).status === 507) await truncate(path, offset).catch(missing)
-      throw failure
-    } finally {
-      this.#busy.delete(id)
-      body.destroy()
-    }
+    })
   }
 
   /** Chunk by chunk, because a pipe throws away what it holds when the sender leaves. */

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { Conflict } from '../core/errors.ts'
+import { AppendGuard } from './append-guard.ts'
 import type { PieceStore, StoredFile } from './storage.ts'
 
 /** What pieces need of a bucket. */
@@ -25,32 +26,22 @@ const TYPE = { type: 'application/octet-stream' }
  */
 export class S3Pieces implements PieceStore {
   readonly #bucket: Bucket
-  /** Uploads that are being sent to through this node. Two nodes at one offset overwrite each other with the same. */
-  readonly #busy = new Set<string>()
+  /** Of this node: two nodes at one offset overwrite each other with the same. */
+  readonly #guard = new AppendGuard()
 
   constructor(bucket: Bucket) {
     this.#bucket = bucket
   }
 
   async append(id: string, offset: number, body: Readable): Promise<number> {
-    if (this.#busy.has(id)) {
-      throw Conflict({ message: 'Another request is sending to this upload right now.', retryAfter: 1 })
-    }
-    this.#busy.add(id)
-    try {
-      const length = await this.length(id)
-      if (length !== offset) {
-        throw Conflict({ message: `The upload has ${length} bytes: go on there.`, details: { received: length } })
-      }
+    const length = () => this.length(id)
+    return this.#guard.run({ id, offset, body, length }, async () => {
       let failure: unknown
       const sent = asFarAsItCame(body, (error) => (failure = error))
       await this.#bucket.put(pieceKey(id, offset), Readable.from(sent, { objectMode: false }), TYPE)
       if (failure !== undefined) throw failure
-      return await this.length(id)
-    } finally {
-      this.#busy.delete(id)
-      body.destroy()
-    }
+      return length()
+    })
   }
 
   async length(id: string): Promise<number> {

@@ -1,6 +1,7 @@
 import type { BuiltInRole } from '../core/scope.ts'
 import type { Static } from '../core/schema.ts'
 import type { Sql } from '../core/sql.ts'
+import { pictureUrl } from '../users/picture-url.ts'
 import { MEMBER_COLUMNS, mergedScopes, roleName, type MemberRow } from '../workspaces/memberships.ts'
 import type { MemberState } from './schemas.ts'
 
@@ -10,7 +11,7 @@ export interface TeamMemberRow extends MemberRow {
   user_id: string
   name: string
   email: string
-  picture_url: string | null
+  picture_id: string | null
   role_id: string | null
   groups: { _id: string; name: string }[] | null
   version: number
@@ -20,7 +21,7 @@ export interface TeamMemberRow extends MemberRow {
 
 /** For `m` a row of workspace_members. */
 export const SELECT_MEMBER = `
-  select m.workspace_id, m.user_id, u.name, u.email, u.picture_url, m.role_id, m.version, m.joined_at, m.updated_at,
+  select m.workspace_id, m.user_id, u.name, u.email, u.picture_id, m.role_id, m.version, m.joined_at, m.updated_at,
     ${MEMBER_COLUMNS},
     (select json_agg(json_build_object('_id', g.id, 'name', g.name) order by g.name, g.id)
       from group_members gm join groups g on g.id = gm.group_id
@@ -49,7 +50,7 @@ export function memberState(row: TeamMemberRow): Static<typeof MemberState> {
     workspaceId: row.workspace_id,
     name: row.name,
     email: row.email,
-    pictureUrl: row.picture_url,
+    pictureUrl: row.picture_id && pictureUrl(row.picture_id),
     role: roleName(row),
     roleId: row.role_id ?? (row.built_in_role as BuiltInRole),
     scopes: [...mergedScopes(row)].sort(),

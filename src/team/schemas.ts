@@ -2,6 +2,7 @@ import { pageFields } from '../core/page.ts'
 import { Id, Input, named, Nullable, OneOf, ResourceBase, Text, Timestamp, Type, type Static } from '../core/schema.ts'
 import { ALL_SCOPES, BUILT_IN_ROLES, type BuiltInRole, type Scope } from '../core/scope.ts'
 import { EmailInput } from '../users/email-address.ts'
+import { PICTURE_URL } from '../users/schemas.ts'
 
 const BUILT_IN = Object.keys(BUILT_IN_ROLES) as [BuiltInRole, ...BuiltInRole[]]
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'
@@ -43,7 +44,7 @@ const member = {
   workspaceId: Id,
   name: Type.String(),
   email: Type.String(),
-  pictureUrl: Nullable(Type.String()),
+  pictureUrl: Nullable(Type.String({ description: PICTURE_URL })),
   role: Type.String({ description: 'Name of the role' }),
   roleId: Type.String({ description: 'Its `_id`: a built-in role’s is its name' }),
   scopes: Type.Array(ScopeName, { description: 'What the member may do: role and groups, with the overrides' }),

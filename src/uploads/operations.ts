@@ -9,22 +9,13 @@ import {
   UploadMismatch,
 } from '../assets/errors.ts'
 import { AssetDetails } from '../assets/schemas.ts'
-import { Conflict, NotFound } from '../core/errors.ts'
+import { Conflict } from '../core/errors.ts'
 import { from, operation, owner } from '../core/operation.ts'
 import { created, done, list, ok } from '../core/reply.ts'
 import { Done, Envelope, ListOf } from '../core/schema.ts'
 import { StorageFull, StorageUnavailable } from '../storage/errors.ts'
-import {
-  MediaUrl,
-  MediaUrlView,
-  MOST_FILE_BYTES,
-  NewUpload,
-  SignedQuery,
-  SignedUploadView,
-  UploadPath,
-  UploadQuery,
-  UploadView,
-} from './schemas.ts'
+import { OPENING } from './opening.ts'
+import { MediaUrl, MediaUrlView, MOST_FILE_BYTES, SignedQuery, UploadPath, UploadQuery, UploadView } from './schemas.ts'
 
 const UPLOAD = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a71'
 const WORKSPACE = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01'
@@ -35,12 +26,7 @@ export const createUpload = operation({
   summary: 'Open an upload and get the URL to send the file to',
   description:
     'Where files are kept in S3, the URL is the bucket’s own, and size, type and checksum are bound into its signature. Otherwise it is PUT /api/uploads/{uploadId}/content, which takes pieces too. POST /api/uploads/{uploadId}/complete makes the asset.',
-  access: 'media:write',
-  workspace: from.body('workspaceId'),
-  body: NewUpload,
-  returns: { 201: Envelope(SignedUploadView) },
-  errors: [NotFound, StorageLimit, StorageUnavailable],
-  example: { body: { workspaceId: WORKSPACE, name: 'launch.mp4', size: 200_000_000, type: 'video/mp4' } },
+  ...OPENING,
   handle: async ({ body, caller, uploads }) => created('Upload opened', await uploads.open(body, caller.userId, true)),
 })
 

@@ -4,6 +4,12 @@ import type { StoredSettings } from './settings.ts'
 const UserSchema = defineEntity({
   name: 'User',
   tableName: 'users',
+  indexes: [
+    {
+      name: 'users_by_picture',
+      expression: 'create unique index users_by_picture on users (picture_id) where picture_id is not null',
+    },
+  ],
   properties: {
     id: p.uuid().primary(),
     /** As `normalizeEmail` leaves it. */
@@ -16,7 +22,7 @@ const UserSchema = defineEntity({
     timezone: p.text().default('UTC'),
     locale: p.text().default('en'),
     company: p.text().default(''),
-    pictureUrl: p.text().nullable(),
+    pictureId: p.uuid().nullable(),
     isAdmin: p.boolean().default(false),
     onboardingStep: p.text().nullable(),
     onboardingCompletedAt: p.datetime().columnType('timestamptz').nullable(),

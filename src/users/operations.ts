@@ -6,6 +6,8 @@ import { EmailInUse } from './errors.ts'
 import { ApiKeyView, NewUser, OnboardingChange, ProfileChange, SettingsView, UserView, UserWithKey } from './schemas.ts'
 import { NotificationChange, PublishingChange, UiChange } from './settings.ts'
 
+export * from './picture-operations.ts'
+
 export const createUserWithApiKey = operation({
   route: 'POST /api/users',
   summary: 'Create a user with an API key',

@@ -1,8 +1,14 @@
-import { Id, Input, Nullable, ResourceBase, Text, Timestamp, Type, named, type Static } from '../core/schema.ts'
+import { Id, Input, Nullable, OneOf, ResourceBase, Text, Timestamp, Type, named, type Static } from '../core/schema.ts'
 import { TimeZone } from '../core/time-zone.ts'
 import { SubscriptionSummary } from '../plans/schemas.ts'
 import { EmailInput } from './email-address.ts'
 import { Locale, NotificationSettings, PublishingSettings, UiPreferences } from './settings.ts'
+
+/** Of whoever is shown with a picture. */
+export const PICTURE_URL = 'Path below the server of a square of 256 pixels; `small` and `large` lie beside `medium`'
+
+export const PICTURE_SIZES = ['small', 'medium', 'large'] as const
+export type PictureSize = (typeof PICTURE_SIZES)[number]
 
 const user = {
   ...ResourceBase,
@@ -13,7 +19,7 @@ const user = {
   timezone: Type.String({ description: 'IANA time zone' }),
   locale: Type.String({ description: 'Language tag (BCP 47)' }),
   company: Type.String(),
-  pictureUrl: Type.Optional(Type.String()),
+  pictureUrl: Type.Optional(Type.String({ description: PICTURE_URL })),
   emailVerified: Type.Boolean(),
   isAdmin: Type.Boolean({ description: 'Administrator of the whole platform' }),
   onboarding: Type.Object({
@@ -45,6 +51,23 @@ export const SettingsView = named(
   }),
 )
 export type SettingsData = Static<typeof SettingsView>
+
+export const ProfilePicture = named(
+  'ProfilePicture',
+  Type.Object({
+    pictureUrl: Type.String({ description: PICTURE_URL }),
+    sizes: Type.Array(
+      Type.Object({
+        name: OneOf(PICTURE_SIZES),
+        url: Type.String({ description: 'Path below the server; it needs no credential' }),
+        width: Type.Integer({ description: 'Pixels, also of its height' }),
+      }),
+    ),
+  }),
+)
+export type ProfilePictureData = Static<typeof ProfilePicture>
+
+export const PicturePath = Input({ pictureId: Id, size: OneOf(PICTURE_SIZES) })
 
 export const UserName = Text(0, 100, { description: 'What the user is called' })
 

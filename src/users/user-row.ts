@@ -1,3 +1,4 @@
+import { pictureUrl } from './picture-url.ts'
 import type { UserData } from './schemas.ts'
 import type { StoredSettings } from './settings.ts'
 
@@ -12,7 +13,7 @@ export interface UserRow {
   timezone: string
   locale: string
   company: string
-  picture_url: string | null
+  picture_id: string | null
   is_admin: boolean
   onboarding_step: string | null
   onboarding_completed_at: string | null
@@ -35,7 +36,7 @@ export function userView(row: UserRow, subscription: UserData['subscription']): 
     timezone: row.timezone,
     locale: row.locale,
     company: row.company,
-    ...(row.picture_url === null ? {} : { pictureUrl: row.picture_url }),
+    ...(row.picture_id === null ? {} : { pictureUrl: pictureUrl(row.picture_id) }),
     emailVerified: row.email_verified,
     isAdmin: row.is_admin,
     onboarding: {

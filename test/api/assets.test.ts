@@ -107,6 +107,11 @@ describe('the library', () => {
     expect([shown.status, shown.headers.get('content-type')]).toEqual([200, 'image/webp'])
     expect((await sharp(Buffer.from(await shown.arrayBuffer())).metadata()).width).toBe(160)
     expect((await one('GET /api/assets/{id}', id)).body.data.thumbnail.status).toBe('ready')
+    const small = await fetch(app.url + ready.images[0].signedUrl)
+    expect([small.status, small.headers.get('content-type')]).toEqual([200, 'image/webp'])
+    // Thumbnails come without a new version of the asset: an ETag of before must not hide them.
+    const again = await one('GET /api/assets/{id}', id, { headers: { 'If-None-Match': '"1"' } })
+    expect([again.status, again.headers.get('etag')]).toEqual([200, '"1"'])
   })
 
   test('is searched, sorted, filtered and paged', async () => {
@@ -208,6 +213,45 @@ describe('the library', () => {
       { _id: unknown, found: false, url: null },
       { _id: id, found: true, type: 'image/png', url: `/api/assets/${id}/file` },
     ])
+  })
+})
+
+describe('what a browser shows by itself', () => {
+  test('a signed URL shows one file without a credential, for a while', async () => {
+    const content = await picture(20, 20)
+    const { _id: id, signedUntil, signedUrl } = await added({}, content)
+    const shown = await fetch(app.url + signedUrl)
+    expect([shown.status, shown.headers.get('x-content-type-options')]).toEqual([200, 'nosniff'])
+    expect(Buffer.from(await shown.arrayBuffer()).equals(content)).toBe(true)
+    const part = await fetch(app.url + signedUrl, { headers: { Range: 'bytes=1-3' } })
+    expect([part.status, await part.text()]).toEqual([206, 'PNG'])
+    expect((await fetch(app.url + signedUrl, { method: 'HEAD' })).status).toBe(200)
+    // The same for an hour, so that a browser finds what it has.
+    expect((await one('GET /api/assets/{id}', id)).body.data.signedUrl).toBe(signedUrl)
+
+    const { _id: other } = await added()
+    for (const changed of [
+      signedUrl.replace(id, other),
+      signedUrl.replace('/file?', '/file?variant=thumbnail-small&'),
+      signedUrl.replace('expires=1', 'expires=2'),
+      `${signedUrl}&variant=thumbnail-small`,
+      signedUrl.slice(0, -1),
+      signedUrl.slice(0, signedUrl.indexOf('&signature')),
+    ]) {
+      expect((await fetch(app.url + changed)).status, changed).toBe(401)
+    }
+    const elsewhere = signedUrl.replace('/file?', '?')
+    expect((await fetch(app.url + elsewhere)).status).toBe(401)
+    clock.advance(Date.parse(signedUntil) - clock.now() - 1)
+    expect((await fetch(app.url + signedUrl)).status).toBe(200)
+    clock.advance(1)
+    const late = await fetch(app.url + signedUrl)
+    expect([late.status, await late.json()]).toMatchObject([401, { code: 'credential_expired' }])
+
+    const { signedUrl: anew } = (await one('GET /api/assets/{id}', id)).body.data
+    expect((await fetch(app.url + anew)).status).toBe(200)
+    await one('DELETE /api/assets/{id}', id)
+    expect((await fetch(app.url + anew)).status).toBe(404)
   })
 })
 

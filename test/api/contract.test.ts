@@ -24,7 +24,7 @@ const LATER: Readonly<Record<string, string>> = {
   'AI and studio': 'all',
   Ideas: 'all',
   Users: `getBillingUsage listPaymentMethods deletePaymentMethod setDefaultPaymentMethod listTransactions downloadInvoice
-    listDevices registerDevice unregisterDevice sendTestPush uploadProfilePicture removeProfilePicture exportMyData
+    listDevices registerDevice unregisterDevice sendTestPush exportMyData
     deleteMyAccount`,
   Streams: 'broadcastFile whipPublish whipTrickle whipDelete',
   'Plans, subscriptions, billing, payments': `getSubscription upgradeSubscription renewSubscription getWallet

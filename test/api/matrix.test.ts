@@ -254,7 +254,8 @@ async function expectVersions(op: NamedOperation, send: SendOptions, first: Answ
   expect(etag).toMatch(/^"[\w.-]+"$/)
   if (op.method === 'GET') {
     const known = await call(op, { ...send, headers: { 'If-None-Match': etag } })
-    expect([known.status, known.text]).toEqual([304, ''])
+    if (op.etag === 'edits') expect(known.status).toBe(200)
+    else expect([known.status, known.text]).toEqual([304, ''])
   } else if (op.method !== 'POST') {
     await expectError(op, { ...send, headers: { 'If-Match': '"999999"' } }, 412, 'precondition_failed')
   }

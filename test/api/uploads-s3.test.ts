@@ -49,6 +49,12 @@ async function download(url: string): Promise<Buffer> {
   return Buffer.from(await (await fetch(location)).arrayBuffer())
 }
 
+/** As the `src` of a video does: no header, and redirects are followed. */
+async function show(url: string, range: string): Promise<[number, string]> {
+  const reply = await fetch(app.url + url, { headers: { Range: range } })
+  return [reply.status, await reply.text()]
+}
+
 async function keys(): Promise<string[]> {
   const found: string[] = []
   for await (const { key } of app.composition.services.storage.list()) found.push(key)
@@ -71,6 +77,7 @@ test('an upload in pieces becomes an asset, and leaves no pieces in the bucket',
   const confirmed = await upload('POST /api/assets/signed-upload/{uploadId}/confirm', uploadId)
   expect(confirmed.status, confirmed.text).toBe(201)
   expect((await download(confirmed.body.data.url)).equals(content)).toBe(true)
+  expect(await show(confirmed.body.data.signedUrl, 'bytes=4-7')).toEqual([206, 'ftyp'])
   expect((await keys()).filter((key) => key.includes(uploadId) || key.includes('piece'))).toEqual([
     `${world.id('acme')}/${uploadId}`,
   ])

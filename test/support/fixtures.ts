@@ -126,6 +126,12 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
   reactToMessage: async (stage) => ({ path: await message(stage) }),
   downloadChatAttachment: async (stage) => ({ path: { attachmentId: await attachment(stage) } }),
   unreactToMessage: async (stage) => ({ path: await message(stage) }),
+  getProfilePicture: async ({ app, caller }) => {
+    const { apiKey } = caller
+    const reply = await app.send('POST /api/users/me/picture', { apiKey, file: { name: 'a.png', content: PIXEL } })
+    const [, , , , pictureId = '', size = ''] = (reply.body.data.pictureUrl as string).split('/')
+    return { path: { pictureId, size } }
+  },
   createFolder: async (stage) => ({ body: { ...inWorkspace(stage), name: newName() } }),
   createSignedUpload: async (stage) => ({ body: { ...inWorkspace(stage), ...NEW_UPLOAD } }),
   createUpload: async (stage) => ({ body: { ...inWorkspace(stage), ...NEW_UPLOAD } }),

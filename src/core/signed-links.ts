@@ -1,0 +1,55 @@
+import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { HOUR, type Clock } from './clock.ts'
+import { CredentialExpired, InvalidCredential } from './errors.ts'
+
+/** For as long a URL gets the same signature, so that browsers know again what they have fetched. */
+const WINDOW_MS = HOUR
+
+/**
+ * URLs that carry their own credential, for what a browser fetches by itself: the `src` of an image or a video sends no
+ * header. A signature is good for one path with one query and nothing else, for one to two hours.
+ */
+export class SignedLinks {
+  readonly #key: Buffer
+  readonly #clock: Clock
+
+  constructor(secret: string, clock: Clock) {
+    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'signed links', 32))
+    this.#clock = clock
+  }
+
+  /** When links that are made now end; milliseconds since the Unix epoch. */
+  get until(): number {
+    return (Math.floor(this.#clock.now() / WINDOW_MS) + 2) * WINDOW_MS
+  }
+
+  /** @param url path and query below the server */
+  sign(url: string): string {
+    const text = `${url}${url.includes('?') ? '&' : '?'}expires=${this.until / 1000}`
+    return `${text}&signature=${this.#signature(text)}`
+  }
+
+  /**
+   * Lets a signed URL through, exactly as it was made.
+   * @throws AppError invalid_credential, credential_expired
+   */
+  require(path: string, query: string): void {
+    const [, text = '', expires = '', given = ''] = /^(.*?expires=(\d{1,12}))&signature=([\w-]{43})$/.exec(query) ?? []
+    const right = Buffer.from(this.#signature(`${path}?${text}`))
+    if (given === '' || !timingSafeEqual(right, Buffer.from(given))) {
+      throw InvalidCredential({ message: 'The signed URL is not as it was made.' })
+    }
+    if (Number(expires) * 1000 <= this.#clock.now()) {
+      throw CredentialExpired({ message: 'The signed URL has expired: ask for a new one.' })
+    }
+  }
+
+  #signature(text: string): string {
+    return createHmac('sha256', this.#key).update(text).digest('base64url')
+  }
+}
+
+/** Whether a query claims to be signed. */
+export function claimsSignature(query: string): boolean {
+  return query.includes('signature=')
+}
