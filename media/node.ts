@@ -4,7 +4,16 @@ import { startRtmpIngest, type IngestLimits, type Publisher, type RtmpsSettings 
 import { DEFAULT_RELAY_LIMITS, type RelayLimits } from './relay/limits.ts'
 import { RelayStream, sourceOf } from './relay/relay-stream.ts'
 import { TcpTable } from './relay/tcp-table.ts'
-import type { DesiredStream, MediaNode, MediaNodeOptions, PublishDecision, PublishRequest } from './types.ts'
+import type {
+  DesiredStream,
+  MediaNode,
+  MediaNodeOptions,
+  PublishDecision,
+  PublishRequest,
+  WhipReply,
+  WhipSettings,
+} from './types.ts'
+import { startWhipIngest, type WhipIngest } from './whip/whip-ingest.ts'
 
 export interface MediaNodeLimits {
   readonly ingest?: Partial<IngestLimits>
@@ -19,7 +28,11 @@ export interface MediaNodeSettings extends MediaNodeOptions {
   readonly rtmps?: RtmpsSettings
   /** Gives previews to API nodes. */
   readonly preview?: PreviewSettings
+  /** Takes publishers by WHIP too. */
+  readonly whip?: WhipSettings
 }
+
+const NO_WHIP: WhipReply = { ok: false, code: 'unavailable', message: 'This node takes no publishers by WHIP.' }
 
 /** Starts a media node in this process. Rejects when the port cannot be had. */
 export async function startMediaNode(settings: MediaNodeSettings): Promise<MediaNode> {
@@ -55,6 +68,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
     else stream.attach(publisher)
   }
 
+  const ingestLimits = settings.limits?.ingest
   const ingest = await startRtmpIngest({
     host,
     port,
@@ -62,13 +76,26 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
     onPublisher,
     log,
     rtmps: settings.rtmps,
-    ...(settings.limits?.ingest === undefined ? {} : { limits: settings.limits.ingest }),
+    ...(ingestLimits && { limits: ingestLimits }),
   })
+  const lastFrameAt = (streamId: string): number | null => streams.get(streamId)?.lastFrameAt ?? null
   let previews: PreviewServer | undefined
+  let whip: WhipIngest | undefined
   try {
     previews =
       settings.preview && (await startPreviewServer(settings.preview, (id) => streams.get(id)?.viewers, settings.log))
+    whip =
+      settings.whip &&
+      (await startWhipIngest({
+        settings: settings.whip,
+        authorizePublish,
+        onPublisher,
+        lastFrameAt,
+        log,
+        limits: ingestLimits,
+      }))
   } catch (error) {
+    await previews?.close()
     await ingest.close()
     throw error
   }
@@ -92,6 +119,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
     retry(streamId, destinationId) {
       streams.get(streamId)?.retry(destinationId)
     },
+    whip: async (request) => (await whip?.request(request)) ?? NO_WHIP,
     status() {
       return {
         rtmpPort: ingest.port,
@@ -99,11 +127,13 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
         previewPort: previews?.port ?? null,
         uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
         connections: ingest.connections(),
+        whip: whip === undefined ? null : { port: whip.port, sessions: whip.sessions(), pid: whip.pid() ?? null },
         streams: [...streams.values()].map((stream) => stream.status()),
       }
     },
     async close() {
       clearInterval(ticker)
+      await whip?.close()
       await ingest.close()
       await previews?.close()
       await Promise.all([...streams.values()].map((stream) => stream.close('shutdown')))

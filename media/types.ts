@@ -54,6 +54,8 @@ export interface DesiredStream {
   readonly keyHash: string
   /** Of the key of a second publisher, which stands by for the first. */
   readonly backup?: { readonly path: string; readonly keyHash: string }
+  /** Of the token for WHIP: a publisher with it stands in the place of the one with the key. */
+  readonly whipHash?: string
   /** Whether media is relayed to the destinations. False: ingest only. */
   readonly live: boolean
   readonly destinations: readonly Destination[]
@@ -66,11 +68,14 @@ export interface PublishRequest {
   /** Lower-case hex SHA-256 of the whole key as the publisher sent it. */
   readonly keyHash: string
   readonly remoteAddress: string
+  /** Set when `keyHash` is of a token for WHIP, which is no RTMP key. */
+  readonly via?: 'whip'
 }
 
 export type PublishDecision =
   | { readonly allowed: true; readonly stream: DesiredStream }
-  | { readonly allowed: false; readonly reason: string }
+  /** `later`: the key is good, but nothing is taken with it now. */
+  | { readonly allowed: false; readonly reason: string; readonly later?: true }
 
 export type DestinationState =
   | 'idle'
@@ -218,8 +223,72 @@ export interface MediaNodeStatus {
   readonly previewPort: number | null
   readonly uptimeSeconds: number
   readonly connections: number
+  /** Null where publishers cannot come by WHIP. */
+  readonly whip: WhipStatus | null
   readonly streams: readonly StreamStatus[]
 }
+
+export interface WhipStatus {
+  /** UDP. */
+  readonly port: number
+  /** Clients, connected or about to. */
+  readonly sessions: number
+  /** The process that WebRTC runs in; null while none is needed. */
+  readonly pid: number | null
+}
+
+/** How publishers may come by WHIP. */
+export interface WhipSettings {
+  readonly host: string
+  /** The one UDP port of all sessions; 0 takes a free one. */
+  readonly port: number
+  /** Where clients are told to send, where that is not the address of an interface; the same port when absent. */
+  readonly announced?: { readonly address: string; readonly port?: number }
+  /** For sound, and for video that has to be encoded anew. */
+  readonly ffmpeg?: { readonly path: string; readonly version: string }
+}
+
+/** What a client of WHIP (RFC 9725) asks for. Its token is known by its hash alone. */
+export type WhipRequest =
+  | {
+      readonly type: 'offer'
+      readonly path: string
+      readonly keyHash: string
+      readonly remoteAddress: string
+      readonly sdp: string
+      /** Encode video anew, in one size and at one rate. */
+      readonly normalise: boolean
+    }
+  | {
+      readonly type: 'trickle'
+      readonly path: string
+      readonly keyHash: string
+      readonly session: string
+      readonly fragment: string
+      /** The ETag that the client knows; undefined asks for none. */
+      readonly ifMatch?: string | undefined
+    }
+  | { readonly type: 'delete'; readonly path: string; readonly keyHash: string; readonly session: string }
+
+export type WhipReply =
+  | { readonly ok: true; readonly session: string; readonly etag: string; readonly sdp: string }
+  | { readonly ok: true; readonly session?: undefined }
+  | {
+      readonly ok: false
+      readonly code:
+        | 'unauthorized'
+        | 'refused'
+        | 'busy'
+        | 'full'
+        | 'malformed'
+        | 'unusable'
+        | 'not_found'
+        | 'changed'
+        | 'restart'
+        | 'unavailable'
+      /** For people; has no secret. */
+      readonly message: string
+    }
 
 /** A running media node, in this process or behind a link to another one. */
 export interface MediaNode {
@@ -229,6 +298,8 @@ export interface MediaNode {
   remove(streamId: string): void
   /** Connects a waiting or failed destination now. */
   retry(streamId: string, destinationId: string): void
+  /** Answers a client of WHIP. Never rejects. */
+  whip(request: WhipRequest): Promise<WhipReply>
   status(): MediaNodeStatus
   /** Stops listening, ends publishers, sends destinations what is queued (at most 2 s), closes. */
   close(): Promise<void>

@@ -2,7 +2,15 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { ChangeWatch } from '../change-watch.ts'
 import { Backoff } from '../relay/backoff.ts'
-import type { DesiredStream, MediaNodeOptions, MediaNodeStatus, PublishDecision, PublishRequest } from '../types.ts'
+import type {
+  DesiredStream,
+  MediaNodeOptions,
+  MediaNodeStatus,
+  PublishDecision,
+  PublishRequest,
+  WhipReply,
+  WhipRequest,
+} from '../types.ts'
 import type { HostMessage, MediaProcessSettings, ProcessMessage } from './protocol.ts'
 
 /** The media process does not answer: it is being started again, or hangs. */
@@ -18,15 +26,23 @@ export interface MediaProcessOptions extends MediaProcessSettings {
   readonly env?: Readonly<Record<string, string>>
 }
 
+export interface MediaPorts {
+  readonly port: number
+  /** UDP; null without WHIP. */
+  readonly whipPort: number | null
+}
+
 /** A media node in a process of its own, kept running. */
 export interface MediaHost {
-  /** The port, once it listens. Rejects when the first start fails; later ones are tried again without end. */
-  readonly ready: Promise<{ port: number }>
+  /** The ports, once it listens. Rejects when the first start fails; later ones are tried again without end. */
+  readonly ready: Promise<MediaPorts>
   apply(stream: DesiredStream): void
   remove(streamId: string): void
   retry(streamId: string, destinationId: string): void
   /** @throws MediaUnavailableError within 2 s when there is no answer. */
   status(): Promise<MediaNodeStatus>
+  /** Answers a client of WHIP. @throws MediaUnavailableError when there is no answer in time. */
+  whip(request: WhipRequest): Promise<WhipReply>
   /**
    * Tells when the process is lost (false) and when another one listens in its place (true), after the states that the
    * host knows were applied to it. Every publisher was cut off in between. Returns what ends it.
@@ -37,10 +53,7 @@ export interface MediaHost {
   close(): Promise<void>
 }
 
-interface Question {
-  readonly resolve: (status: MediaNodeStatus) => void
-  readonly reject: (error: MediaUnavailableError) => void
-}
+type Answer = MediaNodeStatus | WhipReply
 
 const ENTRY = fileURLToPath(new URL('main.ts', import.meta.url))
 /**
@@ -55,6 +68,8 @@ const COMPILE_CACHE_ENV = {
   NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/node-compile', import.meta.url)),
 }
 const STATUS_MS = 2_000
+/** Longer than checking a publisher and making an answer may take. */
+const WHIP_MS = 12_000
 const CLOSE_MS = 8_000
 const RESPAWN = { baseMs: 200, maxMs: 10_000 }
 /** A process that ran for this long failed for a reason of its own: the next start does not wait for long. */
@@ -66,16 +81,16 @@ export function startMediaProcess(options: MediaProcessOptions): MediaHost {
 }
 
 class ProcessHost implements MediaHost {
-  readonly ready: Promise<{ port: number }>
+  readonly ready: Promise<MediaPorts>
   readonly #options: MediaProcessOptions
-  readonly #ready = Promise.withResolvers<{ port: number }>()
+  readonly #ready = Promise.withResolvers<MediaPorts>()
   readonly #desired = new Map<string, DesiredStream>()
   readonly #watch = new ChangeWatch()
-  readonly #questions = new Map<number, Question>()
+  readonly #questions = new Map<number, PromiseWithResolvers<Answer>>()
   readonly #listeners = new Set<(available: boolean) => void>()
   readonly #backoff = new Backoff(RESPAWN)
   #child: ChildProcess
-  #port: number | null = null
+  #ports: MediaPorts | null = null
   #available = false
   #closing = false
   #nextQuestion = 1
@@ -105,14 +120,22 @@ class ProcessHost implements MediaHost {
   }
 
   async status(): Promise<MediaNodeStatus> {
+    return (await this.#ask((id) => ({ type: 'status', id }), STATUS_MS)) as MediaNodeStatus
+  }
+
+  async whip(request: WhipRequest): Promise<WhipReply> {
+    return (await this.#ask((id) => ({ type: 'whip', id, request }), WHIP_MS)) as WhipReply
+  }
+
+  async #ask(message: (id: number) => HostMessage, withinMs: number): Promise<Answer> {
     if (!this.#available) throw new MediaUnavailableError('The media process is being started.')
     const id = this.#nextQuestion++
-    const question = Promise.withResolvers<MediaNodeStatus>()
+    const question = Promise.withResolvers<Answer>()
     this.#questions.set(id, question)
     const timer = setTimeout(() => {
-      question.reject(new MediaUnavailableError(`The media process did not answer in ${STATUS_MS / 1000} s.`))
-    }, STATUS_MS)
-    this.#send({ type: 'status', id })
+      question.reject(new MediaUnavailableError(`The media process did not answer in ${withinMs / 1000} s.`))
+    }, withinMs)
+    this.#send(message(id))
     try {
       return await question.promise
     } finally {
@@ -147,7 +170,7 @@ class ProcessHost implements MediaHost {
   }
 
   #spawn(): ChildProcess {
-    const { host, port, allowPrivateAddresses, limits, destinationCa, preview, rtmps, env = {} } = this.#options
+    const { host, port, allowPrivateAddresses, limits, destinationCa, preview, rtmps, whip, env = {} } = this.#options
     const child = fork(ENTRY, [], {
       env: { ...MEMORY_ENV, ...COMPILE_CACHE_ENV, ...env },
       execArgv: MEMORY_FLAGS,
@@ -163,12 +186,13 @@ class ProcessHost implements MediaHost {
     const settings: MediaProcessSettings = {
       host,
       // Publishers come back to the port they know, also where a free one was asked for.
-      port: this.#port ?? port,
+      port: this.#ports?.port ?? port,
       allowPrivateAddresses,
       ...(limits === undefined ? {} : { limits }),
       ...(destinationCa === undefined ? {} : { destinationCa }),
       ...(rtmps === undefined ? {} : { rtmps }),
       ...(preview === undefined ? {} : { preview }),
+      ...(whip === undefined ? {} : { whip: { ...whip, port: this.#ports?.whipPort ?? whip.port } }),
     }
     child.send({ type: 'start', settings } satisfies HostMessage, () => {})
     return child
@@ -181,7 +205,7 @@ class ProcessHost implements MediaHost {
   #onMessage(child: ChildProcess, message: ProcessMessage): void {
     switch (message.type) {
       case 'ready':
-        this.#onReady(message.port)
+        this.#onReady({ port: message.port, whipPort: message.whipPort })
         return
       case 'failed':
         this.#options.log.error({ reason: message.message }, 'the media process could not start')
@@ -198,6 +222,9 @@ class ProcessHost implements MediaHost {
         return
       case 'status':
         this.#questions.get(message.id)?.resolve(message.status)
+        return
+      case 'whip':
+        this.#questions.get(message.id)?.resolve(message.reply)
     }
   }
 
@@ -222,12 +249,12 @@ class ProcessHost implements MediaHost {
     }
   }
 
-  #onReady(port: number): void {
-    const restarted = this.#port !== null
-    this.#port = port
+  #onReady(ports: MediaPorts): void {
+    const restarted = this.#ports !== null
+    this.#ports = ports
     this.#available = true
     for (const stream of this.#desired.values()) this.#send({ type: 'apply', stream })
-    this.#ready.resolve({ port })
+    this.#ready.resolve(ports)
     if (restarted) for (const listener of this.#listeners) listener(true)
   }
 
@@ -237,7 +264,7 @@ class ProcessHost implements MediaHost {
     for (const { reject } of this.#questions.values()) reject(new MediaUnavailableError('The media process has ended.'))
     if (this.#closing) return
     this.#options.log.error({ code, signal }, 'the media process ended')
-    if (this.#port === null) {
+    if (this.#ports === null) {
       this.#ready.reject(new Error(`The media process ended while it started (${signal ?? `code ${code}`}).`))
       return
     }

@@ -42,7 +42,8 @@ async function start(settings: MediaProcessSettings): Promise<void> {
   try {
     const onEvent = (event: Extract<ProcessMessage, { type: 'event' }>['event']): void => send({ type: 'event', event })
     node = await startMediaNode({ ...settings, authorizePublish, onEvent, log })
-    send({ type: 'ready', port: node.status().rtmpPort })
+    const { rtmpPort, whip } = node.status()
+    send({ type: 'ready', port: rtmpPort, whipPort: whip?.port ?? null })
   } catch (error) {
     endWith(1, { type: 'failed', message: error instanceof Error ? error.message : String(error) })
   }
@@ -68,6 +69,9 @@ function onMessage(message: HostMessage): void {
     case 'decision':
       if (message.decision === null) decisions.get(message.id)?.reject(new Error('the host could not decide'))
       else decisions.get(message.id)?.resolve(message.decision)
+      return
+    case 'whip':
+      void node?.whip(message.request).then((reply) => send({ type: 'whip', id: message.id, reply }))
       return
     case 'close':
       void Promise.resolve(node?.close()).then(() => process.disconnect())

@@ -1,7 +1,17 @@
 import type { RtmpsSettings } from '../ingest/rtmp-ingest.ts'
 import type { MediaNodeLimits } from '../node.ts'
 import type { PreviewSettings } from '../preview/preview-server.ts'
-import type { DesiredStream, MediaEvent, MediaLog, MediaNodeStatus, PublishDecision, PublishRequest } from '../types.ts'
+import type {
+  DesiredStream,
+  MediaEvent,
+  MediaLog,
+  MediaNodeStatus,
+  PublishDecision,
+  PublishRequest,
+  WhipReply,
+  WhipRequest,
+  WhipSettings,
+} from '../types.ts'
 
 /** What the media process is started with. Sent as its first message: neither arguments nor environment carry it. */
 export interface MediaProcessSettings {
@@ -13,6 +23,7 @@ export interface MediaProcessSettings {
   readonly destinationCa?: string
   readonly rtmps?: RtmpsSettings
   readonly preview?: PreviewSettings
+  readonly whip?: WhipSettings
 }
 
 /** From the host to the media process. Answers carry the id of the question. */
@@ -24,14 +35,16 @@ export type HostMessage =
   | { readonly type: 'status'; readonly id: number }
   /** `decision` is null when the host could not decide. */
   | { readonly type: 'decision'; readonly id: number; readonly decision: PublishDecision | null }
+  | { readonly type: 'whip'; readonly id: number; readonly request: WhipRequest }
   | { readonly type: 'close' }
 
 /** From the media process to its host. */
 export type ProcessMessage =
-  | { readonly type: 'ready'; readonly port: number }
+  | { readonly type: 'ready'; readonly port: number; readonly whipPort: number | null }
   /** It could not start, and ends. */
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'event'; readonly event: MediaEvent }
   | { readonly type: 'log'; readonly level: keyof MediaLog; readonly fields: object; readonly message: string }
   | { readonly type: 'authorize'; readonly id: number; readonly request: PublishRequest }
   | { readonly type: 'status'; readonly id: number; readonly status: MediaNodeStatus }
+  | { readonly type: 'whip'; readonly id: number; readonly reply: WhipReply }

@@ -71,8 +71,19 @@ export class RelayStream {
   /** Takes an admitted publisher: it feeds the stream, or stands by while another one does. */
   attach(publisher: Publisher): void {
     const source = sourceOf(this.#desired, publisher.keyHash)
-    if (source === null) publisher.drop('key changed')
-    else this.#publishers.attach(publisher, source)
+    if (source === null) {
+      publisher.drop('key changed')
+      return
+    }
+    // By the same key an older one has ended before; by the other way in (RTMP, WHIP) it has not.
+    this.#publishers.drop('replaced', (feeder) => feeder.source === source)
+    this.#publishers.attach(publisher, source)
+  }
+
+  /** Monotonic milliseconds of the last frame of the first publisher; null without one. */
+  get lastFrameAt(): number | null {
+    const { active, standby } = this.#publishers
+    return [active, standby].find((feeder) => feeder?.source === 'primary')?.lastFrameAt ?? null
   }
 
   retry(destinationId: string): void {
@@ -237,8 +248,8 @@ export class RelayStream {
 }
 
 /** With which of a stream's keys a publisher was admitted; null with neither. */
-export function sourceOf({ backup, keyHash }: DesiredStream, hash: string): 'primary' | 'backup' | null {
-  if (hash === keyHash) return 'primary'
+export function sourceOf({ backup, keyHash, whipHash }: DesiredStream, hash: string): 'primary' | 'backup' | null {
+  if (hash === keyHash || hash === whipHash) return 'primary'
   return hash === backup?.keyHash ? 'backup' : null
 }
 

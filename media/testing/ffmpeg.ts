@@ -39,3 +39,13 @@ export function publishFlv(file: string, url: string, { realTime = true } = {}):
     url,
   )
 }
+
+/** The ffmpeg of the tests, as a media node wants it. */
+export async function useFfmpeg(): Promise<{ path: string; version: string }> {
+  const path = process.env['FFMPEG_PATH'] ?? 'ffmpeg'
+  const child = spawn(path, ['-version'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  let said = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+  await once(child, 'close')
+  return { path, version: /version (\S+)/.exec(said)?.[1] ?? '' }
+}

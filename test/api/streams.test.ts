@@ -17,7 +17,15 @@ const NODE = '01939c5e-7a3b-7c21-9f58-0000000000aa'
 const announce = (streams: readonly StreamStatus[] = []) =>
   app.composition.services.mediaNodes.announce({
     nodeId: NODE,
-    status: { rtmpPort: 1935, rtmpsPort: null, previewPort: null, uptimeSeconds: 1, connections: 0, streams },
+    status: {
+      rtmpPort: 1935,
+      rtmpsPort: null,
+      previewPort: null,
+      uptimeSeconds: 1,
+      connections: 0,
+      whip: null,
+      streams,
+    },
   })
 const RELAYED = { path: 'path', live: true, standby: null, destinations: [], liveMs: 0, viewers: 0 }
 const INGESTED = {

@@ -160,7 +160,15 @@ async function deadJob({ app }: Stage): Promise<string> {
 
 /** A media node that says it is there. */
 function announceMedia({ app }: Stage): void {
-  const status = { rtmpPort: 1935, rtmpsPort: null, previewPort: null, uptimeSeconds: 1, connections: 0, streams: [] }
+  const status = {
+    rtmpPort: 1935,
+    rtmpsPort: null,
+    previewPort: null,
+    uptimeSeconds: 1,
+    connections: 0,
+    whip: null,
+    streams: [],
+  }
   app.composition.services.mediaNodes.announce({ nodeId: 'media-of-the-matrix', status })
 }
 

@@ -1,0 +1,186 @@
+import { Audio, PeerConnection, Video, type Track } from 'node-datachannel'
+import { h264Payloads, rtpPacket, senderReport, type RtpTrack } from './rtp-writer.ts'
+import type { WhipMedia } from './whip-media.ts'
+
+const VIDEO_TYPE = 96
+const RTX_TYPE = 97
+const AUDIO_TYPE = 111
+/** Milliseconds from 1900 to 1970. */
+const NTP_EPOCH_MS = 2_208_988_800_000
+const PACKETS_KEPT = 2_000
+const REPORT_MS = 250
+
+export interface WhipClientOptions {
+  readonly media: WhipMedia
+  readonly audio?: boolean
+  /** Sequence numbers of video begin here. */
+  readonly firstSequence?: number
+  /** The clock of the sound runs this much behind that of the pictures. */
+  readonly audioSkewMs?: number
+}
+
+/** A client of WHIP without a browser: its packets are made by hand, lost ones are sent again when asked for. */
+export class WhipClient {
+  readonly #options: WhipClientOptions
+  readonly #connection: PeerConnection
+  readonly #videoTrack: Track
+  readonly #audioTrack: Track | null
+  readonly #video: RtpTrack
+  readonly #rtx: RtpTrack = { ssrc: 1_002, payloadType: RTX_TYPE, sequence: 7 }
+  readonly #audio: RtpTrack = { ssrc: 1_003, payloadType: AUDIO_TYPE, sequence: 60_000 }
+  readonly #sent = new Map<number, Buffer>()
+  #timer: NodeJS.Timeout | undefined
+  #startedAt = 0
+  #pictures = 0
+  #sounds = 0
+  #reportedAt = 0
+  #wantsKeyframe = false
+  state = 'new'
+  keyframeRequests = 0
+  retransmissions = 0
+  /** Reports of the server, by their packet type. */
+  readonly feedback: number[] = []
+  /** When each picture was sent, monotonic milliseconds. */
+  readonly sentAt: number[] = []
+
+  constructor(options: WhipClientOptions) {
+    this.#options = options
+    this.#video = { ssrc: 1_001, payloadType: VIDEO_TYPE, sequence: options.firstSequence ?? 65_000 }
+    this.#connection = new PeerConnection('client', {
+      iceServers: [],
+      bindAddress: '127.0.0.1',
+      forceMediaTransport: true,
+      disableAutoNegotiation: true,
+    })
+    this.#connection.onStateChange((state) => {
+      this.state = state
+    })
+    const video = new Video('0', 'SendOnly')
+    video.addH264Codec(VIDEO_TYPE, 'profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1')
+    video.addRTXCodec(RTX_TYPE, VIDEO_TYPE, 90_000)
+    video.addSSRC(this.#video.ssrc, 'client')
+    video.addSSRC(this.#rtx.ssrc, 'client')
+    this.#videoTrack = this.#connection.addTrack(video)
+    this.#videoTrack.onMessage((bytes) => this.#onFeedback(bytes))
+    this.#audioTrack = null
+    if (options.audio !== false) {
+      const audio = new Audio('1', 'SendOnly')
+      audio.addOpusCodec(AUDIO_TYPE)
+      audio.addSSRC(this.#audio.ssrc, 'client')
+      this.#audioTrack = this.#connection.addTrack(audio)
+    }
+  }
+
+  /** The offer, as it goes out. */
+  offer(): Promise<string> {
+    return new Promise((resolve) => {
+      this.#connection.onGatheringStateChange((state) => {
+        if (state === 'complete') resolve(this.#connection.localDescription()?.sdp ?? '')
+      })
+      this.#connection.setLocalDescription('offer')
+    })
+  }
+
+  accept(answer: string): void {
+    this.#connection.setRemoteDescription(answer, 'answer')
+  }
+
+  /** Sends the film over and over, at its own pace. */
+  start(): this {
+    this.#startedAt = performance.now()
+    this.#timer = setInterval(() => this.#catchUp(), 5)
+    return this
+  }
+
+  pause(): void {
+    clearInterval(this.#timer)
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+    this.#connection.close()
+  }
+
+  #catchUp(): void {
+    if (!this.#videoTrack.isOpen()) return
+    const { audioSkewMs = 0, media } = this.#options
+    const elapsed = performance.now() - this.#startedAt
+    while (this.#pictures * (1_000 / media.framesPerSecond) <= elapsed) this.#sendPicture()
+    while (this.#audioTrack !== null && this.#sounds * 20 <= elapsed) this.#sendSound()
+    if (elapsed - this.#reportedAt < REPORT_MS) return
+    this.#reportedAt = elapsed
+    const wall = NTP_EPOCH_MS + 1_790_000_000_000 + elapsed
+    this.#videoTrack.sendMessageBinary(senderReport(this.#video.ssrc, wall, this.#pictureTime(elapsed)))
+    this.#audioTrack?.sendMessageBinary(senderReport(this.#audio.ssrc, wall + audioSkewMs, Math.round(elapsed * 48)))
+  }
+
+  #pictureTime(elapsed: number): number {
+    // Wraps within the first seconds.
+    return (Math.round(elapsed * 90) + 2 ** 32 - 90_000) % 2 ** 32
+  }
+
+  #sendPicture(): void {
+    const { framesPerSecond, pictures } = this.#options.media
+    const nals = this.#pictureToSend(pictures)
+    const timestamp = this.#pictureTime(this.#pictures * (1_000 / framesPerSecond))
+    this.#pictures += 1
+    this.sentAt.push(performance.now())
+    const payloads = h264Payloads(nals)
+    payloads.forEach((payload, index) => {
+      const { sequence } = this.#video
+      const packet = rtpPacket(this.#video, timestamp, index === payloads.length - 1, payload)
+      this.#sent.set(sequence, packet)
+      this.#videoTrack.sendMessageBinary(packet)
+    })
+    for (const sequence of this.#sent.keys()) {
+      if (this.#sent.size <= PACKETS_KEPT) break
+      this.#sent.delete(sequence)
+    }
+  }
+
+  #frame = 0
+
+  /** The next picture of the film; a keyframe out of turn where one was asked for. */
+  #pictureToSend(pictures: WhipMedia['pictures']): readonly Buffer[] {
+    if (this.#wantsKeyframe) this.#frame = 0
+    this.#wantsKeyframe = false
+    const nals = pictures[this.#frame % pictures.length]!
+    this.#frame += 1
+    return nals
+  }
+
+  #sendSound(): void {
+    const { sounds } = this.#options.media
+    const packet = rtpPacket(this.#audio, this.#sounds * 960, false, sounds[this.#sounds % sounds.length]!)
+    this.#sounds += 1
+    this.#audioTrack?.sendMessageBinary(packet)
+  }
+
+  #onFeedback(bytes: Buffer): void {
+    for (let offset = 0; offset + 8 <= bytes.length; offset += (bytes.readUInt16BE(offset + 2) + 1) * 4) {
+      const [format, type] = [bytes[offset]! & 0x1f, bytes[offset + 1]!]
+      this.feedback.push(type)
+      if (type === 206 && format === 1) {
+        this.keyframeRequests += 1
+        this.#wantsKeyframe = true
+      }
+      if (type !== 205 || format !== 1) continue
+      const end = offset + (bytes.readUInt16BE(offset + 2) + 1) * 4
+      for (let entry = offset + 12; entry + 4 <= end; entry += 4) {
+        const [first, mask] = [bytes.readUInt16BE(entry), bytes.readUInt16BE(entry + 2)]
+        this.#sendAgain(first)
+        for (let bit = 0; bit < 16; bit += 1) if (mask & (1 << bit)) this.#sendAgain((first + bit + 1) & 0xffff)
+      }
+    }
+  }
+
+  #sendAgain(sequence: number): void {
+    const packet = this.#sent.get(sequence)
+    if (packet === undefined) return
+    this.retransmissions += 1
+    const original = Buffer.of(sequence >> 8, sequence & 0xff)
+    const payload = Buffer.concat([original, packet.subarray(12)])
+    const marker = (packet[1]! & 0x80) !== 0
+    this.#videoTrack.sendMessageBinary(rtpPacket(this.#rtx, packet.readUInt32BE(4), marker, payload))
+  }
+}

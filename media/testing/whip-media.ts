@@ -1,0 +1,86 @@
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { runFfmpeg } from './ffmpeg.ts'
+
+/** A short film for WHIP: pictures as NAL units, sound as Opus packets of 20 ms. */
+export interface WhipMedia {
+  readonly pictures: readonly (readonly Buffer[])[]
+  readonly sounds: readonly Buffer[]
+  readonly framesPerSecond: number
+}
+
+export interface WhipMediaOptions {
+  readonly seconds?: number
+  readonly size?: string
+  readonly kilobits?: number
+  /** Pictures between keyframes. */
+  readonly group?: number
+}
+
+const FRAMES_PER_SECOND = 30
+
+/** Has ffmpeg make a film: a test picture in H.264 as browsers send it, and a tone in Opus. */
+export async function makeWhipMedia(options: WhipMediaOptions = {}): Promise<WhipMedia> {
+  const { group = 15, kilobits = 1_000, seconds = 2, size = '640x360' } = options
+  const folder = await mkdtemp(join(tmpdir(), 'crier-whip-media-'))
+  try {
+    const [video, audio] = [join(folder, 'video.h264'), join(folder, 'audio.ogg')]
+    const film = `-t ${seconds} -map 0:v -c:v libx264 -profile:v baseline -preset veryfast -b:v ${kilobits}k -g ${group}`
+    const form = '-x264-params aud=1:slices=1:scenecut=0 -pix_fmt yuv420p -f h264'
+    await runFfmpeg(
+      ...words(`-f lavfi -i testsrc2=size=${size}:rate=${FRAMES_PER_SECOND}`),
+      ...words('-f lavfi -i sine=frequency=440:sample_rate=48000'),
+      ...words(`${film} ${form}`),
+      video,
+      ...words(`-t ${seconds} -map 1:a -c:a libopus -ac 2 -b:a 64k -f ogg`),
+      audio,
+    )
+    return {
+      pictures: picturesOf(await readFile(video)),
+      sounds: packetsOf(await readFile(audio)).slice(2),
+      framesPerSecond: FRAMES_PER_SECOND,
+    }
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+function words(text: string): string[] {
+  return text.split(' ')
+}
+
+/** Pictures of an Annex B stream that begins each with an access unit delimiter. */
+function picturesOf(bytes: Buffer): Buffer[][] {
+  const pictures: Buffer[][] = []
+  let start = bytes.indexOf('000001', 0, 'hex')
+  while (start >= 0) {
+    const next = bytes.indexOf('000001', start + 3, 'hex')
+    let end = next < 0 ? bytes.length : next
+    while (end > start + 3 && bytes[end - 1] === 0) end -= 1
+    const nal = bytes.subarray(start + 3, end)
+    if ((nal[0]! & 0x1f) === 9) pictures.push([])
+    pictures.at(-1)?.push(nal)
+    start = next
+  }
+  return pictures
+}
+
+/** Packets of an Ogg file (RFC 3533) with one stream. */
+function packetsOf(bytes: Buffer): Buffer[] {
+  const packets: Buffer[] = []
+  let open: Buffer[] = []
+  for (let page = 0; page + 27 <= bytes.length;) {
+    const count = bytes[page + 26]!
+    let offset = page + 27 + count
+    for (const size of bytes.subarray(page + 27, offset)) {
+      open.push(bytes.subarray(offset, offset + size))
+      offset += size
+      if (size === 255) continue
+      packets.push(Buffer.concat(open))
+      open = []
+    }
+    page = offset
+  }
+  return packets
+}

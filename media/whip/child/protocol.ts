@@ -1,0 +1,41 @@
+import type { MediaLog } from '../../types.ts'
+import type { ChosenCodec } from '../sdp/codecs.ts'
+
+/** What the WHIP process is started with. */
+export interface WhipChildSettings {
+  /** Address of the one UDP port of all sessions. */
+  readonly host: string
+  readonly port: number
+}
+
+/** What of an offer the process has to know. */
+export interface SessionOffer {
+  readonly sdp: string
+  readonly video: ChosenCodec | null
+  readonly audio: ChosenCodec | null
+}
+
+/** From the media process to the WHIP process. */
+export type ParentMessage =
+  | { readonly type: 'start'; readonly settings: WhipChildSettings }
+  | { readonly type: 'offer'; readonly session: string; readonly offer: SessionOffer }
+  | { readonly type: 'close'; readonly session: string }
+
+/** From the WHIP process to the media process. Times are milliseconds on the session's line. */
+export type ChildMessage =
+  | { readonly type: 'ready' }
+  | { readonly type: 'failed'; readonly message: string }
+  | { readonly type: 'answer'; readonly session: string; readonly sdp: string }
+  | { readonly type: 'connected'; readonly session: string }
+  /** Last word of a session, also of one that never had an answer. */
+  | { readonly type: 'ended'; readonly session: string; readonly reason: string }
+  | { readonly type: 'media'; readonly session: string; readonly media: CodedMedia }
+  | { readonly type: 'log'; readonly level: keyof MediaLog; readonly fields: object; readonly message: string }
+
+export type CodedMedia =
+  /** An AVCDecoderConfigurationRecord. */
+  | { readonly kind: 'config'; readonly timestamp: number; readonly data: Buffer }
+  /** A picture: H.264 as an FLV tag body, VP8 as it is. */
+  | { readonly kind: 'video'; readonly timestamp: number; readonly isKeyframe: boolean; readonly data: Buffer }
+  /** An Opus packet. */
+  | { readonly kind: 'audio'; readonly timestamp: number; readonly data: Buffer }

@@ -1,0 +1,57 @@
+import type { ReportBlock, SenderReport } from './rtcp.ts'
+
+/**
+ * What receiver reports say of one source (RFC 3550, appendices A.3 and A.8). Retransmissions are not counted: the sender
+ * has to see what its line really loses.
+ */
+export class Reception {
+  readonly ssrc: number
+  readonly #clockRate: number
+  #first: number
+  #highest: number
+  #received = 0
+  #jitter = 0
+  #transit: number | null = null
+  #expectedBefore = 0
+  #receivedBefore = 0
+  #lastReport: { readonly middle: number; readonly at: number } | null = null
+
+  /** @param first sequence number of its first packet, on a line */
+  constructor(ssrc: number, clockRate: number, first: number) {
+    this.ssrc = ssrc
+    this.#clockRate = clockRate
+    this.#first = this.#highest = first
+  }
+
+  /** @param sequence, timestamp both on a line @param now monotonic milliseconds */
+  packet(sequence: number, timestamp: number, now: number): void {
+    this.#received += 1
+    this.#first = Math.min(this.#first, sequence)
+    this.#highest = Math.max(this.#highest, sequence)
+    const transit = (now * this.#clockRate) / 1_000 - timestamp
+    if (this.#transit !== null) this.#jitter += (Math.abs(transit - this.#transit) - this.#jitter) / 16
+    this.#transit = transit
+  }
+
+  senderReport({ ntpMiddle }: SenderReport, now: number): void {
+    this.#lastReport = { middle: ntpMiddle, at: now }
+  }
+
+  report(now: number): ReportBlock {
+    const expected = this.#highest - this.#first + 1
+    const expectedSince = expected - this.#expectedBefore
+    const lostSince = expectedSince - (this.#received - this.#receivedBefore)
+    this.#expectedBefore = expected
+    this.#receivedBefore = this.#received
+    return {
+      ssrc: this.ssrc,
+      fractionLost:
+        expectedSince > 0 && lostSince > 0 ? Math.min(255, Math.floor((lostSince * 256) / expectedSince)) : 0,
+      cumulativeLost: expected - this.#received,
+      highestSequence: this.#highest,
+      jitter: this.#jitter,
+      lastReport: this.#lastReport?.middle ?? 0,
+      delaySinceLastReport: this.#lastReport === null ? 0 : ((now - this.#lastReport.at) * 65_536) / 1_000,
+    }
+  }
+}

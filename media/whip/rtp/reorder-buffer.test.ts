@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest'
+import { AUDIO_REORDER, ReorderBuffer, VIDEO_REORDER, type OrderedPacket } from './reorder-buffer.ts'
+import type { RtpPacket } from './rtp-packet.ts'
+
+const packet = (sequence: number): RtpPacket => ({
+  marker: false,
+  payloadType: 96,
+  sequence,
+  timestamp: 0,
+  ssrc: 1,
+  payload: Buffer.of(1),
+})
+
+/** Packets as `sequence`, or `!sequence` for the first behind a loss. */
+const told = (packets: readonly OrderedPacket[]): string =>
+  packets.map(({ afterLoss, packet: { sequence } }) => `${afterLoss ? '!' : ''}${sequence}`).join(' ')
+
+function bufferWith(sequences: readonly number[], now = 0, limits = VIDEO_REORDER): ReorderBuffer {
+  const buffer = new ReorderBuffer(limits)
+  for (const sequence of sequences) buffer.push(sequence, packet(sequence), now)
+  return buffer
+}
+
+test('packets in order go straight through', () => {
+  const buffer = bufferWith([5, 6, 7])
+  expect(told(buffer.take(0))).toBe('5 6 7')
+  expect(buffer.isWaiting).toBe(false)
+  expect(buffer.take(1_000)).toEqual([])
+})
+
+test('what is out of order is put in order, and duplicates and latecomers are dropped', () => {
+  const buffer = bufferWith([10])
+  expect(told(buffer.take(0))).toBe('10')
+  buffer.push(12, packet(12), 1)
+  expect(buffer.push(12, packet(12), 1)).toBe(false)
+  expect(told(buffer.take(1))).toBe('')
+  buffer.push(11, packet(11), 2)
+  expect(told(buffer.take(2))).toBe('11 12')
+  expect(buffer.push(10, packet(10), 3)).toBe(false)
+  expect(buffer.recovered).toBe(0)
+})
+
+test('what is missing is asked for after a grace, again by the round trip, and so many times', () => {
+  const buffer = bufferWith([1, 2, 5], 100)
+  buffer.take(100)
+  expect(buffer.due(105)).toEqual([])
+  expect(buffer.due(110)).toEqual([3, 4])
+  expect(buffer.due(130)).toEqual([])
+  expect(buffer.due(160)).toEqual([3, 4])
+  buffer.push(3, packet(3), 170)
+  expect(told(buffer.take(170))).toBe('3')
+  const times = [210, 260, 310, 360, 410, 460, 510, 560, 610, 660].map((now) => buffer.due(now).length)
+  expect(times).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 0, 0])
+  expect(buffer.recovered).toBe(1)
+})
+
+test('a short round trip is learned from answers', () => {
+  const buffer = bufferWith([0])
+  let now = 0
+  for (let sequence = 2; sequence < 60; sequence += 2) {
+    buffer.push(sequence, packet(sequence), now)
+    expect(buffer.due((now += 10))).toEqual([sequence - 1])
+    buffer.push(sequence - 1, packet(sequence - 1), (now += 5))
+    buffer.take(now)
+  }
+  buffer.push(99, packet(99), now)
+  expect(buffer.due(now + 10).length).toBe(40)
+  expect(buffer.due(now + 29)).toEqual([])
+  expect(buffer.due(now + 30).length).toBe(40)
+})
+
+test('what does not come is given up, and what is behind it marked', () => {
+  const buffer = bufferWith([1, 3, 4, 6], 0)
+  expect(told(buffer.take(249))).toBe('1')
+  expect(told(buffer.take(250))).toBe('!3 4 !6')
+  expect(buffer.lost).toBe(2)
+  expect(buffer.isWaiting).toBe(false)
+  expect(buffer.push(2, packet(2), 251)).toBe(false)
+})
+
+test('as long as answers come, the rest is waited for; but not for ever', () => {
+  const buffer = bufferWith([0, 100], 0)
+  buffer.take(0)
+  buffer.due(10)
+  for (let sequence = 99; sequence > 94; sequence -= 1) buffer.push(sequence, packet(sequence), (100 - sequence) * 200)
+  expect(told(buffer.take(999))).toBe('')
+  expect(told(buffer.take(1_000))).toBe('!95 96 97 98 99 100')
+})
+
+test('sound is not asked for, and waited for a little', () => {
+  const buffer = bufferWith([1, 3], 0, AUDIO_REORDER)
+  expect(told(buffer.take(79))).toBe('1')
+  expect(buffer.due(79)).toEqual([])
+  expect(told(buffer.take(80))).toBe('!3')
+})
+
+test('a jump of the numbers is another stream', () => {
+  const buffer = bufferWith([1, 2])
+  buffer.take(0)
+  buffer.push(50_000, packet(50_000), 1)
+  buffer.push(50_001, packet(50_001), 1)
+  expect(told(buffer.take(1))).toBe('!50000 50001')
+  expect(buffer.isWaiting).toBe(false)
+})
+
+test('no more is held than fits', () => {
+  const buffer = new ReorderBuffer({ ...VIDEO_REORDER, mostHeld: 10 })
+  buffer.push(0, packet(0), 0)
+  buffer.take(0)
+  for (let sequence = 2; sequence <= 11; sequence += 1) buffer.push(sequence, packet(sequence), 1)
+  expect(buffer.take(1)).toEqual([])
+  buffer.push(12, packet(12), 1)
+  expect(told(buffer.take(1))).toBe('!2 3 4 5 6 7 8 9 10 11 12')
+})

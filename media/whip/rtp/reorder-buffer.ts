@@ -1,0 +1,157 @@
+import type { RtpPacket } from './rtp-packet.ts'
+
+export interface ReorderLimits {
+  /** How long a missing packet is waited for, since it was missed or since another one came that had been missing. */
+  readonly waitMs: number
+  /** And how long in all. */
+  readonly longestWaitMs: number
+  /** Packets held behind a gap. */
+  readonly mostHeld: number
+  /** Null where nothing is asked for again. */
+  readonly nack: NackLimits | null
+}
+
+export interface NackLimits {
+  /** Packets that come out of order are not asked for at once. */
+  readonly graceMs: number
+  /** Between two requests for the same packet: this, or a round trip where that is longer. */
+  readonly againMs: number
+  readonly most: number
+}
+
+export const VIDEO_REORDER: ReorderLimits = {
+  waitMs: 250,
+  longestWaitMs: 1_000,
+  mostHeld: 4_096,
+  nack: { graceMs: 10, againMs: 20, most: 10 },
+}
+
+export const AUDIO_REORDER: ReorderLimits = { waitMs: 80, longestWaitMs: 80, mostHeld: 256, nack: null }
+
+/** A packet in its turn. */
+export interface OrderedPacket {
+  readonly packet: RtpPacket
+  /** Packets before it were given up. */
+  readonly afterLoss: boolean
+}
+
+interface Missing {
+  readonly since: number
+  askedAt: number
+  asked: number
+}
+
+/** A jump of sequence numbers beyond this is another stream, not a loss. */
+const GREATEST_GAP = 4_096
+const FIRST_ROUND_TRIP_MS = 50
+
+/** Puts packets in order, says which to ask for again, and gives up what does not come. Times are monotonic milliseconds. */
+export class ReorderBuffer {
+  readonly #limits: ReorderLimits
+  readonly #held = new Map<number, RtpPacket>()
+  readonly #missing = new Map<number, Missing>()
+  #next: number | null = null
+  #highest = 0
+  #lastProgressAt = 0
+  #roundTripMs = FIRST_ROUND_TRIP_MS
+  #restarted = false
+  /** Packets that were given up. */
+  lost = 0
+  /** Packets that came after they had been asked for. */
+  recovered = 0
+
+  constructor(limits: ReorderLimits) {
+    this.#limits = limits
+  }
+
+  /** Whether something is waited for. */
+  get isWaiting(): boolean {
+    return this.#missing.size > 0
+  }
+
+  /** Takes a packet whose number lies at `sequence` on a line; false for one that came before, or too late. */
+  push(sequence: number, packet: RtpPacket, now: number): boolean {
+    if (this.#next === null) {
+      this.#next = sequence
+      this.#highest = sequence - 1
+    }
+    if (Math.abs(sequence - this.#highest) > GREATEST_GAP) this.#restart(sequence)
+    if (sequence < this.#next || this.#held.has(sequence)) return false
+    this.#held.set(sequence, packet)
+    this.#noteFound(sequence, now)
+    for (let missed = this.#highest + 1; missed < sequence; missed += 1) {
+      this.#missing.set(missed, { since: now, askedAt: 0, asked: 0 })
+    }
+    this.#highest = Math.max(this.#highest, sequence)
+    return true
+  }
+
+  /** The packets whose turn it is. */
+  take(now: number): OrderedPacket[] {
+    const ready: OrderedPacket[] = []
+    while (this.#next !== null && this.#held.size > 0) {
+      let afterLoss = this.#restarted
+      if (!this.#held.has(this.#next)) {
+        if (!this.#isHopeless(this.#next, now)) break
+        this.#skip()
+        afterLoss = true
+      }
+      const packet = this.#held.get(this.#next)!
+      this.#held.delete(this.#next)
+      this.#next += 1
+      this.#restarted = false
+      ready.push({ packet, afterLoss })
+    }
+    return ready
+  }
+
+  /** Numbers (on the line, ascending) to ask for again now. */
+  due(now: number): number[] {
+    const { nack } = this.#limits
+    if (nack === null) return []
+    const again = Math.max(nack.againMs, this.#roundTripMs)
+    const due: number[] = []
+    for (const [sequence, missing] of this.#missing) {
+      const waited = missing.asked === 0 ? now - missing.since >= nack.graceMs : now - missing.askedAt >= again
+      if (!waited || missing.asked >= nack.most) continue
+      missing.asked += 1
+      missing.askedAt = now
+      due.push(sequence)
+    }
+    return due
+  }
+
+  #noteFound(sequence: number, now: number): void {
+    const missing = this.#missing.get(sequence)
+    if (missing === undefined) return
+    this.#missing.delete(sequence)
+    this.#lastProgressAt = now
+    if (missing.asked === 0) return
+    this.recovered += 1
+    // After a second request nobody knows which of the two was answered.
+    if (missing.asked === 1) this.#roundTripMs += (now - missing.askedAt - this.#roundTripMs) / 8
+  }
+
+  #isHopeless(sequence: number, now: number): boolean {
+    if (this.#held.size > this.#limits.mostHeld) return true
+    const { longestWaitMs, waitMs } = this.#limits
+    const since = this.#missing.get(sequence)?.since ?? now
+    return now - Math.max(since, this.#lastProgressAt) >= waitMs || now - since >= longestWaitMs
+  }
+
+  /** Gives up everything before the first packet that is held. */
+  #skip(): void {
+    const next = Math.min(...this.#held.keys())
+    for (const sequence of this.#missing.keys()) if (sequence < next) this.#missing.delete(sequence)
+    this.lost += next - this.#next!
+    this.#next = next
+  }
+
+  #restart(sequence: number): void {
+    this.#held.clear()
+    this.#missing.clear()
+    this.#next = sequence
+    this.#highest = sequence - 1
+    this.#restarted = true
+  }
+}

@@ -1,0 +1,62 @@
+import type { FilteredOffer } from './offer.ts'
+import { attribute, joinSections, mediaLine, splitSections } from './sections.ts'
+
+/** Where clients are told to send. */
+export interface Announced {
+  readonly address: string
+  readonly port: number
+}
+
+/** Kilobits a second that a browser begins with; by itself it begins at 300, with a small picture. */
+const START_KILOBITS = 2_500
+
+/**
+ * Makes the stack's answer one to the whole offer: media that are not taken are refused in their place (RFC 3264, section 6), candidates
+ * name the announced address, and video begins at a decent bitrate.
+ */
+export function completeAnswer(answer: string, offer: FilteredOffer, announced: Announced | null): string {
+  const { session, media } = splitSections(answer)
+  const taken = media[Symbol.iterator]()
+  const complete = offer.media.map(({ codec, line, mid }): readonly string[] => {
+    if (codec === null) return refused(line, mid)
+    const section = taken.next().value ?? []
+    const own = announced === null ? section : withAddress(section, announced)
+    return codec.name === 'opus' ? own : withStartBitrate(own, codec.payloadType)
+  })
+  return joinSections({ session, media: complete })
+}
+
+function refused(line: string, mid: string | undefined): string[] {
+  const { kind, protocol, formats } = mediaLine([line])
+  return [
+    `m=${kind} 0 ${protocol} ${formats.join(' ')}`,
+    'c=IN IP4 0.0.0.0',
+    ...(mid === undefined ? [] : [`a=mid:${mid}`]),
+    'a=inactive',
+  ]
+}
+
+/** One candidate in the place of all: whoever is behind NAT or in a container is reached at one address. */
+function withAddress(section: readonly string[], { address, port }: Announced): string[] {
+  const first = section.findIndex((line) => line.startsWith('a=candidate:'))
+  return section.flatMap((line, index) => {
+    if (!line.startsWith('a=candidate:')) return [line]
+    return index === first ? [`a=candidate:1 1 UDP 2122317823 ${address} ${port} typ host`] : []
+  })
+}
+
+function withStartBitrate(section: readonly string[], payloadType: number): string[] {
+  const parameter = `x-google-start-bitrate=${START_KILOBITS}`
+  const prefix = `a=fmtp:${payloadType} `
+  if (section.some((line) => line.startsWith(prefix))) {
+    return section.map((line) => (line.startsWith(prefix) ? `${line};${parameter}` : line))
+  }
+  const map = section.findIndex((line) => line.startsWith(`a=rtpmap:${payloadType} `))
+  return [...section.slice(0, map + 1), `${prefix}${parameter}`, ...section.slice(map + 1)]
+}
+
+/** The ICE user name of a trickled fragment (RFC 8840); undefined where it has none. */
+export function fragmentUfrag(fragment: string): string | undefined {
+  const { session, media } = splitSections(fragment)
+  return attribute([...session, ...media.flat()], 'ice-ufrag')
+}

@@ -1,0 +1,90 @@
+import { attributes, mediaLine } from './sections.ts'
+
+/** What a client will send of one kind. */
+export interface ChosenCodec {
+  readonly name: 'h264' | 'vp8' | 'opus'
+  readonly payloadType: number
+  /** Of its retransmissions; null where there are none. */
+  readonly rtxPayloadType: number | null
+  /** NAL units of `sprop-parameter-sets`. */
+  readonly parameterSets: readonly Buffer[]
+}
+
+interface Format {
+  readonly payloadType: number
+  /** Lower case: `h264/90000`. */
+  readonly encoding: string
+  readonly parameters: ReadonlyMap<string, string>
+}
+
+/** The one video codec to take: H.264 in packetization mode 1, the plainest profile first; else VP8. Null for neither. */
+export function chooseVideo(section: readonly string[]): ChosenCodec | null {
+  const formats = formatsOf(section)
+  const h264 = formats
+    .filter(({ encoding }) => encoding === 'h264/90000')
+    .map((format) => ({ format, rank: rankOf(format) }))
+    .sort((a, b) => a.rank - b.rank)[0]?.format
+  const format = h264 ?? formats.find(({ encoding }) => encoding === 'vp8/90000')
+  if (format === undefined) return null
+  const { payloadType } = format
+  const rtx = formats.find(
+    ({ encoding, parameters }) => encoding === 'rtx/90000' && Number(parameters.get('apt')) === payloadType,
+  )
+  return {
+    name: h264 === undefined ? 'vp8' : 'h264',
+    payloadType,
+    rtxPayloadType: rtx?.payloadType ?? null,
+    parameterSets: parameterSetsOf(format),
+  }
+}
+
+export function chooseAudio(section: readonly string[]): ChosenCodec | null {
+  const opus = formatsOf(section).find(({ encoding }) => /^opus\/48000(\/|$)/.test(encoding))
+  return opus ? { name: 'opus', payloadType: opus.payloadType, rtxPayloadType: null, parameterSets: [] } : null
+}
+
+function formatsOf(section: readonly string[]): Format[] {
+  const fmtp = pairs(attributes(section, 'fmtp'))
+  const rtpmap = pairs(attributes(section, 'rtpmap'))
+  return mediaLine(section).formats.flatMap((text) => {
+    const payloadType = Number(text)
+    const encoding = rtpmap.get(text)
+    if (encoding === undefined || !/^\d{1,3}$/.test(text) || payloadType > 127) return []
+    return [{ payloadType, encoding: encoding.toLowerCase(), parameters: parametersOf(fmtp.get(text) ?? '') }]
+  })
+}
+
+/** `96 VP8/90000` as 96 → VP8/90000; of several the first counts. */
+function pairs(values: readonly string[]): Map<string, string> {
+  const map = new Map<string, string>()
+  for (const value of values) {
+    const space = value.indexOf(' ')
+    const key = value.slice(0, Math.max(space, 0))
+    if (key !== '' && !map.has(key)) map.set(key, value.slice(space + 1).trim())
+  }
+  return map
+}
+
+function parametersOf(text: string): Map<string, string> {
+  return new Map(
+    text.split(';').flatMap((part): [string, string][] => {
+      const [name = '', ...value] = part.trim().split('=')
+      return name === '' ? [] : [[name.toLowerCase(), value.join('=')]]
+    }),
+  )
+}
+
+/** Lower is better: what every decoder takes first. Mode 0 cannot carry large pictures. */
+function rankOf({ parameters }: Format): number {
+  const profile = (parameters.get('profile-level-id') ?? '420010').toLowerCase()
+  const rank = ['42e0', '4200', '4d00'].indexOf(profile.slice(0, 4))
+  return (parameters.get('packetization-mode') === '1' ? 0 : 10) + (rank < 0 ? 3 : rank)
+}
+
+function parameterSetsOf({ parameters }: Format): Buffer[] {
+  const text = parameters.get('sprop-parameter-sets') ?? ''
+  return text
+    .split(',')
+    .map((part) => Buffer.from(part.trim(), 'base64'))
+    .filter((nal) => nal.length >= 2 && nal.length <= 1_024)
+}

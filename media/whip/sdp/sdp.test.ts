@@ -1,0 +1,263 @@
+import { describe, expect, test } from 'vitest'
+import { completeAnswer, fragmentUfrag } from './answer.ts'
+import { filterOffer, OfferError } from './offer.ts'
+
+const FINGERPRINT = `sha-256 ${Array.from({ length: 32 }, () => 'AB').join(':')}`
+const TRANSPORT = [
+  'a=ice-ufrag:abcd',
+  'a=ice-pwd:abcdefghijklmnopqrstuvwx',
+  `a=fingerprint:${FINGERPRINT}`,
+  'a=setup:actpass',
+]
+const HEAD = ['v=0', 'o=- 4611731400430051336 2 IN IP4 127.0.0.1', 's=-', 't=0 0', 'a=group:BUNDLE 0 1']
+const AUDIO = [
+  'm=audio 9 UDP/TLS/RTP/SAVPF 111 63 9 0',
+  'c=IN IP4 0.0.0.0',
+  'a=rtcp:9 IN IP4 0.0.0.0',
+  'a=candidate:1 1 udp 2122260223 192.168.1.7 50000 typ host',
+  'a=mid:0',
+  'a=extmap:4 urn:ietf:params:rtp-hdrext:sdes:mid',
+  'a=extmap:3 http://www.ietf.org/id/draft-holmer-rmcat-transport-wide-cc-extensions-01',
+  'a=sendrecv',
+  'a=rtcp-mux',
+  'a=rtpmap:111 opus/48000/2',
+  'a=rtcp-fb:111 transport-cc',
+  'a=fmtp:111 minptime=10;useinbandfec=1',
+  'a=rtpmap:63 red/48000/2',
+  'a=fmtp:63 111/111',
+  'a=ssrc:3 cname:browser',
+  'a=ssrc:3 msid:a b',
+]
+const VIDEO = [
+  'm=video 0 UDP/TLS/RTP/SAVPF 96 97 100 101 102 103 104 39',
+  'c=IN IP4 0.0.0.0',
+  'a=bundle-only',
+  'a=mid:1',
+  'a=sendonly',
+  'a=rtcp-mux',
+  'a=rtcp-rsize',
+  'a=rtpmap:96 VP8/90000',
+  'a=rtcp-fb:96 nack',
+  'a=rtpmap:97 rtx/90000',
+  'a=fmtp:97 apt=96',
+  'a=rtpmap:100 H264/90000',
+  'a=fmtp:100 level-asymmetry-allowed=1;packetization-mode=1;profile-level-id=4d001f',
+  'a=rtpmap:101 rtx/90000',
+  'a=fmtp:101 apt=100',
+  'a=rtpmap:102 H264/90000',
+  'a=rtcp-fb:102 goog-remb',
+  'a=rtcp-fb:102 transport-cc',
+  'a=rtcp-fb:102 ccm fir',
+  'a=rtcp-fb:102 nack',
+  'a=rtcp-fb:102 nack pli',
+  'a=rtcp-fb:102 rrtr',
+  'a=fmtp:102 packetization-mode=1;profile-level-id=42e01f;sprop-parameter-sets=Z0LAHtoCgL/lwEQAAAMABAAAAwDwPFi6gA==,aM4PyA==',
+  'a=rtpmap:103 rtx/90000',
+  'a=fmtp:103 apt=102',
+  'a=rtpmap:104 H264/90000',
+  'a=fmtp:104 packetization-mode=0;profile-level-id=42e01f',
+  'a=rtpmap:39 AV1/90000',
+  'a=rid:h send',
+  'a=simulcast:send h',
+  'a=ssrc-group:FID 1 2',
+  'a=ssrc-group:SIM 1 5',
+  'a=ssrc:1 cname:browser',
+  'a=ssrc:2 cname:browser',
+  'a=end-of-candidates',
+]
+
+function sdp(...sections: readonly (readonly string[])[]): string {
+  return sections
+    .flat()
+    .map((line) => `${line}\r\n`)
+    .join('')
+}
+
+function refusal(text: string): string {
+  try {
+    filterOffer(text)
+  } catch (error) {
+    if (error instanceof OfferError) return error.code
+    throw error
+  }
+  return 'taken'
+}
+
+const without = (section: readonly string[], ...parts: string[]): string[] =>
+  section.filter((line) => !parts.some((part) => line.includes(part)))
+
+describe('an offer', () => {
+  test('is cut down to one codec of each kind, and to what we know', () => {
+    const offer = filterOffer(sdp(HEAD, [...AUDIO, ...TRANSPORT], [...VIDEO, ...TRANSPORT]))
+    expect(offer.video).toMatchObject({ name: 'h264', payloadType: 102, rtxPayloadType: 103 })
+    expect(offer.video?.parameterSets.map((nal) => nal[0]! & 0x1f)).toEqual([7, 8])
+    expect(offer.audio).toMatchObject({ name: 'opus', payloadType: 111 })
+    expect(offer.ufrag).toBe('abcd')
+    expect(offer.sdp.split('\r\n')).toEqual([
+      ...HEAD,
+      'm=audio 9 UDP/TLS/RTP/SAVPF 111',
+      'c=IN IP4 0.0.0.0',
+      ...TRANSPORT,
+      'a=mid:0',
+      'a=extmap:4 urn:ietf:params:rtp-hdrext:sdes:mid',
+      'a=sendonly',
+      'a=rtcp-mux',
+      'a=rtpmap:111 opus/48000/2',
+      'a=fmtp:111 minptime=10;useinbandfec=1',
+      'a=ssrc:3 cname:browser',
+      'm=video 9 UDP/TLS/RTP/SAVPF 102 103',
+      'c=IN IP4 0.0.0.0',
+      ...TRANSPORT,
+      'a=mid:1',
+      'a=sendonly',
+      'a=rtcp-mux',
+      'a=rtpmap:102 H264/90000',
+      'a=rtpmap:103 rtx/90000',
+      'a=rtcp-fb:102 goog-remb',
+      'a=rtcp-fb:102 ccm fir',
+      'a=rtcp-fb:102 nack',
+      'a=rtcp-fb:102 nack pli',
+      VIDEO.find((line) => line.startsWith('a=fmtp:102')),
+      'a=fmtp:103 apt=102',
+      'a=ssrc-group:FID 1 2',
+      'a=ssrc:1 cname:browser',
+      'a=ssrc:2 cname:browser',
+      '',
+    ])
+  })
+
+  test('takes the plainest H.264, then one of mode 0, then VP8', () => {
+    const choice = (...parts: string[]) => filterOffer(sdp(HEAD, TRANSPORT, without(VIDEO, ...parts))).video
+    expect(choice(':102')).toMatchObject({ name: 'h264', payloadType: 100, rtxPayloadType: 101 })
+    expect(choice(':102', ':100')).toMatchObject({ name: 'h264', payloadType: 104, rtxPayloadType: null })
+    expect(choice(':102', ':100', ':104')).toMatchObject({ name: 'vp8', payloadType: 96, rtxPayloadType: 97 })
+    expect(choice(':97')).toMatchObject({ payloadType: 102 })
+  })
+
+  test('may have its transport in common, and one kind alone', () => {
+    const offer = filterOffer(sdp(HEAD, TRANSPORT, AUDIO))
+    expect(offer.video).toBeNull()
+    expect(offer.sdp).toContain('a=group:BUNDLE 0\r\n')
+    expect(filterOffer(sdp(HEAD, TRANSPORT, VIDEO)).audio).toBeNull()
+  })
+
+  test('lines may end in a mere newline', () => {
+    expect(refusal(sdp(HEAD, TRANSPORT, VIDEO).replaceAll('\r\n', '\n'))).toBe('taken')
+  })
+
+  test('further media are not taken', () => {
+    const data = ['m=application 9 UDP/DTLS/SCTP webrtc-datachannel', 'a=mid:2', 'a=sctp-port:5000']
+    const offer = filterOffer(sdp(HEAD, TRANSPORT, VIDEO, data, VIDEO, AUDIO))
+    expect(offer.media.map(({ codec }) => codec?.name ?? null)).toEqual(['h264', null, null, 'opus'])
+    expect(offer.sdp).not.toContain('application')
+  })
+
+  test.each([
+    ['nothing', ''],
+    ['no description', 'hello'],
+    ['no medium', sdp(HEAD, TRANSPORT)],
+    ['a line that is none', sdp(HEAD, TRANSPORT, VIDEO, ['nonsense'])],
+    ['a line with a control character', sdp(HEAD, TRANSPORT, VIDEO, ['a=x:\0'])],
+    ['a line without end', sdp(HEAD, TRANSPORT, VIDEO, [`a=x:${'y'.repeat(5_000)}`])],
+    [
+      'too many lines',
+      sdp(
+        HEAD,
+        TRANSPORT,
+        VIDEO,
+        Array.from({ length: 3_000 }, () => 'a=x'),
+      ),
+    ],
+    ['too many media', sdp(HEAD, TRANSPORT, ...Array.from({ length: 17 }, () => AUDIO))],
+    ['no ICE credentials', sdp(HEAD, TRANSPORT.slice(2), VIDEO)],
+    ['a short password', sdp(HEAD, ['a=ice-pwd:short'], TRANSPORT, VIDEO)],
+    ['no fingerprint', sdp(HEAD, without(TRANSPORT, 'fingerprint'), VIDEO)],
+    ['no real fingerprint', sdp(HEAD, ['a=fingerprint:sha-256 no'], TRANSPORT, VIDEO)],
+  ])('with %s is malformed', (_what, text) => {
+    expect(refusal(text)).toBe('malformed')
+  })
+
+  test.each([
+    ['only AV1', [...without(VIDEO, 'H264', 'VP8')]],
+    ['no Opus', [...VIDEO, ...without(AUDIO, 'opus')]],
+    ['nothing sent', [...without(VIDEO, 'sendonly'), 'a=recvonly']],
+    ['nothing but data', ['m=application 9 UDP/DTLS/SCTP webrtc-datachannel']],
+    ['a plain transport', VIDEO.map((line) => line.replace('UDP/TLS/RTP/SAVPF', 'RTP/AVP'))],
+    ['a refused medium', without(VIDEO, 'bundle-only')],
+  ])('with %s is unusable', (_what, media) => {
+    expect(refusal(sdp(HEAD, TRANSPORT, media))).toBe('unusable')
+  })
+
+  test('attributes that would smuggle something in are left out', () => {
+    const odd = filterOffer(
+      sdp(HEAD, TRANSPORT, [
+        ...without(VIDEO, 'mid:1'),
+        'a=mid:a b',
+        'a=extmap:5 urn:ietf:params:rtp-hdrext:sdes:mid',
+        'a=ssrc:99999999999 cname:x',
+        'a=ssrc:7 label:y',
+        'a=rtpmap:200 H264/90000',
+        'a=ice-lite',
+        'a=crypto:1 AES_CM_128_HMAC_SHA1_80 inline:x',
+      ]),
+    )
+    expect(odd.sdp).not.toMatch(/a=mid|99999999999|label|200|lite|crypto|BUNDLE|candidate/)
+  })
+})
+
+describe('an answer', () => {
+  const offer = filterOffer(
+    sdp(HEAD, TRANSPORT, AUDIO, ['m=application 9 UDP/DTLS/SCTP webrtc-datachannel', 'a=mid:d'], VIDEO),
+  )
+  const answer = sdp(
+    ['v=0', 'o=x 1 0 IN IP4 127.0.0.1', 's=-', 't=0 0', 'a=group:BUNDLE 0 1'],
+    [
+      'm=audio 40000 UDP/TLS/RTP/SAVPF 111',
+      'a=mid:0',
+      'a=candidate:1 1 UDP 1 10.0.0.2 40000 typ host',
+      'a=candidate:2 1 UDP 1 10.0.0.3 40000 typ host',
+    ],
+    [
+      'm=video 40000 UDP/TLS/RTP/SAVPF 102 103',
+      'a=mid:1',
+      'a=rtpmap:102 H264/90000',
+      'a=fmtp:102 packetization-mode=1',
+    ],
+  )
+
+  test('has a medium for every one of the offer, and a start bitrate', () => {
+    expect(completeAnswer(answer, offer, null).split('\r\n').slice(5)).toEqual([
+      'm=audio 40000 UDP/TLS/RTP/SAVPF 111',
+      'a=mid:0',
+      'a=candidate:1 1 UDP 1 10.0.0.2 40000 typ host',
+      'a=candidate:2 1 UDP 1 10.0.0.3 40000 typ host',
+      'm=application 0 UDP/DTLS/SCTP webrtc-datachannel',
+      'c=IN IP4 0.0.0.0',
+      'a=mid:d',
+      'a=inactive',
+      'm=video 40000 UDP/TLS/RTP/SAVPF 102 103',
+      'a=mid:1',
+      'a=rtpmap:102 H264/90000',
+      'a=fmtp:102 packetization-mode=1;x-google-start-bitrate=2500',
+      '',
+    ])
+  })
+
+  test('names the announced address alone', () => {
+    const told = completeAnswer(answer, offer, { address: '203.0.113.7', port: 8189 })
+    expect(told.match(/a=candidate.*/g)?.map((line) => line.trim())).toEqual([
+      'a=candidate:1 1 UDP 2122317823 203.0.113.7 8189 typ host',
+    ])
+  })
+
+  test('has a start bitrate also where there were no parameters', () => {
+    const bare = completeAnswer(answer.replace(/a=fmtp.*\r\n/, ''), offer, null)
+    expect(bare).toContain('a=rtpmap:102 H264/90000\r\na=fmtp:102 x-google-start-bitrate=2500\r\n')
+  })
+})
+
+test('the ICE user name of a fragment is found wherever it stands', () => {
+  expect(fragmentUfrag('a=ice-ufrag:abcd\r\na=ice-pwd:x\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\n')).toBe('abcd')
+  expect(fragmentUfrag('m=video 9 RTP/AVP 0\r\na=mid:0\r\na=ice-ufrag:efgh\r\n')).toBe('efgh')
+  expect(fragmentUfrag('')).toBeUndefined()
+})

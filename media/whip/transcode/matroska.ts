@@ -1,0 +1,114 @@
+/** Just enough Matroska (RFC 9559) to hand coded frames to a program as they come: one cluster a frame, nothing to seek by. */
+
+export interface MatroskaTracks {
+  /** `V_VP8`, or `V_MPEG4/ISO/AVC` with its AVCDecoderConfigurationRecord. */
+  readonly video: { readonly codec: 'vp8' } | { readonly codec: 'h264'; readonly record: Buffer } | null
+  /** Opus, 48 kHz stereo. */
+  readonly audio: boolean
+}
+
+export const VIDEO_TRACK = 1
+export const AUDIO_TRACK = 2
+
+const EBML = 0x1a45_dfa3
+const SEGMENT = 0x1853_8067
+const INFO = 0x1549_a966
+const TRACKS = 0x1654_ae6b
+const TRACK_ENTRY = 0xae
+const CLUSTER = 0x1f43_b675
+const SIMPLE_BLOCK = 0xa3
+const KEYFRAME = 0x80
+const VIDEO = 1
+const AUDIO = 2
+/** A decoder wants a size before the first picture shows the real one. */
+const NOMINAL_WIDTH = 1_280
+const NOMINAL_HEIGHT = 720
+
+/** What comes before the frames. */
+export function matroskaHead({ audio, video }: MatroskaTracks): Buffer {
+  const entries = [...(video === null ? [] : [videoEntry(video)]), ...(audio ? [audioEntry()] : [])]
+  return Buffer.concat([
+    element(EBML, [
+      unsigned(0x4286, 1),
+      unsigned(0x42f7, 1),
+      unsigned(0x42f2, 4),
+      unsigned(0x42f3, 8),
+      text(0x4282, 'matroska'),
+      unsigned(0x4287, 4),
+      unsigned(0x4285, 2),
+    ]),
+    id(SEGMENT),
+    // Its size is not known.
+    Buffer.from('01ffffffffffffff', 'hex'),
+    element(INFO, [unsigned(0x2a_d7b1, 1_000_000), text(0x4d80, 'crier'), text(0x5741, 'crier')]),
+    element(TRACKS, entries),
+  ])
+}
+
+/** One frame. @param timestamp milliseconds, not negative */
+export function matroskaFrame(track: number, timestamp: number, isKeyframe: boolean, data: Buffer): Buffer {
+  const time = unsigned(0xe7, timestamp)
+  const block = Buffer.of(0x80 | track, 0, 0, isKeyframe ? KEYFRAME : 0)
+  const blockSize = size(block.length + data.length)
+  const body = time.length + 1 + blockSize.length + block.length + data.length
+  return Buffer.concat([id(CLUSTER), size(body), time, Buffer.of(SIMPLE_BLOCK), blockSize, block, data])
+}
+
+function videoEntry(video: NonNullable<MatroskaTracks['video']>): Buffer {
+  return element(TRACK_ENTRY, [
+    ...numbered(VIDEO_TRACK, VIDEO),
+    ...(video.codec === 'vp8'
+      ? [text(0x86, 'V_VP8')]
+      : [text(0x86, 'V_MPEG4/ISO/AVC'), element(0x63a2, [video.record])]),
+    element(0xe0, [unsigned(0xb0, NOMINAL_WIDTH), unsigned(0xba, NOMINAL_HEIGHT)]),
+  ])
+}
+
+function audioEntry(): Buffer {
+  // Identification header of RFC 7845, section 5.1: version 1, two channels, nothing to skip, 48 kHz, no gain.
+  const head = Buffer.concat([Buffer.from('OpusHead'), Buffer.from('0102000080bb0000000000', 'hex')])
+  const rate = Buffer.alloc(4)
+  rate.writeFloatBE(48_000)
+  return element(TRACK_ENTRY, [
+    ...numbered(AUDIO_TRACK, AUDIO),
+    text(0x86, 'A_OPUS'),
+    element(0x63a2, [head]),
+    unsigned(0x56bb, 80_000_000),
+    element(0xe1, [element(0xb5, [rate]), unsigned(0x9f, 2)]),
+  ])
+}
+
+function numbered(number: number, type: number): Buffer[] {
+  return [unsigned(0xd7, number), unsigned(0x73c5, number), unsigned(0x83, type), unsigned(0x9c, 0)]
+}
+
+function element(name: number, parts: readonly Buffer[]): Buffer {
+  const body = Buffer.concat(parts)
+  return Buffer.concat([id(name), size(body.length), body])
+}
+
+function unsigned(name: number, value: number): Buffer {
+  let length = 1
+  while (length < 6 && value >= 2 ** (8 * length)) length += 1
+  const bytes = Buffer.alloc(length)
+  bytes.writeUIntBE(value, 0, length)
+  return element(name, [bytes])
+}
+
+function text(name: number, value: string): Buffer {
+  return element(name, [Buffer.from(value)])
+}
+
+function id(value: number): Buffer {
+  const length = value > 0xff_ffff ? 4 : value > 0xffff ? 3 : value > 0xff ? 2 : 1
+  const bytes = Buffer.alloc(length)
+  bytes.writeUIntBE(value, 0, length)
+  return bytes
+}
+
+/** A size always in four bytes: whoever reads takes it as well. */
+function size(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(0x1000_0000 + value)
+  return bytes
+}

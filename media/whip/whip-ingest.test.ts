@@ -1,0 +1,188 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { startScene, type Scene } from '../testing/node-fixture.ts'
+import { startSink } from '../testing/sink.ts'
+import { useFfmpeg } from '../testing/ffmpeg.ts'
+import { Feed } from '../testing/feed.ts'
+import { WhipClient, type WhipClientOptions } from '../testing/whip-client.ts'
+import { makeWhipMedia, type WhipMedia } from '../testing/whip-media.ts'
+import type { WhipReply } from '../types.ts'
+import { hashOf } from '../testing/node-fixture.ts'
+
+let media: WhipMedia
+let scene: Scene
+const clients: WhipClient[] = []
+const TOKEN = hashOf('the token')
+
+beforeAll(async () => {
+  media = await makeWhipMedia()
+  scene = await startScene(
+    [await startSink(), await startSink()],
+    {},
+    {
+      whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() },
+    },
+  )
+  scene.change({ whipHash: TOKEN })
+})
+afterAll(() => scene.close())
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.close()
+  for (const one of scene.sinks) for (const connection of one.connections) connection.messages.length = 0
+})
+
+type Opened = Extract<WhipReply, { session: string }>
+
+async function offer(client: WhipClient, more: { keyHash?: string; normalise?: boolean } = {}): Promise<WhipReply> {
+  const { path } = scene.stream
+  const request = {
+    type: 'offer' as const,
+    path,
+    keyHash: TOKEN,
+    remoteAddress: '127.0.0.1',
+    normalise: false,
+    ...more,
+  }
+  return scene.node.whip({ ...request, sdp: await client.offer() })
+}
+
+function clientWith(options: Partial<WhipClientOptions> = {}): WhipClient {
+  const client = new WhipClient({ media, ...options })
+  clients.push(client)
+  return client
+}
+
+/** A client that has connected and sends. */
+async function publish(options: Partial<WhipClientOptions> & { normalise?: boolean } = {}) {
+  const client = clientWith(options)
+  const reply = await offer(client, { normalise: options.normalise ?? false })
+  if (!reply.ok || reply.session === undefined) throw new Error(`not taken: ${JSON.stringify(reply)}`)
+  client.accept(reply.sdp)
+  client.start()
+  await waitFor(() => client.state === 'connected')
+  return { client, reply }
+}
+
+const ask = (type: 'delete', { session }: Opened, keyHash = TOKEN) =>
+  scene.node.whip({ type, session, keyHash, path: scene.stream.path })
+const trickle = ({ session }: Opened, fragment: string, ifMatch?: string) =>
+  scene.node.whip({ type: 'trickle', session, keyHash: TOKEN, path: scene.stream.path, fragment, ifMatch })
+const ingest = () => scene.node.status().streams[0]?.ingest ?? null
+const frames = (index: number, kind: 'audio' | 'video') =>
+  scene.sinks[index]!.messages(kind).filter(({ isHeader }) => !isHeader)
+
+test('pictures go to every destination as they are, sound becomes AAC, and both stay together', async () => {
+  const { client, reply } = await publish()
+  for (const index of [0, 1]) {
+    await waitFor(() => frames(index, 'video').length > 60 && frames(index, 'audio').length > 60)
+    expect(frames(index, 'video')[0]!.isKeyframe).toBe(true)
+    const times = frames(index, 'video').map(({ timestamp }) => timestamp)
+    const steps = times.slice(1).map((time, at) => time - times[at]!)
+    expect(Math.min(...steps)).toBeGreaterThanOrEqual(0)
+    expect((times.at(-1)! - times[0]!) / steps.length).toBeCloseTo(1_000 / 30, 0)
+  }
+  expect(ingest()).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac', width: 640, height: 360, source: 'primary' })
+  const apart =
+    scene.sinks[0]!.messages('video').at(-1)!.timestamp - scene.sinks[0]!.messages('audio').at(-1)!.timestamp
+  expect(Math.abs(apart)).toBeLessThan(400)
+  expect(ingest()?.warnings).toEqual([])
+  // The first keyframe was asked for, and then one every two seconds: they come by themselves here.
+  expect(client.keyframeRequests).toBeGreaterThanOrEqual(1)
+  expect(client.feedback).toContain(201)
+  expect(await ask('delete', reply)).toEqual({ ok: true })
+  expect(ingest()).toBeNull()
+  expect(scene.node.status().whip?.sessions).toBe(0)
+  expect(await ask('delete', reply)).toMatchObject({ ok: false, code: 'not_found' })
+  expect(scene.events.filter(({ type }) => type === 'ingest.ended').at(-1)).toMatchObject({ reason: 'unpublished' })
+})
+
+test('a client that is interrupted is held as by RTMP: the next one goes on over the same connections', async () => {
+  const first = await publish()
+  await waitFor(() => frames(0, 'video').length > 10)
+  const connections = scene.sinks[0]!.connections.length
+  await ask('delete', first.reply)
+  const last = scene.sinks[0]!.messages('video').at(-1)!.timestamp
+  scene.sinks[0]!.last()!.messages.length = 0
+  const second = await publish()
+  await waitFor(() => frames(0, 'video').length > 10)
+  expect(frames(0, 'video')[0]!.timestamp).toBeGreaterThan(last)
+  expect(scene.sinks[0]!.connections.length).toBe(connections)
+  await ask('delete', second.reply)
+})
+
+test('while somebody sends, nobody else is taken; an encoder with the key takes over', async () => {
+  const { client, reply } = await publish()
+  await waitFor(() => ingest()?.videoCodec === 'h264')
+  expect(await offer(clientWith())).toMatchObject({ ok: false, code: 'busy' })
+  const publisher = await scene.publish()
+  const feed = new Feed(publisher).start()
+  await waitFor(() => scene.node.status().whip?.sessions === 0)
+  expect(await offer(clientWith())).toMatchObject({ ok: false, code: 'busy' })
+  expect(await ask('delete', reply)).toMatchObject({ ok: false, code: 'not_found' })
+  client.close()
+  feed.stop()
+  publisher.close()
+  await waitFor(() => ingest() === null)
+})
+
+test('a token that is not the one of the path is refused; a new one ends the session', async () => {
+  expect(await offer(clientWith(), { keyHash: hashOf('another') })).toMatchObject({ ok: false, code: 'unauthorized' })
+  const { reply } = await publish()
+  expect(await ask('delete', reply, hashOf('another'))).toMatchObject({ ok: false, code: 'unauthorized' })
+  expect(
+    await scene.node.whip({ type: 'delete', session: reply.session, keyHash: TOKEN, path: 'other' }),
+  ).toMatchObject({
+    code: 'not_found',
+  })
+  scene.change({ whipHash: hashOf('a new token') })
+  await waitFor(() => scene.node.status().whip?.sessions === 0)
+  scene.change({ whipHash: TOKEN })
+})
+
+test('candidates are accepted, restarts are not', async () => {
+  const client = clientWith()
+  const sdp = await client.offer()
+  const { path } = scene.stream
+  const request = { type: 'offer' as const, path, keyHash: TOKEN, remoteAddress: '127.0.0.1', normalise: false, sdp }
+  const reply = (await scene.node.whip(request)) as Opened
+  const ufrag = /a=ice-ufrag:(\S+)/.exec(sdp)![1]!
+  const fragment = `a=ice-ufrag:${ufrag}\r\na=ice-pwd:x\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=end-of-candidates\r\n`
+  expect(await trickle(reply, fragment)).toEqual({ ok: true })
+  expect(await trickle(reply, fragment, reply.etag)).toEqual({ ok: true })
+  expect(await trickle(reply, fragment, 'another')).toMatchObject({ ok: false, code: 'changed' })
+  expect(await trickle(reply, fragment.replace(ufrag, 'fresh'))).toMatchObject({ ok: false, code: 'restart' })
+  expect(await ask('delete', reply)).toEqual({ ok: true })
+})
+
+test.each([
+  ['no description', 'hello', 'malformed'],
+  ['only AV1', 'av1', 'unusable'],
+])('an offer with %s is refused', async (_what, text, code) => {
+  const sdp = text === 'av1' ? (await clientWith().offer()).replaceAll('H264', 'AV1') : text
+  const { path } = scene.stream
+  const request = { type: 'offer' as const, path, keyHash: TOKEN, remoteAddress: '127.0.0.1', normalise: false, sdp }
+  expect(await scene.node.whip(request)).toMatchObject({ ok: false, code })
+})
+
+test('normalised, video has one size and rate whatever comes', async () => {
+  const { reply } = await publish({ normalise: true })
+  await waitFor(() => frames(0, 'video').length > 30 && frames(0, 'audio').length > 30)
+  expect(ingest()).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac', width: 1_280, height: 720 })
+  await ask('delete', reply)
+})
+
+test('a WHIP process that dies costs its sessions, and the next client has another', async () => {
+  const first = await publish()
+  await waitFor(() => ingest()?.videoCodec === 'h264')
+  const pid = scene.node.status().whip!.pid!
+  process.kill(pid, 'SIGKILL')
+  await waitFor(() => scene.node.status().whip?.sessions === 0)
+  expect(scene.events.filter(({ type }) => type === 'ingest.ended').at(-1)).toMatchObject({
+    reason: 'whip process lost',
+  })
+  first.client.close()
+  const second = await publish()
+  await waitFor(() => ingest()?.videoCodec === 'h264')
+  expect(scene.node.status().whip!.pid).not.toBe(pid)
+  await ask('delete', second.reply)
+})

@@ -1,0 +1,205 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { authorize } from '../ingest/authorize.ts'
+import { DEFAULT_INGEST_LIMITS, type IngestLimits } from '../ingest/limits.ts'
+import type { Publisher } from '../ingest/publisher.ts'
+import type { MediaLog, MediaNodeOptions, WhipReply, WhipRequest, WhipSettings } from '../types.ts'
+import { completeAnswer, fragmentUfrag, type Announced } from './sdp/answer.ts'
+import { filterOffer, OfferError, type FilteredOffer } from './sdp/offer.ts'
+import { checkPort } from './udp-port.ts'
+import { WhipProcess } from './whip-process.ts'
+import { WhipSession } from './whip-session.ts'
+
+export interface WhipIngestOptions {
+  readonly settings: WhipSettings
+  readonly authorizePublish: MediaNodeOptions['authorizePublish']
+  /** Takes a client that has connected. */
+  readonly onPublisher: (publisher: Publisher) => void
+  /** Monotonic milliseconds of the last frame that the stream's first publisher sent; null without one. */
+  readonly lastFrameAt: (streamId: string) => number | null
+  readonly limits?: Partial<IngestLimits> | undefined
+  readonly log: MediaLog
+}
+
+export interface WhipIngest {
+  /** The UDP port. */
+  readonly port: number
+  /** Clients, connected or about to. */
+  sessions(): number
+  /** Never throws: what went wrong is in the reply. */
+  request(request: WhipRequest): Promise<WhipReply>
+  /** The process that WebRTC runs in; undefined while none is needed. */
+  pid(): number | undefined
+  close(): Promise<void>
+}
+
+type Offer = Extract<WhipRequest, { type: 'offer' }>
+type Follow = Exclude<WhipRequest, Offer>
+
+/** How long a client's process may take for an answer. */
+const ANSWER_MS = 5_000
+/** A publisher that has sent nothing for this long may be taken the place of. */
+const BUSY_MS = 2_000
+const MOST_SESSIONS = 64
+
+/** Takes publishers by WHIP (RFC 9725). Rejects when the UDP port cannot be had. */
+export async function startWhipIngest(options: WhipIngestOptions): Promise<WhipIngest> {
+  const { host, port } = options.settings
+  return new Ingest(options, await checkPort(host, port))
+}
+
+class Ingest implements WhipIngest {
+  readonly port: number
+  readonly #options: WhipIngestOptions
+  readonly #process: WhipProcess
+  readonly #announced: Announced | null
+  readonly #sessions = new Map<string, WhipSession>()
+
+  constructor(options: WhipIngestOptions, port: number) {
+    const { announced, host } = options.settings
+    this.port = port
+    this.#options = options
+    this.#process = new WhipProcess({ host, port }, options.log)
+    this.#announced = announced === undefined ? null : { port, ...announced }
+  }
+
+  sessions(): number {
+    return this.#sessions.size
+  }
+
+  pid(): number | undefined {
+    return this.#process.pid
+  }
+
+  async request(request: WhipRequest): Promise<WhipReply> {
+    return request.type === 'offer' ? this.#offer(request) : this.#follow(request)
+  }
+
+  async close(): Promise<void> {
+    for (const session of this.#sessions.values()) session.drop('shutdown')
+    await this.#process.stop()
+  }
+
+  async #offer(request: Offer): Promise<WhipReply> {
+    const { keyHash, path, remoteAddress, sdp } = request
+    const { authorizePublish, limits, log } = this.#options
+    const timeoutMs = limits?.authorizeTimeoutMs ?? DEFAULT_INGEST_LIMITS.authorizeTimeoutMs
+    let failed = false
+    const decision = await authorize(
+      authorizePublish,
+      { path, keyHash, remoteAddress, via: 'whip' },
+      timeoutMs,
+      (error) => {
+        failed = true
+        log.warn({ path, remoteAddress, error: error.message }, 'publisher could not be checked')
+      },
+    )
+    if (!decision.allowed) {
+      const code = failed ? 'unavailable' : decision.later ? 'refused' : 'unauthorized'
+      return { ok: false, code, message: decision.reason }
+    }
+    let offer: FilteredOffer
+    try {
+      offer = filterOffer(sdp)
+    } catch (error) {
+      if (error instanceof OfferError) return { ok: false, code: error.code, message: error.message }
+      throw error
+    }
+    const { stream } = decision
+    if (this.#isBusy(stream.streamId)) {
+      return { ok: false, code: 'busy', message: 'Somebody is publishing this stream already.' }
+    }
+    this.#dropOthers(stream.streamId)
+    if (this.#sessions.size >= MOST_SESSIONS) {
+      return { ok: false, code: 'full', message: `This node takes ${MOST_SESSIONS} WHIP sessions at a time.` }
+    }
+    const session = new WhipSession({
+      sessionId: randomBytes(16).toString('hex'),
+      path,
+      keyHash,
+      remoteAddress,
+      stream,
+      offer,
+      normalise: request.normalise,
+      ffmpeg: this.#options.settings.ffmpeg ?? null,
+      doctor: limits?.doctor ?? DEFAULT_INGEST_LIMITS.doctor,
+      log,
+      hangUp: () => this.#process.close(session.sessionId),
+      onOver: () => this.#sessions.delete(session.sessionId),
+    })
+    return this.#open(session, offer)
+  }
+
+  /** Whether a publisher sends right now; one that has fallen silent makes room, as it does by RTMP. */
+  #isBusy(streamId: string): boolean {
+    const lastFrameAt = this.#options.lastFrameAt(streamId)
+    return lastFrameAt !== null && performance.now() - lastFrameAt < BUSY_MS
+  }
+
+  /** A client that comes again, before its last session was known to be over. */
+  #dropOthers(streamId: string): void {
+    for (const session of this.#sessions.values()) if (session.streamId === streamId) session.drop('replaced')
+  }
+
+  async #open(session: WhipSession, offer: FilteredOffer): Promise<WhipReply> {
+    const { etag, sessionId } = session
+    const answered = Promise.withResolvers<WhipReply>()
+    const timer = setTimeout(() => session.drop('no answer in time'), ANSWER_MS)
+    this.#sessions.set(sessionId, session)
+    this.#process.open(
+      sessionId,
+      { sdp: offer.sdp, video: offer.video, audio: offer.audio },
+      {
+        onAnswer: (sdp) => {
+          answered.resolve({ ok: true, session: sessionId, etag, sdp: completeAnswer(sdp, offer, this.#announced) })
+        },
+        onConnected: () => this.#connected(session),
+        onMedia: (media) => session.take(media),
+        onEnd: (reason) => {
+          answered.resolve({ ok: false, code: 'unavailable', message: 'The session could not be opened; try again.' })
+          void session.finish(reason)
+        },
+      },
+    )
+    session.onEnd = () =>
+      answered.resolve({ ok: false, code: 'unavailable', message: 'The session could not be opened; try again.' })
+    try {
+      return await answered.promise
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #connected(session: WhipSession): void {
+    const { log, onPublisher } = this.#options
+    const publisher = session.connect()
+    log.info(
+      { sessionId: session.sessionId, path: session.path, remoteAddress: publisher.remoteAddress },
+      'publisher admitted',
+    )
+    onPublisher(publisher)
+  }
+
+  async #follow(request: Follow): Promise<WhipReply> {
+    const session = this.#sessions.get(request.session)
+    if (session === undefined || session.path !== request.path) {
+      return { ok: false, code: 'not_found', message: 'There is no such session, or it has ended.' }
+    }
+    if (!timingSafeEqual(Buffer.from(session.keyHash), Buffer.from(request.keyHash))) {
+      return { ok: false, code: 'unauthorized', message: 'The token is not that of the session.' }
+    }
+    if (request.type === 'delete') {
+      // The publisher is over when the reply is out: whoever deletes and starts anew is not in its own way.
+      await session.finish('unpublished')
+      return { ok: true }
+    }
+    const ufrag = fragmentUfrag(request.fragment)
+    if (ufrag !== undefined && ufrag !== session.ufrag) {
+      return { ok: false, code: 'restart', message: 'ICE restarts are not supported: open a new session.' }
+    }
+    if (request.ifMatch !== undefined && request.ifMatch !== session.etag) {
+      return { ok: false, code: 'changed', message: 'The ETag is not that of the session.' }
+    }
+    // Candidates are not needed: the client's own checks show where it is.
+    return { ok: true }
+  }
+}
