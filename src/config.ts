@@ -1,5 +1,20 @@
-import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import {
+  address,
+  email,
+  fail,
+  flag,
+  integer,
+  list,
+  oneOf,
+  optional,
+  password,
+  port,
+  secret,
+  text,
+  url,
+  withDefault,
+} from './setting-readers.ts'
 
 /**
  * The only reader of the environment. Every setting is one row of `SETTINGS`; `.env.example` is written from the same
@@ -15,65 +30,6 @@ interface Setting<T> {
   readonly parse: (text: string | undefined) => T
 }
 
-function optional<T>(parse: (text: string) => T) {
-  return (text: string | undefined): T | undefined => (text === undefined ? undefined : parse(text))
-}
-
-function withDefault<T>(parse: (text: string) => T, value: T) {
-  return (text: string | undefined): T => (text === undefined ? value : parse(text))
-}
-
-function fail(what: string): never {
-  throw new Error(what)
-}
-
-const text = (value: string): string => value
-
-const port = (value: string): number => {
-  const number = Number(value)
-  return /^\d{1,5}$/.test(value) && number <= 65_535 ? number : fail('must be a port from 0 to 65535')
-}
-
-const integer =
-  (min: number, max: number) =>
-  (value: string): number => {
-    const number = Number(value)
-    return /^\d+$/.test(value) && number >= min && number <= max
-      ? number
-      : fail(`must be a whole number from ${min} to ${max}`)
-  }
-
-const flag = (value: string): boolean => {
-  if (['1', 'true', 'yes', 'on'].includes(value.toLowerCase())) return true
-  if (['0', 'false', 'no', 'off'].includes(value.toLowerCase())) return false
-  return fail('must be 1 or 0')
-}
-
-const url =
-  (...protocols: string[]) =>
-  (value: string): string => {
-    let parsed: URL
-    try {
-      parsed = new URL(value)
-    } catch {
-      return fail('must be a URL')
-    }
-    return protocols.includes(parsed.protocol.slice(0, -1))
-      ? value
-      : fail(`must begin with ${protocols.join(':// or ')}://`)
-  }
-
-const oneOf =
-  <const V extends string>(...values: V[]) =>
-  (value: string): V =>
-    values.includes(value as V) ? (value as V) : fail(`must be one of ${values.join(', ')}`)
-
-const list = (value: string): string[] =>
-  value
-    .split(',')
-    .map((part) => part.trim())
-    .filter(Boolean)
-
 export const ROLES = ['api', 'jobs', 'media'] as const
 export type Role = (typeof ROLES)[number]
 
@@ -84,13 +40,6 @@ const roles = (value: string): ReadonlySet<Role> => {
     ? new Set(parts as Role[])
     : fail(`must be some of ${ROLES.join(',')}`)
 }
-
-const secret = (value: string): string => (value.length >= 32 ? value : fail('must have at least 32 characters'))
-const email = (value: string): string =>
-  /^[^@\s]+@[^@\s]+$/.test(value) ? value.toLowerCase() : fail('must be an e-mail address')
-const password = (value: string): string => (value.length >= 10 ? value : fail('must have at least 10 characters'))
-const address = (value: string): string =>
-  isIP(value) > 0 || value === 'localhost' ? value : fail('must be an IP address or localhost')
 
 /** A provider of sign-in beyond the well-known ones: any OpenID Connect issuer. */
 export interface OidcIssuer {
@@ -267,6 +216,51 @@ const SETTINGS = {
     parse: optional(flag),
   },
   FFMPEG_PATH: { summary: 'ffmpeg to use', fallback: 'from PATH, else the bundled one', parse: optional(text) },
+  MEDIA_THUMBNAILS: {
+    summary: 'Files that this node looks at and draws thumbnails of at a time',
+    fallback: 'one a core, at least 2',
+    parse: optional(integer(1, 64)),
+  },
+  MEDIA_TRANSCODES: {
+    summary: 'Renditions that this node makes at a time',
+    fallback: 'one for every 4 cores, at least 1',
+    parse: optional(integer(1, 64)),
+  },
+  MEDIA_THUMBNAIL_SECONDS: {
+    summary: 'Longest time for the thumbnails of a file',
+    fallback: '60',
+    parse: optional(integer(5, 600)),
+  },
+  MEDIA_TRANSCODE_SECONDS: {
+    summary: 'Longest time for a rendition',
+    fallback: '7200',
+    parse: optional(integer(10, 86_400)),
+  },
+  MEDIA_PROCESS_MB: {
+    summary: 'Memory that a process for thumbnails may take, without its ffmpeg',
+    fallback: '1536',
+    parse: optional(integer(256, 65_536)),
+  },
+  MEDIA_FFMPEG_MB: {
+    summary: 'Memory that one ffmpeg may take',
+    fallback: '2048',
+    parse: optional(integer(128, 65_536)),
+  },
+  MEDIA_OUTPUT_MB: {
+    summary: 'Size that a rendition may have',
+    fallback: '4096',
+    parse: optional(integer(1, 1_000_000)),
+  },
+  MEDIA_NICENESS: {
+    summary: 'How far work on files stands back behind everything else, 0 to 19',
+    fallback: '10',
+    parse: optional(integer(0, 19)),
+  },
+  WORK_DIR: {
+    summary: 'Folder on a fast disk for files that are worked on; Crier makes one of its own in it, emptied at start',
+    fallback: 'DATA_DIR/work',
+    parse: optional(text),
+  },
   ALLOW_PRIVATE_ADDRESSES: {
     summary: 'Let destinations, webhooks and media URLs point at loopback and private networks',
     fallback: '0',
@@ -371,6 +365,7 @@ export function loadConfig(environment: Environment = process.env): Config {
   return Object.freeze({
     ...config,
     DATA_DIR: resolve(config.DATA_DIR),
+    WORK_DIR: config.WORK_DIR === undefined ? undefined : resolve(config.WORK_DIR),
     PUBLIC_URL: (config.PUBLIC_URL ?? `http://localhost:${config.PORT}`).replace(/\/$/, ''),
     PUBLIC_RTMP_URL: (config.PUBLIC_RTMP_URL ?? `rtmp://localhost:${config.RTMP_PORT}/live`).replace(/\/$/, ''),
     PATH: environment['PATH'] ?? '',

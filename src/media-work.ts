@@ -1,8 +1,12 @@
+import { statfs } from 'node:fs/promises'
 import { Counter, Gauge, type Registry } from 'prom-client'
+import { DEFAULT_LIMITS, type MediaWorkLimits } from '../media/work/limits.ts'
 import { startMediaWork } from '../media/work/media-work.ts'
 import type { LaneStats, MediaWork } from '../media/work/types.ts'
 import type { Config } from './config.ts'
+import type { QueueName } from './core/job.ts'
 import type { Logger } from './core/log.ts'
+import type { Probe } from './health/service.ts'
 import { findFfmpeg } from './setup/ffmpeg.ts'
 
 /**
@@ -14,14 +18,66 @@ export function mediaWorkOf(config: Config, tempDir: string, log: Logger, metric
   let running: MediaWork | undefined
   const start = async () => {
     const { ffmpeg } = await findFfmpeg({ FFMPEG_PATH: config.FFMPEG_PATH, PATH: config.PATH })
-    running = startMediaWork({ ffmpegPath: ffmpeg?.path, ffprobePath: ffmpeg?.ffprobePath, tempDir, log })
+    running = startMediaWork({
+      ffmpegPath: ffmpeg?.path,
+      ffprobePath: ffmpeg?.ffprobePath,
+      tempDir,
+      limits: limitsOf(config),
+      ...(config.MEDIA_NICENESS === undefined ? {} : { niceness: config.MEDIA_NICENESS }),
+      log,
+    })
     return running
   }
   measure(metrics, () => Object.entries(running?.stats() ?? {}))
   return {
     get: (): Promise<MediaWork> => (started ??= start()),
+    probe: () => probe(tempDir, running),
     close: async (): Promise<void> => (await started)?.close(),
   }
+}
+
+const MEBIBYTE = 2 ** 20
+
+/** The bounds of media work: those of `media/work/limits.ts` where nothing else is set. */
+export function limitsOf(config: Config): MediaWorkLimits {
+  const bytes = (megabytes: number | undefined, otherwise: number) =>
+    megabytes === undefined ? otherwise : megabytes * MEBIBYTE
+  return {
+    ...DEFAULT_LIMITS,
+    quickConcurrency: config.MEDIA_THUMBNAILS ?? DEFAULT_LIMITS.quickConcurrency,
+    longConcurrency: config.MEDIA_TRANSCODES ?? DEFAULT_LIMITS.longConcurrency,
+    quickSeconds: config.MEDIA_THUMBNAIL_SECONDS ?? DEFAULT_LIMITS.quickSeconds,
+    longSeconds: config.MEDIA_TRANSCODE_SECONDS ?? DEFAULT_LIMITS.longSeconds,
+    processBytes: bytes(config.MEDIA_PROCESS_MB, DEFAULT_LIMITS.processBytes),
+    ffmpegBytes: bytes(config.MEDIA_FFMPEG_MB, DEFAULT_LIMITS.ffmpegBytes),
+    outputBytes: bytes(config.MEDIA_OUTPUT_MB, DEFAULT_LIMITS.outputBytes),
+  }
+}
+
+/** Jobs that this node runs at once, where that is not what `QUEUES` says: as many as media work takes. */
+export function queueConcurrency(config: Config): Partial<Record<QueueName, number>> {
+  const { longConcurrency, quickConcurrency } = limitsOf(config)
+  return { media: quickConcurrency, transcodes: longConcurrency }
+}
+
+/** Less room than this, and files cannot be worked on. */
+const LEAST_ROOM = 64 * MEBIBYTE
+
+/** @throws Error that says why files cannot be worked on */
+async function probe(tempDir: string, running: MediaWork | undefined): ReturnType<Probe> {
+  const { bavail, bsize } = await statfs(tempDir)
+  const freeBytes = bavail * bsize
+  if (freeBytes < LEAST_ROOM) throw new Error(`the folder for work has ${freeBytes} bytes left`)
+  const lanes = Object.entries(running?.stats() ?? {})
+  for (const [lane, { queueLimit, queued }] of lanes) {
+    if (queued >= queueLimit) throw new Error(`${queued} files wait in the ${lane} lane: it takes no more`)
+  }
+  const deaths = lanes.reduce((sum, [, stats]) => sum + stats.deaths, 0)
+  const counts = lanes.flatMap(([lane, stats]) => [
+    [`${lane}Running`, stats.running],
+    [`${lane}Queued`, stats.queued],
+  ])
+  return { freeBytes, deaths, ...(Object.fromEntries(counts) as Record<string, number>) }
 }
 
 const OUTCOMES = ['done', 'failed', 'cancelled', 'refused'] as const

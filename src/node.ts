@@ -110,7 +110,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
     metrics: createMetrics(),
     version: VERSION,
     secret: config.JWT_SECRET ?? directory.secret('jwt-secret'),
-    scratch: directory.scratch('work'),
+    scratch: directory.scratch('work', config.WORK_DIR),
   }
   const composed = compose(foundation, overrides.registry, overrides.jobs)
   const composition = overrides.adapt?.(composed) ?? composed

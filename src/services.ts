@@ -20,8 +20,9 @@ import { RowOwners } from './db/owners.ts'
 import { eventTypes } from './events.ts'
 import { IdempotencyKeys } from './http/idempotency.ts'
 import { previewOpener } from './media-preview.ts'
-import { mediaWorkOf } from './media-work.ts'
 import { ProfilePictures } from './users/pictures.ts'
+import { checkFitness } from '../media/work/transcode/fitness.ts'
+import { mediaWorkOf, queueConcurrency } from './media-work.ts'
 import { HealthService } from './health/service.ts'
 import { PlanService } from './plans/service.ts'
 import { jobs as allJobs } from './jobs.ts'
@@ -175,6 +176,7 @@ export function compose(
 
   const mediaWork = mediaWorkOf(config, foundation.scratch, log.child({ part: 'media work' }), foundation.metrics)
   const links = new SignedLinks(secret, clock)
+  if (config.ROLES.has('jobs')) health.register('mediaWork', mediaWork.probe)
   const media = composeAssets({
     database,
     clock,
@@ -187,6 +189,7 @@ export function compose(
     publicUrl: config.PUBLIC_URL,
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
     mediaWork: mediaWork.get,
+    checkFitness,
     tempDir: foundation.scratch,
   })
 
@@ -196,7 +199,7 @@ export function compose(
   const services: Services = {
     turns,
     jobs,
-    queues: new QueueService({ ...foundation, declared: jobs.declared }),
+    queues: new QueueService({ ...foundation, declared: jobs.declared, concurrency: queueConcurrency(config) }),
     idempotency,
     health,
     switches,

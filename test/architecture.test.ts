@@ -42,6 +42,8 @@ const EXCEPTIONS: readonly string[] = [
   // One rule for what an address may be, where a destination is entered and where it is connected.
   'src/streams/destinations.ts → media/relay/resolve.ts',
   'src/fetch/target.ts → media/relay/address.ts',
+  // One list of presets, where they are asked for and where they are made.
+  'src/assets/rendition-settings.ts → media/work/transcode/presets.ts',
 ]
 
 interface Import {

@@ -1,3 +1,5 @@
+import type { SourceFacts } from '../../media/work/transcode/fitness.ts'
+import type { TranscodeSpec } from '../../media/work/transcode/spec.ts'
 import type { MediaWork } from '../../media/work/types.ts'
 import type { Clock } from '../core/clock.ts'
 import type { SignedLinks } from '../core/signed-links.ts'
@@ -18,6 +20,8 @@ import { Intake } from './intake.ts'
 import { AssetLibrary, purgeAssets } from './library.ts'
 import { Quota } from './quota.ts'
 import { AssetReader } from './reader.ts'
+import { RenditionMaker } from './rendition-maker.ts'
+import { Renditions } from './renditions.ts'
 import { AssetUses } from './uses.ts'
 import { AssetViews } from './views.ts'
 
@@ -33,6 +37,8 @@ interface AssetsNeeds {
   readonly publicUrl: string
   readonly allowPrivateAddresses: boolean
   readonly mediaWork: () => Promise<MediaWork>
+  /** @throws MediaWorkError for what cannot be made of such a file */
+  readonly checkFitness: (spec: TranscodeSpec, source: SourceFacts) => void
   /** Folder for what is under way. */
   readonly tempDir: string
 }
@@ -67,6 +73,8 @@ export function composeAssets(needs: AssetsNeeds) {
     assetUses: uses,
     assetUploads: new AssetUploads({ sql, clock, quota, intake, folders, library, uploads, turns, views }),
     assetExaminer: new AssetExaminer({ sql, storage, turns, mediaWork: needs.mediaWork, tempDir: needs.tempDir }),
+    renditions: new Renditions({ clock, storage, quota, views, checkFitness: needs.checkFitness }),
+    renditionMaker: new RenditionMaker({ ...needs, sql, quota }),
     assetHousekeeping: new AssetHousekeeping(sql, clock, storage),
     uploads,
     fetcher,

@@ -89,10 +89,8 @@ const AssetSchema = defineEntity({
 const RenditionSchema = defineEntity({
   name: 'AssetRendition',
   tableName: 'asset_renditions',
-  indexes: [
-    { name: 'asset_renditions_by_asset', properties: ['assetId'] },
-    { name: 'asset_renditions_by_workspace', properties: ['workspaceId'] },
-  ],
+  indexes: [{ name: 'asset_renditions_by_workspace', properties: ['workspaceId'] }],
+  uniques: [{ name: 'asset_renditions_spec_key', properties: ['assetId', 'spec'] }],
   properties: {
     id: p.uuid().primary(),
     workspaceId: p.uuid(),
@@ -107,6 +105,7 @@ const RenditionSchema = defineEntity({
     width: p.integer().nullable(),
     height: p.integer().nullable(),
     seconds: p.double().nullable(),
+    jobId: p.uuid().nullable(),
     createdAt: time(),
     updatedAt: time(),
   },

@@ -42,6 +42,14 @@ export const StorageLimit = defineError({
   cause: 'The media libraries of all workspaces of the owner, with the uploads under way, would exceed the plan.',
   fix: 'Delete files and empty the bin, or upgrade the plan. `details` says the limit and what is used.',
 })
+export const RenditionNotPossible = defineError({
+  code: 'rendition_not_possible',
+  status: 400,
+  message: 'This cannot be made of the file.',
+  cause:
+    'The settings contradict each other, or the file: sound of a silent video, a trim behind its end, for example.',
+  fix: 'The message says what is wrong. GET the asset to see what its file is.',
+})
 export const UploadMismatch = defineError({
   code: 'upload_mismatch',
   status: 409,

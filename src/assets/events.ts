@@ -30,6 +30,13 @@ export const renditionChanged = event({
   data: RenditionView,
 })
 
+export const renditionDeleted = event({
+  name: 'asset.rendition.deleted',
+  summary: 'Renditions were deleted, ready or not',
+  scope: 'media:read',
+  data: Type.Object({ assetId: Id, ids: Type.Array(Id) }),
+})
+
 export const foldersChanged = event({
   name: 'asset.folders',
   summary: 'The folders of the media library have changed: read them again',

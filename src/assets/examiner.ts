@@ -1,13 +1,13 @@
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createReadStream } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import type { MediaWorkError } from '../../media/work/errors.ts'
 import type { MediaWork } from '../../media/work/types.ts'
 import type { TurnRunner } from '../core/system-turn.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Storage } from '../storage/storage.ts'
 import { fileKey } from './intake.ts'
+import { localCopy } from './local-copy.ts'
 import { noteExamined } from './turns.ts'
 
 declare module '../core/services.ts' {
@@ -68,7 +68,7 @@ export class AssetExaminer {
     const folder = await mkdtemp(join(this.#needs.tempDir, 'examine-'))
     try {
       const work = await this.#needs.mediaWork()
-      const path = await this.#localCopy(key, folder)
+      const path = await localCopy(this.#needs.storage, key, folder, signal)
       const probe = await work.probe(path, { signal })
       const drawn = await work.thumbnails(path, folder, { sizes: SIZES, signal })
       for (const { bytes, name, path: from } of drawn.thumbnails) {
@@ -90,17 +90,5 @@ export class AssetExaminer {
   async #keep(key: string, from: string, size: number): Promise<void> {
     const { storage } = this.#needs
     await storage.put(key, createReadStream(from), { type: 'image/webp', size })
-  }
-
-  /** Media work takes paths; a file that is elsewhere is fetched first. */
-  async #localCopy(key: string, folder: string): Promise<string> {
-    const { storage } = this.#needs
-    const path = storage.localPath(key)
-    if (path !== undefined) return path
-    const content = await storage.get(key)
-    if (content === undefined) throw new Error(`the file ${key} is not in the storage`)
-    const copy = join(folder, 'original')
-    await pipeline(content, createWriteStream(copy))
-    return copy
   }
 }

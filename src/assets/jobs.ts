@@ -15,6 +15,28 @@ export const examineAsset = job({
   },
 })
 
+export const makeRendition = job({
+  name: 'assets.transcode',
+  summary: 'Make a rendition of an asset',
+  queue: 'transcodes',
+  data: Type.Object({ renditionId: Id }),
+  attempts: 3,
+  backoff: { firstMs: 5_000, maxMs: 60_000 },
+  // Media work has its own, shorter limit, which can be set: this one is for what hangs beside it.
+  timeoutMs: 26 * 3_600_000,
+  seenBy: 'media:read',
+  run: async ({ data, attempt, signal, log, progress, renditionMaker }) => {
+    await renditionMaker.make(data.renditionId, { signal, log, progress, last: attempt.number >= attempt.of })
+  },
+})
+
+export const giveUpRenditions = schedule({
+  name: 'assets.renditions',
+  summary: 'Say of renditions whose job was given up that they have failed',
+  cron: '*/5 * * * *',
+  run: async ({ renditionMaker }) => renditionMaker.giveUp(),
+})
+
 export const emptyBin = schedule({
   name: 'assets.empty-bin',
   summary: 'Remove assets that were in the bin for 30 days, and files that nothing shows any more',

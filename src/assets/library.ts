@@ -8,6 +8,7 @@ import type { AssetFolders } from './folders.ts'
 import { assetCreated, assetsDeleted, assetUpdated } from './events.ts'
 import type { Received } from './intake.ts'
 import { examineAsset } from './jobs.ts'
+import { cancelRenditions } from './renditions.ts'
 import type { AssetData, DeletedRowData } from './schemas.ts'
 import { assetsOfFile, findAsset, findAssets, type AssetRow, type StoredThumbnail } from './store.ts'
 import { useView, type AssetUses } from './uses.ts'
@@ -187,6 +188,7 @@ export class AssetLibrary {
       'update assets set deleted_at = $2, version = version + 1, updated_at = $2 where id = any($1) and deleted_at is null',
       [ids, new Date(this.#clock.now())],
     )
+    await cancelRenditions(turn.sql, ids)
     turn.emit(assetsDeleted, { ids: [...ids] })
   }
 

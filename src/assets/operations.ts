@@ -1,11 +1,20 @@
 import { Conflict, NotFound, PreconditionFailed, ValidationFailed } from '../core/errors.ts'
 import { from, operation, owner } from '../core/operation.ts'
-import { created, done, FILE, list, ok } from '../core/reply.ts'
-import { Done, Envelope, ListOf, Type } from '../core/schema.ts'
+import { accepted, created, done, FILE, list, ok } from '../core/reply.ts'
+import { Done, Envelope, Id, Input, ListOf, Type } from '../core/schema.ts'
 import { StorageFull, StorageUnavailable } from '../storage/errors.ts'
 import { OPENING } from '../uploads/opening.ts'
 import { MOST_FILE_BYTES, UploadPath } from '../uploads/schemas.ts'
-import { DamagedFile, EmptyFile, ImageTooLarge, StorageLimit, UnsafeFile, UnsupportedFile } from './errors.ts'
+import {
+  DamagedFile,
+  EmptyFile,
+  ImageTooLarge,
+  RenditionNotPossible,
+  StorageLimit,
+  UnsafeFile,
+  UnsupportedFile,
+} from './errors.ts'
+import { NewRendition } from './rendition-settings.ts'
 import {
   AssetDetails,
   AssetEdit,
@@ -17,6 +26,7 @@ import {
   DeletedRow,
   FileQuery,
   NewAssetFields,
+  RenditionView,
   ResolvedAsset,
   StorageUsageView,
   TagCount,
@@ -169,17 +179,21 @@ export const updateAsset = operation({
 
 export const deleteAsset = operation({
   route: 'DELETE /api/assets/{id}',
-  summary: 'Move an asset to the bin, where it stays for 30 days',
+  summary: 'Move an asset to the bin for 30 days, or delete one rendition',
+  description:
+    'With `rendition` the asset stays, and that rendition is deleted for good; when it is still being made, it is made no further.',
   access: 'media:write',
   workspace: owner('assets'),
   turn: true,
   path: AssetPath,
+  query: Input({ rendition: Type.Optional(Id) }),
   returns: { 200: Done },
   errors: [Conflict, PreconditionFailed],
   example: { path: { id: ID } },
-  handle: async ({ path, ifMatch, turn, assets }) => {
-    await assets.remove(turn, path.id, ifMatch)
-    return done('Asset moved to the bin')
+  handle: async ({ path, query, ifMatch, turn, assets, renditions }) => {
+    if (query.rendition === undefined) await assets.remove(turn, path.id, ifMatch)
+    else await renditions.remove(turn, path.id, query.rendition)
+    return done(query.rendition === undefined ? 'Asset moved to the bin' : 'Rendition deleted')
   },
 })
 
@@ -192,6 +206,23 @@ export const resolveAssets = operation({
   returns: { 200: Envelope(Type.Array(ResolvedAsset)) },
   example: { body: { workspaceId: WORKSPACE, ids: [ID] } },
   handle: async ({ body, assetReader }) => ok('Assets', await assetReader.resolve(body.workspaceId, body.ids)),
+})
+
+export const transcodeAsset = operation({
+  route: 'POST /api/assets/{id}/renditions',
+  summary: 'Order a rendition of an asset: for a platform, or as set',
+  description:
+    'A job makes it. Sockets hear of its progress as `job.progress` with `jobId`, and of its end as `asset.rendition`; GET of the asset lists it. Ordered again, the same settings give the same rendition; one that has failed is tried again. DELETE of the asset with `rendition` cancels or deletes it. Renditions count against the plan.',
+  access: 'media:write',
+  workspace: owner('assets'),
+  turn: true,
+  path: AssetPath,
+  body: NewRendition,
+  returns: { 202: Envelope(RenditionView) },
+  errors: [RenditionNotPossible, StorageLimit],
+  example: { path: { id: ID }, body: { preset: 'instagram', maxBytes: 2_000_000 } },
+  handle: async ({ path, body, turn, renditions }) =>
+    accepted('The rendition is being made', await renditions.order(turn, path.id, body)),
 })
 
 export const downloadAsset = operation({

@@ -2,7 +2,7 @@ import { HOUR, type Clock } from '../core/clock.ts'
 import { NotFound } from '../core/errors.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Database } from '../db/database.ts'
-import type { PlanService } from '../plans/service.ts'
+import type { Allowance, PlanService } from '../plans/service.ts'
 import type { WorkspaceService } from '../workspaces/service.ts'
 import { StorageLimit } from './errors.ts'
 
@@ -52,19 +52,7 @@ export class Quota {
     return database.transaction(async (tx) => {
       const allowance = await plans.lockLimitsOf(tx, owner)
       const now = clock.now()
-      const { files, held, renditions } = await this.usedBy(tx, owner)
-      const left = allowance.storageBytes - files - renditions - held
-      if (left < (bytes ?? 1)) {
-        throw StorageLimit({
-          message: `The plan ${allowance.plan} has ${Math.max(0, left)} of ${allowance.storageBytes} bytes left.`,
-          details: {
-            limit: 'storageBytes',
-            value: allowance.storageBytes,
-            used: files + renditions + held,
-            plan: allowance.plan,
-          },
-        })
-      }
+      const left = await this.#left(tx, owner, allowance, bytes ?? 1)
       const taken = bytes ?? left
       await tx.run('insert into storage_reservations (id, workspace_id, bytes, expires_at) values ($1, $2, $3, $4)', [
         id,
@@ -73,6 +61,26 @@ export class Quota {
         new Date(now + forMs),
       ])
       return taken
+    })
+  }
+
+  /** Refuses what would need room where there is none at all; whoever then takes some holds it first. @throws AppError */
+  async requireRoom(sql: Sql, workspaceId: string): Promise<void> {
+    const { plans, workspaces } = this.#needs
+    const owner = await workspaces.ownerOf(workspaceId)
+    if (owner === undefined) throw NotFound()
+    await this.#left(sql, owner, await plans.limitsOf(owner), 1)
+  }
+
+  /** @returns the bytes that are left @throws AppError storage_limit_reached when they are fewer than needed */
+  async #left(sql: Sql, owner: string, { plan, storageBytes }: Allowance, needed: number): Promise<number> {
+    const { files, held, renditions } = await this.usedBy(sql, owner)
+    const used = files + renditions + held
+    const left = storageBytes - used
+    if (left >= needed) return left
+    throw StorageLimit({
+      message: `The plan ${plan} has ${Math.max(0, left)} of ${storageBytes} bytes left.`,
+      details: { limit: 'storageBytes', value: storageBytes, used, plan },
     })
   }
 

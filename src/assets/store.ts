@@ -73,14 +73,19 @@ export interface RenditionRow {
   readonly width: number | null
   readonly height: number | null
   readonly seconds: number | null
+  readonly job_id: string | null
   readonly created_at: string
   readonly updated_at: string
 }
 
+export const SELECT_RENDITION = `r.id, r.workspace_id, r.asset_id, r.name, r.state, r.progress, r.error, r.type, r.size,
+  r.width, r.height, r.seconds, r.job_id, r.created_at, r.updated_at`
+
+/** A rendition whose job will still run, or runs. */
+export const AT_WORK = `exists (select 1 from outbox o where o.id = r.job_id and o.state <> 'dead')`
+
 export function renditionsOf(sql: Sql, assetId: string): Promise<RenditionRow[]> {
-  return sql.rows<RenditionRow>(
-    `select id, workspace_id, asset_id, name, state, progress, error, type, size, width, height, seconds, created_at,
-       updated_at from asset_renditions where asset_id = $1 order by id`,
-    [assetId],
-  )
+  return sql.rows<RenditionRow>(`select ${SELECT_RENDITION} from asset_renditions r where asset_id = $1 order by id`, [
+    assetId,
+  ])
 }

@@ -1,5 +1,6 @@
 import { systemTurn } from '../core/system-turn.ts'
 import type { Examined, NewAsset } from './library.ts'
+import type { Made } from './renditions.ts'
 import type { AssetData } from './schemas.ts'
 
 /** Turns that the service asks for by itself, when a file has come or was looked at. */
@@ -18,4 +19,10 @@ export const noteExamined = systemTurn<Examined>({
   run: async ({ turn, input, assets }) => assets.noteExamined(turn, input),
 })
 
-export const assetTurns = [addAsset, noteExamined]
+/** @returns false when nobody wants the rendition any more */
+export const noteRendition = systemTurn<Made, boolean>({
+  name: 'assets.rendered',
+  run: async ({ turn, input, renditions }) => renditions.note(turn, input),
+})
+
+export const assetTurns = [addAsset, noteExamined, noteRendition]

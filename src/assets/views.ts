@@ -59,6 +59,7 @@ export class AssetViews {
       status: row.state,
       progress: row.progress,
       error: row.error,
+      jobId: row.job_id,
       ...urls,
       type: row.type,
       size: row.size,

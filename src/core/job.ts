@@ -16,7 +16,8 @@ export interface QueueSettings {
 export const QUEUES = {
   default: { summary: 'Short work of any kind', concurrency: 50 },
   mail: { summary: 'Mails', concurrency: 5 },
-  media: { summary: 'Thumbnails, probing and transcodes: heavy', concurrency: 2 },
+  media: { summary: 'Thumbnails and probing: heavy', concurrency: 2 },
+  transcodes: { summary: 'Renditions: heavy, and long', concurrency: 1 },
   maintenance: { summary: 'Housekeeping by schedule', concurrency: 2 },
 } as const satisfies Record<string, QueueSettings>
 

@@ -96,6 +96,11 @@ export function created<T>(message: string, data: T): Reply<201, { status: true;
   return { status: 201, body: { status: true, message, data } }
 }
 
+/** 202 with the common envelope: what was asked for goes on. */
+export function accepted<T>(message: string, data: T): Reply<202, { status: true; message: string; data: T }> {
+  return { status: 202, body: { status: true, message, data } }
+}
+
 /** 200 with one page of a list. */
 export function list<T>(message: string, page: PageResult<T>) {
   const total = page.total

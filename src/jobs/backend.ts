@@ -110,8 +110,8 @@ export class Backend {
     for (const id of ids) await queue.remove(id)
   }
 
-  /** Begins to take jobs of a queue. `run` never throws. */
-  work(queueName: QueueName, run: (id: string) => Promise<Verdict>): void {
+  /** Begins to take jobs of a queue, as many at once as `QUEUES` says or the caller. `run` never throws. */
+  work(queueName: QueueName, run: (id: string) => Promise<Verdict>, atOnce?: number): void {
     if (this.#workers.has(queueName)) return
     const { library, workerConnection, prefix, factory, drainDelay } = this.store
     const { concurrency, rate }: QueueSettings = QUEUES[queueName]
@@ -127,7 +127,7 @@ export class Backend {
     const options = {
       connection: workerConnection,
       prefix,
-      concurrency,
+      concurrency: atOnce ?? concurrency,
       drainDelay,
       ...(rate && { limiter: { max: rate.max, duration: rate.perMs } }),
       lockDuration: this.#times.lockMs,

@@ -35,6 +35,8 @@ export interface QueueServiceOptions {
   readonly clock: Clock
   readonly coordination: Coordination
   readonly declared: ReadonlyMap<string, AnyJob>
+  /** Of queues where it is set on this node. */
+  readonly concurrency?: Partial<Record<QueueName, number>>
   readonly log: Logger
 }
 
@@ -75,7 +77,8 @@ export class QueueService {
       ]),
     ])
     return QUEUE_NAMES.map((queue) => {
-      const { concurrency, summary } = QUEUES[queue]
+      const { summary } = QUEUES[queue]
+      const concurrency = this.#options.concurrency?.[queue] ?? QUEUES[queue].concurrency
       const held = counts.find((row) => row.queue === queue)
       const done = finished.find((row) => row.queue === queue)
       return {

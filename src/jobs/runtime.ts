@@ -44,6 +44,8 @@ export interface JobRuntimeOptions {
   readonly jobs: JobService
   readonly services: () => Services
   readonly store: StoreChoice
+  /** Jobs at once, for queues where it is not what `QUEUES` says. */
+  readonly concurrency?: Partial<Record<QueueName, number>>
   readonly onRun: (run: JobRun) => void
   readonly onProgress: RunnerOptions['onProgress']
   readonly times?: Partial<JobTimes>
@@ -136,7 +138,7 @@ export class JobRuntime {
     if (this.#working.has(queue)) return
     const backend = await this.backend()
     if (this.#closed || this.#working.has(queue)) return
-    backend.work(queue, (id) => this.#runner.run(id))
+    backend.work(queue, (id) => this.#runner.run(id), this.#options.concurrency?.[queue])
     this.#working.add(queue)
   }
 

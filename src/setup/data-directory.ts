@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import {
   closeSync,
   fsyncSync,
@@ -29,8 +29,9 @@ export interface DataDirectory {
    * A folder for files that matter no longer once the process is gone. Empty: what the last run left there is removed.
    *
    * @param name a file name
+   * @param elsewhere an existing folder for it, which several data folders may share
    */
-  scratch(name: string): string
+  scratch(name: string, elsewhere?: string): string
   /** Gives the folder free for another process. Nothing may be written to it afterwards. */
   close(): void
 }
@@ -51,7 +52,8 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   return {
     path: folder,
     secret: (name, bytes = 32) => keepSecret(folder, name, bytes),
-    scratch: (name) => emptyFolder(join(folder, name)),
+    scratch: (name, elsewhere) =>
+      emptyFolder(elsewhere === undefined ? join(folder, name) : join(elsewhere, `crier-${name}-${shortHash(folder)}`)),
     close: release,
   }
 }
@@ -83,9 +85,13 @@ function makeFolder(path: string): string {
   }
 }
 
+function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12)
+}
+
 function emptyFolder(path: string): string {
   rmSync(path, { recursive: true, force: true })
-  mkdirSync(path, { mode: 0o700 })
+  mkdirSync(path, { mode: 0o700, recursive: true })
   return path
 }
 

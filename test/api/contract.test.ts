@@ -18,7 +18,6 @@ const LATER: Readonly<Record<string, string>> = {
   Support: 'all',
   'Social accounts': 'all',
   Posts: 'all',
-  Assets: 'transcodeAsset',
   Analytics: 'all',
   Limits: 'all',
   'AI and studio': 'all',

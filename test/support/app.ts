@@ -129,6 +129,8 @@ async function start(
       ROLES: rolesOf(options),
       REDIS_PRIVATE: '0',
       DATABASE_POOL: '5',
+      // A test waits for what is worked on; it must not stand back behind other tests.
+      MEDIA_NICENESS: '0',
       // Nodes on one Redis share what proves that they belong together.
       ...(options.redisUrl && { REDIS_URL: options.redisUrl, JWT_SECRET: 'what all nodes of a test have in common' }),
       ...needed,

@@ -4,6 +4,7 @@ import { partPath } from '../outputs.ts'
 import type { WorkContext } from '../process/context.ts'
 import { probeTimed, type TimedMedia } from '../probe/timed.ts'
 import type { TranscodeResult } from '../types.ts'
+import { clipped } from './fitness.ts'
 import { loudnessFilter, measureLoudness } from './loudness.ts'
 import type { AudioSpec, VideoSpec } from './spec.ts'
 
@@ -32,15 +33,7 @@ const MEASURING = 0.1
 
 /** @throws MediaWorkError `invalid_settings` */
 export function clipOf(source: TimedMedia, { trim }: VideoSpec | AudioSpec): Clip {
-  const from = trim?.from ?? 0
-  if (source.seconds !== null && from >= source.seconds) {
-    throw new MediaWorkError(
-      'invalid_settings',
-      `It is ${source.seconds.toFixed(1)} s long: there is nothing after ${from} s.`,
-    )
-  }
-  const to = Math.min(trim?.to ?? Number.POSITIVE_INFINITY, source.seconds ?? Number.POSITIVE_INFINITY)
-  const seconds = Number.isFinite(to) ? to - from : null
+  const { from, length: seconds } = clipped(trim, source.seconds)
   const start = from > 0 ? ['-ss', from.toFixed(3)] : []
   const length = trim?.to === undefined || seconds === null ? [] : ['-t', seconds.toFixed(3)]
   return { from, seconds, inputOptions: [...start, ...length] }

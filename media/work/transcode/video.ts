@@ -3,7 +3,8 @@ import type { WorkContext } from '../process/context.ts'
 import type { FileKind } from '../probe/file-kind.ts'
 import { probeWorkable, type TimedMedia } from '../probe/timed.ts'
 import type { TranscodeResult, VideoTrack } from '../types.ts'
-import { clipOf, encodeTimed, kilobitsFor, type Clip } from './encode-timed.ts'
+import { clipOf, encodeTimed, kilobitsFor } from './encode-timed.ts'
+import { checkLength } from './fitness.ts'
 import { frame, type Frame, type FrameRule } from './framing.ts'
 import { VIDEO_PRESETS, type VideoRule } from './presets.ts'
 import { ASPECTS, type VideoSpec } from './spec.ts'
@@ -28,7 +29,7 @@ export async function transcodeVideo(
   if (source.video === null) throw new MediaWorkError('unsupported', 'There is no picture in it.')
   const preset: VideoRule = spec.preset === undefined ? FREE : VIDEO_PRESETS[spec.preset]
   const clip = clipOf(source, spec)
-  checkLength(clip, preset, spec)
+  if (spec.preset !== undefined) checkLength(clip.seconds, spec.preset)
   const maxBytes = spec.maxBytes ?? preset.maxBytes
   const hasSound = source.audio !== null && spec.mute !== true
   const audioKbps = hasSound ? (spec.audioKbps ?? AUDIO_KBPS) : 0
@@ -111,22 +112,4 @@ function frameRate(video: VideoTrack, preset: VideoRule, spec: VideoSpec): numbe
   const least = Math.min(most, preset.minFps ?? 1)
   const own = video.frameRate ?? 30
   return Math.min(most, Math.max(least, own))
-}
-
-/** @throws MediaWorkError `too_large`, `invalid_settings` */
-function checkLength({ seconds }: Clip, { maxSeconds, minSeconds }: VideoRule, { preset }: VideoSpec): void {
-  if (seconds === null) return
-  // A container counts the last frame and some silence: a tenth of a second is no reason to refuse.
-  if (maxSeconds !== undefined && seconds > maxSeconds + 0.1) {
-    throw new MediaWorkError(
-      'too_large',
-      `${preset} takes ${maxSeconds} s at most, this is ${seconds.toFixed(1)} s. Trim it.`,
-    )
-  }
-  if (minSeconds !== undefined && seconds < minSeconds - 0.1) {
-    throw new MediaWorkError(
-      'invalid_settings',
-      `${preset} takes ${minSeconds} s at least, this is ${seconds.toFixed(1)} s.`,
-    )
-  }
 }

@@ -12,6 +12,7 @@ import { EventAudiences } from './0015-event-audiences.ts'
 import { Assets } from './0017-assets.ts'
 import { Preview } from './0027-preview.ts'
 import { ProfilePictures } from './0018-profile-pictures.ts'
+import { Renditions } from './0024-renditions.ts'
 import { PresenceRecords } from './0019-presence.ts'
 
 /** In order. A migration that has shipped is never changed; what it made is changed by a later one. */
@@ -31,4 +32,5 @@ export const migrations = [
   { name: '0019-live', class: Live },
   { name: '0027-preview', class: Preview },
   { name: '0018-profile-pictures', class: ProfilePictures },
+  { name: '0024-renditions', class: Renditions },
 ]

@@ -1,0 +1,72 @@
+import { isIP } from 'node:net'
+
+/**
+ * How settings are read from text. Every reader throws an Error that says what the value must be, and never the value.
+ */
+
+export function optional<T>(parse: (text: string) => T) {
+  return (text: string | undefined): T | undefined => (text === undefined ? undefined : parse(text))
+}
+
+export function withDefault<T>(parse: (text: string) => T, value: T) {
+  return (text: string | undefined): T => (text === undefined ? value : parse(text))
+}
+
+export function fail(what: string): never {
+  throw new Error(what)
+}
+
+export const text = (value: string): string => value
+
+export const port = (value: string): number => {
+  const number = Number(value)
+  return /^\d{1,5}$/.test(value) && number <= 65_535 ? number : fail('must be a port from 0 to 65535')
+}
+
+export const integer =
+  (min: number, max: number) =>
+  (value: string): number => {
+    const number = Number(value)
+    return /^\d+$/.test(value) && number >= min && number <= max
+      ? number
+      : fail(`must be a whole number from ${min} to ${max}`)
+  }
+
+export const flag = (value: string): boolean => {
+  if (['1', 'true', 'yes', 'on'].includes(value.toLowerCase())) return true
+  if (['0', 'false', 'no', 'off'].includes(value.toLowerCase())) return false
+  return fail('must be 1 or 0')
+}
+
+export const url =
+  (...protocols: string[]) =>
+  (value: string): string => {
+    let parsed: URL
+    try {
+      parsed = new URL(value)
+    } catch {
+      return fail('must be a URL')
+    }
+    return protocols.includes(parsed.protocol.slice(0, -1))
+      ? value
+      : fail(`must begin with ${protocols.join(':// or ')}://`)
+  }
+
+export const oneOf =
+  <const V extends string>(...values: V[]) =>
+  (value: string): V =>
+    values.includes(value as V) ? (value as V) : fail(`must be one of ${values.join(', ')}`)
+
+export const list = (value: string): string[] =>
+  value
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
+
+export const secret = (value: string): string => (value.length >= 32 ? value : fail('must have at least 32 characters'))
+export const email = (value: string): string =>
+  /^[^@\s]+@[^@\s]+$/.test(value) ? value.toLowerCase() : fail('must be an e-mail address')
+export const password = (value: string): string =>
+  value.length >= 10 ? value : fail('must have at least 10 characters')
+export const address = (value: string): string =>
+  isIP(value) > 0 || value === 'localhost' ? value : fail('must be an IP address or localhost')

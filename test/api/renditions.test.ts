@@ -1,0 +1,258 @@
+import { readFile } from 'node:fs/promises'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { runFfmpeg } from '../../media/testing/ffmpeg.ts'
+import { makeHeic } from '../../media/testing/heic-file.ts'
+import { processesOn } from '../../media/testing/work-fixture.ts'
+import { startApp, type App } from '../support/app.ts'
+import { Sockets, type Listening } from '../support/sockets.ts'
+import { waitFor } from '../support/wait.ts'
+import { World } from '../support/world.ts'
+
+/** Renditions as those who order them see them. */
+
+const LONG = { timeoutMs: 90_000 }
+/** Encoders on a machine with other things to do. */
+vi.setConfig({ testTimeout: 120_000 })
+let app: App
+let world: World
+let heard: Listening
+const sockets = new Sockets(() => app)
+
+beforeAll(async () => {
+  app = await startApp({ jobTimes: { schedulesAfterMs: 600_000 } })
+  world = new World(app)
+  await world.user('ada', { plan: 'business' })
+  await world.workspace('acme', 'ada')
+  heard = await sockets.connect(world.key('ada'))
+  const path = (name: string) => join(app.dataDir, name)
+  const picture = ['-f', 'lavfi', '-i', 'testsrc=size=160x90:rate=10:duration=3']
+  const tone = ['-f', 'lavfi', '-i', 'sine=frequency=440:duration=3']
+  const coded = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-c:a', 'aac', '-f', 'mp4']
+  await runFfmpeg(...picture, ...tone, ...coded, path('clip'))
+  await runFfmpeg('-f', 'lavfi', '-i', 'testsrc=size=64x44:rate=10:duration=1', '-f', 'gif', path('gif'))
+  // A minute and a half that takes long to encode again: three seconds, thirty times.
+  const moving = ['-f', 'lavfi', '-i', 'testsrc2=size=1280x720:rate=25:duration=3', '-c:v', 'libx264']
+  await runFfmpeg(...moving, '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-f', 'mp4', path('part'))
+  await runFfmpeg('-stream_loop', '29', '-i', path('part'), '-c', 'copy', '-f', 'mp4', path('long'))
+})
+afterAll(async () => {
+  sockets.end()
+  await app?.stop()
+})
+
+async function add(content: Uint8Array, name: string, workspace = 'acme') {
+  const body = { workspaceId: world.id(workspace) }
+  const file = { name, content: new Uint8Array(content) }
+  const reply = await world.as('ada').call('POST /api/assets/upload', { body, file })
+  expect(reply.status, reply.text).toBe(201)
+  return reply.body.data
+}
+
+const addFile = async (name: string, as: string) => add(await readFile(join(app.dataDir, name)), as)
+const order = (id: string, body: object, as = 'ada') =>
+  world.as(as).call('POST /api/assets/{id}/renditions', { path: { id }, body })
+const asset = async (id: string) => (await world.as('ada').call('GET /api/assets/{id}', { path: { id } })).body.data
+
+async function ordered(id: string, body: object) {
+  const reply = await order(id, body)
+  expect(reply.status, reply.text).toBe(202)
+  return reply.body.data
+}
+
+/** The rendition once it is made, or not. */
+function ended(assetId: string, id: string) {
+  return waitFor(
+    async () => {
+      const { renditions } = await asset(assetId)
+      const found = renditions.find((one: { _id: string; status: string }) => one._id === id)
+      return found?.status === 'pending' ? undefined : found
+    },
+    { ...LONG, what: 'a rendition' },
+  )
+}
+
+async function usage() {
+  const { body } = await world.as('ada').call('GET /api/assets/storage', { query: { workspaceId: world.id('acme') } })
+  return body.data
+}
+
+const ffmpegs = () => processesOn(join(app.dataDir, 'storage')).length
+const download = (path: string, headers: object = {}) =>
+  fetch(app.url + path, { headers: { 'X-API-Key': world.key('ada'), ...headers } })
+
+test('a video for a platform: its progress and its end on sockets, its bytes against the plan, the same once', async () => {
+  const { _id: id } = await addFile('clip', 'clip.mp4')
+  const before = await usage()
+  const settings = { preset: 'vertical', trim: { from: 1, to: 2 }, crf: 35 }
+  const pending = await ordered(id, settings)
+  expect(pending).toMatchObject({ assetId: id, name: 'vertical', status: 'pending', url: null, progress: 0 })
+  // Spelled otherwise, and twice at a time.
+  const again = await Promise.all([ordered(id, { ...settings, codec: 'h264' }), ordered(id, settings)])
+  for (const one of again) expect([one._id, one.jobId]).toEqual([pending._id, pending.jobId])
+  const made = await ended(id, pending._id)
+  expect(made).toMatchObject({
+    status: 'ready',
+    progress: 100,
+    type: 'video/mp4',
+    width: 50,
+    height: 90,
+    error: null,
+  })
+  expect(made.duration).toBeCloseTo(1, 0)
+  const told = (name: string) => heard.events.filter((one) => one.name === name)
+  await waitFor(() => told('job.finished').some(({ data }) => data.jobId === pending.jobId), LONG)
+  const steps = told('job.progress').filter(({ data }) => data.jobId === pending.jobId)
+  expect(steps.length).toBeGreaterThan(0)
+  expect(steps[0]?.data).toMatchObject({ name: 'assets.transcode', detail: pending._id })
+  const states = told('asset.rendition').filter(({ data }) => data.data._id === pending._id)
+  expect(states.map(({ data }) => data.data.status)).toEqual(['pending', 'ready'])
+
+  const after = await usage()
+  expect(after.byKind.renditions - before.byKind.renditions).toBe(made.size)
+  expect(after.plan).toMatchObject({ used: before.plan.used + made.size, held: 0 })
+  const part = await download(made.url, { Range: 'bytes=4-7' })
+  expect([part.status, await part.text(), part.headers.get('content-type')]).toEqual([206, 'ftyp', 'video/mp4'])
+  expect(part.headers.get('content-disposition')).toContain('clip.vertical.mp4')
+  expect(readdirSync(join(app.dataDir, 'work')).filter((name) => name.startsWith('rendition-'))).toEqual([])
+
+  const third = await ordered(id, settings)
+  expect(third).toMatchObject({ _id: pending._id, status: 'ready' })
+  const other = await ordered(id, { ...settings, crf: 36 })
+  expect(other._id).not.toBe(pending._id)
+  const path = { id }
+  const gone = await world.as('ada').call('DELETE /api/assets/{id}', { path, query: { rendition: pending._id } })
+  expect(gone.status).toBe(200)
+  expect((await download(made.url)).status).toBe(404)
+  expect((await asset(id)).renditions.map((one: { _id: string }) => one._id)).toEqual([other._id])
+  await ended(id, other._id)
+})
+
+test.each([
+  ['a GIF', 'a.gif', {}, { type: 'video/mp4', width: 64, height: 44 }],
+  ['a WebP', 'a.webp', {}, { type: 'image/jpeg', width: 90, height: 30 }],
+  ['a HEIC', 'a.heic', { crop: '1:1' }, { type: 'image/jpeg', width: 40, height: 40 }],
+  ['sound of a video', 'a.mp4', { codec: 'mp3', trim: { to: 1 } }, { type: 'audio/mpeg', width: null }],
+])('%s becomes what is asked for', async (_what, name, settings, expected) => {
+  const path = join(app.dataDir, name)
+  const sources: Record<string, () => Promise<Uint8Array>> = {
+    'a.gif': () => readFile(join(app.dataDir, 'gif')),
+    'a.mp4': () => readFile(join(app.dataDir, 'clip')),
+    'a.webp': () =>
+      sharp({ create: { width: 90, height: 30, channels: 3, background: '#0a0' } })
+        .webp()
+        .toBuffer(),
+    'a.heic': async () => {
+      await makeHeic(path, 'color=0x00ff00:s=60x40', { width: 60, height: 40 })
+      return readFile(path)
+    },
+  }
+  const { _id: id } = await add((await sources[name]?.()) ?? new Uint8Array(), name)
+  const made = await ended(id, (await ordered(id, settings))._id)
+  expect(made).toMatchObject({ status: 'ready', name: 'custom', ...expected })
+})
+
+describe('what makes no sense is refused with words', () => {
+  test('before anything is done', async () => {
+    const { _id: id } = await addFile('clip', 'other.mp4')
+    // What is known of it decides, so it is looked at first.
+    await waitFor(async () => (await asset(id)).duration !== null, LONG)
+    for (const [body, words] of [
+      [{ trim: { from: 9 } }, /3\.\d s long: there is nothing after 9 s/],
+      [{ preset: 'pinterest' }, /pinterest takes 4 s at least/],
+      [{ codec: 'png' }, /ask for thumbnails/],
+      [{ quality: 3 }, /`quality` means nothing for a video/],
+    ] as const) {
+      const reply = await order(id, body)
+      expect([reply.status, reply.body.code, reply.body.message]).toEqual([
+        400,
+        'rendition_not_possible',
+        expect.stringMatching(words),
+      ])
+    }
+    const unknown = await order(id, { preset: 'myspace' })
+    expect([unknown.status, unknown.body.errors[0].path]).toEqual([400, '/body/preset'])
+    expect((await asset(id)).renditions).toEqual([])
+  })
+
+  test('what only the work itself finds out is the rendition’s own reason', async () => {
+    const { _id: id } = await addFile('clip', 'third.mp4')
+    const made = await ended(id, (await ordered(id, { maxBytes: 10_000 }))._id)
+    expect(made).toMatchObject({ status: 'failed', error: expect.stringContaining('cannot be made to fit'), url: null })
+    // Another try is a job of its own.
+    const again = await ordered(id, { maxBytes: 10_000 })
+    expect(again).toMatchObject({ _id: made._id, status: 'pending', error: null })
+    expect(again.jobId).not.toBe(made.jobId)
+    await ended(id, made._id)
+  })
+
+  test('no room in the plan: not begun, or not kept', async () => {
+    const { _id: id } = await addFile('clip', 'fourth.mp4')
+    const { plan } = await usage()
+    const hold = (bytes: number) =>
+      app.database.row<{ id: string }>(
+        `insert into storage_reservations (id, workspace_id, bytes, expires_at)
+         values (gen_random_uuid(), $1, $2, now() + interval '1 hour') returning id`,
+        [world.id('acme'), bytes],
+      )
+    await hold(plan.left - 1_000)
+    const files = () => readdirSync(join(app.dataDir, 'storage', 'files'), { recursive: true }).length
+    const before = files()
+    const made = await ended(id, (await ordered(id, { crop: '1:1', loudness: null }))._id)
+    expect(made).toMatchObject({ status: 'failed', error: expect.stringMatching(/plan .* has 1000 of \d+ bytes left/) })
+    expect(files()).toBe(before)
+    await hold(1_000)
+    const refused = await order(id, { crop: '4:5' })
+    expect([refused.status, refused.body.code]).toEqual([413, 'storage_limit_reached'])
+    await app.database.run('delete from storage_reservations')
+  })
+})
+
+test('nobody wants it any more: its ffmpeg is gone, and so is what it wrote', async () => {
+  const { _id: id } = await addFile('long', 'long.mp4')
+  const begun = async () => {
+    const rendition = await ordered(id, { crf: 10 })
+    await waitFor(() => ffmpegs() > 0, { ...LONG, what: 'ffmpeg to run' })
+    return rendition._id as string
+  }
+  const over = async (renditionId: string) => {
+    await waitFor(() => ffmpegs() === 0, { ...LONG, what: 'ffmpeg to be gone' })
+    await waitFor(() => app.node.jobs?.running === 0, LONG)
+    expect(readdirSync(join(app.dataDir, 'work')).filter((name) => name.startsWith('rendition-'))).toEqual([])
+    expect(await app.database.rows('select 1 from asset_renditions where id = $1', [renditionId])).toEqual([])
+    expect((await usage()).plan.held).toBe(0)
+  }
+  await waitFor(async () => (await asset(id)).thumbnail.status === 'ready', LONG)
+  const remove = (query: object) =>
+    world.as('ada').call('DELETE /api/assets/{id}', { path: { id }, query: { ...query } })
+  const rendition = await begun()
+  expect((await remove({ rendition })).status).toBe(200)
+  await over(rendition)
+  await waitFor(() => heard.events.some(({ name }) => name === 'asset.rendition.deleted'))
+  expect((await remove({ rendition })).status).toBe(404)
+  const another = await begun()
+  expect(another).not.toBe(rendition)
+  expect((await remove({})).status).toBe(200)
+  await over(another)
+})
+
+test('a rendition whose job was given up says so, and can be ordered again', async () => {
+  const { _id: id } = await addFile('clip', 'fifth.mp4')
+  const { _id: renditionId } = await ordered(id, { mute: true, crf: 40 })
+  await ended(id, renditionId)
+  await app.database.run(`update asset_renditions set state = 'pending', job_id = gen_random_uuid() where id = $1`, [
+    renditionId,
+  ])
+  await app.composition.services.renditionMaker.giveUp()
+  expect(await ended(id, renditionId)).toMatchObject({ status: 'failed', error: expect.stringContaining('given up') })
+  await ordered(id, { mute: true, crf: 40 })
+  expect(await ended(id, renditionId)).toMatchObject({ status: 'ready', error: null })
+})
+
+test('the media work of a node is seen in its readiness', async () => {
+  const { body } = await app.send('GET /api/ready')
+  const details = { freeBytes: expect.any(Number), longRunning: 0, quickQueued: 0, deaths: 0 }
+  expect(body.data.checks.mediaWork).toMatchObject({ ok: true, details })
+})
