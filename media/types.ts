@@ -45,6 +45,21 @@ export interface Destination {
   readonly rules?: DestinationRules
 }
 
+/** Files that are played as if a publisher sent them. */
+export interface DesiredPlayout {
+  readonly id: string
+  /** Files on this machine, in order. */
+  readonly items: readonly { readonly path: string }[]
+  /** After the last file comes the first again. */
+  readonly loop: boolean
+  readonly paused: boolean
+  /** Where it begins, or goes on when it is not running yet: place in the list, and milliseconds within that file. */
+  readonly item: number
+  readonly ms: number
+  /** Another number than before: leave what is being played and go to `item` and `ms`. */
+  readonly cue: number
+}
+
 /** What a stream ought to look like on this node. Applying the same state twice changes nothing. */
 export interface DesiredStream {
   readonly streamId: string
@@ -59,6 +74,8 @@ export interface DesiredStream {
   /** Whether media is relayed to the destinations. False: ingest only. */
   readonly live: boolean
   readonly destinations: readonly Destination[]
+  /** Absent when nothing is played from files. */
+  readonly playout?: DesiredPlayout
 }
 
 /** A publisher's request to send media, asked before `NetStream.Publish.Start`. */
@@ -158,11 +175,20 @@ export interface MediaWarning {
   readonly since: string
 }
 
+/** How far a playout is. */
+export interface PlayoutPosition {
+  /** Place in the list of files. */
+  readonly item: number
+  /** Milliseconds since the beginning of that file. */
+  readonly ms: number
+  readonly cue: number
+}
+
 /** What is coming in. Null fields are not known yet. */
 export interface IngestStatus {
   readonly sessionId: string
-  /** With which of the stream's keys it was admitted. */
-  readonly source: 'primary' | 'backup'
+  /** With which of the stream's keys it was admitted; `file` for one that plays files. */
+  readonly source: 'primary' | 'backup' | 'file'
   readonly since: string
   readonly remoteAddress: string
   readonly videoCodec: string | null
@@ -187,6 +213,8 @@ export interface StreamStatus {
   /** The other publisher, of which nothing is relayed while the first one sends. */
   readonly standby: IngestStatus | null
   readonly destinations: readonly DestinationStatus[]
+  /** Null when no files are played. */
+  readonly playout: (PlayoutPosition & { readonly id: string; readonly paused: boolean }) | null
   /** Milliseconds during which media was taken in while live, since this node first saw the stream; never goes back. */
   readonly liveMs: number
   /** Of the preview, at the moment. */
@@ -203,6 +231,25 @@ export type MediaEvent =
     }
   | { readonly type: 'ingest.ended'; readonly streamId: string; readonly sessionId: string; readonly reason: string }
   | { readonly type: 'destination.changed'; readonly streamId: string; readonly destination: DestinationStatus }
+  /** How far files are played: when one begins, and about once a second. `cue` is the last that was heeded. */
+  | ({ readonly type: 'playout.moved'; readonly streamId: string; readonly playoutId: string } & PlayoutPosition)
+  /** A file could not be played and was left out. */
+  | {
+      readonly type: 'playout.skipped'
+      readonly streamId: string
+      readonly playoutId: string
+      readonly item: number
+      readonly message: string
+    }
+  /** Everything was played, or (`failed`) nothing of it can be. `relieved`: a publisher feeds the stream from here on. */
+  | {
+      readonly type: 'playout.ended'
+      readonly streamId: string
+      readonly playoutId: string
+      readonly reason: 'finished' | 'failed'
+      readonly message: string | null
+      readonly relieved: boolean
+    }
   /** What has turned out to be wrong with a publisher's media, and what is right again. */
   | {
       readonly type: 'warnings.changed'

@@ -9,6 +9,8 @@ import * as plans from './plans/operations.ts'
 import * as queue from './jobs/operations.ts'
 import * as services from './services/operations.ts'
 import * as streams from './streams/operations.ts'
+import * as broadcasts from './streams/files/operations.ts'
+import { broadcastTurns } from './streams/files/turns.ts'
 import { streamTurns } from './streams/turns.ts'
 import * as team from './team/operations.ts'
 import * as uploads from './uploads/operations.ts'
@@ -24,7 +26,7 @@ export const api = {
   plans,
   queue,
   services,
-  streams,
+  streams: { ...streams, ...broadcasts },
   team,
   uploads,
   users,
@@ -32,6 +34,6 @@ export const api = {
 } satisfies Registry
 
 /** Turns that the service asks for by itself. */
-export const systemTurns: readonly AnySystemTurn[] = [...assetTurns, ...streamTurns]
+export const systemTurns: readonly AnySystemTurn[] = [...assetTurns, ...streamTurns, ...broadcastTurns]
 
 export type Api = typeof api

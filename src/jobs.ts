@@ -5,6 +5,7 @@ import type { JobRegistry } from './core/job.ts'
 import * as http from './http/jobs.ts'
 import * as own from './jobs/jobs.ts'
 import * as mail from './mail/jobs.ts'
+import * as streams from './streams/files/jobs.ts'
 import * as workspaces from './workspaces/jobs.ts'
 
 /** Every job and schedule, by domain. What is not here cannot be added. */
@@ -15,5 +16,6 @@ export const jobs: JobRegistry = {
   http,
   jobs: own,
   mail,
+  streams,
   workspaces,
 }

@@ -26,6 +26,19 @@ export function watchMedia(metrics: Registry, status: () => MediaNodeStatus | un
     for (const { one } of outputs()) counts.set(one.state, (counts.get(one.state) ?? 0) + 1)
     return [...counts].map(([state, count]) => [{ state }, count])
   })
+  gauge(metrics, 'crier_broadcast_position_seconds', 'How far a file is that is broadcast', ['stream', 'item'], () =>
+    streams().flatMap(({ playout, streamId }) =>
+      playout === null ? [] : [[{ stream: streamId, item: String(playout.item) }, playout.ms / 1_000]],
+    ),
+  )
+  gauge(metrics, 'crier_broadcasts', 'Broadcasts of files by state', ['state'], () => {
+    const playing = streams().flatMap(({ playout }) => playout ?? [])
+    const paused = playing.filter((one) => one.paused).length
+    return [
+      [{ state: 'playing' }, playing.length - paused],
+      [{ state: 'paused' }, paused],
+    ]
+  })
   watchIngests(metrics, streams)
   watchDestinations(metrics, streams)
 }

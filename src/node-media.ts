@@ -20,7 +20,7 @@ export interface NodeMedia {
  */
 export async function startMedia(foundation: Foundation, composition: Composition): Promise<NodeMedia> {
   const { clock, config, database, metrics } = foundation
-  const { health, mediaNodes, plans, turns } = composition.services
+  const { health, mediaNodes, plans, storage, turns } = composition.services
   const log = foundation.log.child({ part: 'media' })
   const { preview, previewHost } = previewSettings(config, foundation.secret)
   const link = new MediaLink({
@@ -33,6 +33,8 @@ export async function startMedia(foundation: Foundation, composition: Compositio
     directory: mediaNodes,
     previewHost,
     log,
+    storage,
+    scratch: foundation.scratch,
   })
   const host = startMediaProcess({
     host: config.RTMP_HOST,

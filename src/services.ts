@@ -38,6 +38,7 @@ import { MemberCache } from './workspaces/memberships.ts'
 import { WorkspaceService } from './workspaces/service.ts'
 import { ServiceSwitches } from './services/service.ts'
 import { composeStorage } from './storage/compose.ts'
+import { assetsInBroadcasts } from './streams/files/store.ts'
 import { composeStreams } from './streams/compose.ts'
 import { composeTeam } from './team/compose.ts'
 import { actorHealth } from './turns/health.ts'
@@ -192,6 +193,7 @@ export function compose(
     checkFitness,
     tempDir: foundation.scratch,
   })
+  media.assetUses.register(assetsInBroadcasts)
 
   const tempDir = foundation.scratch
   const profilePictures = new ProfilePictures({ database, clock, storage, mediaWork: mediaWork.get, tempDir })

@@ -4,6 +4,7 @@ import { ChangeWatch } from '../change-watch.ts'
 import { Backoff } from '../relay/backoff.ts'
 import type {
   DesiredStream,
+  MediaEvent,
   MediaNodeOptions,
   MediaNodeStatus,
   PublishDecision,
@@ -212,6 +213,7 @@ class ProcessHost implements MediaHost {
         this.#ready.reject(new Error(`The media process could not start: ${message.message}`))
         return
       case 'event':
+        this.#notePosition(message.event)
         this.#options.onEvent(message.event)
         return
       case 'log':
@@ -247,6 +249,16 @@ class ProcessHost implements MediaHost {
       this.#options.log.error({ error, path: request.path }, 'whether a publisher may send could not be decided')
       return null
     }
+  }
+
+  /** A process that is started again goes on with files where the one before was. */
+  #notePosition(event: MediaEvent): void {
+    if (event.type !== 'playout.moved') return
+    const stream = this.#desired.get(event.streamId)
+    const playout = stream?.playout
+    if (stream === undefined || playout?.id !== event.playoutId || playout.cue !== event.cue) return
+    const { item, ms } = event
+    this.#desired.set(event.streamId, { ...stream, playout: { ...playout, item, ms } })
   }
 
   #onReady(ports: MediaPorts): void {

@@ -39,13 +39,16 @@ export class PublisherPair {
     return this.#standby
   }
 
-  /** Takes an admitted publisher. Of each kind there is one: an older one with the same key has ended before. */
+  /**
+   * Takes an admitted publisher. Of each kind there is one: an older one with the same key has ended before. Where files
+   * are played beside both, there is one too many: the newest stands by.
+   */
   attach(publisher: Publisher, source: IngestStatus['source']): void {
     const feeder = new Feeder(publisher, source, this.#options.limits, performance.now())
     publisher.onMessage = (message) => this.#message(feeder, message)
     publisher.onEnd = (reason) => this.#ended(feeder, reason)
     if (this.#active === null) this.#activate(feeder, null, 'came')
-    else this.#standby = feeder
+    else this.#standBy(feeder)
   }
 
   /** Drops the publishers that the condition names. The one standing by goes first: it must not take over meanwhile. */
@@ -53,6 +56,12 @@ export class PublisherPair {
     for (const feeder of [this.#standby, this.#active]) {
       if (feeder !== null && which(feeder)) feeder.publisher.drop(reason)
     }
+  }
+
+  #standBy(feeder: Feeder): void {
+    const before = this.#standby
+    this.#standby = feeder
+    before?.publisher.drop('replaced')
   }
 
   #message(feeder: Feeder, message: MediaMessage): void {

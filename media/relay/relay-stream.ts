@@ -9,6 +9,7 @@ import { LiveMeter } from './live-meter.ts'
 import { PublisherPair } from './publisher-pair.ts'
 import { PushClient } from './push-client.ts'
 import { Source } from './source.ts'
+import { FileFeed } from '../playout/file-feed.ts'
 import type { TcpTable } from './tcp-table.ts'
 
 export interface RelayStreamOptions {
@@ -31,6 +32,7 @@ export class RelayStream {
   readonly #closing = new Set<Promise<void>>()
   #desired: DesiredStream
   readonly #publishers: PublisherPair
+  readonly #files: FileFeed
   #holdTimer: NodeJS.Timeout | undefined
 
   constructor(desired: DesiredStream, options: RelayStreamOptions) {
@@ -49,6 +51,12 @@ export class RelayStream {
       onActive: (feeder, previous, reason) => this.#onActive(feeder, previous, reason),
       onGone: (feeder, reason) => this.#onGone(feeder, reason),
     })
+    this.#files = new FileFeed({
+      attach: (publisher) => this.#publishers.attach(publisher, 'file'),
+      isRelieved: () => this.#publishers.standby !== null,
+      onEvent: options.onEvent,
+      log: options.log,
+    })
     this.#desired = { ...desired, live: false, destinations: [] }
     this.apply(desired)
   }
@@ -66,6 +74,7 @@ export class RelayStream {
     this.#meter.setLive(desired.live)
     const fresh = desired.live && !before.live
     this.#applyDestinations(desired.destinations, fresh)
+    this.#files.apply(desired)
   }
 
   /** Takes an admitted publisher: it feeds the stream, or stands by while another one does. */
@@ -95,6 +104,7 @@ export class RelayStream {
     this.#reportUsage()
     this.#examine()
     this.viewers.tick(now)
+    this.#files.tick(now)
     for (const client of this.#clients.values()) client.tick(now)
   }
 
@@ -108,6 +118,7 @@ export class RelayStream {
       ingest: active?.status() ?? null,
       standby: standby?.status() ?? null,
       destinations: [...this.#clients.values()].map((client) => client.status()),
+      playout: this.#files.status(),
       liveMs: this.#meter.totalMs,
       viewers: this.viewers.count,
     }
@@ -115,6 +126,7 @@ export class RelayStream {
 
   /** Drops the publisher and ends all outputs. Resolves when their connections are gone. */
   async close(reason: string): Promise<void> {
+    this.#files.close()
     this.#publishers.drop(reason)
     clearTimeout(this.#holdTimer)
     this.viewers.close()

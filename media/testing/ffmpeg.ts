@@ -24,6 +24,28 @@ export async function makeFlv(file: string, seconds: number): Promise<void> {
   await runFfmpeg(...picture, ...tone, '-t', String(seconds), ...video, '-c:a', 'aac', '-b:a', '96k', '-f', 'flv', file)
 }
 
+export interface ClipOptions {
+  readonly seconds: number
+  /** Frames from one keyframe to the next. */
+  readonly group?: number
+  /** Pictures that refer to later ones. */
+  readonly bFrames?: number
+  readonly size?: string
+  /** Arguments of ffmpeg that come last, such as another codec. */
+  readonly extra?: readonly string[]
+}
+
+/** Writes a test picture and tone as H.264 and AAC into a file, whose name says of what kind. */
+export async function makeClip(file: string, options: ClipOptions): Promise<void> {
+  const { bFrames = 2, extra = [], group = 30, seconds, size = '320x180' } = options
+  const picture = ['-f', 'lavfi', '-i', `testsrc=size=${size}:rate=30`]
+  const tone = ['-f', 'lavfi', '-i', 'sine=frequency=440:sample_rate=48000']
+  const video = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-g', String(group)]
+  const order = ['-bf', String(bFrames), '-sc_threshold', '0', '-keyint_min', String(group)]
+  const sound = ['-c:a', 'aac', '-ac', '2', '-b:a', '96k']
+  await runFfmpeg(...picture, ...tone, '-t', String(seconds), ...video, ...order, ...sound, ...extra, file)
+}
+
 /** Publishes an FLV file as it is; at its own pace unless told to hurry. */
 export function publishFlv(file: string, url: string, { realTime = true } = {}): Promise<void> {
   return runFfmpeg(

@@ -1,4 +1,5 @@
 import type { MediaLog } from '../types.ts'
+import type { Suitability } from '../playout/suitability.ts'
 import type { MediaWorkLimits } from './limits.ts'
 import type { TranscodeSpec } from './transcode/spec.ts'
 
@@ -75,6 +76,8 @@ export interface ProbeResult {
   readonly hasAlpha: boolean
   /** The file ends before its media does. Thumbnails and transcodes of it are refused. */
   readonly truncated: boolean
+  /** Whether a video can be streamed as it is; null for what is no video. */
+  readonly streaming: Suitability | null
 }
 
 export interface ThumbnailSize {

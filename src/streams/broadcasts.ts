@@ -90,6 +90,11 @@ export class Broadcasts {
     await turn.sql.run('update streams set ingest_id = null, ingest_node = null, session_id = null where id = $1', [
       row.id,
     ])
+    await turn.sql.run(
+      `update stream_broadcasts set status = 'stopped', ended_at = $2, updated_at = $2, node_id = null
+       where stream_id = $1 and status in ('scheduled', 'playing', 'paused')`,
+      [row.id, now],
+    )
     await this.move(turn, { ...row, status_reason: reason }, 'ended')
   }
 

@@ -9,6 +9,7 @@ import type { WorkspaceService } from '../workspaces/service.ts'
 import { Broadcasts } from './broadcasts.ts'
 import { DesiredStates } from './desired-state.ts'
 import { RtmpDestinations } from './destinations.ts'
+import { FileBroadcasts } from './files/service.ts'
 import { MediaDirectory } from './media-directory.ts'
 import { StreamNotices } from './notices.ts'
 import { PlatformChooser } from './platforms.ts'
@@ -65,6 +66,7 @@ export function composeStreams(needs: StreamsNeeds) {
     services: {
       streams,
       broadcasts,
+      fileBroadcasts: new FileBroadcasts({ sql: database, clock, broadcasts, media: mediaNodes, notices }),
       mediaNodes,
       previews,
       rtmpDestinations: new RtmpDestinations({

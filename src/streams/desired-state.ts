@@ -11,6 +11,20 @@ import { rulesOf } from './platform-choice.ts'
 import { isOnAir, type StreamStatus } from './state.ts'
 import { monthOf, usedMs } from './usage.ts'
 
+/** Files that are to be played, by their keys in the storage. */
+export interface DesiredPlayout {
+  readonly id: string
+  readonly items: readonly { readonly key: string }[]
+  readonly loop: boolean
+  readonly paused: boolean
+  /** How far it was when that was last written. */
+  readonly item: number
+  readonly ms: number
+  readonly cue: number
+  /** The node that is to play it. */
+  readonly nodeId: string | null
+}
+
 /** What a media node is to do with a stream, and for whom it counts. */
 export interface DesiredState {
   readonly stream: DesiredStream
@@ -20,6 +34,7 @@ export interface DesiredState {
   /** The broadcast under way. */
   readonly sessionId: string | null
   readonly ingestNode: string | null
+  readonly playout?: DesiredPlayout
 }
 
 interface Row {
@@ -35,6 +50,7 @@ interface Row {
   ingest_node: string | null
   workspace_deleted: boolean
   destinations: { id: string; url: string; key: string; platform: LivePlatformName | null }[] | null
+  playout: DesiredPlayout | null
 }
 
 const SELECT = `
@@ -42,7 +58,10 @@ const SELECT = `
     w.deleted_at is not null as workspace_deleted,
     (select json_agg(json_build_object('id', d.id, 'url', r.url, 'platform', r.platform, 'key', r.key_sealed) order by d.id)
       from stream_destinations d join rtmp_destinations r on r.id = d.account_id
-      where d.stream_id = s.id and d.enabled) as destinations
+      where d.stream_id = s.id and d.enabled) as destinations,
+    (select json_build_object('id', b.id, 'items', b.items, 'loop', b.loop, 'paused', b.status = 'paused', 'item', b.item,
+        'ms', b.position_ms, 'cue', b.cue, 'nodeId', b.node_id)
+      from stream_broadcasts b where b.stream_id = s.id and b.status in ('playing', 'paused')) as playout
   from streams s join workspaces w on w.id = s.workspace_id`
 const BY_PATH = `${SELECT} where s.path = $1`
 const BY_ID = `${SELECT} where s.id = $1`
@@ -114,6 +133,7 @@ export class DesiredStates {
       status: row.status,
       sessionId: row.session_id,
       ingestNode: row.ingest_node,
+      ...(row.playout === null ? {} : { playout: row.playout }),
     }
   }
 }

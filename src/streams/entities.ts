@@ -1,5 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import type { DestinationFault, DestinationState } from '../../media/types.ts'
+import type { BroadcastStatus } from './files/schemas.ts'
 import type { LivePlatformName } from './live-platforms.ts'
 import type { StreamStatus } from './state.ts'
 
@@ -152,6 +153,56 @@ const StreamSession = defineEntity({
   },
 })
 
+/** Files that are played over a stream, now or at a time; how far it is. */
+const StreamBroadcast = defineEntity({
+  name: 'StreamBroadcast',
+  tableName: 'stream_broadcasts',
+  indexes: [
+    {
+      name: 'stream_broadcasts_open_key',
+      expression: `create unique index stream_broadcasts_open_key on stream_broadcasts (stream_id)
+        where status in ('scheduled', 'playing', 'paused')`,
+    },
+    {
+      name: 'stream_broadcasts_by_time',
+      expression: 'create index stream_broadcasts_by_time on stream_broadcasts (stream_id, created_at desc)',
+    },
+    {
+      name: 'stream_broadcasts_open',
+      expression: `create index stream_broadcasts_open on stream_broadcasts (workspace_id)
+        where status in ('scheduled', 'playing', 'paused')`,
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    stream: p
+      .manyToOne(Stream)
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('stream_broadcasts_stream_id_fkey')
+      .index(false),
+    workspaceId: p.uuid(),
+    status: p.text().$type<BroadcastStatus>(),
+    items: p.json(),
+    loop: p.boolean(),
+    /** Whether its beginning sends the stream to its destinations. */
+    goLive: p.boolean(),
+    /** Place in the list, and milliseconds in that file: as the media node last said, about once a second. */
+    item: p.integer(),
+    positionMs: p.bigint('number'),
+    /** Grows with every command to go somewhere else; what a media node says of a place before it does not count. */
+    cue: p.integer(),
+    /** The media node that plays it. */
+    nodeId: p.uuid().nullable(),
+    scheduledFor: time().nullable(),
+    startedAt: time().nullable(),
+    endedAt: time().nullable(),
+    error: p.text().nullable(),
+    createdAt: time(),
+    updatedAt: time(),
+  },
+})
+
 /** Milliseconds that one publisher was live in one calendar month (UTC). */
 const StreamUsage = defineEntity({
   name: 'StreamUsage',
@@ -169,4 +220,11 @@ const StreamUsage = defineEntity({
   indexes: [{ name: 'stream_usage_by_owner', properties: ['ownerId', 'month'] }],
 })
 
-export const streamEntities = [StreamSchema, RtmpDestinationSchema, StreamDestination, StreamSession, StreamUsage]
+export const streamEntities = [
+  StreamSchema,
+  RtmpDestinationSchema,
+  StreamDestination,
+  StreamSession,
+  StreamUsage,
+  StreamBroadcast,
+]

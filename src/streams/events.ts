@@ -1,5 +1,6 @@
 import { event } from '../core/event.ts'
 import { Id, Nullable, OneOf, Timestamp, Type } from '../core/schema.ts'
+import { BROADCAST_STATUSES } from './files/schemas.ts'
 import { DESTINATION_STATES, END_REASONS, WARNING_CODES } from './schemas.ts'
 import { STREAM_STATUSES } from './state.ts'
 
@@ -47,6 +48,23 @@ export const streamDestinationChanged = event({
     status: OneOf(DESTINATION_STATES),
     since: Timestamp,
     lastError: Nullable(Type.Object({ code: Type.String(), message: Type.String(), at: Timestamp })),
+  }),
+})
+
+export const streamBroadcast = event({
+  name: 'stream.broadcast',
+  summary: 'A broadcast of files was scheduled, has begun, come to another file, was paused or has ended',
+  scope: 'streams:read',
+  data: Type.Object({
+    streamId: Id,
+    broadcastId: Id,
+    status: OneOf(BROADCAST_STATUSES),
+    item: Type.Integer({ description: 'The file that is played, counted from 0' }),
+    items: Type.Integer({ description: 'How many there are' }),
+    assetId: Nullable(Id),
+    name: Nullable(Type.String()),
+    scheduledFor: Nullable(Timestamp),
+    error: Nullable(Type.String()),
   }),
 })
 

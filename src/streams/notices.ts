@@ -7,6 +7,8 @@ const CHANNEL = 'streams'
 export interface StreamNotice {
   readonly streamId: string
   readonly retry?: string
+  /** Files are to be played, and perhaps no node does so yet. */
+  readonly broadcast?: true
 }
 
 /**
@@ -23,6 +25,11 @@ export class StreamNotices {
   /** After the commit. */
   changed(turn: Turn, streamId: string): void {
     turn.afterCommit(() => this.#coordination.publish(CHANNEL, { streamId } satisfies StreamNotice))
+  }
+
+  /** What a stream plays from files has changed. */
+  broadcast(turn: Turn, streamId: string): void {
+    turn.afterCommit(() => this.#coordination.publish(CHANNEL, { streamId, broadcast: true } satisfies StreamNotice))
   }
 
   retry(turn: Turn, streamId: string, destinationId: string): void {

@@ -29,7 +29,7 @@ export const DESTINATION_STATES = [
   'stopped',
 ] as const
 
-export const END_REASONS = ['stopped', 'source_lost', 'minutes_used_up', 'deleted'] as const
+export const END_REASONS = ['stopped', 'source_lost', 'minutes_used_up', 'deleted', 'finished', 'failed'] as const
 export type EndReason = (typeof END_REASONS)[number]
 
 const FaultView = named(
@@ -282,7 +282,9 @@ const WarningView = named(
 
 const IngestView = Type.Object({
   sessionId: Type.String(),
-  source: OneOf(['primary', 'backup'] as const, { description: 'By which of the two keys it came' }),
+  source: OneOf(['primary', 'backup', 'file'] as const, {
+    description: 'By which of the two keys it came; `file` when files are broadcast',
+  }),
   since: Timestamp,
   videoCodec: Nullable(Type.String()),
   audioCodec: Nullable(Type.String()),

@@ -61,6 +61,13 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
     return {}
   },
   previewStream: async () => ({ error: 'conflict' }),
+  broadcastFile: async (stage) => {
+    announceMedia(stage)
+    return { body: { assetId: await playableAsset(stage) } }
+  },
+  getBroadcast: async (stage) => ({ path: { id: await scheduledBroadcast(stage) } }),
+  updateBroadcast: async (stage) => ({ path: { id: await scheduledBroadcast(stage) }, body: { loop: true } }),
+  cancelBroadcast: async (stage) => ({ path: { id: await scheduledBroadcast(stage) }, once: true }),
   stopStream: async (stage) => ({ path: { id: await startedStream(stage) } }),
   retryDestination: async (stage) => {
     const id = await startedStream(stage)
@@ -183,6 +190,28 @@ async function startedStream(stage: Stage): Promise<string> {
     body: { waitForIngest: true },
   })
   if (reply.status !== 200) throw new Error(`a stream for a fixture did not start: ${reply.text}`)
+  return id
+}
+
+/** An asset that passes for a video that platforms take. */
+async function playableAsset(stage: Stage): Promise<string> {
+  const id = await asset(stage)
+  const probe = { streaming: { faults: [], seconds: 120, keyframeIntervalSeconds: 2 } }
+  await stage.app.database.run(
+    `update asset_files set kind = 'video', probe = $2 where id = (select file_id from assets where id = $1)`,
+    [id, JSON.stringify(probe)],
+  )
+  return id
+}
+
+async function scheduledBroadcast(stage: Stage): Promise<string> {
+  const id = (await rows['streams']?.(stage)) ?? ''
+  const reply = await stage.app.send('POST /api/streams/{id}/broadcast', {
+    apiKey: stage.owner.apiKey,
+    path: { id },
+    body: { assetId: await playableAsset(stage), scheduledFor: '2099-01-01T00:00:00Z' },
+  })
+  if (reply.status !== 201) throw new Error(`a broadcast for a fixture: ${reply.text}`)
   return id
 }
 

@@ -1,3 +1,4 @@
+import { judgeFile } from '../../playout/suitability.ts'
 import type { WorkContext } from '../process/context.ts'
 import { heicInfo } from '../thumbnails/heic.ts'
 import { decodesWhole, pictureInfo } from '../thumbnails/picture.ts'
@@ -15,6 +16,7 @@ const STILL = {
   hasAudio: false,
   rotation: 0,
   pages: 1,
+  streaming: null,
 } as const
 
 /** @throws MediaWorkError */
@@ -65,5 +67,6 @@ async function timed(path: string, { mime, bytes }: FileKind, context: WorkConte
     pages: 1,
     hasAlpha,
     truncated,
+    streaming: video === null ? null : await judgeFile(path),
   }
 }

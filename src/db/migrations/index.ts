@@ -13,6 +13,7 @@ import { Assets } from './0017-assets.ts'
 import { Preview } from './0027-preview.ts'
 import { ProfilePictures } from './0018-profile-pictures.ts'
 import { Renditions } from './0024-renditions.ts'
+import { Broadcast } from './0021-broadcast.ts'
 import { PresenceRecords } from './0019-presence.ts'
 
 /** In order. A migration that has shipped is never changed; what it made is changed by a later one. */
@@ -30,6 +31,7 @@ export const migrations = [
   { name: '0017-assets', class: Assets },
   { name: '0019-presence', class: PresenceRecords },
   { name: '0019-live', class: Live },
+  { name: '0021-broadcast', class: Broadcast },
   { name: '0027-preview', class: Preview },
   { name: '0018-profile-pictures', class: ProfilePictures },
   { name: '0024-renditions', class: Renditions },

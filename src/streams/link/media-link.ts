@@ -10,12 +10,14 @@ import { uuidv7 } from '../../core/id.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Sql } from '../../core/sql.ts'
 import type { TurnRunner } from '../../core/system-turn.ts'
+import type { Storage } from '../../storage/storage.ts'
 import type { PlanService } from '../../plans/service.ts'
 import type { DesiredState, DesiredStates } from '../desired-state.ts'
 import type { MediaDirectory, MediaReport } from '../media-directory.ts'
 import type { StreamNotice, StreamNotices } from '../notices.ts'
 import { exhaustMinutes, reportDiagnosis, warnOfMinutes } from '../turns.ts'
 import { Observer } from './observer.ts'
+import { PlayoutKeeper } from './playout-keeper.ts'
 import { UsageMeter } from './usage-meter.ts'
 import { ViewerPeaks } from './viewer-peaks.ts'
 
@@ -39,6 +41,9 @@ export interface MediaLinkOptions {
   /** How API nodes reach this one for previews; absent where they cannot. */
   readonly previewHost?: string
   readonly log: Logger
+  readonly storage: Storage
+  /** Folder for what is under way. */
+  readonly scratch: string
 }
 
 /** A stream that the media process knows. */
@@ -69,6 +74,7 @@ export class MediaLink {
   readonly #observer: Observer
   readonly #meter: UsageMeter
   readonly #peaks: ViewerPeaks
+  readonly #playouts: PlayoutKeeper
   readonly #held = new Map<string, Held>()
   readonly #timer: NodeJS.Timeout
   readonly #endNotices: () => void
@@ -82,6 +88,7 @@ export class MediaLink {
     const { clock, log, notices, plans, sql, turns } = options
     this.#options = options
     this.nodeId = uuidv7(clock.now())
+    this.#playouts = new PlayoutKeeper({ ...options, nodeId: this.nodeId })
     this.#observer = new Observer({ nodeId: this.nodeId, turns, clock, log })
     this.#peaks = new ViewerPeaks(sql)
     this.#meter = new UsageMeter({
@@ -108,6 +115,7 @@ export class MediaLink {
     this.#available = true
     host.onAvailability((available) => this.#availability(available))
     void this.#announce()
+    this.#takePlayouts()
   }
 
   /** Asked before a publisher is told to start: the database decides, as it stands at this moment. */
@@ -118,7 +126,8 @@ export class MediaLink {
       this.#options.log.info({ path, remoteAddress, reason: decision.reason }, 'a publisher was refused')
       return { allowed: false, reason: decision.reason }
     }
-    const { state, stream } = decision
+    const { state } = decision
+    const stream = state ? this.#playouts.complete(state) : decision.stream
     // By the primary key, whichever of the two was used: its path tells one arming from the next.
     if (state) this.#hold(state, stream.path)
     this.#options.log.info({ path, remoteAddress, streamId: stream.streamId }, 'a publisher was admitted')
@@ -151,6 +160,8 @@ export class MediaLink {
       case 'usage':
         this.#meter.record(event.streamId, event.sessionId, event.liveMs)
         break
+      default:
+        this.#playouts.onEvent(event)
     }
   }
 
@@ -172,21 +183,36 @@ export class MediaLink {
     this.#endNotices()
     await this.#observer.close(2_000)
     await this.#checkpoint()
+    await this.#playouts.close()
     this.#options.directory.announce({ nodeId: this.nodeId, status: null, gone: true })
   }
 
   #hold(state: DesiredState, path: string): void {
-    const { streamId } = state.stream
+    this.#keep(state.stream.streamId, state.workspaceId, path)
+    this.#charge(state)
+  }
+
+  #keep(streamId: string, workspaceId: string, path: string): void {
     const admittedAt = this.#options.clock.monotonic()
     const held = this.#held.get(streamId)
     if (held) {
       held.path = path
       held.admittedAt = admittedAt
     } else {
-      const { workspaceId } = state
       this.#held.set(streamId, { workspaceId, path, admittedAt, refreshing: false, refreshAgain: false })
     }
-    this.#charge(state)
+  }
+
+  /** Takes up broadcasts of files that no node plays. */
+  #takePlayouts(streamId?: string): void {
+    if (this.#closed || !this.#available) return
+    const take = async () => {
+      for (const one of await this.#playouts.take(streamId)) {
+        this.#keep(one.streamId, one.workspaceId, one.path)
+        this.#refresh(one.streamId)
+      }
+    }
+    this.#try(take(), 'broadcasts of files could not be taken up; trying again')
   }
 
   #charge({ ownerId, sessionId, stream, workspaceId }: DesiredState): void {
@@ -194,7 +220,8 @@ export class MediaLink {
     this.#meter.setCharge(stream.streamId, sessionId === null ? undefined : { ownerId, sessionId, workspaceId })
   }
 
-  #heed({ retry, streamId }: StreamNotice): void {
+  #heed({ broadcast, retry, streamId }: StreamNotice): void {
+    if (broadcast) this.#takePlayouts(streamId)
     if (!this.#held.has(streamId)) return
     if (retry === undefined) this.#refresh(streamId)
     else this.#host?.retry(streamId, retry)
@@ -214,9 +241,7 @@ export class MediaLink {
     }
     held.refreshing = true
     held.refreshAgain = false
-    void this.#options.desired
-      .of(streamId)
-      .then((state) => this.#apply(streamId, held, state))
+    void this.#read(streamId, held)
       .catch((error: unknown) => {
         this.#options.log.warn({ error, streamId }, 'what a stream ought to be could not be read; trying again')
         setTimeout(() => this.#refresh(streamId), RETRY_MS).unref()
@@ -227,15 +252,25 @@ export class MediaLink {
       })
   }
 
+  async #read(streamId: string, held: Held): Promise<void> {
+    const state = await this.#options.desired.of(streamId)
+    if (state !== undefined) await this.#playouts.prepare(state)
+    this.#apply(streamId, held, state)
+  }
+
   #apply(streamId: string, held: Held, state: DesiredState | undefined): void {
     if (state === undefined) return this.#drop(streamId)
     const { ingestNode, status } = state
+    const playsFiles = this.#playouts.isMine(state)
     const movedAway = ingestNode !== null && ingestNode !== this.nodeId && this.#observer.isSettled(streamId)
-    if (movedAway) return this.#drop(streamId)
+    if (movedAway && !playsFiles) return this.#drop(streamId)
     const unusedFor = this.#options.clock.monotonic() - held.admittedAt
-    if (status === 'idle' && !this.#observer.hasIngest(streamId) && unusedFor > IDLE_MS) return this.#drop(streamId)
+    const isUnused = status === 'idle' && !this.#observer.hasIngest(streamId) && !playsFiles
+    if (isUnused && unusedFor > IDLE_MS) return this.#drop(streamId)
+    // Files come without anybody being admitted: they count as sent with the key that holds now.
+    if (playsFiles) held.path = state.stream.path
     this.#charge(state)
-    if (this.#available) this.#host?.apply(state.stream)
+    if (this.#available) this.#host?.apply(this.#playouts.complete(state))
   }
 
   #drop(streamId: string): void {
@@ -244,6 +279,7 @@ export class MediaLink {
     this.#observer.forget(streamId)
     this.#meter.forget(streamId)
     this.#peaks.forget(streamId)
+    this.#try(this.#playouts.forget(streamId), 'files of a broadcast could not be removed')
   }
 
   #availability(available: boolean): void {
@@ -262,7 +298,10 @@ export class MediaLink {
 
   async #tick(): Promise<void> {
     this.#ticks += 1
-    if (this.#ticks % RECONCILE_EVERY === 0) this.#refreshAll()
+    if (this.#ticks % RECONCILE_EVERY === 0) {
+      this.#refreshAll()
+      this.#takePlayouts()
+    }
     await Promise.all([this.#checkpoint(), this.#announce()])
   }
 
@@ -287,7 +326,7 @@ export class MediaLink {
 
   async #checkpoint(): Promise<void> {
     try {
-      await Promise.all([this.#meter.tick(), this.#peaks.write()])
+      await Promise.all([this.#meter.tick(), this.#peaks.write(), this.#playouts.checkpoint()])
       this.#meterFailing = false
     } catch (error) {
       if (!this.#meterFailing)

@@ -1,0 +1,188 @@
+import { readFileSync } from 'node:fs'
+import { rm, mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { makeClip, runFfmpeg } from '../testing/ffmpeg.ts'
+import { readTags } from '../testing/flv-file.ts'
+import { startNode, towards, type NodeFixture } from '../testing/node-fixture.ts'
+import { startSink, type Sink, type SinkMessage } from '../testing/sink.ts'
+import type { DesiredPlayout, MediaEvent } from '../types.ts'
+import { judgeFile } from './suitability.ts'
+
+let folder: string
+const files = { one: '', two: '', fragmented: '' }
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crier-playout-'))
+  for (const name of Object.keys(files) as (keyof typeof files)[]) files[name] = join(folder, `${name}.mp4`)
+  await makeClip(files.one, { seconds: 2 })
+  await makeClip(files.two, { seconds: 1, bFrames: 0, group: 15, size: '640x360' })
+  await runFfmpeg(
+    '-i',
+    files.one,
+    '-c',
+    'copy',
+    '-movflags',
+    '+frag_keyframe+empty_moov+default_base_moof',
+    files.fragmented,
+  )
+}, 60_000)
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const open: (() => Promise<void>)[] = []
+afterEach(async () => {
+  for (const close of open.splice(0).toReversed()) await close()
+})
+
+function playoutOf(paths: readonly string[], wish: Partial<DesiredPlayout> = {}): DesiredPlayout {
+  return {
+    id: 'b1',
+    items: paths.map((path) => ({ path })),
+    loop: false,
+    paused: false,
+    item: 0,
+    ms: 0,
+    cue: 0,
+    ...wish,
+  }
+}
+
+/** A node that plays files to a sink. */
+async function play(playout: DesiredPlayout): Promise<{ fixture: NodeFixture; sink: Sink }> {
+  const sink = await startSink()
+  open.push(() => sink.close())
+  const fixture = await startNode([towards(sink, 'one')])
+  open.push(() => fixture.node.close())
+  fixture.change({ playout })
+  return { fixture, sink }
+}
+
+const ended = ({ events }: NodeFixture) =>
+  waitFor(() =>
+    events.find((event): event is Extract<MediaEvent, { type: 'playout.ended' }> => event.type === 'playout.ended'),
+  )
+
+const frames = (sink: Sink, kind: 'audio' | 'video') => sink.messages(kind).filter(({ isHeader }) => !isHeader)
+
+/** What ffmpeg makes of the file for RTMP: the bodies of the messages. */
+async function expected(file: string): Promise<Record<'audio' | 'video', { checksum: number; timestamp: number }[]>> {
+  const flv = `${file}.flv`
+  await runFfmpeg('-i', file, '-c', 'copy', '-f', 'flv', flv)
+  const tags = readTags(readFileSync(flv)).filter(({ payload, type }) => type !== 18 && payload[1] === 1)
+  const of = (kind: 'audio' | 'video') =>
+    tags
+      .filter(({ type }) => type === (kind === 'audio' ? 8 : 9))
+      .map(({ payload, timestamp }) => ({ checksum: crc32(payload), timestamp }))
+  return { audio: of('audio'), video: of('video') }
+}
+
+function expectInOrder(messages: readonly SinkMessage[]): void {
+  for (const [index, message] of messages.entries()) {
+    expect(message.timestamp).toBeGreaterThanOrEqual(messages[index - 1]?.timestamp ?? 0)
+  }
+}
+
+test.each(['one', 'fragmented'] as const)(
+  'every frame of a file arrives, in order and at its pace: %s',
+  async (name) => {
+    const wanted = await expected(files[name])
+    const { fixture, sink } = await play(playoutOf([files[name]]))
+    expect(await ended(fixture)).toMatchObject({ reason: 'finished', message: null, relieved: false })
+    await waitFor(
+      () => frames(sink, 'video').length + frames(sink, 'audio').length === wanted.video.length + wanted.audio.length,
+    )
+    for (const kind of ['video', 'audio'] as const) {
+      const came = frames(sink, kind)
+      expect(came.map(({ checksum }) => checksum)).toEqual(wanted[kind].map(({ checksum }) => checksum))
+      const distances = (list: readonly { timestamp: number }[]) =>
+        list.map(({ timestamp }) => timestamp - list[0]!.timestamp)
+      expect(distances(came)).toEqual(distances(wanted[kind]))
+    }
+    const video = frames(sink, 'video')
+    expect(video.at(-1)!.at - video[0]!.at).toBeGreaterThan(1_500)
+    expect(fixture.events.map(({ type }) => type)).toContain('ingest.ended')
+  },
+)
+
+test('files one after another, and again, keep one line of time', async () => {
+  const { fixture, sink } = await play(playoutOf([files.two, files.one], { loop: true, ms: 500 }))
+  const pictures = readTags(readFileSync(`${files.one}.flv`)).filter(
+    ({ payload, type }) => type === 9 && payload[1] === 1,
+  )
+  // Half a second of the first, all of the second, and into the first again.
+  await waitFor(() => frames(sink, 'video').length > 15 + pictures.length + 20, { timeoutMs: 20_000 })
+  const video = frames(sink, 'video')
+  expectInOrder(video)
+  expectInOrder(frames(sink, 'audio'))
+  for (const [index, { timestamp }] of video.entries()) {
+    if (index > 0) expect(timestamp - video[index - 1]!.timestamp).toBeLessThanOrEqual(150)
+  }
+  expect(sink.messages('video').filter(({ isHeader }) => isHeader).length).toBeGreaterThanOrEqual(3)
+  expect(sink.connections.length).toBe(1)
+  expect(fixture.events.filter(({ type }) => type === 'ingest.started').length).toBe(1)
+  const moved = fixture.events.filter((event) => event.type === 'playout.moved').map(({ item }) => item)
+  expect(new Set(moved)).toEqual(new Set([0, 1]))
+})
+
+test('paused, the picture stands still; resumed, it goes on where it was', async () => {
+  const { fixture, sink } = await play(playoutOf([files.one]))
+  await waitFor(() => frames(sink, 'video').length > 35)
+  fixture.change({ playout: playoutOf([files.one], { paused: true }) })
+  const before = await waitFor(() =>
+    fixture.node.status().streams[0]?.playout?.paused ? frames(sink, 'video').length : undefined,
+  )
+  await waitFor(() => frames(sink, 'video').length >= before + 3, { timeoutMs: 10_000 })
+  const still = frames(sink, 'video').slice(-2)
+  expect(still.every(({ isKeyframe }) => isKeyframe)).toBe(true)
+  expect(new Set(still.map(({ checksum }) => checksum)).size).toBe(1)
+  expect(fixture.node.status().streams[0]?.playout?.ms).toBeLessThan(2_000)
+  fixture.change({ playout: playoutOf([files.one]) })
+  expect(await ended(fixture)).toMatchObject({ reason: 'finished' })
+  const wanted = (await expected(files.one)).video.map(({ checksum }) => checksum)
+  await waitFor(() => frames(sink, 'video').at(-1)?.checksum === wanted.at(-1))
+  // Nothing is left out by the pause.
+  const came = new Set(frames(sink, 'video').map(({ checksum }) => checksum))
+  expect(wanted.filter((checksum) => !came.has(checksum))).toEqual([])
+  expectInOrder(frames(sink, 'video'))
+  expectInOrder(frames(sink, 'audio'))
+})
+
+test('it goes elsewhere when told so, past a file that cannot be played', async () => {
+  const missing = join(folder, 'missing.mp4')
+  const list = [files.one, missing, files.two]
+  const { fixture, sink } = await play(playoutOf(list))
+  await waitFor(() => frames(sink, 'video').length > 5)
+  fixture.change({ playout: playoutOf(list, { item: 1, ms: 0, cue: 1 }) })
+  expect(await ended(fixture)).toMatchObject({ reason: 'finished' })
+  expect(fixture.events).toContainEqual(
+    expect.objectContaining({ type: 'playout.skipped', item: 1, message: 'The file is not there any more.' }),
+  )
+  expect(frames(sink, 'video').length).toBeLessThan(60 + 30)
+  const nothing = await play(playoutOf([missing]))
+  expect(await ended(nothing.fixture)).toMatchObject({ reason: 'failed', message: 'The file is not there any more.' })
+})
+
+test('files that no platform would take are refused with what is wrong', async () => {
+  const faults = async (name: string, ...extra: string[]) => {
+    const file = join(folder, name)
+    await makeClip(file, { seconds: 1, extra })
+    return (await judgeFile(file)).faults.join(' ')
+  }
+  expect((await judgeFile(files.one)).faults).toEqual([])
+  expect((await judgeFile(files.fragmented)).faults).toEqual([])
+  expect(await faults('mute.mp4', '-an')).toContain('no sound')
+  expect(await faults('blind.mp4', '-vn')).toContain('no picture')
+  expect(await faults('old.mp4', '-c:v', 'mpeg4')).toContain('MPEG-4 Part 2; live platforms take H.264')
+  expect(await faults('ac3.mp4', '-c:a', 'ac3')).toContain('AC-3; live platforms take AAC')
+  expect(await faults('deep.mp4', '-pix_fmt', 'yuv422p')).toContain('4:2:2')
+  expect(await faults('film.mkv')).toContain('Only MP4 and QuickTime')
+  const long = join(folder, 'long.mp4')
+  await makeClip(long, { seconds: 6, group: 1_000 })
+  expect(await judgeFile(long)).toMatchObject({
+    faults: [expect.stringContaining('keyframes are up to 6.0 s apart')],
+    keyframeIntervalSeconds: expect.closeTo(6, 1),
+  })
+})

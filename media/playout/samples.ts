@@ -1,0 +1,74 @@
+import { PlayoutError } from './errors.ts'
+
+/** Samples of one track that are kept in memory, 25 bytes each: 20 hours of 60 pictures a second. */
+const MOST_SAMPLES = 4_500_000
+
+/** Where the samples of a track are and when they are due, in the order of decoding. Times in units of its timescale. */
+export class SampleTable {
+  length = 0
+  #decodeTimes = new Float64Array(1_024)
+  #offsets = new Float64Array(1_024)
+  #sizes = new Uint32Array(1_024)
+  #compositions = new Int32Array(1_024)
+  #keyframes = new Uint8Array(1_024)
+
+  /** @throws PlayoutError when there are too many */
+  add(decodeTime: number, offset: number, size: number, composition: number, isKeyframe: boolean): void {
+    if (this.length === this.#sizes.length) this.#grow()
+    const index = this.length
+    this.#decodeTimes[index] = decodeTime
+    this.#offsets[index] = offset
+    this.#sizes[index] = size
+    this.#compositions[index] = composition
+    this.#keyframes[index] = isKeyframe ? 1 : 0
+    this.length += 1
+  }
+
+  decodeTime(index: number): number {
+    return this.#decodeTimes[index] ?? 0
+  }
+
+  offset(index: number): number {
+    return this.#offsets[index] ?? 0
+  }
+
+  size(index: number): number {
+    return this.#sizes[index] ?? 0
+  }
+
+  /** How much later than it is decoded a picture is shown. */
+  composition(index: number): number {
+    return this.#compositions[index] ?? 0
+  }
+
+  isKeyframe(index: number): boolean {
+    return this.#keyframes[index] === 1
+  }
+
+  /** The last sample that is decoded at a time or before; 0 when there is none. */
+  at(decodeTime: number): number {
+    let low = 0
+    let high = this.length - 1
+    while (low < high) {
+      const middle = (low + high + 1) >> 1
+      if (this.decodeTime(middle) <= decodeTime) low = middle
+      else high = middle - 1
+    }
+    return low
+  }
+
+  #grow(): void {
+    if (this.length >= MOST_SAMPLES) throw new PlayoutError('The file is too long to be streamed in one piece.')
+    const size = Math.min(this.length * 2, MOST_SAMPLES)
+    this.#decodeTimes = enlarged(this.#decodeTimes, new Float64Array(size))
+    this.#offsets = enlarged(this.#offsets, new Float64Array(size))
+    this.#sizes = enlarged(this.#sizes, new Uint32Array(size))
+    this.#compositions = enlarged(this.#compositions, new Int32Array(size))
+    this.#keyframes = enlarged(this.#keyframes, new Uint8Array(size))
+  }
+}
+
+function enlarged<T extends Float64Array | Uint32Array | Int32Array | Uint8Array>(from: T, to: T): T {
+  to.set(from)
+  return to
+}

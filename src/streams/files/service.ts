@@ -1,0 +1,303 @@
+import { HOUR, type Clock } from '../../core/clock.ts'
+import { AppError } from '../../core/error.ts'
+import { Conflict, NotFound, ValidationFailed } from '../../core/errors.ts'
+import { uuidv7 } from '../../core/id.ts'
+import type { Sql } from '../../core/sql.ts'
+import type { Turn } from '../../core/turn.ts'
+import type { Broadcasts } from '../broadcasts.ts'
+import { streamBroadcast } from '../events.ts'
+import type { MediaDirectory } from '../media-directory.ts'
+import type { StreamNotices } from '../notices.ts'
+import { isOnAir } from '../state.ts'
+import type { StreamRow } from '../store.ts'
+import { chooseItems, namedItems } from './choice.ts'
+import { beginBroadcast } from './jobs.ts'
+import type { BroadcastData, BroadcastEditData, BroadcastStatus, NewBroadcastData } from './schemas.ts'
+import {
+  broadcastView,
+  findBroadcast,
+  newestBroadcast,
+  openBroadcast,
+  type BroadcastItem,
+  type BroadcastRow,
+} from './store.ts'
+
+declare module '../../core/services.ts' {
+  interface Services {
+    readonly fileBroadcasts: FileBroadcasts
+  }
+}
+
+export interface FileBroadcastsOptions {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly broadcasts: Broadcasts
+  readonly media: MediaDirectory
+  readonly notices: StreamNotices
+}
+
+/** A broadcast that could not begin within this time of its hour does not begin at all. */
+const MOST_LATE_MS = HOUR
+const MOST_ITEMS = 1_000
+
+/** What has happened to a broadcast on its media node. */
+export type BroadcastNews =
+  | { readonly type: 'item'; readonly item: number; readonly ms: number }
+  | { readonly type: 'skipped'; readonly item: number; readonly message: string }
+  | {
+      readonly type: 'ended'
+      readonly reason: 'finished' | 'failed'
+      readonly message: string | null
+      readonly relieved: boolean
+    }
+
+/**
+ * Files that are broadcast over a stream as if a publisher sent them. The database says what is to be played and how
+ * far it is; a media node takes it up, tells its place about once a second, and another one goes on from there.
+ */
+export class FileBroadcasts {
+  readonly #options: FileBroadcastsOptions
+
+  constructor(options: FileBroadcastsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Plays files now, or at a time.
+   * @throws AppError not_found, conflict, unfit_file, validation_failed, plan_limit_reached, media_unavailable
+   */
+  async broadcast(turn: Turn, streamId: string, body: NewBroadcastData): Promise<BroadcastData> {
+    const { broadcasts, clock } = this.#options
+    const stream = await broadcasts.find(turn, streamId)
+    const wanted = namedItems(body)
+    await this.#refuseWhatIsInTheWay(turn, stream)
+    const items = await chooseItems(turn, wanted, '/body/items')
+    const startMs = Math.round((body.startAt ?? 0) * 1_000)
+    checkStart(items[0], body.startAt)
+    const now = clock.now()
+    const scheduledFor = timeOf(body.scheduledFor)
+    const isLater = scheduledFor !== undefined && scheduledFor.getTime() > now
+    const id = uuidv7(now)
+    await turn.sql.run(
+      `insert into stream_broadcasts (id, stream_id, workspace_id, status, items, loop, go_live, item, position_ms, cue,
+         scheduled_for, created_at, updated_at)
+       values ($1, $2, $3, 'scheduled', $4, $5, $6, 0, $7, 0, $8, $9, $9)`,
+      [
+        id,
+        streamId,
+        turn.workspaceId,
+        JSON.stringify(items),
+        body.loop ?? false,
+        body.goLive ?? true,
+        startMs,
+        scheduledFor ?? null,
+        new Date(now),
+      ],
+    )
+    turn.audit({ kind: 'stream_broadcast', id })
+    if (isLater) await this.#schedule(turn, id, stream, scheduledFor)
+    else await this.#begin(turn, await this.#row(turn, id), stream)
+    return broadcastView(await this.#row(turn, id))
+  }
+
+  /** The newest broadcast of a stream. @throws AppError not_found when it never had one */
+  async get(streamId: string): Promise<BroadcastData> {
+    const row = await newestBroadcast(this.#options.sql, streamId)
+    if (row === undefined) throw NotFound({ message: 'No file was ever broadcast over this stream.' })
+    return broadcastView(row)
+  }
+
+  /** Begins what was scheduled, when its time has come. Nothing happens when it has begun or was cancelled. */
+  async beginScheduled(turn: Turn, id: string): Promise<void> {
+    const row = await findBroadcast(turn.sql, id)
+    if (row?.status !== 'scheduled') return
+    const stream = await this.#options.broadcasts.find(turn, row.stream_id)
+    try {
+      const late = this.#options.clock.now() - Date.parse(row.scheduled_for ?? row.created_at)
+      if (late > MOST_LATE_MS) throw Conflict({ message: 'Its time passed while Crier was not running.' })
+      await this.#refuseWhatIsInTheWay(turn, stream, id)
+      await this.#begin(turn, row, stream)
+    } catch (error) {
+      // A dependency that is away comes back: the job tries again.
+      if (!(error instanceof AppError) || error.status >= 500) throw error
+      await this.#end(turn, row, 'failed', error.message)
+    }
+  }
+
+  /** @throws AppError not_found, conflict, unfit_file */
+  async update(turn: Turn, streamId: string, edit: BroadcastEditData): Promise<BroadcastData> {
+    const row = await this.#open(turn, streamId)
+    const items = edit.add ? [...row.items, ...(await chooseItems(turn, edit.add, '/body/add'))] : row.items
+    if (items.length > MOST_ITEMS) throw Conflict({ message: `A broadcast has at most ${MOST_ITEMS} files.` })
+    const place = placeOf(row, items, edit)
+    const status = statusOf(row, edit.paused)
+    await turn.sql.run(
+      `update stream_broadcasts set items = $2, loop = $3, item = $4, position_ms = $5, cue = $6, status = $7,
+         updated_at = $8 where id = $1`,
+      [
+        row.id,
+        JSON.stringify(items),
+        edit.loop ?? row.loop,
+        place.item,
+        place.ms,
+        place.cue,
+        status,
+        new Date(this.#options.clock.now()),
+      ],
+    )
+    turn.audit({ kind: 'stream_broadcast', id: row.id })
+    return this.#changed(turn, row.id)
+  }
+
+  /** Ends the broadcast of files; the stream itself goes on waiting for a publisher. @throws AppError not_found, conflict */
+  async cancel(turn: Turn, streamId: string): Promise<void> {
+    const row = await this.#open(turn, streamId)
+    turn.audit({ kind: 'stream_broadcast', id: row.id })
+    await this.#end(turn, row, 'stopped', null)
+    this.#options.notices.changed(turn, streamId)
+  }
+
+  /** Writes down what a media node says of a broadcast that it plays. */
+  async note(turn: Turn, id: string, nodeId: string, news: BroadcastNews): Promise<void> {
+    const row = await findBroadcast(turn.sql, id)
+    if (row === undefined || row.node_id !== nodeId || (row.status !== 'playing' && row.status !== 'paused')) return
+    if (news.type === 'ended') return this.#finish(turn, row, news)
+    if (news.type === 'skipped') {
+      const items = row.items.map((one, index) => (index === news.item ? { ...one, error: news.message } : one))
+      await turn.sql.run('update stream_broadcasts set items = $2 where id = $1', [id, JSON.stringify(items)])
+    } else {
+      await turn.sql.run('update stream_broadcasts set item = $2, position_ms = $3 where id = $1', [
+        id,
+        news.item,
+        news.ms,
+      ])
+    }
+    this.#tell(turn, await this.#row(turn, id))
+  }
+
+  async #finish(
+    turn: Turn,
+    row: BroadcastRow,
+    { message, reason, relieved }: Extract<BroadcastNews, { type: 'ended' }>,
+  ): Promise<void> {
+    const { broadcasts } = this.#options
+    await this.#end(turn, row, reason, message)
+    const stream = await broadcasts.find(turn, row.stream_id)
+    // A publisher that stood by goes on with the stream.
+    if (!relieved && isOnAir(stream.status)) await broadcasts.end(turn, stream, reason)
+  }
+
+  async #schedule(turn: Turn, id: string, { id: streamId }: StreamRow, at: Date): Promise<void> {
+    turn.job(beginBroadcast, { broadcastId: id }, { runAt: at })
+    await turn.sql.run('update streams set scheduled_for = $2 where id = $1', [streamId, at])
+    await this.#changed(turn, id)
+  }
+
+  async #begin(turn: Turn, row: BroadcastRow, stream: StreamRow): Promise<void> {
+    const { broadcasts, clock, media } = this.#options
+    media.require()
+    if (row.go_live && (stream.platforms?.length ?? 0) > 0 && !isOnAir(stream.status)) {
+      await broadcasts.goLive(turn, stream.id, { waitForIngest: true })
+    }
+    await turn.sql.run(
+      `update stream_broadcasts set status = 'playing', started_at = $2, updated_at = $2 where id = $1`,
+      [row.id, new Date(clock.now())],
+    )
+    await this.#changed(turn, row.id)
+  }
+
+  async #end(turn: Turn, row: BroadcastRow, status: BroadcastStatus, error: string | null): Promise<void> {
+    await turn.sql.run(
+      `update stream_broadcasts set status = $2, error = $3, ended_at = $4, updated_at = $4, node_id = null where id = $1`,
+      [row.id, status, error, new Date(this.#options.clock.now())],
+    )
+    this.#tell(turn, await this.#row(turn, row.id))
+  }
+
+  async #changed(turn: Turn, id: string): Promise<BroadcastData> {
+    const row = await this.#row(turn, id)
+    this.#tell(turn, row)
+    this.#options.notices.broadcast(turn, row.stream_id)
+    return broadcastView(row)
+  }
+
+  #tell(turn: Turn, row: BroadcastRow): void {
+    const playing = row.items[row.item]
+    turn.emit(streamBroadcast, {
+      streamId: row.stream_id,
+      broadcastId: row.id,
+      status: row.status,
+      item: row.item,
+      items: row.items.length,
+      assetId: playing?.assetId ?? null,
+      name: playing?.name ?? null,
+      scheduledFor: row.scheduled_for,
+      error: row.error,
+    })
+  }
+
+  async #refuseWhatIsInTheWay(turn: Turn, stream: StreamRow, except?: string): Promise<void> {
+    if (stream.status === 'ended') {
+      throw Conflict({ message: 'The stream has ended: arm it first, then broadcast over it.' })
+    }
+    const open = await openBroadcast(turn.sql, stream.id)
+    if (open !== undefined && open.id !== except) {
+      const what = open.status === 'scheduled' ? 'is scheduled for this stream' : 'is on this stream'
+      throw Conflict({ message: `A broadcast ${what} already: cancel it first, or add files to it.` })
+    }
+    if (stream.ingest_id !== null) {
+      throw Conflict({ message: 'A publisher is sending: stop the encoder first, then broadcast files.' })
+    }
+  }
+
+  async #open(turn: Turn, streamId: string): Promise<BroadcastRow> {
+    const row = await openBroadcast(turn.sql, streamId)
+    if (row === undefined)
+      throw Conflict({ message: 'No file is being broadcast over this stream, and none is scheduled.' })
+    return row
+  }
+
+  async #row(turn: Turn, id: string): Promise<BroadcastRow> {
+    const row = await findBroadcast(turn.sql, id)
+    if (row === undefined) throw NotFound()
+    return row
+  }
+}
+
+/** Where to go; the place where it is counts as none. */
+function placeOf(row: BroadcastRow, items: readonly BroadcastItem[], edit: BroadcastEditData) {
+  const { item, next, position } = edit
+  if (item === undefined && next === undefined && position === undefined) {
+    return { item: row.item, ms: row.position_ms, cue: row.cue }
+  }
+  const wrapped = (row.item + 1) % items.length
+  if (next && wrapped === 0 && !(edit.loop ?? row.loop)) {
+    throw Conflict({ message: 'This is the last file: add one, or stop the broadcast.' })
+  }
+  const to = item ?? (next ? wrapped : row.item)
+  const there = items[to]
+  if (there === undefined) throw Conflict({ message: `There is no file ${to}: the broadcast has ${items.length}.` })
+  checkStart(there, position)
+  return { item: to, ms: Math.round((position ?? 0) * 1_000), cue: row.cue + 1 }
+}
+
+function statusOf({ status }: BroadcastRow, paused: boolean | undefined): BroadcastStatus {
+  if (paused === undefined) return status
+  if (status === 'scheduled') throw Conflict({ message: 'The broadcast has not begun: there is nothing to pause.' })
+  return paused ? 'paused' : 'playing'
+}
+
+function checkStart(item: BroadcastItem | undefined, seconds: number | undefined): void {
+  if (seconds === undefined || item?.seconds == null || seconds < item.seconds) return
+  throw ValidationFailed({
+    message: `“${item.name}” is ${item.seconds.toFixed(1)} s long: it cannot begin at ${seconds} s.`,
+  })
+}
+
+function timeOf(text: string | null | undefined): Date | undefined {
+  if (text === null || text === undefined) return undefined
+  const date = new Date(text)
+  if (!Number.isNaN(date.getTime()) && date.getUTCFullYear() <= 9_999) return date
+  const message = 'must be a date that the calendar has'
+  throw ValidationFailed({ errors: [{ path: '/body/scheduledFor', code: 'format', message }] })
+}

@@ -1,0 +1,188 @@
+import { createWriteStream } from 'node:fs'
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type { DesiredStream, MediaEvent } from '../../../media/types.ts'
+import { SECOND, type Clock } from '../../core/clock.ts'
+import type { Logger } from '../../core/log.ts'
+import type { Sql } from '../../core/sql.ts'
+import type { TurnRunner } from '../../core/system-turn.ts'
+import type { Storage } from '../../storage/storage.ts'
+import type { DesiredState } from '../desired-state.ts'
+import type { BroadcastNews } from '../files/service.ts'
+import { noteBroadcast } from '../files/turns.ts'
+import { SILENCE_MS, type MediaDirectory } from '../media-directory.ts'
+
+export interface PlayoutKeeperOptions {
+  readonly nodeId: string
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly turns: TurnRunner
+  readonly storage: Storage
+  readonly directory: MediaDirectory
+  readonly log: Logger
+  /** Folder for files that the storage keeps elsewhere; empty when the node started. */
+  readonly scratch: string
+}
+
+/** A broadcast that this node has taken. */
+interface Taken {
+  readonly workspaceId: string
+  readonly broadcastId: string
+  /** Files fetched for it. */
+  readonly fetched: Map<string, string>
+  item: number
+  position: { readonly item: number; readonly ms: number; readonly cue: number } | undefined
+}
+
+/** Broadcasts taken up in one round. */
+const MOST = 50
+
+/** Decides which broadcasts of files this node plays, brings it the files, and keeps their places. */
+export class PlayoutKeeper {
+  readonly #options: PlayoutKeeperOptions
+  readonly #taken = new Map<string, Taken>()
+  /** Until then a media node that is there may not have been heard. */
+  readonly #listenUntil: number
+
+  constructor(options: PlayoutKeeperOptions) {
+    this.#options = options
+    this.#listenUntil = options.clock.monotonic() + SILENCE_MS
+  }
+
+  /**
+   * Takes broadcasts that nobody plays: new ones, and those whose node is gone.
+   * @param streamId only that of this stream
+   * @returns streams to look at
+   */
+  async take(streamId?: string): Promise<{ streamId: string; workspaceId: string; path: string }[]> {
+    const { clock, directory, nodeId, sql } = this.#options
+    const isSure = clock.monotonic() >= this.#listenUntil
+    const rows = await sql.rows<{ id: string; workspace_id: string; path: string }>(
+      `with free as (
+         select b.id, s.id as stream_id, s.workspace_id, s.path from stream_broadcasts b join streams s on s.id = b.stream_id
+         where b.status in ('playing', 'paused') and ($1::uuid is null or s.id = $1)
+           and (b.node_id is null or ($2 and b.node_id <> all($3)))
+         limit ${MOST} for update of b skip locked)
+       update stream_broadcasts t set node_id = $4 from free where t.id = free.id
+       returning free.stream_id as id, free.workspace_id, free.path`,
+      [streamId ?? null, isSure, [...directory.present(), nodeId], nodeId],
+    )
+    return rows.map(({ id, path, workspace_id: workspaceId }) => ({ streamId: id, workspaceId, path }))
+  }
+
+  /** Whether this node is to play files over the stream. */
+  isMine({ playout }: DesiredState): boolean {
+    return playout?.nodeId === this.#options.nodeId
+  }
+
+  /** Makes the files of a broadcast be on this machine; to be called before {@link complete}. */
+  async prepare(state: DesiredState): Promise<void> {
+    const { playout, stream, workspaceId } = state
+    const { streamId } = stream
+    const taken = this.#taken.get(streamId)
+    if (playout === undefined || !this.isMine(state)) return this.forget(streamId)
+    if (taken?.broadcastId !== playout.id) {
+      await this.forget(streamId)
+      const { id: broadcastId, item } = playout
+      this.#taken.set(streamId, { workspaceId, broadcastId, item, fetched: new Map(), position: undefined })
+    }
+    const { fetched } = this.#taken.get(streamId) as Taken
+    for (const { key } of playout.items) {
+      if (this.#options.storage.localPath(key) !== undefined || fetched.has(key)) continue
+      fetched.set(key, await this.#fetch(key, playout.id))
+    }
+  }
+
+  /** The state of a stream as the media process is to hold it. */
+  complete(state: DesiredState): DesiredStream {
+    const taken = this.#taken.get(state.stream.streamId)
+    const { playout, stream } = state
+    if (playout === undefined || taken?.broadcastId !== playout.id || !this.isMine(state)) return stream
+    const { cue, id, item, loop, ms, paused } = playout
+    const known = taken.position?.cue === cue ? taken.position : { item, ms }
+    const items = playout.items.map(({ key }) => ({ path: this.#pathOf(key, taken) }))
+    return { ...stream, playout: { id, items, loop, paused, item: known.item, ms: known.ms, cue } }
+  }
+
+  onEvent(event: MediaEvent): void {
+    const taken = this.#taken.get(event.streamId)
+    if (!('playoutId' in event) || taken?.broadcastId !== event.playoutId) return
+    switch (event.type) {
+      case 'playout.moved': {
+        const { cue, item, ms } = event
+        taken.position = { item, ms, cue }
+        if (item !== taken.item) this.#note(taken, { type: 'item', item, ms })
+        taken.item = item
+        break
+      }
+      case 'playout.skipped':
+        this.#note(taken, { type: 'skipped', item: event.item, message: event.message })
+        break
+      case 'playout.ended': {
+        const { message, reason, relieved } = event
+        this.#note(taken, { type: 'ended', message, reason, relieved })
+        break
+      }
+    }
+  }
+
+  /** Writes the places of all broadcasts; about once a second. */
+  async checkpoint(): Promise<void> {
+    const rows = [...this.#taken.values()].flatMap(({ broadcastId: id, position }) =>
+      position ? [{ id, ...position }] : [],
+    )
+    if (rows.length === 0) return
+    await this.#options.sql.run(
+      `update stream_broadcasts b set item = r.item, position_ms = r.ms
+       from json_to_recordset($1::json) as r(id uuid, item integer, ms bigint, cue integer)
+       where b.id = r.id and b.cue = r.cue and b.node_id = $2 and b.status in ('playing', 'paused')`,
+      [JSON.stringify(rows), this.#options.nodeId],
+    )
+  }
+
+  async forget(streamId: string): Promise<void> {
+    const taken = this.#taken.get(streamId)
+    this.#taken.delete(streamId)
+    for (const path of taken?.fetched.values() ?? []) await rm(path, { force: true })
+  }
+
+  /** Lets others go on with what this node played. */
+  async close(): Promise<void> {
+    await this.checkpoint()
+    await this.#options.sql.run(`update stream_broadcasts set node_id = null where node_id = $1 and ended_at is null`, [
+      this.#options.nodeId,
+    ])
+    for (const streamId of this.#taken.keys()) await this.forget(streamId)
+  }
+
+  #pathOf(key: string, { broadcastId, fetched }: Taken): string {
+    return this.#options.storage.localPath(key) ?? fetched.get(key) ?? this.#copyPath(key, broadcastId)
+  }
+
+  /** A file that is not there is left to the media process to find out: it says so of the file. */
+  async #fetch(key: string, broadcastId: string): Promise<string> {
+    const path = this.#copyPath(key, broadcastId)
+    await mkdir(this.#options.scratch, { recursive: true })
+    const content = await this.#options.storage.get(key)
+    if (content !== undefined) await pipeline(content, createWriteStream(path))
+    return path
+  }
+
+  #copyPath(key: string, broadcastId: string): string {
+    return join(this.#options.scratch, `broadcast-${broadcastId}-${key.split('/').at(-1)}`)
+  }
+
+  /** Tried again while the database is away: what a broadcast came to must not be lost. */
+  #note(
+    { broadcastId, workspaceId }: Pick<Taken, 'broadcastId' | 'workspaceId'>,
+    news: BroadcastNews,
+    tries = 30,
+  ): void {
+    const { log, nodeId, turns } = this.#options
+    turns.system(workspaceId, noteBroadcast, { broadcastId, nodeId, news }).catch((error: unknown) => {
+      log.warn({ error, broadcastId }, 'what became of a broadcast could not be written; trying again')
+      if (tries > 0) setTimeout(() => this.#note({ broadcastId, workspaceId }, news, tries - 1), SECOND).unref()
+    })
+  }
+}

@@ -1,0 +1,224 @@
+import { readFileSync } from 'node:fs'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { makeClip, runFfmpeg } from '../../media/testing/ffmpeg.ts'
+import { readTags } from '../../media/testing/flv-file.ts'
+import { startSink, type Sink } from '../../media/testing/sink.ts'
+import { HOUR, systemClock, type Clock } from '../../src/core/clock.ts'
+import { startScheduled } from '../../src/streams/files/turns.ts'
+import { startApp, type App } from '../support/app.ts'
+import { Broadcaster } from '../support/broadcast.ts'
+import { createDatabase } from '../support/postgres.ts'
+import { waitFor } from '../support/wait.ts'
+import { Voice, World } from '../support/world.ts'
+
+interface SeenBroadcast {
+  readonly _id: string
+  readonly status: string
+  readonly item: number
+  readonly position: number
+  readonly error: string | null
+  readonly items: readonly { readonly name: string; readonly duration: number; readonly error: string | null }[]
+}
+
+/** Real time, which a test can move forward. */
+const clock: Clock & { ahead: number } = {
+  ahead: 0,
+  now: () => systemClock.now() + clock.ahead,
+  monotonic: () => systemClock.monotonic() + clock.ahead,
+}
+
+let folder: string
+let database: Awaited<ReturnType<typeof createDatabase>>
+let app: App
+let voice: Voice
+let caster: Broadcaster
+let workspaceId: string
+let apiKey: string
+const assets: Record<string, string> = {}
+const sinks: Sink[] = []
+
+const start = () =>
+  startApp({
+    media: true,
+    clock,
+    databaseUrl: database.url,
+    dataDir: join(folder, 'data'),
+    env: { ALLOW_PRIVATE_ADDRESSES: '1' },
+  })
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crier-broadcast-'))
+  const clips = { first: [], second: [], mute: ['-an'] }
+  for (const [name, extra] of Object.entries(clips)) {
+    await makeClip(join(folder, `${name}.mp4`), { seconds: name === 'second' ? 3 : 2, group: 15, extra })
+  }
+  database = await createDatabase()
+  app = await start()
+  const world = new World(app)
+  workspaceId = await world.workspace('acme', 'ada')
+  apiKey = world.key('ada')
+  voice = world.as('ada')
+  caster = new Broadcaster(app, voice, workspaceId)
+  await Promise.all(Object.keys(clips).map(async (name) => (assets[name] = await upload(`${name}.mp4`))))
+}, 180_000)
+afterAll(async () => {
+  await app?.stop()
+  await database?.drop()
+  await rm(folder, { recursive: true, force: true })
+})
+afterEach(async () => {
+  for (const sink of sinks.splice(0)) await sink.close()
+})
+
+/** An asset that was looked at. */
+async function upload(name: string): Promise<string> {
+  const file = { name, content: new Uint8Array(await readFile(join(folder, name))) }
+  const { _id } = await caster.good<{ _id: string }>('POST /api/assets/upload', { body: { workspaceId }, file })
+  await waitFor(
+    async () => {
+      const asset = await caster.good<{ thumbnail: { status: string } }>('GET /api/assets/{id}', { path: { id: _id } })
+      return asset.thumbnail.status !== 'pending'
+    },
+    { timeoutMs: 120_000, what: `${name} to be looked at` },
+  )
+  return _id
+}
+
+async function streamTo(): Promise<{ id: string; sink: Sink }> {
+  const sink = await startSink()
+  sinks.push(sink)
+  return { id: (await caster.stream({ one: sink }))._id, sink }
+}
+
+const broadcast = (id: string, body: object) =>
+  caster.good<SeenBroadcast>('POST /api/streams/{id}/broadcast', { path: { id }, body })
+const change = (id: string, body: object) =>
+  caster.good<SeenBroadcast>('PATCH /api/streams/{id}/broadcast', { path: { id }, body })
+const shown = (id: string) => caster.good<SeenBroadcast>('GET /api/streams/{id}/broadcast', { path: { id } })
+
+function until(id: string, is: (broadcast: SeenBroadcast) => boolean, what: string): Promise<SeenBroadcast> {
+  const look = async () => {
+    const seen = await shown(id)
+    return is(seen) ? seen : undefined
+  }
+  return waitFor(look, { timeoutMs: 20_000, what })
+}
+
+const pictures = (sink: Sink) => sink.messages('video').filter(({ isHeader }) => !isHeader)
+
+async function refusal(id: string, body: object): Promise<{ code: string; message: string }> {
+  return (await voice.call('POST /api/streams/{id}/broadcast', { path: { id }, body })).body
+}
+
+test('a file goes to the destination, every frame of it, and the stream ends with it', async () => {
+  const flv = join(folder, 'first.flv')
+  await runFfmpeg('-i', join(folder, 'first.mp4'), '-c', 'copy', '-f', 'flv', flv)
+  const wanted = readTags(readFileSync(flv)).filter(({ payload, type }) => type === 9 && payload[1] === 1)
+  const { id, sink } = await streamTo()
+  expect(await broadcast(id, { assetId: assets['first'] })).toMatchObject({
+    status: 'playing',
+    items: [{ name: 'first.mp4', duration: expect.closeTo(2, 0), error: null }],
+  })
+  await caster.until(id, 'live')
+  expect(await refusal(id, { assetId: assets['first'] })).toMatchObject({ code: 'conflict' })
+  const removal = await voice.call('DELETE /api/assets/{id}', { path: { id: assets['first'] ?? '' } })
+  expect(removal.status).toBe(409)
+  expect(await caster.until(id, 'ended', 20_000)).toMatchObject({ statusReason: 'finished' })
+  expect(await shown(id)).toMatchObject({ status: 'finished', error: null })
+  expect(pictures(sink).map(({ checksum }) => checksum)).toEqual(wanted.map(({ payload }) => crc32(payload)))
+  const events = await app.database.rows<{ status: string }>(
+    `select data->>'status' as status from workspace_events where type = 'stream.broadcast' and data->>'streamId' = $1
+     order by seq`,
+    [id],
+  )
+  expect(events.map(({ status }) => status)).toEqual(['playing', 'finished'])
+})
+
+test('what no platform would take is refused with why, and so is what is in the way', async () => {
+  const { id } = await streamTo()
+  expect(await refusal(id, { assetId: assets['mute'] })).toMatchObject({
+    code: 'unfit_file',
+    message:
+      '“mute.mp4” cannot be broadcast as it is. It has no sound; live platforms want sound, if only silence. Make a rendition of it and broadcast that.',
+  })
+  expect(await refusal(id, {})).toMatchObject({ code: 'validation_failed' })
+  expect(await refusal(id, { assetId: assets['first'], startAt: 60 })).toMatchObject({ code: 'validation_failed' })
+  expect(await refusal(id, { assetId: '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a31' })).toMatchObject({ code: 'not_found' })
+  expect((await voice.call('PATCH /api/streams/{id}/broadcast', { path: { id }, body: { paused: true } })).status).toBe(
+    409,
+  )
+  const { streamKey } = await caster.get(id)
+  await caster.publish(streamKey)
+  await caster.until(id, 'receiving')
+  expect(await refusal(id, { assetId: assets['first'] })).toMatchObject({
+    message: 'A publisher is sending: stop the encoder first, then broadcast files.',
+  })
+  caster.close()
+})
+
+test('it is paused, resumed, sent elsewhere and extended, and survives the media process', async () => {
+  const { id, sink } = await streamTo()
+  const items = [{ assetId: assets['first'] }, { assetId: assets['second'] }]
+  await broadcast(id, { items, loop: true })
+  await caster.until(id, 'live')
+  expect(await change(id, { paused: true })).toMatchObject({ status: 'paused' })
+  const paused = await waitFor(async () => {
+    const { ingest } = await caster.good<{ ingest: { source: string } | null }>('GET /api/streams/{id}/relay', {
+      path: { id },
+    })
+    const [last, before] = pictures(sink).toReversed()
+    return ingest !== null && last !== undefined && last.checksum === before?.checksum ? ingest : undefined
+  })
+  expect(paused.source).toBe('file')
+  expect(
+    await change(id, { paused: false, next: true, position: 1, add: [{ assetId: assets['first'] }] }),
+  ).toMatchObject({
+    status: 'playing',
+    item: 1,
+    position: 1,
+    items: [{}, {}, {}],
+  })
+  await until(id, ({ item, position }) => item === 1 && position > 1.2, 'the second file to be on')
+  const count = pictures(sink).length
+  process.kill(app.node.media?.pid() ?? 0, 'SIGKILL')
+  await waitFor(() => sink.connections.length > 1 && pictures(sink).length > count + 10, { timeoutMs: 20_000 })
+  // It goes on with the second file, or by now with the third: not from the beginning.
+  await until(id, ({ item, position }) => item > 0 || position < 1.9, 'the broadcast to go on')
+  expect(sink.connections.length).toBe(2)
+  expect(await caster.stop(id)).toMatchObject({ status: 'ended', statusReason: 'stopped' })
+  expect(await shown(id)).toMatchObject({ status: 'stopped' })
+})
+
+test('a scheduled broadcast begins at its time, once, and goes on after a restart', async () => {
+  const { id, sink } = await streamTo()
+  const scheduledFor = new Date(clock.now() + HOUR).toISOString()
+  const items = Array.from({ length: 20 }, () => ({ assetId: assets['second'] }))
+  const { _id } = await broadcast(id, { items, scheduledFor })
+  expect(await caster.get(id)).toMatchObject({ status: 'idle', scheduledFor })
+  clock.ahead += HOUR
+  app.composition.jobs.wake()
+  await caster.until(id, 'live', 20_000)
+  await app.composition.turns.system(workspaceId, startScheduled, { broadcastId: _id })
+  expect(await shown(id)).toMatchObject({ _id, status: 'playing' })
+  await until(id, ({ item, position }) => item === 0 && position > 1, 'it to be a second in')
+  await app.stop()
+  const before = pictures(sink).length
+  app = await start()
+  voice = new Voice(app, { apiKey })
+  caster = new Broadcaster(app, voice, workspaceId)
+  await waitFor(() => pictures(sink).length > before + 10, { timeoutMs: 30_000 })
+  expect(
+    sink.connections
+      .at(-1)
+      ?.of('video')
+      .find(({ isHeader }) => !isHeader)?.checksum,
+  ).not.toBe(pictures(sink)[0]?.checksum)
+  await caster.good('DELETE /api/streams/{id}/broadcast', { path: { id } })
+  await caster.until(id, 'interrupted')
+  expect(await shown(id)).toMatchObject({ status: 'stopped' })
+  await caster.stop(id)
+})
