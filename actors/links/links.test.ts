@@ -1,14 +1,18 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { testAuthority } from '../../test/support/certificates.ts'
 import { waitFor } from '../../test/support/wait.ts'
 import { systemClock, systemRandom } from '../clock.ts'
+import { certificateFiles, type LinkTls } from './certificates.ts'
 import type { Reply, Request } from './frames.ts'
 import { decodeReply, decodeRequest, encodeReply, encodeRequest } from './frames.ts'
 import { LinkServer } from './link-server.ts'
 import { Link, type LinkAnswer } from './link.ts'
 import { DEFAULT_LINK_LIMITS, type LinkLimits } from './settings.ts'
-import { tcpTransport, type LinkTls } from './tcp.ts'
+import { tcpTransport } from './tcp.ts'
 
 const SECRET = 'one secret that both ends of a link know'
 const closing: (() => void)[] = []
@@ -19,7 +23,7 @@ afterEach(() => {
 function settings(secret = SECRET, limits: Partial<LinkLimits> = {}, tls?: LinkTls) {
   const errors: string[] = []
   return {
-    transport: tcpTransport({ host: '127.0.0.1', port: 0, ...(tls && { tls }) }),
+    transport: tcpTransport({ host: '127.0.0.1', port: 0, ...(tls && { tls: () => tls }) }),
     clock: systemClock(),
     random: systemRandom,
     secret,
@@ -310,6 +314,46 @@ describe('TLS', () => {
     const answer = await ask(dial(address, secure(tls)))
     expect(answer.kind).not.toBe('value')
     expect(asked).toEqual([])
+  })
+
+  it('takes new certificates from its files, and keeps the old ones while they do not fit', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'crier-links-'))
+    closing.push(() => rmSync(folder, { recursive: true }))
+    const paths = { ca: join(folder, 'ca.pem'), cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') }
+    let changes = 0
+    const put = (what: Partial<LinkTls>) => {
+      for (const name of ['ca', 'cert', 'key'] as const) {
+        const text = what[name]
+        if (text === undefined) continue
+        writeFileSync(paths[name], text)
+        utimesSync(paths[name], 0, (changes += 1))
+      }
+    }
+    put(ours.issue('one'))
+    const failures: string[] = []
+    const files = certificateFiles(paths, (error) => void failures.push((error as Error).message))
+    const server = { ...settings(), transport: tcpTransport({ host: '127.0.0.1', port: 0, tls: files }) }
+    const { address } = await serve(echo, server)
+    const reaches = async (tls: LinkTls) =>
+      (await ask(dial(address, secure(tls)), { payload: 'here' })).kind === 'value'
+    expect(await reaches(ours.issue('two'))).toBe(true)
+    const theirs = testAuthority('theirs')
+    const renewed = theirs.issue('one')
+    put({ key: renewed.key })
+    expect(await reaches(ours.issue('two'))).toBe(true)
+    expect(failures).toEqual([expect.stringMatching(/key values mismatch/i)])
+    put({ cert: renewed.cert, ca: renewed.ca })
+    expect([await reaches(ours.issue('two')), await reaches(theirs.issue('two'))]).toEqual([false, true])
+  })
+
+  it('tells why nodes do not reach each other', async () => {
+    const told: string[] = []
+    const { address } = await serve(echo, secure(ours.issue('one')))
+    const tls = testAuthority('theirs').issue('two')
+    const onError = (error: Error) => void told.push(error.message)
+    const stranger = { ...settings(), transport: tcpTransport({ host: '127.0.0.1', port: 0, tls: () => tls, onError }) }
+    for (let times = 0; times < 3; times += 1) await ask(dial(address, stranger))
+    expect(told).toEqual([expect.stringMatching(/certificate|signature|alert/i)])
   })
 
   it('shows nothing of what is said on the wire', async () => {

@@ -7,13 +7,7 @@ import {
 } from 'node:net'
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls'
 import type { Connection, ConnectionHandlers, Transport } from '../ports.ts'
-
-/** Certificates, in PEM, for links that leave a private network. Both ends show one, signed by `ca`. */
-export interface LinkTls {
-  readonly key: string
-  readonly cert: string
-  readonly ca: string
-}
+import type { LinkTls } from './certificates.ts'
 
 export interface TcpTransportOptions {
   /** Address and port to listen on; port 0 takes a free one. */
@@ -21,22 +15,38 @@ export interface TcpTransportOptions {
   readonly port: number
   /** How others reach it, host or host:port, when that is not `host`. */
   readonly advertise?: string
-  readonly tls?: LinkTls
+  /** For links that leave a private network; asked for each connection. */
+  readonly tls?: () => LinkTls
+  /** Hears why TLS connections fail, now and then: an ordinary fault of the network is nobody's to mend. */
+  readonly onError?: (error: Error) => void
 }
+
+/** A failure that repeats itself is told this often. */
+const TELL_EVERY_MS = 10_000
+const NETWORK_FAULTS = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET)/
 
 /** No frame is longer; a peer that announces one is cut off. */
 const LONGEST_FRAME = 32 << 20
+/** Of TLS alone; the handshake of the link has its own time. */
+const HANDSHAKE_MS = 2_000
 
 /** Frames over TCP or TLS: a length of 4 bytes, big-endian, before each. */
 export function tcpTransport(options: TcpTransportOptions): Transport {
+  let toldAt = Number.NEGATIVE_INFINITY
+  const tell = (error: NodeJS.ErrnoException) => {
+    const now = performance.now()
+    if (NETWORK_FAULTS.test(error.code ?? '') || now - toldAt < TELL_EVERY_MS) return
+    toldAt = now
+    options.onError?.(error)
+  }
   return {
     connect: (address, handlers) => {
       const { host, port } = splitAddress(address)
       // Nodes are known by the authority that signed them and by the secret, not by host names.
       const socket = options.tls
-        ? connectTls({ host, port, ...options.tls, checkServerIdentity: () => undefined })
+        ? connectTls({ host, port, ...options.tls(), ...TLS, checkServerIdentity: () => undefined })
         : connectTcp({ host, port })
-      const connection = new TcpConnection(socket)
+      const connection = new TcpConnection(socket, tell)
       connection.attach(handlers)
       socket.once(options.tls ? 'secureConnect' : 'connect', () => handlers.opened())
       return connection
@@ -46,12 +56,10 @@ export function tcpTransport(options: TcpTransportOptions): Transport {
       const onSocket = (socket: Socket) => {
         sockets.add(socket)
         socket.once('close', () => sockets.delete(socket))
-        const connection = new TcpConnection(socket)
+        const connection = new TcpConnection(socket, tell)
         connection.attach(accept(connection))
       }
-      const server: Server = options.tls
-        ? createTlsServer({ ...options.tls, requestCert: true }, onSocket)
-        : createTcpServer(onSocket)
+      const server: Server = options.tls ? tlsServer(options.tls, onSocket, tell) : createTcpServer(onSocket)
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject)
         server.listen(options.port, options.host, resolve)
@@ -68,6 +76,22 @@ export function tcpTransport(options: TcpTransportOptions): Transport {
   }
 }
 
+/** Both ends are of this program. */
+const TLS = { minVersion: 'TLSv1.3' } as const
+
+function tlsServer(tls: () => LinkTls, onSocket: (socket: Socket) => void, onError: (error: Error) => void): Server {
+  let shown = tls()
+  const options = { ...TLS, requestCert: true, handshakeTimeout: HANDSHAKE_MS }
+  const server = createTlsServer({ ...shown, ...options }, onSocket)
+  server.on('tlsClientError', onError)
+  server.prependListener('connection', () => {
+    const now = tls()
+    if (now !== shown) server.setSecureContext({ ...now, ...TLS })
+    shown = now
+  })
+  return server
+}
+
 function advertised(options: TcpTransportOptions, port: number): string {
   const name = options.advertise ?? options.host
   if (/^\[.*\]:\d+$|^[^:]+:\d+$/.test(name)) return name
@@ -81,6 +105,7 @@ function splitAddress(address: string): { host: string; port: number } {
 
 class TcpConnection implements Connection {
   readonly #socket: Socket
+  readonly #onError: (error: Error) => void
   #handlers: ConnectionHandlers | undefined
   #chunks: Buffer[] = []
   #received = 0
@@ -88,8 +113,9 @@ class TcpConnection implements Connection {
   #outBytes = 0
   #closed = false
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, onError: (error: Error) => void) {
     this.#socket = socket
+    this.#onError = onError
     socket.setNoDelay(true)
     socket.setKeepAlive(true, 5_000)
   }
@@ -99,7 +125,7 @@ class TcpConnection implements Connection {
     const socket = this.#socket
     socket.on('data', (chunk: Buffer) => this.#read(chunk))
     socket.on('drain', () => handlers.drained())
-    socket.on('error', () => undefined)
+    socket.on('error', this.#onError)
     socket.on('close', () => this.#end())
   }
 
