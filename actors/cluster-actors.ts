@@ -39,6 +39,8 @@ export interface ClusterActorsOptions {
   readonly selfFence?: boolean
   readonly handOverPerBeat?: number
   readonly onError?: (error: unknown, actor?: string) => void
+  /** Another node is gone that had not said that it leaves: nobody knows what it has left undone. */
+  readonly onNodeLost?: () => void
 }
 
 /** While a node has no lease, commands wait this long for it to come back before they are refused. */
@@ -153,6 +155,8 @@ export class ClusterActors implements Actors {
       engine: this.#engine,
       handOverPerBeat: options.handOverPerBeat ?? 64,
       handOverMs: 700,
+      onRelease: options.host.release && ((actor) => Promise.resolve(options.host.release?.(actor))),
+      onNodeLost: () => options.onNodeLost?.(),
       onError,
     })
     this.#receiver = new Receiver({

@@ -1,3 +1,4 @@
+import { within } from './clock.ts'
 import type { Engine } from './engine.ts'
 import type { Lease } from './lease.ts'
 import { placeOf } from './placement.ts'
@@ -10,6 +11,8 @@ const REFRESH_PER_BEAT = 64
 /** How long a node has to be there before it is given actors, and be impaired before it gives them away. */
 const NEWCOMER_MS = 1_500
 const IMPAIRED_MS = 900
+/** How long the host may take over an actor that is given up. */
+const RELEASE_MS = 200
 
 export interface OwnershipOptions {
   readonly store: LeaseStore
@@ -20,6 +23,10 @@ export interface OwnershipOptions {
   readonly handOverPerBeat: number
   /** Milliseconds that a batch under way may take when its actor is handed over. */
   readonly handOverMs: number
+  /** Tells the host that an actor is given up. */
+  readonly onRelease: ((actor: string) => Promise<void>) | undefined
+  /** A node is gone that had not said that it leaves. */
+  readonly onNodeLost: () => void
   readonly onError: (error: unknown) => void
 }
 
@@ -32,7 +39,8 @@ export class Ownership {
   readonly #locating = new Map<string, Promise<NodeEntry | undefined>>()
   readonly #handing = new Map<string, Promise<void>>()
   #directory = ''
-  #newcomers = new Map<string, number>()
+  /** Living nodes and their states, with when this node first saw them so. */
+  #known = new Map<string, { readonly node: NodeEntry; readonly since: number }>()
   #unbalanced = false
   handedOver = 0
 
@@ -133,15 +141,23 @@ export class Ownership {
 
   #meet(nodes: readonly NodeEntry[]): void {
     const now = this.#options.clock.monotonic()
-    const met = new Map<string, number>()
-    for (const { inc, state } of nodes) met.set(`${inc} ${state}`, this.#newcomers.get(`${inc} ${state}`) ?? now)
-    this.#newcomers = met
+    const before = this.#known
+    this.#known = new Map(
+      nodes.map((node) => {
+        const known = before.get(node.inc)
+        return [node.inc, known?.node.state === node.state ? known : { node, since: now }]
+      }),
+    )
+    const self = nodes.find(({ inc }) => inc === this.#lease.inc)
+    const isLost = ({ node }: { readonly node: NodeEntry }) =>
+      !this.#known.has(node.inc) && node.state !== 'leaving' && node.address !== self?.address
+    if ([...before.values()].some(isLost)) this.#options.onNodeLost()
   }
 
   /** A node that came a moment ago may go again: it gets nothing before it has stayed for two beats. */
   #settled(node: NodeEntry, ms = NEWCOMER_MS): boolean {
-    const since = this.#newcomers.get(`${node.inc} ${node.state}`)
-    return since !== undefined && this.#options.clock.monotonic() - since >= ms
+    const known = this.#known.get(node.inc)
+    return known?.node.state === node.state && this.#options.clock.monotonic() - known.since >= ms
   }
 
   #balance(): void {
@@ -215,8 +231,10 @@ export class Ownership {
   }
 
   async #handOver(actor: string, inc: string, heir: string | undefined): Promise<void> {
-    await this.#options.engine.quiesce(actor, this.#options.handOverMs)
+    const { clock, engine, handOverMs, onError, onRelease } = this.#options
+    await engine.quiesce(actor, handOverMs)
+    if (onRelease) await within(clock, RELEASE_MS, onRelease(actor), onError)
     this.handedOver += heir === undefined ? 0 : 1
-    await this.#options.store.release(actor, inc, heir).catch(this.#options.onError)
+    await this.#options.store.release(actor, inc, heir).catch(onError)
   }
 }

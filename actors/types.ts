@@ -44,6 +44,11 @@ export interface ActorHost {
    */
   execute(actor: string, epoch: number, commands: readonly Command[]): Promise<readonly Outcome[]>
   /**
+   * The actor is given up: its last batch here has ended, and its next owner is not asked before this has resolved, or
+   * 200 ms later.
+   */
+  release?(actor: string): Promise<void>
+  /**
    * Rejects when this node cannot commit at the moment. Asked every second by the driver for several nodes, which hands
    * the actors of an impaired node to those that can.
    */

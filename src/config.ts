@@ -172,8 +172,7 @@ const SETTINGS = {
     parse: withDefault(port, 0),
   },
   CLUSTER_CERT: {
-    summary:
-      'File of the certificate that this node shows to others, PEM: links speak TLS then; read anew when it changes',
+    summary: 'File of the certificate with which this node meets others by TLS, PEM; read anew when it changes',
     fallback: 'links are authenticated and not encrypted: for a private network',
     parse: optional(text),
   },
@@ -370,8 +369,8 @@ export function loadConfig(environment: Environment = process.env): Config {
   }
   const rtmps = [config.RTMPS_PORT, config.RTMPS_CERT, config.RTMPS_KEY].filter((value) => value !== undefined)
   if (rtmps.length % 3 !== 0) mistakes.push('RTMPS_PORT, RTMPS_CERT and RTMPS_KEY must be set together')
-  const links = [config.CLUSTER_CERT, config.CLUSTER_KEY, config.CLUSTER_CA].filter((value) => value !== undefined)
-  if (links.length % 3 !== 0) mistakes.push('CLUSTER_CERT, CLUSTER_KEY and CLUSTER_CA must be set together')
+  const links = [config.CLUSTER_CERT, config.CLUSTER_KEY, config.CLUSTER_CA]
+  if (links.filter((value) => value !== undefined).length % 3 !== 0) mistakes.push('CLUSTER_CERT, CLUSTER_KEY and CLUSTER_CA must be set together')
   if (mistakes.length === 0 && config.DATABASE_URL === undefined && !config.ROLES.has('api')) {
     mistakes.push('DATABASE_URL must be set on a node without the role api')
   }

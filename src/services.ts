@@ -8,6 +8,7 @@ import type { Config } from './config.ts'
 import type { Coordination } from './coordination/coordination.ts'
 import type { Clock } from './core/clock.ts'
 import { contextFactory, type ContextFactory } from './core/context.ts'
+import type { WorkspaceEvent } from './core/event.ts'
 import type { Logger } from './core/log.ts'
 import { jobsByName, type JobRegistry } from './core/job.ts'
 import { walk, type NamedOperation, type Registry } from './core/operation.ts'
@@ -41,6 +42,7 @@ import { composeStorage } from './storage/compose.ts'
 import { assetsInBroadcasts } from './streams/files/store.ts'
 import { composeStreams } from './streams/compose.ts'
 import { composeTeam } from './team/compose.ts'
+import { Announcements } from './turns/announcements.ts'
 import { actorHealth } from './turns/health.ts'
 import { actorDriver } from './turns/driver.ts'
 import { TurnOutcomes } from './turns/turn-outcomes.ts'
@@ -111,6 +113,20 @@ export function compose(
     config.REDIS_URL === undefined
       ? undefined
       : new TurnOutcomes(database, clock, new SealedBox(secret, 'outcomes of turns'), log)
+  const publish = (workspaceId: string, events: readonly WorkspaceEvent[]) =>
+    coordination.publish(`ev:${workspaceId}`, events)
+  const announcements = new Announcements({
+    database,
+    clock,
+    log,
+    shared: config.REDIS_URL !== undefined,
+    forget: (workspaceId) => {
+      memberships.changed(workspaceId)
+      chat.people.changedIn(workspaceId)
+    },
+    publish,
+    missed: (workspaceId) => coordination.publish(`missed:${workspaceId}`, {}),
+  })
   const readmission = new MemberReadmission()
   const executor = new TurnExecutor({
     database,
@@ -120,13 +136,21 @@ export function compose(
     systemTurns: new Map(systemTurns.map((turn) => [turn.name, turn])),
     services: () => services,
     context: () => context,
-    publish: (workspaceId, events) => coordination.publish(`ev:${workspaceId}`, events),
+    publish,
+    announcements,
     jobs,
     seal: (text) => replyBox.seal(text),
     readmission,
     ...(outcomes && { outcomes }),
   })
-  const { actors, ready } = actorDriver({ config, host: executor, clock, log: log.child({ part: 'actors' }), secret })
+  const { actors, ready } = actorDriver({
+    config,
+    host: executor,
+    clock,
+    log: log.child({ part: 'actors' }),
+    secret,
+    onNodeLost: () => void announcements.recover(),
+  })
   const turns = new Turns(actors, clock)
   const owners = new RowOwners(database)
   const health = new HealthService(clock, version)
@@ -245,6 +269,7 @@ export function compose(
       memberships.close()
       streaming.close()
       await actors.close(5_000)
+      await announcements.close()
       await mediaWork.close()
       outcomes?.close()
     },

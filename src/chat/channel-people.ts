@@ -35,7 +35,12 @@ export class ChannelPeople implements Channels {
   /** Says to every node, once the turn is committed, that people have come into or left channels. */
   changed(turn: Turn): void {
     const { workspaceId } = turn
-    turn.afterCommit(() => this.#coordination.publish(NOTICE, workspaceId))
+    turn.afterCommit(() => this.changedIn(workspaceId))
+  }
+
+  /** Says to every node that people may have come into or left channels of a workspace. */
+  changedIn(workspaceId: string): void {
+    this.#coordination.publish(NOTICE, workspaceId)
   }
 
   onChange(listener: (workspaceId: string | undefined) => void): () => void {

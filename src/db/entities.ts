@@ -4,7 +4,10 @@ import { defineEntity, p } from '@mikro-orm/postgresql'
 
 const time = () => p.datetime().columnType('timestamptz')
 
-/** Who may commit for an actor, the number of its newest event, and the last batch that took effect. */
+/**
+ * Who may commit for an actor, the number of its newest event, the last batch that took effect, and the number after
+ * which its events may not have been announced; null: all was announced.
+ */
 const ActorFence = defineEntity({
   name: 'ActorFence',
   tableName: 'actor_fence',
@@ -13,6 +16,7 @@ const ActorFence = defineEntity({
     epoch: p.bigint('number').defaultRaw('1'),
     seq: p.bigint('number').defaultRaw('0'),
     batch: p.uuid().nullable(),
+    unannouncedAfter: p.bigint('number').nullable(),
   },
 })
 

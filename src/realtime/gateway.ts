@@ -19,7 +19,7 @@ import { MessageBudget, SOCKET_LIMITS } from './limits.ts'
 import type { PeopleSource } from './people-source.ts'
 import { People, type SocketData, type UserSocket } from './people.ts'
 import { Presence, type PresenceChange } from './presence.ts'
-import { channelRoom, scopeRoom } from './rooms.ts'
+import { channelRoom, scopeRoom, workspaceRoom } from './rooms.ts'
 import { StalledReaders } from './stalled-readers.ts'
 import { Turnstile } from './turnstile.ts'
 import { Typing } from './typing.ts'
@@ -107,6 +107,7 @@ export class Gateway {
       coordination.subscribe('ev:*', (events) => this.#receive(events as readonly WorkspaceEvent[])),
       options.onMembers((workspaceId) => this.#placesChanged(workspaceId)),
       options.people.channels.onChange((workspaceId) => this.#placesChanged(workspaceId)),
+      coordination.subscribe('missed:*', (_, channel) => this.#missed(channel.slice('missed:'.length))),
       options.onCredentials(() => this.#check()),
       coordination.onRecovered(() => {
         this.#check()
@@ -220,6 +221,13 @@ export class Gateway {
     if (!this.#io.of('/').adapter.rooms.has(room)) return
     this.#counts.events.inc()
     this.#broadcasts.emit(room, event.type, message)
+  }
+
+  /** A node died between a commit and what it had to say of it. */
+  #missed(workspaceId: string): void {
+    this.#people.whenPlaced(workspaceId, () => {
+      this.#io.local.to(workspaceRoom(workspaceId)).emit('missed', this.#now())
+    })
   }
 
   #now(): { at: string } {

@@ -105,7 +105,7 @@ export const serverMessages: readonly SocketMessageType[] = [
     name: 'missed',
     summary: 'Events may have been missed although the socket stayed open',
     description:
-      'A link inside the installation was down. Ask for what was missed with `resume` and `sync`, as after a reconnect.',
+      'A link inside the installation was down, or one of its nodes has died. Ask for what was missed with `resume` and `sync`, as after a reconnect.',
     data: Type.Object({ at: Timestamp }),
     example: { at: '2026-11-21T05:00:00.000Z' },
   },

@@ -1,4 +1,5 @@
 import {
+  certificateFiles,
   ClusterActors,
   LocalActors,
   RedisLeaseStore,
@@ -18,6 +19,10 @@ export interface ClusterSettings {
   readonly CLUSTER_PORT: number
   readonly CLUSTER_ADDRESS: string | undefined
   readonly CLUSTER_SECRET: string | undefined
+  /** Paths; all three or none. */
+  readonly CLUSTER_CERT: string | undefined
+  readonly CLUSTER_KEY: string | undefined
+  readonly CLUSTER_CA: string | undefined
 }
 
 export interface DriverOptions {
@@ -27,6 +32,8 @@ export interface DriverOptions {
   readonly log: Logger
   /** Shared by all nodes, where the configuration has no cluster secret. */
   readonly secret: string
+  /** Called when another node has died. */
+  readonly onNodeLost: () => void
 }
 
 export interface Driver {
@@ -36,7 +43,7 @@ export interface Driver {
 }
 
 /** Actors of this process alone, or, where a Redis is configured, shared with the other nodes on it. */
-export function actorDriver({ config, host, clock, log, secret }: DriverOptions): Driver {
+export function actorDriver({ config, host, clock, log, onNodeLost, secret }: DriverOptions): Driver {
   if (config.REDIS_URL === undefined) {
     const actors = new LocalActors({
       host,
@@ -57,11 +64,25 @@ export function actorDriver({ config, host, clock, log, secret }: DriverOptions)
       host: config.CLUSTER_HOST,
       port: config.CLUSTER_PORT,
       ...(config.CLUSTER_ADDRESS === undefined ? {} : { advertise: config.CLUSTER_ADDRESS }),
+      ...tlsOf(config, log),
+      onError: (error) => log.warn({ error }, 'a link to another node failed'),
     }),
     secret: config.CLUSTER_SECRET ?? secret,
     onError: (error, actor) => log.warn({ actor, error }, 'actors'),
+    onNodeLost,
   })
   return deferred(started)
+}
+
+function tlsOf({ CLUSTER_CA: ca, CLUSTER_CERT: cert, CLUSTER_KEY: key }: ClusterSettings, log: Logger) {
+  if (ca === undefined || cert === undefined || key === undefined) return {}
+  const failed = (error: unknown) => log.error({ error }, 'new certificates of links cannot be used; the old ones stay')
+  try {
+    return { tls: certificateFiles({ ca, cert, key }, failed) }
+  } catch (error) {
+    const message = `CLUSTER_CERT, CLUSTER_KEY and CLUSTER_CA cannot be used: ${(error as Error).message}`
+    throw new Error(message, { cause: error })
+  }
 }
 
 /** Actors that are asked before they have started wait for that. */

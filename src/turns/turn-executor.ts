@@ -9,8 +9,7 @@ import {
   type Outcome,
 } from '../../actors/index.ts'
 import type { Clock } from '../core/clock.ts'
-import { AppError } from '../core/error.ts'
-import { DatabaseUnavailable, OutcomeUnknown } from '../core/errors.ts'
+import { OutcomeUnknown } from '../core/errors.ts'
 import type { ContextFactory } from '../core/context.ts'
 import type { WorkspaceEvent } from '../core/event.ts'
 import type { Logger } from '../core/log.ts'
@@ -21,7 +20,9 @@ import type { AnySystemTurn } from '../core/system-turn.ts'
 import type { MemoryKey, Turn } from '../core/turn.ts'
 import { uuidv7 } from '../core/id.ts'
 import type { Database } from '../db/database.ts'
-import type { PreparedSql } from '../db/prepared-sql.ts'
+import { isAway, type PreparedSql } from '../db/prepared-sql.ts'
+import { actorOf, workspaceOf } from './actor-name.ts'
+import type { Announcements, Unannounced } from './announcements.ts'
 import { ActorMemories, type ActivationMemory } from './actor-memory.ts'
 import { Batch } from './batch.ts'
 import type { OperationTurn, TurnPayload } from './payload.ts'
@@ -41,6 +42,8 @@ export interface TurnExecutorOptions {
   readonly context: () => ContextFactory
   /** Hands committed events to whoever listens; must not throw. */
   readonly publish: (workspaceId: string, events: readonly WorkspaceEvent[]) => void
+  /** Sees to it that what was committed is announced, also when its node died in between. */
+  readonly announcements: Announcements
   /** Makes rows of jobs that turns add, and says when they are committed. */
   readonly jobs: JobOutlet
   /** Seals a reply that is kept for its idempotency key. */
@@ -56,7 +59,19 @@ class TouchedBatchError extends Error {
   override readonly name = 'TouchedBatchError'
 }
 
-export const ACTOR_PREFIX = 'ws:'
+// What was committed before has been announced: by this node, or by the activation.
+const FENCE = `update actor_fence set batch = $3, unannounced_after = seq
+  where key = $1 and epoch = $2 returning seq`
+
+interface Activated extends Omit<Unannounced, 'batch' | 'unannounced_after'> {
+  readonly epoch: number
+  readonly batch: string | null
+  readonly unannounced_after: number | null
+}
+
+function isUnannounced(row: Activated): row is Activated & Unannounced {
+  return row.batch !== null && row.unannounced_after !== null
+}
 
 /** How long a lost commit is asked after, and how often. */
 const RESOLVE_TRIES = 30
@@ -72,14 +87,12 @@ interface Attempt {
   committing: boolean
 }
 
-function isAway(error: unknown): boolean {
-  return error instanceof AppError && error.code === DatabaseUnavailable.code
-}
-
 /** Runs batches of turns: one transaction, fenced by the actor's epoch, events numbered and audit written with it. */
 export class TurnExecutor implements ActorHost {
   readonly #options: TurnExecutorOptions
   readonly #memories = new ActorMemories()
+  /** Actors whose last commit was sent and not answered: what it may have left to announce is looked up first. */
+  readonly #unsure = new Set<string>()
 
   constructor(options: TurnExecutorOptions) {
     this.#options = options
@@ -92,7 +105,7 @@ export class TurnExecutor implements ActorHost {
   /** Something that turns remember was changed by something else than a turn; undefined: of any workspace. */
   forget(workspaceId: string | undefined): void {
     if (workspaceId === undefined) this.#memories.forgetAll()
-    else this.#memories.forget(ACTOR_PREFIX + workspaceId)
+    else this.#memories.forget(actorOf(workspaceId))
   }
 
   /** Tells a node that is cut off from the database from one whose actors are merely slow. */
@@ -101,17 +114,26 @@ export class TurnExecutor implements ActorHost {
   }
 
   async activate(actor: string): Promise<number> {
-    const row = await this.#options.database.row<{ epoch: number }>(
+    const { announcements, database } = this.#options
+    const row = await database.row<Activated>(
       `insert into actor_fence (key) values ($1)
-       on conflict (key) do update set epoch = actor_fence.epoch + 1 returning epoch`,
+       on conflict (key) do update set epoch = actor_fence.epoch + 1
+       returning key, epoch, batch, seq, unannounced_after`,
       [actor],
     )
     if (row === undefined) throw new Error('activation returned no row')
+    if (isUnannounced(row)) await announcements.again(database, row, this.#unsure.has(actor))
+    this.#unsure.delete(actor)
     return row.epoch
   }
 
+  /** The actor is given up by this node. */
+  async release(actor: string): Promise<void> {
+    await this.#options.announcements.release(actor)
+  }
+
   async execute(actor: string, epoch: number, commands: readonly Command[]): Promise<readonly Outcome[]> {
-    const workspaceId = actor.slice(ACTOR_PREFIX.length)
+    if (this.#unsure.has(actor)) throw new FencedError(`nobody knows what the last batch of ${actor} has done`)
     const attempt: Attempt = {
       id: uuidv7(this.#options.clock.now()),
       actor,
@@ -126,29 +148,32 @@ export class TurnExecutor implements ActorHost {
       this.#memories.forget(actor)
       // Commands of a batch that went back with the link to the database would fare no better one by one.
       if (!isAway(error)) throw error
-      if (!attempt.committing || !(await this.#wasCommitted(attempt))) throw new BatchError(error)
+      if (!attempt.committing || !(await this.#asked(attempt))) throw new BatchError(error)
     }
     const { batch, outcomes } = attempt
     const notified = (batch?.afterCommit ?? []).map((action) => this.#notify(action))
-    if (batch?.events.length) this.#options.publish(workspaceId, batch.events)
+    if (batch?.events.length) this.#options.publish(workspaceOf(actor), batch.events)
     await Promise.all(notified)
+    this.#options.announcements.announced(actor, attempt.id)
     return outcomes
+  }
+
+  async #asked(attempt: Attempt): Promise<boolean> {
+    try {
+      return await this.#wasCommitted(attempt)
+    } catch (error) {
+      this.#unsure.add(attempt.actor)
+      throw error
+    }
   }
 
   async #transact(attempt: Attempt, client: PoolClient, sql: PreparedSql, commands: readonly Command[]): Promise<void> {
     const { actor, epoch } = attempt
-    const workspaceId = actor.slice(ACTOR_PREFIX.length)
+    const workspaceId = workspaceOf(actor)
     const memory = this.#memories.of(actor, epoch)
     const { outcomes } = this.#options
     // The row lock orders this batch among all that commit for the actor, and yields the next event number.
-    const fencing = Promise.all([
-      client.query('begin'),
-      sql.row<{ seq: number }>('update actor_fence set batch = $3 where key = $1 and epoch = $2 returning seq', [
-        actor,
-        epoch,
-        attempt.id,
-      ]),
-    ])
+    const fencing = Promise.all([client.query('begin'), sql.row<{ seq: number }>(FENCE, [actor, epoch, attempt.id])])
     const readFirst = async () => {
       const known = commands.some(({ repeated }) => repeated) ? await outcomes?.find(sql, actor, commands) : undefined
       const fresh = known ? commands.filter(({ operationId }) => !known.has(operationId)) : commands

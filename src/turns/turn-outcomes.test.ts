@@ -8,6 +8,7 @@ import { SealedBox } from '../core/sealed-box.ts'
 import type { Services } from '../core/services.ts'
 import { systemTurn } from '../core/system-turn.ts'
 import { Database } from '../db/database.ts'
+import { Announcements } from './announcements.ts'
 import { TurnExecutor } from './turn-executor.ts'
 import { TurnOutcomes } from './turn-outcomes.ts'
 
@@ -40,6 +41,15 @@ beforeAll(async () => {
     services: () => ({}) as Services,
     context: () => contextFactory({} as Services),
     publish: () => undefined,
+    announcements: new Announcements({
+      database,
+      clock: systemClock,
+      log,
+      shared: false,
+      forget: () => undefined,
+      publish: () => undefined,
+      missed: () => undefined,
+    }),
     seal: (text) => text,
     outcomes: memory,
     jobs: { make: () => ({ id: '' }), wake: () => undefined },

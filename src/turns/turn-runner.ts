@@ -4,8 +4,8 @@ import { DeadlineExceeded, OutcomeUnknown, Overloaded, ShuttingDown } from '../c
 import { uuidv7 } from '../core/id.ts'
 import type { Reply } from '../core/reply.ts'
 import type { SystemTurn, TurnRunner } from '../core/system-turn.ts'
+import { actorOf } from './actor-name.ts'
 import type { OperationTurn } from './payload.ts'
-import { ACTOR_PREFIX } from './turn-executor.ts'
 
 /** How long a turn may wait before it is dropped unexecuted. */
 const TURN_DEADLINE_MS = 10_000
@@ -34,7 +34,7 @@ export class Turns implements TurnRunner {
   async #run(workspaceId: string, caller: string, priority: 'normal' | 'control', payload: unknown): Promise<unknown> {
     try {
       return await this.#actors.run({
-        actor: ACTOR_PREFIX + workspaceId,
+        actor: actorOf(workspaceId),
         operationId: uuidv7(this.#clock.now()),
         caller,
         priority,

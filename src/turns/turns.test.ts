@@ -18,6 +18,7 @@ import { systemTurn } from '../core/system-turn.ts'
 import { Database } from '../db/database.ts'
 import { isUniqueViolation } from '../db/prepared-sql.ts'
 import { IdempotencyKeys } from '../http/idempotency.ts'
+import { Announcements } from './announcements.ts'
 import { TurnExecutor } from './turn-executor.ts'
 import { Turns } from './turn-runner.ts'
 
@@ -86,6 +87,7 @@ let workspaceId: string
 async function runtime(url = made.url): Promise<Runtime> {
   const own = await Database.connect({ url, poolSize: 4, entities: [], log })
   const published: WorkspaceEvent[] = []
+  const publish = (_workspaceId: string, events: readonly WorkspaceEvent[]) => void published.push(...events)
   const executor = new TurnExecutor({
     database: own,
     clock: systemClock,
@@ -94,7 +96,16 @@ async function runtime(url = made.url): Promise<Runtime> {
     systemTurns: new Map([[write.name, write]]),
     services: () => ({}) as Services,
     context: () => contextFactory({} as Services),
-    publish: (_workspaceId, events) => published.push(...events),
+    publish,
+    announcements: new Announcements({
+      database: own,
+      clock: systemClock,
+      log,
+      shared: false,
+      forget: () => undefined,
+      publish,
+      missed: () => undefined,
+    }),
     jobs: { make: () => ({ id: '' }), wake: () => undefined },
     seal: (text) => box.seal(text),
   })

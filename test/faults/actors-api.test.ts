@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -8,8 +8,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { ActorsPage } from '../../src/actors-page.ts'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { startApp, type App } from '../support/app.ts'
+import { testAuthority } from '../support/certificates.ts'
 import { CrierProcess } from '../support/crier-process.ts'
 import { cutProxy } from '../support/cut-proxy.ts'
+import { Sockets, type Listening } from '../support/sockets.ts'
 import { toolPath } from '../support/tools.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
@@ -20,14 +22,16 @@ let folder: string
 let one: App
 let two: App
 
-/** All secrets that nodes share. */
-const env = {
-  JWT_SECRET: 'one secret that signs tokens on all nodes',
-  CLUSTER_SECRET: 'one secret that all nodes know of',
-}
+/** What all nodes share; their links speak TLS. */
+let env: Readonly<Record<string, string>>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crier-faults-'))
+  env = {
+    JWT_SECRET: 'one secret that signs tokens on all nodes',
+    CLUSTER_SECRET: 'one secret that all nodes know of',
+    ...(await linkCertificates(folder)),
+  }
   const port = await freeLoopbackPort()
   const { command, env: more } = toolPath('redis-server')
   redis = spawn(command, ['--port', String(port), '--bind', '127.0.0.1', '--save', ''], {
@@ -53,8 +57,22 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
+async function linkCertificates(into: string): Promise<Record<string, string>> {
+  const { ca, cert, key } = testAuthority('the nodes').issue('any node')
+  const texts = { CLUSTER_CA: ca, CLUSTER_CERT: cert, CLUSTER_KEY: key }
+  const files = Object.entries(texts).map(async ([name, text]) => {
+    const path = join(into, `${name}.pem`)
+    await writeFile(path, text)
+    return [name, path] as const
+  })
+  return Object.fromEntries(await Promise.all(files))
+}
+
+/** A workspace and its owner. */
+type Names = readonly [string, string]
+
 /** Twelve workspaces with their owners; a free plan has three. */
-async function makeWorkspaces(world: World, prefix: string): Promise<(readonly [string, string])[]> {
+async function makeWorkspaces(world: World, prefix: string): Promise<Names[]> {
   const names = Array.from({ length: 12 }, (_, index) => [`${prefix}${index}`, `${prefix}owner${index >> 2}`] as const)
   for (const [name, owner] of names) {
     await world.user(owner, { plan: 'pro' })
@@ -123,8 +141,9 @@ describe('two nodes of the service', () => {
     }
   })
 
-  it('answer with the true outcome when the owner dies between its commit and its answer', async () => {
+  it('answer with the true outcome when the owner dies between its commit and its answer, and say what it did not', async () => {
     const world = new World(one)
+    const sockets = new Sockets(() => one)
     const proxy = await cutProxy(one.databaseUrl)
     const doomed = await CrierProcess.start(await mkdtemp(join(folder, 'doomed-')), undefined, {
       ...env,
@@ -134,26 +153,54 @@ describe('two nodes of the service', () => {
     })
     try {
       const names = await makeWorkspaces(world, 'd')
-      const create = ([name, owner]: readonly [string, string], title: string) =>
+      const create = ([name, owner]: Names, title: string) =>
         one.send('POST /api/streams', { apiKey: world.key(owner), body: { workspaceId: world.id(name), title } })
-      const chosen = await waitFor(
+      const [asked, unasked] = await waitFor(
         async () => {
           await Promise.all(names.map((name) => create(name, 'Hello')))
           const known = [one, two].map((app) => app.composition.actors.stats().cluster?.address)
           const nodes = await one.composition.actors.owners()
           const owned = nodes.find(({ address }) => !known.includes(address))?.actors.map(({ actor }) => actor)
-          return names.find(([name]) => owned?.includes(`ws:${world.id(name)}`))
+          const found = names.filter(([name]) => owned?.includes(`ws:${world.id(name)}`))
+          return found.length > 1 ? (found as [Names, Names]) : undefined
         },
-        { timeoutMs: 30_000, what: 'the third node to own a workspace' },
+        { timeoutMs: 30_000, what: 'the third node to own two workspaces' },
       )
+      const [listening, watching] = [
+        await sockets.connect(world.key(asked[1])),
+        await sockets.connect(world.key(unasked[1])),
+      ]
+      await world.member(unasked[0], 'mate')
+      const look = () =>
+        one.send('GET /api/streams', { apiKey: world.key('mate'), query: { workspaceId: world.id(unasked[0]) } })
+      expect((await look()).status).toBe(200)
+
       proxy.holdCommitAfter('Done, not told')
-      const answer = create(chosen, 'Done, not told')
+      const answer = create(asked, 'Done, not told')
       const rows = () => one.database.rows('select 1 from streams where title = $1', ['Done, not told'])
       await waitFor(async () => (await rows()).length === 1, { timeoutMs: 8_000, what: 'the commit' })
-      await doomed.kill()
+      // Through the doomed node itself: nobody is left to ask for this workspace again.
+      proxy.holdCommitAfter('member.removed')
+      const path = { workspaceId: world.id(unasked[0]), userId: world.id('mate') }
+      const lost = doomed.send('DELETE /api/team/{workspaceId}/members/{userId}', {
+        apiKey: world.key(unasked[1]),
+        path,
+      })
+      const mates = () => one.database.rows('select 1 from workspace_members where user_id = $1', [path.userId])
+      await waitFor(async () => (await mates()).length === 0, { timeoutMs: 8_000, what: 'the other commit' })
+      await Promise.all([doomed.kill(), expect(lost).rejects.toThrow()])
+
       expect(await answer).toMatchObject({ status: 201, body: { data: { title: 'Done, not told' } } })
       expect(await rows()).toHaveLength(1)
+      const told = ({ events }: Listening, text: string) => events.filter((one) => JSON.stringify(one).includes(text))
+      await waitFor(() => told(listening, 'Done, not told').length > 0 && told(listening, 'missed').length > 0)
+      await waitFor(() => told(watching, 'member.removed').length > 0 && told(watching, 'missed').length > 0, {
+        timeoutMs: 10_000,
+        what: 'what nobody asks for to be said all the same',
+      })
+      expect((await look()).status).toBe(404)
     } finally {
+      sockets.end()
       await doomed.kill()
       await proxy.close()
     }
@@ -162,7 +209,7 @@ describe('two nodes of the service', () => {
   it('lose nothing when one of them stops', async () => {
     const world = new World(one)
     const names = await makeWorkspaces(world, 's')
-    const create = ([name, owner]: readonly [string, string]) =>
+    const create = ([name, owner]: Names) =>
       one.send('POST /api/streams', {
         apiKey: world.key(owner),
         body: { workspaceId: world.id(name), title: 'Hello' },

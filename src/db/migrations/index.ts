@@ -15,6 +15,7 @@ import { ProfilePictures } from './0018-profile-pictures.ts'
 import { Renditions } from './0024-renditions.ts'
 import { Broadcast } from './0021-broadcast.ts'
 import { PresenceRecords } from './0019-presence.ts'
+import { Unannounced } from './0025-unannounced.ts'
 
 /** In order. A migration that has shipped is never changed; what it made is changed by a later one. */
 export const migrations = [
@@ -35,4 +36,5 @@ export const migrations = [
   { name: '0027-preview', class: Preview },
   { name: '0018-profile-pictures', class: ProfilePictures },
   { name: '0024-renditions', class: Renditions },
+  { name: '0025-unannounced', class: Unannounced },
 ]

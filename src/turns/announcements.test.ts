@@ -1,0 +1,172 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { cutProxy } from '../../test/support/cut-proxy.ts'
+import { createDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { waitFor } from '../../test/support/wait.ts'
+import { FencedError } from '../../actors/index.ts'
+import { systemClock } from '../core/clock.ts'
+import { contextFactory } from '../core/context.ts'
+import { event } from '../core/event.ts'
+import { uuidv7 } from '../core/id.ts'
+import { createLog } from '../core/log.ts'
+import { Type } from '../core/schema.ts'
+import type { Services } from '../core/services.ts'
+import { systemTurn } from '../core/system-turn.ts'
+import { Database } from '../db/database.ts'
+import { Announcements } from './announcements.ts'
+import { TurnExecutor } from './turn-executor.ts'
+
+const log = createLog({ level: 'silent' })
+const said = event({ name: 'word.said', summary: 'x', scope: 'team:read', data: Type.Object({ word: Type.String() }) })
+const heard = event({ ...said, name: 'word.heard', stored: false })
+
+const say = systemTurn<{ words: string[]; stored?: boolean }, null>({
+  name: 'say',
+  run: async ({ turn, input: { stored = true, words } }) => {
+    for (const word of words) turn.emit(stored ? said : heard, { word })
+    return null
+  },
+})
+
+let made: TestDatabase
+let database: Database
+let nodes: { database: Database; announcements: Announcements }[] = []
+
+beforeAll(async () => {
+  made = await createDatabase()
+  database = await Database.connect({ url: made.url, poolSize: 2, entities: [], log })
+})
+afterEach(async () => {
+  for (const node of nodes.splice(0)) {
+    await node.announcements.close()
+    await node.database.close()
+  }
+})
+afterAll(async () => {
+  await database.close()
+  await made.drop()
+})
+
+/** A node, and what every node would hear of it, in order. */
+async function startNode({ shared = true, url = made.url } = {}) {
+  const own = await Database.connect({ url, poolSize: 3, entities: [], log })
+  const told: unknown[] = []
+  const outlets = {
+    database: own,
+    clock: systemClock,
+    log,
+    publish: (_: string, events: readonly { seq: number; data: unknown }[]) =>
+      void told.push(...events.map(({ data, seq }) => [seq, (data as { word: string }).word])),
+  }
+  const announcements = new Announcements({
+    ...outlets,
+    shared,
+    forget: () => void told.push('forget'),
+    missed: () => void told.push('missed'),
+  })
+  const executor = new TurnExecutor({
+    ...outlets,
+    announcements,
+    operations: new Map(),
+    systemTurns: new Map([[say.name, say]]),
+    services: () => ({}) as Services,
+    context: () => contextFactory({} as Services),
+    seal: (text) => text,
+    jobs: { make: () => ({ id: '' }), wake: () => undefined },
+  })
+  nodes.push({ database: own, announcements })
+  const batch = (actor: string, epoch: number, words: string[], stored?: boolean) =>
+    executor.execute(actor, epoch, [
+      {
+        actor,
+        operationId: uuidv7(Date.now()),
+        caller: 'system',
+        deadline: Infinity,
+        payload: { kind: 'system', name: 'say', input: { words, stored } },
+      },
+    ])
+  return { announcements, batch, executor, told }
+}
+
+const newActor = () => `ws:${uuidv7(Date.now())}`
+const markOf = async (actor: string) =>
+  (
+    await database.row<{ after: number | null }>('select unannounced_after as after from actor_fence where key = $1', [
+      actor,
+    ])
+  )?.after
+
+it('says again what the owner before may not have said: its last batch, and that there may be more', async () => {
+  const actor = newActor()
+  const [doomed, heir] = [await startNode(), await startNode()]
+  const epoch = await doomed.executor.activate(actor)
+  await doomed.batch(actor, epoch, ['one', 'two'])
+  await doomed.batch(actor, epoch, ['three', 'four'])
+  const next = await heir.executor.activate(actor)
+  expect(heir.told).toEqual(['forget', [3, 'three'], [4, 'four'], 'missed'])
+  await heir.batch(actor, next, ['five'])
+  expect(heir.told.slice(4)).toEqual([[5, 'five']])
+  // Its own words are not said twice by the one who said them.
+  await heir.executor.activate(actor)
+  expect(heir.told).toHaveLength(5)
+})
+
+it('says so too of a batch without a single stored event', async () => {
+  const actor = newActor()
+  const [doomed, heir] = [await startNode(), await startNode()]
+  await doomed.batch(actor, await doomed.executor.activate(actor), ['gone with the wind'], false)
+  await heir.executor.activate(actor)
+  expect(heir.told).toEqual(['forget', 'missed'])
+})
+
+it('says nothing again when the owner before has given the actor up, or had been quiet for a while', async () => {
+  const [given, quiet] = [newActor(), newActor()]
+  const [before, heir] = [await startNode(), await startNode()]
+  for (const actor of [given, quiet]) await before.batch(actor, await before.executor.activate(actor), ['said'])
+  await before.executor.release(given)
+  expect([await markOf(given), await markOf(quiet)]).toEqual([null, 0])
+  await heir.executor.activate(given)
+  await waitFor(async () => (await markOf(quiet)) === null, { timeoutMs: 10_000, what: 'the note' })
+  await heir.executor.activate(quiet)
+  expect(heir.told).toEqual([])
+})
+
+it('says what a dead node left unsaid of an actor that nobody asks for, once', async () => {
+  const actor = newActor()
+  const [doomed, one, two] = [await startNode(), await startNode(), await startNode()]
+  await doomed.batch(actor, await doomed.executor.activate(actor), ['last words'])
+  await one.announcements.recover()
+  // Its own node may be about to say it.
+  expect(one.told).toEqual([])
+  const [{ batch }] = (await database.rows('select batch from actor_fence where key = $1', [actor])) as [
+    { batch: string },
+  ]
+  const older = (Number.parseInt(batch.slice(0, 8) + batch.slice(9, 13), 16) - 4_000).toString(16).padStart(12, '0')
+  await database.run('update actor_fence set batch = $2 where key = $1', [
+    actor,
+    `${older.slice(0, 8)}-${older.slice(8)}${batch.slice(13)}`,
+  ])
+  await one.announcements.recover()
+  await two.announcements.recover()
+  expect([...one.told, ...two.told]).toEqual(['forget', [1, 'last words'], 'missed'])
+  expect(await markOf(actor)).toBe(null)
+})
+
+it('says, also alone, what was committed although it never learned so', async () => {
+  const actor = newActor()
+  const proxy = await cutProxy(made.url)
+  const node = await startNode({ shared: false, url: proxy.url })
+  const epoch = await node.executor.activate(actor)
+  proxy.holdCommitAfter('word.said')
+  const answer = node.batch(actor, epoch, ['who knows'])
+  await waitFor(async () => (await markOf(actor)) === 0, { timeoutMs: 10_000, what: 'the commit' })
+  // Somebody else has the actor by the time when it can ask.
+  await database.run('update actor_fence set epoch = epoch + 1 where key = $1', [actor])
+  proxy.away(true)
+  proxy.away(false)
+  await expect(answer).rejects.toThrow('a commit was not answered')
+  await expect(node.batch(actor, epoch, ['later'])).rejects.toThrow(FencedError)
+  expect(node.told).toEqual([])
+  await node.executor.activate(actor)
+  expect(node.told).toEqual(['forget', [1, 'who knows'], 'missed'])
+  await proxy.close()
+})
