@@ -326,6 +326,15 @@ const SETTINGS = {
 } as const satisfies Record<string, Setting<unknown>>
 
 type Settings = typeof SETTINGS
+
+/** All of a row or none. */
+const TOGETHER: readonly (readonly (keyof Settings)[])[] = [
+  ['ADMIN_EMAIL', 'ADMIN_PASSWORD'],
+  ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
+  ['RTMPS_PORT', 'RTMPS_CERT', 'RTMPS_KEY'],
+  ['CLUSTER_CERT', 'CLUSTER_KEY', 'CLUSTER_CA'],
+]
+
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Settings under their environment names, typed, with what follows from others filled in. */
@@ -361,16 +370,12 @@ export function loadConfig(environment: Environment = process.env): Config {
     }
   }
   const config = values as Config
-  if ((config.ADMIN_EMAIL === undefined) !== (config.ADMIN_PASSWORD === undefined)) {
-    mistakes.push('ADMIN_EMAIL and ADMIN_PASSWORD must be set together')
+  for (const names of TOGETHER) {
+    const set = names.filter((name) => config[name] !== undefined)
+    if (set.length % names.length !== 0) {
+      mistakes.push(`${names.slice(0, -1).join(', ')} and ${names.at(-1)} must be set together`)
+    }
   }
-  if ((config.S3_ACCESS_KEY_ID === undefined) !== (config.S3_SECRET_ACCESS_KEY === undefined)) {
-    mistakes.push('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY must be set together')
-  }
-  const rtmps = [config.RTMPS_PORT, config.RTMPS_CERT, config.RTMPS_KEY].filter((value) => value !== undefined)
-  if (rtmps.length % 3 !== 0) mistakes.push('RTMPS_PORT, RTMPS_CERT and RTMPS_KEY must be set together')
-  const links = [config.CLUSTER_CERT, config.CLUSTER_KEY, config.CLUSTER_CA]
-  if (links.filter((value) => value !== undefined).length % 3 !== 0) mistakes.push('CLUSTER_CERT, CLUSTER_KEY and CLUSTER_CA must be set together')
   if (mistakes.length === 0 && config.DATABASE_URL === undefined && !config.ROLES.has('api')) {
     mistakes.push('DATABASE_URL must be set on a node without the role api')
   }
