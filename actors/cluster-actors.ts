@@ -1,47 +1,18 @@
 import { OpenCalls, type Call } from './calls.ts'
 import { systemClock, systemRandom, within } from './clock.ts'
+import type { ClusterActorsOptions } from './cluster-options.ts'
 import { Engine } from './engine.ts'
 import { Lease } from './lease.ts'
-import { DEFAULT_LIMITS, type ActorLimits } from './limits.ts'
+import { DEFAULT_LIMITS } from './limits.ts'
 import { LinkServer } from './links/link-server.ts'
 import type { LinkAnswer } from './links/link.ts'
 import { Links } from './links/links.ts'
-import { DEFAULT_LINK_LIMITS, type LinkLimits } from './links/settings.ts'
+import { DEFAULT_LINK_LIMITS } from './links/settings.ts'
 import { Ownership } from './ownership.ts'
-import type { Codec, LeaseStore, NodeEntry, RandomSource, RuntimeClock, Transport } from './ports.ts'
+import type { Codec, NodeEntry, RandomSource, RuntimeClock } from './ports.ts'
 import { Probe } from './probe.ts'
 import { Receiver } from './receiver.ts'
-import {
-  RefusedError,
-  type ActorHost,
-  type Actors,
-  type ActorStats,
-  type Command,
-  type NodeOwnership,
-} from './types.ts'
-
-export interface ClusterActorsOptions {
-  readonly host: ActorHost
-  readonly codec: Codec
-  readonly store: LeaseStore
-  readonly transport: Transport
-  /** Shared by all nodes; at least 32 characters. */
-  readonly secret: string
-  readonly clock?: RuntimeClock
-  readonly random?: RandomSource
-  readonly limits?: Partial<ActorLimits>
-  readonly linkLimits?: Partial<LinkLimits>
-  /** A session ends this long after its last beat; 5,000 by default. */
-  readonly ttlMs?: number
-  /** 1,000 by default. */
-  readonly beatMs?: number
-  /** See LeaseOptions. */
-  readonly selfFence?: boolean
-  readonly handOverPerBeat?: number
-  readonly onError?: (error: unknown, actor?: string) => void
-  /** Another node is gone that had not said that it leaves: nobody knows what it has left undone. */
-  readonly onNodeLost?: () => void
-}
+import { RefusedError, type Actors, type ActorStats, type Command, type NodeOwnership } from './types.ts'
 
 /** While a node has no lease, commands wait this long for it to come back before they are refused. */
 const PATIENCE_MS = 2_000

@@ -1,5 +1,6 @@
 export { systemClock } from './clock.ts'
-export { ClusterActors, type ClusterActorsOptions } from './cluster-actors.ts'
+export { ClusterActors } from './cluster-actors.ts'
+export type { ClusterActorsOptions } from './cluster-options.ts'
 export type { HistogramData } from './histogram.ts'
 export type { ActorLimits } from './limits.ts'
 export type { LinkLimits } from './links/settings.ts'

@@ -1,4 +1,4 @@
-import { defineError } from './error.ts'
+import { AppError, defineError } from './error.ts'
 
 /** The errors that the pipeline itself can answer, and the general ones that domains share. */
 
@@ -142,6 +142,11 @@ export const DatabaseUnavailable = defineError({
   cause: 'PostgreSQL is starting, restarting or out of reach.',
   fix: 'Try again after Retry-After seconds; nothing was changed.',
 })
+
+/** Whether the database could not be reached, or the link to it broke. */
+export function isAway(error: unknown): boolean {
+  return error instanceof AppError && error.code === DatabaseUnavailable.code
+}
 export const OutcomeUnknown = defineError({
   code: 'outcome_unknown',
   status: 503,

@@ -92,11 +92,6 @@ export function translate(error: unknown): unknown {
   return error
 }
 
-/** Whether the database could not be reached, or the link to it broke. */
-export function isAway(error: unknown): boolean {
-  return error instanceof AppError && error.code === DatabaseUnavailable.code
-}
-
 /** Whether PostgreSQL ended a transaction because it and another waited for each other. */
 export function isDeadlock(error: unknown): boolean {
   return (error as { code?: string } | undefined)?.code === '40P01'

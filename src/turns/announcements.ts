@@ -1,9 +1,9 @@
 import { SECOND, type Clock } from '../core/clock.ts'
+import { isAway } from '../core/errors.ts'
 import type { WorkspaceEvent } from '../core/event.ts'
 import type { Logger } from '../core/log.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Database } from '../db/database.ts'
-import { isAway } from '../db/prepared-sql.ts'
 import { workspaceOf } from './actor-name.ts'
 
 /** The row of an actor whose last batch is not known to have been announced. */
