@@ -84,7 +84,7 @@ const MessageSchema = defineEntity({
     {
       name: 'chat_messages_client_key',
       expression:
-        'create unique index chat_messages_client_key on chat_messages (channel_id, author_id, client_id) where client_id is not null',
+        'create unique index chat_messages_client_key on chat_messages (author_id, client_id, channel_id) where client_id is not null',
     },
     {
       name: 'chat_messages_by_thread',

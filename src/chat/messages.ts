@@ -28,12 +28,13 @@ type SendRequest = PreludeRequest<Static<typeof ChannelPath>, unknown, NewMessag
 
 const MOST_EDITS = 100
 
-// A row by its key for each: what is asked for is few, however many messages there are.
+// A row by its key for each: what is asked for is few, however many messages there are. The channel is compared as text,
+// because no other index may be taken: one of the channel's messages, before PostgreSQL has counted them, reads them all.
 const RESENT = `
-  select m.* from json_to_recordset($1::json) as q (channel_id uuid, author_id uuid, client_id text)
+  select m.* from json_to_recordset($1::json) as q (channel_id text, author_id uuid, client_id text)
   cross join lateral (
     select ${MESSAGE_COLUMNS} from chat_messages m
-    where m.channel_id = q.channel_id and m.author_id = q.author_id and m.client_id = q.client_id limit 1
+    where m.author_id = q.author_id and m.client_id = q.client_id and m.channel_id::text = q.channel_id limit 1
   ) m`
 
 /** Saying something, changing it, taking it back. Everything here runs in turns. */

@@ -10,6 +10,7 @@ import { Chat } from './0013-chat.ts'
 import { ChatAttachments } from './0014-chat-attachments.ts'
 import { EventAudiences } from './0015-event-audiences.ts'
 import { Assets } from './0017-assets.ts'
+import { ChatResends } from './0026-chat-resends.ts'
 import { Preview } from './0027-preview.ts'
 import { ProfilePictures } from './0018-profile-pictures.ts'
 import { Renditions } from './0024-renditions.ts'
@@ -33,6 +34,7 @@ export const migrations = [
   { name: '0019-presence', class: PresenceRecords },
   { name: '0019-live', class: Live },
   { name: '0021-broadcast', class: Broadcast },
+  { name: '0026-chat-resends', class: ChatResends },
   { name: '0027-preview', class: Preview },
   { name: '0018-profile-pictures', class: ProfilePictures },
   { name: '0024-renditions', class: Renditions },
