@@ -12,7 +12,10 @@ export interface SocketClient {
 export interface CallReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  readonly body: unknown
+  /** The body as JSON, which is sent as it is. */
+  readonly json?: string
+  /** A body of another type. */
+  readonly body?: string | Uint8Array
 }
 
 /** Runs operations that were called over a socket, through the pipeline of REST. Never throws. */

@@ -103,7 +103,7 @@ async function run(callable: Callable, path: Fields, parts: CallParts, client: S
 }
 
 function replyOf({ reply }: SocketExchange): CallReply {
-  return reply ?? { status: InternalError.status, headers: {}, body: undefined }
+  return reply ?? { status: InternalError.status, headers: {} }
 }
 
 function isFields(value: unknown): value is Fields {

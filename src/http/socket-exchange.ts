@@ -57,14 +57,11 @@ export class SocketExchange implements Exchange {
   }
 
   send(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void {
-    const named = Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), value]))
-    this.reply = { status, headers: named, body: contentOf(named['content-type'], body) }
+    const named: Record<string, string> = {}
+    for (const [name, value] of headers) named[name.toLowerCase()] = value
+    const isJson = typeof body === 'string' && named['content-type']?.includes('json') === true
+    this.reply = { status, headers: named, ...(body.length === 0 ? {} : isJson ? { json: body } : { body }) }
   }
-}
-
-function contentOf(type: string | undefined, body: string | Uint8Array): unknown {
-  if (body.length === 0) return undefined
-  return typeof body === 'string' && type?.includes('json') ? (JSON.parse(body) as unknown) : body
 }
 
 function queryText(query: Readonly<Record<string, unknown>>): string {

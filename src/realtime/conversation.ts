@@ -3,6 +3,7 @@ import type { Logger } from '../core/log.ts'
 import type { Authenticator } from '../core/ports.ts'
 import type { CallReply, SocketCalls, SocketClient } from '../core/socket-calls.ts'
 import { validator } from '../core/validate.ts'
+import { acknowledgeAsText, type Acknowledge } from './acknowledgements.ts'
 import { credentialOf, describe } from './credentials.ts'
 import { TooManyCalls } from './errors.ts'
 import { SOCKET_LIMITS } from './limits.ts'
@@ -20,10 +21,8 @@ export interface ConversationOptions {
   readonly log: Logger
 }
 
-type Acknowledge = (reply: object) => void
-
 const checkPresence = validator(PresenceMessage, '/presence')
-const DONE: CallReply = { status: 200, headers: {}, body: { status: true, message: 'Done' } }
+const DONE: CallReply = { status: 200, headers: {}, json: JSON.stringify({ status: true, message: 'Done' }) }
 
 /** Answers what clients say: calls of operations, and the messages of `protocol.ts`. */
 export class Conversation {
@@ -39,6 +38,7 @@ export class Conversation {
   /** Listens to a socket that was admitted. */
   join(socket: UserSocket): void {
     const { calls, typing, onPresence } = this.#options
+    acknowledgeAsText(socket)
     const pending = { count: 0 }
     const serve = (name: string, answer: (message: unknown, client: SocketClient) => Promise<CallReply>) => {
       socket.on(name, (...said: unknown[]) => void this.#serve(socket, pending, said, answer))
