@@ -1,11 +1,13 @@
 import { MikroORM, type EntityManager, type EntitySchema } from '@mikro-orm/postgresql'
 import { Migrator } from '@mikro-orm/migrations'
 import type { Pool, PoolClient } from 'pg'
+import { AppError } from '../core/error.ts'
 import type { Logger } from '../core/log.ts'
 import type { Sql, SqlValue, Transaction } from '../core/sql.ts'
 import { migrations } from './migrations/index.ts'
 import { PreparedSql, translate, withoutPool } from './prepared-sql.ts'
 import { boundEntityManager } from './bound-entity-manager.ts'
+import { commit, CommitFailedError } from './commit.ts'
 
 export interface DatabaseOptions {
   readonly url: string
@@ -106,18 +108,16 @@ export class Database implements Sql {
   async transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.withClient(async (client, sql) => {
       await client.query('begin')
-      const handle = transactionOn(client, sql, this.#orm)
-      const result = await work(handle.transaction)
-      await handle.flush()
-      await client.query('commit')
-      for (const action of handle.afterCommit) action()
+      const transaction = new OpenTransaction(this, client, sql)
+      const result = await work(transaction)
+      await transaction.end()
       return result
     })
   }
 
   /**
-   * Hands out one connection. Whatever is thrown rolls back; a connection whose state is unknown is closed, not
-   * returned.
+   * Hands out one connection. Whatever is thrown rolls back, but a commit that failed; a connection whose state is
+   * unknown is closed, not returned.
    */
   async withClient<T>(work: (client: PoolClient, sql: PreparedSql) => Promise<T>): Promise<T> {
     let client: PoolClient
@@ -130,6 +130,11 @@ export class Database implements Sql {
     try {
       return await work(client, new PreparedSql(client))
     } catch (error) {
+      if (error instanceof CommitFailedError) {
+        const cause = translate(error.cause)
+        if (cause instanceof AppError) broken = cause
+        throw cause
+      }
       await client.query('rollback').catch((failed: Error) => {
         broken = failed
       })
@@ -164,18 +169,45 @@ export class Database implements Sql {
 /** Any number that other programs on the same database do not use. */
 const MIGRATION_LOCK = 0x63_72_69_65
 
-function transactionOn(client: PoolClient, sql: PreparedSql, orm: MikroORM) {
-  let em: EntityManager | undefined
-  const afterCommit: (() => void)[] = []
-  const transaction: Transaction = {
-    afterCommit: (action) => void afterCommit.push(action),
-    rows: (text, values) => sql.rows(text, values),
-    row: (text, values) => sql.row(text, values),
-    run: (text, values) => sql.run(text, values),
-    get em() {
-      em ??= boundEntityManager(orm, withoutPool(client))
-      return em
-    },
+/** A class and no literal: a literal with a getter gets a shape of its own at each evaluation (see `RunningTurn`). */
+class OpenTransaction implements Transaction {
+  readonly #database: Database
+  readonly #client: PoolClient
+  readonly #sql: PreparedSql
+  readonly #afterCommit: (() => void)[] = []
+  #em: EntityManager | undefined
+
+  constructor(database: Database, client: PoolClient, sql: PreparedSql) {
+    this.#database = database
+    this.#client = client
+    this.#sql = sql
   }
-  return { transaction, afterCommit, flush: async () => em?.flush() }
+
+  get em(): EntityManager {
+    this.#em ??= this.#database.entityManagerOn(this.#client)
+    return this.#em
+  }
+
+  rows<R extends object>(text: string, values?: readonly SqlValue[]): Promise<R[]> {
+    return this.#sql.rows<R>(text, values)
+  }
+
+  row<R extends object>(text: string, values?: readonly SqlValue[]): Promise<R | undefined> {
+    return this.#sql.row<R>(text, values)
+  }
+
+  run(text: string, values?: readonly SqlValue[]): Promise<number> {
+    return this.#sql.run(text, values)
+  }
+
+  afterCommit(action: () => void): void {
+    this.#afterCommit.push(action)
+  }
+
+  /** Flushes, commits and tells of it. @throws CommitFailedError */
+  async end(): Promise<void> {
+    await this.#em?.flush()
+    await commit(this.#client, this.#sql)
+    for (const action of this.#afterCommit) action()
+  }
 }

@@ -1,4 +1,5 @@
-import type { Batch, Statement } from './batch.ts'
+import type { Statement } from '../db/commit.ts'
+import type { Batch } from './batch.ts'
 import type { KeptOutcomes } from './turn-outcomes.ts'
 
 const MOVED = 'moved as (update actor_fence set seq = seq + $2 where key = $1)'

@@ -2,14 +2,10 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { PoolClient } from 'pg'
 import type { WorkspaceEvent } from '../core/event.ts'
 import type { Sql, SqlValue } from '../core/sql.ts'
+import type { Statement } from '../db/commit.ts'
 import type { Database } from '../db/database.ts'
 
 export type Row = Readonly<Record<string, unknown>>
-
-export interface Statement {
-  readonly text: string
-  readonly values: readonly SqlValue[]
-}
 
 /** Rows that wait for the end of a batch, one list a table and column set, in the order in which they first came. */
 export class PendingRows {

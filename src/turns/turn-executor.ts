@@ -19,6 +19,7 @@ import type { Services } from '../core/services.ts'
 import type { AnySystemTurn } from '../core/system-turn.ts'
 import type { MemoryKey, Turn } from '../core/turn.ts'
 import { uuidv7 } from '../core/id.ts'
+import { commit, inOnePiece } from '../db/commit.ts'
 import type { Database } from '../db/database.ts'
 import type { PreparedSql } from '../db/prepared-sql.ts'
 import { actorOf, workspaceOf } from './actor-name.ts'
@@ -172,16 +173,18 @@ export class TurnExecutor implements ActorHost {
     const workspaceId = workspaceOf(actor)
     const memory = this.#memories.of(actor, epoch)
     const { outcomes } = this.#options
-    // The row lock orders this batch among all that commit for the actor, and yields the next event number.
-    const fencing = Promise.all([client.query('begin'), sql.row<{ seq: number }>(FENCE, [actor, epoch, attempt.id])])
     const readFirst = async () => {
       const known = commands.some(({ repeated }) => repeated) ? await outcomes?.find(sql, actor, commands) : undefined
       const fresh = known ? commands.filter(({ operationId }) => !known.has(operationId)) : commands
       await this.#prelude(workspaceId, sql, memory, fresh)
       return { known, fresh }
     }
-    // Asked for without waiting for the lock, behind which PostgreSQL answers it all the same. Neither is left running.
-    const [fenced, read] = await Promise.allSettled([fencing, readFirst()])
+    const [fenced, read] = await inOnePiece(client, () => {
+      // The row lock orders this batch among all that commit for the actor, and yields the next event number.
+      const fencing = Promise.all([client.query('begin'), sql.row<{ seq: number }>(FENCE, [actor, epoch, attempt.id])])
+      // Asked for without waiting for the lock, behind which PostgreSQL answers it all the same. Neither is left running.
+      return Promise.allSettled([fencing, readFirst()])
+    })
     if (fenced.status === 'rejected') throw fenced.reason
     const [, fence] = fenced.value
     if (fence === undefined) throw new FencedError(`${actor} has moved on from epoch ${epoch}`)
@@ -198,11 +201,7 @@ export class TurnExecutor implements ActorHost {
     // Made before the first is sent: nothing but PostgreSQL may keep one of them from running before the commit does.
     const writes = [...batch.pending.take(), ...endOf(actor, batch, outcomes?.kept(fresh, made))]
     attempt.committing = true
-    // One round trip for all of it: after a write that fails PostgreSQL refuses the rest, and the commit takes all back.
-    const written = writes.map(({ text, values }) => sql.run(text, values))
-    const [{ command }] = await Promise.all([client.query('commit'), ...written])
-    // PostgreSQL answers the commit of a transaction in which a statement has failed with ROLLBACK, and no error.
-    if (command !== 'COMMIT') throw new Error('the batch was rolled back: a turn went on after a statement had failed')
+    await commit(client, sql, writes)
   }
 
   /**
