@@ -1,20 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../core/clock.ts'
 import { uuidv7 } from '../core/id.ts'
-import {
-  AttemptLostError,
-  HopelessError,
-  JOB_DEFAULTS,
-  type AnyJob,
-  type Attempt,
-  type JobContext,
-} from '../core/job.ts'
+import { AttemptLostError, HopelessError, JOB_DEFAULTS, type AnyJob, type Attempt } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
 import type { Database } from '../db/database.ts'
 import type { Verdict } from './backend.ts'
 import type { Outbox, StartedRow } from './outbox.ts'
+import { jobContextFactory } from './job-context.ts'
 import type { JobRows } from './rows.ts'
+import { Stop, STUBBORN_MS } from './stop.ts'
 
 export interface JobRun {
   readonly row: StartedRow
@@ -38,22 +33,29 @@ export interface RunnerOptions {
   readonly onProgress: (row: StartedRow, declared: AnyJob, percent: number, detail: string | undefined) => void
 }
 
-class TimeoutError extends Error {
-  override readonly name = 'TimeoutError'
-}
-
 class ShutdownError extends Error {
   override readonly name = 'ShutdownError'
 }
 
-/** How long a run that ignores its signal is waited for. */
-const STUBBORN_MS = 2_000
+/** How often, and after which pause, the end of a job is written down. What has not ended by then is run again. */
+const FINISH_TRIES = 10
+const FINISH_PAUSE_MS = 1_000
 const MOST_REASON = 2_000
+
+const DONE: Verdict = { kind: 'done' }
+
+/** What became of an attempt. */
+interface Settled {
+  readonly outcome: JobRun['outcome']
+  readonly verdict: Verdict
+  readonly reason?: string
+}
 
 /** Runs attempts at jobs, and writes down what becomes of them. */
 export class Runner {
   readonly #options: RunnerOptions
-  readonly #underWay = new Map<Promise<Verdict>, AbortController>()
+  readonly #underWay = new Map<Promise<void>, Stop>()
+  #context: ReturnType<typeof jobContextFactory> | undefined
   #closing = false
 
   constructor(options: RunnerOptions) {
@@ -64,80 +66,100 @@ export class Runner {
     return this.#underWay.size
   }
 
-  /** One attempt at a job that the backend handed out. Never throws. */
+  /**
+   * One attempt at a job that the backend handed out. Never throws. A job that went well is given back before its end is
+   * written down: should that fail, the row tells that the job has not ended, and it is run again.
+   */
   run(id: string): Promise<Verdict> {
-    const controller = new AbortController()
-    const running = this.#run(id, controller).finally(() => this.#underWay.delete(running))
-    this.#underWay.set(running, controller)
-    return running
+    return new Promise((resolve) => {
+      const stop = new Stop()
+      const running = this.#run(id, stop, resolve).finally(() => this.#underWay.delete(running))
+      this.#underWay.set(running, stop)
+    })
   }
 
   /** Waits for what is under way; what takes longer is told to stop, and handed back. */
   async drain(withinMs: number): Promise<void> {
     this.#closing = true
     await Promise.race([Promise.all(this.#underWay.keys()), delay(withinMs)])
-    for (const controller of this.#underWay.values()) controller.abort(new ShutdownError('the node shuts down'))
+    for (const stop of this.#underWay.values()) stop.tell(new ShutdownError('the node shuts down'))
     await Promise.race([Promise.all(this.#underWay.keys()), delay(STUBBORN_MS + 500)])
   }
 
-  async #run(id: string, controller: AbortController): Promise<Verdict> {
+  async #run(id: string, stop: Stop, give: (verdict: Verdict) => void): Promise<void> {
     const { clock, outbox, log } = this.#options
-    if (this.#closing) return { kind: 'handed back' }
+    if (this.#closing) return give({ kind: 'handed back' })
     let row: StartedRow | undefined
     try {
       row = await outbox.start(id, uuidv7(clock.now()))
     } catch (error) {
       log.warn({ error, id }, 'an attempt could not be begun')
-      return { kind: 'again', inMs: 1_000, reason: (error as Error).message }
+      return give({ kind: 'again', inMs: 1_000, reason: (error as Error).message })
     }
     // Done, dead or removed before: nothing is left to do.
-    if (row === undefined) return { kind: 'done' }
+    if (row === undefined) return give({ kind: 'done' })
     const began = clock.monotonic()
     const waitedMs = Math.max(0, clock.now() - Date.parse(row.run_at))
-    const { outcome, verdict, reason } = await this.#settle(row, controller)
+    const { outcome, verdict, reason } = await this.#settle(row, stop, give)
+    give(verdict)
     this.#options.onRun({ row, outcome, reason, waitedMs, ranMs: clock.monotonic() - began })
-    return verdict
   }
 
-  async #settle(
-    row: StartedRow,
-    controller: AbortController,
-  ): Promise<{ outcome: JobRun['outcome']; verdict: Verdict; reason?: string | undefined }> {
-    const { outbox, log } = this.#options
+  async #settle(row: StartedRow, stop: Stop, give: (verdict: Verdict) => void): Promise<Settled> {
     const declared = this.#options.declared.get(row.name)
-    const key = { id: row.id, attemptId: row.attempt_id }
+    let ended: boolean
     try {
-      const ended = await this.#attempt(row, declared, controller)
-      const done = ended || (await outbox.finish(row.id, row.attempt_id))
-      return { outcome: done ? 'done' : 'lost', verdict: { kind: 'done' } }
+      ended = await this.#attempt(row, declared, stop)
     } catch (error) {
-      if (error instanceof AttemptLostError)
-        return { outcome: 'lost', verdict: { kind: 'done' }, reason: error.message }
-      const reason = reasonOf(error)
+      return this.#settleFailure(row, declared, stop, error)
+    }
+    give(DONE)
+    if (ended) return { outcome: 'done', verdict: DONE }
+    return { outcome: (await this.#finish(row)) ? 'done' : 'lost', verdict: DONE }
+  }
+
+  /** Writes down that a job has ended, as long as it takes the database to come back, within reason. */
+  async #finish(row: StartedRow): Promise<boolean> {
+    const { log, outbox } = this.#options
+    for (let tries = 1; ; tries += 1) {
       try {
-        if (controller.signal.reason instanceof ShutdownError) {
-          const back = await outbox.handBack(key)
-          return back
-            ? { outcome: 'handed back', verdict: { kind: 'handed back' }, reason }
-            : { outcome: 'lost', verdict: { kind: 'done' }, reason }
-        }
-        const inMs = this.#pause(row, declared, error)
-        const again = inMs === undefined ? undefined : new Date(this.#options.clock.now() + inMs)
-        // Not the newest attempt, or its effect was committed although the answer was lost: not ours to judge.
-        if (!(await outbox.fail(key, reason, again))) return { outcome: 'lost', verdict: { kind: 'done' }, reason }
-        return inMs === undefined
-          ? { outcome: 'dead', verdict: { kind: 'dead', reason }, reason }
-          : { outcome: 'again', verdict: { kind: 'again', inMs, reason }, reason }
-      } catch (failed) {
-        // The next attempt finds the row as it is.
-        log.warn({ error: failed, job: row.name, id: row.id }, 'what became of a job could not be written down')
-        return { outcome: 'again', verdict: { kind: 'again', inMs: 1_000, reason }, reason }
+        return await outbox.finish(row.id, row.attempt_id)
+      } catch (error) {
+        log.warn({ error, job: row.name, id: row.id }, 'the end of a job could not be written down')
+        if (tries === FINISH_TRIES || this.#closing) return false
+        await delay(FINISH_PAUSE_MS)
       }
     }
   }
 
+  async #settleFailure(row: StartedRow, declared: AnyJob | undefined, stop: Stop, error: unknown): Promise<Settled> {
+    const { clock, outbox, log } = this.#options
+    const key = { id: row.id, attemptId: row.attempt_id }
+    if (error instanceof AttemptLostError) return { outcome: 'lost', verdict: DONE, reason: error.message }
+    const reason = reasonOf(error)
+    try {
+      if (stop.reason instanceof ShutdownError) {
+        const back = await outbox.handBack(key)
+        return back
+          ? { outcome: 'handed back', verdict: { kind: 'handed back' }, reason }
+          : { outcome: 'lost', verdict: DONE, reason }
+      }
+      const inMs = this.#pause(row, declared, error)
+      const again = inMs === undefined ? undefined : new Date(clock.now() + inMs)
+      // Not the newest attempt, or its effect was committed although the answer was lost: not ours to judge.
+      if (!(await outbox.fail(key, reason, again))) return { outcome: 'lost', verdict: DONE, reason }
+      return inMs === undefined
+        ? { outcome: 'dead', verdict: { kind: 'dead', reason }, reason }
+        : { outcome: 'again', verdict: { kind: 'again', inMs, reason }, reason }
+    } catch (failed) {
+      // The next attempt finds the row as it is.
+      log.warn({ error: failed, job: row.name, id: row.id }, 'what became of a job could not be written down')
+      return { outcome: 'again', verdict: { kind: 'again', inMs: 1_000, reason }, reason }
+    }
+  }
+
   /** Runs the job's own code. @returns whether it has ended the job itself */
-  async #attempt(row: StartedRow, declared: AnyJob | undefined, controller: AbortController): Promise<boolean> {
+  async #attempt(row: StartedRow, declared: AnyJob | undefined, stop: Stop): Promise<boolean> {
     const { database, log, outbox, rows } = this.#options
     if (declared === undefined) throw new Error(`no job is called ${row.name} in this version`)
     const of = declared.attempts ?? JOB_DEFAULTS.attempts
@@ -148,14 +170,13 @@ export class Runner {
     const attempt: Attempt = { id: row.attempt_id, jobId: row.id, number: row.attempts, of }
     let ended = false
     let entrusted = false
-    const context: JobContext<unknown> = {
+    this.#context ??= jobContextFactory(this.#options.services())
+    const context = this.#context({
       data,
       workspaceId: row.workspace_id ?? undefined,
       attempt,
-      signal: controller.signal,
-      get log() {
-        return log.child({ job: row.name, id: row.id })
-      },
+      stop,
+      log: () => log.child({ job: row.name, id: row.id }),
       progress: (percent, detail) => this.#options.onProgress(row, declared, percent, detail),
       effect: async (work) => {
         const value = await database.transaction(async (tx) => {
@@ -169,11 +190,8 @@ export class Runner {
         await outbox.finishIn(sql, key)
         entrusted = true
       },
-    }
-    const services = this.#options.services()
-    await withinTime(declared, controller, () =>
-      declared.run(Object.setPrototypeOf(context, services) as typeof context),
-    )
+    })
+    await stop.within(declared.timeoutMs ?? JOB_DEFAULTS.timeoutMs, async () => declared.run(context))
     // Ended in a transaction of somebody else, who has said that all went well.
     return ended || entrusted
   }
@@ -185,28 +203,6 @@ export class Runner {
     const { firstMs, maxMs } = declared?.backoff ?? JOB_DEFAULTS.backoff
     const full = Math.min(maxMs, firstMs * 2 ** (row.attempts - 1))
     return Math.round(full / 2 + (Math.random() * full) / 2)
-  }
-}
-
-/** Aborts when the time is over, and no longer waits for what does not listen. */
-async function withinTime(declared: AnyJob, controller: AbortController, run: () => Promise<void>): Promise<void> {
-  const { signal } = controller
-  const timeoutMs = declared.timeoutMs ?? JOB_DEFAULTS.timeoutMs
-  const timer = setTimeout(() => controller.abort(new TimeoutError(`took longer than ${timeoutMs} ms`)), timeoutMs)
-  let stubborn: NodeJS.Timeout | undefined
-  const abandoned = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => {
-      stubborn = setTimeout(() => reject(signal.reason as Error), STUBBORN_MS)
-    })
-  })
-  try {
-    await Promise.race([run(), abandoned])
-  } catch (error) {
-    // What a run throws when it is told to stop says less than why it was.
-    throw signal.aborted ? signal.reason : error
-  } finally {
-    clearTimeout(timer)
-    clearTimeout(stubborn)
   }
 }
 
