@@ -55,10 +55,14 @@ export function sha256(text: string): string {
 }
 
 const requestPrefix = randomBytes(5).toString('hex')
+const COUNTED = Array.from({ length: 36 ** 2 }, (_, index) => index.toString(36).padStart(2, '0'))
 let requestCounter = 0
+let requestStem = ''
 
 /** An id for one request: unique over processes by a random prefix, cheap by a counter. */
 export function requestId(): string {
+  const low = requestCounter % COUNTED.length
+  if (low === 0) requestStem = `req_${requestPrefix}${(requestCounter / COUNTED.length).toString(36).padStart(3, '0')}`
   requestCounter += 1
-  return `req_${requestPrefix}${requestCounter.toString(36).padStart(5, '0')}`
+  return requestStem + (COUNTED[low] as string)
 }

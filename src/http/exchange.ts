@@ -1,35 +1,8 @@
 import type { Readable } from 'node:stream'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { BodyStream, tooLarge } from './body-stream.ts'
+import { HttpHeaders, type HeaderNeeds, type RequestHeaders } from './request-headers.ts'
 import { Departure, sendChunks, sendWhole } from './send-chunks.ts'
-
-/** Headers that the pipeline reads. uWS gives a request's headers only until the first await, so they are taken then. */
-export interface RequestHeaders {
-  readonly authorization: string
-  readonly apiKey: string
-  readonly requestId: string
-  readonly accept: string
-  readonly userAgent: string
-  readonly contentType: string
-  readonly contentLength: string
-  readonly idempotencyKey: string
-  readonly ifMatch: string
-  readonly ifNoneMatch: string
-  readonly origin: string
-}
-
-/** What is read of a request beside that which every request may need: each header costs a call into uWS. */
-export interface HeaderNeeds {
-  /** Those that only requests with a body, which change something, are asked for. */
-  readonly body: boolean
-  /** If-None-Match: where replies have an ETag. */
-  readonly entityTag: boolean
-  /** By their names, those that few operations look at. */
-  readonly extra: readonly string[]
-}
-
-/** What a page, or a refusal before any operation, needs. */
-export const PLAIN_GET: HeaderNeeds = { body: false, entityTag: true, extra: [] }
 
 const STATUS_LINES: Record<number, string> = {
   200: '200 OK',
@@ -61,18 +34,19 @@ const STATUS_LINES: Record<number, string> = {
 const NO_EXTRA: Readonly<Record<string, string>> = {}
 
 /** What the pipeline needs of a request and its reply, whichever way they travel. */
-export type Exchange = Pick<HttpExchange, 'headers' | 'query' | 'remoteAddress' | 'aborted' | 'body' | 'send'> & {
+export type Exchange = Pick<HttpExchange, 'query' | 'remoteAddress' | 'aborted' | 'body' | 'send'> & {
+  readonly headers: RequestHeaders
   /** Set where files can travel: not on a socket. */
   readonly http?: HttpExchange
 }
 
 /**
  * One request and its reply over uWS: what was read before the first await, the body, and the one reply. uWS's duties
- * live here: `onAborted` is set first, body chunks are copied, late writes are corked, and nothing touches a response
- * whose client has gone.
+ * live here: `onAborted` is set for whatever outlives its handler, body chunks are copied, late writes are corked, and
+ * nothing touches a response whose client has gone.
  */
 export class HttpExchange {
-  readonly headers: RequestHeaders
+  readonly headers: HttpHeaders
   readonly query: string
   readonly #response: HttpResponse
   readonly #forwarded: string
@@ -93,39 +67,34 @@ export class HttpExchange {
   /** A file is being sent: the reply has begun. */
   #sending = false
   #departure: Departure | undefined
+  /** uWS's handler has returned. Until then it has the socket corked, and nobody can go away. */
+  #isLate = false
 
   constructor(response: HttpResponse, request: HttpRequest, needs: HeaderNeeds, trustProxy: boolean) {
-    const { body } = needs
     this.#response = response
-    response.onAborted(() => {
-      const wasOver = this.over
-      this.aborted = true
-      this.#body?.abort()
-      this.#departure?.announce()
-      if (!wasOver) this.onOver?.()
-    })
     this.query = request.getQuery() ?? ''
-    const authorization = request.getHeader('authorization')
-    this.headers = {
-      authorization,
-      apiKey: authorization === '' ? request.getHeader('x-api-key') : '',
-      requestId: request.getHeader('x-request-id'),
-      accept: request.getHeader('accept'),
-      origin: request.getHeader('origin'),
-      ifNoneMatch: needs.entityTag ? request.getHeader('if-none-match') : '',
-      userAgent: body ? request.getHeader('user-agent') : '',
-      contentType: body ? request.getHeader('content-type') : '',
-      contentLength: body ? request.getHeader('content-length') : '',
-      idempotencyKey: body ? request.getHeader('idempotency-key') : '',
-      ifMatch: body ? request.getHeader('if-match') : '',
-    }
+    this.headers = new HttpHeaders(request, needs)
     this.#forwarded = trustProxy ? (request.getHeader('x-forwarded-for').split(',').at(-1)?.trim() ?? '') : ''
     this.extra =
       needs.extra.length === 0
         ? NO_EXTRA
         : Object.fromEntries(needs.extra.map((name) => [name, request.getHeader(name)]))
     // A body may still be on its way when the client goes, and its address with it.
-    if (body) void this.remoteAddress
+    if (needs.body) void this.remoteAddress
+  }
+
+  /** To be called before uWS's handler returns: a request without a reply needs more from now on. */
+  outlive(): void {
+    if (this.over) return
+    this.#isLate = true
+    this.headers.readOut()
+    this.#response.onAborted(() => {
+      const wasOver = this.over
+      this.aborted = true
+      this.#body?.abort()
+      this.#departure?.announce()
+      if (!wasOver) this.onOver?.()
+    })
   }
 
   get http(): this {
@@ -192,7 +161,7 @@ export class HttpExchange {
   sendEmpty(status: number, headers: readonly (readonly [string, string])[], length: number): void {
     if (this.over || this.#sending) return
     this.#ended = true
-    this.#response.cork(() => {
+    this.#write(() => {
       this.#writeHead(status, headers)
       this.#response.endWithoutBody(length)
     })
@@ -211,7 +180,7 @@ export class HttpExchange {
       return
     }
     this.#sending = true
-    this.#response.cork(() => this.#writeHead(status, headers))
+    this.#write(() => this.#writeHead(status, headers))
     this.#departure = new Departure()
     const sent = await sendChunks(this.#response, source, length, this.#departure)
     if (this.aborted) return
@@ -232,7 +201,7 @@ export class HttpExchange {
       return
     }
     this.#sending = true
-    this.#response.cork(() => this.#writeHead(200, headers))
+    this.#write(() => this.#writeHead(200, headers))
     void this.#stream(source)
     this.onOver?.()
     this.onOver = undefined
@@ -247,16 +216,30 @@ export class HttpExchange {
     else this.#response.close()
   }
 
-  /** By index: this runs for every reply, and taking pairs apart by an iterator costs as much as writing them. */
+  #write(write: () => void): void {
+    if (this.#isLate) this.#response.cork(write)
+    else write()
+  }
+
+  /**
+   * One call into uWS writes all headers: a call costs as much as the text of ten. By index, because this runs for every
+   * reply, and taking pairs apart by an iterator costs as much as writing them.
+   */
   #writeHead(status: number, headers: readonly (readonly [string, string])[]): void {
     const response = this.#response
     // What uWS writes by itself.
     if (status !== 200) response.writeStatus(STATUS_LINES[status] ?? String(status))
-    for (let index = 0; index < headers.length; index += 1) {
+    const first = headers[0] as readonly [string, string]
+    let rest = first[1]
+    for (let index = 1; index < headers.length; index += 1) {
       const header = headers[index] as readonly [string, string]
-      response.writeHeader(header[0], header[1])
+      rest += `\r\n${header[0]}: ${header[1]}`
     }
-    for (const [name, value] of this.corsHeaders) response.writeHeader(name, value)
+    for (let index = 0; index < this.corsHeaders.length; index += 1) {
+      const header = this.corsHeaders[index] as readonly [string, string]
+      rest += `\r\n${header[0]}: ${header[1]}`
+    }
+    response.writeHeader(first[0], rest)
   }
 
   /** What is still coming of a streamed body is dropped, within bounds. */
@@ -281,13 +264,21 @@ export class HttpExchange {
     if (this.over || this.#sending) return
     this.#leaveBody()
     this.#ended = true
-    this.#response.cork(() => {
-      this.#writeHead(status, headers)
-      if (status === 304 || status === 204) this.#response.endWithoutBody()
-      else if (this.headOnly) this.#response.endWithoutBody(Buffer.byteLength(body), close)
-      else this.#response.end(body, close || this.#endless)
-    })
+    if (this.#isLate) this.#response.cork(() => this.#writeReply(status, headers, body, close))
+    else this.#writeReply(status, headers, body, close)
     this.onOver?.()
+  }
+
+  #writeReply(
+    status: number,
+    headers: readonly (readonly [string, string])[],
+    body: string | Uint8Array,
+    close: boolean,
+  ): void {
+    this.#writeHead(status, headers)
+    if (status === 304 || status === 204) this.#response.endWithoutBody()
+    else if (this.headOnly) this.#response.endWithoutBody(Buffer.byteLength(body), close)
+    else this.#response.end(body, close || this.#endless)
   }
 }
 

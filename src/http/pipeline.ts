@@ -1,3 +1,4 @@
+import type { Caller } from '../core/caller.ts'
 import type { AppError } from '../core/error.ts'
 import { ServiceDisabled } from '../core/errors.ts'
 import type { ContextFactory, RequestData } from '../core/context.ts'
@@ -9,6 +10,7 @@ import type { SignedLinks } from '../core/signed-links.ts'
 import type { Turns } from '../turns/turn-runner.ts'
 import { admit, bringsLink, followLink, identify, takeToken } from './admission.ts'
 import { sendError, sendReply, type Answering } from './answer.ts'
+import type { BodyStream } from './body-stream.ts'
 import { ALWAYS_ON, pipelineErrors } from './declared-errors.ts'
 import { publicError } from './error-reply.ts'
 import type { Exchange } from './exchange.ts'
@@ -38,10 +40,11 @@ export interface PipelineOptions {
   readonly checkReplies: boolean
 }
 
-const NO_BODY = Buffer.alloc(0)
-
-/** Handles requests of one operation. Path parameters come raw, in the order of the pattern. */
-export type RequestHandler = (exchange: Exchange, parameters: readonly string[]) => Promise<void>
+/**
+ * Handles requests of one operation. Path parameters come raw, in the order of the pattern. A promise is given back only
+ * where something was waited for.
+ */
+export type RequestHandler = (exchange: Exchange, parameters: readonly string[]) => void | Promise<void>
 
 interface Compiled {
   readonly op: NamedOperation
@@ -57,7 +60,7 @@ interface Compiled {
  */
 export function compileOperation(op: NamedOperation, options: PipelineOptions): RequestHandler {
   const compiled = compile(op, options)
-  return async (exchange, parameters) => {
+  return (exchange, parameters) => {
     const passage: Passage = {
       exchange,
       requestId: requestIdOf(exchange),
@@ -69,30 +72,58 @@ export function compileOperation(op: NamedOperation, options: PipelineOptions): 
       replayed: false,
       upload: undefined,
     }
-    let status: number
-    let failure: AppError | undefined
     try {
-      const reply = await answer(compiled, options, passage, parameters)
+      const reply = answer({ compiled, options, passage, parameters, bytes: undefined, stream: undefined })
+      if (reply instanceof Promise) return deliver(compiled, options, passage, reply)
       const sent = sendReply(compiled.answering, passage, reply)
-      status = typeof sent === 'number' ? sent : await sent
+      if (sent instanceof Promise) return deliver(compiled, options, passage, sent)
+      end(compiled, options, passage, sent)
     } catch (error) {
-      failure = declared(compiled.answering, publicError(error))
-      status = sendError(compiled.answering, options.publicUrl, passage, failure)
+      fail(compiled, options, passage, error)
     }
-    passage.upload?.stream.destroy()
-    options.requestLog.write({
-      op: op.name,
-      status,
-      ms: performance.now() - passage.startedAt,
-      requestId: passage.requestId,
-      userId: passage.caller?.userId,
-      via: passage.caller?.via,
-      workspaceId: passage.workspaceId,
-      replayed: passage.replayed,
-      failure,
-      aborted: exchange.aborted,
-    })
   }
+}
+
+async function deliver(
+  compiled: Compiled,
+  options: PipelineOptions,
+  passage: Passage,
+  coming: Promise<Reply | number>,
+): Promise<void> {
+  try {
+    const reply = await coming
+    const sent = typeof reply === 'number' ? reply : sendReply(compiled.answering, passage, reply)
+    end(compiled, options, passage, typeof sent === 'number' ? sent : await sent)
+  } catch (error) {
+    fail(compiled, options, passage, error)
+  }
+}
+
+function fail(compiled: Compiled, options: PipelineOptions, passage: Passage, error: unknown): void {
+  const failure = declared(compiled.answering, publicError(error))
+  end(compiled, options, passage, sendError(compiled.answering, options.publicUrl, passage, failure), failure)
+}
+
+function end(
+  { op }: Compiled,
+  { requestLog }: PipelineOptions,
+  passage: Passage,
+  status: number,
+  failure?: AppError,
+): void {
+  passage.upload?.stream.destroy()
+  requestLog.write({
+    op: op.name,
+    status,
+    ms: performance.now() - passage.startedAt,
+    requestId: passage.requestId,
+    userId: passage.caller?.userId,
+    via: passage.caller?.via,
+    workspaceId: passage.workspaceId,
+    replayed: passage.replayed,
+    failure,
+    aborted: passage.exchange.aborted,
+  })
 }
 
 /** The error itself, or `internal_error` for one that the operation does not declare, where replies are checked. */
@@ -120,49 +151,94 @@ function compile(op: NamedOperation, options: PipelineOptions): Compiled {
   }
 }
 
-/** Waits only where it must: each wait for something that is known costs as much as a check. */
-async function answer(
-  compiled: Compiled,
-  options: PipelineOptions,
-  passage: Passage,
-  parameters: readonly string[],
-): Promise<Reply> {
+/** A request on its way through the checks. */
+interface Running {
+  readonly compiled: Compiled
+  readonly options: PipelineOptions
+  readonly passage: Passage
+  readonly parameters: readonly string[]
+  /** The body, once it is read. */
+  bytes: Buffer | undefined
+  /** The body of an upload, not read yet. */
+  stream: BodyStream | undefined
+}
+
+/**
+ * The checks, a function each, in their order. One that has to wait for something gives back a promise; where nothing
+ * is waited for there is none, because each costs as much as a check.
+ */
+function answer(running: Running): Reply | Promise<Reply> {
+  const { compiled, passage } = running
   const { op } = compiled
-  const { exchange } = passage
   // 413, 415
-  const body = op.upload && takeBody(op, op.upload, exchange)
-  const bytes = op.method === 'GET' || body ? NO_BODY : await readBody(op, exchange)
-  // 401
-  if (op.link && bringsLink(exchange)) passage.linked = followLink(op, options.links, exchange, parameters)
-  else {
-    const caller = identify(op, options, exchange)
-    passage.caller = caller instanceof Promise ? await caller : caller
+  if (op.method !== 'GET' && !op.upload) {
+    return readBody(op, passage.exchange).then((bytes) => {
+      running.bytes = bytes
+      return authenticated(running)
+    })
   }
-  // 429
-  const taken = takeToken(op, options.limiter, passage)
-  if (taken) await taken
-  // 503
+  if (op.upload) running.stream = takeBody(op, op.upload, passage.exchange)
+  return authenticated(running)
+}
+
+/** 401 */
+function authenticated(running: Running): Reply | Promise<Reply> {
+  const { compiled, options, parameters, passage } = running
+  const { op } = compiled
+  if (op.link && bringsLink(passage.exchange)) {
+    passage.linked = followLink(op, options.links, passage.exchange, parameters)
+    return withinLimits(running, undefined)
+  }
+  const caller = identify(op, options, passage.exchange)
+  return caller instanceof Promise
+    ? caller.then((found) => withinLimits(running, found))
+    : withinLimits(running, caller)
+}
+
+/** 429 */
+function withinLimits(running: Running, caller: Caller | undefined): Reply | Promise<Reply> {
+  const { compiled, options, passage } = running
+  passage.caller = caller
+  const taken = takeToken(compiled.op, options.limiter, passage)
+  return taken ? taken.then(() => switchedOn(running)) : switchedOn(running)
+}
+
+/** 503 of a service that is switched off, 400 of a body that is no text */
+function switchedOn(running: Running): Reply | Promise<Reply> {
+  const { bytes, compiled, options, passage, stream } = running
+  const { op } = compiled
   if (!ALWAYS_ON.has(op.domain) && !options.switches.isOn(op.domain)) {
     throw ServiceDisabled({ message: `The service ${op.domain} is switched off at the moment.`, retryAfter: 30 })
   }
-  // 400
-  let text: string
-  if (op.upload && body) ({ text, upload: passage.upload } = await openUpload(op.upload, exchange, body))
-  else text = bytes === NO_BODY ? '' : decode(bytes)
-  const data = readInput(compiled.reader, exchange, parameters, text)
-  // tenant 404, 403
-  const admitted = admit(op, options, passage, data)
-  const member = admitted instanceof Promise ? await admitted : admitted
-  const context = new Request(passage, data, member)
-  // idempotency replay, handler
-  const key = exchange.headers.idempotencyKey
-  if (key === '' || op.method !== 'POST') return run(compiled, options, context)
-  // A file is not read to know a request again: its fields and its size tell enough.
-  const told = op.upload ? `${text}\n${exchange.headers.contentLength}` : text
-  return runOnce(compiled, options, passage, context, key, told)
+  if (!op.upload || !stream) return admitted(running, bytes ? decode(bytes) : '')
+  return openUpload(op.upload, passage.exchange, stream).then(({ text, upload }) => {
+    passage.upload = upload
+    return admitted(running, text)
+  })
 }
 
-function run(compiled: Compiled, options: PipelineOptions, context: RequestData): Promise<Reply> {
+/** 400 of the fields, tenant 404, 403 */
+function admitted(running: Running, text: string): Reply | Promise<Reply> {
+  const { compiled, options, parameters, passage } = running
+  const data = readInput(compiled.reader, passage.exchange, parameters, text)
+  const member = admit(compiled.op, options, passage, data)
+  if (member instanceof Promise) {
+    return member.then((found) => handled(running, new Request(passage, data, found), text))
+  }
+  return handled(running, new Request(passage, data, member), text)
+}
+
+/** Idempotency replay, handler. */
+function handled({ compiled, options, passage }: Running, context: Request, text: string): Reply | Promise<Reply> {
+  const { op } = compiled
+  const { contentLength, idempotencyKey } = passage.exchange.headers
+  if (idempotencyKey === '' || op.method !== 'POST') return run(compiled, options, context)
+  // A file is not read to know a request again: its fields and its size tell enough.
+  const told = op.upload ? `${text}\n${contentLength}` : text
+  return runOnce(compiled, options, passage, context, idempotencyKey, told)
+}
+
+function run(compiled: Compiled, options: PipelineOptions, context: RequestData): Reply | Promise<Reply> {
   const { op } = compiled
   if (!op.turn) return op.handle(options.context(context))
   return options.turns.operation({

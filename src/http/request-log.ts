@@ -66,7 +66,7 @@ export class RequestLog {
 }
 
 function canonicalLine(record: RequestRecord): string {
-  let line = `{"level":30${isoTime()},"op":"${record.op}","status":${record.status},"ms":${rounded(record.ms)},"requestId":"${record.requestId}"`
+  let line = `{"level":30${isoTime()},"op":"${record.op}","status":${record.status},"ms":${roundedText(record.ms)},"requestId":"${record.requestId}"`
   if (record.userId !== undefined) line += `,"userId":"${record.userId}","via":"${record.via}"`
   if (record.workspaceId !== undefined) line += `,"workspaceId":"${record.workspaceId}"`
   if (record.replayed) line += ',"replayed":true'
@@ -77,4 +77,14 @@ function canonicalLine(record: RequestRecord): string {
 
 function rounded(ms: number): number {
   return Math.round(ms * 100) / 100
+}
+
+const HUNDREDTHS = Array.from({ length: 100 }, (_, index) => String(index / 100).slice(1))
+
+/** The same as text, put together of whole numbers: to print a fraction costs as much as the rest of a line. */
+function roundedText(ms: number): string {
+  const hundredths = Math.round(ms * 100)
+  return hundredths < 1_000_000
+    ? `${Math.floor(hundredths / 100)}${HUNDREDTHS[hundredths % 100] as string}`
+    : String(hundredths / 100)
 }

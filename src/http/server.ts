@@ -6,9 +6,10 @@ import type { Logger } from '../core/log.ts'
 import { returnsFile, type Method, type NamedOperation } from '../core/operation.ts'
 import type { Cors } from './cors.ts'
 import { errorReply } from './error-reply.ts'
-import { HttpExchange, PLAIN_GET, type HeaderNeeds } from './exchange.ts'
+import { HttpExchange } from './exchange.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { knows } from './entity-tag.ts'
+import { PLAIN_GET, type HeaderNeeds } from './request-headers.ts'
 import { requestIdOf } from './passage.ts'
 import { NO_OPERATION } from './request-log.ts'
 import { compileOperation, type PipelineOptions, type RequestHandler } from './pipeline.ts'
@@ -56,6 +57,10 @@ export class HttpServer {
   #inFlight = 0
   #draining = false
   #whenIdle: (() => void) | undefined
+  readonly #requestOver = () => {
+    this.#inFlight -= 1
+    if (this.#inFlight === 0) this.#whenIdle?.()
+  }
 
   constructor(options: ServerOptions) {
     this.#options = options
@@ -165,14 +170,18 @@ export class HttpServer {
     const values: string[] = []
     for (let index = 0; index < parameters; index += 1) values.push(request.getParameter(index) ?? '')
     this.#inFlight += 1
-    exchange.onOver = () => {
-      this.#inFlight -= 1
-      if (this.#inFlight === 0) this.#whenIdle?.()
+    exchange.onOver = this.#requestOver
+    try {
+      handle(exchange, values)?.catch((error: unknown) => this.#giveUp(exchange, error))
+    } catch (error) {
+      this.#giveUp(exchange, error)
     }
-    handle(exchange, values).catch((error: unknown) => {
-      this.#options.log.error({ error }, 'a request could not be answered')
-      this.#fail(exchange, Overloaded({ retryAfter: 1 }))
-    })
+    exchange.outlive()
+  }
+
+  #giveUp(exchange: HttpExchange, error: unknown): void {
+    this.#options.log.error({ error }, 'a request could not be answered')
+    this.#fail(exchange, Overloaded({ retryAfter: 1 }))
   }
 
   #page(response: HttpResponse, request: HttpRequest, page: Page, headOnly: boolean): void {
@@ -183,6 +192,7 @@ export class HttpServer {
       this.#options.log.error({ error, path: page.path }, 'a page could not be served')
       this.#fail(exchange, Overloaded({ retryAfter: 1 }))
     })
+    exchange.outlive()
   }
 
   async #servePage(exchange: HttpExchange, page: Page): Promise<void> {

@@ -1,6 +1,7 @@
 import { PayloadTooLarge } from '../core/errors.ts'
 import type { CallReply, SocketClient } from '../core/socket-calls.ts'
-import type { Exchange, RequestHeaders } from './exchange.ts'
+import type { Exchange } from './exchange.ts'
+import type { RequestHeaders } from './request-headers.ts'
 
 /** The parts of a call that REST has in its URL, headers and body. */
 export interface CallParts {

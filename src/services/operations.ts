@@ -12,7 +12,7 @@ export const listServices = operation({
   access: 'public',
   returns: { 200: Envelope(Type.Array(Type.String())) },
   example: {},
-  handle: async ({ switches }) => ok('Services', switches.names()),
+  handle: ({ switches }) => ok('Services', switches.names()),
 })
 
 export const getServicesStatus = operation({
@@ -21,7 +21,7 @@ export const getServicesStatus = operation({
   access: 'public',
   returns: { 200: Envelope(Type.Array(ServiceStatus)) },
   example: {},
-  handle: async ({ switches }) => ok('Status of the services', switches.status()),
+  handle: ({ switches }) => ok('Status of the services', switches.status()),
 })
 
 export const getServiceStatus = operation({
@@ -32,7 +32,7 @@ export const getServiceStatus = operation({
   returns: { 200: Envelope(ServiceStatus) },
   errors: [NotFound],
   example: { path: { serviceKey: 'streams' } },
-  handle: async ({ path, switches }) => ok('Status of the service', switches.statusOf(path.serviceKey)),
+  handle: ({ path, switches }) => ok('Status of the service', switches.statusOf(path.serviceKey)),
 })
 
 export const toggleService = operation({
