@@ -77,9 +77,9 @@ export function compileOperation(op: NamedOperation, options: PipelineOptions): 
       if (reply instanceof Promise) return deliver(compiled, options, passage, reply)
       const sent = sendReply(compiled.answering, passage, reply)
       if (sent instanceof Promise) return deliver(compiled, options, passage, sent)
-      end(compiled, options, passage, sent)
+      return end(compiled, options, passage, sent)
     } catch (error) {
-      fail(compiled, options, passage, error)
+      return fail(compiled, options, passage, error)
     }
   }
 }

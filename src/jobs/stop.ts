@@ -31,33 +31,24 @@ export class Stop {
   }
 
   /** Runs what is to end within a time, and no longer waits for what does not listen. @throws the reason, once told */
-  within(timeoutMs: number, run: () => Promise<void>): Promise<void> {
-    return new Promise((resolve, reject) => {
-      let stubborn: NodeJS.Timeout | undefined
-      const timer = setTimeout(() => this.tell(new TimeoutError(`took longer than ${timeoutMs} ms`)), timeoutMs)
-      const over = () => {
-        clearTimeout(timer)
-        clearTimeout(stubborn)
-        this.#heard = undefined
-      }
+  async within(timeoutMs: number, run: () => Promise<void>): Promise<void> {
+    const timer = setTimeout(() => this.tell(new TimeoutError(`took longer than ${timeoutMs} ms`)), timeoutMs)
+    let stubborn: NodeJS.Timeout | undefined
+    const abandoned = new Promise<never>((_, reject) => {
       this.#heard = () => {
-        stubborn = setTimeout(() => {
-          over()
-          reject(this.reason as Error)
-        }, STUBBORN_MS)
+        stubborn = setTimeout(() => reject(this.reason), STUBBORN_MS)
       }
-      if (this.reason) this.#heard()
-      run().then(
-        () => {
-          over()
-          resolve()
-        },
-        (error: unknown) => {
-          over()
-          // What a run throws when it is told to stop says less than why it was.
-          reject((this.reason ?? error) as Error)
-        },
-      )
     })
+    if (this.reason) this.#heard?.()
+    try {
+      await Promise.race([run(), abandoned])
+    } catch (error) {
+      // What a run throws when it is told to stop says less than why it was.
+      throw this.reason ?? error
+    } finally {
+      clearTimeout(timer)
+      clearTimeout(stubborn)
+      this.#heard = undefined
+    }
   }
 }
