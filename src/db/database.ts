@@ -7,7 +7,7 @@ import type { Sql, SqlValue, Transaction } from '../core/sql.ts'
 import { migrations } from './migrations/index.ts'
 import { PreparedSql, translate, withoutPool } from './prepared-sql.ts'
 import { boundEntityManager } from './bound-entity-manager.ts'
-import { commit, CommitFailedError } from './commit.ts'
+import { commit, CommitFailedError, inOnePiece, type Statement } from './commit.ts'
 
 export interface DatabaseOptions {
   readonly url: string
@@ -142,6 +142,19 @@ export class Database implements Sql {
     } finally {
       client.release(broken)
     }
+  }
+
+  /** What `send` asks PostgreSQL for goes out in one piece. */
+  inOnePiece<T>(client: PoolClient, send: () => T): T {
+    return inOnePiece(client, send)
+  }
+
+  /**
+   * Commits the transaction of a connection, with its last writes in the same round trip.
+   * @throws CommitFailedError with the cause: the transaction is over all the same
+   */
+  commit(client: PoolClient, sql: PreparedSql, writes: readonly Statement[]): Promise<void> {
+    return commit(client, sql, writes)
   }
 
   /** A unit of work that runs on a connection with a transaction already open. */

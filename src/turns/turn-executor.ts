@@ -19,7 +19,6 @@ import type { Services } from '../core/services.ts'
 import type { AnySystemTurn } from '../core/system-turn.ts'
 import type { MemoryKey, Turn } from '../core/turn.ts'
 import { uuidv7 } from '../core/id.ts'
-import { commit, inOnePiece } from '../db/commit.ts'
 import type { Database } from '../db/database.ts'
 import type { PreparedSql } from '../db/prepared-sql.ts'
 import { actorOf, workspaceOf } from './actor-name.ts'
@@ -172,14 +171,14 @@ export class TurnExecutor implements ActorHost {
     const { actor, epoch } = attempt
     const workspaceId = workspaceOf(actor)
     const memory = this.#memories.of(actor, epoch)
-    const { outcomes } = this.#options
+    const { database, outcomes } = this.#options
     const readFirst = async () => {
       const known = commands.some(({ repeated }) => repeated) ? await outcomes?.find(sql, actor, commands) : undefined
       const fresh = known ? commands.filter(({ operationId }) => !known.has(operationId)) : commands
       await this.#prelude(workspaceId, sql, memory, fresh)
       return { known, fresh }
     }
-    const [fenced, read] = await inOnePiece(client, () => {
+    const [fenced, read] = await database.inOnePiece(client, () => {
       // The row lock orders this batch among all that commit for the actor, and yields the next event number.
       const fencing = Promise.all([client.query('begin'), sql.row<{ seq: number }>(FENCE, [actor, epoch, attempt.id])])
       // Asked for without waiting for the lock, behind which PostgreSQL answers it all the same. Neither is left running.
@@ -190,7 +189,7 @@ export class TurnExecutor implements ActorHost {
     if (fence === undefined) throw new FencedError(`${actor} has moved on from epoch ${epoch}`)
     if (read.status === 'rejected') throw read.reason
     const { known, fresh } = read.value
-    const batch = new Batch(this.#options.database, client, sql)
+    const batch = new Batch(database, client, sql)
     attempt.batch = batch
     const made: Outcome[] = []
     for (const command of fresh) {
@@ -201,7 +200,7 @@ export class TurnExecutor implements ActorHost {
     // Made before the first is sent: nothing but PostgreSQL may keep one of them from running before the commit does.
     const writes = [...batch.pending.take(), ...endOf(actor, batch, outcomes?.kept(fresh, made))]
     attempt.committing = true
-    await commit(client, sql, writes)
+    await database.commit(client, sql, writes)
   }
 
   /**
