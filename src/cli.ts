@@ -5,7 +5,16 @@ import { commandHelp, domainHelp, generalHelp } from './cli/help.ts'
 import { login, logout } from './cli/login.ts'
 import { render } from './cli/render.ts'
 import { readEnvironment } from './cli/settings.ts'
-import { ConnectionError, CrierError, send, type ClientReply } from './client.ts'
+import { fileToSend, keep, progressOn } from './cli/files.ts'
+import {
+  ConnectionError,
+  CrierError,
+  openFile,
+  send,
+  type ClientOptions,
+  type ClientReply,
+  type UntypedRequest,
+} from './client.ts'
 
 /** What `crier` ends with. */
 export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3 } as const
@@ -65,14 +74,42 @@ async function run(args: readonly string[]): Promise<void> {
 async function call(command: Command, args: readonly string[]): Promise<void> {
   const parsed = parseArguments(command, args)
   if (parsed.help) return print(commandHelp(command))
-  const reply = await send(accessOf(parsed, readEnvironment()), command.route, {
+  const progress = parsed.progress === undefined && process.stderr.isTTY ? true : parsed.progress === true
+  const told = progress ? progressOn(parsed.json) : undefined
+  const request = {
     path: parsed.path,
     query: parsed.query,
     ...(parsed.body === undefined ? {} : { body: parsed.body }),
     ...(parsed.ifMatch === undefined ? {} : { ifMatch: parsed.ifMatch }),
     ...(parsed.idempotencyKey === undefined ? {} : { idempotencyKey: parsed.idempotencyKey }),
-  })
-  show(reply, parsed.json)
+    ...(parsed.file === undefined ? {} : await sending(command, parsed.file, parsed.type)),
+    ...(told && { onProgress: told.told }),
+  }
+  const access = accessOf(parsed, readEnvironment())
+  try {
+    if (command.download) await receive(access, command, request, parsed.output)
+    else show(await send(access, command.route, request), parsed.json)
+  } finally {
+    told?.end()
+  }
+}
+
+async function sending({ upload }: Command, path: string, type: string | undefined): Promise<UntypedRequest> {
+  const file = await fileToSend(path, type)
+  return upload === 'raw' ? { content: file } : { file }
+}
+
+async function receive(
+  access: ClientOptions,
+  { route }: Command,
+  request: UntypedRequest,
+  output: string | undefined,
+): Promise<void> {
+  if (output === undefined && process.stdout.isTTY) {
+    throw new UsageError('the answer is a file: say where it goes with --output, or send it on with a pipe')
+  }
+  const reply = await openFile(access, route, request)
+  await keep(reply, output)
 }
 
 function show({ body }: ClientReply, asJson: boolean): void {

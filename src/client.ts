@@ -1,5 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import type { Api } from './api.ts'
+import { bodyOf, followed, Patience, watched } from './client-transfer.ts'
 
 /**
  * A typed client of the API. Its types come from the operations themselves, its run time is `fetch` and nothing else:
@@ -26,10 +27,18 @@ type Field<Name extends string, S> = [S] extends [TSchema]
 
 type Part<Op, Name extends keyof Op> = [NonNullable<Op[Name]>] extends [never] ? undefined : NonNullable<Op[Name]>
 
-/** What a route takes. */
+/** The file of a route that takes one: with fields beside it, or as the whole body. */
+type FileField<U> = U extends { readonly kind: 'multipart' }
+  ? { readonly file: Blob }
+  : U extends { readonly kind: 'raw' }
+    ? { readonly content: Blob }
+    : { readonly file?: undefined; readonly content?: undefined }
+
+/** What a route takes. A `File` brings its name; in Node, `openAsBlob` of `node:fs` gives a file without reading it. */
 export type RequestOf<R extends ApiRoute> = Field<'path', Part<At<R>, 'path'>> &
   Field<'query', Part<At<R>, 'query'>> &
   Field<'body', Part<At<R>, 'body'>> &
+  FileField<Part<At<R>, 'upload'>> &
   RequestSettings
 
 export interface RequestSettings {
@@ -39,9 +48,15 @@ export interface RequestSettings {
   readonly idempotencyKey?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
+  /** How many bytes of a file were sent or have come; in browsers only of those that come. */
+  readonly onProgress?: (done: number, total: number | undefined) => void
 }
 
 type BodyOf<S> = S extends TSchema ? Static<S> : S extends null ? undefined : Uint8Array
+/** Routes that answer a file. */
+export type FileRoute = {
+  [R in ApiRoute]: At<R>['returns'] extends { readonly 200: { readonly file: true } } ? R : never
+}[ApiRoute]
 type Success = 200 | 201 | 202 | 204 | 206
 
 /** What a route answers when it succeeds, one of its statuses. */
@@ -63,7 +78,7 @@ export interface ClientOptions {
   readonly apiKey?: string
   /** An access token, or how to get one. */
   readonly token?: string | (() => string | Promise<string>)
-  /** Milliseconds for one attempt; 30,000 when absent. */
+  /** Milliseconds for one attempt, of a file for each piece of it; 30,000 when absent. */
   readonly timeoutMs?: number
   /** How often a call that may be repeated is tried again; 2 when absent. */
   readonly retries?: number
@@ -74,7 +89,18 @@ export interface ClientOptions {
 type Arguments<R extends ApiRoute> =
   IsOptional<RequestOf<R>> extends true ? [request?: RequestOf<R>] : [request: RequestOf<R>]
 
-export type CrierClient = <R extends ApiRoute>(route: R, ...request: Arguments<R>) => Promise<ReplyOf<R>>
+export interface CrierClient {
+  <R extends ApiRoute>(route: R, ...request: Arguments<R>): Promise<ReplyOf<R>>
+  /** Asks for a file, whose bytes are read as they come. */
+  open<R extends FileRoute>(route: R, ...request: Arguments<R>): Promise<FileReply>
+}
+
+/** A file on its way. */
+export interface FileReply extends ClientReply<number, ReadableStream<Uint8Array<ArrayBuffer>>> {
+  /** Bytes, where the server says it. */
+  readonly size: number | undefined
+  readonly type: string
+}
 
 /** The server refused or failed: its error body, as fields. */
 export class CrierError extends Error {
@@ -114,10 +140,16 @@ export interface UntypedRequest extends RequestSettings {
   readonly path?: Readonly<Record<string, unknown>>
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
+  /** Sent after the fields of `body`, as multipart. */
+  readonly file?: Blob
+  /** Sent as it is, in the place of `body`. */
+  readonly content?: Blob
 }
 
 export function createClient(options: ClientOptions): CrierClient {
-  return (route, ...request) => send(options, route, request[0] as UntypedRequest | undefined) as never
+  const call = (route: string, request?: UntypedRequest) => send(options, route, request)
+  const open = (route: string, request?: UntypedRequest) => openFile(options, route, request)
+  return Object.assign(call, { open }) as never
 }
 
 const LONGEST_WAIT_S = 20
@@ -127,13 +159,30 @@ const LONGEST_WAIT_S = 20
  * lost connection or a 503 that says when to come back.
  * @throws CrierError, ConnectionError
  */
-export async function send(options: ClientOptions, route: string, request: UntypedRequest = {}): Promise<ClientReply> {
+export function send(options: ClientOptions, route: string, request: UntypedRequest = {}): Promise<ClientReply> {
+  return attempted(options, route, request, (key) => once(options, route, request, key))
+}
+
+/**
+ * Asks for a file, again where `send` would; what is lost later is the reader's to ask for, with a Range.
+ * @throws CrierError, ConnectionError
+ */
+export function openFile(options: ClientOptions, route: string, request: UntypedRequest = {}): Promise<FileReply> {
+  return attempted(options, route, request, () => opened(options, route, request))
+}
+
+async function attempted<T>(
+  options: ClientOptions,
+  route: string,
+  request: UntypedRequest,
+  attemptWith: (key: string | undefined) => Promise<T>,
+): Promise<T> {
   const method = route.slice(0, route.indexOf(' '))
   const retries = method === 'PATCH' ? 0 : (options.retries ?? 2)
   const key = method === 'POST' ? (request.idempotencyKey ?? crypto.randomUUID()) : undefined
   for (let attempt = 0; ; attempt += 1) {
     try {
-      return await once(options, route, request, key)
+      return await attemptWith(key)
     } catch (error) {
       const wait = pause(error, attempt, options.retryDelayMs ?? 250)
       if (wait === undefined || attempt >= retries || request.signal?.aborted) throw error
@@ -161,6 +210,43 @@ async function once(
   request: UntypedRequest,
   key: string | undefined,
 ): Promise<ClientReply> {
+  const patience = new Patience(options.timeoutMs ?? 30_000, request.signal)
+  try {
+    const response = await exchange(options, route, request, key, patience)
+    return await whole(response, options, request, patience)
+  } finally {
+    patience.end()
+  }
+}
+
+async function opened(options: ClientOptions, route: string, request: UntypedRequest): Promise<FileReply> {
+  const patience = new Patience(options.timeoutMs ?? 30_000, request.signal)
+  try {
+    const response = await exchange(options, route, request, undefined, patience)
+    if (!response.ok) await whole(response, options, request, patience)
+    const length = response.headers.get('content-length')
+    const size = length === null ? undefined : Number(length)
+    const body = watched(response.body ?? new Blob([]).stream(), {
+      onBytes: (done) => {
+        patience.touch()
+        request.onProgress?.(done, size)
+      },
+      onEnd: patience.end,
+    })
+    return { ...common(response), body, size, type: response.headers.get('content-type') ?? '' }
+  } catch (error) {
+    patience.end()
+    throw error
+  }
+}
+
+async function exchange(
+  options: ClientOptions,
+  route: string,
+  request: UntypedRequest,
+  key: string | undefined,
+  patience: Patience,
+): Promise<Response> {
   const space = route.indexOf(' ')
   const url = new URL(fill(route.slice(space + 1), request.path ?? {}), options.url)
   for (const [name, value] of Object.entries(request.query ?? {})) {
@@ -168,35 +254,55 @@ async function once(
       if (item !== undefined) url.searchParams.append(name, String(item))
     }
   }
-  const timeout = AbortSignal.timeout(options.timeoutMs ?? 30_000)
-  const headers = await headersOf(options, request, key)
-  let response: Response
+  const { body, type } = bodyOf(request, patience.touch)
+  const headers = await headersOf(options, request, key, type)
+  const { signal } = patience
+  try {
+    const settings = { method: route.slice(0, space), headers, signal, redirect: 'manual' as const }
+    return await followed(await fetch(url, body === undefined ? settings : { ...settings, body }), headers, signal)
+  } catch (error) {
+    throw lost(error, options, request, patience)
+  }
+}
+
+async function whole(
+  response: Response,
+  options: ClientOptions,
+  request: UntypedRequest,
+  patience: Patience,
+): Promise<ClientReply> {
   let bytes: Uint8Array
   try {
-    response = await fetch(url, {
-      method: route.slice(0, space),
-      headers,
-      signal: request.signal ? AbortSignal.any([request.signal, timeout]) : timeout,
-      ...(request.body === undefined ? {} : { body: JSON.stringify(request.body) }),
-    })
     bytes = new Uint8Array(await response.arrayBuffer())
   } catch (error) {
-    if (request.signal?.aborted) throw error
-    throw new ConnectionError(`${url.origin} ${timeout.aborted ? 'did not answer in time' : 'cannot be reached'}`, {
-      cause: error,
-    })
+    throw lost(error, options, request, patience)
   }
   const body = read(response, bytes)
   if (!response.ok) throw new CrierError(response.status, response.headers, body)
-  return { status: response.status, body, headers: response.headers, etag: response.headers.get('etag') ?? undefined }
+  return { ...common(response), body }
 }
 
-async function headersOf(options: ClientOptions, request: UntypedRequest, key: string | undefined): Promise<Headers> {
+function common({ status, headers }: Response) {
+  return { status, headers, etag: headers.get('etag') ?? undefined }
+}
+
+function lost(error: unknown, { url }: ClientOptions, { signal }: UntypedRequest, patience: Patience): unknown {
+  if (signal?.aborted) return error
+  const why = patience.isOver ? 'did not answer in time' : 'cannot be reached'
+  return new ConnectionError(`${new URL(url).origin} ${why}`, { cause: error })
+}
+
+async function headersOf(
+  options: ClientOptions,
+  request: UntypedRequest,
+  key: string | undefined,
+  type: string | undefined,
+): Promise<Headers> {
   const headers = new Headers({ Accept: 'application/json', ...request.headers })
   const token = typeof options.token === 'function' ? await options.token() : options.token
   if (token !== undefined) headers.set('Authorization', `Bearer ${token}`)
   else if (options.apiKey !== undefined) headers.set('X-API-Key', options.apiKey)
-  if (request.body !== undefined) headers.set('Content-Type', 'application/json')
+  if (type !== undefined) headers.set('Content-Type', type)
   if (request.ifMatch !== undefined) headers.set('If-Match', request.ifMatch)
   if (key !== undefined) headers.set('Idempotency-Key', key)
   return headers

@@ -36,6 +36,18 @@ test('routes, inputs and replies of the client are those of the operations', () 
     expectTypeOf(body.pagination.nextCursor).toEqualTypeOf<string | null>()
     expectTypeOf(body.data[0]?._id).toEqualTypeOf<string | undefined>()
 
+    const file = new File([], 'a.png')
+    void crier('POST /api/assets/upload', { body: { workspaceId: 'x' }, file })
+    // @ts-expect-error -- this route takes a file
+    void crier('POST /api/assets/upload', { body: { workspaceId: 'x' } })
+    // @ts-expect-error -- this one takes it as the whole body
+    void crier('PUT /api/uploads/{uploadId}/content', { path: { uploadId: 'x' }, file })
+    // @ts-expect-error -- and this one none
+    void crier('POST /api/streams', { body: { workspaceId: 'x', title: 'Launch' }, file })
+    void crier.open('GET /api/assets/{id}/file', { path: { id: 'x' } })
+    // @ts-expect-error -- an answer that is no file
+    void crier.open('GET /api/streams/{id}', { path: { id: 'x' } })
+
     const toggled = await crier('POST /api/services/{serviceKey}/toggle', { path: { serviceKey: 'x' } })
     expectTypeOf(toggled.body).toEqualTypeOf<undefined>()
   }

@@ -21,6 +21,8 @@ const command: Command = {
   access: 'user',
   body: 'required',
   takesVersion: false,
+  upload: undefined,
+  download: false,
   fields: [
     field('id', { type: 'string' }, { in: 'path', required: true }),
     field('title', { type: 'string' }, { required: true }),

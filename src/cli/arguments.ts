@@ -19,6 +19,21 @@ export const COMMON = {
   'idempotency-key': { type: 'string' },
 } as const
 
+/** Options of commands that take a file, and of those that answer one. */
+export const SENDING = { file: { type: 'string', short: 'f' }, type: { type: 'string' } } as const
+export const RECEIVING = { output: { type: 'string', short: 'o' } } as const
+const MOVING = { progress: { type: 'boolean' } } as const
+
+/** The options that a command has beside its fields. */
+export function optionsOf({ download, upload }: Pick<Command, 'download' | 'upload'>) {
+  return {
+    ...COMMON,
+    ...(upload && SENDING),
+    ...(download && RECEIVING),
+    ...((upload ?? download) && MOVING),
+  }
+}
+
 export interface Parsed {
   readonly help: boolean
   readonly json: boolean
@@ -30,6 +45,13 @@ export interface Parsed {
   readonly path: Readonly<Record<string, unknown>>
   readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown
+  /** A path, of commands that take a file; whatever its name says, it is of this type. */
+  readonly file: string | undefined
+  readonly type: string | undefined
+  /** Where a file goes that is answered. */
+  readonly output: string | undefined
+  /** Whether to tell how far a file is; when it is not said, on terminals. */
+  readonly progress: boolean | undefined
 }
 
 type Values = Readonly<Record<string, string | boolean | string[] | undefined>>
@@ -50,6 +72,10 @@ export function parseArguments(command: Command, args: readonly string[]): Parse
     accessToken: text('access-token'),
     ifMatch: text('if-match'),
     idempotencyKey: text('idempotency-key'),
+    file: command.upload && text('file'),
+    type: command.upload && text('type'),
+    output: command.download ? text('output') : undefined,
+    progress: values['progress'] as boolean | undefined,
   }
   if (parsed.help) return { ...parsed, path: {}, query: {}, body: undefined }
   const found: Record<Field['in'], Record<string, unknown>> = { path: {}, query: {}, body: {} }
@@ -64,7 +90,9 @@ export function parseArguments(command: Command, args: readonly string[]): Parse
   const missing = command.fields.filter(
     (field) => field.required && !(field.name in given[field.in]) && isNeeded(command, field, body),
   )
-  if (missing.length > 0) throw new UsageError(`missing ${missing.map((field) => `--${field.flag}`).join(', ')}`)
+  const flags = missing.map((field) => `--${field.flag}`)
+  if (command.upload && parsed.file === undefined) flags.push('--file')
+  if (flags.length > 0) throw new UsageError(`missing ${flags.join(', ')}`)
   return { ...parsed, path: found.path, query: found.query, body }
 }
 
@@ -77,7 +105,11 @@ function parse(command: Command, args: readonly string[]): { values: Values; pos
   try {
     const { values, positionals } = parseArgs({
       args: spell(command, args),
-      options: { ...(command.body === 'none' ? {} : { body: { type: 'string' } as const }), ...COMMON, ...options },
+      options: {
+        ...(command.body === 'none' ? {} : { body: { type: 'string' } as const }),
+        ...optionsOf(command),
+        ...options,
+      },
       allowPositionals: true,
       allowNegative: true,
     })
@@ -124,7 +156,8 @@ function spell(command: Command, args: readonly string[]): string[] {
 function takesText(command: Command, flag: string): boolean {
   const field = command.fields.find((one) => one.flag === flag)
   if (field) return typeOf(field.schema) !== 'boolean'
-  return flag === 'body' || (flag in COMMON && COMMON[flag as keyof typeof COMMON].type === 'string')
+  const own: Readonly<Record<string, { readonly type: string }>> = optionsOf(command)
+  return flag === 'body' || own[flag]?.type === 'string'
 }
 
 /** The body that `--input` (or `--body`, where no field is called so) gives: JSON, `@file`, or `-` for standard input. */

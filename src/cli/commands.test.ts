@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { COMMON, parseArguments } from './arguments.ts'
+import { optionsOf, parseArguments } from './arguments.ts'
 import { commandsOf, findCommand, kebab, readDocument, shortName } from './commands.ts'
 import { commandHelp, domainHelp, generalHelp } from './help.ts'
 
@@ -51,14 +51,15 @@ describe.each(commands.map((command) => [`${command.domain} ${command.name}`, co
       const flags = command.fields.map((field) => field.flag)
       expect(new Set(flags).size).toBe(flags.length)
       for (const flag of flags) {
-        expect(Object.keys(COMMON)).not.toContain(flag)
+        expect(Object.keys(optionsOf(command))).not.toContain(flag)
         expect(flag).toBe(kebab(flag))
       }
     })
 
     test('takes each of its fields by flag, in kebab-case and in camelCase, and its whole body', () => {
-      const given = command.fields.flatMap((field) => [`--${field.flag}`, ...sample(field.schema)])
-      const camel = command.fields.flatMap((field) => [`--${field.name}`, ...sample(field.schema)])
+      const file = command.upload ? ['--file', 'a.png'] : []
+      const given = [...file, ...command.fields.flatMap((field) => [`--${field.flag}`, ...sample(field.schema)])]
+      const camel = [...file, ...command.fields.flatMap((field) => [`--${field.name}`, ...sample(field.schema)])]
       const parsed = parseArguments(command, given)
       expect(parseArguments(command, camel)).toEqual(parsed)
       const body = parsed.body ?? {}
@@ -68,7 +69,7 @@ describe.each(commands.map((command) => [`${command.domain} ${command.name}`, co
         const others = command.fields
           .filter((field) => field.in !== 'body')
           .flatMap((field) => [`--${field.flag}`, ...sample(field.schema)])
-        expect(parseArguments(command, [...others, '--input', JSON.stringify(body)]).body).toEqual(body)
+        expect(parseArguments(command, [...file, ...others, '--input', JSON.stringify(body)]).body).toEqual(body)
       }
     })
 
@@ -78,9 +79,21 @@ describe.each(commands.map((command) => [`${command.domain} ${command.name}`, co
       expect(help).toContain(`crier ${name}`)
       for (const field of command.fields) expect(help).toContain(`--${field.flag}`)
       expect(help).not.toContain('undefined')
+      expect(help.includes('--file, -f <path>')).toBe(command.upload !== undefined)
+      expect(help.includes('--output, -o <path>')).toBe(command.download)
     })
   },
 )
+
+test('files go and come where the operations say so', () => {
+  const names = (which: (command: (typeof commands)[number]) => boolean) =>
+    commands.filter(which).map((command) => command.operation)
+  expect(names(({ upload }) => upload === 'multipart')).toEqual(
+    expect.arrayContaining(['uploadAsset', 'uploadChatAttachment']),
+  )
+  expect(names(({ upload }) => upload === 'raw')).toEqual(['putUpload'])
+  expect(names(({ download }) => download)).toEqual(expect.arrayContaining(['downloadAsset', 'downloadChatAttachment']))
+})
 
 test('the general help lists every domain', () => {
   const help = generalHelp(document, commands)

@@ -34,6 +34,7 @@ interface Described {
     readonly required: boolean
     readonly content: Readonly<Record<string, { readonly schema: Schema; readonly example?: unknown }>>
   }
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>
 }
 
 export interface Document {
@@ -66,6 +67,10 @@ export interface Command {
   /** Whether there is a body, and whether it must be there. */
   readonly body: 'required' | 'optional' | 'none'
   readonly takesVersion: boolean
+  /** How it takes a file, if it does: beside its fields, or as the whole body. */
+  readonly upload: 'multipart' | 'raw' | undefined
+  /** Its answer is a file. */
+  readonly download: boolean
 }
 
 export function readDocument(): Document {
@@ -92,8 +97,10 @@ export function commandsOf(document: Document): Command[] {
       description: op.description,
       access: op['x-access'],
       fields: fieldsOf(document, op),
-      body: op.requestBody === undefined ? 'none' : op.requestBody.required ? 'required' : 'optional',
+      body: bodyOf(op),
       takesVersion: JSON.stringify(op.parameters).includes('/IfMatch'),
+      upload: uploadOf(op),
+      download: Object.keys(op.responses['200']?.content ?? {}).includes('*/*'),
     }
   })
 }
@@ -118,6 +125,19 @@ export function kebab(name: string): string {
   return name.replace(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase()
 }
 
+function uploadOf({ requestBody }: Described): Command['upload'] {
+  if (requestBody?.content['multipart/form-data']) return 'multipart'
+  return requestBody?.content['*/*'] ? 'raw' : undefined
+}
+
+function bodyOf(op: Described): Command['body'] {
+  const upload = uploadOf(op)
+  const { properties = {} } = op.requestBody?.content['multipart/form-data']?.schema ?? {}
+  const isBare = upload === 'multipart' && Object.keys(properties).length === 1
+  if (op.requestBody === undefined || upload === 'raw' || isBare) return 'none'
+  return op.requestBody.required ? 'required' : 'optional'
+}
+
 function domainOf(op: Described): string {
   return op.tags[0] ?? 'other'
 }
@@ -135,8 +155,10 @@ function fieldsOf(document: Document, op: Described): Field[] {
     const schema = { ...resolve(document, parameter.schema ?? {}), ...description }
     add(parameter.name, parameter.in, parameter.required === true, schema)
   }
-  const body = resolve(document, op.requestBody?.content['application/json']?.schema ?? {})
+  const content = op.requestBody?.content
+  const body = resolve(document, (content?.['application/json'] ?? content?.['multipart/form-data'])?.schema ?? {})
   for (const [name, schema] of Object.entries(body.properties ?? {})) {
+    if (name === 'file' && uploadOf(op) === 'multipart') continue
     add(name, 'body', (body.required ?? []).includes(name), resolve(document, schema))
   }
   return fields

@@ -53,6 +53,7 @@ export function commandHelp(command: Command): string {
     `crier ${command.domain} ${command.name}`,
     ...path.map((field) => `<${field.flag}>`),
     ...required.map((field) => `--${field.flag} ${placeholder(field.schema)}`.trim()),
+    command.upload ? '--file <path>' : '',
     flags.length > required.length || command.body !== 'none' ? '[options]' : '',
   ]
   const rows = command.fields.map((field): [string, string] => [
@@ -62,6 +63,14 @@ export function commandHelp(command: Command): string {
   if (command.body !== 'none') {
     const names = command.fields.some((field) => field.flag === 'body') ? '--input' : '--input, --body'
     rows.push([`${names} <json>`, 'the whole body: JSON, @file, or - for standard input; flags go before it'])
+  }
+  if (command.upload) {
+    rows.push(['--file, -f <path>', 'required; the file to send, read as it goes'])
+    rows.push(['--type <text>', 'its media type, where the server wants it said'])
+  }
+  if (command.download) rows.push(['--output, -o <path>', 'where the file goes; otherwise standard output'])
+  if (command.upload ?? command.download) {
+    rows.push(['--progress', 'tell how far the file is, on standard error; on a terminal unless --no-progress'])
   }
   if (command.takesVersion) rows.push(['--if-match <etag>', 'refuse when there is a newer version'])
   if (command.route.startsWith('POST'))

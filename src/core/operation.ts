@@ -103,6 +103,7 @@ export interface OperationDeclaration<
   Q extends TSchema | undefined,
   B extends TSchema | undefined,
   R extends Record<number, Returns>,
+  U extends UploadDeclaration | undefined = UploadDeclaration | undefined,
 > {
   readonly route: RT
   readonly summary: string
@@ -121,7 +122,7 @@ export interface OperationDeclaration<
   /** Bytes; 100 kB when absent. */
   readonly bodyLimit?: number
   /** Takes a file, which the handler gets as a stream; `body` then describes the fields of a multipart body. */
-  readonly upload?: UploadDeclaration
+  readonly upload?: U
   readonly returns: R
   /** Errors beyond those that the pipeline itself can answer. */
   readonly errors?: readonly ErrorDefinition[]
@@ -178,7 +179,8 @@ export function operation<
   P extends TSchema | undefined = undefined,
   Q extends TSchema | undefined = undefined,
   B extends TSchema | undefined = undefined,
->(declaration: OperationDeclaration<RT, P, Q, B, R>): OperationDeclaration<RT, P, Q, B, R> {
+  const U extends UploadDeclaration | undefined = undefined,
+>(declaration: OperationDeclaration<RT, P, Q, B, R, U>): OperationDeclaration<RT, P, Q, B, R, U> {
   return declaration
 }
 

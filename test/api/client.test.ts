@@ -165,3 +165,27 @@ async function startLossyProxy(losses: number) {
     close: () => server.close(),
   }
 }
+
+test('a file that lies elsewhere is fetched there, without the credential', async () => {
+  const asked: (string | undefined)[] = []
+  const bucket = createHttpServer((request, reply) => {
+    asked.push(request.headers['x-api-key'] as string | undefined, request.headers.range)
+    reply.end('bytes')
+  })
+  await new Promise<void>((resolve) => bucket.listen(0, '127.0.0.1', resolve))
+  const at = (server: { address(): unknown }) => `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const server = createHttpServer((_request, reply) => reply.writeHead(302, { Location: `${at(bucket)}/key` }).end())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  try {
+    const crier = client({ url: at(server) })
+    const path = { id: 'x' }
+    const file = await crier.open('GET /api/assets/{id}/file', { path, headers: { Range: 'bytes=0-4' } })
+    expect(await new Response(file.body).text()).toBe('bytes')
+    const whole = await crier('GET /api/assets/{id}/file', { path })
+    expect(Buffer.from(whole.body as Uint8Array).toString()).toBe('bytes')
+    expect(asked).toEqual([undefined, 'bytes=0-4', undefined, undefined])
+  } finally {
+    bucket.close()
+    server.close()
+  }
+})

@@ -1,0 +1,75 @@
+import { createWriteStream, openAsBlob } from 'node:fs'
+import { rename, rm, stat } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { ConnectionError, type FileReply } from '../client.ts'
+import { UsageError } from './arguments.ts'
+
+/** A file of this machine, read only as it is sent. @throws UsageError when it cannot be read */
+export async function fileToSend(path: string, type: string | undefined): Promise<File> {
+  try {
+    if ((await stat(path)).isDirectory()) throw new Error('it is a folder')
+    const blob = await openAsBlob(path)
+    return new File([blob], basename(path), { type: type ?? '' })
+  } catch (error) {
+    throw new UsageError(`cannot read ${path}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/**
+ * Puts a file that comes into its place, whole or not at all; without a path it goes to standard output.
+ * @throws UsageError when there is no place for it
+ */
+export async function keep({ body }: FileReply, path: string | undefined): Promise<void> {
+  const content = Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0])
+  if (path === undefined) {
+    await pipeline(content, process.stdout, { end: false }).catch(lost)
+    return
+  }
+  const part = `${path}.part`
+  try {
+    await pipeline(content, createWriteStream(part))
+    await rename(part, path)
+  } catch (error) {
+    await rm(part, { force: true })
+    if ((error as NodeJS.ErrnoException).syscall === undefined) lost(error)
+    throw new UsageError(`cannot write ${path}: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function lost(error: unknown): never {
+  // Whoever reads may stop reading: `crier … | head`.
+  if ((error as NodeJS.ErrnoException).code === 'EPIPE') process.exit(0)
+  throw new ConnectionError('the connection was lost before the file was whole', { cause: error })
+}
+
+interface Progress {
+  readonly told: (done: number, total: number | undefined) => void
+  readonly end: () => void
+}
+
+/**
+ * Tells how far a file is, on standard error: in place on a terminal, else a line for every tenth, as JSON where the
+ * answer is.
+ */
+export function progressOn(asJson: boolean, terminal = process.stderr.isTTY): Progress {
+  let shown = -1
+  const told = (done: number, total: number | undefined) => {
+    const percent = total === undefined || total === 0 ? undefined : Math.floor((done / total) * 100)
+    const step = percent === undefined ? Math.floor(done / 16_000_000) : Math.floor(percent / (terminal ? 1 : 10))
+    if (step === shown) return
+    shown = step
+    const words = percent === undefined ? megabytes(done) : `${percent} % of ${megabytes(total ?? 0)}`
+    if (asJson) process.stderr.write(`${JSON.stringify({ progress: { done, total: total ?? null } })}\n`)
+    else process.stderr.write(terminal ? `\r${words.padEnd(24)}` : `${words}\n`)
+  }
+  const end = () => {
+    if (terminal && !asJson && shown >= 0) process.stderr.write('\n')
+  }
+  return { told, end }
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(1)} MB`
+}
