@@ -79,7 +79,13 @@ export class Gateway {
     this.#conversation = new Conversation({
       authenticator: options.authenticator,
       calls: options.calls,
-      typing: new Typing({ channels: people.channels, memberships: options.memberships, coordination, clock }),
+      typing: new Typing({
+        channels: people.channels,
+        memberships: options.memberships,
+        coordination,
+        clock,
+        whenPlaced: (workspaceId, action) => this.#people.whenPlaced(workspaceId, action),
+      }),
       onPresence: (socket, isAway) => {
         socket.data.isAway = isAway
         this.#tellPresence(socket)

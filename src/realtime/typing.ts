@@ -16,6 +16,8 @@ export interface TypingOptions {
   readonly memberships: Memberships
   readonly coordination: Coordination
   readonly clock: Clock
+  /** Calls back as soon as the sockets of a workspace stand in the rooms where they belong. */
+  readonly whenPlaced: (workspaceId: string, action: () => void) => void
 }
 
 const check = validator(TypingMessage, '/typing')
@@ -36,7 +38,8 @@ export class Typing {
     if (!checked.ok) throw ValidationFailed({ errors: checked.errors })
     const { channelId, workspaceId } = checked.value as Static<typeof TypingMessage>
     const { userId } = socket.data.caller
-    const { channels, clock, coordination, memberships } = this.#options
+    const { channels, clock, coordination, memberships, whenPlaced } = this.#options
+    await new Promise<void>((resolve) => whenPlaced(workspaceId, resolve))
     const member = await memberships.find(workspaceId, userId)
     if (member === undefined || !member.scopes.has('chat:read')) throw NotFound()
     const isPrivate = socket.rooms.has(channelRoom(workspaceId, channelId))

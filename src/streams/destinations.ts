@@ -9,7 +9,7 @@ import type { SealedBox } from '../core/sealed-box.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
 import { RtmpDestination } from './entities.ts'
-import { streamUpdated } from './events.ts'
+import { rtmpDestinationCreated, rtmpDestinationDeleted, streamUpdated } from './events.ts'
 import { keyHint, masked } from './keys.ts'
 import type { LivePlatformName } from './live-platforms.ts'
 import { keyFault, placeOf } from './platform-choice.ts'
@@ -74,6 +74,8 @@ export class RtmpDestinations {
       updatedAt: now,
     })
     turn.audit({ kind: 'rtmp_destination', id: destination.id })
+    const { id: destinationId, name, platform } = destination
+    turn.emit(rtmpDestinationCreated, { destinationId, name, platform: platform ?? null })
     const at = now.toISOString()
     return view({
       id: destination.id,
@@ -125,6 +127,7 @@ export class RtmpDestinations {
     for (const { id: streamId, title, status, version } of changed) {
       turn.emit(streamUpdated, { streamId, title, status, statusReason: null, version })
     }
+    turn.emit(rtmpDestinationDeleted, { destinationId: id })
     turn.audit({ kind: 'rtmp_destination', id })
   }
 

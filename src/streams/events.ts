@@ -92,3 +92,17 @@ export const streamWarning = event({
     minutesLeft: Type.Integer({ description: 'Streaming minutes of the plan that are left this month' }),
   }),
 })
+
+export const rtmpDestinationCreated = event({
+  name: 'destination.created',
+  summary: 'The workspace has another RTMP destination',
+  scope: 'streams:read',
+  data: Type.Object({ destinationId: Id, name: Type.String(), platform: Nullable(Type.String()) }),
+})
+
+export const rtmpDestinationDeleted = event({
+  name: 'destination.deleted',
+  summary: 'An RTMP destination was deleted, and taken off the streams that had it',
+  scope: 'streams:read',
+  data: Type.Object({ destinationId: Id }),
+})

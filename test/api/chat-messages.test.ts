@@ -301,6 +301,13 @@ describe('reading', () => {
     expect(page.pagination.hasMore).toBe(true)
     const next = await find({ q: 'quick', limit: 1, cursor: page.pagination.nextCursor })
     expect(next.data[0].seq).toBe(2)
+    // What a message says now is found, and nothing that was deleted.
+    const ocelot = await channel.said('ada', 'an ocelot')
+    expect((await find({ q: 'ocelot' })).data).toHaveLength(1)
+    await world.as('ada').call(chat.editMessage, { ...on(channel, ocelot._id), body: { body: 'a serval' } })
+    expect([(await find({ q: 'ocelot' })).data, (await find({ q: 'serval' })).data.length]).toEqual([[], 1])
+    await world.as('ada').call(chat.deleteMessage, on(channel, ocelot._id))
+    expect((await find({ q: 'serval' })).data).toEqual([])
   })
 })
 

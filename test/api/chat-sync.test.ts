@@ -327,10 +327,15 @@ test('live changes of a private channel reach its members alone, and nobody who 
   const [bob, dan] = [await sockets.connect(world.key('bob')), await sockets.connect(world.key('dan'))]
   const on = { path: channel.path }
   await channel.said('ada', 'for the three of us')
+  const types = async ({ socket }: typeof bob) =>
+    ((await socket.timeout(10_000).emitWithAck('typing', channel.path)) as { status: number }).status
+  expect([await types(bob), await types(dan)]).toEqual([200, 404])
   await world.as('ada').call(chat.addChannelMembers, { ...on, body: { userIds: [world.id('dan')] } })
   await channel.said('ada', 'hello dan')
+  expect(await types(dan)).toBe(200)
   await world.as('ada').call(chat.removeChannelMember, { path: { ...on.path, userId: world.id('dan') } })
   await channel.said('ada', 'dan is gone')
+  expect(await types(dan)).toBe(404)
   await waitFor(() => bob.events.some(({ data }) => data.seq === 6), { what: 'the last change', timeoutMs: 20_000 })
   const bodies = (events: typeof bob.events) =>
     events.flatMap(({ data, name }) =>
@@ -339,6 +344,10 @@ test('live changes of a private channel reach its members alone, and nobody who 
   expect(bodies(bob.events)).toEqual(['for the three of us', 'hello dan', 'dan is gone'])
   expect(bodies(dan.events)).toEqual(['hello dan'])
   await waitFor(() => dan.events.some(({ name }) => name === 'channel.left'), { what: 'that dan hears of it' })
+  const typing = (events: typeof bob.events) =>
+    events.flatMap(({ data, name }) => (name === 'chat.typing' ? [data.userId] : []))
+  expect(typing(bob.events)).toEqual([world.id('bob'), world.id('dan')])
+  expect(typing(dan.events)).toEqual([world.id('dan')])
 })
 
 test('what is told of a private channel reaches its members alone, live, by resume and by syncEvents', async () => {

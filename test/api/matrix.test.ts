@@ -76,6 +76,21 @@ function insider(op: NamedOperation): SendOptions {
   return { apiKey: world.key(op.access === 'admin' ? 'admin' : 'owner') }
 }
 
+/** Turns after whose example the workspace has no event, and no channel a change. */
+const UNTOLD: Readonly<Record<string, string>> = {
+  deleteAssets: 'there is no such asset',
+  markChannelRead: 'told to one’s own programs alone',
+  retryDestination: 'what comes of it is told',
+  unreactToMessage: 'nobody had reacted',
+}
+
+/** How much has been told: numbers of events, and of changes of channels. */
+async function told(): Promise<object | undefined> {
+  return app.database.row(
+    'select (select sum(seq) from actor_fence) as events, (select sum(seq) from chat_log) as changes',
+  )
+}
+
 async function stageFor(op: NamedOperation): Promise<Stage> {
   const name = op.access === 'admin' ? 'admin' : 'member'
   const caller = await world.user(name)
@@ -132,6 +147,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
   test(`answers its example for ${isScoped(op) ? `a member with ${op.access} alone` : op.access}`, async () => {
     const { send, prepared } = await stageExample(op, await stageFor(op))
     const declared = Object.keys(op.returns as object).map(Number)
+    const before = await told()
     const first = await call(op, { ...send, headers: { ...send.headers, 'Idempotency-Key': `first-${op.name}` } })
     if (prepared.error !== undefined) {
       expect(first.body.code, first.text).toBe(prepared.error)
@@ -141,6 +157,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
     expect(first.status, first.text).toBeLessThan(300)
     expect(declared).toContain(first.status)
     expectEnvelope(op, first)
+    if (op.turn && !(op.name in UNTOLD)) expect(await told(), 'what changed was told').not.toEqual(before)
     if (op.method === 'POST' && !prepared.once) {
       const again = await call(op, { ...send, headers: { ...send.headers, 'Idempotency-Key': `first-${op.name}` } })
       expect([again.status, again.text]).toEqual([first.status, first.text])

@@ -64,3 +64,32 @@ test('members hear who comes and goes, a page that loads again does not show, an
   expect(told(olga).filter((one) => !one.startsWith(world.id('olga')))).toEqual([])
   expect((await bob.socket.emitWithAck('presence', { state: 'asleep' })).status).toBe(400)
 })
+
+test('a client that polls and stops is ended, too', async () => {
+  const workspaceId = world.id('acme')
+  const address = `${app.url}/socket.io/?EIO=4&transport=polling`
+  const opened = await (await fetch(address)).text()
+  const session = `${address}&sid=${(JSON.parse(opened.slice(1)) as { sid: string }).sid}`
+  await fetch(session, { method: 'POST', body: `40${JSON.stringify({ token: world.key('bob') })}` })
+  expect(await (await fetch(session)).text()).toMatch(/^40\{"sid"/)
+  const cut = async () => {
+    const text = await app.node.foundation.metrics.getSingleMetricAsString('crier_sockets_cut_total')
+    return /crier_sockets_cut_total\{reason="too_slow"\} 1/.test(text)
+  }
+  for (let count = 0; count < 1_100; count += 1) {
+    app.node.foundation.coordination.publish(`ev:${workspaceId}`, [
+      { workspaceId, seq: 1, type: 'member.removed', data: { count }, at: new Date().toISOString() },
+    ])
+  }
+  // It counts from when the gateway has first seen that so much waits.
+  await waitFor(
+    async () => {
+      clock.advance(6 * SECOND)
+      return cut()
+    },
+    { timeoutMs: 20_000, what: 'the end of a client that does not poll' },
+  )
+  // What waited is there for one who comes back after all, with the reason; then there is nothing more.
+  expect(await (await fetch(session)).text()).toContain('42["closing",{"code":"too_slow"}]')
+  await waitFor(async () => (await fetch(session)).status === 400)
+})

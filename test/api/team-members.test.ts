@@ -345,4 +345,12 @@ test('every change is in the audit log and in the workspace’s events', async (
   // What was refused leaves no trace.
   await change('ada', 'ada', { role: 'client' }, {}, 'told')
   expect((await world.as('ada').call(listAuditLog, at('told'))).body.data).toHaveLength(body.data.length)
+  const leaver = await member('client', 'told')
+  await leave(leaver, 'told')
+  const [left] = (await world.as('ada').call(listAuditLog, at('told'))).body.data
+  expect(left).toMatchObject({
+    action: 'leaveWorkspace',
+    actor: { _id: world.id(leaver) },
+    target: { kind: 'member', id: world.id(leaver) },
+  })
 })
