@@ -81,9 +81,11 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
   const lastFrameAt = (streamId: string): number | null => streams.get(streamId)?.lastFrameAt ?? null
   let previews: PreviewServer | undefined
   let whip: WhipIngest | undefined
+  const takeWhip: MediaNode['whip'] = async (request) => (await whip?.request(request)) ?? NO_WHIP
   try {
     previews =
-      settings.preview && (await startPreviewServer(settings.preview, (id) => streams.get(id)?.viewers, settings.log))
+      settings.preview &&
+      (await startPreviewServer(settings.preview, (id) => streams.get(id)?.viewers, takeWhip, settings.log))
     whip =
       settings.whip &&
       (await startWhipIngest({
@@ -119,7 +121,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
     retry(streamId, destinationId) {
       streams.get(streamId)?.retry(destinationId)
     },
-    whip: async (request) => (await whip?.request(request)) ?? NO_WHIP,
+    whip: takeWhip,
     status() {
       return {
         rtmpPort: ingest.port,

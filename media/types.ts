@@ -289,6 +289,8 @@ export interface WhipSettings {
   readonly host: string
   /** The one UDP port of all sessions; 0 takes a free one. */
   readonly port: number
+  /** Take a free one also when that is taken. */
+  readonly orFree?: boolean
   /** Where clients are told to send, where that is not the address of an interface; the same port when absent. */
   readonly announced?: { readonly address: string; readonly port?: number }
   /** For sound, and for video that has to be encoded anew. */

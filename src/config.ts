@@ -1,9 +1,11 @@
 import { resolve } from 'node:path'
 import {
   address,
+  announced,
   email,
   fail,
   flag,
+  iceServers,
   integer,
   list,
   oneOf,
@@ -14,6 +16,7 @@ import {
   text,
   url,
   withDefault,
+  type IceServer,
 } from './setting-readers.ts'
 
 /**
@@ -70,7 +73,7 @@ const SETTINGS = {
   HOST: { summary: 'Address on which the API listens', fallback: '0.0.0.0', parse: withDefault(address, '0.0.0.0') },
   RTMP_PORT: { summary: 'Port of the RTMP ingest', fallback: '1935', parse: withDefault(port, 1935) },
   RTMP_HOST: {
-    summary: 'Address on which the RTMP ingest listens',
+    summary: 'Address on which publishers are taken, by RTMP and by WHIP',
     fallback: '0.0.0.0',
     parse: withDefault(address, '0.0.0.0'),
   },
@@ -85,6 +88,22 @@ const SETTINGS = {
     parse: optional(text),
   },
   RTMPS_KEY: { summary: 'File of its private key, PEM', fallback: 'none', parse: optional(text) },
+  WHIP_PORT: {
+    summary: 'UDP port of publishers by WHIP (browsers), one for all of them; 0 takes a free one',
+    fallback: '8189, or a free one when taken',
+    parse: optional(port),
+  },
+  WHIP_ANNOUNCED_IP: {
+    summary: 'Where browsers send to, as IP or IP:port, when that is not an address of this machine (NAT, containers)',
+    fallback: 'the addresses of RTMP_HOST',
+    parse: optional(announced),
+  },
+  WHIP_ICE_SERVERS: {
+    summary: 'STUN and TURN servers told to browsers: stun:host:port, turn:user:password@host:port, comma-separated',
+    fallback: 'none',
+    secret: true,
+    parse: withDefault(iceServers, [] as readonly IceServer[]),
+  },
   ADMIN_PORT: {
     summary: 'Port of metrics and administration, on ADMIN_HOST only; 0 takes a free one',
     fallback: '9090, or a free one when taken',

@@ -6,7 +6,7 @@ import type { Config } from './config.ts'
 import type { OpenPreview } from './streams/previews.ts'
 
 /** Proves to a media process that a node of the installation asks. The same on all nodes. */
-function previewKey(secret: string): Buffer {
+export function previewKey(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, 'crier', 'media previews', 32))
 }
 

@@ -1,5 +1,7 @@
-import { startMediaProcess } from '../media/process/host.ts'
+import { startMediaProcess, type MediaPorts } from '../media/process/host.ts'
 import { previewSettings } from './media-preview.ts'
+import { whipSettings } from './media-whip.ts'
+import { findFfmpeg, type FfmpegSearch } from './setup/ffmpeg.ts'
 import { watchMedia } from './media-metrics.ts'
 import type { Config } from './config.ts'
 import type { Composition, Foundation } from './services.ts'
@@ -8,6 +10,9 @@ import { MediaLink } from './streams/link/media-link.ts'
 /** The media side of a node. */
 export interface NodeMedia {
   readonly rtmpPort: number
+  /** UDP; null without WHIP. */
+  readonly whipPort: number | null
+  readonly ffmpeg: FfmpegSearch
   /** Of the media process; undefined while it is being started again. */
   readonly pid: () => number | undefined
   /** Drains the media process, then writes what it told last. */
@@ -20,7 +25,7 @@ export interface NodeMedia {
  */
 export async function startMedia(foundation: Foundation, composition: Composition): Promise<NodeMedia> {
   const { clock, config, database, metrics } = foundation
-  const { health, mediaNodes, plans, storage, turns } = composition.services
+  const { health, mediaNodes, plans, storage, turns, whip } = composition.services
   const log = foundation.log.child({ part: 'media' })
   const { preview, previewHost } = previewSettings(config, foundation.secret)
   const link = new MediaLink({
@@ -36,12 +41,14 @@ export async function startMedia(foundation: Foundation, composition: Compositio
     storage,
     scratch: foundation.scratch,
   })
+  const found = await findFfmpeg({ FFMPEG_PATH: config.FFMPEG_PATH, PATH: config.PATH })
   const host = startMediaProcess({
     host: config.RTMP_HOST,
     port: config.RTMP_PORT,
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
     ...rtmpsOf(config),
     preview,
+    whip: whipSettings(config, found.ffmpeg),
     authorizePublish: link.authorizePublish,
     onEvent: link.onEvent,
     log,
@@ -50,17 +57,19 @@ export async function startMedia(foundation: Foundation, composition: Compositio
     await host.close()
     await link.close()
   }
-  let rtmpPort: number
+  let ports: MediaPorts
   try {
-    rtmpPort = (await host.ready).port
+    ports = await host.ready
   } catch (error) {
     await close()
     throw error
   }
   link.attach(host)
+  whip.attach(host, link.nodeId)
   health.register('media', () => link.probe())
   watchMedia(metrics, () => mediaNodes.nodes().find((node) => node.nodeId === link.nodeId)?.status ?? undefined)
-  return { rtmpPort, pid: () => host.pid(), close }
+  const { port: rtmpPort, whipPort } = ports
+  return { rtmpPort, whipPort, ffmpeg: found, pid: () => host.pid(), close }
 }
 
 function rtmpsOf({ RTMPS_CERT, RTMPS_KEY, RTMPS_PORT }: Config) {

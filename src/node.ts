@@ -23,7 +23,7 @@ import { createGateway, createHttpServer } from './server.ts'
 import { compose, type Composition, type Foundation } from './services.ts'
 import { openDataDirectory, type DataDirectory } from './setup/data-directory.ts'
 import { startEmbeddedPostgres } from './setup/embedded-postgres.ts'
-import { findFfmpeg } from './setup/ffmpeg.ts'
+import type { FfmpegSearch } from './setup/ffmpeg.ts'
 import { findRedisServer, startPrivateRedis } from './setup/redis-server.ts'
 import { Sweeper } from './streams/link/sweeper.ts'
 import { VERSION } from './version.ts'
@@ -241,13 +241,13 @@ async function openMedia(
   const media = await startMedia(foundation, composition)
   undo.add('media', () => media.close())
   facts.push(['RTMP', config.PUBLIC_RTMP_URL.replace(/:0(?=\/)/, `:${media.rtmpPort}`)])
-  facts.push(...(await ffmpegFacts(config)))
+  if (media.whipPort !== null) facts.push(['WHIP', `media by UDP port ${media.whipPort}`])
+  facts.push(...ffmpegFacts(media.ffmpeg))
   return media
 }
 
 /** What the banner says of ffmpeg: which one, and what to do when it is old or missing. */
-async function ffmpegFacts(config: Config): Promise<[string, string][]> {
-  const found = await findFfmpeg({ FFMPEG_PATH: config.FFMPEG_PATH, PATH: config.PATH })
+function ffmpegFacts(found: FfmpegSearch): [string, string][] {
   if (found.ffmpeg === undefined) return [['ffmpeg', `missing: ${found.why}`]]
   const { path, version, warnings } = found.ffmpeg
   return [['ffmpeg', `${version} (${path})`], ...warnings.map((warning): [string, string] => ['Warning', warning])]

@@ -23,6 +23,7 @@ import { IdempotencyKeys } from './http/idempotency.ts'
 import { previewOpener } from './media-preview.ts'
 import { ProfilePictures } from './users/pictures.ts'
 import { checkFitness } from '../media/work/transcode/fitness.ts'
+import { iceLinks, whipAsker } from './media-whip.ts'
 import { mediaWorkOf, queueConcurrency } from './media-work.ts'
 import { HealthService } from './health/service.ts'
 import { PlanService } from './plans/service.ts'
@@ -196,6 +197,8 @@ export function compose(
     rtmpUrl: config.PUBLIC_RTMP_URL,
     publicUrl: config.PUBLIC_URL,
     openPreview: previewOpener(secret),
+    askWhip: whipAsker(secret),
+    whipLinks: iceLinks(config.WHIP_ICE_SERVERS),
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
   })
 

@@ -70,3 +70,31 @@ export const password = (value: string): string =>
   value.length >= 10 ? value : fail('must have at least 10 characters')
 export const address = (value: string): string =>
   isIP(value) > 0 || value === 'localhost' ? value : fail('must be an IP address or localhost')
+
+/** Where media is sent to, seen from outside. */
+export interface AnnouncedAddress {
+  readonly address: string
+  readonly port?: number
+}
+
+export const announced = (value: string): AnnouncedAddress => {
+  if (isIP(value) > 0) return { address: value }
+  const [, bracketed, plain, number = ''] = /^(?:\[([^\]]+)\]|([^:]+)):(\d{1,5})$/.exec(value) ?? []
+  const found = bracketed ?? plain ?? ''
+  return isIP(found) > 0 ? { address: found, port: port(number) } : fail('must be an IP address, or IP:port')
+}
+
+/** A server that helps clients of WebRTC to connect. */
+export interface IceServer {
+  /** `stun:host:port` or `turn:host:port?transport=udp`, without a credential. */
+  readonly url: string
+  readonly user?: string
+  readonly password?: string
+}
+
+export const iceServers = (value: string): readonly IceServer[] =>
+  list(value).map((entry) => {
+    const [, scheme, user, password, rest] = /^(stuns?|turns?):(?:([^:@]+):([^@]+)@)?([\w.:[\]?=-]+)$/.exec(entry) ?? []
+    if (scheme === undefined) return fail('must name servers as stun:host:port or turn:user:password@host:port')
+    return { url: `${scheme}:${rest}`, ...(user === undefined ? {} : { user, password: password ?? '' }) }
+  })

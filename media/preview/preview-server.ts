@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { MediaLog } from '../types.ts'
+import { answerWhip, WHIP_PATH, type TakeWhip } from '../whip/node-link.ts'
 import { ticketIsGood } from './ticket.ts'
 import type { Viewers } from './viewers.ts'
 
@@ -33,11 +34,15 @@ const REQUEST_MS = 5_000
 export async function startPreviewServer(
   settings: PreviewSettings,
   viewersOf: (streamId: string) => Viewers | undefined,
+  whip: TakeWhip,
   log: MediaLog,
 ): Promise<PreviewServer> {
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, noDelay: true })
   server.maxConnections = MOST_CONNECTIONS
-  server.on('request', (request, response) => answer(request, response, settings.key, viewersOf))
+  server.on('request', (request, response) => {
+    if (request.url === WHIP_PATH) void answerWhip(request, response, settings.key, whip)
+    else answer(request, response, settings.key, viewersOf)
+  })
   server.listen(settings.port, settings.host)
   await once(server, 'listening')
   server.on('error', (error) => log.error({ error: error.message }, 'the listener for previews failed'))

@@ -43,8 +43,14 @@ const MOST_SESSIONS = 64
 
 /** Takes publishers by WHIP (RFC 9725). Rejects when the UDP port cannot be had. */
 export async function startWhipIngest(options: WhipIngestOptions): Promise<WhipIngest> {
-  const { host, port } = options.settings
-  return new Ingest(options, await checkPort(host, port))
+  const { host, orFree = false, port } = options.settings
+  try {
+    return new Ingest(options, await checkPort(host, port))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    if (orFree) return new Ingest(options, await checkPort(host, 0))
+    throw new Error(`UDP port ${port} on ${host} is taken: set WHIP_PORT to a free one`, { cause: error })
+  }
 }
 
 class Ingest implements WhipIngest {

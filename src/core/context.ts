@@ -16,6 +16,8 @@ export interface RequestData {
   readonly remoteAddress: string
   readonly userAgent: string
   readonly ifMatch: string | undefined
+  /** A token that only its operation knows; never part of what crosses to another node, because no turn takes one. */
+  readonly bearer?: string | undefined
   /** A file on its way in; never part of what crosses to another node, because no turn takes one. */
   readonly upload?: Upload | undefined
 }
@@ -55,6 +57,10 @@ export function contextFactory(services: Services): ContextFactory {
       this.turn = turn
       this.upload = data.upload
       this.#data = data
+    }
+
+    get bearer(): string | undefined {
+      return this.#data.bearer
     }
 
     get remoteAddress(): string {

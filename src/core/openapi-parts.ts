@@ -5,6 +5,11 @@ import type { Json } from './openapi-schemas.ts'
 export const securitySchemes: Json = {
   bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token; it lives 15 minutes' },
   apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key; it was shown once' },
+  ownToken: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'A token made for this operation alone; see its description',
+  },
   signedUrl: {
     type: 'apiKey',
     in: 'query',
@@ -53,6 +58,8 @@ function text(description: string): Json {
 export const headers: Json = {
   'X-Request-Id': text('The name of the request'),
   ETag: text('The version of the resource, for If-Match and If-None-Match'),
+  Location: text('Where what was made is'),
+  Link: text('`rel="ice-server"`: servers that help a client to connect'),
   'Accept-Ranges': text('`bytes`'),
   'Content-Range': text('Which bytes these are, of a 206'),
   'Content-Disposition': text('The name of the file, and whether to show or to save it'),

@@ -92,10 +92,12 @@ function accessInWords(op: NamedOperation, scope: Scope | undefined): string {
   if (scope) return `Needs the scope \`${scope}\` in the workspace: ${SCOPES[scope].toLowerCase()}.`
   if (op.access === 'admin') return 'For platform administrators.'
   if (op.access === 'internal') return 'For workers of this installation, which sign their requests.'
+  if (op.bearer === 'own') return 'Needs a token made for it alone, as `Authorization: Bearer`.'
   return op.access === 'public' ? 'Needs no credential.' : 'For every signed-in user.'
 }
 
 function security(op: NamedOperation, scope: Scope | undefined): Json[] {
+  if (op.bearer === 'own') return [{ ownToken: [] }]
   if (op.access === 'public') return []
   const roles = scope ? [scope] : []
   return [{ bearer: roles }, { apiKey: roles }, ...(op.link ? [{ signedUrl: [] }] : [])]
@@ -135,7 +137,12 @@ function requestBody(op: NamedOperation, schemas: ComponentSchemas): Json {
   const example = op.example.body
   return {
     required: op.bodyOptional !== true,
-    content: { 'application/json': { schema: schemas.write(body), ...(example === undefined ? {} : { example }) } },
+    content: {
+      [op.bodyType ?? 'application/json']: {
+        schema: schemas.write(body),
+        ...(example === undefined ? {} : { example }),
+      },
+    },
   }
 }
 
@@ -182,6 +189,7 @@ function reply(op: NamedOperation, status: string, returns: TSchema | null, sche
     names.push('ETag', 'Accept-Ranges', 'Content-Range', 'Content-Disposition')
   }
   if (op.method === 'POST') names.push('Idempotent-Replayed')
+  names.push(...(op.headers ?? []))
   if (limitClassOf(op) in RATE_LIMITS) names.push('RateLimit', 'RateLimit-Policy')
   const type = contentTypeOf(returns)
   return {

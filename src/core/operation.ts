@@ -61,6 +61,8 @@ export interface RequestContext<P, Q, B> {
   readonly userAgent: string
   /** The If-Match header, without quotes; `*` is undefined. */
   readonly ifMatch: string | undefined
+  /** The token in Authorization, where the operation takes its own; undefined without one. */
+  readonly bearer: string | undefined
 }
 
 /** What a prelude knows of a request whose turn is about to run. */
@@ -119,11 +121,20 @@ export interface OperationDeclaration<
   readonly body?: B
   /** The body may be absent. */
   readonly bodyOptional?: true
+  /** Where the body is no JSON but a text of this type; `body` then describes a string. */
+  readonly bodyType?: string
+  /**
+   * `own`: a token in Authorization is not one of ours. Nobody is signed in; the handler gets it as `bearer` and answers
+   * for it.
+   */
+  readonly bearer?: 'own'
   /** Bytes; 100 kB when absent. */
   readonly bodyLimit?: number
   /** Takes a file, which the handler gets as a stream; `body` then describes the fields of a multipart body. */
   readonly upload?: U
   readonly returns: R
+  /** Headers of a success, by name, beyond those that every reply has. */
+  readonly headers?: readonly string[]
   /** Errors beyond those that the pipeline itself can answer. */
   readonly errors?: readonly ErrorDefinition[]
   /**
@@ -235,6 +246,8 @@ function check(op: NamedOperation, routes: Set<string>): void {
   if (op.link && op.method !== 'GET') fail('only what is read has links')
   if (op.socket && (op.upload || returnsFile(op))) fail('files do not travel over sockets')
   if (op.ticket && op.method !== 'GET') fail('a ticket in the query only reads')
+  if (op.bearer && op.access !== 'public') fail('a token of its own is no credential of ours: it must be public')
+  if (op.bodyType && (op.socket || op.turn || op.upload)) fail('a body that is no JSON comes over HTTP alone')
   if (op.turn && op.upload) fail('a turn takes no file: store it first, then run a turn')
   if (op.upload?.kind === 'raw' && op.body !== undefined) fail('a raw body has no fields')
   const parameters = [...op.pattern.matchAll(/\{(\w+)\}/g)].map((match) => match[1])

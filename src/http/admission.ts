@@ -20,6 +20,7 @@ export function identify(
   { authenticator, tickets }: Credentials,
   exchange: Exchange,
 ): Caller | undefined | Promise<Caller> {
+  if (op.bearer === 'own') return undefined
   const { authorization, apiKey } = exchange.headers
   if (authorization !== '') {
     const match = /^Bearer +([\w.~+/=-]+)$/i.exec(authorization)

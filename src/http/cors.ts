@@ -1,7 +1,8 @@
-const EXPOSED = `Accept-Ranges, Content-Disposition, Content-Range, ETag, Idempotent-Replayed, Location, RateLimit,
+const EXPOSED =
+  `Accept-Ranges, Content-Disposition, Content-Range, ETag, Idempotent-Replayed, Link, Location, RateLimit,
   RateLimit-Policy, Retry-After, Upload-Offset, X-Request-Id`.replaceAll(/\s+/g, ' ')
 const ACCEPTED = `Authorization, X-API-Key, Content-Type, Content-Range, Idempotency-Key, If-Match, If-None-Match,
-  If-Range, Range, X-Request-Id, Accept`.replaceAll(/\s+/g, ' ')
+  If-Range, Range, X-Request-Id, Accept, ETag`.replaceAll(/\s+/g, ' ')
 
 /** Which pages' origins may call the API (Fetch standard, CORS protocol). Credentials travel in headers, never cookies. */
 export class Cors {

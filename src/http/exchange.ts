@@ -18,6 +18,7 @@ const STATUS_LINES: Record<number, string> = {
   403: '403 Forbidden',
   404: '404 Not Found',
   405: '405 Method Not Allowed',
+  406: '406 Not Acceptable',
   409: '409 Conflict',
   410: '410 Gone',
   412: '412 Precondition Failed',

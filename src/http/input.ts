@@ -27,21 +27,27 @@ export function inputReader(op: NamedOperation): InputReader {
     readQuery: queryReader(op.query ?? { properties: {} }),
     checkQuery: op.query && validator(op.query, '/query'),
     checkBody: op.body && validator(op.body, '/body'),
-    parse: op.upload ? queryReader(op.body ?? { properties: {} }) : parseJson,
+    parse: parserOf(op),
   }
 }
 
 /** The bytes of the body. @throws AppError unsupported_media_type, payload_too_large */
 export async function readBody(op: NamedOperation, exchange: Exchange): Promise<Buffer> {
   const { contentType } = exchange.headers
-  if (op.body !== undefined && contentType !== '' && !/^application\/json\s*(;|$)/i.test(contentType)) {
-    throw UnsupportedMediaType({ message: 'Send the body as application/json.' })
+  const type = op.bodyType ?? 'application/json'
+  if (op.body !== undefined && contentType !== '' && contentType !== type && bareType(contentType) !== type) {
+    throw UnsupportedMediaType({ message: `Send the body as ${type}.` })
   }
   const bytes = await exchange.body(op.body === undefined ? 1_000 : (op.bodyLimit ?? DEFAULT_BODY_LIMIT))
   if (op.body !== undefined && bytes.length > 0 && contentType === '') {
-    throw UnsupportedMediaType({ message: 'Send Content-Type: application/json.' })
+    throw UnsupportedMediaType({ message: `Send Content-Type: ${type}.` })
   }
   return bytes
+}
+
+/** A media type without its parameters. */
+function bareType(contentType: string): string {
+  return contentType.split(';', 1)[0]!.trim().toLowerCase()
 }
 
 /** @throws AppError bad_request */
@@ -98,13 +104,21 @@ function readPath(reader: InputReader, check: Validator, parameters: readonly st
   return checked.value
 }
 
+function parserOf(op: NamedOperation): InputReader['parse'] {
+  if (op.upload) return queryReader(op.body ?? { properties: {} })
+  return op.bodyType === undefined ? parseJson : requireText
+}
+
+function requireText(text: string): string {
+  if (text !== '') return text
+  throw ValidationFailed({
+    message: 'The body is required.',
+    errors: [{ path: '/body', code: 'required', message: 'is required' }],
+  })
+}
+
 function parseJson(text: string): unknown {
-  if (text === '') {
-    throw ValidationFailed({
-      message: 'The body is required.',
-      errors: [{ path: '/body', code: 'required', message: 'is required' }],
-    })
-  }
+  requireText(text)
   try {
     return JSON.parse(text) as unknown
   } catch (error) {

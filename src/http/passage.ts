@@ -56,6 +56,10 @@ export class Request implements RequestData {
     this.#exchange = exchange
   }
 
+  get bearer(): string | undefined {
+    return /^Bearer +(\S+)$/i.exec(this.#exchange.headers.authorization)?.[1]
+  }
+
   get remoteAddress(): string {
     return this.#exchange.remoteAddress
   }

@@ -18,6 +18,7 @@ import { RelayStatus } from './relay-status.ts'
 import { StreamService } from './service.ts'
 import { StreamSessions } from './sessions.ts'
 import { StreamingUsage } from './usage.ts'
+import { WhipService, type AskWhip } from './whip.ts'
 
 export interface StreamsNeeds {
   readonly database: Database
@@ -31,6 +32,9 @@ export interface StreamsNeeds {
   readonly rtmpUrl: string
   readonly publicUrl: string
   readonly openPreview: OpenPreview
+  readonly askWhip: AskWhip
+  /** Values of Link that help clients of WHIP to connect. */
+  readonly whipLinks: readonly string[]
   readonly allowPrivateAddresses: boolean
 }
 
@@ -50,7 +54,9 @@ export function composeStreams(needs: StreamsNeeds) {
     broadcasts,
     notices,
     rtmpUrl: needs.rtmpUrl,
+    publicUrl: needs.publicUrl,
   })
+  const desiredStates = new DesiredStates({ sql: database, clock, switches, plans, keys: destinationKeys })
   const previews = new Previews({
     sql: database,
     clock,
@@ -69,6 +75,7 @@ export function composeStreams(needs: StreamsNeeds) {
       fileBroadcasts: new FileBroadcasts({ sql: database, clock, broadcasts, media: mediaNodes, notices }),
       mediaNodes,
       previews,
+      whip: new WhipService({ desired: desiredStates, media: mediaNodes, ask: needs.askWhip, links: needs.whipLinks }),
       rtmpDestinations: new RtmpDestinations({
         sql: database,
         clock,
@@ -80,7 +87,7 @@ export function composeStreams(needs: StreamsNeeds) {
       streamingUsage: new StreamingUsage(database, clock, plans),
     },
     notices,
-    desiredStates: new DesiredStates({ sql: database, clock, switches, plans, keys: destinationKeys }),
+    desiredStates,
     close: () => {
       previews.close()
       mediaNodes.close()

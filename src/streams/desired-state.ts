@@ -44,6 +44,7 @@ interface Row {
   path: string
   key_hash: string
   backup_key_hash: string | null
+  whip_token_hash: string | null
   key_expires_at: string
   status: StreamStatus
   session_id: string | null
@@ -54,7 +55,7 @@ interface Row {
 }
 
 const SELECT = `
-  select s.id, s.workspace_id, w.owner_id, s.path, s.key_hash, s.backup_key_hash, s.key_expires_at, s.status, s.session_id, s.ingest_node,
+  select s.id, s.workspace_id, w.owner_id, s.path, s.key_hash, s.backup_key_hash, s.whip_token_hash, s.key_expires_at, s.status, s.session_id, s.ingest_node,
     w.deleted_at is not null as workspace_deleted,
     (select json_agg(json_build_object('id', d.id, 'url', r.url, 'platform', r.platform, 'key', r.key_sealed) order by d.id)
       from stream_destinations d join rtmp_destinations r on r.id = d.account_id
@@ -92,7 +93,7 @@ export class DesiredStates {
   /** Whether a publisher may send, asked before it is told so. The reason of a refusal is for logs and the publisher. */
   async authorize(request: PublishRequest): Promise<PublishDecision & { readonly state?: DesiredState }> {
     const row = await this.#options.sql.row<Row>(BY_PATH, [primaryPath(request.path)])
-    const hash = row?.path === request.path ? row.key_hash : row?.backup_key_hash
+    const hash = row && hashFor(row, request)
     if (row === undefined || hash == null || !sameHash(hash, request.keyHash) || row.workspace_deleted) {
       return { allowed: false, reason: 'unknown key' }
     }
@@ -101,14 +102,24 @@ export class DesiredStates {
     if (Date.parse(row.key_expires_at) <= clock.now()) {
       return { allowed: false, reason: 'the key has expired; arm the stream for a new one' }
     }
-    if (!switches.isOn('streams')) return { allowed: false, reason: 'streams are switched off at the moment' }
+    if (!switches.isOn('streams')) {
+      return { allowed: false, later: true, reason: 'streams are switched off at the moment' }
+    }
     const allowance = await plans.limitsOf(row.owner_id)
     const used = await usedMs(sql, row.owner_id, monthOf(clock.now()))
     if (used >= allowance.streamingMinutesPerMonth * MINUTE) {
-      return { allowed: false, reason: 'the streaming minutes of this month are used up' }
+      return { allowed: false, later: true, reason: 'the streaming minutes of this month are used up' }
     }
     const state = this.#state(row)
     return { allowed: true, stream: state.stream, state }
+  }
+
+  /** Whether a token (by its hash) is the one for WHIP of the stream with this path, until the stream ends. */
+  async isWhipToken(path: string, hash: string): Promise<boolean> {
+    const row = await this.#options.sql.row<Row>(BY_PATH, [path])
+    if (row === undefined || row.whip_token_hash === null || row.status === 'ended' || row.workspace_deleted)
+      return false
+    return sameHash(row.whip_token_hash, hash)
   }
 
   #state(row: Row): DesiredState {
@@ -120,6 +131,7 @@ export class DesiredStates {
         ...(row.backup_key_hash === null
           ? {}
           : { backup: { path: backupPath(row.path), keyHash: row.backup_key_hash } }),
+        ...(row.whip_token_hash === null ? {} : { whipHash: row.whip_token_hash }),
         live: isOnAir(row.status),
         destinations: (row.destinations ?? []).map(({ id, url, key, platform }) => ({
           id,
@@ -136,6 +148,12 @@ export class DesiredStates {
       ...(row.playout === null ? {} : { playout: row.playout }),
     }
   }
+}
+
+/** Of the credential that the publisher claims to have: what is good for one way in is not for another. */
+function hashFor(row: Row, { path, via }: PublishRequest): string | null {
+  if (via === 'whip') return row.path === path ? row.whip_token_hash : null
+  return row.path === path ? row.key_hash : row.backup_key_hash
 }
 
 function sameHash(left: string, right: string): boolean {

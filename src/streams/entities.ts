@@ -43,6 +43,8 @@ const StreamSchema = defineEntity({
     /** Of the key for a second publisher; null until the stream is armed, where it was made before there were any. */
     backupKeyHash: p.text().nullable(),
     backupKeySealed: p.text().nullable(),
+    /** Of the token for WHIP; null until the stream is armed. */
+    whipTokenHash: p.text().nullable(),
     keyExpiresAt: time(),
     scheduledFor: time().nullable(),
     record: p.boolean(),

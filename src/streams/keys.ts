@@ -18,6 +18,12 @@ export function newIngestKey(): IngestKey {
   return { key, path, hash: sha256(key) }
 }
 
+/** Makes a token for WHIP. It is no RTMP key: those have another form. */
+export function newWhipToken(): { readonly token: string; readonly hash: string } {
+  const token = randomBytes(32).toString('base64url')
+  return { token, hash: sha256(token) }
+}
+
 /** What tells the path of a backup key from that of the primary one, which is 16 hexadecimal digits. */
 const BACKUP_MARK = 'b'
 

@@ -96,6 +96,13 @@ export class MediaDirectory {
     return heard.report.previewAddress ?? undefined
   }
 
+  /** Where nodes are asked that take publishers by WHIP, but for one. */
+  whipAddresses(except: string | undefined): string[] {
+    return this.nodes().flatMap(({ nodeId, ok, status }) =>
+      ok && status?.whip && nodeId !== except ? (this.previewAddressOf(nodeId) ?? []) : [],
+    )
+  }
+
   close(): void {
     this.#end()
   }

@@ -305,3 +305,5 @@ export const previewStream = operation({
     return reply(200, new LiveBody('video/x-flv', await previews.watch(path.id, member, token)))
   },
 })
+
+export * from './whip-operations.ts'

@@ -149,6 +149,8 @@ export const ArmedStream = named(
     rtmpIngestUrl: Type.String(),
     streamKey: Type.String({ description: 'The new key; a secret' }),
     backupStreamKey: Type.String({ description: 'The new key for a second encoder; a secret' }),
+    whipUrl: Type.String({ description: 'Where a browser publishes by WHIP (RFC 9725)' }),
+    whipToken: Type.String({ description: 'The bearer token for `whipUrl`; a secret, shown this once' }),
     expiresAt: Timestamp,
   }),
 )

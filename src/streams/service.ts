@@ -12,7 +12,7 @@ import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
 import type { Broadcasts } from './broadcasts.ts'
 import { streamCreated, streamDeleted, streamUpdated } from './events.ts'
-import { newBackupKey, newIngestKey } from './keys.ts'
+import { newBackupKey, newIngestKey, newWhipToken } from './keys.ts'
 import type { StreamNotices } from './notices.ts'
 import { checkForm, type ChosenPlatform, type PlatformChooser } from './platforms.ts'
 import type { ArmedData, NewStreamData, PlatformInput, StreamData, StreamEditData, StreamQuery } from './schemas.ts'
@@ -33,6 +33,7 @@ export interface StreamServiceOptions {
   readonly broadcasts: Broadcasts
   readonly notices: StreamNotices
   readonly rtmpUrl: string
+  readonly publicUrl: string
 }
 
 /** A key that nobody uses dies this long after it was made, or after the stream was to begin. */
@@ -173,16 +174,17 @@ export class StreamService {
    * @throws AppError not_found, validation_failed, plan_limit_reached
    */
   async arm(turn: Turn, id: string, platforms: readonly PlatformInput[] | undefined): Promise<ArmedData> {
-    const { broadcasts, clock, keys, rtmpUrl } = this.#options
+    const { broadcasts, clock, keys, publicUrl, rtmpUrl } = this.#options
     const row = await this.#find(turn.sql, id)
     if (platforms) await this.replacePlatforms(turn, row, platforms)
     const key = newIngestKey()
     const backup = newBackupKey(key.path)
+    const whip = newWhipToken()
     const expiresAt = keyExpiry(clock.now(), row.scheduled_for === null ? undefined : Date.parse(row.scheduled_for))
     await turn.sql.run(
       `update streams set path = $2, key_hash = $3, key_sealed = $4, key_expires_at = $5,
-         backup_key_hash = $6, backup_key_sealed = $7, ingest_id = null, ingest_node = null where id = $1`,
-      [id, key.path, key.hash, keys.seal(key.key), expiresAt, backup.hash, keys.seal(backup.key)],
+         backup_key_hash = $6, backup_key_sealed = $7, whip_token_hash = $8, ingest_id = null, ingest_node = null where id = $1`,
+      [id, key.path, key.hash, keys.seal(key.key), expiresAt, backup.hash, keys.seal(backup.key), whip.hash],
     )
     await broadcasts.move(turn, { ...row, status_reason: null }, next(row.status, 'arm') ?? row.status)
     turn.audit({ kind: 'stream', id })
@@ -190,6 +192,8 @@ export class StreamService {
       rtmpIngestUrl: rtmpUrl,
       streamKey: key.key,
       backupStreamKey: backup.key,
+      whipUrl: `${publicUrl}/api/streams/whip/${key.path}`,
+      whipToken: whip.token,
       expiresAt: expiresAt.toISOString(),
     }
   }

@@ -25,7 +25,6 @@ const LATER: Readonly<Record<string, string>> = {
   Users: `getBillingUsage listPaymentMethods deletePaymentMethod setDefaultPaymentMethod listTransactions downloadInvoice
     listDevices registerDevice unregisterDevice sendTestPush exportMyData
     deleteMyAccount`,
-  Streams: 'whipPublish whipTrickle whipDelete',
   'Plans, subscriptions, billing, payments': `getSubscription upgradeSubscription renewSubscription getWallet
     cancelSubscription setRenewalTerm setRecurring getExtraAccounts removeExtraAccounts cancelExtraAccountRemoval
     listBillingCycles previewProration createCyclesFromTransaction selectPlan upgradeCycles previewCoupon

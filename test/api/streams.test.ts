@@ -458,6 +458,8 @@ describe('going live', () => {
       rtmpIngestUrl: app.config.PUBLIC_RTMP_URL,
       backupStreamKey: expect.stringMatching(/^[0-9a-f]{16}b-/),
       streamKey: expect.not.stringContaining(streamKey.split('-')[0] ?? ''),
+      whipUrl: `${app.config.PUBLIC_URL}/api/streams/whip/${armed.streamKey.split('-')[0]}`,
+      whipToken: expect.stringMatching(/^[\w-]{43}$/),
       expiresAt: expect.any(String),
     })
     expect(await get(_id)).toMatchObject({ status: 'interrupted', streamKey: armed.streamKey })

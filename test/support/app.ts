@@ -123,6 +123,7 @@ async function start(
       RTMP_HOST: '127.0.0.1',
       PORT: String(await freeLoopbackPort()),
       RTMP_PORT: String(await freeLoopbackPort()),
+      WHIP_PORT: '0',
       ADMIN_PORT: '0',
       CHECK_REPLIES: '1',
       RATE_LIMITS: options.rateLimits ? '1' : '0',

@@ -69,6 +69,15 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
   updateBroadcast: async (stage) => ({ path: { id: await scheduledBroadcast(stage) }, body: { loop: true } }),
   cancelBroadcast: async (stage) => ({ path: { id: await scheduledBroadcast(stage) }, once: true }),
   stopStream: async (stage) => ({ path: { id: await startedStream(stage) } }),
+  whipPublish: async (stage) => {
+    const { as, path } = await whipCredential(stage, 'application/sdp')
+    return { as, path, error: 'media_unavailable' }
+  },
+  whipTrickle: async (stage) => {
+    const { as, path } = await whipCredential(stage, 'application/trickle-ice-sdpfrag')
+    return { as, path, error: 'not_found' }
+  },
+  whipDelete: async (stage) => ({ ...(await whipCredential(stage)), error: 'not_found' }),
   retryDestination: async (stage) => {
     const id = await startedStream(stage)
     const shown = await stage.app.send('GET /api/streams/{id}', { apiKey: stage.owner.apiKey, path: { id } })
@@ -177,6 +186,16 @@ function announceMedia({ app }: Stage): void {
     streams: [],
   }
   app.composition.services.mediaNodes.announce({ nodeId: 'media-of-the-matrix', status })
+}
+
+/** What publishes an armed stream by WHIP. Nothing of the matrix takes it: media is for other tests. */
+async function whipCredential(stage: Stage, contentType?: string) {
+  const id = (await rows['streams']?.(stage)) ?? ''
+  const armed = await stage.app.send('POST /api/streams/{id}/arm', { apiKey: stage.owner.apiKey, path: { id } })
+  const { whipToken, whipUrl } = armed.body.data as { whipToken: string; whipUrl: string }
+  const authorization = { Authorization: `Bearer ${whipToken}` }
+  const headers = contentType === undefined ? authorization : { ...authorization, 'Content-Type': contentType }
+  return { path: { path: whipUrl.split('/').at(-1) ?? '' }, as: { headers } }
 }
 
 /** A stream that waits for its publisher. */

@@ -20,6 +20,7 @@ export function example(op: NamedOperation): SendOptions {
     ...(op.example.path && { path: op.example.path }),
     ...(op.example.query && { query: op.example.query }),
     ...(op.example.body === undefined ? {} : { body: op.example.body }),
+    ...(op.bodyType && { headers: { 'Content-Type': op.bodyType } }),
     ...(op.upload?.kind === 'multipart' && { file: { name: 'pixel.png', content: PIXEL, type: 'image/png' } }),
   })
 }

@@ -1,0 +1,202 @@
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { startSink, type Sink } from '../../media/testing/sink.ts'
+import { WhipClient } from '../../media/testing/whip-client.ts'
+import { makeWhipMedia, type WhipMedia } from '../../media/testing/whip-media.ts'
+import { startApp, type App } from '../support/app.ts'
+import { Broadcaster } from '../support/broadcast.ts'
+import { waitFor } from '../support/wait.ts'
+import { World } from '../support/world.ts'
+
+const PAGE = 'https://studio.example.com'
+
+let app: App
+let caster: Broadcaster
+let media: WhipMedia
+let sinks: [Sink, Sink]
+const clients: WhipClient[] = []
+
+beforeAll(async () => {
+  const env = { ALLOW_PRIVATE_ADDRESSES: '1', LOG_LEVEL: 'debug', CORS_ORIGINS: PAGE }
+  app = await startApp({
+    media: true,
+    env: { ...env, WHIP_ICE_SERVERS: 'stun:stun.example.com:3478,turn:ada:secret@turn.example.com:3478?transport=udp' },
+  })
+  const world = new World(app)
+  const workspaceId = await world.workspace('acme', 'ada')
+  caster = new Broadcaster(app, world.as('ada'), workspaceId)
+  media = await makeWhipMedia()
+  sinks = [await startSink(), await startSink()]
+})
+afterEach(() => {
+  for (const client of clients.splice(0)) client.close()
+})
+afterAll(async () => {
+  await app?.stop()
+  for (const sink of sinks ?? []) await sink.close()
+})
+
+interface Armed {
+  readonly whipUrl: string
+  readonly whipToken: string
+  readonly streamKey: string
+}
+
+async function armedStream(): Promise<Armed & { readonly id: string }> {
+  const { _id } = await caster.stream({ one: sinks[0], two: sinks[1] })
+  return { id: _id, ...(await arm(_id)) }
+}
+
+const arm = (id: string) => caster.good<Armed>('POST /api/streams/{id}/arm', { path: { id } })
+
+async function ask(method: string, url: string, token: string | undefined, body?: string, more: HeadersInit = {}) {
+  const headers = new Headers({ Origin: PAGE, ...(token && { Authorization: `Bearer ${token}` }) })
+  if (body !== undefined) headers.set('Content-Type', 'application/sdp')
+  new Headers(more).forEach((value, name) => headers.set(name, value))
+  const response = await fetch(new URL(url, app.url), { method, headers, ...(body === undefined ? {} : { body }) })
+  const text = await response.text()
+  const code = response.headers.get('content-type')?.includes('json') ? (JSON.parse(text) as { code: string }).code : ''
+  return { status: response.status, headers: response.headers, text, code }
+}
+
+async function clientOffer(): Promise<{ client: WhipClient; sdp: string }> {
+  const client = new WhipClient({ media })
+  clients.push(client)
+  return { client, sdp: await client.offer() }
+}
+
+async function publish({ whipToken, whipUrl }: Armed) {
+  const { client, sdp } = await clientOffer()
+  const answer = await ask('POST', whipUrl, whipToken, sdp)
+  if (answer.status === 201) {
+    client.accept(answer.text)
+    client.start()
+  }
+  return { client, answer, sdp, session: answer.headers.get('location') ?? '' }
+}
+
+const sessions = () => app.composition.services.mediaNodes.nodes()[0]?.status?.whip?.sessions
+
+test('a browser publishes to two destinations, as the standard has it', async () => {
+  const armed = await armedStream()
+  const path = armed.whipUrl.split('/').at(-1)!
+  expect(armed.whipUrl).toBe(`${app.url}/api/streams/whip/${path}`)
+  await caster.goLive(armed.id, { waitForIngest: true })
+  const { answer, client, sdp, session } = await publish(armed)
+  expect([answer.status, answer.text.slice(0, 5)]).toEqual([201, 'v=0\r\n'])
+  const told = Object.fromEntries(answer.headers)
+  expect(told).toMatchObject({
+    'content-type': 'application/sdp',
+    location: expect.stringMatching(new RegExp(`^/api/streams/whip/${path}/[0-9a-f]{32}$`)),
+    etag: expect.stringMatching(/^"[0-9a-f]+"$/),
+    link: '<stun:stun.example.com:3478>; rel="ice-server", <turn:turn.example.com:3478?transport=udp>; rel="ice-server"; username="ada"; credential="secret"; credential-type="password"',
+    'access-control-allow-origin': PAGE,
+  })
+  expect(told['access-control-expose-headers']).toMatch(/ETag.*Link.*Location/)
+  await caster.until(armed.id, 'live')
+  for (const name of ['one', 'two']) await caster.untilDestination(armed.id, name, 'live')
+  for (const sink of sinks) {
+    await waitFor(() => sink.messages('video').length > 30 && sink.messages('audio').length > 30)
+    const [video, audio] = (['video', 'audio'] as const).map((kind) => sink.messages(kind).find((one) => one.isHeader))
+    expect([video, audio]).toEqual([expect.anything(), expect.anything()])
+  }
+  const relay = await caster.good<{ ingest: object }>('GET /api/streams/{id}/relay', { path: { id: armed.id } })
+  expect(relay.ingest).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac', width: 640, height: 360 })
+
+  // Candidates, with and without If-Match; a version that is not there; a restart; another method.
+  const ufrag = /a=ice-ufrag:(\S+)/.exec(sdp)![1]!
+  const fragment = `a=ice-ufrag:${ufrag}\r\na=ice-pwd:whatever\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=end-of-candidates\r\n`
+  const trickle = (body: string, more: HeadersInit = {}) =>
+    ask('PATCH', session, armed.whipToken, body, { 'Content-Type': 'application/trickle-ice-sdpfrag', ...more })
+  expect((await trickle(fragment)).status).toBe(204)
+  expect((await trickle(fragment, { 'If-Match': told['etag']! })).status).toBe(204)
+  expect(await trickle(fragment, { 'If-Match': '"other"' })).toMatchObject({ status: 412, code: 'precondition_failed' })
+  expect(await trickle(fragment.replace(ufrag, 'fresh'))).toMatchObject({
+    status: 422,
+    code: 'ice_restart_unsupported',
+  })
+  expect(await trickle(fragment, { 'Content-Type': 'application/sdp' })).toMatchObject({ status: 415 })
+  const preflight = await ask('OPTIONS', session, undefined, undefined, { 'Access-Control-Request-Method': 'PATCH' })
+  expect(preflight.status).toBe(204)
+  expect(preflight.headers.get('access-control-allow-methods')).toBe('PATCH, DELETE, OPTIONS')
+  expect(preflight.headers.get('access-control-allow-headers')).toMatch(/Authorization.*If-Match.*ETag/)
+  for (const method of ['GET', 'PUT', 'POST']) expect((await ask(method, session, armed.whipToken)).status).toBe(405)
+  expect((await ask('GET', armed.whipUrl, armed.whipToken)).status).toBe(405)
+
+  // Somebody else with the same token has to wait; whoever has none does not get that far.
+  const second = await publish(armed)
+  expect(second.answer).toMatchObject({ status: 409, code: 'conflict' })
+  expect(second.answer.headers.get('retry-after')).toBe('2')
+  expect(await ask('DELETE', session, 'wrong')).toMatchObject({ status: 401, code: 'invalid_credential' })
+
+  expect(await ask('DELETE', session, armed.whipToken)).toMatchObject({ status: 200, text: '' })
+  await caster.until(armed.id, 'interrupted')
+  expect(await ask('DELETE', session, armed.whipToken)).toMatchObject({ status: 404, code: 'not_found' })
+  expect(await trickle(fragment)).toMatchObject({ status: 404 })
+  client.close()
+  await caster.stop(armed.id)
+})
+
+test('offers that cannot be taken are refused with why', async () => {
+  const { whipToken, whipUrl } = await armedStream()
+  const { sdp } = await clientOffer()
+  expect(await ask('POST', whipUrl, whipToken, 'hello')).toMatchObject({ status: 400, code: 'bad_request' })
+  expect(await ask('POST', whipUrl, whipToken, sdp.replaceAll('H264', 'AV1'))).toMatchObject({
+    status: 406,
+    code: 'no_usable_codec',
+  })
+  expect(await ask('POST', whipUrl, whipToken, sdp.padEnd(70_000, 'x'))).toMatchObject({ status: 413 })
+  expect(await ask('POST', whipUrl, whipToken, sdp, { 'Content-Type': 'text/plain' })).toMatchObject({ status: 415 })
+  expect(await ask('POST', `${whipUrl}?normalise=perhaps`, whipToken, sdp)).toMatchObject({ status: 400 })
+  expect(await ask('POST', `${whipUrl.slice(0, -2)}zz`, whipToken, sdp)).toMatchObject({ status: 404 })
+})
+
+test('a token is good for its path, and until the stream is armed again or stops', async () => {
+  const [first, other] = [await armedStream(), await armedStream()]
+  const { sdp } = await clientOffer()
+  const refused = { status: 401, code: 'invalid_credential' }
+  const attempt = (url: string, token: string | undefined) => ask('POST', url, token, sdp)
+  expect(await attempt(first.whipUrl, undefined)).toMatchObject(refused)
+  expect(await attempt(first.whipUrl, 'x'.repeat(43))).toMatchObject(refused)
+  expect(await attempt(first.whipUrl, other.whipToken)).toMatchObject(refused)
+  expect(await attempt(first.whipUrl, first.streamKey)).toMatchObject(refused)
+  expect(await attempt(first.whipUrl.replace(/[0-9a-f]{16}$/, '0'.repeat(16)), first.whipToken)).toMatchObject(refused)
+  expect(await caster.refusal(first.whipToken)).not.toBe('')
+  expect(await caster.refusal(`${first.whipUrl.split('/').at(-1)}-${first.whipToken}`)).not.toBe('')
+
+  const { answer, session } = await publish(first)
+  expect(answer.status).toBe(201)
+  await caster.until(first.id, 'receiving')
+  const armed = await arm(first.id)
+  await waitFor(() => sessions() === 0, { what: 'the session to be dropped' })
+  expect(await attempt(first.whipUrl, first.whipToken)).toMatchObject(refused)
+  expect(await attempt(armed.whipUrl, first.whipToken)).toMatchObject(refused)
+  expect(await ask('DELETE', session, first.whipToken)).toMatchObject(refused)
+
+  await caster.goLive(first.id, { waitForIngest: true })
+  await publish(armed)
+  await caster.until(first.id, 'live')
+  await caster.stop(first.id)
+  await waitFor(() => sessions() === 0, { what: 'the session to be dropped' })
+  expect(await attempt(armed.whipUrl, armed.whipToken)).toMatchObject(refused)
+
+  const { switches } = app.composition.services
+  await switches.toggle('streams', false)
+  expect(await attempt(other.whipUrl, other.whipToken)).toMatchObject({ status: 503, code: 'service_disabled' })
+  await switches.toggle('streams', true)
+})
+
+test('no token is in a log, an event, an audit entry, a metric or a table', async () => {
+  const armed = await armedStream()
+  const { session } = await publish(armed)
+  await caster.until(armed.id, 'receiving')
+  await ask('DELETE', session, armed.whipToken)
+  const kept = await app.database.rows(
+    `select query_to_xml('select * from ' || quote_ident(table_name), true, false, '')::text as text
+     from information_schema.tables where table_schema = 'public' and table_type = 'BASE TABLE'`,
+  )
+  const metrics = await (await fetch(`${app.node.adminUrl}/metrics`)).text()
+  for (const seen of [JSON.stringify(app.logs), JSON.stringify(kept), metrics]) {
+    expect(seen.length).toBeGreaterThan(1_000)
+    expect(seen).not.toContain(armed.whipToken)
+  }
+})
