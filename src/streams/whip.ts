@@ -179,7 +179,7 @@ function errorOf({ code, message }: Refusal) {
       return PreconditionFailed({ message })
     case 'restart':
       return IceRestartUnsupported()
-    case 'unavailable':
+    default:
       return MediaUnavailable({ retryAfter: 2 })
   }
 }

@@ -48,7 +48,7 @@ async function armedStream(): Promise<Armed & { readonly id: string }> {
 
 const arm = (id: string) => caster.good<Armed>('POST /api/streams/{id}/arm', { path: { id } })
 
-async function ask(method: string, url: string, token: string | undefined, body?: string, more: HeadersInit = {}) {
+async function ask(method: string, url: string, token: string | undefined, body?: string, more: Record<string, string> = {}) {
   const headers = new Headers({ Origin: PAGE, ...(token && { Authorization: `Bearer ${token}` }) })
   if (body !== undefined) headers.set('Content-Type', 'application/sdp')
   new Headers(more).forEach((value, name) => headers.set(name, value))
@@ -105,7 +105,7 @@ test('a browser publishes to two destinations, as the standard has it', async ()
   // Candidates, with and without If-Match; a version that is not there; a restart; another method.
   const ufrag = /a=ice-ufrag:(\S+)/.exec(sdp)![1]!
   const fragment = `a=ice-ufrag:${ufrag}\r\na=ice-pwd:whatever\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=end-of-candidates\r\n`
-  const trickle = (body: string, more: HeadersInit = {}) =>
+  const trickle = (body: string, more: Record<string, string> = {}) =>
     ask('PATCH', session, armed.whipToken, body, { 'Content-Type': 'application/trickle-ice-sdpfrag', ...more })
   expect((await trickle(fragment)).status).toBe(204)
   expect((await trickle(fragment, { 'If-Match': told['etag']! })).status).toBe(204)
