@@ -7,6 +7,7 @@ import {
   flag,
   iceServers,
   integer,
+  issuers,
   list,
   oneOf,
   optional,
@@ -17,6 +18,7 @@ import {
   url,
   withDefault,
   type IceServer,
+  type OidcIssuer,
 } from './setting-readers.ts'
 
 /**
@@ -42,30 +44,6 @@ const roles = (value: string): ReadonlySet<Role> => {
   return parts.length > 0 && unknown.length === 0
     ? new Set(parts as Role[])
     : fail(`must be some of ${ROLES.join(',')}`)
-}
-
-/** A provider of sign-in beyond the well-known ones: any OpenID Connect issuer. */
-export interface OidcIssuer {
-  readonly name: string
-  readonly issuer: string
-  readonly clientId: string
-  readonly clientSecret?: string
-}
-
-const issuers = (value: string): readonly OidcIssuer[] => {
-  const shape = 'must be JSON: [{"name":"acme","issuer":"https://…","clientId":"…","clientSecret":"…"}]'
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(value)
-  } catch {
-    return fail(shape)
-  }
-  if (!Array.isArray(parsed)) return fail(shape)
-  return parsed.map((row: Partial<OidcIssuer>) => {
-    if (!row || !/^[a-z][a-z0-9-]{1,31}$/.test(row.name ?? '') || !row.clientId) return fail(shape)
-    url('https', 'http')(row.issuer ?? '')
-    return row as OidcIssuer
-  })
 }
 
 const SETTINGS = {

@@ -98,3 +98,27 @@ export const iceServers = (value: string): readonly IceServer[] =>
     if (scheme === undefined) return fail('must name servers as stun:host:port or turn:user:password@host:port')
     return { url: `${scheme}:${rest}`, ...(user === undefined ? {} : { user, password: password ?? '' }) }
   })
+
+/** A provider of sign-in beyond the well-known ones: any OpenID Connect issuer. */
+export interface OidcIssuer {
+  readonly name: string
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret?: string
+}
+
+export const issuers = (value: string): readonly OidcIssuer[] => {
+  const shape = 'must be JSON: [{"name":"acme","issuer":"https://…","clientId":"…","clientSecret":"…"}]'
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(value)
+  } catch {
+    return fail(shape)
+  }
+  if (!Array.isArray(parsed)) return fail(shape)
+  return parsed.map((row: Partial<OidcIssuer>) => {
+    if (!row || !/^[a-z][a-z0-9-]{1,31}$/.test(row.name ?? '') || !row.clientId) return fail(shape)
+    url('https', 'http')(row.issuer ?? '')
+    return row as OidcIssuer
+  })
+}

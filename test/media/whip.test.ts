@@ -48,7 +48,13 @@ async function armedStream(): Promise<Armed & { readonly id: string }> {
 
 const arm = (id: string) => caster.good<Armed>('POST /api/streams/{id}/arm', { path: { id } })
 
-async function ask(method: string, url: string, token: string | undefined, body?: string, more: Record<string, string> = {}) {
+async function ask(
+  method: string,
+  url: string,
+  token: string | undefined,
+  body?: string,
+  more: Record<string, string> = {},
+) {
   const headers = new Headers({ Origin: PAGE, ...(token && { Authorization: `Bearer ${token}` }) })
   if (body !== undefined) headers.set('Content-Type', 'application/sdp')
   new Headers(more).forEach((value, name) => headers.set(name, value))
