@@ -202,15 +202,22 @@ export class ClusterActors implements Actors {
       .map((actor) => this.#engine.owned(actor))
   }
 
-  /** Hands every actor over to the other nodes, or finishes what waits when there are none, and leaves. */
-  async close(withinMs: number): Promise<void> {
+  async leave(withinMs: number): Promise<void> {
     const until = this.#clock.monotonic() + withinMs
-    const left = () => Math.max(0, until - this.#clock.monotonic())
     this.#probe?.close()
     const { onError } = this.#options
     await within(this.#clock, Math.min(300, withinMs / 3), this.#lease.enter('leaving'), onError)
-    if (this.#lease.live && this.#ownership.hasHeirs)
-      await within(this.#clock, left(), this.#ownership.handOverAll(), onError)
+    if (!this.#lease.live || !this.#ownership.hasHeirs) return
+    const left = Math.max(0, until - this.#clock.monotonic())
+    await within(this.#clock, left, this.#ownership.handOverAll(), onError)
+  }
+
+  /** Hands every actor over to the other nodes, or finishes what waits when there are none, and ends. */
+  async close(withinMs: number): Promise<void> {
+    const until = this.#clock.monotonic() + withinMs
+    const left = () => Math.max(0, until - this.#clock.monotonic())
+    const { onError } = this.#options
+    await this.leave(withinMs)
     this.#closed = true
     await this.#calls.drained(left())
     this.#calls.refuseAll()

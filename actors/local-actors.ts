@@ -66,6 +66,8 @@ export class LocalActors implements Actors {
     return [{ inc: 'local', address: 'local', state: this.#closed ? 'leaving' : 'active', reachable: true, actors }]
   }
 
+  async leave(): Promise<void> {}
+
   async close(withinMs: number): Promise<void> {
     this.#closed = true
     await this.#calls.drained(withinMs)

@@ -65,6 +65,11 @@ export interface Actors {
   stats(): ActorStats
   /** Who owns what, on every node: an answer for administrators, not for decisions. */
   owners(): Promise<readonly NodeOwnership[]>
+  /**
+   * Gives every actor to the nodes that stay, at most `withinMs`, and goes on taking commands for them: the first thing
+   * to do when a node is about to stop. Does nothing in a process that is alone.
+   */
+  leave(withinMs: number): Promise<void>
   /** Takes no more commands, finishes or hands over those that wait, at most `withinMs`. */
   close(withinMs: number): Promise<void>
 }

@@ -56,6 +56,9 @@ export interface NodeOverrides {
   readonly adapt?: (composition: Composition) => Composition
 }
 
+/** How long it may take to give the actors of this node to others. */
+const HAND_OVER_MS = 1_000
+
 /** Undoes what was started, last first; one failure does not keep the rest from closing. */
 class Undo {
   readonly #steps: { readonly name: string; readonly run: () => Promise<void> | void }[] = []
@@ -150,9 +153,20 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
     facts,
     stop: async () => {
       composition.services.health.drain()
+      await leave(composition, log)
       await undo.all()
     },
   }
+}
+
+/** Actors go first: whatever keeps this node from ending in time, the others have them. */
+async function leave({ actors }: Composition, log: Logger): Promise<void> {
+  const { cluster } = actors.stats()
+  if (cluster === undefined) return
+  const began = performance.now()
+  await actors.leave(HAND_OVER_MS)
+  const kept = actors.stats().cluster?.owned
+  log.info({ owned: cluster.owned, kept, ms: Math.round(performance.now() - began) }, 'actors were handed over')
 }
 
 async function openDatabase(

@@ -101,6 +101,7 @@ function deferred(started: Promise<ClusterActors>): Driver {
       run: async (command) => (running ?? (await started)).run(command),
       stats: () => (running ?? empty).stats(),
       owners: async () => (await started).owners(),
+      leave: async (withinMs) => (await started).leave(withinMs),
       close: async (withinMs) => (await started).close(withinMs),
     },
   }

@@ -1,0 +1,77 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { send, type Answer } from '../support/send.ts'
+import { waitFor } from '../support/wait.ts'
+
+const PAUSE_MS = 10
+
+/**
+ * Clients of several nodes that create streams one after the other; each belongs to one node, and what goes wrong there
+ * it asks once more of the first, under the same idempotency key, as one behind a load balancer would.
+ */
+export class StopLoad {
+  readonly #urls: readonly [string, ...string[]]
+  readonly #clients: Promise<void>[] = []
+  readonly #latest = new Map<string, number>()
+  readonly #errors: string[] = []
+  readonly #titles: string[] = []
+  #retried = 0
+  #sent = 0
+  #running = true
+
+  constructor(urls: readonly [string, ...string[]]) {
+    this.#urls = urls
+  }
+
+  get acknowledged(): number {
+    return this.#titles.length
+  }
+
+  /** One client of each node for a workspace. */
+  add(workspaceId: string, apiKey: string): void {
+    for (const url of this.#urls) this.#clients.push(this.#client(url, workspaceId, apiKey))
+  }
+
+  /** Waits until something that was sent from now on has been done in each workspace, for the clients of each node. */
+  async flowsAgain(): Promise<void> {
+    const since = performance.now()
+    await waitFor(() => this.#latest.size > 0 && [...this.#latest.values()].every((at) => at > since), {
+      timeoutMs: 20_000,
+      what: 'every workspace to be served',
+    })
+  }
+
+  /** @returns what failed twice, how many were asked twice, and the titles of what was done */
+  async stop(): Promise<{ errors: readonly string[]; retried: number; titles: string[] }> {
+    this.#running = false
+    await Promise.all(this.#clients)
+    return { errors: this.#errors, retried: this.#retried, titles: this.#titles }
+  }
+
+  async #client(url: string, workspaceId: string, apiKey: string): Promise<void> {
+    while (this.#running) {
+      const sentAt = performance.now()
+      const title = `load-${String((this.#sent += 1)).padStart(8, '0')}`
+      const options = { apiKey, body: { workspaceId, title }, headers: { 'Idempotency-Key': title } }
+      let failure = await attempt(url, options)
+      if (failure !== undefined) {
+        this.#retried += 1
+        failure = await attempt(this.#urls[0], options)
+      }
+      if (failure === undefined) this.#titles.push(title)
+      else this.#errors.push(`${title}: ${failure}`)
+      this.#latest.set(`${url} ${workspaceId}`, sentAt)
+      await delay(PAUSE_MS)
+    }
+  }
+}
+
+/** @returns what went wrong */
+async function attempt(url: string, options: Parameters<typeof send>[2]): Promise<string | undefined> {
+  let answer: Answer
+  try {
+    answer = await send(url, 'POST /api/streams', options)
+  } catch (error) {
+    return `no answer: ${String((error as Error).cause ?? error)}`
+  }
+  return answer.status === 201 ? undefined : `${answer.status} ${String(answer.body.code)}`
+}
