@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Client, type QueryResultRow } from 'pg'
 import type { ActorStats, NodeOwnership } from '../../actors/index.ts'
@@ -17,6 +18,14 @@ import { TABLES } from './actors-host.ts'
 import type { Answer, NodeSettings, Question } from './actors-node.ts'
 import { Namespaces, type Wire } from './actors-namespaces.ts'
 import { Proxy } from './actors-proxy.ts'
+
+/** 1: times as in production. The suite halves them, what is asserted about them too. */
+export const PACE = Number(process.env['FAULT_PACE'] ?? 0.5)
+export const LEASE_MS = 5_000 * PACE
+/** How long a node may take to be noticed missing and replaced. */
+export const FAIL_OVER_MS = LEASE_MS + 2_000
+/** When a node that has come is given its share, and all of it has moved. */
+const SETTLED_MS = 3_000
 
 interface Wires {
   readonly redis: Wire
@@ -116,6 +125,7 @@ export class Cluster {
   readonly #redisPort: number
   #redis: ChildProcess | undefined
   readonly nodes: TestNode[] = []
+  #startedAt = 0
   readonly #namespaces = process.env['FAULT_NETWORK'] === 'namespaces' ? new Namespaces() : undefined
   readonly #gates: Proxy[] = []
 
@@ -145,14 +155,23 @@ export class Cluster {
       ? this.#inNamespace(this.#namespaces)
       : this.#behindProxies())
     const child = fork(new URL('./actors-node.ts', import.meta.url), {
-      env: { ...process.env, NODE_SETTINGS: JSON.stringify({ ...settings, name } satisfies NodeSettings) },
+      env: {
+        ...process.env,
+        NODE_SETTINGS: JSON.stringify({ ...settings, name, leaseMs: LEASE_MS } satisfies NodeSettings),
+      },
       execArgv: [],
       ...exec,
     })
     const node = new TestNode(name, child, wires)
     this.nodes.push(node)
     await node.ready()
+    this.#startedAt = performance.now()
     return node
+  }
+
+  /** Waits until no actor moves any more because a node has come. */
+  async settled(): Promise<void> {
+    await delay(Math.max(0, this.#startedAt + SETTLED_MS - performance.now()))
   }
 
   async #behindProxies() {

@@ -30,7 +30,7 @@ export class PostgresHost implements ActorHost {
   readonly #pool: Pool
   readonly #node: string
 
-  constructor(url: string, node: string) {
+  constructor(url: string, node: string, leaseMs: number) {
     this.#node = node
     this.#pool = new Pool({
       connectionString: url,
@@ -39,7 +39,7 @@ export class PostgresHost implements ActorHost {
       query_timeout: 4_000,
       keepAlive: true,
       // The lock of an owner that stands still is given free before its lease is over.
-      options: '-c idle_in_transaction_session_timeout=3000 -c statement_timeout=8000',
+      options: `-c idle_in_transaction_session_timeout=${leaseMs * 0.6} -c statement_timeout=8000`,
     })
     this.#pool.on('error', () => undefined)
   }

@@ -9,6 +9,7 @@ export interface NodeSettings {
   readonly linkHost: string
   readonly linkPort: number
   readonly advertise: string
+  readonly leaseMs: number
 }
 
 export type Question =
@@ -24,13 +25,15 @@ export interface Answer {
 }
 
 const settings = JSON.parse(process.env['NODE_SETTINGS'] ?? '{}') as NodeSettings
-const host = new PostgresHost(settings.databaseUrl, settings.name)
+const host = new PostgresHost(settings.databaseUrl, settings.name, settings.leaseMs)
 const actors = await ClusterActors.start({
   host,
   codec: jsonCodec,
   store: new RedisLeaseStore({ url: settings.redisUrl }),
   transport: tcpTransport({ host: settings.linkHost, port: settings.linkPort, advertise: settings.advertise }),
   secret: 'the secret of a cluster that only tests know',
+  ttlMs: settings.leaseMs,
+  beatMs: settings.leaseMs / 5,
 })
 
 async function answerTo(question: Question): Promise<unknown> {
