@@ -5,6 +5,7 @@ import * as realtime from './realtime/events.ts'
 import * as jobs from './jobs/events.ts'
 import * as streams from './streams/events.ts'
 import * as team from './team/events.ts'
+import * as uploads from './uploads/events.ts'
 import * as workspaces from './workspaces/events.ts'
 
 /** Every event that a workspace can see, by domain. */
@@ -15,6 +16,7 @@ const declared: Readonly<Record<string, Readonly<Record<string, EventType>>>> = 
   jobs,
   streams,
   team,
+  uploads,
   workspaces,
 }
 

@@ -208,6 +208,7 @@ export function compose(
   const media = composeAssets({
     database,
     clock,
+    coordination,
     links,
     storage,
     plans,

@@ -1,6 +1,7 @@
 import type { SourceFacts } from '../../media/work/transcode/fitness.ts'
 import type { TranscodeSpec } from '../../media/work/transcode/spec.ts'
 import type { MediaWork } from '../../media/work/types.ts'
+import type { Coordination } from '../coordination/coordination.ts'
 import type { Clock } from '../core/clock.ts'
 import type { SignedLinks } from '../core/signed-links.ts'
 import type { TurnRunner } from '../core/system-turn.ts'
@@ -9,6 +10,7 @@ import type { PlanService } from '../plans/service.ts'
 import type { Storage } from '../storage/storage.ts'
 import { GuardedFetcher } from '../fetch/guarded-fetch.ts'
 import { UrlCheck } from '../uploads/url-check.ts'
+import { UploadProgress } from '../uploads/progress.ts'
 import { UploadSignatures } from '../uploads/signature.ts'
 import { Uploads } from '../uploads/uploads.ts'
 import type { WorkspaceService } from '../workspaces/service.ts'
@@ -28,6 +30,7 @@ import { AssetViews } from './views.ts'
 interface AssetsNeeds {
   readonly database: Database
   readonly clock: Clock
+  readonly coordination: Coordination
   readonly links: SignedLinks
   readonly storage: Storage
   readonly plans: PlanService
@@ -63,6 +66,7 @@ export function composeAssets(needs: AssetsNeeds) {
     turns,
     signatures,
     publicUrl: needs.publicUrl,
+    progress: new UploadProgress(needs.coordination, clock),
   })
   const fetcher = GuardedFetcher.of(needs.allowPrivateAddresses)
   workspaces.onPurge(purgeAssets)

@@ -127,6 +127,18 @@ test('scratch is empty at every start', async () => {
   second.close()
 })
 
+test('scratch may lie elsewhere, where each data folder has its own', async () => {
+  const elsewhere = join(root, 'fast', 'disk')
+  const [one, two] = [await openDataDirectory(join(root, 'one')), await openDataDirectory(join(root, 'two'))]
+  const paths = [one, two].map((directory) => directory.scratch('work', elsewhere))
+  expect(new Set(paths).size).toBe(2)
+  for (const path of paths) expect(path.startsWith(join(elsewhere, 'crier-work-'))).toBe(true)
+  writeFileSync(join(paths[0] ?? '', 'half'), 'x')
+  expect(readdirSync(one.scratch('work', elsewhere))).toEqual([])
+  one.close()
+  two.close()
+})
+
 test.runIf(process.platform === 'linux')('a process that ended but was not reaped has no identity', async () => {
   const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'inherit'] })
   const zombie = Number((await once(parent.stdout, 'data'))[0])

@@ -17,6 +17,7 @@ import { addAsset } from '../assets/turns.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readContentRange } from './content-range.ts'
 import type { NewUploadData, UploadData, UploadState } from './schemas.ts'
+import type { UploadProgress } from './progress.ts'
 import type { UploadSignatures } from './signature.ts'
 
 declare module '../core/services.ts' {
@@ -61,6 +62,7 @@ interface UploadsNeeds {
   readonly turns: TurnRunner
   readonly signatures: UploadSignatures
   readonly publicUrl: string
+  readonly progress: UploadProgress
 }
 
 /** Uploads in steps: opened with what is to come, sent to a signed URL at once or in pieces, and completed. */
@@ -127,7 +129,8 @@ export class Uploads {
     upload: Upload,
   ): Promise<UploadData> {
     const row = await this.#signed(uploadId, query)
-    const { pieces } = this.#needs.storage
+    const { progress, storage } = this.#needs
+    const { pieces } = storage
     if (upload.type !== '' && canonicalType(upload.type) !== row.type) {
       throw UnsupportedMediaType({ message: `This upload takes ${row.type} and nothing else.` })
     }
@@ -146,7 +149,8 @@ export class Uploads {
     }
     // Without a range the file begins anew.
     if (!range) await pieces.discard(row.id)
-    const length = await pieces.append(row.id, start, upload.stream)
+    const append = () => pieces.append(row.id, start, upload.stream)
+    const length = await progress.during(row, () => pieces.length(row.id), append)
     if (length > row.size) {
       await pieces.discard(row.id)
       throw UploadMismatch({ message: `The upload was opened for ${row.size} bytes, and more came.` })
