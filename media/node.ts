@@ -1,4 +1,5 @@
 import { ChangeWatch } from './change-watch.ts'
+import { CpuMeter } from './cpu-meter.ts'
 import { startPreviewServer, type PreviewServer, type PreviewSettings } from './preview/preview-server.ts'
 import { startRtmpIngest, type IngestLimits, type Publisher, type RtmpsSettings } from './ingest/rtmp-ingest.ts'
 import { DEFAULT_RELAY_LIMITS, type RelayLimits } from './relay/limits.ts'
@@ -43,6 +44,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
   const startedAt = performance.now()
 
   const watch = new ChangeWatch()
+  const cpu = new CpuMeter()
 
   const hold = (stream: DesiredStream): void => {
     const existing = streams.get(stream.streamId)
@@ -104,6 +106,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
 
   const ticker = setInterval(() => {
     const now = performance.now()
+    cpu.tick(now)
     for (const stream of streams.values()) stream.tick(now)
   }, limits.tickMs)
 
@@ -127,6 +130,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
         rtmpPort: ingest.port,
         rtmpsPort: ingest.rtmpsPort,
         previewPort: previews?.port ?? null,
+        cpu: cpu.share,
         uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
         connections: ingest.connections(),
         whip: whip === undefined ? null : { port: whip.port, sessions: whip.sessions(), pid: whip.pid() ?? null },

@@ -268,6 +268,8 @@ export interface MediaNodeStatus {
   readonly rtmpsPort: number | null
   /** Where API nodes read previews; null where they cannot. */
   readonly previewPort: number | null
+  /** Share of a core that the process has used lately. */
+  readonly cpu: number
   readonly uptimeSeconds: number
   readonly connections: number
   /** Null where publishers cannot come by WHIP. */

@@ -179,6 +179,16 @@ const SETTINGS = {
     fallback: 'none',
     parse: optional(text),
   },
+  MEDIA_INGEST_URL: {
+    summary: 'RTMP server under which publishers reach this media node itself, where there are several',
+    fallback: 'PUBLIC_RTMP_URL of the API node',
+    parse: optional(url('rtmp', 'rtmps')),
+  },
+  MEDIA_STREAMS: {
+    summary: 'Streams that this media node takes in at the same time',
+    fallback: '100',
+    parse: withDefault(integer(1, 10_000), 100),
+  },
   ADMIN_EMAIL: {
     summary: 'Creates a verified platform administrator at start',
     fallback: 'none',

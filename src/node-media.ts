@@ -25,7 +25,7 @@ export interface NodeMedia {
  */
 export async function startMedia(foundation: Foundation, composition: Composition): Promise<NodeMedia> {
   const { clock, config, database, metrics } = foundation
-  const { health, mediaNodes, plans, storage, turns, whip } = composition.services
+  const { health, mediaNodes, placement, plans, storage, turns, whip } = composition.services
   const log = foundation.log.child({ part: 'media' })
   const { preview, previewHost } = previewSettings(config, foundation.secret)
   const link = new MediaLink({
@@ -37,6 +37,9 @@ export async function startMedia(foundation: Foundation, composition: Compositio
     notices: composition.streaming.notices,
     directory: mediaNodes,
     previewHost,
+    ingestUrl: config.MEDIA_INGEST_URL,
+    mostStreams: config.MEDIA_STREAMS,
+    placement,
     log,
     storage,
     scratch: foundation.scratch,

@@ -6,6 +6,7 @@ import type { PlanService } from '../plans/service.ts'
 import { streamUpdated } from './events.ts'
 import type { MediaDirectory } from './media-directory.ts'
 import type { StreamNotices } from './notices.ts'
+import type { Placement } from './placement.ts'
 import { ownerOf } from './platforms.ts'
 import type { EndReason, StreamPlatformData } from './schemas.ts'
 import { isOnAir, next, type StreamStatus } from './state.ts'
@@ -23,6 +24,7 @@ export interface BroadcastsOptions {
   readonly plans: PlanService
   readonly media: MediaDirectory
   readonly notices: StreamNotices
+  readonly placement: Placement
 }
 
 export interface GoLiveOptions {
@@ -58,6 +60,7 @@ export class Broadcasts {
     this.#options.media.require()
     if (!wasOnAir) await this.#checkPlan(turn)
     await this.#choose(turn, id, destinationIds, !wasOnAir)
+    await this.place(turn, row)
     await this.move(turn, { ...row, status_reason: null }, status)
     turn.audit({ kind: 'stream', id })
     return this.find(turn, id)
@@ -121,6 +124,17 @@ export class Broadcasts {
       version: updated?.version ?? row.version + 1,
     })
     this.#options.notices.changed(turn, row.id)
+  }
+
+  /** Points the publisher of a stream to another media node when its own is gone. */
+  async place(turn: Turn, { id, media_node: before }: Pick<StreamRow, 'id' | 'media_node'>): Promise<void> {
+    const node = this.#options.placement.choose(id, before)
+    if (node !== before) await turn.sql.run('update streams set media_node = $2 where id = $1', [id, node])
+  }
+
+  /** The publisher of a stream has come. */
+  arrived(streamId: string): void {
+    this.#options.placement.arrived(streamId)
   }
 
   /** Connects one waiting or failed destination now. @throws AppError not_found, conflict, media_unavailable */

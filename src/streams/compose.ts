@@ -12,6 +12,7 @@ import { RtmpDestinations } from './destinations.ts'
 import { FileBroadcasts } from './files/service.ts'
 import { MediaDirectory } from './media-directory.ts'
 import { StreamNotices } from './notices.ts'
+import { Placement } from './placement.ts'
 import { PlatformChooser } from './platforms.ts'
 import { Previews, type OpenPreview } from './previews.ts'
 import { RelayStatus } from './relay-status.ts'
@@ -44,8 +45,9 @@ export function composeStreams(needs: StreamsNeeds) {
   const ingestKeys = new SealedBox(secret, 'ingest keys')
   const destinationKeys = new SealedBox(secret, 'destination keys')
   const mediaNodes = new MediaDirectory(clock, coordination)
+  const placement = new Placement(mediaNodes, clock, needs.rtmpUrl)
   const notices = new StreamNotices(coordination)
-  const broadcasts = new Broadcasts({ clock, plans, media: mediaNodes, notices })
+  const broadcasts = new Broadcasts({ clock, plans, media: mediaNodes, notices, placement })
   const streams = new StreamService({
     sql: database,
     clock,
@@ -53,7 +55,7 @@ export function composeStreams(needs: StreamsNeeds) {
     chooser: new PlatformChooser(clock, plans),
     broadcasts,
     notices,
-    rtmpUrl: needs.rtmpUrl,
+    placement,
     publicUrl: needs.publicUrl,
   })
   const desiredStates = new DesiredStates({ sql: database, clock, switches, plans, keys: destinationKeys })
@@ -74,6 +76,7 @@ export function composeStreams(needs: StreamsNeeds) {
       broadcasts,
       fileBroadcasts: new FileBroadcasts({ sql: database, clock, broadcasts, media: mediaNodes, notices }),
       mediaNodes,
+      placement,
       previews,
       whip: new WhipService({ desired: desiredStates, media: mediaNodes, ask: needs.askWhip, links: needs.whipLinks }),
       rtmpDestinations: new RtmpDestinations({

@@ -34,6 +34,8 @@ export interface DesiredState {
   /** The broadcast under way. */
   readonly sessionId: string | null
   readonly ingestNode: string | null
+  /** Where the publisher is pointed to. */
+  readonly mediaNode: string | null
   readonly playout?: DesiredPlayout
 }
 
@@ -49,13 +51,14 @@ interface Row {
   status: StreamStatus
   session_id: string | null
   ingest_node: string | null
+  media_node: string | null
   workspace_deleted: boolean
   destinations: { id: string; url: string; key: string; platform: LivePlatformName | null }[] | null
   playout: DesiredPlayout | null
 }
 
 const SELECT = `
-  select s.id, s.workspace_id, w.owner_id, s.path, s.key_hash, s.backup_key_hash, s.whip_token_hash, s.key_expires_at, s.status, s.session_id, s.ingest_node,
+  select s.id, s.workspace_id, w.owner_id, s.path, s.key_hash, s.backup_key_hash, s.whip_token_hash, s.key_expires_at, s.status, s.session_id, s.ingest_node, s.media_node,
     w.deleted_at is not null as workspace_deleted,
     (select json_agg(json_build_object('id', d.id, 'url', r.url, 'platform', r.platform, 'key', r.key_sealed) order by d.id)
       from stream_destinations d join rtmp_destinations r on r.id = d.account_id
@@ -145,6 +148,7 @@ export class DesiredStates {
       status: row.status,
       sessionId: row.session_id,
       ingestNode: row.ingest_node,
+      mediaNode: row.media_node,
       ...(row.playout === null ? {} : { playout: row.playout }),
     }
   }

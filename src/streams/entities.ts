@@ -55,6 +55,8 @@ const StreamSchema = defineEntity({
     /** The publisher that is connected, as the media node names it, and that node. */
     ingestId: p.uuid().nullable(),
     ingestNode: p.uuid().nullable(),
+    /** The media node that its publisher is pointed to. */
+    mediaNode: p.uuid().nullable(),
     version: p.integer(),
     createdAt: time(),
     updatedAt: time(),

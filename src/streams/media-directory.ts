@@ -21,6 +21,10 @@ export interface MediaReport {
   readonly status: MediaNodeStatus | null
   /** `host:port` where API nodes read previews; null where they cannot. */
   readonly previewAddress?: string | null
+  /** The server under which publishers reach this node itself; absent where they come through one for all. */
+  readonly ingestUrl?: string
+  /** Publishers that it takes at most. */
+  readonly mostStreams?: number
   /** The node shuts down and will say no more. */
   readonly gone?: true
 }
@@ -31,13 +35,20 @@ export interface MediaNodeEntry {
   readonly status: MediaNodeStatus | null
   /** ISO 8601: when it last spoke. */
   readonly at: string
+  readonly ingestUrl: string | undefined
+  readonly mostStreams: number
+  /** Streams that it takes in. */
+  readonly ingests: number
 }
 
-interface Heard {
-  readonly report: MediaReport
-  readonly at: number
+interface Heard extends Omit<MediaNodeEntry, 'ok'> {
+  readonly previewAddress: string | undefined
+  /** Monotonic: it is taken for gone from then on. */
   readonly until: number
 }
+
+/** Of a node that does not say. */
+const MOST_STREAMS = 100
 
 /** The media nodes of the installation, here and elsewhere, as they last described themselves. */
 export class MediaDirectory {
@@ -59,18 +70,25 @@ export class MediaDirectory {
 
   nodes(): MediaNodeEntry[] {
     const now = this.#clock.monotonic()
-    return [...this.#heard.values()].map(({ report, at, until }) => ({
-      nodeId: report.nodeId,
-      status: report.status,
-      ok: report.status !== null && now <= until,
-      at: new Date(at).toISOString(),
-    }))
+    return [...this.#heard.values()].map((heard) => entryOf(heard, now))
+  }
+
+  /** A node that spoke lately, or not so lately. */
+  entry(nodeId: string): MediaNodeEntry | undefined {
+    const heard = this.#heard.get(nodeId)
+    return heard && entryOf(heard, this.#clock.monotonic())
+  }
+
+  /** Whether a node may still hold publishers: it spoke lately, up or not. */
+  isThere(nodeId: string): boolean {
+    const heard = this.#heard.get(nodeId)
+    return heard !== undefined && this.#clock.monotonic() <= heard.until
   }
 
   /** Nodes that may still hold publishers: those that spoke lately, up or not. */
   present(): string[] {
     const now = this.#clock.monotonic()
-    return [...this.#heard.values()].filter(({ until }) => now <= until).map(({ report }) => report.nodeId)
+    return [...this.#heard.values()].filter(({ until }) => now <= until).map(({ nodeId }) => nodeId)
   }
 
   /** @throws AppError media_unavailable when no node can take a stream */
@@ -91,9 +109,7 @@ export class MediaDirectory {
 
   /** Where previews of a node are read; undefined when it is not there, or gives none. */
   previewAddressOf(nodeId: string): string | undefined {
-    const heard = this.#heard.get(nodeId)
-    if (heard === undefined || this.#clock.monotonic() > heard.until) return undefined
-    return heard.report.previewAddress ?? undefined
+    return this.isThere(nodeId) ? this.#heard.get(nodeId)?.previewAddress : undefined
   }
 
   /** Where nodes are asked that take publishers by WHIP, but for one. */
@@ -113,11 +129,26 @@ export class MediaDirectory {
       return
     }
     const now = this.#clock.monotonic()
-    this.#heard.set(report.nodeId, { report, at: this.#clock.now(), until: now + SILENCE_MS })
+    const { ingestUrl, mostStreams = MOST_STREAMS, nodeId, previewAddress, status } = report
+    this.#heard.set(nodeId, {
+      nodeId,
+      status,
+      at: new Date(this.#clock.now()).toISOString(),
+      ingestUrl,
+      mostStreams,
+      ingests: (status?.streams ?? []).filter((stream) => stream.ingest !== null).length,
+      previewAddress: previewAddress ?? undefined,
+      until: now + SILENCE_MS,
+    })
     for (const [nodeId, { until }] of this.#heard) {
       if (now - until > FORGET_MS) this.#heard.delete(nodeId)
     }
   }
+}
+
+function entryOf(heard: Heard, now: number): MediaNodeEntry {
+  const { at, ingests, ingestUrl, mostStreams, nodeId, status, until } = heard
+  return { nodeId, status, ok: status !== null && now <= until, at, ingestUrl, mostStreams, ingests }
 }
 
 /** A node that was lost is shown as such this long. */

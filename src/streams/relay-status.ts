@@ -5,6 +5,7 @@ import type { Member } from '../core/caller.ts'
 import type { Memberships } from '../core/ports.ts'
 import type { Sql } from '../core/sql.ts'
 import type { MediaDirectory } from './media-directory.ts'
+import { loadOf } from './placement.ts'
 import { capsOf } from './platform-choice.ts'
 import type { LivePlatformName } from './live-platforms.ts'
 import type {
@@ -67,13 +68,15 @@ export class RelayStatus {
       node.ok ? (node.status?.streams ?? []).filter((stream) => stream.ingest !== null) : [],
     )
     return {
-      nodes: nodes.map(({ nodeId, ok, at, status }) => ({
-        nodeId,
-        ok,
-        at,
-        uptimeSeconds: status?.uptimeSeconds ?? 0,
-        connections: status?.connections ?? 0,
-        streams: (status?.streams ?? []).filter((stream) => stream.ingest !== null).length,
+      nodes: nodes.map((node) => ({
+        nodeId: node.nodeId,
+        ok: node.ok,
+        at: node.at,
+        uptimeSeconds: node.status?.uptimeSeconds ?? 0,
+        connections: node.status?.connections ?? 0,
+        streams: node.ingests,
+        mostStreams: node.mostStreams,
+        load: node.ok ? Math.min(1, Math.round(loadOf(node) * 100) / 100) : 0,
       })),
       paths: await this.#visible(userId, active),
     }

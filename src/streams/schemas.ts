@@ -374,6 +374,8 @@ export const RelayHealthView = named(
         uptimeSeconds: Type.Integer(),
         connections: Type.Integer(),
         streams: Type.Integer({ description: 'Streams that take in media' }),
+        mostStreams: Type.Integer({ description: 'How many it takes' }),
+        load: Type.Number({ description: 'From 0 to 1, which is full: by streams or by work, whichever is more' }),
         at: Timestamp,
       }),
     ),

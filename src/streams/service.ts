@@ -14,6 +14,7 @@ import type { Broadcasts } from './broadcasts.ts'
 import { streamCreated, streamDeleted, streamUpdated } from './events.ts'
 import { newBackupKey, newIngestKey, newWhipToken } from './keys.ts'
 import type { StreamNotices } from './notices.ts'
+import type { Placement } from './placement.ts'
 import { checkForm, type ChosenPlatform, type PlatformChooser } from './platforms.ts'
 import type { ArmedData, NewStreamData, PlatformInput, StreamData, StreamEditData, StreamQuery } from './schemas.ts'
 import { isOnAir, next } from './state.ts'
@@ -32,7 +33,7 @@ export interface StreamServiceOptions {
   readonly chooser: PlatformChooser
   readonly broadcasts: Broadcasts
   readonly notices: StreamNotices
-  readonly rtmpUrl: string
+  readonly placement: Placement
   readonly publicUrl: string
 }
 
@@ -54,7 +55,7 @@ export class StreamService {
 
   /** Writes without reading, unless platforms are named: creates of one moment share one statement. */
   async create(turn: Turn, body: NewStreamData): Promise<StreamData> {
-    const { clock, chooser, keys, rtmpUrl } = this.#options
+    const { clock, chooser, keys, placement } = this.#options
     const now = clock.now()
     const at = new Date(now).toISOString()
     const scheduledFor = instant(body.scheduledFor, '/body/scheduledFor')
@@ -80,6 +81,7 @@ export class StreamService {
       session_id: null,
       ingest_id: null,
       ingest_node: null,
+      media_node: placement.choose(id, null),
       record: body.record ?? false,
       profile: body.profile ?? 'source',
       version: 1,
@@ -92,7 +94,7 @@ export class StreamService {
     for (const platform of platforms) turn.insert('stream_destinations', platform.row)
     turn.audit({ kind: 'stream', id })
     turn.emit(streamCreated, { streamId: id, title: row.title, status: row.status, statusReason: null, version: 1 })
-    return streamView(row, rtmpUrl, keys)
+    return streamView(row, placement.urlOf(row.media_node), keys)
   }
 
   /** @throws AppError not_found */
@@ -116,14 +118,15 @@ export class StreamService {
       page.limit,
       (row) => ({ createdAt: row.created_at, id: row.id }),
       // Lists carry no secrets, and opening one a row would cost more than the rest of the page.
-      (row) => listedView(row, this.#options.rtmpUrl),
+      (row) => listedView(row, this.#options.placement.urlOf(row.media_node)),
     )
   }
 
   /** The key goes only to those who may manage streams. */
   viewFor(row: StreamRow, member: Member): StreamData {
     const mayManage = member.scopes.has('streams:manage')
-    return streamView(row, this.#options.rtmpUrl, mayManage ? this.#options.keys : undefined)
+    const { keys, placement } = this.#options
+    return streamView(row, placement.urlOf(row.media_node), mayManage ? keys : undefined)
   }
 
   /**
@@ -132,7 +135,7 @@ export class StreamService {
    * @throws AppError not_found, precondition_failed, validation_failed, plan_limit_reached
    */
   async update(turn: Turn, id: string, edit: StreamEditData, ifMatch: string | undefined): Promise<StreamData> {
-    const { clock, keys, notices, rtmpUrl } = this.#options
+    const { clock, keys, notices, placement } = this.#options
     const row = await this.#find(turn.sql, id)
     requireVersion(ifMatch, row.version)
     const scheduledFor =
@@ -165,7 +168,7 @@ export class StreamService {
       version: changed.version,
     })
     notices.changed(turn, id)
-    return streamView(changed, rtmpUrl, keys)
+    return streamView(changed, placement.urlOf(changed.media_node), keys)
   }
 
   /**
@@ -174,22 +177,24 @@ export class StreamService {
    * @throws AppError not_found, validation_failed, plan_limit_reached
    */
   async arm(turn: Turn, id: string, platforms: readonly PlatformInput[] | undefined): Promise<ArmedData> {
-    const { broadcasts, clock, keys, publicUrl, rtmpUrl } = this.#options
+    const { broadcasts, clock, keys, placement, publicUrl } = this.#options
     const row = await this.#find(turn.sql, id)
     if (platforms) await this.replacePlatforms(turn, row, platforms)
     const key = newIngestKey()
     const backup = newBackupKey(key.path)
     const whip = newWhipToken()
     const expiresAt = keyExpiry(clock.now(), row.scheduled_for === null ? undefined : Date.parse(row.scheduled_for))
+    const mediaNode = placement.choose(id, isOnAir(row.status) ? row.media_node : null)
     await turn.sql.run(
       `update streams set path = $2, key_hash = $3, key_sealed = $4, key_expires_at = $5,
-         backup_key_hash = $6, backup_key_sealed = $7, whip_token_hash = $8, ingest_id = null, ingest_node = null where id = $1`,
-      [id, key.path, key.hash, keys.seal(key.key), expiresAt, backup.hash, keys.seal(backup.key), whip.hash],
+         backup_key_hash = $6, backup_key_sealed = $7, whip_token_hash = $8, media_node = $9, ingest_id = null, ingest_node = null
+       where id = $1`,
+      [id, key.path, key.hash, keys.seal(key.key), expiresAt, backup.hash, keys.seal(backup.key), whip.hash, mediaNode],
     )
     await broadcasts.move(turn, { ...row, status_reason: null }, next(row.status, 'arm') ?? row.status)
     turn.audit({ kind: 'stream', id })
     return {
-      rtmpIngestUrl: rtmpUrl,
+      rtmpIngestUrl: placement.urlOf(mediaNode),
       streamKey: key.key,
       backupStreamKey: backup.key,
       whipUrl: `${publicUrl}/api/streams/whip/${key.path}`,

@@ -20,6 +20,8 @@ export interface ListedStreamRow {
   readonly version: number
   readonly created_at: string
   readonly updated_at: string
+  /** Where its publisher is pointed to. */
+  readonly media_node: string | null
   readonly platforms: StreamPlatformData[] | null
 }
 
@@ -38,7 +40,7 @@ const ISO = (column: string) => `to_char(${column} at time zone 'utc', 'YYYY-MM-
 
 /** Lists leave out what only the stream itself shows: a third of what a page of rows takes to read. */
 const LISTED = `s.id, s.workspace_id, s.title, s.description, s.status, s.status_reason, s.status_since, s.scheduled_for,
-    s.live_at, s.record, s.profile, s.version, s.created_at, s.updated_at,
+    s.live_at, s.record, s.profile, s.version, s.created_at, s.updated_at, s.media_node,
     (select json_agg(json_build_object('_id', d.id, 'platform', d.platform, 'accountId', d.account_id, 'name', d.name,
         'enabled', d.enabled, 'status', d.status, 'since', ${ISO('d.since')}, 'lastError', d.last_error) order by d.id)
       from stream_destinations d where d.stream_id = s.id) as platforms`

@@ -49,7 +49,8 @@ async function observeIngest(turn: Turn, broadcasts: Broadcasts, row: StreamRow,
   if (ingest.path !== row.path || ingest.sessionId === row.ingest_id) return
   const status = next(row.status, 'ingest_started')
   if (status === undefined) return
-  await turn.sql.run('update streams set ingest_id = $2, ingest_node = $3 where id = $1', [
+  broadcasts.arrived(row.id)
+  await turn.sql.run('update streams set ingest_id = $2, ingest_node = $3, media_node = $3 where id = $1', [
     row.id,
     ingest.sessionId,
     nodeId,
@@ -99,6 +100,7 @@ export const loseIngest = systemTurn<{ readonly streamId: string; readonly nodeI
   run: async ({ turn, input, broadcasts }) => {
     const row = await findStream(turn.sql, input.streamId)
     if (row === undefined) return
+    if (row.ingest_node === input.nodeId) await broadcasts.place(turn, row)
     await observeIngest(turn, broadcasts, row, { ...input, ingest: null, destinations: [] })
   },
 })

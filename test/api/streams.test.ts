@@ -21,6 +21,7 @@ const announce = (streams: readonly StreamStatus[] = []) =>
       rtmpPort: 1935,
       rtmpsPort: null,
       previewPort: null,
+      cpu: 0,
       uptimeSeconds: 1,
       connections: 0,
       whip: null,

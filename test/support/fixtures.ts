@@ -180,6 +180,7 @@ function announceMedia({ app }: Stage): void {
     rtmpPort: 1935,
     rtmpsPort: null,
     previewPort: null,
+    cpu: 0,
     uptimeSeconds: 1,
     connections: 0,
     whip: null,

@@ -11,6 +11,7 @@ import { ChatAttachments } from './0014-chat-attachments.ts'
 import { EventAudiences } from './0015-event-audiences.ts'
 import { Assets } from './0017-assets.ts'
 import { ChatResends } from './0026-chat-resends.ts'
+import { Placement } from './0023-placement.ts'
 import { Preview } from './0027-preview.ts'
 import { ProfilePictures } from './0018-profile-pictures.ts'
 import { Renditions } from './0024-renditions.ts'
@@ -41,4 +42,5 @@ export const migrations = [
   { name: '0020-whip', class: Whip },
   { name: '0024-renditions', class: Renditions },
   { name: '0025-unannounced', class: Unannounced },
+  { name: '0023-placement', class: Placement },
 ]

@@ -14,6 +14,8 @@ import type { Storage } from '../../storage/storage.ts'
 import type { PlanService } from '../../plans/service.ts'
 import type { DesiredState, DesiredStates } from '../desired-state.ts'
 import type { MediaDirectory, MediaReport } from '../media-directory.ts'
+import { Admission } from './admission.ts'
+import type { Placement } from '../placement.ts'
 import type { StreamNotice, StreamNotices } from '../notices.ts'
 import { exhaustMinutes, reportDiagnosis, warnOfMinutes } from '../turns.ts'
 import { Observer } from './observer.ts'
@@ -40,6 +42,11 @@ export interface MediaLinkOptions {
   readonly directory: MediaDirectory
   /** How API nodes reach this one for previews; absent where they cannot. */
   readonly previewHost?: string
+  /** The server under which publishers reach this node itself, where it has one of its own. */
+  readonly ingestUrl?: string | undefined
+  /** Publishers that this node takes at most. */
+  readonly mostStreams: number
+  readonly placement: Placement
   readonly log: Logger
   readonly storage: Storage
   /** Folder for what is under way. */
@@ -72,6 +79,7 @@ export class MediaLink {
   readonly nodeId: string
   readonly #options: MediaLinkOptions
   readonly #observer: Observer
+  readonly #admission: Admission
   readonly #meter: UsageMeter
   readonly #peaks: ViewerPeaks
   readonly #playouts: PlayoutKeeper
@@ -81,6 +89,7 @@ export class MediaLink {
   #host: LinkedHost | undefined
   #available = false
   #ticks = 0
+  #present: ReadonlySet<string> = new Set()
   #meterFailing = false
   #closed = false
 
@@ -90,6 +99,7 @@ export class MediaLink {
     this.nodeId = uuidv7(clock.now())
     this.#playouts = new PlayoutKeeper({ ...options, nodeId: this.nodeId })
     this.#observer = new Observer({ nodeId: this.nodeId, turns, clock, log })
+    this.#admission = new Admission({ ...options, nodeId: this.nodeId })
     this.#peaks = new ViewerPeaks(sql)
     this.#meter = new UsageMeter({
       sql,
@@ -114,8 +124,8 @@ export class MediaLink {
     this.#host = host
     this.#available = true
     host.onAvailability((available) => this.#availability(available))
-    void this.#announce()
-    this.#takePlayouts()
+    // What a node has said of itself decides what it takes.
+    void this.#announce().then(() => this.#takePlayouts())
   }
 
   /** Asked before a publisher is told to start: the database decides, as it stands at this moment. */
@@ -127,6 +137,11 @@ export class MediaLink {
       return { allowed: false, reason: decision.reason }
     }
     const { state } = decision
+    const elsewhere = state && this.#admission.refusal(state, path, this.#observer.ingests)
+    if (elsewhere !== undefined) {
+      this.#options.log.info({ path, remoteAddress, reason: elsewhere }, 'a publisher was refused')
+      return { allowed: false, reason: elsewhere }
+    }
     const stream = state ? this.#playouts.complete(state) : decision.stream
     // By the primary key, whichever of the two was used: its path tells one arming from the next.
     if (state) this.#hold(state, stream.path)
@@ -204,10 +219,10 @@ export class MediaLink {
   }
 
   /** Takes up broadcasts of files that no node plays. */
-  #takePlayouts(streamId?: string): void {
+  #takePlayouts(which: { streamId?: string; late?: boolean } = {}): void {
     if (this.#closed || !this.#available) return
     const take = async () => {
-      for (const one of await this.#playouts.take(streamId)) {
+      for (const one of await this.#playouts.take(which)) {
         this.#keep(one.streamId, one.workspaceId, one.path)
         this.#refresh(one.streamId)
       }
@@ -221,7 +236,7 @@ export class MediaLink {
   }
 
   #heed({ broadcast, retry, streamId }: StreamNotice): void {
-    if (broadcast) this.#takePlayouts(streamId)
+    if (broadcast) this.#takePlayouts({ streamId })
     if (!this.#held.has(streamId)) return
     if (retry === undefined) this.#refresh(streamId)
     else this.#host?.retry(streamId, retry)
@@ -300,9 +315,16 @@ export class MediaLink {
     this.#ticks += 1
     if (this.#ticks % RECONCILE_EVERY === 0) {
       this.#refreshAll()
-      this.#takePlayouts()
-    }
+      this.#takePlayouts({ late: true })
+    } else if (this.#nodesLeft()) this.#takePlayouts()
     await Promise.all([this.#checkpoint(), this.#announce()])
+  }
+
+  /** Whether a media node that was there before is not any more. */
+  #nodesLeft(): boolean {
+    const before = this.#present
+    this.#present = new Set(this.#options.directory.present())
+    return !before.isSubsetOf(this.#present)
   }
 
   async #announce(): Promise<void> {
@@ -321,7 +343,8 @@ export class MediaLink {
     const { previewHost } = this.#options
     const port = status?.previewPort ?? null
     const previewAddress = port === null || previewHost === undefined ? null : `${previewHost}:${port}`
-    return { nodeId: this.nodeId, status, previewAddress }
+    const { ingestUrl, mostStreams } = this.#options
+    return { nodeId: this.nodeId, status, previewAddress, mostStreams, ...(ingestUrl && { ingestUrl }) }
   }
 
   async #checkpoint(): Promise<void> {

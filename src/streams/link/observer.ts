@@ -84,6 +84,13 @@ export class Observer {
     return this.#streams.get(streamId)?.ingest != null
   }
 
+  /** Streams that have a publisher here. */
+  get ingests(): number {
+    let count = 0
+    for (const { ingest } of this.#streams.values()) if (ingest !== null) count += 1
+    return count
+  }
+
   /** Whether the database knows all that was seen of a stream. */
   isSettled(streamId: string): boolean {
     return this.#streams.get(streamId)?.running === undefined

@@ -12,6 +12,7 @@ import type { DesiredState } from '../desired-state.ts'
 import type { BroadcastNews } from '../files/service.ts'
 import { noteBroadcast } from '../files/turns.ts'
 import { SILENCE_MS, type MediaDirectory } from '../media-directory.ts'
+import type { Placement } from '../placement.ts'
 
 export interface PlayoutKeeperOptions {
   readonly nodeId: string
@@ -20,6 +21,7 @@ export interface PlayoutKeeperOptions {
   readonly turns: TurnRunner
   readonly storage: Storage
   readonly directory: MediaDirectory
+  readonly placement: Placement
   readonly log: Logger
   /** Folder for files that the storage keeps elsewhere; empty when the node started. */
   readonly scratch: string
@@ -51,22 +53,34 @@ export class PlayoutKeeper {
   }
 
   /**
-   * Takes broadcasts that nobody plays: new ones, and those whose node is gone.
-   * @param streamId only that of this stream
+   * Takes broadcasts that nobody plays: new ones, and those whose node is gone. One belongs where the stream's publisher
+   * is, else where the stream is placed, else to the node with the most room; that node takes it at once, the others
+   * after it had its chance.
+   * @param which `streamId`: only that of this stream; `late`: the chance was had
    * @returns streams to look at
    */
-  async take(streamId?: string): Promise<{ streamId: string; workspaceId: string; path: string }[]> {
-    const { clock, directory, nodeId, sql } = this.#options
+  async take(which: {
+    readonly streamId?: string | undefined
+    readonly late?: boolean
+  }): Promise<{ streamId: string; workspaceId: string; path: string }[]> {
+    const { clock, directory, nodeId, placement, sql } = this.#options
     const isSure = clock.monotonic() >= this.#listenUntil
+    const isNext = which.late === true || placement.best()?.nodeId === nodeId
     const rows = await sql.rows<{ id: string; workspace_id: string; path: string }>(
       `with free as (
          select b.id, s.id as stream_id, s.workspace_id, s.path from stream_broadcasts b join streams s on s.id = b.stream_id
          where b.status in ('playing', 'paused') and ($1::uuid is null or s.id = $1)
            and (b.node_id is null or ($2 and b.node_id <> all($3)))
+           and case
+             when s.ingest_node = $4 then true
+             when s.ingest_node = any($3) then false
+             when s.media_node = $4 then true
+             when s.media_node = any($3) then $6
+             else $5 end
          limit ${MOST} for update of b skip locked)
        update stream_broadcasts t set node_id = $4 from free where t.id = free.id
        returning free.stream_id as id, free.workspace_id, free.path`,
-      [streamId ?? null, isSure, [...directory.present(), nodeId], nodeId],
+      [which.streamId ?? null, isSure, [...directory.present(), nodeId], nodeId, isNext, which.late === true],
     )
     return rows.map(({ id, path, workspace_id: workspaceId }) => ({ streamId: id, workspaceId, path }))
   }

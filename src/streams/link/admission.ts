@@ -1,0 +1,43 @@
+import type { DesiredState } from '../desired-state.ts'
+import { backupPath } from '../keys.ts'
+import type { MediaDirectory } from '../media-directory.ts'
+import type { Placement } from '../placement.ts'
+
+export interface AdmissionOptions {
+  readonly nodeId: string
+  readonly directory: MediaDirectory
+  readonly placement: Placement
+  readonly mostStreams: number
+}
+
+/**
+ * Whether a publisher with a good key is taken by this node of several. It is, wherever the stream was placed: the
+ * stream moves here. Two things keep it away, and it is told where to go instead.
+ */
+export class Admission {
+  readonly #options: AdmissionOptions
+
+  constructor(options: AdmissionOptions) {
+    this.#options = options
+  }
+
+  /** @param ingests streams that this node takes in. @returns why not, in words for the publisher; undefined when it may */
+  refusal(state: DesiredState, path: string, ingests: number): string | undefined {
+    const { directory, mostStreams, nodeId, placement } = this.#options
+    const { ingestNode, mediaNode, playout, stream } = state
+    const isElsewhere = ingestNode !== null && ingestNode !== nodeId && directory.isThere(ingestNode)
+    // Here these could only take over by cutting the other one off.
+    if (isElsewhere && path === backupPath(stream.path)) {
+      return `the first publisher is at another server; send the backup to ${placement.urlOf(ingestNode)}`
+    }
+    if (isElsewhere && playout !== undefined) {
+      return `files are broadcast from another server; send to ${placement.urlOf(ingestNode)}`
+    }
+    if (ingestNode === nodeId || ingests < mostStreams) return undefined
+    const placed = mediaNode === null || mediaNode === nodeId ? undefined : directory.entry(mediaNode)
+    const other = placed?.ok ? placed : placement.best(nodeId)
+    return other?.ingestUrl === undefined
+      ? 'this server takes no more streams; try again'
+      : `this server takes no more streams; send to ${other.ingestUrl}`
+  }
+}

@@ -1,0 +1,208 @@
+import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { makeClip } from '../../media/testing/ffmpeg.ts'
+import { Feed } from '../../media/testing/feed.ts'
+import { TestPublisher } from '../../media/testing/publisher.ts'
+import { startSink, type Sink } from '../../media/testing/sink.ts'
+import { freeLoopbackPort } from '../../src/setup/free-port.ts'
+import { startApp, type App } from '../support/app.ts'
+import { Broadcaster, type SeenStream } from '../support/broadcast.ts'
+import { CrierProcess } from '../support/crier-process.ts'
+import { startRedis, type TestRedis } from '../support/redis.ts'
+import { waitFor } from '../support/wait.ts'
+import { World } from '../support/world.ts'
+
+/** The API in this process, two media nodes as processes of their own on two RTMP ports; one Redis, one database. */
+let redis: TestRedis
+let api: App
+let folder: string
+const nodes: CrierProcess[] = []
+let caster: Broadcaster
+let workspaceId: string
+let sinks: Sink[] = []
+const publishers: { close(): void }[] = []
+
+const SECRET = 'what all nodes of a test have in common'
+
+beforeAll(async () => {
+  redis = await startRedis()
+  api = await startApp({ redisUrl: redis.url, env: { ALLOW_PRIVATE_ADDRESSES: '1' } })
+  folder = await mkdtemp(join(tmpdir(), 'crier-media-nodes-'))
+  nodes.push(...(await Promise.all(['one', 'two'].map(mediaNode))))
+  const world = new World(api)
+  workspaceId = await world.workspace('acme', 'ada')
+  caster = new Broadcaster(api, world.as('ada'), workspaceId)
+  await world.user('ada', { plan: 'business' })
+  // Starting is work too: until that is over, a node is as good as full.
+  await waitFor(async () => (await health()).filter(({ load, ok }) => ok && load < 0.4).length === 2, {
+    timeoutMs: 30_000,
+  })
+}, 90_000)
+afterEach(async () => {
+  for (const publisher of publishers.splice(0)) publisher.close()
+  for (const sink of sinks.splice(0)) await sink.close()
+})
+afterAll(async () => {
+  await Promise.all(nodes.map((node) => node.stop()))
+  await api?.stop()
+  await redis?.stop()
+  if (folder) await rm(folder, { recursive: true, force: true })
+})
+
+async function mediaNode(name: string): Promise<CrierProcess> {
+  const rtmp = await freeLoopbackPort()
+  const data = join(folder, name)
+  // One storage for all, as a bucket would be.
+  await mkdir(data, { recursive: true })
+  await symlink(join(api.dataDir, 'storage'), join(data, 'storage'))
+  return CrierProcess.start(
+    folder,
+    { http: await freeLoopbackPort(), rtmp },
+    {
+      ROLES: 'media',
+      DATA_DIR: data,
+      DATABASE_URL: api.databaseUrl,
+      DATABASE_POOL: '3',
+      REDIS_URL: redis.url,
+      JWT_SECRET: SECRET,
+      HOST: '127.0.0.1',
+      RTMP_HOST: '127.0.0.1',
+      MEDIA_INGEST_URL: `rtmp://127.0.0.1:${rtmp}/live`,
+      MEDIA_STREAMS: '2',
+    },
+  )
+}
+
+interface SeenNode {
+  readonly nodeId: string
+  readonly ok: boolean
+  readonly streams: number
+  readonly load: number
+}
+
+async function health(): Promise<SeenNode[]> {
+  return (await caster.good<{ nodes: SeenNode[] }>('GET /api/streams/relay/health', {})).nodes
+}
+
+type Placed = SeenStream & { readonly rtmpIngestUrl: string }
+
+async function stream(): Promise<Placed> {
+  const sink = await startSink()
+  sinks.push(sink)
+  return (await caster.stream({ [`sink-${sinks.length}`]: sink })) as Placed
+}
+
+/** Publishes to a server; a reason instead of a publisher when it is refused. */
+async function publishTo(server: string, key: string): Promise<{ feed?: Feed; refused?: string }> {
+  const publisher = await TestPublisher.connect({ port: Number(new URL(server).port) })
+  publishers.push(publisher)
+  const status = await publisher.publish(key)
+  if (status?.code !== 'NetStream.Publish.Start') return { refused: status?.description ?? 'closed' }
+  publisher.setChunkSize(65_536)
+  const feed = new Feed(publisher).start()
+  publishers.push({ close: () => feed.stop() })
+  return { feed }
+}
+
+const portOf = (server: string) => Number(new URL(server).port)
+
+test('streams are spread over the nodes, stay where they are, and a full node says where there is room', async () => {
+  const four = [await stream(), await stream(), await stream(), await stream()]
+  const servers = four.map(({ rtmpIngestUrl }) => rtmpIngestUrl)
+  for (const node of nodes) expect(servers.filter((server) => portOf(server) === node.rtmpPort)).toHaveLength(2)
+  for (const { rtmpIngestUrl, streamKey, _id } of four.slice(0, 3)) {
+    expect((await publishTo(rtmpIngestUrl, streamKey)).refused).toBeUndefined()
+    await caster.until(_id, 'receiving')
+  }
+  await waitFor(async () => {
+    const seen = (await health()).map(({ streams }) => streams)
+    return seen.toSorted((a, b) => a - b).join() === '1,2'
+  })
+  const [first, , , last] = four as [Placed, Placed, Placed, Placed]
+  expect(await caster.get(first._id)).toMatchObject({ rtmpIngestUrl: first.rtmpIngestUrl })
+  const full = servers.find((server) => four.slice(0, 3).filter((one) => one.rtmpIngestUrl === server).length === 2)!
+  const free = servers.find((server) => server !== full)!
+  expect((await publishTo(full, last.streamKey)).refused).toContain(free)
+  const backup = await publishTo(first.rtmpIngestUrl === full ? free : full, first.backupStreamKey)
+  expect(backup.refused).toContain(`send the backup to ${first.rtmpIngestUrl}`)
+  expect((await publishTo(free, last.streamKey)).refused).toBeUndefined()
+  await caster.until(last._id, 'receiving')
+  for (const { _id } of four) await caster.stop(_id)
+})
+
+test('a node that is killed: its publishers are taken by the other at once, and newcomers are sent there', async () => {
+  await waitFor(async () => (await health()).every(({ streams }) => streams === 0))
+  const { _id, rtmpIngestUrl, streamKey } = await stream()
+  await publishTo(rtmpIngestUrl, streamKey)
+  await caster.until(_id, 'receiving')
+  await caster.goLive(_id)
+  await caster.untilDestination(_id, 'sink-1', 'live')
+  const [lost] = nodes.splice(
+    nodes.findIndex((node) => node.rtmpPort === portOf(rtmpIngestUrl)),
+    1,
+  )
+  await lost!.kill()
+  const [left] = nodes
+  const again = await publishTo(`rtmp://127.0.0.1:${left!.rtmpPort}/live`, streamKey)
+  expect(again.refused).toBeUndefined()
+  const [sink] = sinks
+  await waitFor(() => sink!.connections.length === 2 && !sink!.last()!.closed, { timeoutMs: 15_000 })
+  const arrived = sink!.messages('video').length
+  await waitFor(() => sink!.messages('video').length > arrived + 20)
+  expect(await caster.get(_id)).toMatchObject({ status: 'live' })
+  await waitFor(async () => portOf(((await caster.get(_id)) as Placed).rtmpIngestUrl) === left!.rtmpPort)
+  await waitFor(async () => (await health()).filter(({ ok }) => ok).length === 1, { timeoutMs: 15_000 })
+  expect(portOf((await stream()).rtmpIngestUrl)).toBe(left!.rtmpPort)
+  await caster.stop(_id)
+})
+
+test('a node that dies: its files are broadcast on by another, and its streams pointed there', async () => {
+  nodes.push(await mediaNode('three'))
+  await waitFor(async () => (await health()).filter(({ ok }) => ok).length === 2, { timeoutMs: 15_000 })
+  const files = await stream()
+  const [sink] = sinks
+  const assetId = await clip()
+  await caster.good('POST /api/streams/{id}/broadcast', {
+    path: { id: files._id },
+    body: { assetId, loop: true, goLive: true },
+  })
+  await caster.until(files._id, 'live', 30_000)
+  await waitFor(() => sink!.messages('video').length > 20, { timeoutMs: 15_000 })
+  const { rtmpIngestUrl } = (await caster.get(files._id)) as Placed
+  const { _id, streamKey } = await stream()
+  expect((await publishTo(rtmpIngestUrl, streamKey)).refused).toBeUndefined()
+  await caster.until(_id, 'receiving')
+  const at = nodes.findIndex((node) => node.rtmpPort === portOf(rtmpIngestUrl))
+  const [lost] = nodes.splice(at, 1)
+  await lost!.kill()
+  const [left] = nodes
+  await waitFor(() => sink!.connections.length > 1 && sink!.last()!.messages.length > 50, {
+    timeoutMs: 30_000,
+    what: 'the file to go on',
+  })
+  expect(portOf(((await caster.get(files._id)) as Placed).rtmpIngestUrl)).toBe(left!.rtmpPort)
+  const moved = (await caster.until(_id, 'idle', 20_000)) as Placed
+  expect(portOf(moved.rtmpIngestUrl)).toBe(left!.rtmpPort)
+  expect((await publishTo(moved.rtmpIngestUrl, streamKey)).refused).toBeUndefined()
+  await caster.until(_id, 'receiving')
+  await caster.stop(_id)
+  await caster.stop(files._id)
+})
+
+/** A short clip in the media library. */
+async function clip(): Promise<string> {
+  const path = join(folder, 'clip.mp4')
+  await makeClip(path, { seconds: 4, group: 15 })
+  const file = { name: 'clip.mp4', content: new Uint8Array(await readFile(path)) }
+  const { _id } = await caster.good<{ _id: string }>('POST /api/assets/upload', { body: { workspaceId }, file })
+  await waitFor(
+    async () => {
+      const asset = await caster.good<{ thumbnail: { status: string } }>('GET /api/assets/{id}', { path: { id: _id } })
+      return asset.thumbnail.status !== 'pending'
+    },
+    { timeoutMs: 60_000, what: 'the clip to be looked at' },
+  )
+  return _id
+}
