@@ -78,6 +78,30 @@ test('a message that is sent again on another node is the first one', async () =
   expect(new Set(answers.map(({ body }) => body.data.seq))).toEqual(new Set([2]))
 })
 
+test('who is taken out of a private channel here hears nothing more there, and misses nothing once back', async () => {
+  await world.member('acme', 'cyd')
+  const channel = await TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('cyd')] })
+  const [ada, cyd] = [
+    await sockets.connect(world.key('ada'), {}, there.url),
+    await sockets.connect(world.key('cyd'), {}, there.url),
+  ]
+  const bodies = ({ events }: typeof ada) =>
+    events.flatMap(({ data, name }) =>
+      name === 'chat.change' && data.type === 'message' ? [data.data.message.body] : [],
+    )
+  const said = ['in', 'out', 'in again']
+  await channel.said('ada', 'in')
+  const path = { ...channel.path, userId: world.id('cyd') }
+  expect((await world.as('ada').call(chat.removeChannelMember, { path })).status).toBe(200)
+  await channel.said('ada', 'out')
+  const body = { userIds: [world.id('cyd')] }
+  const added = await channel.voice('ada', there).call(chat.addChannelMembers, { path: channel.path, body })
+  expect(added.status).toBe(200)
+  await channel.said('ada', 'in again')
+  await waitFor(() => bodies(ada).length === 3 && bodies(cyd).length === 2, { timeoutMs: 20_000 })
+  expect([bodies(ada), bodies(cyd)]).toEqual([said, ['in', 'in again']])
+})
+
 test('whatever the clocks say, what is said stands last, and never nowhere (Rocket.Chat #13926)', async () => {
   const voices = {
     ada: new Voice(here, { apiKey: world.key('ada') }),
