@@ -9,6 +9,7 @@ import { previewPages } from './http/preview-pages.ts'
 import { socketPages } from './http/socket-pages.ts'
 import { PipelineCalls } from './http/socket-calls.ts'
 import type { PipelineOptions } from './http/pipeline.ts'
+import { ReceiveBuffers } from './http/receive-buffers.ts'
 import { RequestLog } from './http/request-log.ts'
 import { onCredentials } from './users/credential-notices.ts'
 import { Gateway } from './realtime/gateway.ts'
@@ -43,6 +44,7 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
     turns: composition.turns,
     context: composition.context,
     requestLog: new RequestLog(log, httpMetrics),
+    buffers: new ReceiveBuffers(foundation.scratch),
     publicUrl: config.PUBLIC_URL,
     checkReplies: config.CHECK_REPLIES,
   }

@@ -63,9 +63,9 @@ export class Intake {
       const found = await inspectHead(await this.#read(key, 0, Math.min(size, HEAD_BYTES)), name)
       await this.#whole(key, found, size)
       const hash = createHash('sha256')
-      const content = await this.#storage.get(key)
+      const content = await this.#storage.blocks(key)
       if (content === undefined) throw DamagedFile()
-      for await (const chunk of content as AsyncIterable<Buffer>) hash.update(chunk)
+      for await (const chunk of content) hash.update(chunk)
       return { ...found, fileId, sha256: hash.digest('hex'), size }
     } catch (error) {
       await this.#storage.delete(key)

@@ -139,7 +139,7 @@ export class AssetReader {
       modifiedAt: stored.modifiedAt,
       cache: 'private, max-age=0, must-revalidate',
       open: async (range) => {
-        const content = await storage.get(key, range)
+        const content = await storage.blocks(key, range)
         if (content === undefined) throw NotFound()
         return content
       },

@@ -126,7 +126,7 @@ export class ChatAttachments {
       modifiedAt: row.created_at,
       cache: 'private, max-age=3600',
       open: async (range) => {
-        const content = await this.#storage.get(keyOf(row), range)
+        const content = await this.#storage.blocks(keyOf(row), range)
         if (content === undefined) throw StorageUnavailable({ retryAfter: 5 })
         return content
       },

@@ -41,8 +41,11 @@ export interface FileOptions {
   readonly modifiedAt?: string
   /** Value of Cache-Control. */
   readonly cache?: string
-  /** Opens the file, or a part of it. Called when the reply begins. */
-  readonly open: (range: ByteRange | undefined) => Promise<Readable>
+  /**
+   * Opens the file, or a part of it. Called when the reply begins. The memory of a piece may be used again when the next
+   * one is asked for.
+   */
+  readonly open: (range: ByteRange | undefined) => Promise<AsyncIterable<Buffer>>
 }
 
 export class FileBody {

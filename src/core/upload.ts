@@ -18,6 +18,11 @@ export interface UploadDeclaration {
  */
 export interface Upload {
   readonly stream: Readable
+  /**
+   * The same, in place of `stream`, for whoever is done with a piece when asking for the next: files of any size pass
+   * without a byte of memory being allocated for them.
+   */
+  readonly blocks: AsyncIterable<Buffer>
   /** What the client calls the file, without folders; empty for a raw body. */
   readonly name: string
   /** What the client says the file is. Never to be believed. */

@@ -1,8 +1,9 @@
 import type { Readable } from 'node:stream'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { BodyStream, tooLarge } from './body-stream.ts'
+import type { ReceiveBuffers } from './receive-buffers.ts'
 import { HttpHeaders, type HeaderNeeds, type RequestHeaders } from './request-headers.ts'
-import { Departure, sendChunks, sendWhole } from './send-chunks.ts'
+import { Departure, dropSource, sendChunks, sendWhole } from './send-chunks.ts'
 
 const STATUS_LINES: Record<number, string> = {
   200: '200 OK',
@@ -148,13 +149,13 @@ export class HttpExchange {
    * The body as a stream that is not read before somebody reads it, at most `limit` bytes. To be called before anything
    * waits. @throws AppError payload_too_large
    */
-  streamBody(limit: number): BodyStream {
+  streamBody(limit: number, buffers: ReceiveBuffers): BodyStream {
     const announced = Number(this.headers.contentLength)
     if (announced > limit) {
       this.#endless = announced > MOST_DROPPED
       throw tooLarge(limit)
     }
-    this.#body = new BodyStream(this.#response, limit)
+    this.#body = new BodyStream(this.#response, limit, buffers)
     return this.#body
   }
 
@@ -173,13 +174,10 @@ export class HttpExchange {
   async sendStream(
     status: number,
     headers: readonly (readonly [string, string])[],
-    source: Readable,
+    source: AsyncIterable<Buffer>,
     length: number,
   ): Promise<void> {
-    if (this.over || this.#sending) {
-      source.destroy()
-      return
-    }
+    if (this.over || this.#sending) return dropSource(source)
     this.#sending = true
     this.#write(() => this.#writeHead(status, headers))
     this.#departure = new Departure()

@@ -18,6 +18,7 @@ import type { IdempotencyKeys } from './idempotency.ts'
 import { decode, inputReader, readBody, readInput, type InputReader } from './input.ts'
 import { Request, requestIdOf, type Passage } from './passage.ts'
 import { ReplyChecker } from './reply-checker.ts'
+import type { ReceiveBuffers } from './receive-buffers.ts'
 import type { RequestLog } from './request-log.ts'
 import { serializers } from './serialize.ts'
 import { openUpload, takeBody } from './upload.ts'
@@ -35,6 +36,8 @@ export interface PipelineOptions {
   readonly turns: Turns
   readonly context: ContextFactory
   readonly requestLog: RequestLog
+  /** Where bodies of files wait that come faster than they are taken. */
+  readonly buffers: ReceiveBuffers
   readonly publicUrl: string
   /** Check every reply and error against the declaration. */
   readonly checkReplies: boolean
@@ -177,7 +180,7 @@ function answer(running: Running): Reply | Promise<Reply> {
       return authenticated(running)
     })
   }
-  if (op.upload) running.stream = takeBody(op, op.upload, passage.exchange)
+  if (op.upload) running.stream = takeBody(op, op.upload, passage.exchange, running.options.buffers)
   return authenticated(running)
 }
 

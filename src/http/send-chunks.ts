@@ -24,24 +24,24 @@ export class Departure {
  */
 export async function sendChunks(
   response: HttpResponse,
-  source: Readable,
+  source: AsyncIterable<Buffer>,
   length: number,
   departure: Departure,
 ): Promise<boolean> {
-  let done = false
   try {
-    for await (const chunk of source as AsyncIterable<Buffer>) {
+    for await (const chunk of source) {
       if (departure.left) return false
-      done = await sendChunk(response, chunk, length, departure)
-      if (done) break
+      if (await sendChunk(response, chunk, length, departure)) return true
     }
   } catch {
-    // The source failed, or was destroyed because the client left; either way the reply cannot be finished.
-    return false
-  } finally {
-    source.destroy()
+    // The source failed, or the client left; either way the reply cannot be finished.
   }
-  return done
+  return false
+}
+
+/** Closes a source that nobody reads: it is open from its first piece to when it is left. */
+export async function dropSource(source: AsyncIterable<Buffer>): Promise<void> {
+  for await (const _ of source) break
 }
 
 /**

@@ -4,6 +4,7 @@ import type { Upload, UploadDeclaration } from '../core/upload.ts'
 import type { BodyStream } from './body-stream.ts'
 import type { Exchange } from './exchange.ts'
 import { openMultipart } from './multipart.ts'
+import type { ReceiveBuffers } from './receive-buffers.ts'
 
 /** What a multipart body may have beside its file: boundaries, headers and fields. */
 const MULTIPART_OVERHEAD = 200_000
@@ -12,14 +13,19 @@ const MULTIPART_OVERHEAD = 200_000
  * Takes hold of a body that is to be streamed, before anything waits. Nothing of it is read yet.
  * @throws AppError unsupported_media_type, payload_too_large
  */
-export function takeBody(op: NamedOperation, upload: UploadDeclaration, { http: exchange }: Exchange): BodyStream {
+export function takeBody(
+  op: NamedOperation,
+  upload: UploadDeclaration,
+  { http: exchange }: Exchange,
+  buffers: ReceiveBuffers,
+): BodyStream {
   if (!exchange) throw new Error(`${op.name} takes a file, which cannot come over a socket`)
   const multipart = upload.kind === 'multipart'
   if (multipart && !/^multipart\/form-data\s*;/i.test(exchange.headers.contentType)) {
     const fields = op.body ? 'the fields first, then the file as the part `file`' : 'the file as the part `file`'
     throw UnsupportedMediaType({ message: `Send the body as multipart/form-data: ${fields}.` })
   }
-  return exchange.streamBody(upload.maxBytes + (multipart ? MULTIPART_OVERHEAD : 0))
+  return exchange.streamBody(upload.maxBytes + (multipart ? MULTIPART_OVERHEAD : 0), buffers)
 }
 
 /** The fields of an upload, as the text of a query, and its file. @throws AppError bad_request, payload_too_large */
@@ -34,8 +40,8 @@ export async function openUpload(
     contentRange: exchange.http?.extra['content-range'] ?? '',
   }
   if (upload.kind === 'raw') {
-    return { text: '', upload: { ...common, stream: body, name: '', type: contentType } }
+    return { text: '', upload: { ...common, stream: body, blocks: body.blocks(), name: '', type: contentType } }
   }
   const { fields, file } = await openMultipart(body, contentType, upload.maxBytes)
-  return { text: fields.toString(), upload: { ...common, ...file } }
+  return { text: fields.toString(), upload: { ...common, ...file, blocks: file.stream } }
 }

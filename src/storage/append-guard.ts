@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import { Conflict } from '../core/errors.ts'
 
 /** Lets one request at a time add to an upload on this node, and only where the one before has ended. */
@@ -6,11 +5,11 @@ export class AppendGuard {
   readonly #busy = new Set<string>()
 
   /**
-   * Runs `write` when nothing else adds to the upload and it has `offset` bytes. The body is at an end afterwards.
+   * Runs `write` when nothing else adds to the upload and it has `offset` bytes.
    * @throws AppError conflict, with the place to go on
    */
   async run<T>(
-    { body, id, length, offset }: { id: string; offset: number; body: Readable; length: () => Promise<number> },
+    { id, length, offset }: { id: string; offset: number; length: () => Promise<number> },
     write: () => Promise<T>,
   ): Promise<T> {
     if (this.#busy.has(id)) {
@@ -25,7 +24,6 @@ export class AppendGuard {
       return await write()
     } finally {
       this.#busy.delete(id)
-      body.destroy()
     }
   }
 }

@@ -1,6 +1,5 @@
 import { mkdir, open, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Readable } from 'node:stream'
 import { AppendGuard } from './append-guard.ts'
 import { missing, storageError } from './disk-errors.ts'
 import type { PieceStore, StoredFile } from './storage.ts'
@@ -16,10 +15,10 @@ export class DiskPieces implements PieceStore {
     this.#adopt = adopt
   }
 
-  async append(id: string, offset: number, body: Readable): Promise<number> {
+  async append(id: string, offset: number, body: AsyncIterable<Buffer>): Promise<number> {
     const path = this.#path(id)
     const length = () => this.length(id)
-    return this.#guard.run({ id, offset, body, length }, async () => {
+    return this.#guard.run({ id, offset, length }, async () => {
       try {
         await mkdir(this.#directory, { recursive: true })
         await this.#write(path, body)
@@ -34,10 +33,10 @@ export class DiskPieces implements PieceStore {
   }
 
   /** Chunk by chunk, because a pipe throws away what it holds when the sender leaves. */
-  async #write(path: string, body: Readable): Promise<void> {
+  async #write(path: string, body: AsyncIterable<Buffer>): Promise<void> {
     const file = await open(path, 'a')
     try {
-      for await (const chunk of body as AsyncIterable<Buffer>) await file.appendFile(chunk)
+      for await (const chunk of body) await file.appendFile(chunk)
     } finally {
       await file.sync()
       await file.close()

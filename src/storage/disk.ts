@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -57,6 +57,11 @@ export class DiskStorage implements Storage {
     const handle = await open(this.localPath(key)).catch(missing)
     if (handle === undefined) return undefined
     return createReadStream('', { fd: handle, highWaterMark: 128 * 1024, ...range })
+  }
+
+  async blocks(key: string, range?: ByteRange): Promise<AsyncIterable<Buffer> | undefined> {
+    const handle = await open(this.localPath(key)).catch(missing)
+    return handle && readBlocks(handle, range)
   }
 
   async stat(key: string): Promise<StoredFile | undefined> {
@@ -121,6 +126,23 @@ export class DiskStorage implements Storage {
   async #stored(path: string): Promise<StoredFile> {
     const { size, mtime } = await stat(path)
     return { size, modifiedAt: mtime.toISOString() }
+  }
+}
+
+const BLOCK_BYTES = 256 * 1024
+
+/** Reads into one block of memory again and again. */
+async function* readBlocks(handle: FileHandle, range: ByteRange = { start: 0, end: Infinity }): AsyncGenerator<Buffer> {
+  const block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
+  try {
+    for (let at = range.start; at <= range.end;) {
+      const { bytesRead } = await handle.read(block, 0, Math.min(BLOCK_BYTES, range.end - at + 1), at)
+      if (bytesRead === 0) return
+      yield block.subarray(0, bytesRead)
+      at += bytesRead
+    }
+  } finally {
+    await handle.close()
   }
 }
 

@@ -33,9 +33,9 @@ export class S3Pieces implements PieceStore {
     this.#bucket = bucket
   }
 
-  async append(id: string, offset: number, body: Readable): Promise<number> {
+  async append(id: string, offset: number, body: AsyncIterable<Buffer>): Promise<number> {
     const length = () => this.length(id)
-    return this.#guard.run({ id, offset, body, length }, async () => {
+    return this.#guard.run({ id, offset, length }, async () => {
       let failure: unknown
       const sent = asFarAsItCame(body, (error) => (failure = error))
       await this.#bucket.put(pieceKey(id, offset), Readable.from(sent, { objectMode: false }), TYPE)
@@ -88,9 +88,10 @@ export class S3Pieces implements PieceStore {
 }
 
 /** A body as far as it came: what a cut request brought is kept, and the cut told afterwards. */
-async function* asFarAsItCame(body: Readable, cut: (error: unknown) => void): AsyncGenerator<Buffer> {
+async function* asFarAsItCame(body: AsyncIterable<Buffer>, cut: (error: unknown) => void): AsyncGenerator<Buffer> {
   try {
-    for await (const chunk of body as AsyncIterable<Buffer>) yield chunk
+    // A stream reads on before the piece is sent.
+    for await (const chunk of body) yield Buffer.from(chunk)
   } catch (error) {
     cut(error)
   }

@@ -105,6 +105,10 @@ export class S3Storage implements Storage {
     return found?.Body as Readable | undefined
   }
 
+  blocks(key: string, range?: ByteRange): Promise<AsyncIterable<Buffer> | undefined> {
+    return this.get(key, range)
+  }
+
   async stat(key: string): Promise<StoredFile | undefined> {
     const found = await this.#client
       .send(new HeadObjectCommand({ Bucket: this.#bucket, Key: checkKey(key) }))

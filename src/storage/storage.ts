@@ -51,6 +51,8 @@ export interface Storage {
   put(key: string, body: Readable, options: PutOptions): Promise<StoredFile>
   /** Opens a file, or a part of it; undefined when there is none. */
   get(key: string, range?: ByteRange): Promise<Readable | undefined>
+  /** The same for whoever is done with a piece when asking for the next one, whose memory it may be. */
+  blocks(key: string, range?: ByteRange): Promise<AsyncIterable<Buffer> | undefined>
   stat(key: string): Promise<StoredFile | undefined>
   /** Removes a file; one that is not there is no error. */
   delete(key: string): Promise<void>
@@ -74,10 +76,11 @@ export interface Storage {
 export interface PieceStore {
   /**
    * Adds bytes at `offset`, which must be the end of what is there. Bytes that came before a failure stay.
+   * @param body a piece is done with when the next one is asked for
    * @returns the length after it
-   * @throws AppError storage_full; whatever the stream fails with
+   * @throws AppError storage_full; whatever the body fails with
    */
-  append(id: string, offset: number, body: Readable): Promise<number>
+  append(id: string, offset: number, body: AsyncIterable<Buffer>): Promise<number>
   /** Bytes that are there; 0 for none. */
   length(id: string): Promise<number>
   /** Makes what came the file of a key. */

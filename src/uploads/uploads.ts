@@ -149,7 +149,7 @@ export class Uploads {
     }
     // Without a range the file begins anew.
     if (!range) await pieces.discard(row.id)
-    const append = () => pieces.append(row.id, start, upload.stream)
+    const append = () => pieces.append(row.id, start, upload.blocks)
     const length = await progress.during(row, () => pieces.length(row.id), append)
     if (length > row.size) {
       await pieces.discard(row.id)

@@ -103,7 +103,7 @@ export class ProfilePictures {
       // Another picture has another URL.
       cache: 'public, max-age=86400, immutable',
       open: async (range) => {
-        const content = await storage.get(key, range)
+        const content = await storage.blocks(key, range)
         if (content === undefined) throw StorageUnavailable({ retryAfter: 5 })
         return content
       },

@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+
+export const BLOCK_BYTES = 512 * 1024
+
+/** Blocks of all bodies together: 16 MB. */
+const MOST_BLOCKS = 32
+
+/** Memory for bodies that come faster than they are taken. It is given out again and again, never to the collector. */
+export class ReceiveBuffers {
+  readonly #folder: string
+  readonly #free: Buffer[] = []
+  #made = 0
+
+  /** @param folder for what does not fit; it is emptied when the node starts */
+  constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  /** Undefined when all blocks are in use. */
+  take(): Buffer | undefined {
+    const free = this.#free.pop()
+    if (free !== undefined || this.#made === MOST_BLOCKS) return free
+    this.#made += 1
+    return Buffer.allocUnsafeSlow(BLOCK_BYTES)
+  }
+
+  give(block: Buffer): void {
+    this.#free.push(block)
+  }
+
+  newFile(): string {
+    return join(this.#folder, `body-${randomUUID()}`)
+  }
+}

@@ -1,0 +1,48 @@
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { promisify } from 'node:util'
+import { read } from 'node:fs'
+
+const readAt = promisify(read)
+
+/** Bytes that wait on the disk: written at once, because whoever brings them cannot wait, and read in their order. */
+export class SpillFile {
+  readonly #path: string
+  readonly #file: number
+  #start = 0
+  #end = 0
+  #reading: Promise<unknown> = Promise.resolve()
+
+  /** @throws Error of the file system, as all of it does */
+  constructor(path: string) {
+    this.#path = path
+    this.#file = openSync(path, 'wx+')
+  }
+
+  get length(): number {
+    return this.#end - this.#start
+  }
+
+  write(bytes: Uint8Array): void {
+    if (this.length === 0) this.#start = this.#end = 0
+    for (let at = 0; at < bytes.length;) {
+      const written = writeSync(this.#file, bytes, at, bytes.length - at, this.#end)
+      at += written
+      this.#end += written
+    }
+  }
+
+  /** @returns how many bytes of the block are filled */
+  async read(block: Buffer): Promise<number> {
+    const reading = readAt(this.#file, block, 0, Math.min(block.length, this.length), this.#start)
+    this.#reading = reading
+    const { bytesRead } = await reading
+    this.#start += bytesRead
+    return bytesRead
+  }
+
+  async close(): Promise<void> {
+    await this.#reading.catch(() => undefined)
+    closeSync(this.#file)
+    rmSync(this.#path, { force: true })
+  }
+}
