@@ -1,10 +1,14 @@
 import { loadConfig } from './config.ts'
 import { createLog } from './core/log.ts'
 import { startNode } from './node.ts'
+import { releaseStartMemory } from './start-memory.ts'
 import { VERSION } from './version.ts'
 
 /** A shutdown that hangs is ended here; by then everything that must survive is committed. */
 const LAST_RESORT_MS = 9_500
+
+/** After the start, when what it has left behind is no longer needed. */
+const SETTLED_MS = 1_000
 
 async function main(): Promise<void> {
   const config = loadConfig()
@@ -24,6 +28,7 @@ async function main(): Promise<void> {
   process.once('SIGTERM', () => stop('SIGTERM'))
   process.once('SIGINT', () => stop('SIGINT'))
   process.stdout.write(`Crier ${VERSION}\n${banner(node.facts)}\ncrier ready\n`)
+  setTimeout(releaseStartMemory, SETTLED_MS).unref()
 }
 
 function banner(facts: readonly (readonly [string, string])[]): string {

@@ -123,7 +123,8 @@ export class BodyStream extends Readable {
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     this.#resume()
     this.#wake?.()
-    this.#queue.close().then(() => callback(error), callback)
+    this.#queue.close()
+    callback(error)
   }
 
   /** Called right before the reply is sent. */

@@ -62,12 +62,11 @@ export class ByteQueue {
   }
 
   /** Forgets what nobody took. What was handed out stays until it is released: it may still be being written. */
-  async close(): Promise<void> {
+  close(): void {
     for (const { block } of this.#parts.splice(0)) this.#buffers.give(block)
     this.#inMemory = 0
-    const spill = this.#spill
+    this.#spill?.close()
     this.#spill = undefined
-    await spill?.close()
   }
 
   #room(): Part | undefined {

@@ -1,6 +1,5 @@
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, openSync, read, rmSync, writeSync } from 'node:fs'
 import { promisify } from 'node:util'
-import { read } from 'node:fs'
 
 const readAt = promisify(read)
 
@@ -40,9 +39,12 @@ export class SpillFile {
     return bytesRead
   }
 
-  async close(): Promise<void> {
-    await this.#reading.catch(() => undefined)
-    closeSync(this.#file)
-    rmSync(this.#path, { force: true })
+  /** Once what is being read is read. */
+  close(): void {
+    const end = () => {
+      closeSync(this.#file)
+      rmSync(this.#path, { force: true })
+    }
+    void this.#reading.then(end, end)
   }
 }

@@ -1,11 +1,15 @@
+import { setFlagsFromString } from 'node:v8'
 import { loadConfig } from '../../src/config.ts'
 import { createLog } from '../../src/core/log.ts'
 import { startNode } from '../../src/node.ts'
+import { releaseStartMemory } from '../../src/start-memory.ts'
 
-/** A node whose users are on the largest plan. */
+/** A node as `main.ts` starts it, whose users are on the largest plan. */
 
+setFlagsFromString('--no-allocation-site-pretenuring')
 const config = loadConfig()
 const node = await startNode(config, createLog({ level: 'warn' }))
 await node.foundation.database.run(`update subscriptions set plan = 'business'`)
 process.once('SIGTERM', () => void node.stop().then(() => process.exit(0)))
+releaseStartMemory()
 console.log('crier ready')

@@ -3,25 +3,28 @@ import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { mp4Head } from '../support/mp4.ts'
-import { transfer } from '../support/transfer.ts'
+import { transfer, type Transfer } from '../support/transfer.ts'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
-import { start } from './support/process.ts'
+import { residentBytes, start } from './support/process.ts'
 
 /**
- * Sends a file of SOAK_MB (2,048 when absent) through a signed upload, reads it back, and prints the most memory that
- * the server's process ever had (VmHWM of Linux). Ends with 1 when that is over 300 MB.
+ * Sends a file of SOAK_MB (2,048 when absent) through a signed upload and reads it back, and prints the memory that the
+ * process which serves both had at most (VmHWM of Linux; ffmpeg and PostgreSQL have processes of their own), and how
+ * long other requests waited meanwhile. Ends with 1 when the process had more than 300 MB.
  */
 
 const MOST_MB = 300
-const media = Number(process.env['SOAK_MB'] ?? 2_048) * 1_048_576
+const MIB = 1_048_576
+const media = Number(process.env['SOAK_MB'] ?? 2_048) * MIB
 const folder = await mkdtemp(join(tmpdir(), 'crier-soak-'))
 const port = await freeLoopbackPort()
 const admin = { ADMIN_EMAIL: 'soak@example.com', ADMIN_PASSWORD: 'a long password for a soak' }
 const server = await start(['test/bench/soak-server.ts'], /crier ready/, {
   ...admin,
   PORT: String(port),
+  RTMP_PORT: String(await freeLoopbackPort()),
   ADMIN_PORT: '0',
-  ROLES: 'api,jobs',
+  ROLES: 'api,jobs,media',
   DATA_DIR: folder,
   RATE_LIMITS: '0',
 })
@@ -38,28 +41,48 @@ async function call(path: string, body: object, token?: string) {
 const peak = () =>
   Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024)
 
+/** Asks for something else all the while. @returns how long each answer took, in milliseconds, sorted */
+async function meanwhile(work: Promise<unknown>): Promise<number[]> {
+  const waited: number[] = []
+  let over = false
+  const ended = work.finally(() => (over = true))
+  while (!over) {
+    const asked = performance.now()
+    await (await fetch(`${url}/api/health`)).arrayBuffer()
+    waited.push(performance.now() - asked)
+  }
+  await ended
+  return waited.sort((a, b) => a - b)
+}
+
+async function measured(name: string, order: Transfer): Promise<{ status: number; bytes: number }> {
+  const began = performance.now()
+  const transferred = transfer(order)
+  const waited = await meanwhile(transferred)
+  const seconds = (performance.now() - began) / 1000
+  const at = (share: number) => (waited[Math.floor(waited.length * share)] ?? 0).toFixed(0)
+  const rate = (size / MIB / seconds).toFixed(0)
+  const found = await transferred
+  console.log(
+    `${name}: ${found.status}, ${size} bytes in ${seconds.toFixed(1)} s (${rate} MiB/s); other requests: ${waited.length}, median ${at(0.5)} ms, p99 ${at(0.99)} ms, slowest ${(waited.at(-1) ?? 0).toFixed(0)} ms; process: ${Math.round(residentBytes(server.pid) / MIB)} MB, at most ${peak()} MB`,
+  )
+  return found
+}
+
+const head = mp4Head(media)
+const size = head.length + media
 try {
   const { accessToken: token } = await call('/api/auth/login', {
     email: admin.ADMIN_EMAIL,
     password: admin.ADMIN_PASSWORD,
   })
   const { _id: workspaceId } = await call('/api/workspaces', { name: 'Soak', timezone: 'UTC' }, token)
-  const head = mp4Head(media)
-  const size = head.length + media
-  console.log(`before: ${peak()} MB`)
-  const opened = await call(
-    '/api/assets/signed-upload',
-    { workspaceId, name: 'soak.mp4', type: 'video/mp4', size },
-    token,
-  )
-  const began = performance.now()
-  const sent = await transfer({ method: 'PUT', url: opened['url'] ?? '', head: head.toString('hex'), size })
-  const up = (performance.now() - began) / 1000
-  console.log(`upload: ${sent.status}, ${size} bytes in ${up.toFixed(1)} s; peak ${peak()} MB`)
+  console.log(`before: ${Math.round(residentBytes(server.pid) / MIB)} MB (${peak()} MB while it started)`)
+  const asked = { workspaceId, name: 'soak.mp4', type: 'video/mp4', size }
+  const opened = await call('/api/assets/signed-upload', asked, token)
+  await measured('upload', { method: 'PUT', url: opened['url'] ?? '', head: head.toString('hex'), size })
   const asset = await call(`/api/assets/signed-upload/${opened['uploadId']}/confirm`, {}, token)
-  const headers = { Authorization: `Bearer ${token}` }
-  const read = await transfer({ method: 'GET', url: url + asset['url'], headers })
-  console.log(`download: ${read.status}, ${read.bytes} bytes; peak ${peak()} MB`)
+  const read = await measured('download', { method: 'GET', url: url + asset['signedUrl'] })
   if (read.bytes !== size || peak() > MOST_MB) process.exitCode = 1
 } finally {
   await server.stop()
