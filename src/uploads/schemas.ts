@@ -11,6 +11,9 @@ export const MOST_FILE_BYTES = 5 * 1024 ** 3
 
 const Checksum = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the file, 64 hexadecimal digits' })
 
+/** A piece that is this large is read before other requests notice. */
+export const PIECE_BYTES = 16 * 1024 ** 2
+
 export const NewUpload = Input({
   workspaceId: Id,
   name: FileName,
@@ -29,6 +32,7 @@ export const SignedUploadView = named(
     url: Type.String({ description: 'Send the file there; nothing but this file is taken, and no credential needed' }),
     method: Type.Literal('PUT'),
     headers: Type.Record(Type.String(), Type.String(), { description: 'Headers that must be sent with it' }),
+    pieceSize: Type.Integer({ description: 'Bytes of the pieces that are best sent, when it is resumable' }),
     resumable: Type.Boolean({ description: 'Whether pieces with Content-Range are taken' }),
     expiresAt: ResourceBase.createdAt,
   }),

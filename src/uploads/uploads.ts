@@ -16,8 +16,8 @@ import type { Quota } from '../assets/quota.ts'
 import { addAsset } from '../assets/turns.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readContentRange } from './content-range.ts'
-import type { NewUploadData, UploadData, UploadState } from './schemas.ts'
 import type { UploadProgress } from './progress.ts'
+import { PIECE_BYTES, type NewUploadData, type UploadData, type UploadState } from './schemas.ts'
 import type { UploadSignatures } from './signature.ts'
 
 declare module '../core/services.ts' {
@@ -114,6 +114,7 @@ export class Uploads {
       url: signed?.url ?? this.#url({ uploadId: id, size: input.size, type, sha256, expires: seconds(expiresAt) }),
       method: 'PUT' as const,
       headers: signed?.headers ?? { 'Content-Type': type },
+      pieceSize: PIECE_BYTES,
       resumable: signed === undefined,
       expiresAt: expiresAt.toISOString(),
     }
