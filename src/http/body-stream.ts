@@ -87,6 +87,8 @@ export class BodyStream extends Readable {
       if (this.destroyed) throw this.errored ?? new Error('nobody wants the body any more')
       const block = await this.#queue.read()
       if (block) return block
+      // What came since it was looked for has woken nobody.
+      if (this.#queue.length > 0) continue
       if (this.#complete) return undefined
       if (this.#cut) throw this.#cut
       this.#resume()
