@@ -60,6 +60,16 @@ export interface DesiredPlayout {
   readonly cue: number
 }
 
+/** What goes out is written into files. */
+export interface DesiredRecording {
+  /** Of the broadcast: another one is another recording. */
+  readonly sessionId: string
+  /** Path that the files' names begin with; what follows is `.<milliseconds since 1970>.mp4`. */
+  readonly prefix: string
+  /** A file ends with the first keyframe after this time. */
+  readonly splitMs: number
+}
+
 /** What a stream ought to look like on this node. Applying the same state twice changes nothing. */
 export interface DesiredStream {
   readonly streamId: string
@@ -76,6 +86,8 @@ export interface DesiredStream {
   readonly destinations: readonly Destination[]
   /** Absent when nothing is played from files. */
   readonly playout?: DesiredPlayout
+  /** Absent when nothing is recorded. */
+  readonly recording?: DesiredRecording
 }
 
 /** A publisher's request to send media, asked before `NetStream.Publish.Start`. */
@@ -215,6 +227,8 @@ export interface StreamStatus {
   readonly destinations: readonly DestinationStatus[]
   /** Null when no files are played. */
   readonly playout: (PlayoutPosition & { readonly id: string; readonly paused: boolean }) | null
+  /** The file that is being recorded; null when none is. */
+  readonly recording: { readonly bytes: number; readonly seconds: number } | null
   /** Milliseconds during which media was taken in while live, since this node first saw the stream; never goes back. */
   readonly liveMs: number
   /** Of the preview, at the moment. */
@@ -250,6 +264,18 @@ export type MediaEvent =
       readonly message: string | null
       readonly relieved: boolean
     }
+  /** A file of a recording has begun, grows (about once a second), and is whole. */
+  | { readonly type: 'recording.started'; readonly streamId: string; readonly path: string }
+  | { readonly type: 'recording.progress'; readonly streamId: string; readonly path: string; readonly bytes: number }
+  | {
+      readonly type: 'recording.ended'
+      readonly streamId: string
+      readonly path: string
+      /** Why it ended before its time. */
+      readonly failure: string | null
+    }
+  /** What comes in cannot be recorded. */
+  | { readonly type: 'recording.refused'; readonly streamId: string; readonly message: string }
   /** What has turned out to be wrong with a publisher's media, and what is right again. */
   | {
       readonly type: 'warnings.changed'

@@ -10,6 +10,7 @@ import * as queue from './jobs/operations.ts'
 import * as services from './services/operations.ts'
 import * as streams from './streams/operations.ts'
 import * as broadcasts from './streams/files/operations.ts'
+import { recordingTurns } from './streams/recording/turns.ts'
 import { broadcastTurns } from './streams/files/turns.ts'
 import { streamTurns } from './streams/turns.ts'
 import * as team from './team/operations.ts'
@@ -34,6 +35,11 @@ export const api = {
 } satisfies Registry
 
 /** Turns that the service asks for by itself. */
-export const systemTurns: readonly AnySystemTurn[] = [...assetTurns, ...streamTurns, ...broadcastTurns]
+export const systemTurns: readonly AnySystemTurn[] = [
+  ...assetTurns,
+  ...streamTurns,
+  ...broadcastTurns,
+  ...recordingTurns,
+]
 
 export type Api = typeof api

@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { mediaSettings } from './media-settings.ts'
 import {
   address,
   announced,
@@ -234,46 +235,7 @@ const SETTINGS = {
     parse: optional(flag),
   },
   FFMPEG_PATH: { summary: 'ffmpeg to use', fallback: 'from PATH, else the bundled one', parse: optional(text) },
-  MEDIA_THUMBNAILS: {
-    summary: 'Files that this node looks at and draws thumbnails of at a time',
-    fallback: 'one a core, at least 2',
-    parse: optional(integer(1, 64)),
-  },
-  MEDIA_TRANSCODES: {
-    summary: 'Renditions that this node makes at a time',
-    fallback: 'one for every 4 cores, at least 1',
-    parse: optional(integer(1, 64)),
-  },
-  MEDIA_THUMBNAIL_SECONDS: {
-    summary: 'Longest time for the thumbnails of a file',
-    fallback: '60',
-    parse: optional(integer(5, 600)),
-  },
-  MEDIA_TRANSCODE_SECONDS: {
-    summary: 'Longest time for a rendition',
-    fallback: '7200',
-    parse: optional(integer(10, 86_400)),
-  },
-  MEDIA_PROCESS_MB: {
-    summary: 'Memory that a process for thumbnails may take, without its ffmpeg',
-    fallback: '1536',
-    parse: optional(integer(256, 65_536)),
-  },
-  MEDIA_FFMPEG_MB: {
-    summary: 'Memory that one ffmpeg may take',
-    fallback: '2048',
-    parse: optional(integer(128, 65_536)),
-  },
-  MEDIA_OUTPUT_MB: {
-    summary: 'Size that a rendition may have',
-    fallback: '4096',
-    parse: optional(integer(1, 1_000_000)),
-  },
-  MEDIA_NICENESS: {
-    summary: 'How far work on files stands back behind everything else, 0 to 19',
-    fallback: '10',
-    parse: optional(integer(0, 19)),
-  },
+  ...mediaSettings,
   WORK_DIR: {
     summary: 'Folder on a fast disk for files that are worked on; Crier makes one of its own in it, emptied at start',
     fallback: 'DATA_DIR/work',

@@ -39,6 +39,11 @@ export function watchMedia(metrics: Registry, status: () => MediaNodeStatus | un
       [{ state: 'paused' }, paused],
     ]
   })
+  gauge(metrics, 'crier_recording_bytes', 'Length of the file that is recorded', ['stream'], () =>
+    streams().flatMap(({ recording, streamId }) =>
+      recording === null ? [] : [[{ stream: streamId }, recording.bytes]],
+    ),
+  )
   watchIngests(metrics, streams)
   watchDestinations(metrics, streams)
 }

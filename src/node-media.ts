@@ -1,3 +1,5 @@
+import { join } from 'node:path'
+import { mendRecording } from '../media/recording/mend.ts'
 import { startMediaProcess, type MediaPorts } from '../media/process/host.ts'
 import { previewSettings } from './media-preview.ts'
 import { whipSettings } from './media-whip.ts'
@@ -5,6 +7,7 @@ import { findFfmpeg, type FfmpegSearch } from './setup/ffmpeg.ts'
 import { watchMedia } from './media-metrics.ts'
 import type { Config } from './config.ts'
 import type { Composition, Foundation } from './services.ts'
+import { MINUTE } from './core/clock.ts'
 import { MediaLink } from './streams/link/media-link.ts'
 
 /** The media side of a node. */
@@ -25,7 +28,7 @@ export interface NodeMedia {
  */
 export async function startMedia(foundation: Foundation, composition: Composition): Promise<NodeMedia> {
   const { clock, config, database, metrics } = foundation
-  const { health, mediaNodes, placement, plans, storage, turns, whip } = composition.services
+  const { assetIntake, assetQuota, health, mediaNodes, placement, plans, storage, turns, whip } = composition.services
   const log = foundation.log.child({ part: 'media' })
   const { preview, previewHost } = previewSettings(config, foundation.secret)
   const link = new MediaLink({
@@ -43,6 +46,13 @@ export async function startMedia(foundation: Foundation, composition: Compositio
     log,
     storage,
     scratch: foundation.scratch,
+    recording: {
+      folder: join(config.DATA_DIR, 'recordings'),
+      splitMs: config.RECORDING_SPLIT_MINUTES * MINUTE,
+      quota: assetQuota,
+      intake: assetIntake,
+      mend: mendRecording,
+    },
   })
   const found = await findFfmpeg({ FFMPEG_PATH: config.FFMPEG_PATH, PATH: config.PATH })
   const host = startMediaProcess({

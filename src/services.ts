@@ -41,6 +41,7 @@ import { WorkspaceService } from './workspaces/service.ts'
 import { ServiceSwitches } from './services/service.ts'
 import { composeStorage } from './storage/compose.ts'
 import { assetsInBroadcasts } from './streams/files/store.ts'
+import { Recordings } from './streams/recording/service.ts'
 import { composeStreams } from './streams/compose.ts'
 import { composeTeam } from './team/compose.ts'
 import { Announcements } from './turns/announcements.ts'
@@ -245,6 +246,7 @@ export function compose(
     ...chat.services,
     ...streaming.services,
     ...media,
+    recordings: new Recordings(clock, media.assets),
   }
   const context = contextFactory(services)
 

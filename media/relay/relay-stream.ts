@@ -10,6 +10,7 @@ import { PublisherPair } from './publisher-pair.ts'
 import { PushClient } from './push-client.ts'
 import { Source } from './source.ts'
 import { FileFeed } from '../playout/file-feed.ts'
+import { Recorder } from '../recording/recorder.ts'
 import type { TcpTable } from './tcp-table.ts'
 
 export interface RelayStreamOptions {
@@ -33,6 +34,7 @@ export class RelayStream {
   #desired: DesiredStream
   readonly #publishers: PublisherPair
   readonly #files: FileFeed
+  readonly #recorder: Recorder
   #holdTimer: NodeJS.Timeout | undefined
 
   constructor(desired: DesiredStream, options: RelayStreamOptions) {
@@ -51,6 +53,7 @@ export class RelayStream {
       onActive: (feeder, previous, reason) => this.#onActive(feeder, previous, reason),
       onGone: (feeder, reason) => this.#onGone(feeder, reason),
     })
+    this.#recorder = new Recorder({ source: this.#source, onEvent: options.onEvent, log: options.log })
     this.#files = new FileFeed({
       attach: (publisher) => this.#publishers.attach(publisher, 'file'),
       isRelieved: () => this.#publishers.standby !== null,
@@ -74,6 +77,7 @@ export class RelayStream {
     this.#meter.setLive(desired.live)
     const fresh = desired.live && !before.live
     this.#applyDestinations(desired.destinations, fresh)
+    this.#recorder.apply(desired.streamId, desired.recording)
     this.#files.apply(desired)
   }
 
@@ -105,6 +109,7 @@ export class RelayStream {
     this.#examine()
     this.viewers.tick(now)
     this.#files.tick(now)
+    this.#recorder.tick(now)
     for (const client of this.#clients.values()) client.tick(now)
   }
 
@@ -119,6 +124,7 @@ export class RelayStream {
       standby: standby?.status() ?? null,
       destinations: [...this.#clients.values()].map((client) => client.status()),
       playout: this.#files.status(),
+      recording: this.#recorder.status(),
       liveMs: this.#meter.totalMs,
       viewers: this.viewers.count,
     }
@@ -131,7 +137,7 @@ export class RelayStream {
     clearTimeout(this.#holdTimer)
     this.viewers.close()
     for (const client of this.#clients.values()) this.#stop(client, 'stopped')
-    await Promise.all(this.#closing)
+    await Promise.all([...this.#closing, this.#recorder.close()])
   }
 
   #onMedia(message: MediaMessage, now: number): void {

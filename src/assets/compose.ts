@@ -72,6 +72,8 @@ export function composeAssets(needs: AssetsNeeds) {
   workspaces.onPurge(purgeAssets)
   return {
     assets: library,
+    assetIntake: intake,
+    assetQuota: quota,
     assetReader: new AssetReader({ sql, clock, storage, quota, plans, workspaces, uses, views }),
     assetFolders: folders,
     assetUses: uses,

@@ -7,6 +7,12 @@ import type { Storage } from '../storage/storage.ts'
 import { HEAD_BYTES, inspectHead, inspectWhole, type Inspected } from './content/inspect.ts'
 import { DamagedFile, StorageLimit } from './errors.ts'
 
+declare module '../core/services.ts' {
+  interface Services {
+    readonly assetIntake: Intake
+  }
+}
+
 /** A file that has come, was looked at and is stored. */
 export interface Received extends Inspected {
   readonly fileId: string

@@ -6,6 +6,12 @@ import type { Allowance, PlanService } from '../plans/service.ts'
 import type { WorkspaceService } from '../workspaces/service.ts'
 import { StorageLimit } from './errors.ts'
 
+declare module '../core/services.ts' {
+  interface Services {
+    readonly assetQuota: Quota
+  }
+}
+
 /** Room that is held for an upload whose client has vanished comes back after this. */
 const HELD_MS = 6 * HOUR
 
@@ -81,6 +87,27 @@ export class Quota {
     throw StorageLimit({
       message: `The plan ${plan} has ${Math.max(0, left)} of ${storageBytes} bytes left.`,
       details: { limit: 'storageBytes', value: storageBytes, used, plan },
+    })
+  }
+
+  /**
+   * Makes the room held under an id as large as this, whatever it was.
+   * @throws AppError storage_limit_reached; then what was held stays held
+   */
+  async resize(workspaceId: string, id: string, bytes: number, forMs = HELD_MS): Promise<void> {
+    const { clock, database, plans, workspaces } = this.#needs
+    const owner = await workspaces.ownerOf(workspaceId)
+    if (owner === undefined) throw NotFound()
+    await database.transaction(async (tx) => {
+      const { storageBytes } = await plans.lockLimitsOf(tx, owner)
+      const own = await tx.row<{ bytes: number }>('select bytes from storage_reservations where id = $1', [id])
+      const { files, held, renditions } = await this.usedBy(tx, owner)
+      if (files + renditions + held - (own?.bytes ?? 0) + bytes > storageBytes) throw StorageLimit()
+      await tx.run(
+        `insert into storage_reservations (id, workspace_id, bytes, expires_at) values ($1, $2, $3, $4)
+         on conflict (id) do update set bytes = excluded.bytes, expires_at = excluded.expires_at`,
+        [id, workspaceId, bytes, new Date(clock.now() + forMs)],
+      )
     })
   }
 

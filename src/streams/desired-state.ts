@@ -37,6 +37,8 @@ export interface DesiredState {
   /** Where the publisher is pointed to. */
   readonly mediaNode: string | null
   readonly playout?: DesiredPlayout
+  /** The broadcast that is to be recorded, if it is. */
+  readonly recordSession: string | null
 }
 
 interface Row {
@@ -53,12 +55,14 @@ interface Row {
   ingest_node: string | null
   media_node: string | null
   workspace_deleted: boolean
+  record: boolean
   destinations: { id: string; url: string; key: string; platform: LivePlatformName | null }[] | null
   playout: DesiredPlayout | null
 }
 
 const SELECT = `
   select s.id, s.workspace_id, w.owner_id, s.path, s.key_hash, s.backup_key_hash, s.whip_token_hash, s.key_expires_at, s.status, s.session_id, s.ingest_node, s.media_node,
+    s.record,
     w.deleted_at is not null as workspace_deleted,
     (select json_agg(json_build_object('id', d.id, 'url', r.url, 'platform', r.platform, 'key', r.key_sealed) order by d.id)
       from stream_destinations d join rtmp_destinations r on r.id = d.account_id
@@ -149,6 +153,7 @@ export class DesiredStates {
       sessionId: row.session_id,
       ingestNode: row.ingest_node,
       mediaNode: row.media_node,
+      recordSession: row.record && (row.status === 'live' || row.status === 'interrupted') ? row.session_id : null,
       ...(row.playout === null ? {} : { playout: row.playout }),
     }
   }

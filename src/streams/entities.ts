@@ -2,6 +2,7 @@ import { defineEntity, p } from '@mikro-orm/postgresql'
 import type { DestinationFault, DestinationState } from '../../media/types.ts'
 import type { BroadcastStatus } from './files/schemas.ts'
 import type { LivePlatformName } from './live-platforms.ts'
+import type { RecordingStatus } from './recording/store.ts'
 import type { StreamStatus } from './state.ts'
 
 const time = () => p.datetime().columnType('timestamptz')
@@ -207,6 +208,32 @@ const StreamBroadcast = defineEntity({
   },
 })
 
+/** A file into which a broadcast was recorded; an asset when it is whole. */
+const StreamRecording = defineEntity({
+  name: 'StreamRecording',
+  tableName: 'stream_recordings',
+  uniques: [{ name: 'stream_recordings_file_key', properties: ['file'] }],
+  indexes: [
+    { name: 'stream_recordings_by_session', properties: ['sessionId'] },
+    { name: 'stream_recordings_by_workspace', properties: ['workspaceId'] },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    workspaceId: p.uuid(),
+    streamId: p.uuid(),
+    sessionId: p.uuid(),
+    file: p.text(),
+    status: p.text().$type<RecordingStatus>(),
+    startedAt: time(),
+    seconds: p.double().nullable(),
+    bytes: p.bigint('number').nullable(),
+    assetId: p.uuid().nullable(),
+    error: p.text().nullable(),
+    createdAt: time(),
+    updatedAt: time(),
+  },
+})
+
 /** Milliseconds that one publisher was live in one calendar month (UTC). */
 const StreamUsage = defineEntity({
   name: 'StreamUsage',
@@ -231,4 +258,5 @@ export const streamEntities = [
   StreamSession,
   StreamUsage,
   StreamBroadcast,
+  StreamRecording,
 ]

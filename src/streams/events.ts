@@ -1,6 +1,7 @@
 import { event } from '../core/event.ts'
 import { Id, Nullable, OneOf, Timestamp, Type } from '../core/schema.ts'
 import { BROADCAST_STATUSES } from './files/schemas.ts'
+import { RECORDING_STATUSES } from './recording/store.ts'
 import { DESTINATION_STATES, END_REASONS, WARNING_CODES } from './schemas.ts'
 import { STREAM_STATUSES } from './state.ts'
 
@@ -68,6 +69,21 @@ export const streamBroadcast = event({
   }),
 })
 
+export const streamRecording = event({
+  name: 'stream.recording',
+  summary: 'A recording of a live stream has begun, is in the media library or has failed',
+  scope: 'streams:read',
+  data: Type.Object({
+    streamId: Id,
+    sessionId: Id,
+    status: OneOf(RECORDING_STATUSES),
+    startedAt: Timestamp,
+    assetId: Nullable(Id),
+    duration: Nullable(Type.Number({ description: 'Seconds' })),
+    error: Nullable(Type.String()),
+  }),
+})
+
 export const streamDiagnosis = event({
   name: 'stream.diagnosis',
   summary: 'Something has turned out to be wrong with what a stream takes in, or is right again',
@@ -84,12 +100,13 @@ export const streamDiagnosis = event({
 
 export const streamWarning = event({
   name: 'stream.warning',
-  summary: 'A live stream will be stopped soon',
+  summary: 'A live stream will be stopped soon, or is not recorded any more',
   scope: 'streams:read',
   data: Type.Object({
     streamId: Id,
-    code: OneOf(['minutes_running_out'] as const),
-    minutesLeft: Type.Integer({ description: 'Streaming minutes of the plan that are left this month' }),
+    code: OneOf(['minutes_running_out', 'recording_stopped'] as const),
+    minutesLeft: Type.Optional(Type.Integer({ description: 'Streaming minutes of the plan that are left this month' })),
+    message: Type.Optional(Type.String({ description: 'Why it is not recorded any more, for people' })),
   }),
 })
 

@@ -16,15 +16,14 @@ import {
   RelayHealthView,
   RelayStatusView,
   RtmpDestinationView,
-  SessionQuery,
   StreamEdit,
   StreamingUsageView,
   StreamPath,
   StreamPlatform,
   StreamQuery,
-  StreamSessionView,
   StreamView,
 } from './schemas.ts'
+import { SessionQuery, StreamSessionView } from './session-schemas.ts'
 
 const ID = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a11'
 const WORKSPACE = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01'

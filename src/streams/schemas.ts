@@ -32,7 +32,7 @@ export const DESTINATION_STATES = [
 export const END_REASONS = ['stopped', 'source_lost', 'minutes_used_up', 'deleted', 'finished', 'failed'] as const
 export type EndReason = (typeof END_REASONS)[number]
 
-const FaultView = named(
+export const FaultView = named(
   'DestinationFault',
   Type.Object({
     code: Type.String({ description: 'Stable, for programs: for example `rejected` or `connection_refused`' }),
@@ -108,7 +108,9 @@ const editable = {
   description: Type.Optional(Text(0, 5_000)),
   platforms: Type.Optional(Platforms),
   scheduledFor: Type.Optional(Nullable(InstantInput)),
-  record: Type.Optional(Type.Boolean({ default: false })),
+  record: Type.Optional(
+    Type.Boolean({ default: false, description: 'Record what goes out into the media library, while it is live' }),
+  ),
   profile: Type.Optional(Profile),
 }
 
@@ -157,32 +159,6 @@ export const ArmedStream = named(
 
 export type ArmedData = Static<typeof ArmedStream>
 
-export const StreamSessionView = named(
-  'StreamSession',
-  Type.Object({
-    _id: Id,
-    streamId: Id,
-    startedAt: Timestamp,
-    endedAt: Nullable(Timestamp),
-    endReason: Nullable(OneOf(END_REASONS)),
-    duration: Type.Integer({ description: 'Seconds from going live to the end, or until now' }),
-    liveSeconds: Type.Integer({ description: 'Seconds during which media came in: what counts against the plan' }),
-    peakViewers: Type.Integer({ description: 'Most people who watched the preview at the same time' }),
-    destinations: Type.Array(
-      Type.Object({
-        destinationId: Id,
-        platform: Type.String(),
-        accountId: Id,
-        name: Type.String(),
-        status: OneOf(DESTINATION_STATES),
-        lastError: Nullable(FaultView),
-      }),
-    ),
-    createdAt: Timestamp,
-    updatedAt: Timestamp,
-  }),
-)
-
 export const PreviewToken = named(
   'PreviewToken',
   Type.Object({
@@ -200,8 +176,6 @@ export const PreviewQuery = Input({
     Type.String({ maxLength: 500, description: 'A preview token, in place of a credential in a header' }),
   ),
 })
-
-export const SessionQuery = Input(pageFields)
 
 export const RtmpDestinationView = named(
   'RtmpDestination',

@@ -246,6 +246,7 @@ export class StreamService {
   /** Removes everything of workspaces that are gone. What was used stays on record. */
   async purge(sql: Sql, workspaceIds: readonly string[]): Promise<void> {
     await sql.run('delete from streams where workspace_id = any($1)', [workspaceIds])
+    await sql.run('delete from stream_recordings where workspace_id = any($1)', [workspaceIds])
     await sql.run('delete from rtmp_destinations where workspace_id = any($1)', [workspaceIds])
   }
 

@@ -3,7 +3,7 @@ import type { Clock } from '../core/clock.ts'
 import { pageOf, type PageRequest } from '../core/page.ts'
 import type { PageResult } from '../core/reply.ts'
 import type { Sql } from '../core/sql.ts'
-import type { StreamSessionView } from './schemas.ts'
+import type { StreamSessionView } from './session-schemas.ts'
 
 declare module '../core/services.ts' {
   interface Services {
@@ -22,11 +22,16 @@ interface Row {
   destinations: SessionData['destinations']
   peak_viewers: number
   live_ms: number
+  recordings: SessionData['recordings'] | null
 }
 
 const SELECT = `
   select id, stream_id, started_at, ended_at, end_reason, destinations, peak_viewers,
-    (select coalesce(sum(live_ms), 0)::bigint from stream_usage where session_id = stream_sessions.id) as live_ms
+    (select coalesce(sum(live_ms), 0)::bigint from stream_usage where session_id = stream_sessions.id) as live_ms,
+    (select json_agg(json_build_object('assetId', r.asset_id, 'status', r.status, 'error', r.error, 'size', r.bytes,
+        'duration', r.seconds, 'startedAt', to_char(r.started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+        order by r.started_at)
+      from stream_recordings r where r.session_id = stream_sessions.id) as recordings
   from stream_sessions where stream_id = $1`
 const FIRST_PAGE = `${SELECT} order by started_at desc, id desc limit $2`
 const NEXT_PAGE = `${SELECT} and (started_at, id) < ($3::timestamptz, $4::uuid) order by started_at desc, id desc limit $2`
@@ -65,6 +70,8 @@ export class StreamSessions {
       liveSeconds: Math.floor(row.live_ms / 1000),
       peakViewers: row.peak_viewers,
       destinations: row.destinations,
+      recordings: row.recordings ?? [],
+      recordingAssetId: row.recordings?.find(({ assetId }) => assetId !== null)?.assetId ?? null,
       createdAt: row.started_at,
       updatedAt: row.ended_at ?? row.started_at,
     }

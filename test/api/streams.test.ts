@@ -28,7 +28,16 @@ const announce = (streams: readonly StreamStatus[] = []) =>
       streams,
     },
   })
-const RELAYED = { path: 'path', live: true, standby: null, destinations: [], playout: null, liveMs: 0, viewers: 0 }
+const RELAYED = {
+  path: 'path',
+  live: true,
+  standby: null,
+  destinations: [],
+  playout: null,
+  recording: null,
+  liveMs: 0,
+  viewers: 0,
+}
 const INGESTED = {
   sessionId: '01939c5e-7a3b-7c21-9f58-0000000000bb',
   since: '2026-11-21T10:00:00.000Z',

@@ -17,6 +17,7 @@ import { ProfilePictures } from './0018-profile-pictures.ts'
 import { Renditions } from './0024-renditions.ts'
 import { Broadcast } from './0021-broadcast.ts'
 import { Whip } from './0020-whip.ts'
+import { Recording } from './0022-recording.ts'
 import { PresenceRecords } from './0019-presence.ts'
 import { Unannounced } from './0025-unannounced.ts'
 
@@ -37,6 +38,7 @@ export const migrations = [
   { name: '0019-live', class: Live },
   { name: '0021-broadcast', class: Broadcast },
   { name: '0026-chat-resends', class: ChatResends },
+  { name: '0022-recording', class: Recording },
   { name: '0027-preview', class: Preview },
   { name: '0018-profile-pictures', class: ProfilePictures },
   { name: '0020-whip', class: Whip },

@@ -20,6 +20,7 @@ import type { StreamNotice, StreamNotices } from '../notices.ts'
 import { exhaustMinutes, reportDiagnosis, warnOfMinutes } from '../turns.ts'
 import { Observer } from './observer.ts'
 import { PlayoutKeeper } from './playout-keeper.ts'
+import { RecordingKeeper, type RecordingSettings } from './recording-keeper.ts'
 import { UsageMeter } from './usage-meter.ts'
 import { ViewerPeaks } from './viewer-peaks.ts'
 
@@ -51,6 +52,7 @@ export interface MediaLinkOptions {
   readonly storage: Storage
   /** Folder for what is under way. */
   readonly scratch: string
+  readonly recording: RecordingSettings
 }
 
 /** A stream that the media process knows. */
@@ -83,6 +85,7 @@ export class MediaLink {
   readonly #meter: UsageMeter
   readonly #peaks: ViewerPeaks
   readonly #playouts: PlayoutKeeper
+  readonly #recordings: RecordingKeeper
   readonly #held = new Map<string, Held>()
   readonly #timer: NodeJS.Timeout
   readonly #endNotices: () => void
@@ -98,6 +101,12 @@ export class MediaLink {
     this.#options = options
     this.nodeId = uuidv7(clock.now())
     this.#playouts = new PlayoutKeeper({ ...options, nodeId: this.nodeId })
+    this.#recordings = new RecordingKeeper({
+      ...options.recording,
+      turns,
+      log,
+      refresh: (streamId) => this.#refresh(streamId),
+    })
     this.#observer = new Observer({ nodeId: this.nodeId, turns, clock, log })
     this.#admission = new Admission({ ...options, nodeId: this.nodeId })
     this.#peaks = new ViewerPeaks(sql)
@@ -126,6 +135,7 @@ export class MediaLink {
     host.onAvailability((available) => this.#availability(available))
     // What a node has said of itself decides what it takes.
     void this.#announce().then(() => this.#takePlayouts())
+    this.#try(this.#recordings.start(), 'recordings that were left could not be taken over')
   }
 
   /** Asked before a publisher is told to start: the database decides, as it stands at this moment. */
@@ -142,7 +152,7 @@ export class MediaLink {
       this.#options.log.info({ path, remoteAddress, reason: elsewhere }, 'a publisher was refused')
       return { allowed: false, reason: elsewhere }
     }
-    const stream = state ? this.#playouts.complete(state) : decision.stream
+    const stream = state ? this.#complete(state) : decision.stream
     // By the primary key, whichever of the two was used: its path tells one arming from the next.
     if (state) this.#hold(state, stream.path)
     this.#options.log.info({ path, remoteAddress, streamId: stream.streamId }, 'a publisher was admitted')
@@ -177,6 +187,7 @@ export class MediaLink {
         break
       default:
         this.#playouts.onEvent(event)
+        this.#recordings.onEvent(event)
     }
   }
 
@@ -199,6 +210,7 @@ export class MediaLink {
     await this.#observer.close(2_000)
     await this.#checkpoint()
     await this.#playouts.close()
+    await this.#recordings.close(2_000)
     this.#options.directory.announce({ nodeId: this.nodeId, status: null, gone: true })
   }
 
@@ -267,9 +279,14 @@ export class MediaLink {
       })
   }
 
+  /** A stream as the media process is to hold it, with what only this node knows. */
+  #complete(state: DesiredState): DesiredStream {
+    return this.#recordings.complete(state, this.#playouts.complete(state))
+  }
+
   async #read(streamId: string, held: Held): Promise<void> {
     const state = await this.#options.desired.of(streamId)
-    if (state !== undefined) await this.#playouts.prepare(state)
+    if (state !== undefined) await Promise.all([this.#playouts.prepare(state), this.#recordings.prepare(state)])
     this.#apply(streamId, held, state)
   }
 
@@ -285,7 +302,7 @@ export class MediaLink {
     // Files come without anybody being admitted: they count as sent with the key that holds now.
     if (playsFiles) held.path = state.stream.path
     this.#charge(state)
-    if (this.#available) this.#host?.apply(this.#playouts.complete(state))
+    if (this.#available) this.#host?.apply(this.#complete(state))
   }
 
   #drop(streamId: string): void {
@@ -295,6 +312,7 @@ export class MediaLink {
     this.#meter.forget(streamId)
     this.#peaks.forget(streamId)
     this.#try(this.#playouts.forget(streamId), 'files of a broadcast could not be removed')
+    this.#try(this.#recordings.forget(streamId), 'room for a recording could not be given back')
   }
 
   #availability(available: boolean): void {
@@ -308,6 +326,7 @@ export class MediaLink {
     this.#options.log.error({}, 'the media process has ended; it is started again')
     this.#meter.endAll()
     this.#observer.lostAll()
+    this.#recordings.lostAll()
     this.#options.directory.announce({ nodeId: this.nodeId, status: null })
   }
 

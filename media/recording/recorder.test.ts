@@ -1,0 +1,160 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { mkdtemp, readdir, rm, stat, truncate } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { MovieReader } from '../playout/movie-reader.ts'
+import { Feed } from '../testing/feed.ts'
+import { makeClip, runFfmpeg } from '../testing/ffmpeg.ts'
+import { digest, readTags } from '../testing/flv-file.ts'
+import { startNode, type NodeFixture } from '../testing/node-fixture.ts'
+import { enhancedVideo } from '../testing/media-payloads.ts'
+import type { DesiredPlayout, DesiredRecording } from '../types.ts'
+import { mendRecording } from './mend.ts'
+
+let folder: string
+let clip: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crier-recording-'))
+  clip = join(folder, 'clip.mp4')
+  await makeClip(clip, { seconds: 2, group: 15 })
+}, 60_000)
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+const open: NodeFixture[] = []
+afterEach(async () => {
+  for (const { node } of open.splice(0)) await node.close()
+})
+
+async function newNode(): Promise<NodeFixture> {
+  const fixture = await startNode([])
+  open.push(fixture)
+  return fixture
+}
+
+let count = 0
+function recordingOf(splitMs = 60_000): DesiredRecording {
+  count += 1
+  return { sessionId: `session-${count}`, prefix: join(folder, `session-${count}`), splitMs }
+}
+
+function playoutOf(path: string): DesiredPlayout {
+  return { id: 'b1', items: [{ path }], loop: false, paused: false, item: 0, ms: 0, cue: 0 }
+}
+
+const ended = (fixture: NodeFixture, files = 1) =>
+  waitFor(() => {
+    const events = fixture.events.filter((event) => event.type === 'recording.ended')
+    return events.length >= files ? events : undefined
+  })
+
+/** Frames of a recording, by what is in them. */
+async function framesOf(path: string): Promise<{ video: string[]; audio: string[] }> {
+  const movie = await MovieReader.open(path)
+  const found = { video: [] as string[], audio: [] as string[] }
+  for (let frame = await movie.next(); frame; frame = await movie.next()) {
+    found[frame.kind].push(digest(frame.kind, 0, frame.payload).checksum)
+  }
+  await movie.close()
+  return found
+}
+
+/** What ffprobe reads of a file, every packet of it. */
+async function probed(path: string): Promise<{ packets: number[]; seconds: number; said: string }> {
+  const entries = ['-count_packets', '-show_entries', 'stream=nb_read_packets:format=duration', '-of', 'json']
+  const { stderr, stdout } = await promisify(execFile)('ffprobe', ['-v', 'warning', ...entries, path])
+  const { format, streams } = JSON.parse(stdout) as {
+    format: { duration: string }
+    streams: { nb_read_packets: string }[]
+  }
+  return {
+    packets: streams.map((stream) => Number(stream.nb_read_packets)),
+    seconds: Number(format.duration),
+    said: stderr,
+  }
+}
+
+test('a recording holds what went out, packet by packet, and plays', async () => {
+  await runFfmpeg('-i', clip, '-c', 'copy', '-f', 'flv', `${clip}.flv`)
+  const tags = readTags(readFileSync(`${clip}.flv`)).filter(({ payload, type }) => type !== 18 && payload[1] === 1)
+  const wanted = (type: number) =>
+    tags.filter((tag) => tag.type === type).map(({ payload }) => digest('video', 0, payload).checksum)
+  const fixture = await newNode()
+  fixture.change({ recording: recordingOf(), playout: playoutOf(clip) })
+  await waitFor(() => fixture.events.some(({ type }) => type === 'playout.ended'))
+  fixture.node.remove(fixture.stream.streamId)
+  const [event] = await ended(fixture)
+  expect(event?.failure).toBeNull()
+  const path = event?.path ?? ''
+  const frames = await framesOf(path)
+  expect(frames.video).toEqual(wanted(9))
+  // What sounds before the first picture is left out.
+  expect(wanted(8).slice(-frames.audio.length)).toEqual(frames.audio)
+  expect(wanted(8).length - frames.audio.length).toBeLessThan(8)
+  const seen = await probed(path)
+  expect(seen).toMatchObject({ packets: [60, frames.audio.length], said: '' })
+  expect(seen.seconds).toBeCloseTo(2, 0)
+  await runFfmpeg('-xerror', '-i', path, '-f', 'null', '-')
+})
+
+test('a recording that was cut off is made whole up to its last fragment', async () => {
+  const fixture = await newNode()
+  fixture.change({ recording: recordingOf(), playout: playoutOf(clip) })
+  await waitFor(() => fixture.events.some(({ type }) => type === 'playout.ended'))
+  fixture.node.remove(fixture.stream.streamId)
+  const [event] = await ended(fixture)
+  const path = event?.path ?? ''
+  const whole = (await stat(path)).size
+  await truncate(path, whole - 500)
+  const mended = await mendRecording(path)
+  expect(mended?.bytes).toBeLessThan(whole - 500)
+  expect(mended?.seconds).toBeGreaterThan(1)
+  const seen = await probed(path)
+  expect(seen.said).toBe('')
+  expect(seen.seconds).toBeCloseTo(mended?.seconds ?? 0, 1)
+  await truncate(path, 100)
+  expect(await mendRecording(path)).toBeUndefined()
+})
+
+test('it is split at keyframes, and no frame is lost at a seam', async () => {
+  const fixture = await newNode()
+  fixture.change({ recording: recordingOf(1_000) })
+  const feed = new Feed(await fixture.publish()).start()
+  await ended(fixture, 2)
+  feed.stop()
+  fixture.change({ live: false })
+  const { recording: _recording, ...rest } = fixture.stream
+  fixture.stream = rest
+  fixture.node.apply(rest)
+  const parts = (await ended(fixture, 3)).map(({ path }) => path)
+  expect(new Set(parts).size).toBe(parts.length)
+  const seams = await Promise.all(parts.map(framesOf))
+  const recorded = seams.flatMap(({ video }) => video)
+  expect(new Set(recorded).size).toBe(recorded.length)
+  // All but what was on its way when it ended.
+  expect(feed.of('video').length - 1 - recorded.length).toBeLessThan(10)
+  for (const { seconds } of await Promise.all(parts.slice(0, -1).map(probed)))
+    expect(seconds).toBeGreaterThanOrEqual(0.95)
+})
+
+test('a codec that is not recorded is said, and a place that cannot be written ends the recording alone', async () => {
+  const fixture = await newNode()
+  fixture.change({ recording: recordingOf() })
+  const publisher = await fixture.publish()
+  publisher.video(0, enhancedVideo('hvc1', 0, true))
+  publisher.video(40, enhancedVideo('hvc1', 1, true))
+  await waitFor(() => fixture.events.some(({ type }) => type === 'recording.refused'))
+  expect(await readdir(folder)).not.toContain(expect.stringContaining(`session-${count}`))
+  publisher.close()
+  const other = await newNode()
+  other.change({ recording: { ...recordingOf(), prefix: join(folder, 'nowhere', 'session') } })
+  const feed = new Feed(await other.publish()).start()
+  const [event] = await ended(other)
+  expect(event?.failure).toBe('The recording cannot be written (ENOENT).')
+  const before = other.node.status().streams[0]?.ingest?.bytesReceived ?? 0
+  await waitFor(() => (other.node.status().streams[0]?.ingest?.bytesReceived ?? 0) > before + 20_000)
+  feed.stop()
+})

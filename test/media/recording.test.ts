@@ -1,0 +1,165 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { Feed } from '../../media/testing/feed.ts'
+import { makeClip } from '../../media/testing/ffmpeg.ts'
+import { TestPublisher } from '../../media/testing/publisher.ts'
+import { startSink, type Sink } from '../../media/testing/sink.ts'
+import { startApp, type App } from '../support/app.ts'
+import { Broadcaster } from '../support/broadcast.ts'
+import { waitFor } from '../support/wait.ts'
+import { World, type Voice } from '../support/world.ts'
+
+interface SeenRecording {
+  readonly assetId: string | null
+  readonly status: string
+  readonly duration: number | null
+}
+interface SeenSession {
+  readonly recordings: readonly SeenRecording[]
+  readonly recordingAssetId: string | null
+}
+
+let app: App
+let world: World
+let voice: Voice
+let caster: Broadcaster
+let workspaceId: string
+let folder: string
+let clip: string
+const sinks: Sink[] = []
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crier-recordings-'))
+  await makeClip(join(folder, 'clip.mp4'), { seconds: 3, group: 15 })
+  app = await startApp({ media: true, env: { ALLOW_PRIVATE_ADDRESSES: '1' } })
+  world = new World(app)
+  workspaceId = await world.workspace('acme', 'ada')
+  voice = world.as('ada')
+  caster = new Broadcaster(app, voice, workspaceId)
+  const file = { name: 'clip.mp4', content: new Uint8Array(await readFile(join(folder, 'clip.mp4'))) }
+  clip = (await caster.good<{ _id: string }>('POST /api/assets/upload', { body: { workspaceId }, file }))._id
+  await untilLookedAt(clip)
+}, 180_000)
+afterAll(async () => {
+  await app?.stop()
+  await rm(folder, { recursive: true, force: true })
+})
+afterEach(async () => {
+  caster.close()
+  for (const sink of sinks.splice(0)) await sink.close()
+})
+
+const untilLookedAt = (id: string) =>
+  waitFor(
+    async () => {
+      const asset = await caster.good<{ thumbnail: { status: string }; duration: number; tags: string[] }>(
+        'GET /api/assets/{id}',
+        { path: { id } },
+      )
+      return asset.thumbnail.status === 'pending' ? undefined : asset
+    },
+    { timeoutMs: 120_000, what: 'an asset to be looked at' },
+  )
+
+/** A stream that is recorded. */
+async function recordedStream(): Promise<{ id: string; streamKey: string; sink: Sink }> {
+  const sink = await startSink()
+  sinks.push(sink)
+  const { _id: id, streamKey } = await caster.stream({ one: sink })
+  await caster.good('PUT /api/streams/{id}', { path: { id }, body: { title: 'Launch', record: true } })
+  return { id, streamKey, sink }
+}
+
+async function session(id: string): Promise<SeenSession | undefined> {
+  return (await caster.good<SeenSession[]>('GET /api/streams/{id}/sessions', { path: { id } }))[0]
+}
+
+/** The recordings of the last broadcast, once there are so many and all are in the media library. */
+const untilKept = (id: string, count: number) =>
+  waitFor(
+    async () => {
+      const seen = await session(id)
+      const isKept = seen?.recordings.every(({ status }) => status === 'ready') ?? false
+      return seen && isKept && seen.recordings.length >= count ? seen : undefined
+    },
+    { timeoutMs: 30_000, what: `${count} recordings` },
+  )
+
+async function downloaded(assetId: string | null): Promise<string> {
+  const path = join(folder, `${assetId}.mp4`)
+  const url = `${app.url}/api/assets/${assetId}/file`
+  const reply = await fetch(url, { headers: { 'X-API-Key': world.key('ada') } })
+  await writeFile(path, new Uint8Array(await reply.arrayBuffer()))
+  return path
+}
+
+/** Seconds of a file, by decoding it whole. */
+async function playedSeconds(path: string): Promise<number> {
+  const { stderr } = await promisify(execFile)('ffmpeg', ['-v', 'error', '-xerror', '-i', path, '-f', 'null', '-'])
+  expect(stderr).toBe('')
+  const entries = ['-show_entries', 'packet=pts_time', '-select_streams', 'v', '-of', 'csv=p=0']
+  const { stdout } = await promisify(execFile)('ffprobe', ['-v', 'error', ...entries, path])
+  return Math.max(...stdout.split('\n').filter(Boolean).map(Number))
+}
+
+test('what goes out is in the media library after the end, and what a killed process wrote too', async () => {
+  const { id, sink } = await recordedStream()
+  await caster.good('POST /api/streams/{id}/broadcast', { path: { id }, body: { assetId: clip, loop: true } })
+  await caster.until(id, 'live')
+  const pictures = () => sink.messages('video').filter(({ isHeader }) => !isHeader)
+  await waitFor(() => pictures().length > 90)
+  process.kill(app.node.media?.pid() ?? 0, 'SIGKILL')
+  await waitFor(() => sink.connections[0]?.closed)
+  const sent = sink.connections[0]?.of('video') ?? []
+  const seconds = ((sent.at(-1)?.timestamp ?? 0) - (sent.find(({ isHeader }) => !isHeader)?.timestamp ?? 0)) / 1_000
+  await waitFor(() => (sink.connections[1]?.of('video').length ?? 0) > 40, { timeoutMs: 20_000 })
+  expect(await session(id)).toMatchObject({ recordings: [{}, {}] })
+  await caster.stop(id)
+  const { recordingAssetId, recordings } = await untilKept(id, 2)
+  expect(recordings[0]?.assetId).toBe(recordingAssetId)
+  expect(recordings[0]?.duration).toBeGreaterThan(seconds - 1)
+  const [first, second] = await Promise.all(
+    recordings.map(async ({ assetId }) => playedSeconds(await downloaded(assetId))),
+  )
+  expect(first).toBeGreaterThan(seconds - 1)
+  expect(second).toBeGreaterThan(1)
+  const asset = await untilLookedAt(recordingAssetId ?? '')
+  expect(asset).toMatchObject({ tags: ['recording'], thumbnail: { status: 'ready' } })
+  expect(asset.duration).toBeCloseTo(recordings[0]?.duration ?? 0, 0)
+  expect(await readdir(join(app.dataDir, 'recordings'))).toEqual([])
+  const held = await app.database.row<{ count: number }>('select count(*)::int as count from storage_reservations')
+  expect(held?.count).toBe(0)
+})
+
+test('a recording ends when the plan has no room left, says so, and is kept', async () => {
+  const { storageBytes } = await app.composition.services.plans.limitsOf(world.id('ada'))
+  const { assetQuota } = app.composition.services
+  const { files, held, renditions } = await assetQuota.usedBy(app.database, world.id('ada'))
+  const filler = '01939c5e-7a3b-7c21-9f58-0000000000cc'
+  await assetQuota.hold(workspaceId, filler, storageBytes - files - held - renditions - 2_500_000)
+  const { id, streamKey } = await recordedStream()
+  const publisher = await TestPublisher.connect({ port: app.config.RTMP_PORT })
+  await caster.goLive(id, { waitForIngest: true })
+  await publisher.publish(streamKey)
+  publisher.setChunkSize(65_536)
+  const feed = new Feed(publisher, { videoBytes: 40_000 }).start()
+  const warned = () =>
+    app.database.row<{ message: string }>(
+      `select data->>'message' as message from workspace_events
+       where type = 'stream.warning' and data->>'streamId' = $1 and data->>'code' = 'recording_stopped'`,
+      [id],
+    )
+  expect((await waitFor(warned, { timeoutMs: 20_000 })).message).toContain('no room left for the recording')
+  const { recordings } = await untilKept(id, 1)
+  expect(recordings).toMatchObject([{ status: 'ready' }])
+  // The stream itself goes on.
+  expect(await caster.get(id)).toMatchObject({ status: 'live' })
+  feed.stop()
+  publisher.close()
+  await caster.stop(id)
+  await assetQuota.release(filler)
+})
