@@ -84,3 +84,15 @@ function packetsOf(bytes: Buffer): Buffer[] {
   }
   return packets
 }
+
+/** A picture as it is relayed: the body of an FLV tag, without parameter sets. */
+export function tagBody(nals: readonly Buffer[]): Buffer {
+  const kept = nals.filter((nal) => ![7, 8, 9].includes(nal[0]! & 0x1f))
+  const isKeyframe = kept.some((nal) => (nal[0]! & 0x1f) === 5)
+  const sized = kept.flatMap((nal) => {
+    const size = Buffer.alloc(4)
+    size.writeUInt32BE(nal.length)
+    return [size, nal]
+  })
+  return Buffer.concat([Buffer.of(isKeyframe ? 0x17 : 0x27, 1, 0, 0, 0), ...sized])
+}

@@ -1,13 +1,13 @@
 import { chromium, type Browser, type Page } from 'playwright-core'
 import { toolPath } from './tools.ts'
 
-/** Starts a real chromium without a window; whoever starts it closes it. */
-export function launchBrowser(): Promise<Browser> {
+/** Starts a real chromium without a window; whoever starts it closes it. @param flags beside the usual ones */
+export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
   const { command, env } = toolPath('chromium')
   return chromium.launch({
     executablePath: command,
     env: { ...(process.env as Record<string, string>), ...env },
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', ...flags],
   })
 }
 

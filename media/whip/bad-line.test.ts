@@ -1,0 +1,98 @@
+import { crc32 } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { useFfmpeg } from '../testing/ffmpeg.ts'
+import { hashOf, startScene, type Scene } from '../testing/node-fixture.ts'
+import { startSink, type SinkMessage } from '../testing/sink.ts'
+import { startUdpRelay, throughPort, type UdpRelay } from '../testing/udp-relay.ts'
+import { WhipClient } from '../testing/whip-client.ts'
+import { makeWhipMedia, tagBody, type WhipMedia } from '../testing/whip-media.ts'
+
+/** What reaches destinations when the client's line is bad. */
+
+let media: WhipMedia
+let scene: Scene
+let relay: UdpRelay
+let client: WhipClient
+let session: string
+const keyHash = hashOf('the token')
+
+beforeAll(async () => {
+  media = await makeWhipMedia({ kilobits: 3_000 })
+  scene = await startScene([await startSink()], {}, { whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() } })
+  scene.change({ whipHash: keyHash })
+  relay = await startUdpRelay(scene.node.status().whip!.port)
+})
+afterEach(async () => {
+  await scene.node.whip({ type: 'delete', path: scene.stream.path, keyHash, session })
+  client.close()
+  Object.assign(relay.faults, { loss: 0, reorder: 0, delayMs: 0, dark: false })
+  scene.sinks[0]!.last()!.messages.length = 0
+})
+afterAll(async () => {
+  await relay?.close()
+  await scene?.close()
+})
+
+async function publish(): Promise<void> {
+  client = new WhipClient({ media })
+  const { path } = scene.stream
+  const sdp = await client.offer()
+  const reply = await scene.node.whip({
+    type: 'offer',
+    path,
+    keyHash,
+    remoteAddress: '127.0.0.1',
+    normalise: false,
+    sdp,
+  })
+  if (!reply.ok || reply.session === undefined) throw new Error(`not taken: ${JSON.stringify(reply)}`)
+  session = reply.session
+  client.accept(throughPort(reply.sdp, relay.port))
+  client.start()
+  await waitFor(() => frames().length > 10)
+}
+
+const frames = (): SinkMessage[] => scene.sinks[0]!.messages('video').filter(({ isHeader }) => !isHeader)
+
+let checksums: Set<number> | undefined
+
+/** Whether it is a picture of the film to the last bit. */
+function isWhole({ checksum }: SinkMessage): boolean {
+  checksums ??= new Set(media.pictures.map((nals) => crc32(tagBody(nals))))
+  return checksums.has(checksum)
+}
+
+/** Between pictures that follow each other, milliseconds on the wire. */
+function longestStep(): number {
+  const times = frames().map(({ timestamp }) => timestamp)
+  return Math.max(...times.slice(1).map((time, index) => time - times[index]!))
+}
+
+test.each([
+  ['one in twenty packets lost', { loss: 0.05, delayMs: 10 }],
+  ['one in ten lost', { loss: 0.1, delayMs: 10 }],
+  ['one in twenty out of order, and some lost', { reorder: 0.05, loss: 0.02 }],
+])('%s: no picture is missed', async (_what, faults) => {
+  await publish()
+  Object.assign(relay.faults, faults)
+  const before = frames().length
+  await waitFor(() => frames().length > before + 40)
+  expect(relay.passed.lost).toBeGreaterThan(0)
+  expect(client.retransmissions).toBeGreaterThan(0)
+  expect(frames().filter((frame) => !isWhole(frame))).toEqual([])
+  expect(longestStep()).toBeLessThan(200)
+})
+
+test('after a second and a half without a packet, pictures go on whole', async () => {
+  await publish()
+  relay.faults.dark = true
+  const sent = client.sentAt.length
+  await waitFor(() => client.sentAt.length > sent + 45)
+  relay.faults.dark = false
+  const before = frames().length
+  await waitFor(() => frames().length > before + 30)
+  expect(frames().filter((frame) => !isWhole(frame))).toEqual([])
+  const { path } = scene.stream
+  expect(scene.node.status().streams.find((one) => one.path === path)?.ingest?.sessionId).toBe(session)
+})

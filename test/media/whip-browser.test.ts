@@ -1,0 +1,156 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startSink, type Sink } from '../../media/testing/sink.ts'
+import { startApp, type App } from '../support/app.ts'
+import { Broadcaster } from '../support/broadcast.ts'
+import { launchBrowser } from '../support/browser.ts'
+import { startNginxRtmp, type RtmpServer } from '../support/rtmp-servers.ts'
+import { toolPath } from '../support/tools.ts'
+import { waitFor } from '../support/wait.ts'
+import { readClock, startStudio, studio, WEBRTC_FLAGS, type Performance, type Studio } from '../support/whip-studio.ts'
+import { World } from '../support/world.ts'
+
+/** A real browser publishes: over the API, through WebRTC, to two RTMP servers. */
+
+let app: App
+let caster: Broadcaster
+let pages: Studio
+let nginx: RtmpServer
+let folder: string
+let browser: Browser
+const complaints: string[] = []
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crier-whip-'))
+  pages = await startStudio()
+  app = await startApp({ media: true, env: { ALLOW_PRIVATE_ADDRESSES: '1', CORS_ORIGINS: pages.origin } })
+  const world = new World(app)
+  await world.user('ada', { plan: 'business' })
+  const workspaceId = await world.workspace('acme', 'ada')
+  caster = new Broadcaster(app, world.as('ada'), workspaceId)
+  nginx = await startNginxRtmp(folder)
+  browser = await launchBrowser(WEBRTC_FLAGS)
+})
+afterAll(async () => {
+  await browser?.close()
+  await app?.stop()
+  await nginx?.stop()
+  pages?.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** One page, its stream, and where that goes. */
+class Show {
+  readonly id: string
+  readonly page: Page
+  readonly sink: Sink
+  readonly #name: string
+
+  constructor(id: string, page: Page, sink: Sink, name: string) {
+    this.id = id
+    this.page = page
+    this.sink = sink
+    this.#name = name
+  }
+
+  static async begin(name: string, how: Omit<Performance, 'url' | 'token'>): Promise<Show> {
+    const sink = await startSink()
+    const platforms = [
+      { platform: 'custom', accountId: await caster.destination(`sink-${name}`, sink.port) },
+      { platform: 'custom', accountId: await caster.destination(`nginx-${name}`, Number(new URL(nginx.url).port)) },
+    ]
+    const { _id } = await caster.stream({})
+    const armed = await caster.good<{ whipUrl: string; whipToken: string }>('POST /api/streams/{id}/arm', {
+      path: { id: _id },
+      body: { platforms },
+    })
+    await caster.goLive(_id, { waitForIngest: true })
+    const page = await browser.newPage()
+    page.on('pageerror', (error) => void complaints.push(error.message))
+    page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())))
+    await page.goto(pages.origin)
+    await studio.ready(page)
+    await studio.go(page, { ...how, url: armed.whipUrl, token: armed.whipToken })
+    return new Show(_id, page, sink, name)
+  }
+
+  frames(kind: 'audio' | 'video') {
+    return this.sink.messages(kind).filter(({ isHeader }) => !isHeader)
+  }
+
+  /** Waits until so many pictures have gone through, with sound. */
+  async run(count: number): Promise<void> {
+    await caster.until(this.id, 'live')
+    const isThere = () => this.frames('video').length > count && this.frames('audio').length > count
+    await waitFor(isThere, { timeoutMs: 30_000, what: `${count} pictures of ${this.#name}` })
+    // The figures of the media process come a beat later.
+    const ingest = await waitFor(async () => {
+      const path = { id: this.id }
+      const relay = await caster.good<{ ingest: { audioCodec?: string } | null }>('GET /api/streams/{id}/relay', {
+        path,
+      })
+      return relay.ingest?.audioCodec ? relay.ingest : undefined
+    })
+    expect(ingest).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac' })
+  }
+
+  /** The page has ended it: ends the stream. @returns what nginx recorded */
+  async end(): Promise<string> {
+    await caster.until(this.id, 'interrupted', 15_000)
+    await caster.stop(this.id)
+    await waitFor(() => this.sink.last()?.closed)
+    await this.page.close()
+    await this.sink.close()
+    return nginx.recordings().find((file) => file.includes(`key-for-nginx-${this.#name}`)) ?? ''
+  }
+}
+
+async function codecsOf(file: string): Promise<string[]> {
+  const { command } = toolPath('ffprobe')
+  const args = ['-v', 'error', '-show_entries', 'stream=codec_name', '-of', 'csv=p=0', file]
+  const { stdout } = await promisify(execFile)(command, args)
+  return stdout.trim().split('\n').sort()
+}
+
+test('a page publishes a clock, and every picture of it arrives in its turn, with sound', async () => {
+  const startedAt = Date.now()
+  const show = await Show.begin('clock', { client: 'page', source: 'clock' })
+  await show.run(60)
+  await studio.stop(show.page)
+  const pictures = show.frames('video')
+  const recording = await show.end()
+  expect(await codecsOf(recording)).toEqual(['aac', 'h264'])
+  const times = await readClock(recording)
+  const read = times.filter((time) => time !== null)
+  // Every single picture can be read, and shows a later time than the one before.
+  expect(read.length).toBe(times.length)
+  expect(read.length).toBeGreaterThan(40)
+  expect(read.toSorted((a, b) => a - b)).toEqual(read)
+  const real = [startedAt, Date.now()].map((time) => time % 2 ** 32)
+  expect(read[0]).toBeGreaterThanOrEqual(real[0]!)
+  expect(read.at(-1)).toBeLessThanOrEqual(real[1]!)
+  // What passed on the clock passed in the stream's own time too.
+  const passed = pictures.at(-1)!.timestamp - pictures[0]!.timestamp
+  expect(Math.abs(read.at(-1)! - read[0]! - passed)).toBeLessThan(1_000)
+  expect(complaints.splice(0)).toEqual([])
+})
+
+test('two clients of npm, and VP8 from a page that leaves without a word', async () => {
+  const shows = await Promise.all([
+    Show.begin('medooze', { client: 'whip-whep', source: 'camera' }),
+    Show.begin('eyevinn', { client: '@eyevinn/whip-web-client', source: 'camera' }),
+    Show.begin('vp8', { client: 'page', source: 'camera', codec: 'video/VP8' }),
+  ])
+  await Promise.all(shows.map((show) => show.run(25)))
+  const [medooze, eyevinn, vp8] = shows as [Show, Show, Show]
+  await Promise.all([studio.stop(medooze.page), studio.stop(eyevinn.page), studio.leave(vp8.page)])
+  const recordings = await Promise.all(shows.map((show) => show.end()))
+  for (const recording of recordings) expect(await codecsOf(recording)).toEqual(['aac', 'h264'])
+  // A client that hangs up before it says so finds its session gone.
+  expect(complaints.splice(0).filter((complaint) => !complaint.includes('404'))).toEqual([])
+})
