@@ -147,7 +147,7 @@ test('two clients of npm, and VP8 from a page that leaves without a word', async
     Show.begin('vp8', { client: 'page', source: 'camera', codec: 'video/VP8' }),
   ])
   await Promise.all(shows.map((show) => show.run(25)))
-  const [medooze, eyevinn, vp8] = shows as [Show, Show, Show]
+  const [medooze, eyevinn, vp8] = shows
   await Promise.all([studio.stop(medooze.page), studio.stop(eyevinn.page), studio.leave(vp8.page)])
   const recordings = await Promise.all(shows.map((show) => show.end()))
   for (const recording of recordings) expect(await codecsOf(recording)).toEqual(['aac', 'h264'])
