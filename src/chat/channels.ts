@@ -5,6 +5,7 @@ import { sha256, uuidv7 } from '../core/id.ts'
 import { requireVersion } from '../core/precondition.ts'
 import type { Static } from '../core/schema.ts'
 import type { Turn } from '../core/turn.ts'
+import { countOf, isNameTaken } from '../workspaces/collections.ts'
 import { requireMembers } from '../workspaces/named-members.ts'
 import { CHANNEL_COLUMNS, channelState, type ChannelRow } from './channel-row.ts'
 import type { ChannelPeople } from './channel-people.ts'
@@ -105,11 +106,7 @@ export class ChannelService {
       throw fault('memberIds', 'not_here', 'only a private channel has members')
     }
     await requireFree(turn, name)
-    const row = await turn.sql.row<{ count: number }>(
-      `select count(*) as count from channels where workspace_id = $1 and kind = 'channel'`,
-      [turn.workspaceId],
-    )
-    if ((row?.count ?? 0) >= MOST_CHANNELS) {
+    if ((await countOf(turn, 'channels')) >= MOST_CHANNELS) {
       throw Conflict({ message: `A workspace has at most ${MOST_CHANNELS} channels, archived ones included.` })
     }
     const isPrivate = input.private === true
@@ -216,11 +213,7 @@ export function addMembers(turn: Turn, channelId: string, userIds: readonly stri
 }
 
 async function requireFree(turn: Turn, name: string, except: string | null = null): Promise<void> {
-  const taken = await turn.sql.row(
-    'select id from channels where workspace_id = $1 and lower(name) = lower($2) and ($3::uuid is null or id <> $3)',
-    [turn.workspaceId, name, except],
-  )
-  if (taken !== undefined) throw ChannelNameTaken()
+  if (await isNameTaken(turn, 'channels', name, except)) throw ChannelNameTaken()
 }
 
 function fault(field: string, code: string, message: string) {

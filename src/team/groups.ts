@@ -9,6 +9,7 @@ import type { Static } from '../core/schema.ts'
 import { isScope } from '../core/scope.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
+import { countOf, isNameTaken } from '../workspaces/collections.ts'
 import type { MemberCache } from '../workspaces/memberships.ts'
 import { requireMembers } from '../workspaces/named-members.ts'
 import { managerOf, requireGrantable } from './authority.ts'
@@ -78,11 +79,7 @@ export class TeamGroups {
     const scopes = [...(input.scopes ?? [])].sort()
     requireGrantable(actor, scopes)
     await requireFree(turn, input.name)
-    const count = await turn.sql.row<{ count: number }>(
-      'select count(*) as count from groups where workspace_id = $1',
-      [turn.workspaceId],
-    )
-    if ((count?.count ?? 0) >= MOST_GROUPS) {
+    if ((await countOf(turn, 'groups')) >= MOST_GROUPS) {
       throw Conflict({ message: `A workspace has at most ${MOST_GROUPS} groups.` })
     }
     await requireMembers(turn, 'memberIds', input.memberIds)
@@ -165,11 +162,9 @@ async function find(sql: Sql, workspaceId: string, id: string): Promise<GroupRow
 }
 
 async function requireFree(turn: Turn, name: string, except: string | null = null): Promise<void> {
-  const taken = await turn.sql.row(
-    'select 1 from groups where workspace_id = $1 and lower(name) = lower($2) and id is distinct from $3::uuid',
-    [turn.workspaceId, name, except],
-  )
-  if (taken !== undefined) throw NameTaken({ message: `There is a group called “${name}” already.` })
+  if (await isNameTaken(turn, 'groups', name, except)) {
+    throw NameTaken({ message: `There is a group called “${name}” already.` })
+  }
 }
 
 function addMembers(turn: Turn, groupId: string, userIds: readonly string[]): void {

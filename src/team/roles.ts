@@ -8,6 +8,7 @@ import type { Static } from '../core/schema.ts'
 import { BUILT_IN_ROLES, isScope, type BuiltInRole, type Scope } from '../core/scope.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
+import { countOf, isNameTaken } from '../workspaces/collections.ts'
 import type { MemberCache } from '../workspaces/memberships.ts'
 import { managerOf, requireGrantable, requireOwner } from './authority.ts'
 import { BuiltInRoleFixed, NameTaken, RoleInUse } from './errors.ts'
@@ -65,10 +66,7 @@ export class TeamRoles {
     const actor = await managerOf(turn, caller)
     requireGrantable(actor, input.scopes)
     await this.#requireFree(turn, input.name)
-    const count = await turn.sql.row<{ count: number }>('select count(*) as count from roles where workspace_id = $1', [
-      turn.workspaceId,
-    ])
-    if ((count?.count ?? 0) >= MOST_ROLES) {
+    if ((await countOf(turn, 'roles')) >= MOST_ROLES) {
       throw Conflict({ message: `A workspace has at most ${MOST_ROLES} roles of its own.` })
     }
     const now = new Date(this.#clock.now())
@@ -200,12 +198,7 @@ export class TeamRoles {
   }
 
   async #requireFree(turn: Turn, name: string, except: string | null = null): Promise<void> {
-    const taken = isBuiltIn(name.toLowerCase())
-      ? true
-      : await turn.sql.row(
-          'select 1 from roles where workspace_id = $1 and lower(name) = lower($2) and id is distinct from $3::uuid',
-          [turn.workspaceId, name, except],
-        )
+    const taken = isBuiltIn(name.toLowerCase()) || (await isNameTaken(turn, 'roles', name, except))
     if (taken) throw NameTaken({ message: `There is a role called “${name}” already.` })
   }
 
