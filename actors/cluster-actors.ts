@@ -100,6 +100,7 @@ export class ClusterActors implements Actors {
         this.#engine.dropAll()
       },
       onBeat: () => {
+        this.#notLiveSince = undefined
         this.#ownership.afterBeat()
         this.#links.keep(new Set(this.#lease.nodes.map((node) => node.address)))
       },
@@ -134,7 +135,7 @@ export class ClusterActors implements Actors {
       clock,
       codec: options.codec,
       calls: this.#calls,
-      route: (call) => void this.#serve(call),
+      route: (call) => this.#serve(call),
     })
     const { host } = options
     if (host.probe)
@@ -229,7 +230,14 @@ export class ClusterActors implements Actors {
   }
 
   #route(call: Call): void {
-    if (this.#ownership.has(call.command.actor)) this.#engine.submit(call)
+    const { actor } = call.command
+    if (this.#ownership.has(actor)) {
+      this.#engine.submit(call)
+      return
+    }
+    // The common case, without a promise.
+    const place = this.#lease.live ? this.#ownership.elsewhere(actor) : undefined
+    if (place) this.#forward(call, place)
     else void this.#seek(call)
   }
 
@@ -249,30 +257,25 @@ export class ClusterActors implements Actors {
   }
 
   /** A command from another node: it runs here or goes back, but is not passed on. */
-  async #serve(call: Call): Promise<void> {
+  #serve(call: Call): void {
+    if (this.#ownership.has(call.command.actor)) this.#engine.submit(call)
+    else if (this.#lease.live) void this.#claim(call)
+    else call.fail(new RefusedError('not_live'))
+  }
+
+  async #claim(call: Call): Promise<void> {
     const { actor } = call.command
-    if (!this.#ownership.has(actor)) {
-      if (!this.#lease.live) {
-        call.fail(new RefusedError('not_live'))
-        return
-      }
-      await this.#ownership.find(actor, { fresh: true })
-      if (call.settled) return
-    }
+    await this.#ownership.find(actor, { fresh: true })
+    if (call.settled) return
     if (this.#ownership.has(actor)) this.#engine.submit(call)
     else call.elsewhere?.()
   }
 
   async #haveLease(deadline: number): Promise<boolean> {
-    if (this.#lease.live) {
-      this.#notLiveSince = undefined
-      return true
-    }
+    if (this.#lease.live) return true
     const now = this.#clock.monotonic()
     this.#notLiveSince ??= now
-    const live = await this.#lease.untilLive(Math.min(deadline, this.#notLiveSince + PATIENCE_MS) - now)
-    if (live) this.#notLiveSince = undefined
-    return live
+    return this.#lease.untilLive(Math.min(deadline, this.#notLiveSince + PATIENCE_MS) - now)
   }
 
   #forward(call: Call, place: NodeEntry): void {

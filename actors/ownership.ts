@@ -62,6 +62,11 @@ export class Ownership {
     return this.#owned.has(actor) && this.#lease.live
   }
 
+  /** The node that is known to own an actor, when it is another one and the actor is not being handed over. */
+  elsewhere(actor: string): NodeEntry | undefined {
+    return this.#handing.has(actor) ? undefined : this.#places.get(actor)
+  }
+
   /** The owner, from memory or from the lease store, which makes one of the living if there is none. */
   async find(actor: string, options: { readonly fresh?: boolean } = {}): Promise<NodeEntry | undefined> {
     await this.#handing.get(actor)

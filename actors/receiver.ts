@@ -1,8 +1,8 @@
 import type { Call, OpenCalls } from './calls.ts'
 import type { Reply, Request } from './links/frames.ts'
 import type { Codec, RuntimeClock } from './ports.ts'
-import { RecentOutcomes } from './recent-outcomes.ts'
 import { RefusedError, type Command } from './types.ts'
+import { UnderWay } from './under-way.ts'
 
 export interface ReceiverOptions {
   readonly clock: RuntimeClock
@@ -15,7 +15,7 @@ export interface ReceiverOptions {
 /** Commands that other nodes send because they hold this one to be the owner. */
 export class Receiver {
   readonly #options: ReceiverOptions
-  readonly #recent = new RecentOutcomes()
+  readonly #underWay = new UnderWay()
   received = 0
 
   constructor(options: ReceiverOptions) {
@@ -25,13 +25,15 @@ export class Receiver {
   readonly handle = (request: Request, answer: (reply: Reply) => void): void => {
     const { codec, calls, clock, route } = this.#options
     this.received += 1
-    if (this.#recent.join(request.operationId, answer)) return
-    const reply = this.#recent.begin(request.operationId, answer)
+    const { operationId } = request
+    if (this.#underWay.join(operationId, answer)) return
+    this.#underWay.begin(operationId, answer)
+    const reply = (what: Reply) => this.#underWay.end(operationId, what)
     let command: Command
     try {
       command = {
         actor: request.actor,
-        operationId: request.operationId,
+        operationId,
         caller: request.caller,
         deadline: clock.monotonic() + request.leftMs,
         priority: request.control ? 'control' : 'normal',

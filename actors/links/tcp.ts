@@ -136,10 +136,8 @@ class TcpConnection implements Connection {
   /** Frames of one turn of the event loop leave in one write. */
   send(frame: Buffer): void {
     if (this.#closed) return
-    const head = Buffer.allocUnsafe(4)
-    head.writeUInt32BE(frame.length)
     if (this.#out.length === 0) setImmediate(() => this.#write())
-    this.#out.push(head, frame)
+    this.#out.push(frame)
     this.#outBytes += 4 + frame.length
   }
 
@@ -157,7 +155,13 @@ class TcpConnection implements Connection {
   }
 
   #write(): void {
-    const out = Buffer.concat(this.#out, this.#outBytes)
+    const out = Buffer.allocUnsafe(this.#outBytes)
+    let offset = 0
+    for (const frame of this.#out) {
+      out.writeUInt32BE(frame.length, offset)
+      out.set(frame, offset + 4)
+      offset += 4 + frame.length
+    }
     this.#out = []
     this.#outBytes = 0
     // What did not fit is reported when it has left; below the high-water mark nobody waits for that.
