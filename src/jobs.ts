@@ -6,6 +6,7 @@ import * as http from './http/jobs.ts'
 import * as own from './jobs/jobs.ts'
 import * as mail from './mail/jobs.ts'
 import * as streams from './streams/files/jobs.ts'
+import * as turns from './turns/jobs.ts'
 import * as workspaces from './workspaces/jobs.ts'
 
 /** Every job and schedule, by domain. What is not here cannot be added. */
@@ -17,5 +18,6 @@ export const jobs: JobRegistry = {
   jobs: own,
   mail,
   streams,
+  turns,
   workspaces,
 }

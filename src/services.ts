@@ -14,6 +14,7 @@ import { jobsByName, type JobRegistry } from './core/job.ts'
 import { walk, type NamedOperation, type Registry } from './core/operation.ts'
 import type { Authenticator, Channels, Memberships } from './core/ports.ts'
 import { SealedBox } from './core/sealed-box.ts'
+import { SealedStream } from './core/sealed-stream.ts'
 import { SignedLinks } from './core/signed-links.ts'
 import type { Services } from './core/services.ts'
 import type { Database } from './db/database.ts'
@@ -111,10 +112,7 @@ export function compose(
     declared: jobsByName(jobRegistry),
   })
 
-  const outcomes =
-    config.REDIS_URL === undefined
-      ? undefined
-      : new TurnOutcomes(database, clock, new SealedBox(secret, 'outcomes of turns'), log)
+  const turnOutcomes = new TurnOutcomes(database, clock, new SealedStream(secret, 'outcomes of turns'))
   const publish = (workspaceId: string, events: readonly WorkspaceEvent[]) =>
     coordination.publish(`ev:${workspaceId}`, events)
   const announcements = new Announcements({
@@ -143,7 +141,7 @@ export function compose(
     jobs,
     seal: (text) => replyBox.seal(text),
     readmission,
-    ...(outcomes && { outcomes }),
+    ...(config.REDIS_URL !== undefined && { outcomes: turnOutcomes }),
   })
   const { actors, ready } = actorDriver({
     config,
@@ -229,6 +227,7 @@ export function compose(
 
   const services: Services = {
     turns,
+    turnOutcomes,
     jobs,
     queues: new QueueService({ ...foundation, declared: jobs.declared, concurrency: queueConcurrency(config) }),
     idempotency,
@@ -277,7 +276,6 @@ export function compose(
       await actors.close(5_000)
       await announcements.close()
       await mediaWork.close()
-      outcomes?.close()
     },
   }
 }

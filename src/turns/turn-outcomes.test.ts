@@ -4,7 +4,7 @@ import { systemClock } from '../core/clock.ts'
 import { contextFactory } from '../core/context.ts'
 import { uuidv7 } from '../core/id.ts'
 import { createLog } from '../core/log.ts'
-import { SealedBox } from '../core/sealed-box.ts'
+import { SealedStream } from '../core/sealed-stream.ts'
 import type { Services } from '../core/services.ts'
 import { systemTurn } from '../core/system-turn.ts'
 import { Database } from '../db/database.ts'
@@ -31,7 +31,7 @@ beforeAll(async () => {
   made = await createDatabase()
   database = await Database.connect({ url: made.url, poolSize: 3, entities: [], log })
   await database.run('create table notes (text text not null)')
-  memory = new TurnOutcomes(database, systemClock, new SealedBox(SECRET, 'outcomes of turns'), log)
+  memory = new TurnOutcomes(database, systemClock, new SealedStream(SECRET, 'outcomes of turns'))
   executor = new TurnExecutor({
     database,
     clock: systemClock,
@@ -56,7 +56,6 @@ beforeAll(async () => {
   })
 })
 afterAll(async () => {
-  memory.close()
   await database.close()
   await made.drop()
 })

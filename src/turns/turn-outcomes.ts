@@ -1,17 +1,15 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import type { Command, Outcome } from '../../actors/index.ts'
-import { MINUTE, SECOND, type Clock } from '../core/clock.ts'
+import { MINUTE, type Clock } from '../core/clock.ts'
 import { OutcomeUnknown } from '../core/errors.ts'
-import type { Logger } from '../core/log.ts'
 import { RawBody, type Reply } from '../core/reply.ts'
-import type { SealedBox } from '../core/sealed-box.ts'
+import type { SealedStream } from '../core/sealed-stream.ts'
 import type { Sql } from '../core/sql.ts'
 import type { TurnPayload } from './payload.ts'
 import { turnCodec } from './turn-codec.ts'
 
 /** A command is asked about until its deadline, ten seconds at most. */
 const KEEP = "interval '2 minutes'"
-const SWEEP_MS = 30 * SECOND
 
 /** A repeated command that is older may have had a row that is deleted by now. */
 const OLDEST_MS = MINUTE
@@ -40,16 +38,12 @@ const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 export class TurnOutcomes {
   readonly #sql: Sql
   readonly #clock: Clock
-  readonly #box: SealedBox
-  readonly #timer: NodeJS.Timeout
+  readonly #stream: SealedStream
 
-  constructor(sql: Sql, clock: Clock, box: SealedBox, log: Logger) {
+  constructor(sql: Sql, clock: Clock, stream: SealedStream) {
     this.#sql = sql
     this.#clock = clock
-    this.#box = box
-    const sweep = () =>
-      void this.sweep().catch((error: unknown) => log.warn({ error }, 'old outcomes of turns could not be deleted'))
-    this.#timer = setInterval(sweep, SWEEP_MS).unref()
+    this.#stream = stream
   }
 
   /** What a batch is to keep beside its writes; undefined when none of its turns has taken effect. */
@@ -63,7 +57,7 @@ export class TurnOutcomes {
       values.push(asJson(command.payload as TurnPayload, outcome.value))
     })
     if (ids.length === 0) return undefined
-    return { ids, sealed: this.#box.sealBytes(pack(values)) }
+    return { ids, sealed: this.#stream.seal(pack(values)) }
   }
 
   /**
@@ -80,7 +74,7 @@ export class TurnOutcomes {
       [actor, asked],
     )
     for (const row of rows) {
-      const values = unpack(this.#box.openBytes(row.outcomes))
+      const values = unpack(this.#stream.open(row.outcomes))
       row.commands.forEach((id, index) => {
         if (asked.includes(id)) found.set(id, { ok: true, value: ofJson(values[index]) })
       })
@@ -95,16 +89,12 @@ export class TurnOutcomes {
   async sweep(): Promise<number> {
     return this.#sql.run(`delete from turn_outcomes where at < now() - ${KEEP}`)
   }
-
-  close(): void {
-    clearInterval(this.#timer)
-  }
 }
 
-/** Replies are JSON in the end. What else a turn may give back is text of the codec. */
+/** Replies are JSON in the end, and most turns of the house say nothing. What else a turn may give back is text of the codec. */
 function asJson(payload: TurnPayload, value: unknown): unknown {
-  const isJson = payload.kind === 'operation' && !((value as Partial<Reply> | undefined)?.body instanceof RawBody)
-  return isJson ? value : turnCodec.encode('value', value)
+  const isReply = payload.kind === 'operation' && !((value as Partial<Reply> | undefined)?.body instanceof RawBody)
+  return isReply || value === null ? value : turnCodec.encode('value', value)
 }
 
 function ofJson(value: unknown): unknown {

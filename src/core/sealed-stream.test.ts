@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest'
+import { SealedStream } from './sealed-stream.ts'
+
+const SECRET = 'a secret of these tests, long enough'
+const texts = Array.from({ length: 100 }, (_, index) => Buffer.from(`${index} ${'long'.repeat(index % 13)}`))
+
+it('gives back every text, in any order, also to another process that knows the secret', () => {
+  const [one, other] = [new SealedStream(SECRET, 'tests'), new SealedStream(SECRET, 'tests')]
+  other.seal(Buffer.from('to be elsewhere'))
+  const sealed = texts.map((text) => one.seal(text)).toReversed()
+  expect(sealed.map((text) => other.open(text).toString()).toReversed()).toEqual(texts.map(String))
+})
+
+it('shows nothing of a text, nor that two are the same, and is of no use for another purpose', () => {
+  const [one, other] = [new SealedStream(SECRET, 'tests'), new SealedStream(SECRET, 'something else')]
+  const [first, second] = [one.seal(Buffer.from('hush hush')), one.seal(Buffer.from('hush hush'))]
+  expect(first.subarray(16)).not.toEqual(second.subarray(16))
+  expect(Buffer.concat([first, second]).includes('hush')).toBe(false)
+  expect(other.open(first).toString()).not.toBe('hush hush')
+})
