@@ -44,16 +44,18 @@ beforeAll(async () => {
 const picture = (of: MediaWork = work) => of.thumbnails(path('picture'), path('out'), { sizes })
 const encode = (options: Parameters<MediaWork['transcode']>[3] = {}, of: MediaWork = work) =>
   of.transcode(path('long'), path('encoded'), { kind: 'video' }, options)
-const ffmpegs = () => processesOn(folder).filter(isFfmpeg)
+const ffmpegs = () => processesOn(folder).filter((pid) => isFfmpeg(pid))
+/** Those that encode: they go on for long when nobody ends them, which one that only looks does not. */
+const encoders = () => processesOn(folder).filter((pid) => isFfmpeg(pid, /^ffmpeg$/))
 const failure = (promise: Promise<unknown>) =>
   promise.then(
     () => 'done',
     (error: { code: string }) => error.code,
   )
 
-function isFfmpeg(pid: number): boolean {
+function isFfmpeg(pid: number, name = /^ff(?:mpeg|probe)$/): boolean {
   try {
-    return /^ff(?:mpeg|probe)$/.test(readFileSync(`/proc/${pid}/comm`, 'utf8').trim())
+    return name.test(readFileSync(`/proc/${pid}/comm`, 'utf8').trim())
   } catch {
     return false
   }
@@ -185,11 +187,11 @@ describe('a process that dies', () => {
   test('under ffmpeg, which goes with it', async () => {
     const controller = new AbortController()
     const running = failure(encode({ signal: controller.signal }))
-    const [orphan] = await waitFor(() => (ffmpegs().length > 0 ? ffmpegs() : null), PATIENT)
+    const orphan = await waitFor(() => encoders()[0], PATIENT)
     kill('long')
-    await waitFor(() => ffmpegs().some((pid) => pid !== orphan), { ...PATIENT, what: 'the second attempt' })
+    await waitFor(() => encoders().some((pid) => pid !== orphan), { ...PATIENT, what: 'the second attempt' })
     // Long before it would have come to its end.
-    await waitFor(() => !isFfmpeg(orphan ?? 0), { what: 'the ffmpeg of the dead process to be gone' })
+    await waitFor(() => !isFfmpeg(orphan), { what: 'the ffmpeg of the dead process to be gone' })
     controller.abort()
     expect(await running).toBe('cancelled')
     await nothingLeft()
@@ -214,7 +216,7 @@ describe('a process that dies', () => {
   test('its host is killed: neither a process nor a file is left', async () => {
     const host = fileURLToPath(new URL('../../testing/work-host.ts', import.meta.url))
     const child = fork(host, [tempDir, path('long'), path('encoded')], { stdio: 'ignore' })
-    await waitFor(() => ffmpegs().length > 0, { ...PATIENT, what: 'ffmpeg to run' })
+    await waitFor(() => encoders().length > 0, { ...PATIENT, what: 'ffmpeg to run' })
     child.kill('SIGKILL')
     await waitFor(() => ffmpegs().length === 0, { ...PATIENT, what: 'ffmpeg to be gone' })
     await waitFor(() => processesOn(tempDir).length === 0, PATIENT)
