@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { DEFAULT_LIMITS } from '../media/work/limits.ts'
 import { loadConfig } from './config.ts'
-import { limitsOf, queueConcurrency } from './media-work.ts'
+import { limitsOf, queueBounds } from './media-work.ts'
 
 test('every bound of media work that can be set is the one that holds; the others are as they were', () => {
   expect(limitsOf(loadConfig({}))).toEqual(DEFAULT_LIMITS)
@@ -25,5 +25,5 @@ test('every bound of media work that can be set is the one that holds; the other
     outputBytes: 100 * 2 ** 20,
   })
   // As many jobs as there is room for: one more would only wait, with its time running.
-  expect(queueConcurrency(config)).toEqual({ media: 7, transcodes: 3 })
+  expect(queueBounds(config)).toEqual({ media: { concurrency: 7 }, transcodes: { concurrency: 3 } })
 })

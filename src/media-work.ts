@@ -4,7 +4,7 @@ import { DEFAULT_LIMITS, type MediaWorkLimits } from '../media/work/limits.ts'
 import { startMediaWork } from '../media/work/media-work.ts'
 import type { LaneStats, MediaWork } from '../media/work/types.ts'
 import type { Config } from './config.ts'
-import type { QueueName } from './core/job.ts'
+import type { QueueBounds, QueueName } from './core/job.ts'
 import type { Logger } from './core/log.ts'
 import type { Probe } from './health/service.ts'
 import { findFfmpeg } from './setup/ffmpeg.ts'
@@ -54,10 +54,10 @@ export function limitsOf(config: Config): MediaWorkLimits {
   }
 }
 
-/** Jobs that this node runs at once, where that is not what `QUEUES` says: as many as media work takes. */
-export function queueConcurrency(config: Config): Partial<Record<QueueName, number>> {
+/** Where a queue is not as `QUEUES` says: as many jobs at once as media work takes. */
+export function queueBounds(config: Config): Partial<Record<QueueName, QueueBounds>> {
   const { longConcurrency, quickConcurrency } = limitsOf(config)
-  return { media: quickConcurrency, transcodes: longConcurrency }
+  return { media: { concurrency: quickConcurrency }, transcodes: { concurrency: longConcurrency } }
 }
 
 /** Less room than this, and files cannot be worked on. */

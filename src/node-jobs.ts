@@ -1,6 +1,6 @@
 import { JobObserver } from './jobs/observer.ts'
 import { JobRuntime, type JobTimes } from './jobs/runtime.ts'
-import { queueConcurrency } from './media-work.ts'
+import { queueBounds } from './media-work.ts'
 import type { Composition, Foundation } from './services.ts'
 
 /** What the role jobs does on this node. */
@@ -16,7 +16,7 @@ export function startJobs(foundation: Foundation, composition: Composition, time
     services: () => services,
     store: jobStore,
     times,
-    concurrency: queueConcurrency(foundation.config),
+    queues: queueBounds(foundation.config),
     onProgress: (row, declared, percent, detail) => observer.progress(row, declared, percent, detail),
     onRun: (run) => observer.ended(run),
   })

@@ -25,7 +25,7 @@ import { previewOpener } from './media-preview.ts'
 import { ProfilePictures } from './users/pictures.ts'
 import { checkFitness } from '../media/work/transcode/fitness.ts'
 import { iceLinks, whipAsker } from './media-whip.ts'
-import { mediaWorkOf, queueConcurrency } from './media-work.ts'
+import { mediaWorkOf, queueBounds } from './media-work.ts'
 import { HealthService } from './health/service.ts'
 import { PlanService } from './plans/service.ts'
 import { jobs as allJobs } from './jobs.ts'
@@ -229,7 +229,7 @@ export function compose(
     turns,
     turnOutcomes,
     jobs,
-    queues: new QueueService({ ...foundation, declared: jobs.declared, concurrency: queueConcurrency(config) }),
+    queues: new QueueService({ ...foundation, declared: jobs.declared, bounds: queueBounds(config) }),
     idempotency,
     health,
     switches,

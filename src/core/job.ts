@@ -12,6 +12,9 @@ export interface QueueSettings {
   readonly rate?: { readonly max: number; readonly perMs: number }
 }
 
+/** What a node may set of a queue. */
+export type QueueBounds = Partial<Pick<QueueSettings, 'concurrency' | 'rate'>>
+
 /** The queues. Work that must not wait for other work has one of its own. */
 export const QUEUES = {
   default: { summary: 'Short work of any kind', concurrency: 50 },

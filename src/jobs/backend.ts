@@ -1,6 +1,6 @@
 import type * as BullMQ from 'bullmq'
 import type { BackendFactory, IQueueBackend, Job, JobsOptions, Queue, Worker } from 'bullmq'
-import { QUEUES, type QueueName, type QueueSettings } from '../core/job.ts'
+import { QUEUES, type QueueBounds, type QueueName, type QueueSettings } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 
 /** BullMQ on one of its stores. What is in there can be lost: the outbox has it all. */
@@ -110,11 +110,11 @@ export class Backend {
     for (const id of ids) await queue.remove(id)
   }
 
-  /** Begins to take jobs of a queue, as many at once as `QUEUES` says or the caller. `run` never throws. */
-  work(queueName: QueueName, run: (id: string) => Promise<Verdict>, atOnce?: number): void {
+  /** Begins to take jobs of a queue, as `QUEUES` says where the caller does not. `run` never throws. */
+  work(queueName: QueueName, run: (id: string) => Promise<Verdict>, own: QueueBounds = {}): void {
     if (this.#workers.has(queueName)) return
     const { library, workerConnection, prefix, factory, drainDelay } = this.store
-    const { concurrency, rate }: QueueSettings = QUEUES[queueName]
+    const { concurrency, rate }: QueueSettings = { ...QUEUES[queueName], ...own }
     const process = async (job: Job, token?: string) => {
       const verdict = await run(job.id ?? '')
       if (verdict.kind === 'again') throw new AgainError(verdict.reason, verdict.inMs)
@@ -127,7 +127,7 @@ export class Backend {
     const options = {
       connection: workerConnection,
       prefix,
-      concurrency: atOnce ?? concurrency,
+      concurrency,
       drainDelay,
       ...(rate && { limiter: { max: rate.max, duration: rate.perMs } }),
       lockDuration: this.#times.lockMs,

@@ -212,6 +212,63 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     expect(await finished(second)).toMatchObject([{ attempts: 1 }])
   })
 
+  test('starts no more in a span of time than the queue allows, however many nodes there are', async () => {
+    const perMs = 600
+    const queues = { default: { concurrency: 3, rate: { max: 4, perMs } } }
+    const node = await start({ queues })
+    await start({ queues })
+    const began: number[] = []
+    let atOnce = 0
+    let most = 0
+    meet = async () => {
+      began.push(performance.now())
+      most = Math.max(most, (atOnce += 1))
+      await new Promise((resolve) => setImmediate(resolve))
+      atOnce -= 1
+    }
+    await node.database.transaction(async (tx) => {
+      for (let n = 1; n <= 10; n += 1) await node.jobs.add(tx, count, { n })
+    })
+    await waitFor(async () => (await finished(node)).length === 10, patience)
+    // Four, four and two: a start is noted a little later than it is counted, never sooner.
+    const since = (index: number) => (began[index] ?? 0) - (began[0] ?? 0)
+    expect(since(8)).toBeGreaterThan(perMs)
+    expect(most).toBeLessThanOrEqual(6)
+  })
+
+  test.runIf(kind === 'redis')('stops in time while its store is away, and loses nothing', async () => {
+    const node = await start()
+    meet = ({ signal }) =>
+      new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+    await node.jobs.add(node.database, count, { n: 1 })
+    await waitFor(() => seen.length === 1, patience)
+    await redis?.kill()
+    // Committed while nobody can be told.
+    for (const n of [2, 3]) await node.jobs.add(node.database, count, { n })
+    const began = performance.now()
+    await nodes.shift()?.stop()
+    expect(performance.now() - began).toBeLessThan(10_000)
+    await redis?.restart()
+    meet = async () => undefined
+    const next = await start()
+    await waitFor(async () => (await finished(next)).length === 3, patience)
+    expect(await left(next)).toEqual([])
+    expect(seen.toSorted((a, b) => a - b)).toEqual([1, 1, 2, 3])
+  })
+
+  test('runs as many at once as the queue allows, and no more', async () => {
+    const node = await start({ queues: { default: { concurrency: 3 } } })
+    const release = Promise.withResolvers<void>()
+    meet = () => release.promise
+    for (let n = 1; n <= 5; n += 1) await node.jobs.add(node.database, count, { n })
+    await waitFor(() => node.runtime?.running === 3, patience)
+    // Those that wait are in the queue, and stay there.
+    await waitFor(async () => (await left(node)).filter(({ state }) => state === 'queued').length === 2, patience)
+    expect(node.runtime?.running).toBe(3)
+    release.resolve()
+    await waitFor(async () => (await finished(node)).length === 5, patience)
+  })
+
   test('runs a schedule on one of the nodes', async () => {
     let runs = 0
     const every = schedule({

@@ -2,7 +2,7 @@ import type { Static } from 'typebox'
 import type { Coordination } from '../coordination/coordination.ts'
 import { DAY, HOUR, MINUTE, type Clock } from '../core/clock.ts'
 import { Conflict, NotFound } from '../core/errors.ts'
-import { JOB_DEFAULTS, QUEUES, QUEUE_NAMES, type AnyJob, type QueueName } from '../core/job.ts'
+import { JOB_DEFAULTS, QUEUES, QUEUE_NAMES, type AnyJob, type QueueBounds, type QueueName } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import { pageOf, pageRequest } from '../core/page.ts'
 import type { PageResult } from '../core/reply.ts'
@@ -35,8 +35,8 @@ export interface QueueServiceOptions {
   readonly clock: Clock
   readonly coordination: Coordination
   readonly declared: ReadonlyMap<string, AnyJob>
-  /** Of queues where it is set on this node. */
-  readonly concurrency?: Partial<Record<QueueName, number>>
+  /** Where it is not what `QUEUES` says. */
+  readonly bounds?: Partial<Record<QueueName, QueueBounds>>
   readonly log: Logger
 }
 
@@ -77,8 +77,7 @@ export class QueueService {
       ]),
     ])
     return QUEUE_NAMES.map((queue) => {
-      const { summary } = QUEUES[queue]
-      const concurrency = this.#options.concurrency?.[queue] ?? QUEUES[queue].concurrency
+      const { concurrency, summary } = { ...QUEUES[queue], ...this.#options.bounds?.[queue] }
       const held = counts.find((row) => row.queue === queue)
       const done = finished.find((row) => row.queue === queue)
       return {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Coordination } from '../coordination/coordination.ts'
 import type { Clock } from '../core/clock.ts'
-import { QUEUE_NAMES, type QueueName } from '../core/job.ts'
+import { QUEUE_NAMES, type QueueBounds, type QueueName } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import type { Services } from '../core/services.ts'
 import type { Database } from '../db/database.ts'
@@ -44,8 +44,8 @@ export interface JobRuntimeOptions {
   readonly jobs: JobService
   readonly services: () => Services
   readonly store: StoreChoice
-  /** Jobs at once, for queues where it is not what `QUEUES` says. */
-  readonly concurrency?: Partial<Record<QueueName, number>>
+  /** Where it is not what `QUEUES` says. */
+  readonly queues?: Partial<Record<QueueName, QueueBounds>> | undefined
   readonly onRun: (run: JobRun) => void
   readonly onProgress: RunnerOptions['onProgress']
   readonly times?: Partial<JobTimes>
@@ -138,7 +138,7 @@ export class JobRuntime {
     if (this.#working.has(queue)) return
     const backend = await this.backend()
     if (this.#closed || this.#working.has(queue)) return
-    backend.work(queue, (id) => this.#runner.run(id), this.#options.concurrency?.[queue])
+    backend.work(queue, (id) => this.#runner.run(id), this.#options.queues?.[queue])
     this.#working.add(queue)
   }
 

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
 import { expect, test } from 'vitest'
+import { CrierProcess } from '../support/crier-process.ts'
 import { createDatabase } from '../support/postgres.ts'
 import { startRedis } from '../support/redis.ts'
 import { waitFor } from '../support/wait.ts'
@@ -45,6 +46,34 @@ test.each(['postgres', 'redis'] as const)('on %s no job is lost, and single effe
     await redis?.stop()
     await database.drop()
     await rm(once, { recursive: true, force: true })
+  }
+})
+
+test('a node that is told to stop while Redis is away ends in time, and leaves what was committed', async () => {
+  const database = await createDatabase()
+  const redis = await startRedis()
+  const folder = await mkdtemp(join(tmpdir(), 'crier-stop-'))
+  const client = new Client({ connectionString: database.url })
+  const env = { DATABASE_URL: database.url, REDIS_URL: redis.url, ROLES: 'api,jobs' }
+  try {
+    await client.connect()
+    const first = await CrierProcess.start(folder, undefined, env)
+    await redis.kill()
+    const added = await client.query<{ id: string }>(
+      `insert into outbox (id, name, queue, data, state, run_at, attempts, added, created_at, updated_at)
+       values (gen_random_uuid(), 'auth.housekeeping', 'maintenance', '{}', 'waiting', now(), 0, 0, now(), now()) returning id`,
+    )
+    const began = performance.now()
+    expect(await first.stop()).toBe(0)
+    expect(performance.now() - began).toBeLessThan(15_000)
+    // That another node then does it is shown in src/jobs/jobs.test.ts.
+    const left = await client.query('select state from outbox where id = $1', [added.rows[0]?.id])
+    expect(left.rows).toEqual([{ state: 'waiting' }])
+  } finally {
+    await client.end()
+    await redis.stop()
+    await database.drop()
+    await rm(folder, { recursive: true, force: true })
   }
 })
 

@@ -6,7 +6,7 @@ import { SealedBox } from '../../src/core/sealed-box.ts'
 import type { Services } from '../../src/core/services.ts'
 import { Database } from '../../src/db/database.ts'
 import { entities } from '../../src/entities.ts'
-import { JobRuntime, type JobTimes } from '../../src/jobs/runtime.ts'
+import { JobRuntime, type JobRuntimeOptions, type JobTimes } from '../../src/jobs/runtime.ts'
 import type { JobRun } from '../../src/jobs/runner.ts'
 import { JobService } from '../../src/jobs/service.ts'
 import type { StoreChoice } from '../../src/jobs/stores.ts'
@@ -29,6 +29,7 @@ export interface JobNodeOptions {
   readonly services?: object
   readonly clock?: Clock
   readonly times?: Partial<JobTimes>
+  readonly queues?: JobRuntimeOptions['queues']
   /** Adds jobs but runs none. */
   readonly idle?: boolean
 }
@@ -67,6 +68,7 @@ export async function startJobNode(options: JobNodeOptions): Promise<JobNode> {
         jobs,
         services: () => (options.services ?? {}) as Services,
         store: options.store,
+        queues: options.queues,
         onRun: (run) => void runs.push(run),
         onProgress: () => undefined,
         times: { ...QUICK, ...options.times },
