@@ -25,13 +25,15 @@ export class DiskStorage implements Storage {
   readonly pieces: DiskPieces
   readonly #files: string
   readonly #incoming: string
+  readonly #pieces: string
   readonly #clock: Clock
 
   constructor({ directory, clock }: DiskOptions) {
     this.#files = join(directory, 'files')
     this.#incoming = join(directory, 'incoming')
     this.#clock = clock
-    this.pieces = new DiskPieces(join(directory, 'pieces'), (from, key) => this.#adopt(from, key))
+    this.#pieces = join(directory, 'pieces')
+    this.pieces = new DiskPieces(this.#pieces, (from, key) => this.#adopt(from, key))
   }
 
   async put(key: string, body: Readable, options: PutOptions): Promise<StoredFile> {
@@ -88,12 +90,14 @@ export class DiskStorage implements Storage {
   async sweep(olderThanMs: number): Promise<number> {
     const before = this.#clock.now() - olderThanMs
     let removed = 0
-    for (const name of (await readdir(this.#incoming).catch(missing)) ?? []) {
-      const path = join(this.#incoming, name)
-      const found = await stat(path).catch(missing)
-      if (found === undefined || found.mtimeMs > before) continue
-      await rm(path, { force: true })
-      removed += 1
+    for (const folder of [this.#incoming, this.#pieces]) {
+      for (const name of (await readdir(folder).catch(missing)) ?? []) {
+        const path = join(folder, name)
+        const found = await stat(path).catch(missing)
+        if (found === undefined || found.mtimeMs > before) continue
+        await rm(path, { force: true })
+        removed += 1
+      }
     }
     return removed
   }

@@ -58,7 +58,7 @@ export interface Storage {
   delete(key: string): Promise<void>
   /** Every key with its age, in no order: for finding what nothing refers to. */
   list(): AsyncIterable<{ readonly key: string; readonly modifiedAt: string }>
-  /** Removes what cut connections left behind, when it is older than this. @returns how much was removed */
+  /** Removes what cut connections and uploads that nobody knows left behind, when it is older. @returns how much was removed */
   sweep(olderThanMs: number): Promise<number>
   /** Throws when files cannot be stored right now. */
   ping(): Promise<void>
