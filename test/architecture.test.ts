@@ -124,6 +124,19 @@ test('only the configuration and the command line read the environment', () => {
   ])
 })
 
+test('what users name is fetched by src/fetch alone', () => {
+  const fetchers = sources.filter((path) => /(?<![.#\w])fetch\(/.test(withoutComments(path)))
+  // The client runs elsewhere; sign-in goes to the issuers of the configuration.
+  const others = ['src/client.ts', 'src/client-transfer.ts', 'src/auth/providers/provider-http.ts']
+  expect(fetchers.filter((path) => path.startsWith('src/') && !others.includes(path))).toEqual([])
+  const requesters = imports
+    .filter(({ to, typeOnly }) => /^(node:)?https?$/.test(to) && !typeOnly)
+    .map(({ from }) => from)
+  const servers = ['src/fetch/guarded-fetch.ts', 'src/http/admin-server.ts', 'src/http/error-page.ts']
+  const named = [...servers, 'src/http/error-reply.ts', 'src/core/error.ts', 'src/core/openapi.ts']
+  expect([...new Set(requesters)].filter((path) => path.startsWith('src/') && !named.includes(path))).toEqual([])
+})
+
 test('time comes from the clock', () => {
   const readers = sources.filter(
     (path) => path.startsWith('src/') && /\bDate\.now\(|\bnew Date\(\)/.test(withoutComments(path)),
