@@ -3,6 +3,10 @@
  * what the node says back. Every message is plain data, so that it crosses a process boundary as it is.
  */
 
+import type { DesiredPlayout, DesiredRecording, PlayoutEvent, PlayoutPosition, RecordingEvent } from './file-types.ts'
+
+export type { DesiredPlayout, DesiredRecording, PlayoutPosition } from './file-types.ts'
+
 /** RTMP message types that carry media (RTMP 1.0, section 7.1). */
 export type MediaKind = 'audio' | 'video' | 'data'
 
@@ -43,31 +47,6 @@ export interface Destination {
   readonly streamKey: string
   /** Absent for a server of which nothing is known. */
   readonly rules?: DestinationRules
-}
-
-/** Files that are played as if a publisher sent them. */
-export interface DesiredPlayout {
-  readonly id: string
-  /** Files on this machine, in order. */
-  readonly items: readonly { readonly path: string }[]
-  /** After the last file comes the first again. */
-  readonly loop: boolean
-  readonly paused: boolean
-  /** Where it begins, or goes on when it is not running yet: place in the list, and milliseconds within that file. */
-  readonly item: number
-  readonly ms: number
-  /** Another number than before: leave what is being played and go to `item` and `ms`. */
-  readonly cue: number
-}
-
-/** What goes out is written into files. */
-export interface DesiredRecording {
-  /** Of the broadcast: another one is another recording. */
-  readonly sessionId: string
-  /** Path that the files' names begin with; what follows is `.<milliseconds since 1970>.mp4`. */
-  readonly prefix: string
-  /** A file ends with the first keyframe after this time. */
-  readonly splitMs: number
 }
 
 /** What a stream ought to look like on this node. Applying the same state twice changes nothing. */
@@ -187,15 +166,6 @@ export interface MediaWarning {
   readonly since: string
 }
 
-/** How far a playout is. */
-export interface PlayoutPosition {
-  /** Place in the list of files. */
-  readonly item: number
-  /** Milliseconds since the beginning of that file. */
-  readonly ms: number
-  readonly cue: number
-}
-
 /** What is coming in. Null fields are not known yet. */
 export interface IngestStatus {
   readonly sessionId: string
@@ -245,37 +215,8 @@ export type MediaEvent =
     }
   | { readonly type: 'ingest.ended'; readonly streamId: string; readonly sessionId: string; readonly reason: string }
   | { readonly type: 'destination.changed'; readonly streamId: string; readonly destination: DestinationStatus }
-  /** How far files are played: when one begins, and about once a second. `cue` is the last that was heeded. */
-  | ({ readonly type: 'playout.moved'; readonly streamId: string; readonly playoutId: string } & PlayoutPosition)
-  /** A file could not be played and was left out. */
-  | {
-      readonly type: 'playout.skipped'
-      readonly streamId: string
-      readonly playoutId: string
-      readonly item: number
-      readonly message: string
-    }
-  /** Everything was played, or (`failed`) nothing of it can be. `relieved`: a publisher feeds the stream from here on. */
-  | {
-      readonly type: 'playout.ended'
-      readonly streamId: string
-      readonly playoutId: string
-      readonly reason: 'finished' | 'failed'
-      readonly message: string | null
-      readonly relieved: boolean
-    }
-  /** A file of a recording has begun, grows (about once a second), and is whole. */
-  | { readonly type: 'recording.started'; readonly streamId: string; readonly path: string }
-  | { readonly type: 'recording.progress'; readonly streamId: string; readonly path: string; readonly bytes: number }
-  | {
-      readonly type: 'recording.ended'
-      readonly streamId: string
-      readonly path: string
-      /** Why it ended before its time. */
-      readonly failure: string | null
-    }
-  /** What comes in cannot be recorded. */
-  | { readonly type: 'recording.refused'; readonly streamId: string; readonly message: string }
+  | PlayoutEvent
+  | RecordingEvent
   /** What has turned out to be wrong with a publisher's media, and what is right again. */
   | {
       readonly type: 'warnings.changed'

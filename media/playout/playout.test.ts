@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { rm, mkdtemp } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -10,6 +10,8 @@ import { readTags } from '../testing/flv-file.ts'
 import { startNode, towards, type NodeFixture } from '../testing/node-fixture.ts'
 import { startSink, type Sink, type SinkMessage } from '../testing/sink.ts'
 import type { DesiredPlayout, MediaEvent } from '../types.ts'
+import { createRandom } from '../testing/mutate.ts'
+import { MovieReader } from './movie-reader.ts'
 import { judgeFile } from './suitability.ts'
 
 let folder: string
@@ -85,27 +87,65 @@ function expectInOrder(messages: readonly SinkMessage[]): void {
   }
 }
 
-test.each(['one', 'fragmented'] as const)(
-  'every frame of a file arrives, in order and at its pace: %s',
-  async (name) => {
-    const wanted = await expected(files[name])
-    const { fixture, sink } = await play(playoutOf([files[name]]))
-    expect(await ended(fixture)).toMatchObject({ reason: 'finished', message: null, relieved: false })
-    await waitFor(
-      () => frames(sink, 'video').length + frames(sink, 'audio').length === wanted.video.length + wanted.audio.length,
-    )
-    for (const kind of ['video', 'audio'] as const) {
-      const came = frames(sink, kind)
-      expect(came.map(({ checksum }) => checksum)).toEqual(wanted[kind].map(({ checksum }) => checksum))
-      const distances = (list: readonly { timestamp: number }[]) =>
-        list.map(({ timestamp }) => timestamp - list[0]!.timestamp)
-      expect(distances(came)).toEqual(distances(wanted[kind]))
+test('every frame of a file arrives, in order and at its pace', async () => {
+  const wanted = await expected(files.one)
+  const { fixture, sink } = await play(playoutOf([files.one]))
+  expect(await ended(fixture)).toMatchObject({ reason: 'finished', message: null, relieved: false })
+  const all = wanted.video.length + wanted.audio.length
+  await waitFor(() => frames(sink, 'video').length + frames(sink, 'audio').length === all)
+  for (const kind of ['video', 'audio'] as const) {
+    const came = frames(sink, kind)
+    expect(came.map(({ checksum }) => checksum)).toEqual(wanted[kind].map(({ checksum }) => checksum))
+    const distances = (list: readonly { timestamp: number }[]) =>
+      list.map(({ timestamp }) => timestamp - list[0]!.timestamp)
+    expect(distances(came)).toEqual(distances(wanted[kind]))
+  }
+  const video = frames(sink, 'video')
+  expect(video.at(-1)!.at - video[0]!.at).toBeGreaterThan(1_500)
+  expect(fixture.events.map(({ type }) => type)).toContain('ingest.ended')
+})
+
+/** Everything in a file, read at once. */
+async function contentOf(path: string): Promise<{ kind: string; ms: number; checksum: number }[]> {
+  const movie = await MovieReader.open(path)
+  const found = []
+  try {
+    for (let frame = await movie.next(); frame; frame = await movie.next()) {
+      found.push({ kind: frame.kind, ms: frame.ms, checksum: crc32(frame.payload) })
     }
-    const video = frames(sink, 'video')
-    expect(video.at(-1)!.at - video[0]!.at).toBeGreaterThan(1_500)
-    expect(fixture.events.map(({ type }) => type)).toContain('ingest.ended')
-  },
-)
+  } finally {
+    await movie.close()
+  }
+  return found
+}
+
+test('a fragmented file has the same frames', async () => {
+  const wanted = await expected(files.fragmented)
+  const found = await contentOf(files.fragmented)
+  for (const kind of ['video', 'audio'] as const) {
+    const came = found.filter((frame) => frame.kind === kind).map(({ checksum, ms }) => ({ checksum, timestamp: ms }))
+    expect(came).toEqual(wanted[kind])
+  }
+})
+
+test('damaged files are refused or read, never more', async () => {
+  const whole = await Promise.all([files.one, files.fragmented].map((path) => readFile(path)))
+  const path = join(folder, 'damaged.mp4')
+  const random = createRandom(7)
+  for (let round = 0; round < 150; round += 1) {
+    const bytes = Buffer.from(whole[round % 2]!)
+    const index = round % 2 === 0 ? bytes.indexOf('moov') : 0
+    for (let change = random(5); change >= 0; change -= 1) {
+      bytes.writeUInt32BE([0, 1, 0xffff_ffff, 0x7fff_ffff, random(2 ** 31)][random(5)]!, index + random(1_500))
+    }
+    await writeFile(path, bytes.subarray(0, random(10) === 0 ? random(bytes.length) : bytes.length))
+    const outcome = await contentOf(path).then(
+      () => 'read',
+      (error: Error) => error.name,
+    )
+    expect(['read', 'PlayoutError']).toContain(outcome)
+  }
+})
 
 test('files one after another, and again, keep one line of time', async () => {
   const { fixture, sink } = await play(playoutOf([files.two, files.one], { loop: true, ms: 500 }))

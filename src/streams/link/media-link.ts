@@ -17,7 +17,8 @@ import type { MediaDirectory, MediaReport } from '../media-directory.ts'
 import { Admission } from './admission.ts'
 import type { Placement } from '../placement.ts'
 import type { StreamNotice, StreamNotices } from '../notices.ts'
-import { exhaustMinutes, reportDiagnosis, warnOfMinutes } from '../turns.ts'
+import { exhaustMinutes, reportDiagnosis } from '../turns.ts'
+import { MinutesWarnings } from './minutes-warnings.ts'
 import { Observer } from './observer.ts'
 import { PlayoutKeeper } from './playout-keeper.ts'
 import { RecordingKeeper, type RecordingSettings } from './recording-keeper.ts'
@@ -83,6 +84,7 @@ export class MediaLink {
   readonly #observer: Observer
   readonly #admission: Admission
   readonly #meter: UsageMeter
+  readonly #warnings: MinutesWarnings
   readonly #peaks: ViewerPeaks
   readonly #playouts: PlayoutKeeper
   readonly #recordings: RecordingKeeper
@@ -110,6 +112,7 @@ export class MediaLink {
     this.#observer = new Observer({ nodeId: this.nodeId, turns, clock, log })
     this.#admission = new Admission({ ...options, nodeId: this.nodeId })
     this.#peaks = new ViewerPeaks(sql)
+    this.#warnings = new MinutesWarnings(turns, log)
     this.#meter = new UsageMeter({
       sql,
       clock,
@@ -118,7 +121,7 @@ export class MediaLink {
       onUsedUp: ({ streamId, charge: { workspaceId, sessionId } }) =>
         this.#try(turns.system(workspaceId, exhaustMinutes, { streamId, sessionId }), 'a stream could not be ended'),
       onRunningOut: ({ streamId, charge: { workspaceId, sessionId } }, minutesLeft) =>
-        this.#warn(workspaceId, { streamId, sessionId, minutesLeft }),
+        this.#warnings.give(workspaceId, { streamId, sessionId, minutesLeft }),
     })
     this.#endNotices = notices.listen(
       (notice) => this.#heed(notice),
@@ -377,25 +380,7 @@ export class MediaLink {
     }
   }
 
-  #warn(workspaceId: string, warning: { streamId: string; sessionId: string; minutesLeft: number }): void {
-    const key = `${warning.sessionId} ${warning.minutesLeft}`
-    if (this.#warned.has(key)) return
-    if (this.#warned.size > MOST_WARNED) this.#warned.clear()
-    this.#warned.add(key)
-    this.#try(this.#options.turns.system(workspaceId, warnOfMinutes, warning), 'a warning could not be given', () =>
-      this.#warned.delete(key),
-    )
-  }
-
-  /** Warnings that were given already; the database decides, this only spares it the question. */
-  readonly #warned = new Set<string>()
-
-  #try(work: Promise<unknown>, failure: string, onFailure?: () => void): void {
-    work.catch((error: unknown) => {
-      this.#options.log.warn({ error }, failure)
-      onFailure?.()
-    })
+  #try(work: Promise<unknown>, failure: string): void {
+    work.catch((error: unknown) => this.#options.log.warn({ error }, failure))
   }
 }
-
-const MOST_WARNED = 10_000
