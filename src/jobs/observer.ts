@@ -6,7 +6,7 @@ import type { AnyJob } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import type { Sql } from '../core/sql.ts'
 import { jobFinished, jobProgress } from './events.ts'
-import type { StartedRow } from './outbox.ts'
+import type { StartedRow } from './ledger.ts'
 import { COUNTS, type CountRow } from './queue-rows.ts'
 import type { JobRun } from './runner.ts'
 

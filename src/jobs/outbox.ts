@@ -1,7 +1,8 @@
 import type { Clock } from '../core/clock.ts'
 import { AttemptLostError } from '../core/job.ts'
 import type { Sql } from '../core/sql.ts'
-import { Batcher } from './batcher.ts'
+import type { Database } from '../db/database.ts'
+import { FINISH, Ledger, NOT_WAITED_FOR, type AttemptKey, type StartedRow } from './ledger.ts'
 import type { NewRow } from './rows.ts'
 
 /** A row that was claimed to be given to the backend. */
@@ -15,60 +16,22 @@ export interface DueRow {
   readonly added: number
 }
 
-/** A row whose attempt has begun. */
-export interface StartedRow {
-  readonly id: string
-  readonly attempt_id: string
-  readonly name: string
-  readonly queue: string
-  readonly workspace_id: string | null
-  readonly data: unknown
-  readonly attempts: number
-  readonly run_at: string
-}
-
-interface AttemptKey {
-  readonly id: string
-  readonly attemptId: string
-}
-
-const AT_ONCE = 200
-
 /** One statement for one row or many; a key that waits already wins over the new one. */
 const INSERT = `
   insert into outbox (id, name, queue, workspace_id, key, data, state, run_at, attempts, added, created_at, updated_at)
   select id, name, queue, workspace_id, key, data, state, run_at, attempts, added, created_at, updated_at
   from json_populate_recordset(null::outbox, $1::json) on conflict do nothing`
 
-/**
- * Claims, beginnings and ends are not waited for until they are on disk: a crash of the server that takes them back makes
- * a job run again, as any crash between its work and its end does. Effects are committed with their job, and waited for.
- */
-const NOT_WAITED_FOR = `(select set_config('synchronous_commit', 'off', true)) as quick`
-
-const finishOf = (alone: boolean) => `
-  with gone as (
-    delete from outbox o using unnest($1::uuid[], $2::uuid[]) as s (id, attempt_id)${alone ? `, ${NOT_WAITED_FOR}` : ''}
-    where o.id = s.id and o.attempt_id = s.attempt_id returning o.*)
-  insert into finished_jobs (id, name, queue, workspace_id, attempts, run_at, started_at, finished_at, created_at)
-  select id, name, queue, workspace_id, attempts, run_at, started_at, $3::timestamptz, created_at from gone
-  returning id`
-
-const FINISH = finishOf(false)
-const FINISH_ALONE = finishOf(true)
-
 /** The statements on the outbox. Claims and ends of jobs that come together share one. */
 export class Outbox {
   readonly #sql: Sql
   readonly #clock: Clock
-  readonly #starts: Batcher<AttemptKey, StartedRow | undefined>
-  readonly #ends: Batcher<AttemptKey, boolean>
+  readonly #ledger: Ledger
 
-  constructor(sql: Sql, clock: Clock) {
-    this.#sql = sql
+  constructor(database: Database, clock: Clock) {
+    this.#sql = database
     this.#clock = clock
-    this.#starts = new Batcher(AT_ONCE, (keys) => this.#start(keys))
-    this.#ends = new Batcher(AT_ONCE, (keys) => this.#finish(keys))
+    this.#ledger = new Ledger(database, clock)
   }
 
   async insert(sql: Sql, rows: readonly NewRow[]): Promise<void> {
@@ -138,12 +101,12 @@ export class Outbox {
 
   /** Begins an attempt, which ends the right of every earlier one. Undefined when the job is done, dead or removed. */
   start(id: string, attemptId: string): Promise<StartedRow | undefined> {
-    return this.#starts.run({ id, attemptId })
+    return this.#ledger.start({ id, attemptId })
   }
 
   /** Ends a job that went well. False when the attempt is not the newest any more. */
   finish(id: string, attemptId: string): Promise<boolean> {
-    return this.#ends.run({ id, attemptId })
+    return this.#ledger.finish({ id, attemptId })
   }
 
   /** The same within a transaction. @throws AttemptLostError */
@@ -171,29 +134,6 @@ export class Outbox {
       [id, attemptId, this.#now()],
     )
     return changed > 0
-  }
-
-  async #start(keys: readonly AttemptKey[]): Promise<(StartedRow | undefined)[]> {
-    const rows = await this.#sql.rows<StartedRow>(
-      `update outbox o set state = 'running', attempts = o.attempts + 1, attempt_id = s.attempt_id, key = null,
-         started_at = $3, updated_at = $3
-       from unnest($1::uuid[], $2::uuid[]) as s (id, attempt_id), ${NOT_WAITED_FOR}
-       where o.id = s.id and o.state <> 'dead'
-       returning o.id, o.attempt_id, o.name, o.queue, o.workspace_id, o.data, o.attempts, o.run_at`,
-      [keys.map(({ id }) => id), keys.map(({ attemptId }) => attemptId), this.#now()],
-    )
-    const byAttempt = new Map(rows.map((row) => [row.attempt_id, row]))
-    return keys.map(({ attemptId }) => byAttempt.get(attemptId))
-  }
-
-  async #finish(keys: readonly AttemptKey[]): Promise<boolean[]> {
-    const rows = await this.#sql.rows<{ id: string }>(FINISH_ALONE, [
-      keys.map(({ id }) => id),
-      keys.map(({ attemptId }) => attemptId),
-      this.#now(),
-    ])
-    const done = new Set(rows.map(({ id }) => id))
-    return keys.map(({ id }) => done.has(id))
   }
 
   #now(): Date {
