@@ -1,18 +1,12 @@
-import { createHash, randomBytes, randomFillSync } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
+import { lentRandom } from './random.ts'
 
-const pool = Buffer.allocUnsafe(4096)
-let used = pool.length
+/** Two digits a byte. */
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 let lastMs = 0
+let printedMs = 0
+let printed = ''
 let sequence = 0
-
-function random(bytes: number): Buffer {
-  if (used + bytes > pool.length) {
-    randomFillSync(pool)
-    used = 0
-  }
-  used += bytes
-  return pool.subarray(used - bytes, used)
-}
 
 /**
  * A UUID of version 7 (RFC 9562, section 5.7): 48 bits of milliseconds, a 12-bit counter that keeps the ids of one
@@ -21,7 +15,7 @@ function random(bytes: number): Buffer {
 export function uuidv7(nowMs: number): string {
   if (nowMs > lastMs) {
     lastMs = nowMs
-    sequence = random(2).readUInt16BE(0) & 0x7ff
+    sequence = lentRandom(2).readUInt16BE(0) & 0x7ff
   } else {
     sequence += 1
     if (sequence > 0xfff) {
@@ -29,12 +23,16 @@ export function uuidv7(nowMs: number): string {
       sequence = 0
     }
   }
-  const time = lastMs.toString(16).padStart(12, '0')
-  const tail = random(8)
-  tail[0] = ((tail[0] ?? 0) & 0x3f) | 0x80
-  const hex = tail.toString('hex')
-  const counter = sequence.toString(16).padStart(3, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${counter}-${hex.slice(0, 4)}-${hex.slice(4)}`
+  if (lastMs !== printedMs) {
+    printedMs = lastMs
+    const time = lastMs.toString(16).padStart(12, '0')
+    printed = `${time.slice(0, 8)}-${time.slice(8)}-7`
+  }
+  const tail = lentRandom(8)
+  const byte = (index: number) => HEX[tail[index] as number] as string
+  const variant = HEX[((tail[0] as number) & 0x3f) | 0x80] as string
+  const end = byte(2) + byte(3) + byte(4) + byte(5) + byte(6) + byte(7)
+  return `${printed}${HEX[sequence >> 8]?.[1]}${HEX[sequence & 0xff]}-${variant}${byte(1)}-${end}`
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
@@ -51,7 +49,7 @@ export function secretToken(bytes = 32): string {
 
 /** Lower-case hex SHA-256: how tokens and keys of high entropy are stored and looked up. */
 export function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex')
+  return hash('sha256', text, 'hex')
 }
 
 const requestPrefix = randomBytes(5).toString('hex')

@@ -1,4 +1,9 @@
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes, type KeyObject } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { randomBytesOf } from './random.ts'
+
+/** Bytes of each. */
+const NONCE = 12
+const TAG = 16
 
 /** Something sealed cannot be opened: it was damaged, or the secret has changed. */
 export class UnsealError extends Error {
@@ -22,10 +27,14 @@ export class SealedBox {
   }
 
   sealBytes(bytes: Uint8Array): Buffer {
-    const nonce = randomBytes(12)
+    const sealed = Buffer.allocUnsafe(NONCE + TAG + bytes.length)
+    const nonce = randomBytesOf(NONCE)
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce)
-    const sealed = [cipher.update(bytes), cipher.final()]
-    return Buffer.concat([nonce, cipher.getAuthTag(), ...sealed])
+    sealed.set(nonce)
+    sealed.set(cipher.update(bytes), NONCE + TAG)
+    cipher.final()
+    sealed.set(cipher.getAuthTag(), NONCE)
+    return sealed
   }
 
   /** @throws UnsealError */
@@ -36,9 +45,9 @@ export class SealedBox {
   /** @throws UnsealError */
   openBytes(bytes: Uint8Array): Buffer {
     try {
-      const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12))
-      decipher.setAuthTag(bytes.subarray(12, 28))
-      return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()])
+      const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, NONCE))
+      decipher.setAuthTag(bytes.subarray(NONCE, NONCE + TAG))
+      return Buffer.concat([decipher.update(bytes.subarray(NONCE + TAG)), decipher.final()])
     } catch (error) {
       throw new UnsealError('a stored secret cannot be opened; has JWT_SECRET changed?', { cause: error })
     }

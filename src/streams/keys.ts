@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto'
 import { sha256 } from '../core/id.ts'
+import { randomHex } from '../core/random.ts'
 
 /** A fresh ingest key. Only `key` is secret. */
 export interface IngestKey {
@@ -13,8 +13,8 @@ export interface IngestKey {
 
 /** Makes an ingest key with a secret of 128 random bits. */
 export function newIngestKey(): IngestKey {
-  const path = randomBytes(8).toString('hex')
-  const key = `${path}-${randomBytes(16).toString('hex')}`
+  const path = randomHex(8)
+  const key = `${path}-${randomHex(16)}`
   return { key, path, hash: sha256(key) }
 }
 
@@ -29,7 +29,7 @@ const BACKUP_MARK = 'b'
 
 /** Makes the key of a second publisher, for a stream whose primary key has this path. */
 export function newBackupKey(path: string): Pick<IngestKey, 'key' | 'hash'> {
-  const key = `${backupPath(path)}-${randomBytes(16).toString('hex')}`
+  const key = `${backupPath(path)}-${randomHex(16)}`
   return { key, hash: sha256(key) }
 }
 

@@ -94,7 +94,13 @@ export class StreamService {
     for (const platform of platforms) turn.insert('stream_destinations', platform.row)
     turn.audit({ kind: 'stream', id })
     turn.emit(streamCreated, { streamId: id, title: row.title, status: row.status, statusReason: null, version: 1 })
-    return streamView(row, placement.urlOf(row.media_node), keys)
+    // What was sealed above is known: nothing is opened.
+    return {
+      ...listedView(row, placement.urlOf(row.media_node)),
+      streamKey: key.key,
+      streamKeyExpiresAt: row.key_expires_at,
+      backupStreamKey: backup.key,
+    }
   }
 
   /** @throws AppError not_found */
