@@ -27,16 +27,22 @@ export function inOnePiece<T>(client: PoolClient, send: () => T): T {
 /**
  * Commits, with the last writes before it in the same round trip: after one that fails PostgreSQL refuses the rest, and
  * the commit takes all back. Waits for every answer, so that nothing of it is under way when the connection is given back.
- * @throws CommitFailedError with the cause
+ * @param before a statement of the transaction that was sent and not waited for
+ * @throws CommitFailedError with the cause: the first failure
  */
-export async function commit(client: PoolClient, sql: PreparedSql, writes: readonly Statement[] = []): Promise<void> {
-  const [ended, ...written] = await Promise.allSettled(
+export async function commit(
+  client: PoolClient,
+  sql: PreparedSql,
+  writes: readonly Statement[] = [],
+  before?: Promise<unknown>,
+): Promise<void> {
+  const [ended, first, ...written] = await Promise.allSettled(
     inOnePiece(client, () => {
       const sent = writes.map(({ text, values }) => sql.run(text, values))
-      return [client.query('commit'), ...sent] as const
+      return [client.query('commit'), before, ...sent] as const
     }),
   )
-  const failed = [...written, ended].find(({ status }) => status === 'rejected')
+  const failed = [first, ...written, ended].find(({ status }) => status === 'rejected')
   if (failed?.status === 'rejected') throw new CommitFailedError('the commit failed', { cause: failed.reason })
   // PostgreSQL answers the commit of a transaction in which a statement has failed with ROLLBACK, and no error.
   if (ended.status === 'fulfilled' && ended.value.command === 'COMMIT') return

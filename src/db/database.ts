@@ -151,10 +151,11 @@ export class Database implements Sql {
 
   /**
    * Commits the transaction of a connection, with its last writes in the same round trip.
+   * @param before a statement of the transaction that was sent and not waited for
    * @throws CommitFailedError with the cause: the transaction is over all the same
    */
-  commit(client: PoolClient, sql: PreparedSql, writes: readonly Statement[]): Promise<void> {
-    return commit(client, sql, writes)
+  commit(client: PoolClient, sql: PreparedSql, writes: readonly Statement[], before: Promise<unknown>): Promise<void> {
+    return commit(client, sql, writes, before)
   }
 
   /** A unit of work that runs on a connection with a transaction already open. */

@@ -1,4 +1,4 @@
-import { sha256 } from '../core/id.ts'
+import { secretToken, sha256 } from '../core/id.ts'
 import { randomHex } from '../core/random.ts'
 
 /** A fresh ingest key. Only `key` is secret. */
@@ -20,7 +20,7 @@ export function newIngestKey(): IngestKey {
 
 /** Makes a token for WHIP. It is no RTMP key: those have another form. */
 export function newWhipToken(): { readonly token: string; readonly hash: string } {
-  const token = randomBytes(32).toString('base64url')
+  const token = secretToken()
   return { token, hash: sha256(token) }
 }
 

@@ -6,6 +6,8 @@ const MOST_ACTORS = 4_096
 /** What the turns of one activation remember, by key. */
 export class ActivationMemory {
   readonly epoch: number
+  /** The number of the workspace's newest event, as of the last commit; unknown before the first. */
+  seq: number | undefined
   readonly #values = new Map<MemoryKey<unknown>, unknown>()
 
   constructor(epoch: number) {

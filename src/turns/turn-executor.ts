@@ -27,6 +27,7 @@ import { ActorMemories, type ActivationMemory } from './actor-memory.ts'
 import { Batch } from './batch.ts'
 import type { OperationTurn, TurnPayload } from './payload.ts'
 import { RunningTurn, type JobOutlet } from './running-turn.ts'
+import { fence } from './fence.ts'
 import { endOf } from './batch-end.ts'
 import { asksForMember, type Readmission } from './readmission.ts'
 import type { TurnOutcomes } from './turn-outcomes.ts'
@@ -58,10 +59,6 @@ export interface TurnExecutorOptions {
 class TouchedBatchError extends Error {
   override readonly name = 'TouchedBatchError'
 }
-
-// What was committed before has been announced: by this node, or by the activation.
-const FENCE = `update actor_fence set batch = $3, unannounced_after = seq
-  where key = $1 and epoch = $2 returning seq`
 
 interface Activated extends Omit<Unannounced, 'batch' | 'unannounced_after'> {
   readonly epoch: number
@@ -172,35 +169,51 @@ export class TurnExecutor implements ActorHost {
     const workspaceId = workspaceOf(actor)
     const memory = this.#memories.of(actor, epoch)
     const { database, outcomes } = this.#options
-    const readFirst = async () => {
-      const known = commands.some(({ repeated }) => repeated) ? await outcomes?.find(sql, actor, commands) : undefined
-      const fresh = known ? commands.filter(({ operationId }) => !known.has(operationId)) : commands
-      await this.#prelude(workspaceId, sql, memory, fresh)
-      return { known, fresh }
-    }
-    const [fenced, read] = await database.inOnePiece(client, () => {
-      // The row lock orders this batch among all that commit for the actor, and yields the next event number.
-      const fencing = Promise.all([client.query('begin'), sql.row<{ seq: number }>(FENCE, [actor, epoch, attempt.id])])
-      // Asked for without waiting for the lock, behind which PostgreSQL answers it all the same. Neither is left running.
-      return Promise.allSettled([fencing, readFirst()])
+    const { fencing, reading } = database.inOnePiece(client, () => {
+      const begun = client.query('begin')
+      const held = fence(sql, attempt, memory.seq)
+      return {
+        fencing: Promise.all([held, begun]),
+        // Asked for without waiting for the lock, behind which PostgreSQL answers it all the same.
+        reading: this.#readFirst(workspaceId, sql, memory, actor, commands),
+      }
     })
-    if (fenced.status === 'rejected') throw fenced.reason
-    const [, fence] = fenced.value
-    if (fence === undefined) throw new FencedError(`${actor} has moved on from epoch ${epoch}`)
-    if (read.status === 'rejected') throw read.reason
-    const { known, fresh } = read.value
-    const batch = new Batch(database, client, sql)
-    attempt.batch = batch
-    const made: Outcome[] = []
-    for (const command of fresh) {
-      made.push(await this.#runOne(workspaceId, fence.seq, batch, memory, command, fresh.length > 1))
+    fencing.catch(() => undefined)
+    try {
+      const { known, fresh } = await reading
+      const seq = memory.seq ?? (await fencing)[0]
+      const batch = new Batch(database, client, sql)
+      attempt.batch = batch
+      const made: Outcome[] = []
+      for (const command of fresh) {
+        made.push(await this.#runOne(workspaceId, seq, batch, memory, command, fresh.length > 1))
+      }
+      const next = made.values()
+      attempt.outcomes.push(...commands.map((one) => known?.get(one.operationId) ?? (next.next().value as Outcome)))
+      // Made before the first is sent: nothing but PostgreSQL may keep one of them from running before the commit does.
+      const writes = [...batch.pending.take(), ...endOf(actor, batch, outcomes?.kept(fresh, made))]
+      attempt.committing = true
+      await database.commit(client, sql, writes, fencing)
+      memory.seq = seq + batch.numbered
+    } catch (error) {
+      // Neither is left running; and what fails behind a fence that does not hold fails because of it.
+      const [fenced] = await Promise.allSettled([fencing, reading])
+      throw fenced.status === 'rejected' && !attempt.committing ? fenced.reason : error
     }
-    const next = made.values()
-    attempt.outcomes.push(...commands.map((one) => known?.get(one.operationId) ?? (next.next().value as Outcome)))
-    // Made before the first is sent: nothing but PostgreSQL may keep one of them from running before the commit does.
-    const writes = [...batch.pending.take(), ...endOf(actor, batch, outcomes?.kept(fresh, made))]
-    attempt.committing = true
-    await database.commit(client, sql, writes)
+  }
+
+  async #readFirst(
+    workspaceId: string,
+    sql: PreparedSql,
+    memory: ActivationMemory,
+    actor: string,
+    commands: readonly Command[],
+  ): Promise<{ known: ReadonlyMap<string, Outcome> | undefined; fresh: readonly Command[] }> {
+    const asked = commands.some(({ repeated }) => repeated)
+    const known = asked ? await this.#options.outcomes?.find(sql, actor, commands) : undefined
+    const fresh = known ? commands.filter(({ operationId }) => !known.has(operationId)) : commands
+    await this.#prelude(workspaceId, sql, memory, fresh)
+    return { known, fresh }
   }
 
   /**

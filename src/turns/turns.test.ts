@@ -301,6 +301,21 @@ describe('two runtimes on one database', () => {
     expect(row?.epoch).toBe(3)
     expect(await texts()).toEqual(['a', 'b', 'c'])
   })
+
+  it('run again what an owner began that did not know yet that it was replaced, and answer as if nothing had been', async () => {
+    fresh()
+    const [one, two] = [await runtime(), await runtime()]
+    await one.turns.system(workspaceId, write, { text: 'a' })
+    await two.turns.system(workspaceId, write, { text: 'b' })
+    const inputs = [{ text: 'c' }, { text: 'd', way: 'read' }, { text: 'e', way: 'refuse' }] as const
+    const results = await Promise.allSettled(inputs.map((input) => one.turns.system(workspaceId, write, input)))
+    expect(results).toMatchObject([{ value: 'c' }, { value: 'd' }, { reason: { code: 'conflict' } }])
+    expect(one.actors.stats()).toMatchObject({ fenced: 1, activations: 2, batches: 2 })
+    expect(await texts()).toEqual(['a', 'b', 'c'])
+    expect((await events()).map((row) => row.text)).toEqual(['a', 'b', 'c', 'd'])
+    expect(one.published.map((row) => row.seq)).toEqual([1, 3, 4])
+    expect(runs.filter((run) => run === 'after c')).toHaveLength(1)
+  })
 })
 
 describe('idempotency', () => {
