@@ -34,7 +34,7 @@ export async function commit(
   client: PoolClient,
   sql: PreparedSql,
   writes: readonly Statement[] = [],
-  before?: Promise<unknown>,
+  before: Promise<unknown> = Promise.resolve(),
 ): Promise<void> {
   const [ended, first, ...written] = await Promise.allSettled(
     inOnePiece(client, () => {
