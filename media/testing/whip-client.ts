@@ -15,8 +15,8 @@ export interface WhipClientOptions {
   readonly audio?: boolean
   /** Sequence numbers of video begin here. */
   readonly firstSequence?: number
-  /** The clock of the sound runs this much behind that of the pictures. */
-  readonly audioSkewMs?: number
+  /** Called with each picture when its last packet was handed over; monotonic milliseconds. */
+  readonly onPicture?: (nals: readonly Buffer[], at: number) => void
 }
 
 /** A client of WHIP without a browser: its packets are made by hand, lost ones are sent again when asked for. */
@@ -103,7 +103,7 @@ export class WhipClient {
 
   #catchUp(): void {
     if (!this.#videoTrack.isOpen()) return
-    const { audioSkewMs = 0, media } = this.#options
+    const { media } = this.#options
     const elapsed = performance.now() - this.#startedAt
     while (this.#pictures * (1_000 / media.framesPerSecond) <= elapsed) this.#sendPicture()
     while (this.#audioTrack !== null && this.#sounds * 20 <= elapsed) this.#sendSound()
@@ -111,7 +111,7 @@ export class WhipClient {
     this.#reportedAt = elapsed
     const wall = NTP_EPOCH_MS + 1_790_000_000_000 + elapsed
     this.#videoTrack.sendMessageBinary(senderReport(this.#video.ssrc, wall, this.#pictureTime(elapsed)))
-    this.#audioTrack?.sendMessageBinary(senderReport(this.#audio.ssrc, wall + audioSkewMs, Math.round(elapsed * 48)))
+    this.#audioTrack?.sendMessageBinary(senderReport(this.#audio.ssrc, wall, Math.round(elapsed * 48)))
   }
 
   #pictureTime(elapsed: number): number {
@@ -132,6 +132,7 @@ export class WhipClient {
       this.#sent.set(sequence, packet)
       this.#videoTrack.sendMessageBinary(packet)
     })
+    this.#options.onPicture?.(nals, performance.now())
     for (const sequence of this.#sent.keys()) {
       if (this.#sent.size <= PACKETS_KEPT) break
       this.#sent.delete(sequence)

@@ -1,0 +1,172 @@
+/**
+ * What the tests of WHIP do for a moment, for longer: `npm run soak:whip`.
+ *
+ * 1. `CONNECTS` (50) clients one after another: handles, memory and sessions of the media process and the WHIP process.
+ * 2. A real browser with a noisy 720p canvas on lines that lose 2, 5 and 10 % of the packets, that reorder, and that are
+ *    dark for 1.5 s: packets lost for good, pictures at the destination, what the browser says. `SECONDS` (15) each.
+ *
+ * It fails where something leaks or a stream does not come through; the rest is told. Linux only.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { loadavg } from 'node:os'
+import { text } from 'node:stream/consumers'
+import { startSink } from '../../media/testing/sink.ts'
+import { startUdpRelay, throughPort, type LineFaults } from '../../media/testing/udp-relay.ts'
+import { WhipClient } from '../../media/testing/whip-client.ts'
+import { startWhipHost, type LogLine, type WhipHost } from '../../media/testing/whip-host.ts'
+import { makeWhipMedia } from '../../media/testing/whip-media.ts'
+import { launchBrowser } from '../support/browser.ts'
+import { waitFor } from '../support/wait.ts'
+import { startStudio, studio, WEBRTC_FLAGS } from '../support/whip-studio.ts'
+import { machine, residentBytes } from '../bench/support/process.ts'
+
+const CONNECTS = Number(process.env['CONNECTS'] ?? 50)
+const SECONDS = Number(process.env['SECONDS'] ?? 15)
+
+const pause = (ms: number) =>
+  new Promise((resolve) => {
+    setTimeout(resolve, ms)
+  })
+
+interface Figures {
+  readonly handles: number
+  readonly megabytes: number
+}
+
+function figuresOf(pid: number): Figures {
+  return {
+    handles: readdirSync(`/proc/${pid}/fd`).length,
+    megabytes: Math.round(residentBytes(pid) / 1024 / 1024),
+  }
+}
+
+/** Children of a process, other than the one named: an ffmpeg that stayed behind. */
+function childrenOf(pid: number, except: number): number {
+  const ids = readdirSync(`/proc/${pid}/task`).flatMap((task) => readChildren(pid, task))
+  return ids.filter((id) => id !== except).length
+}
+
+function readChildren(pid: number, task: string): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${task}/children`, 'latin1')
+  return text.split(' ').filter(Boolean).map(Number)
+}
+
+async function connects(): Promise<void> {
+  const media = await makeWhipMedia()
+  const sink = await startSink()
+  const host = await startWhipHost(sink)
+  const looks: Record<string, Figures & { pid: number }>[] = []
+  const times: number[] = []
+  for (let count = 0; count <= CONNECTS; count += 1) {
+    const client = new WhipClient({ media })
+    const startedAt = performance.now()
+    const session = await host.open(client)
+    await waitFor(() => client.state === 'connected')
+    times.push(performance.now() - startedAt)
+    const seen = sink.messages('audio').length
+    await waitFor(() => sink.messages('audio').length > seen + 10, { timeoutMs: 20_000 })
+    await host.end(session)
+    client.close()
+    for (const connection of sink.connections) connection.messages.length = 0
+    // The first few make what later ones use again.
+    if (count !== 5 && count !== CONNECTS) continue
+    await pause(1_000)
+    const { whip } = await host.host.status()
+    const [mediaPid, whipPid] = [host.host.pid()!, whip?.pid ?? 0]
+    if (whip?.sessions !== 0) throw new Error(`${whip?.sessions} sessions were left`)
+    if (childrenOf(mediaPid, whipPid) > 0) throw new Error('an ffmpeg was left')
+    looks.push({
+      media: { pid: mediaPid, ...figuresOf(mediaPid) },
+      whip: { pid: whipPid, ...figuresOf(whipPid) },
+    })
+  }
+  const [before, after] = looks as [(typeof looks)[0], (typeof looks)[0]]
+  const sorted = times.toSorted((a, b) => a - b)
+  console.log(`${CONNECTS} connects in a row, offer to connected: median ${sorted[sorted.length >> 1]?.toFixed(0)} ms`)
+  for (const name of ['media', 'whip']) {
+    const [a, b] = [before[name]!, after[name]!]
+    console.log(`  ${name}: handles ${a.handles} → ${b.handles}, resident ${a.megabytes} → ${b.megabytes} MB`)
+    if (a.pid !== b.pid || b.handles > a.handles + 3) throw new Error(`the ${name} process leaks handles, or was lost`)
+    if (b.megabytes > a.megabytes + 30) throw new Error(`the ${name} process leaks memory`)
+  }
+  await host.host.close()
+  await sink.close()
+}
+
+/** Takes a page's offers over HTTP, and sends it through the line. */
+async function frontOf(host: WhipHost, line: number): Promise<{ url: string; close(): void }> {
+  const server = createServer((request, response) => {
+    for (const name of ['Origin', 'Headers', 'Methods']) response.setHeader(`Access-Control-Allow-${name}`, '*')
+    response.setHeader('Access-Control-Allow-Headers', 'authorization, content-type')
+    response.setHeader('Access-Control-Expose-Headers', 'Location')
+    if (request.method === 'DELETE') void host.end(request.url?.slice(1) ?? '').then(() => response.end())
+    else if (request.method !== 'POST') response.end()
+    else {
+      void text(request)
+        .then((offer) => host.take(offer))
+        .then(({ sdp, session }) => response.writeHead(201, { Location: `/${session}` }).end(throughPort(sdp, line)))
+    }
+  })
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve)
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, close: () => server.close() }
+}
+
+const CASES: readonly (readonly [string, Partial<LineFaults>])[] = [
+  ['a good line', {}],
+  ['2 % lost', { loss: 0.02, delayMs: 15 }],
+  ['5 % lost, round trip 60 ms', { loss: 0.05, delayMs: 30 }],
+  ['10 % lost, round trip 60 ms', { loss: 0.1, delayMs: 30 }],
+  ['5 % out of order, 1 % lost', { reorder: 0.05, loss: 0.01 }],
+  ['dark for 1.5 s', { dark: true }],
+]
+
+async function lines(): Promise<void> {
+  const pages = await startStudio()
+  const browser = await launchBrowser(WEBRTC_FLAGS)
+  console.log('\n| line | pictures sent / at the destination | packets lost for good / sent again | the browser |')
+  console.log('|---|---|---|---|')
+  for (const [name, faults] of CASES) {
+    const sink = await startSink()
+    let ended: LogLine | undefined
+    const host = await startWhipHost(sink, (line) => {
+      if (line.message === 'whip peer ended') ended = line
+    })
+    const relay = await startUdpRelay(host.whipPort)
+    const front = await frontOf(host, relay.port)
+    const page = await browser.newPage()
+    await page.goto(pages.origin)
+    await studio.ready(page)
+    await studio.go(page, { client: 'page', source: 'clock', url: front.url, token: 'any' })
+    await waitFor(() => sink.messages('video').length > 30, { timeoutMs: 20_000 })
+    Object.assign(relay.faults, faults)
+    await pause(faults.dark ? 1_500 : SECONDS * 1_000)
+    Object.assign(relay.faults, { loss: 0, reorder: 0, delayMs: 0, dark: false })
+    const seen = sink.messages('video').length
+    await waitFor(() => sink.messages('video').length > seen + 45, { timeoutMs: 20_000 })
+    const sent = await studio.sent(page)
+    const arrived = sink.messages('video').filter(({ isHeader }) => !isHeader).length
+    await studio.stop(page)
+    await waitFor(() => ended !== undefined)
+    const said = `${sent['frameHeight']} lines, limited by ${sent['qualityLimitationReason']}, ${sent['pliCount']} keyframes asked for`
+    console.log(
+      `| ${name} | ${sent['framesSent']} / ${arrived} | ${ended?.['lost']} / ${ended?.['recovered']} | ${said} |`,
+    )
+    await page.close()
+    front.close()
+    await relay.close()
+    await host.host.close()
+    await sink.close()
+  }
+  await browser.close()
+  pages.close()
+}
+
+console.log(`${machine()}, load ${loadavg()[0]?.toFixed(1)}\n`)
+await connects()
+await lines()
+console.log(`\nload at the end ${loadavg()[0]?.toFixed(1)}`)
+process.exit(0)
