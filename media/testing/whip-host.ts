@@ -44,7 +44,7 @@ export async function startWhipHost(sink: Sink, onLine: (line: LogLine) => void 
     port: 0,
     allowPrivateAddresses: true,
     whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() },
-    log: { debug: note, info: note, warn: console.error, error: console.error },
+    log: { debug: note, info: note, warn: note, error: note },
     onEvent: nothing,
     authorizePublish: async (request) =>
       [stream.keyHash, keyHash].includes(request.keyHash)

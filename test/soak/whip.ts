@@ -153,7 +153,7 @@ async function lines(): Promise<void> {
     await waitFor(() => ended !== undefined)
     const said = `${sent['frameHeight']} lines, limited by ${sent['qualityLimitationReason']}, ${sent['pliCount']} keyframes asked for`
     console.log(
-      `| ${name} | ${sent['framesSent']} / ${arrived} | ${ended?.['lost']} / ${ended?.['recovered']} | ${said} |`,
+      `| ${name} | ${String(sent['framesSent'])} / ${arrived} | ${String(ended?.['lost'])} / ${String(ended?.['recovered'])} | ${said} |`,
     )
     await page.close()
     front.close()

@@ -8,7 +8,8 @@ import type { Page } from 'playwright-core'
 import { rolldown } from 'rolldown'
 import { toolPath } from './tools.ts'
 
-const require = createRequire(import.meta.url)
+/** What one of the clients depends on is found from where it lies. */
+const fromClient = createRequire(createRequire(import.meta.url).resolve('@eyevinn/whip-web-client'))
 const run = promisify(execFile)
 
 /** Flags with which chromium has a camera, and connects over the loopback alone. */
@@ -29,7 +30,7 @@ export async function startStudio(): Promise<Studio> {
   const bundle = await rolldown({
     input: fileURLToPath(new URL('pages/whip-page.js', import.meta.url)),
     platform: 'browser',
-    resolve: { alias: { events: require.resolve('events/') } },
+    resolve: { alias: { events: fromClient.resolve('events/') } },
     logLevel: 'silent',
   })
   const { output } = await bundle.generate({ format: 'esm' })
