@@ -4,6 +4,12 @@ import { list, ok } from '../core/reply.ts'
 import { Envelope, Id, Input, ListOf, Type } from '../core/schema.ts'
 import { CleanBody, JobQuery, JobView, QueueBody, QueueStats, Removed } from './schemas.ts'
 
+/** What the operations that remove jobs have in common: they differ in which. */
+const REMOVING = {
+  access: 'admin',
+  returns: { 200: Envelope(Removed) },
+} as const
+
 export const getQueueJobs = operation({
   route: 'GET /api/queue/jobs',
   summary: 'List jobs, newest first',
@@ -26,32 +32,29 @@ export const getQueueStats = operation({
 })
 
 export const cleanQueue = operation({
+  ...REMOVING,
   route: 'POST /api/queue/clean',
   summary: 'Remove old jobs of one state',
-  access: 'admin',
   body: CleanBody,
-  returns: { 200: Envelope(Removed) },
   example: { body: { queue: 'mail', state: 'dead', olderThan: 86_400 } },
   handle: async ({ body, queues }) => ok('Jobs removed', { removed: await queues.clean(body) }),
 })
 
 export const clearQueue = operation({
+  ...REMOVING,
   route: 'POST /api/queue/clear',
   summary: 'Remove every job of a queue that does not run',
-  access: 'admin',
   body: QueueBody,
-  returns: { 200: Envelope(Removed) },
   example: { body: { queue: 'mail' } },
   handle: async ({ body, queues }) => ok('Queue cleared', { removed: await queues.clear(body.queue) }),
 })
 
 export const drainQueue = operation({
+  ...REMOVING,
   route: 'POST /api/queue/drain',
   summary: 'Remove the jobs of a queue that wait',
   description: 'Those that run go on to their end; dead ones stay.',
-  access: 'admin',
   body: QueueBody,
-  returns: { 200: Envelope(Removed) },
   example: { body: { queue: 'mail' } },
   handle: async ({ body, queues }) => ok('Queue drained', { removed: await queues.drain(body.queue) }),
 })
