@@ -55,42 +55,41 @@ export const getSettings = operation({
   handle: async ({ caller, users }) => ok('Settings', await users.settings(caller)),
 })
 
-export const updatePublishingSettings = operation({
-  route: 'PATCH /api/users/me/settings/publishing',
-  summary: 'Change how the caller’s posts are published',
-  description: 'What is sent is laid over what is there; lists are replaced as a whole.',
+/** What the operations that change settings have in common: they differ in which. */
+const CHANGING = {
   access: 'user',
-  body: PublishingChange,
   returns: { 200: Envelope(SettingsView) },
   errors: [PreconditionFailed],
   etag: true,
+} as const
+
+export const updatePublishingSettings = operation({
+  ...CHANGING,
+  route: 'PATCH /api/users/me/settings/publishing',
+  summary: 'Change how the caller’s posts are published',
+  description: 'What is sent is laid over what is there; lists are replaced as a whole.',
+  body: PublishingChange,
   example: { body: { utm: { enabled: true }, queueSlots: [{ weekday: 'monday', time: '09:30' }] } },
   handle: async ({ body, caller, ifMatch, users }) =>
     ok('Settings changed', await users.updateSettings(caller, 'publishing', body, ifMatch)),
 })
 
 export const updateNotificationSettings = operation({
+  ...CHANGING,
   route: 'PATCH /api/users/me/settings/notifications',
   summary: 'Change what the caller is told of, and how',
   description: 'Mails about the security of the account are always sent.',
-  access: 'user',
   body: NotificationChange,
-  returns: { 200: Envelope(SettingsView) },
-  errors: [PreconditionFailed],
-  etag: true,
   example: { body: { kinds: { comment: { email: true } }, quietHours: { enabled: true, start: '21:00' } } },
   handle: async ({ body, caller, ifMatch, users }) =>
     ok('Settings changed', await users.updateSettings(caller, 'notifications', body, ifMatch)),
 })
 
 export const updateUiPreferences = operation({
+  ...CHANGING,
   route: 'PATCH /api/users/me/settings/ui',
   summary: 'Change how the interface looks to the caller',
-  access: 'user',
   body: UiChange,
-  returns: { 200: Envelope(SettingsView) },
-  errors: [PreconditionFailed],
-  etag: true,
   example: { body: { theme: 'dark', calendarStartDay: 'sunday' } },
   handle: async ({ body, caller, ifMatch, users }) =>
     ok('Preferences changed', await users.updateSettings(caller, 'ui', body, ifMatch)),
