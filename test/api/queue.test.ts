@@ -84,6 +84,8 @@ test('a dead job keeps its reason and its payload without secrets, and can be re
 })
 
 test('counts by state; drains, cleans and clears, but never what runs', async () => {
+  const done = await add('well')
+  await waitFor(async () => (await find(done))?.['state'] === 'done', patience)
   const [first, second] = await Promise.all([add('hang'), add('hang')])
   await waitFor(() => app.node.jobs?.running === 2, patience)
   const later = await add('well', { runAt: new Date(Date.now() + 3_600_000) })
@@ -109,6 +111,26 @@ test('counts by state; drains, cleans and clears, but never what runs', async ()
   const metrics = await (await fetch(`${app.node.adminUrl}/metrics`)).text()
   expect(metrics).toMatch(/crier_job_attempts_total\{job="test\.work",outcome="done"\} [1-9]/)
   expect(metrics).toContain('crier_jobs_held')
+})
+
+test('jobs are found by queue, state, name and workspace, page by page', async () => {
+  expect(app.node.foundation.jobStore.kind).toBe('postgres')
+  const later = { runAt: new Date(Date.now() + 3_600_000) }
+  const ids: string[] = []
+  for (let n = 0; n < 3; n += 1) ids.unshift(await add('well', later))
+  const elsewhere = await add('well', { ...later, workspaceId: world.id('root') })
+  const found = async (query: Readonly<Record<string, unknown>>) => {
+    const { body } = await admin().call('GET /api/queue/jobs', { query })
+    return { ids: body.data.map((one: { _id: string }) => one._id) as string[], page: body.pagination }
+  }
+  const own = { queue: 'media', state: 'delayed', name: 'test.work', workspaceId: world.id('acme') }
+  const first = await found({ ...own, limit: 2 })
+  expect(first.ids).toEqual(ids.slice(0, 2))
+  expect((await found({ ...own, limit: 2, cursor: first.page.nextCursor })).ids).toEqual(ids.slice(2))
+  expect((await found({ ...own, workspaceId: world.id('root') })).ids).toEqual([elsewhere])
+  for (const other of [{ queue: 'mail' }, { state: 'dead' }, { name: 'mail.send' }]) {
+    expect((await found({ ...own, ...other })).ids).toEqual([])
+  }
 })
 
 test('queues can be looked at on the admin port, and not changed', async () => {

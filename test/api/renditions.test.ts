@@ -228,6 +228,14 @@ test('nobody wants it any more: its ffmpeg is gone, and so is what it wrote', as
   const remove = (query: object) =>
     world.as('ada').call('DELETE /api/assets/{id}', { path: { id }, query: { ...query } })
   const rendition = await begun()
+  // A thumbnail does not wait for it.
+  const background = { r: 1, g: 2, b: 3 }
+  const small = await sharp({ create: { width: 40, height: 40, channels: 3, background } })
+    .png()
+    .toBuffer()
+  const { _id: pictureId } = await add(small, 'small.png')
+  await waitFor(async () => (await asset(pictureId)).thumbnail.status === 'ready', LONG)
+  expect(ffmpegs()).toBeGreaterThan(0)
   expect((await remove({ rendition })).status).toBe(200)
   await over(rendition)
   await waitFor(() => heard.events.some(({ name }) => name === 'asset.rendition.deleted'))

@@ -27,6 +27,8 @@ const sockets: Socket[] = []
 beforeAll(async () => {
   redis = await startRedis()
   here = await startApp({ redisUrl: redis.url })
+  // Queues are where the nodes meet already.
+  expect(here.node.foundation.jobStore.kind).toBe('redis')
   there = await startApp({ redisUrl: redis.url, databaseUrl: here.databaseUrl })
   world = new World(here)
   await world.user('ada', { plan: 'business' })
