@@ -112,6 +112,18 @@ test('a recording holds what went out, packet by packet, and plays; cut off, it 
   expect(await mendRecording(path)).toBeUndefined()
 })
 
+test('what stands for a pause decodes, and is silent', async () => {
+  const fixture = await newNode()
+  const playout = { ...playoutOf(clip), paused: true, ms: 1_000 }
+  fixture.change({ recording: recordingOf(), playout })
+  await waitFor(() => (fixture.node.status().streams[0]?.recording?.seconds ?? 0) > 1)
+  fixture.node.remove(fixture.stream.streamId)
+  const [event] = await ended(fixture)
+  const args = ['-xerror', '-err_detect', 'explode', '-i', event?.path ?? '', '-af', 'volumedetect', '-f', 'null', '-']
+  const { stderr } = await promisify(execFile)('ffmpeg', ['-hide_banner', ...args])
+  expect(stderr).toMatch(/max_volume: -(91|inf)/)
+})
+
 test('it is split at keyframes, and no frame is lost at a seam', async () => {
   const fixture = await newNode()
   fixture.change({ recording: recordingOf(1_000) })
