@@ -35,11 +35,25 @@ export interface MediaNodeSettings extends MediaNodeOptions {
 
 const NO_WHIP: WhipReply = { ok: false, code: 'unavailable', message: 'This node takes no publishers by WHIP.' }
 
+/** Renderings that one node encodes at the same time: each takes the better part of a core. */
+const MOST_TRANSCODES = 8
+
 /** Starts a media node in this process. Rejects when the port cannot be had. */
 export async function startMediaNode(settings: MediaNodeSettings): Promise<MediaNode> {
   const { host, port, log, onEvent, allowPrivateAddresses } = settings
   const limits: RelayLimits = { ...DEFAULT_RELAY_LIMITS, ...settings.limits?.relay }
-  const relay = { limits, allowPrivateAddresses, ca: settings.destinationCa, tcpTable: new TcpTable(), log, onEvent }
+  const slots = { used: 0, most: MOST_TRANSCODES }
+  const ffmpeg = settings.whip?.ffmpeg?.path
+  const relay = {
+    ffmpeg,
+    slots,
+    limits,
+    allowPrivateAddresses,
+    ca: settings.destinationCa,
+    tcpTable: new TcpTable(),
+    log,
+    onEvent,
+  }
   const streams = new Map<string, RelayStream>()
   const startedAt = performance.now()
 

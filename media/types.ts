@@ -38,6 +38,25 @@ export interface DestinationRules {
   readonly maxKeyframeIntervalSeconds: number | null
 }
 
+/** In what other form a destination wants the stream. Those that want the same share it. */
+export interface Rendering {
+  /** Bits per second of pictures and sound together. */
+  readonly maxBitrate?: number
+  /** The middle of the picture, upright. */
+  readonly crop?: '9:16'
+  readonly delayMs?: number
+}
+
+/** How encoding anew for a destination goes. */
+export interface RenderingStatus {
+  /** `unavailable`: this node cannot, for want of ffmpeg or of room. */
+  readonly state: 'idle' | 'starting' | 'running' | 'restarting' | 'unavailable'
+  readonly restarts: number
+  /** Pictures left out because encoding does not keep up. */
+  readonly droppedVideo: number
+  readonly lastError: string | null
+}
+
 /** Where one stream is to be sent. `url` carries no key; the key is a secret and is never logged or put on an event. */
 export interface Destination {
   readonly id: string
@@ -47,6 +66,8 @@ export interface Destination {
   readonly streamKey: string
   /** Absent for a server of which nothing is known. */
   readonly rules?: DestinationRules
+  /** Absent where the stream goes out as it comes. */
+  readonly rendering?: Rendering
 }
 
 /** What a stream ought to look like on this node. Applying the same state twice changes nothing. */
@@ -194,7 +215,7 @@ export interface StreamStatus {
   readonly ingest: IngestStatus | null
   /** The other publisher, of which nothing is relayed while the first one sends. */
   readonly standby: IngestStatus | null
-  readonly destinations: readonly DestinationStatus[]
+  readonly destinations: readonly (DestinationStatus & { readonly rendering: RenderingStatus | null })[]
   /** Null when no files are played. */
   readonly playout: (PlayoutPosition & { readonly id: string; readonly paused: boolean }) | null
   /** The file that is being recorded; null when none is. */

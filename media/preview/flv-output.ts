@@ -4,6 +4,8 @@ import type { RelayBatch, RelayMessage } from '../relay/relay-message.ts'
 import type { Output, Source } from '../relay/source.ts'
 import { flvHeader, flvTag, kindsOf } from './flv-tag.ts'
 
+const LATELY_MS = 1_000
+
 /**
  * A source as an FLV stream into a writable: configurations and the group under way first, then what comes. A writable
  * that does not keep up loses video up to a keyframe, never a part of a group; neither the source nor any other output
@@ -16,6 +18,7 @@ export class FlvOutput implements Output {
   #base: number | null = null
   #blockedSince: number | null = null
   #started = false
+  #fedAt = Number.NEGATIVE_INFINITY
 
   constructor(source: Source, writable: Writable, limits: OutputQueueLimits) {
     this.#source = source
@@ -41,7 +44,13 @@ export class FlvOutput implements Output {
     return this.#blockedSince
   }
 
+  /** Whether the source has sent something in the last second. */
+  isFed(now: number): boolean {
+    return now - this.#fedAt < LATELY_MS
+  }
+
   write(batch: RelayBatch): void {
+    this.#fedAt = performance.now()
     for (const message of batch.messages) this.#queue.push(message, this.#writable.writableLength)
     if (this.#started) this.#pump()
     else this.#start(batch.messages)

@@ -32,6 +32,11 @@ export function kindsOf(messages: readonly { readonly kind: MediaKind }[]): { au
   return audio || video ? { audio, video } : { audio: true, video: true }
 }
 
+/** A script tag's body as a publisher sends it. */
+export function withDataFrame(body: Buffer): Buffer {
+  return Buffer.concat([SET_DATA_FRAME, body])
+}
+
 function withoutCommand(payload: Buffer): Buffer {
   const begins = payload.subarray(0, SET_DATA_FRAME.length).equals(SET_DATA_FRAME)
   return begins ? payload.subarray(SET_DATA_FRAME.length) : payload

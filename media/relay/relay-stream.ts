@@ -1,4 +1,6 @@
 import { Viewers } from '../preview/viewers.ts'
+import { isTranscoded, Renditions } from '../rendering/renditions.ts'
+import type { TranscodeSlots } from '../rendering/transcode.ts'
 import { refusalOf } from '../doctor/refusal.ts'
 import type { Diagnosis, Patient } from '../doctor/stream-doctor.ts'
 import type { Publisher } from '../ingest/rtmp-ingest.ts'
@@ -20,6 +22,9 @@ export interface RelayStreamOptions {
   readonly tcpTable: TcpTable
   readonly log: MediaLog
   readonly onEvent: (event: MediaEvent) => void
+  /** Path of ffmpeg, for renderings. */
+  readonly ffmpeg: string | undefined
+  readonly slots: TranscodeSlots
 }
 
 /** One stream on this node: its publisher and perhaps one standing by, its source, and an output for each destination. */
@@ -28,6 +33,7 @@ export class RelayStream {
   readonly viewers: Viewers
   readonly #options: RelayStreamOptions
   readonly #source: Source
+  readonly #renditions: Renditions
   readonly #meter = new LiveMeter()
   readonly #clients = new Map<string, PushClient>()
   readonly #closing = new Set<Promise<void>>()
@@ -41,6 +47,7 @@ export class RelayStream {
     this.#options = options
     const { group, takeOverMs } = options.limits
     this.#source = new Source(group)
+    this.#renditions = new Renditions({ ...options, source: this.#source })
     const { streamId } = desired
     this.viewers = new Viewers(this.#source, options.limits.viewers, (viewers) =>
       options.onEvent({ type: 'viewers.changed', streamId, viewers }),
@@ -76,6 +83,8 @@ export class RelayStream {
     this.#publishers.drop('key changed', ({ publisher }) => sourceOf(desired, publisher.keyHash) === null)
     this.#meter.setLive(desired.live)
     const fresh = desired.live && !before.live
+    this.#renditions.want(desired.destinations.map(({ rendering }) => rendering))
+    this.#render()
     this.#applyDestinations(desired.destinations, fresh)
     this.#recorder.apply(desired.streamId, desired.recording)
     this.#files.apply(desired)
@@ -108,6 +117,7 @@ export class RelayStream {
     this.#reportUsage()
     this.#examine()
     this.viewers.tick(now)
+    this.#renditions.tick(now)
     this.#files.tick(now)
     this.#recorder.tick(now)
     for (const client of this.#clients.values()) client.tick(now)
@@ -122,7 +132,10 @@ export class RelayStream {
       live,
       ingest: active?.status() ?? null,
       standby: standby?.status() ?? null,
-      destinations: [...this.#clients.values()].map((client) => client.status()),
+      destinations: [...this.#clients.values()].map((client) => ({
+        ...client.status(),
+        rendering: this.#renditions.statusOf(client.destination.rendering),
+      })),
       playout: this.#files.status(),
       recording: this.#recorder.status(),
       liveMs: this.#meter.totalMs,
@@ -136,6 +149,7 @@ export class RelayStream {
     this.#publishers.drop(reason)
     clearTimeout(this.#holdTimer)
     this.viewers.close()
+    this.#renditions.close()
     for (const client of this.#clients.values()) this.#stop(client, 'stopped')
     await Promise.all([...this.#closing, this.#recorder.close()])
   }
@@ -151,8 +165,8 @@ export class RelayStream {
     if (!this.#desired.live) return
     const ingest = this.#publishers.active?.publisher.stats()
     if (ingest === undefined) return
-    for (const { id, rules } of this.#desired.destinations) {
-      const reason = rules === undefined ? null : refusalOf(rules, ingest)
+    for (const { id, rendering, rules } of this.#desired.destinations) {
+      const reason = rules === undefined || isTranscoded(rendering) ? null : refusalOf(rules, ingest)
       // As long as the codec is not known, what was said of it before holds.
       if (reason !== null || ingest.videoCodec !== null) this.#clients.get(id)?.bar(reason)
     }
@@ -171,6 +185,8 @@ export class RelayStream {
       this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: previous.publisher.sessionId, reason })
     }
     this.#judge()
+    this.#renditions.restart()
+    this.#render()
     if (this.#desired.live) for (const client of this.#clients.values()) client.start()
   }
 
@@ -182,6 +198,7 @@ export class RelayStream {
     clearTimeout(this.#holdTimer)
     this.#holdTimer = setTimeout(() => {
       this.viewers.close()
+      this.#render()
       if (this.#desired.live) for (const client of this.#clients.values()) this.#stop(client, 'idle')
     }, this.#options.limits.holdMs)
   }
@@ -215,7 +232,7 @@ export class RelayStream {
     const { streamId } = this.#desired
     const client: PushClient = new PushClient({
       destination,
-      source: this.#source,
+      source: this.#renditions.sourceOf(destination.rendering),
       limits,
       allowPrivateAddresses,
       ca,
@@ -229,6 +246,11 @@ export class RelayStream {
       },
     })
     return client
+  }
+
+  /** Others' forms are made while somebody sends and somebody takes. */
+  #render(): void {
+    this.#renditions.run(this.#desired.live && this.#publishers.active !== null)
   }
 
   #goOff(): void {
@@ -272,9 +294,13 @@ export function sourceOf({ backup, keyHash, whipHash }: DesiredStream, hash: str
 }
 
 function patientsOf({ destinations }: DesiredStream): Patient[] {
-  return destinations.flatMap(({ id, rules }) => (rules === undefined ? [] : [{ id, rules }]))
+  return destinations.flatMap(({ id, rendering, rules }) =>
+    rules === undefined || isTranscoded(rendering) ? [] : [{ id, rules }],
+  )
 }
 
 function isSame(left: Destination, right: Destination): boolean {
-  return left.url === right.url && left.streamKey === right.streamKey
+  const form = ({ rendering }: Destination) =>
+    JSON.stringify([rendering?.crop, rendering?.maxBitrate, rendering?.delayMs])
+  return left.url === right.url && left.streamKey === right.streamKey && form(left) === form(right)
 }

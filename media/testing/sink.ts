@@ -51,6 +51,8 @@ export class SinkConnection {
   /** Monotonic milliseconds; null until Publish.Start was sent. */
   publishedAt: number | null = null
   streamKey: string | null = null
+  /** The body of the newest video configuration. */
+  videoHeader: Buffer | null = null
   closed = false
   pongs = 0
   readonly socket: Socket
@@ -143,10 +145,15 @@ export class SinkConnection {
 
   #onMessage(message: RtmpMessage): void {
     const kind = KINDS[message.type]
-    if (kind !== undefined) this.messages.push(describe(kind, message))
+    if (kind !== undefined) this.#take(describe(kind, message), message.payload)
     else if (message.type === 20) this.#onCommand(decodeAmf0(message.payload))
     else if (message.type === 5) this.#window = message.payload.readUInt32BE()
     else if (message.type === 4 && message.payload.readUInt16BE() === 7) this.pongs += 1
+  }
+
+  #take(message: SinkMessage, payload: Buffer): void {
+    this.messages.push(message)
+    if (message.kind === 'video' && message.isHeader) this.videoHeader = payload
   }
 
   #onCommand([name, transaction, ...values]: AmfValue[]): void {

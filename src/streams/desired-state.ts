@@ -8,6 +8,7 @@ import type { PlanService } from '../plans/service.ts'
 import { backupPath, primaryPath } from './keys.ts'
 import type { LivePlatformName } from './live-platforms.ts'
 import { rulesOf } from './platform-choice.ts'
+import { renderingOf, type RenderingData } from './rendering.ts'
 import { isOnAir, type StreamStatus } from './state.ts'
 import { monthOf, usedMs } from './usage.ts'
 
@@ -56,7 +57,9 @@ interface Row {
   media_node: string | null
   workspace_deleted: boolean
   record: boolean
-  destinations: { id: string; url: string; key: string; platform: LivePlatformName | null }[] | null
+  destinations:
+    | { id: string; url: string; key: string; platform: LivePlatformName | null; rendering: RenderingData | null }[]
+    | null
   playout: DesiredPlayout | null
 }
 
@@ -64,7 +67,8 @@ const SELECT = `
   select s.id, s.workspace_id, w.owner_id, s.path, s.key_hash, s.backup_key_hash, s.whip_token_hash, s.key_expires_at, s.status, s.session_id, s.ingest_node, s.media_node,
     s.record,
     w.deleted_at is not null as workspace_deleted,
-    (select json_agg(json_build_object('id', d.id, 'url', r.url, 'platform', r.platform, 'key', r.key_sealed) order by d.id)
+    (select json_agg(json_build_object('id', d.id, 'url', r.url, 'platform', r.platform, 'key', r.key_sealed,
+        'rendering', d.rendering) order by d.id)
       from stream_destinations d join rtmp_destinations r on r.id = d.account_id
       where d.stream_id = s.id and d.enabled) as destinations,
     (select json_build_object('id', b.id, 'items', b.items, 'loop', b.loop, 'paused', b.status = 'paused', 'item', b.item,
@@ -140,11 +144,12 @@ export class DesiredStates {
           : { backup: { path: backupPath(row.path), keyHash: row.backup_key_hash } }),
         ...(row.whip_token_hash === null ? {} : { whipHash: row.whip_token_hash }),
         live: isOnAir(row.status),
-        destinations: (row.destinations ?? []).map(({ id, url, key, platform }) => ({
+        destinations: (row.destinations ?? []).map(({ id, url, key, platform, rendering }) => ({
           id,
           url,
           streamKey: this.#options.keys.open(key),
           ...(platform === null ? {} : { rules: rulesOf(platform) }),
+          ...(rendering === null ? {} : { rendering: renderingOf(rendering) }),
         })),
       },
       workspaceId: row.workspace_id,

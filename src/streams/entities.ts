@@ -3,6 +3,7 @@ import type { DestinationFault, DestinationState } from '../../media/types.ts'
 import type { BroadcastStatus } from './files/schemas.ts'
 import type { LivePlatformName } from './live-platforms.ts'
 import type { RecordingStatus } from './recording/store.ts'
+import type { RenderingData } from './rendering.ts'
 import type { StreamStatus } from './state.ts'
 
 const time = () => p.datetime().columnType('timestamptz')
@@ -122,6 +123,7 @@ const StreamDestination = defineEntity({
     status: p.text().$type<DestinationState>(),
     since: time(),
     lastError: p.json<DestinationFault>().nullable(),
+    rendering: p.json<RenderingData>().nullable(),
     createdAt: time(),
   },
 })

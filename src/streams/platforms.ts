@@ -4,6 +4,7 @@ import { NotFound, ValidationFailed } from '../core/errors.ts'
 import { uuidv7 } from '../core/id.ts'
 import type { Turn } from '../core/turn.ts'
 import type { PlanService } from '../plans/service.ts'
+import { chosenRendering } from './rendering.ts'
 import type { PlatformInput, StreamPlatformData } from './schemas.ts'
 
 /** What stands in `stream_destinations` for a new row, and what the API shows of it. */
@@ -36,7 +37,8 @@ export class PlatformChooser {
     await this.#checkCount(turn, platforms.length + kept)
     const now = this.#clock.now()
     const at = new Date(now).toISOString()
-    return platforms.map(({ platform, accountId }) => {
+    return platforms.map(({ platform, accountId, rendering: wanted }) => {
+      const rendering = chosenRendering(wanted)
       const id = uuidv7(now)
       const name = names.get(accountId) ?? ''
       return {
@@ -51,9 +53,20 @@ export class PlatformChooser {
           status: 'idle',
           since: at,
           last_error: null,
+          rendering,
           created_at: at,
         },
-        view: { _id: id, platform, accountId, name, enabled: true, status: 'idle', since: at, lastError: null },
+        view: {
+          _id: id,
+          platform,
+          accountId,
+          name,
+          enabled: true,
+          status: 'idle',
+          since: at,
+          lastError: null,
+          rendering,
+        },
       }
     })
   }

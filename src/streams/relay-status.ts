@@ -56,6 +56,7 @@ export class RelayStatus {
       destinations: (row.platforms ?? []).map((platform) => ({
         ...destinationView(platform, figures.get(platform._id), found?.status.ingest?.warnings ?? []),
         caps: named.get(platform.accountId) ?? null,
+        rendering: figures.get(platform._id)?.rendering ?? null,
       })),
       at: found?.at ?? null,
     }
@@ -142,7 +143,7 @@ function destinationView(
   platform: StreamPlatformData,
   figures: DestinationStatus | undefined,
   warnings: readonly MediaWarning[],
-): Omit<Static<typeof RelayDestination>, 'caps'> {
+): Omit<Static<typeof RelayDestination>, 'caps' | 'rendering'> {
   return {
     destinationId: platform._id,
     platform: platform.platform,

@@ -13,6 +13,7 @@ import {
   type Static,
 } from '../core/schema.ts'
 import { pageFields } from '../core/page.ts'
+import { RenderingInput, RenderingStatusView, RenderingView } from './rendering.ts'
 import { LIVE_PLATFORM_NAMES } from './live-platforms.ts'
 import { STREAM_STATUSES } from './state.ts'
 
@@ -54,6 +55,7 @@ export const StreamPlatform = named(
     status: OneOf(DESTINATION_STATES),
     since: Timestamp,
     lastError: Nullable(FaultView),
+    rendering: Nullable(RenderingView),
   }),
 )
 
@@ -95,6 +97,7 @@ export const Platforms = Type.Array(
   Input({
     platform: Platform,
     accountId: Type.String({ ...Id, description: 'Of a custom RTMP destination, with platform `custom`' }),
+    rendering: Type.Optional(Nullable(RenderingInput)),
   }),
   { maxItems: MOST_PLATFORMS },
 )
@@ -319,6 +322,7 @@ export const RelayDestination = Type.Object({
   nextRetryAt: Nullable(Timestamp),
   warnings: Type.Array(WarningView, { description: 'What this destination does not take of what comes in' }),
   caps: Nullable(PlatformCaps),
+  rendering: Nullable(RenderingStatusView),
 })
 
 export const RelayStatusView = named(

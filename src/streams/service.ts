@@ -13,6 +13,7 @@ import type { Turn } from '../core/turn.ts'
 import type { Broadcasts } from './broadcasts.ts'
 import { streamCreated, streamDeleted, streamUpdated } from './events.ts'
 import { newBackupKey, newIngestKey, newWhipToken } from './keys.ts'
+import { chosenRendering } from './rendering.ts'
 import type { StreamNotices } from './notices.ts'
 import type { Placement } from './placement.ts'
 import { checkForm, type ChosenPlatform, type PlatformChooser } from './platforms.ts'
@@ -224,6 +225,7 @@ export class StreamService {
         removed.map((platform) => platform._id),
       ])
     }
+    await renderAnew(turn, row.id, wanted)
     await insertPlatforms(turn, chosen)
   }
 
@@ -260,6 +262,19 @@ export class StreamService {
     const row = await findStream(sql, id)
     if (row === undefined) throw NotFound()
     return row
+  }
+}
+
+/** What was said of the forms of destinations that stay; where nothing was said they keep theirs. */
+async function renderAnew(turn: Turn, streamId: string, wanted: readonly PlatformInput[]): Promise<void> {
+  for (const { accountId, rendering } of wanted) {
+    if (rendering === undefined) continue
+    const chosen = chosenRendering(rendering)
+    await turn.sql.run('update stream_destinations set rendering = $3 where stream_id = $1 and account_id = $2', [
+      streamId,
+      accountId,
+      chosen && JSON.stringify(chosen),
+    ])
   }
 }
 

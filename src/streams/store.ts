@@ -42,7 +42,8 @@ const ISO = (column: string) => `to_char(${column} at time zone 'utc', 'YYYY-MM-
 const LISTED = `s.id, s.workspace_id, s.title, s.description, s.status, s.status_reason, s.status_since, s.scheduled_for,
     s.live_at, s.record, s.profile, s.version, s.created_at, s.updated_at, s.media_node,
     (select json_agg(json_build_object('_id', d.id, 'platform', d.platform, 'accountId', d.account_id, 'name', d.name,
-        'enabled', d.enabled, 'status', d.status, 'since', ${ISO('d.since')}, 'lastError', d.last_error) order by d.id)
+        'enabled', d.enabled, 'status', d.status, 'since', ${ISO('d.since')}, 'lastError', d.last_error,
+        'rendering', d.rendering) order by d.id)
       from stream_destinations d where d.stream_id = s.id) as platforms`
 
 const BY_ID = `select ${LISTED}, s.path, s.key_sealed, s.backup_key_sealed, s.key_expires_at, s.session_id, s.ingest_id,

@@ -124,6 +124,7 @@ describe('a stream', () => {
           status: 'idle',
           since: '2026-11-21T10:00:00.000Z',
           lastError: null,
+          rendering: null,
         },
       ],
       scheduledFor: '2026-12-01T17:00:00.000Z',
@@ -530,6 +531,25 @@ describe('going live', () => {
     expect(seen.ingest.warnings).toEqual([general])
     expect(seen.destinations[0].warnings).toEqual([special])
     announce()
+  })
+
+  test('a destination gets the form that was asked for, until another is', async () => {
+    const one = await destination()
+    const platforms = [{ ...to(one)[0], rendering: { crop: '9:16', maxBitrate: 2_500_000, delaySeconds: 1.5 } }]
+    const { _id, platforms: shown } = await stream({ platforms })
+    expect(shown[0].rendering).toEqual(platforms[0]?.rendering)
+    const desired = async () =>
+      (await app.composition.streaming.desiredStates.of(_id))?.stream.destinations[0]?.rendering
+    expect(await desired()).toEqual({ crop: '9:16', maxBitrate: 2_500_000, delayMs: 1_500 })
+    const put = (list: object[]) =>
+      ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'T', platforms: list } })
+    expect((await good(put(to(one)))).platforms[0].rendering).toEqual(platforms[0]?.rendering)
+    const later = { ...to(one)[0], rendering: { delaySeconds: 3 } }
+    expect((await good(put([later]))).platforms[0].rendering).toEqual({ delaySeconds: 3 })
+    expect((await good(put([{ ...to(one)[0], rendering: null }]))).platforms[0].rendering).toBeNull()
+    expect(await desired()).toBeUndefined()
+    const wrong = await put([{ ...to(one)[0], rendering: { crop: '1:1' } }])
+    expect(wrong).toMatchObject({ status: 400, body: { code: 'validation_failed' } })
   })
 
   test('a workspace that is deleted takes its streams off the air', async () => {

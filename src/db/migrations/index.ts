@@ -13,6 +13,7 @@ import { Assets } from './0017-assets.ts'
 import { ChatResends } from './0026-chat-resends.ts'
 import { Placement } from './0023-placement.ts'
 import { Preview } from './0027-preview.ts'
+import { Rendering } from './0028-rendering.ts'
 import { ProfilePictures } from './0018-profile-pictures.ts'
 import { Renditions } from './0024-renditions.ts'
 import { Broadcast } from './0021-broadcast.ts'
@@ -45,4 +46,5 @@ export const migrations = [
   { name: '0024-renditions', class: Renditions },
   { name: '0025-unannounced', class: Unannounced },
   { name: '0023-placement', class: Placement },
+  { name: '0028-rendering', class: Rendering },
 ]

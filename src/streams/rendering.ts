@@ -1,0 +1,55 @@
+import { Input, named, Nullable, OneOf, Type, type Static } from '../core/schema.ts'
+
+const MOST_DELAY_SECONDS = 30
+
+const fields = {
+  maxBitrate: Type.Optional(
+    Type.Integer({
+      minimum: 300_000,
+      maximum: 20_000_000,
+      description: 'Bits per second of pictures and sound together; pictures are encoded anew',
+    }),
+  ),
+  crop: Type.Optional(
+    OneOf(['9:16'] as const, { description: 'The middle of the picture, upright; pictures are encoded anew' }),
+  ),
+  delaySeconds: Type.Optional(
+    Type.Number({ minimum: 0, maximum: MOST_DELAY_SECONDS, description: 'How much later than the others' }),
+  ),
+}
+
+/** As a caller gives it. */
+export const RenderingInput = Input(fields)
+
+/** As it is kept and shown. */
+export const RenderingView = named('Rendering', Type.Object(fields))
+export type RenderingData = Static<typeof RenderingView>
+
+export const RenderingStatusView = named(
+  'RenderingStatus',
+  Type.Object({
+    state: OneOf(['idle', 'starting', 'running', 'restarting', 'unavailable'] as const, {
+      description: '`unavailable`: the media node has no ffmpeg, or renders as much as it may',
+    }),
+    restarts: Type.Integer(),
+    droppedVideo: Type.Integer({ description: 'Pictures left out because encoding does not keep up' }),
+    lastError: Nullable(Type.String()),
+  }),
+)
+
+/** As it is kept: null for the stream as it comes. */
+export function chosenRendering(input: RenderingData | null | undefined): RenderingData | null {
+  if (input === null || input === undefined) return null
+  const { crop, delaySeconds = 0, maxBitrate } = input
+  const chosen = { ...(crop && { crop }), ...(maxBitrate && { maxBitrate }), ...(delaySeconds > 0 && { delaySeconds }) }
+  return Object.keys(chosen).length === 0 ? null : chosen
+}
+
+/** What the media node is told. */
+export function renderingOf({ crop, delaySeconds, maxBitrate }: RenderingData) {
+  return {
+    ...(crop && { crop }),
+    ...(maxBitrate && { maxBitrate }),
+    ...(delaySeconds && { delayMs: Math.round(delaySeconds * 1_000) }),
+  }
+}
