@@ -15,10 +15,10 @@ export function renderArguments({ crop, maxBitrate }: Rendering): string[] {
     ...words('-hide_banner -loglevel error -nostdin -nostats -fflags nobuffer -flags low_delay'),
     ...words('-probesize 500000 -analyzeduration 500000 -protocol_whitelist pipe -f flv -i pipe:0'),
     ...words('-map 0:v:0 -map 0:a:0?'),
-    ...(crop === undefined ? [] : ['-vf', VERTICAL]),
+    ...(crop === undefined ? [] : words(`-vf ${VERTICAL}`)),
     ...words('-c:v libx264 -preset veryfast -tune zerolatency -pix_fmt yuv420p -threads 2'),
-    ...['-b:v', bitrate, '-maxrate', bitrate, '-bufsize', bitrate],
-    ...['-force_key_frames', 'expr:gte(t,n_forced*2)'],
+    ...words(`-b:v ${bitrate} -maxrate ${bitrate} -bufsize ${bitrate}`),
+    ...words('-force_key_frames expr:gte(t,n_forced*2)'),
     ...words('-g 600 -sc_threshold 0 -c:a copy -flush_packets 1 -max_interleave_delta 0'),
     ...words('-flvflags no_duration_filesize -f flv pipe:1'),
   ]

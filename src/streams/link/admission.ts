@@ -1,14 +1,18 @@
-import type { DesiredState } from '../desired-state.ts'
+import type { PublishRequest } from '../../../media/types.ts'
+import type { DesiredState, DesiredStates } from '../desired-state.ts'
 import { backupPath } from '../keys.ts'
 import type { MediaDirectory } from '../media-directory.ts'
 import type { Placement } from '../placement.ts'
 
 export interface AdmissionOptions {
   readonly nodeId: string
+  readonly desired: DesiredStates
   readonly directory: MediaDirectory
   readonly placement: Placement
   readonly mostStreams: number
 }
+
+type PublishAnswer = Awaited<ReturnType<DesiredStates['authorize']>>
 
 /**
  * Whether a publisher with a good key is taken by this node of several. It is, wherever the stream was placed: the
@@ -21,8 +25,15 @@ export class Admission {
     this.#options = options
   }
 
-  /** @param ingests streams that this node takes in. @returns why not, in words for the publisher; undefined when it may */
-  refusal(state: DesiredState, path: string, ingests: number): string | undefined {
+  /** What the database says of a publisher, and then this node. @param ingests streams that this node takes in */
+  async decide(request: PublishRequest, ingests: number): Promise<PublishAnswer> {
+    const decision = await this.#options.desired.authorize(request)
+    const reason = decision.allowed && decision.state && this.#refusal(decision.state, request.path, ingests)
+    return reason ? { allowed: false, reason } : decision
+  }
+
+  /** Why not, in words for the publisher; undefined when it may. */
+  #refusal(state: DesiredState, path: string, ingests: number): string | undefined {
     const { directory, mostStreams, nodeId, placement } = this.#options
     const { ingestNode, mediaNode, playout, stream } = state
     const isElsewhere = ingestNode !== null && ingestNode !== nodeId && directory.isThere(ingestNode)

@@ -143,18 +143,13 @@ export class MediaLink {
 
   /** Asked before a publisher is told to start: the database decides, as it stands at this moment. */
   readonly authorizePublish = async (request: PublishRequest): Promise<PublishDecision> => {
-    const decision = await this.#options.desired.authorize(request)
+    const decision = await this.#admission.decide(request, this.#observer.ingests)
     const { path, remoteAddress } = request
     if (!decision.allowed) {
       this.#options.log.info({ path, remoteAddress, reason: decision.reason }, 'a publisher was refused')
       return { allowed: false, reason: decision.reason }
     }
     const { state } = decision
-    const elsewhere = state && this.#admission.refusal(state, path, this.#observer.ingests)
-    if (elsewhere !== undefined) {
-      this.#options.log.info({ path, remoteAddress, reason: elsewhere }, 'a publisher was refused')
-      return { allowed: false, reason: elsewhere }
-    }
     const stream = state ? this.#complete(state) : decision.stream
     // By the primary key, whichever of the two was used: its path tells one arming from the next.
     if (state) this.#hold(state, stream.path)
