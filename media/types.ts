@@ -35,8 +35,6 @@ export interface MediaMessage {
   readonly isKeyframe: boolean
 }
 
-}
-
 /** What a stream ought to look like on this node. Applying the same state twice changes nothing. */
 export interface DesiredStream {
   readonly streamId: string
