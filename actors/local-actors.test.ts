@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { waitFor } from '../test/support/wait.ts'
 import { BatchError, FencedError, LocalActors, type ActorHost, type Command, type Outcome } from './index.ts'
-import type { ActorLimits } from './local-actors.ts'
+import type { ActorLimits } from './limits.ts'
 
 /** Where hosts commit to: epochs and effects by actor, as a database would hold them. */
 class Store {

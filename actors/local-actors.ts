@@ -75,4 +75,3 @@ export class LocalActors implements Actors {
     this.#engine.close()
   }
 }
-export type { ActorLimits } from './limits.ts'

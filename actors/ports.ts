@@ -64,7 +64,6 @@ export interface LeaseStore {
 
 /** What happens on a connection. Nothing is called after `closed`. */
 export interface ConnectionHandlers {
-  opened(): void
   frame(frame: Buffer): void
   /** What was sent has left this process; there is room again. */
   drained(): void

@@ -65,8 +65,6 @@ class Peer implements ConnectionHandlers {
     connection.send(encodeHello(this.#nonce))
   }
 
-  opened(): void {}
-
   frame(frame: Buffer): void {
     if (this.#isClosed) return
     this.#heardAt = this.#options.clock.monotonic()

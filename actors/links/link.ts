@@ -42,7 +42,6 @@ export class Link {
     this.#heardAt = settings.clock.monotonic()
     this.#cancelTimer = settings.clock.after(settings.limits.handshakeMs, () => this.close())
     this.#connection = settings.transport.connect(address, {
-      opened: () => undefined,
       frame: (frame) => this.#receive(frame),
       drained: () => this.#flush(),
       closed: () => this.#closed(),

@@ -48,7 +48,6 @@ export function tcpTransport(options: TcpTransportOptions): Transport {
         : connectTcp({ host, port })
       const connection = new TcpConnection(socket, tell)
       connection.attach(handlers)
-      socket.once(options.tls ? 'secureConnect' : 'connect', () => handlers.opened())
       return connection
     },
     listen: async (accept) => {

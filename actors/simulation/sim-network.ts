@@ -179,7 +179,6 @@ export class SimNetwork {
       there.process.deliver(() => {
         far.handlers = there.accept(far)
       })
-      process.deliver(() => handlers.opened())
     })
     return near
   }
