@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import { cutProxy } from '../../test/support/cut-proxy.ts'
+import { cutProxy, type CutProxy } from '../../test/support/cut-proxy.ts'
 import { createDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { waitFor } from '../../test/support/wait.ts'
 import { FencedError } from '../../actors/index.ts'
@@ -28,6 +28,7 @@ const say = systemTurn<{ words: string[]; stored?: boolean }, null>({
 })
 
 let made: TestDatabase
+let proxy: CutProxy | undefined
 let database: Database
 let nodes: { database: Database; announcements: Announcements }[] = []
 
@@ -36,6 +37,7 @@ beforeAll(async () => {
   database = await Database.connect({ url: made.url, poolSize: 2, entities: [], log })
 })
 afterEach(async () => {
+  await proxy?.close()
   for (const node of nodes.splice(0)) {
     await node.announcements.close()
     await node.database.close()
@@ -153,7 +155,7 @@ it('says what a dead node left unsaid of an actor that nobody asks for, once', a
 
 it('says, also alone, what was committed although it never learned so', async () => {
   const actor = newActor()
-  const proxy = await cutProxy(made.url)
+  proxy = await cutProxy(made.url)
   const node = await startNode({ shared: false, url: proxy.url })
   const epoch = await node.executor.activate(actor)
   proxy.holdCommitAfter('word.said')
@@ -168,5 +170,4 @@ it('says, also alone, what was committed although it never learned so', async ()
   expect(node.told).toEqual([])
   await node.executor.activate(actor)
   expect(node.told).toEqual(['forget', [1, 'who knows'], 'missed'])
-  await proxy.close()
 })

@@ -254,4 +254,40 @@ describe('two nodes of the service', () => {
       await leaving.kill()
     }
   })
+
+  it('refuse what they cannot decide while Redis does not answer, in time and with a hint, and go on reading', async () => {
+    const world = new World(one)
+    const names = await makeWorkspaces(world, 'r')
+    const create = async (app: App, [name, owner]: Names) => {
+      const began = performance.now()
+      const body = { workspaceId: world.id(name), title: 'Hello' }
+      const { headers, status } = await app.send('POST /api/streams', { apiKey: world.key(owner), body })
+      return { status, retryAfter: Number(headers.get('retry-after')), ms: performance.now() - began }
+    }
+    const everywhere = () => Promise.all([one, two].flatMap((app) => names.map((name) => create(app, name))))
+    redis.kill('SIGSTOP')
+    try {
+      const answers: Awaited<ReturnType<typeof create>>[] = []
+      await waitFor(
+        async () => {
+          const round = await everywhere()
+          answers.push(...round)
+          return round.every(({ status }) => status === 503)
+        },
+        { timeoutMs: 25_000, what: 'both nodes to see that their leases are over' },
+      )
+      expect(answers.filter(({ ms }) => ms > 12_000)).toEqual([])
+      expect(answers.filter(({ retryAfter, status }) => status === 503 && !(retryAfter > 0))).toEqual([])
+      expect(answers.filter(({ status }) => status !== 201 && status !== 503)).toEqual([])
+      const [[name, owner]] = names as [Names]
+      const read = { apiKey: world.key(owner), query: { workspaceId: world.id(name) } }
+      expect((await two.send('GET /api/streams', read)).status).toBe(200)
+    } finally {
+      redis.kill('SIGCONT')
+    }
+    await waitFor(async () => (await everywhere()).every(({ status }) => status === 201), {
+      timeoutMs: 20_000,
+      what: 'both nodes to serve every workspace again',
+    })
+  })
 })

@@ -73,7 +73,7 @@ describe('a partition', () => {
 
   it('between two nodes: each serves its own, refuses the rest in time, and all is well at once afterwards', async () => {
     const { mine, recovered } = await part((one, two) => [one.wires.links, two.wires.links])
-    expect(mine).toBeLessThan(1_500)
+    expect(mine).toBeLessThan(LEASE_MS)
     expect(recovered).toBeLessThan(5_000)
   })
 })
