@@ -17,6 +17,9 @@ let client: WhipClient
 let session: string
 const keyHash = hashOf('the token')
 
+/** Media runs in real time, beside whatever else the machine does. */
+const PATIENT = { timeoutMs: 20_000 }
+
 beforeAll(async () => {
   media = await makeWhipMedia({ kilobits: 3_000 })
   scene = await startScene([await startSink()], {}, { whip: { host: '127.0.0.1', port: 0, ffmpeg: await useFfmpeg() } })
@@ -50,7 +53,7 @@ async function publish(): Promise<void> {
   session = reply.session
   client.accept(throughPort(reply.sdp, relay.port))
   client.start()
-  await waitFor(() => frames().length > 10)
+  await waitFor(() => frames().length > 10, PATIENT)
 }
 
 const frames = (): SinkMessage[] => scene.sinks[0]!.messages('video').filter(({ isHeader }) => !isHeader)
@@ -77,7 +80,7 @@ test.each([
   await publish()
   Object.assign(relay.faults, faults)
   const before = frames().length
-  await waitFor(() => frames().length > before + 40)
+  await waitFor(() => frames().length > before + 40, PATIENT)
   expect(relay.passed.lost).toBeGreaterThan(0)
   expect(client.retransmissions).toBeGreaterThan(0)
   expect(frames().filter((frame) => !isWhole(frame))).toEqual([])
@@ -88,10 +91,10 @@ test('after a second and a half without a packet, pictures go on whole', async (
   await publish()
   relay.faults.dark = true
   const sent = client.sentAt.length
-  await waitFor(() => client.sentAt.length > sent + 45)
+  await waitFor(() => client.sentAt.length > sent + 45, PATIENT)
   relay.faults.dark = false
   const before = frames().length
-  await waitFor(() => frames().length > before + 30)
+  await waitFor(() => frames().length > before + 30, PATIENT)
   expect(frames().filter((frame) => !isWhole(frame))).toEqual([])
   const { path } = scene.stream
   expect(scene.node.status().streams.find((one) => one.path === path)?.ingest?.sessionId).toBe(session)

@@ -15,6 +15,9 @@ let media: WhipMedia
 let sinks: [Sink, Sink]
 const clients: WhipClient[] = []
 
+/** Media runs in real time, beside whatever else the machine does. */
+const PATIENT = { timeoutMs: 20_000 }
+
 beforeAll(async () => {
   const env = { ALLOW_PRIVATE_ADDRESSES: '1', LOG_LEVEL: 'debug', CORS_ORIGINS: PAGE }
   app = await startApp({
@@ -101,7 +104,7 @@ test('a browser publishes to two destinations, as the standard has it', async ()
   await caster.until(armed.id, 'live')
   for (const name of ['one', 'two']) await caster.untilDestination(armed.id, name, 'live')
   for (const sink of sinks) {
-    await waitFor(() => sink.messages('video').length > 30 && sink.messages('audio').length > 30)
+    await waitFor(() => sink.messages('video').length > 30 && sink.messages('audio').length > 30, PATIENT)
     const [video, audio] = (['video', 'audio'] as const).map((kind) => sink.messages(kind).find((one) => one.isHeader))
     expect([video, audio]).toEqual([expect.anything(), expect.anything()])
   }

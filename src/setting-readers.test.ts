@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest'
+import { announced, iceServers } from './setting-readers.ts'
+
+test.each([
+  ['203.0.113.7', { address: '203.0.113.7' }],
+  ['203.0.113.7:8189', { address: '203.0.113.7', port: 8_189 }],
+  ['2001:db8::1', { address: '2001:db8::1' }],
+  ['[2001:db8::1]:8189', { address: '2001:db8::1', port: 8_189 }],
+])('an announced address: %s', (text, expected) => {
+  expect(announced(text)).toEqual(expected)
+})
+
+test.each(['example.com', '203.0.113.7:', '203.0.113.7:99999', '203.0.113', ':8189'])('no address: %s', (text) => {
+  expect(() => announced(text)).toThrow('must be')
+})
+
+test('servers that help to connect, with and without a credential', () => {
+  expect(iceServers('stun:stun.example.com:3478, turn:ada:secret@turn.example.com:3478?transport=udp')).toEqual([
+    { url: 'stun:stun.example.com:3478' },
+    { url: 'turn:turn.example.com:3478?transport=udp', user: 'ada', password: 'secret' },
+  ])
+  for (const text of ['https://example.com', 'stun:', 'turn:a b', 'turn:x"y'])
+    expect(() => iceServers(text)).toThrow('must')
+})
