@@ -1,17 +1,15 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { once } from 'node:events'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
+import { attackMany } from '../testing/attack.ts'
 import { makeFlv, publishFlv, runFfmpeg } from '../testing/ffmpeg.ts'
 import { digest, readFlv } from '../testing/flv-file.ts'
 import type { PacketDigest } from '../testing/flv-file.ts'
 import type { Measurement } from '../testing/ingest-child.ts'
 import { newKey, startIngest } from '../testing/ingest-fixture.ts'
 import { startIngestProcess } from '../testing/ingest-process.ts'
-import { createRandom, mutatedSession } from '../testing/mutate.ts'
 
 let folder: string
 let file: string
@@ -77,25 +75,6 @@ describe('ffmpeg', () => {
     await fixture.ingest.close()
   }, 30_000)
 })
-
-/** Sends all of it at once and waits until the server is done with it. */
-async function attack(port: number, bytes: Buffer): Promise<void> {
-  const socket = connect({ port, host: '127.0.0.1' })
-  socket.on('error', () => {})
-  const closed = once(socket, 'close')
-  socket.resume()
-  socket.end(bytes)
-  await closed.catch(() => {})
-}
-
-async function attackMany(port: number, count: number, seed: number): Promise<void> {
-  const random = createRandom(seed)
-  let left = count
-  const worker = async (): Promise<void> => {
-    while (left-- > 0) await attack(port, mutatedSession(random))
-  }
-  await Promise.all(Array.from({ length: 40 }, worker))
-}
 
 test('10,000 damaged sessions: no crash, no growth, and a live stream beside them that does not notice', async () => {
   const server = await startIngestProcess(folder)
