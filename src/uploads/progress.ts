@@ -27,7 +27,8 @@ export class UploadProgress {
     const tell = async () => {
       // What cannot be said now is said the next time.
       const received = await length().catch(() => told)
-      if (received === told) return
+      // An answer that was overtaken says nothing new.
+      if (received <= told) return
       told = received
       this.#emit(upload, received)
     }
