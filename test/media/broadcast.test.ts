@@ -54,7 +54,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crier-broadcast-'))
   const clips = { first: [], second: [], mute: ['-an'] }
   for (const [name, extra] of Object.entries(clips)) {
-    await makeClip(join(folder, `${name}.mp4`), { seconds: name === 'second' ? 3 : 2, group: 15, extra })
+    await makeClip(join(folder, `${name}.mp4`), { seconds: name === 'second' ? 6 : 2, group: 15, extra })
   }
   database = await createDatabase()
   app = await start()
@@ -175,19 +175,24 @@ test('it is paused, resumed, sent elsewhere and extended, and survives the media
   })
   expect(paused.source).toBe('file')
   expect(
-    await change(id, { paused: false, next: true, position: 1, add: [{ assetId: assets['first'] }] }),
+    await change(id, { paused: false, next: true, position: 0.5, add: [{ assetId: assets['first'] }] }),
   ).toMatchObject({
     status: 'playing',
     item: 1,
-    position: 1,
+    position: 0.5,
     items: [{}, {}, {}],
   })
-  await until(id, ({ item, position }) => item === 1 && position > 1.2, 'the second file to be on')
+  await until(id, ({ item, position }) => item === 1 && position > 1.6, 'the second file to be on')
   const count = pictures(sink).length
   process.kill(app.node.media?.pid() ?? 0, 'SIGKILL')
   await waitFor(() => sink.connections.length > 1 && pictures(sink).length > count + 10, { timeoutMs: 20_000 })
-  // It goes on with the second file, or by now with the third: not from the beginning.
-  await until(id, ({ item, position }) => item > 0 || position < 1.9, 'the broadcast to go on')
+  // It goes on from the last keyframe before that place, not from where the command had sent it: half a second in.
+  const flv = join(folder, 'second.flv')
+  await runFfmpeg('-i', join(folder, 'second.mp4'), '-c', 'copy', '-f', 'flv', flv)
+  const film = readTags(readFileSync(flv)).filter(({ payload, type }) => type === 9 && payload[1] === 1)
+  const again = sink.connections[1]?.of('video').find(({ isHeader }) => !isHeader)
+  const place = film.findIndex(({ payload }) => crc32(payload) === again?.checksum)
+  expect(place).toBeGreaterThanOrEqual(30)
   expect(sink.connections.length).toBe(2)
   expect(await caster.stop(id)).toMatchObject({ status: 'ended', statusReason: 'stopped' })
   expect(await shown(id)).toMatchObject({ status: 'stopped' })

@@ -111,7 +111,7 @@ test('what goes out is in the media library after the end, and what a killed pro
   await caster.good('POST /api/streams/{id}/broadcast', { path: { id }, body: { assetId: clip, loop: true } })
   await caster.until(id, 'live')
   const pictures = () => sink.messages('video').filter(({ isHeader }) => !isHeader)
-  await waitFor(() => pictures().length > 90)
+  await waitFor(() => pictures().length > 75)
   process.kill(app.node.media?.pid() ?? 0, 'SIGKILL')
   await waitFor(() => sink.connections[0]?.closed)
   const sent = sink.connections[0]?.of('video') ?? []
