@@ -58,7 +58,7 @@ describe('Dockerfile', () => {
 
   test('tells the ports, the signal and the health of Crier', () => {
     const { PORT, RTMP_PORT } = loadConfig({})
-    expect(values('EXPOSE')).toEqual([`${PORT} ${RTMP_PORT}`])
+    expect(values('EXPOSE')).toEqual([`${PORT} ${RTMP_PORT} 8189/udp`])
     expect(values('STOPSIGNAL')).toEqual(['SIGTERM'])
     const [, path] = /\$\{process\.env\.PORT \|\| 3000\}(\/[\w/]+)`/.exec(values('HEALTHCHECK')[0] ?? '') ?? []
     expect(walk(api).map(({ method, pattern }) => `${method} ${pattern}`)).toContain(`GET ${path}`)
@@ -98,7 +98,7 @@ describe('compose.yml', () => {
       expect(app.depends_on?.[name]).toEqual({ condition: 'service_healthy' })
       expect(services[name].healthcheck?.test.length).toBeGreaterThan(1)
     }
-    expect(app.ports).toEqual(['3000:3000', '1935:1935'])
+    expect(app.ports).toEqual(['3000:3000', '1935:1935', '8189:8189/udp'])
   })
 
   test('gives Crier settings that it knows and takes', () => {

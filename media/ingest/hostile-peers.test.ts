@@ -114,7 +114,7 @@ describe('memory', () => {
     await waitFor(() => fixture.ingest.connections() === 0)
   })
 
-  test('a stranger that sends on and on without publishing is closed after 64 kB', async () => {
+  test('a stranger that sends on and on without publishing is closed', async () => {
     const fixture = await start()
     const peer = keep(await TestPublisher.connect({ port: fixture.port }))
     let sent = 0
@@ -124,6 +124,7 @@ describe('memory', () => {
       await new Promise((resolve) => setImmediate(resolve))
     }
     await peer.closed
+    expect(sent).toBeLessThan(10_000_000)
     expect(fixture.ingest.connections()).toBe(0)
   })
 
