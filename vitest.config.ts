@@ -7,7 +7,7 @@ const PATIENCE = { testTimeout: 30_000, hookTimeout: 120_000, teardownTimeout: 2
 /** Files wait for databases and processes more than they compute: two at a time even on two cores. */
 const TOGETHER = { maxWorkers: Math.max(2, availableParallelism() - 1) }
 
-/** Whole streams run in real time and whole processes are killed here: one file at a time, with nothing beside it. */
+/** Whole processes are killed here, and times measured: one file at a time, with nothing beside it. */
 const ALONE = { fileParallelism: false }
 
 /** A second chance for what the machine itself does to real processes; the report names every test that took it. */
@@ -33,7 +33,7 @@ export default defineConfig({
       ),
       project('api', ['test/api/**/*.test.ts'], TOGETHER),
       project('media', ['media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
-      project('live', ['test/media/**/*.test.ts'], { ...ALONE, ...SECOND_CHANCE, testTimeout: 120_000 }),
+      project('live', ['test/media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('flows', ['test/flows/**/*.test.ts'], { ...ALONE, ...SECOND_CHANCE, testTimeout: 300_000 }),
       project('faults', ['test/faults/**/*.test.ts'], { ...ALONE, ...SECOND_CHANCE, testTimeout: 300_000 }),
     ],

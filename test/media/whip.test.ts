@@ -108,8 +108,9 @@ test('a browser publishes to two destinations, as the standard has it', async ()
     const [video, audio] = (['video', 'audio'] as const).map((kind) => sink.messages(kind).find((one) => one.isHeader))
     expect([video, audio]).toEqual([expect.anything(), expect.anything()])
   }
-  const relay = await caster.good<{ ingest: object }>('GET /api/streams/{id}/relay', { path: { id: armed.id } })
-  expect(relay.ingest).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac', width: 640, height: 360 })
+  const relay = () => caster.good<{ ingest: object | null }>('GET /api/streams/{id}/relay', { path: { id: armed.id } })
+  const ingest = await waitFor(async () => (await relay()).ingest, { ...PATIENT, what: 'the ingest in the status' })
+  expect(ingest).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac', width: 640, height: 360 })
 
   // Candidates, with and without If-Match; a version that is not there; a restart; another method.
   const ufrag = /a=ice-ufrag:(\S+)/.exec(sdp)![1]!
@@ -176,7 +177,7 @@ test('a token is good for its path, and until the stream is armed again or stops
   expect(answer.status).toBe(201)
   await caster.until(first.id, 'receiving')
   const armed = await arm(first.id)
-  await waitFor(() => sessions() === 0, { what: 'the session to be dropped' })
+  await waitFor(() => sessions() === 0, { ...PATIENT, what: 'the session to be dropped' })
   expect(await attempt(first.whipUrl, first.whipToken)).toMatchObject(refused)
   expect(await attempt(armed.whipUrl, first.whipToken)).toMatchObject(refused)
   expect(await ask('DELETE', session, first.whipToken)).toMatchObject(refused)
@@ -185,7 +186,7 @@ test('a token is good for its path, and until the stream is armed again or stops
   await publish(armed)
   await caster.until(first.id, 'live')
   await caster.stop(first.id)
-  await waitFor(() => sessions() === 0, { what: 'the session to be dropped' })
+  await waitFor(() => sessions() === 0, { ...PATIENT, what: 'the session to be dropped' })
   expect(await attempt(armed.whipUrl, armed.whipToken)).toMatchObject(refused)
 
   const { switches } = app.composition.services
