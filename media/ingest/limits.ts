@@ -13,8 +13,8 @@ export interface IngestLimits {
   /** How long a refused peer may take to read why, before its socket is destroyed. */
   lingerMs: number
   /**
-   * Bytes that a peer may send before it is admitted, and that are held of it. With what answering a handshake and reading
-   * the socket take it is 64 kB a stranger at most; a connect and a publish are 2 kB.
+   * Bytes that a peer may send, and that are held for it, before it is admitted. Not less than one read of a socket
+   * (64 KiB): an encoder may send its first pictures ahead of the answer.
    */
   maxUnadmittedBytes: number
   maxMessageBytes: number
@@ -41,7 +41,7 @@ export const DEFAULT_INGEST_LIMITS: IngestLimits = {
   authorizeTimeoutMs: 5_000,
   idleTimeoutMs: 15_000,
   lingerMs: 500,
-  maxUnadmittedBytes: 32_768,
+  maxUnadmittedBytes: 65_536,
   maxMessageBytes: 8 * 1024 * 1024,
   maxChunkStreams: 16,
   maxInFlightBytes: 16 * 1024 * 1024,
