@@ -1,0 +1,25 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { freeLoopbackPort } from '../../src/setup/free-port.ts'
+import { waitFor } from '../support/wait.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+
+test('SIGTERM to `npm start` stops the server, not only npm', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'crier-npm-'))
+  const ports = { PORT: String(await freeLoopbackPort()), RTMP_PORT: String(await freeLoopbackPort()), ADMIN_PORT: '0' }
+  const npm = spawn('npm', ['start'], { cwd: ROOT, env: { ...process.env, ...ports, DATA_DIR: folder } })
+  let said = ''
+  npm.stdout.on('data', (bytes: Buffer) => (said += bytes.toString()))
+  const ended = once(npm, 'exit')
+  await waitFor(() => said.includes('crier ready'), { timeoutMs: 60_000, what: 'crier to be ready' })
+  npm.kill('SIGTERM')
+  expect(await ended).toEqual([0, null])
+  await expect(fetch(`http://127.0.0.1:${ports.PORT}/api/health`)).rejects.toThrow('fetch failed')
+  await rm(folder, { recursive: true, force: true })
+})
