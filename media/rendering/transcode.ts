@@ -6,7 +6,7 @@ import type { RelayLimits } from '../relay/limits.ts'
 import { Source } from '../relay/source.ts'
 import { AUDIO, classify, DATA, readMetadata, VIDEO } from '../rtmp/flv.ts'
 import type { MediaLog, MediaMessage, Rendering, RenderingStatus } from '../types.ts'
-import { FlvReader, type FlvTag } from '../whip/transcode/flv-reader.ts'
+import { FlvReader, type FlvTag } from '../rtmp/flv-reader.ts'
 import { renderArguments } from './arguments.ts'
 
 /** How many may run at the same time on this node. */

@@ -8,7 +8,7 @@ import type { DesiredStream, MediaLog } from '../types.ts'
 import type { CodedMedia } from './child/protocol.ts'
 import type { FilteredOffer } from './sdp/offer.ts'
 import type { FfmpegProgram } from './transcode/ffmpeg-args.ts'
-import type { FlvTag } from './transcode/flv-reader.ts'
+import type { FlvTag } from '../rtmp/flv-reader.ts'
 import { Transcoder } from './transcode/transcoder.ts'
 
 export interface WhipSessionOptions {

@@ -1,7 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import type { MediaLog } from '../../types.ts'
 import { transcodeArguments, type FfmpegProgram } from './ffmpeg-args.ts'
-import { FlvReader, type FlvTag } from './flv-reader.ts'
+import { FlvReader, type FlvTag } from '../../rtmp/flv-reader.ts'
 import { AUDIO_TRACK, matroskaFrame, matroskaHead, VIDEO_TRACK, type MatroskaTracks } from './matroska.ts'
 
 export interface TranscoderOptions {
