@@ -199,6 +199,7 @@ export function compose(
     askWhip: whipAsker(secret),
     whipLinks: iceLinks(config.WHIP_ICE_SERVERS),
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
+    log: log.child({ part: 'streams' }),
   })
 
   const mediaWork = mediaWorkOf(config, foundation.scratch, log.child({ part: 'media work' }), foundation.metrics)

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts'
+import type { Logger } from '../core/log.ts'
 import type { Switches } from '../core/ports.ts'
 import { SealedBox } from '../core/sealed-box.ts'
 import type { Database } from '../db/database.ts'
@@ -37,6 +38,7 @@ export interface StreamsNeeds {
   /** Values of Link that help clients of WHIP to connect. */
   readonly whipLinks: readonly string[]
   readonly allowPrivateAddresses: boolean
+  readonly log: Logger
 }
 
 /** Builds the services of the domain, and what the media link of a node stands on. */
@@ -62,11 +64,13 @@ export function composeStreams(needs: StreamsNeeds) {
   const previews = new Previews({
     sql: database,
     clock,
+    coordination,
     tokens: new SealedBox(secret, 'preview tokens'),
     media: mediaNodes,
     memberships,
     open: needs.openPreview,
     publicUrl: needs.publicUrl,
+    log: needs.log,
   })
   workspaces.onDelete((turn) => streams.endAll(turn))
   workspaces.onPurge((sql, workspaceIds) => streams.purge(sql, workspaceIds))

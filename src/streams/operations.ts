@@ -275,7 +275,7 @@ export const createPreviewToken = operation({
   route: 'POST /api/streams/{id}/preview-token',
   summary: 'Get a token that lets a browser watch the stream',
   description:
-    'For this one stream and ten minutes, in which watching must begin; it dies when the stream stops or is armed again. `pageUrl` is a page of this server that plays it.',
+    'For this one stream and ten minutes, in which watching must begin; what was opened in time goes on. It dies when the stream stops or is armed again, and with the session or API key that asked for it, which ends what is being watched within seconds. `pageUrl` is a page of this server that plays it.',
   access: 'streams:read',
   workspace: owner('streams'),
   path: StreamPath,
@@ -290,7 +290,7 @@ export const previewStream = operation({
   route: 'GET /api/streams/{id}/preview.flv',
   summary: 'Watch what the stream takes in, as FLV',
   description:
-    'Begins with a keyframe at once and goes on until the stream ends. Who does not keep up is given what is newest: pictures are left out up to a keyframe. `token` is a preview token, for players that send no headers.',
+    'Begins with a keyframe at once and goes on until the stream ends, or the right to watch does: the membership or its scope, or the session or API key by which it was opened. Who does not keep up is given what is newest: pictures are left out up to a keyframe. `token` is a preview token, for players that send no headers.',
   access: 'streams:read',
   workspace: owner('streams'),
   path: StreamPath,
@@ -301,7 +301,7 @@ export const previewStream = operation({
   example: { path: { id: ID } },
   handle: async ({ path, query, caller, member, previews }) => {
     const token = caller.via === 'ticket' ? query.token : undefined
-    return reply(200, new LiveBody('video/x-flv', await previews.watch(path.id, member, token)))
+    return reply(200, new LiveBody('video/x-flv', await previews.watch(path.id, caller, member, token)))
   },
 })
 

@@ -1,10 +1,14 @@
 import type { Readable } from 'node:stream'
+import { holdingOf, stillHeld, type Holding } from '../auth/holdings.ts'
+import type { Coordination } from '../coordination/coordination.ts'
 import type { Caller, Member } from '../core/caller.ts'
-import { MINUTE, type Clock } from '../core/clock.ts'
+import { MINUTE, SECOND, type Clock } from '../core/clock.ts'
 import { Conflict, CredentialExpired, InvalidCredential, NotFound, Overloaded } from '../core/errors.ts'
+import type { Logger } from '../core/log.ts'
 import type { Tickets } from '../core/ports.ts'
 import { UnsealError, type SealedBox } from '../core/sealed-box.ts'
 import type { Sql } from '../core/sql.ts'
+import { onCredentials } from '../users/credential-notices.ts'
 import type { MemberCache } from '../workspaces/memberships.ts'
 import { MediaUnavailable } from './errors.ts'
 import type { MediaDirectory } from './media-directory.ts'
@@ -26,38 +30,50 @@ export type OpenPreview = (address: string, streamId: string) => Promise<Readabl
 export interface PreviewsOptions {
   readonly sql: Sql
   readonly clock: Clock
+  readonly coordination: Coordination
   /** Seals tokens. */
   readonly tokens: SealedBox
   readonly media: MediaDirectory
   readonly memberships: MemberCache
   readonly open: OpenPreview
   readonly publicUrl: string
+  readonly log: Logger
 }
 
-/** What a token says. */
-interface Claims {
-  readonly userId: string
+/** What a token says, with whom it was made for and by what credential. */
+interface Claims extends Holding {
   readonly streamId: string
   /** Public part of the ingest key of that time: a stream that was stopped and armed again has another one. */
   readonly path: string
-  readonly expiresAt: number
+}
+
+/** Somebody who watches through this node. */
+interface Viewer extends Holding {
+  readonly workspaceId: string
 }
 
 const TOKEN_LIFE_MS = 10 * MINUTE
-const CLAIMS = 4
+const CLAIMS = 5
+/** In place of the session in a token that was made with an API key. */
+const API_KEY = '-'
+/** What no notice told of is found out within this time. */
+const RECHECK_MS = 5 * SECOND
 
 /** Watching what a stream takes in, and the tokens that let a browser do so. */
 export class Previews implements Tickets {
   readonly #options: PreviewsOptions
-  /** Who watches through this node, by workspace. */
-  readonly #watching = new Map<string, Map<Readable, string>>()
-  readonly #endListening: () => void
+  readonly #watching = new Map<Readable, Viewer>()
+  readonly #ends: (() => void)[]
 
   constructor(options: PreviewsOptions) {
     this.#options = options
-    this.#endListening = options.memberships.onChange((workspaceId) => {
-      for (const id of workspaceId === undefined ? this.#watching.keys() : [workspaceId]) void this.#recheck(id)
-    })
+    const { coordination, memberships } = options
+    const timer = setInterval(() => void this.#recheck(), RECHECK_MS).unref()
+    this.#ends = [
+      memberships.onChange((id) => void this.#recheck(({ workspaceId }) => id === undefined || workspaceId === id)),
+      onCredentials(coordination, (notice) => void this.#recheck(({ userId }) => userId === notice.userId)),
+      () => clearInterval(timer),
+    ]
   }
 
   /** @throws AppError not_found; conflict for a stream that has ended */
@@ -65,8 +81,9 @@ export class Previews implements Tickets {
     const { clock, publicUrl, tokens } = this.#options
     const row = await this.#find(streamId)
     if (row.status === 'ended') throw Conflict({ message: 'The stream has ended: arm it before it can be watched.' })
-    const expiresAt = clock.now() + TOKEN_LIFE_MS
-    const token = tokens.seal([caller.userId, streamId, row.path, expiresAt].join(' '))
+    const { sessionId, since, userId } = holdingOf(caller, clock.now())
+    const expiresAt = since + TOKEN_LIFE_MS
+    const token = tokens.seal([userId, sessionId ?? API_KEY, streamId, row.path, expiresAt].join(' '))
     const pageUrl = `${publicUrl}/preview/${streamId}?token=${token}`
     return { token, expiresAt: new Date(expiresAt).toISOString(), pageUrl }
   }
@@ -78,13 +95,15 @@ export class Previews implements Tickets {
   }
 
   /**
-   * The live ingest as FLV, until it or the right to see it ends.
+   * The live ingest as FLV, until it or the right to see it ends: the membership, or the session or API key by which it
+   * was opened. A token that has expired since ends nothing.
    * @param token the credential of the request, when that is a preview token
    * @throws AppError not_found, invalid_credential, conflict, overloaded, media_unavailable
    */
-  async watch(streamId: string, member: Member, token: string | undefined): Promise<Readable> {
+  async watch(streamId: string, caller: Caller, member: Member, token: string | undefined): Promise<Readable> {
     const row = await this.#find(streamId)
-    if (token !== undefined) checkScope(this.#read(token), row)
+    const { userId, sessionId, since } =
+      token === undefined ? holdingOf(caller, this.#options.clock.now()) : await this.#check(this.#read(token), row)
     if (row.ingest_node === null) {
       throw Conflict({ message: 'Nothing is being ingested: there is nothing to see before the encoder sends.' })
     }
@@ -97,13 +116,14 @@ export class Previews implements Tickets {
     } catch (error) {
       throw refusal(error)
     }
-    this.#note(source, member)
+    this.#watching.set(source, { userId, sessionId, since, workspaceId: member.workspaceId })
+    source.once('close', () => this.#watching.delete(source))
     return source
   }
 
   close(): void {
-    this.#endListening()
-    for (const watching of this.#watching.values()) for (const source of watching.keys()) source.destroy()
+    for (const end of this.#ends) end()
+    for (const source of this.#watching.keys()) source.destroy()
   }
 
   #read(token: string): Claims {
@@ -114,13 +134,14 @@ export class Previews implements Tickets {
       if (!(error instanceof UnsealError)) throw error
       throw InvalidCredential()
     }
-    const [userId, streamId, path, expires] = parts
-    if (parts.length !== CLAIMS || !userId || !streamId || !path) throw InvalidCredential()
+    const [userId, session, streamId, path, expires] = parts
+    if (parts.length !== CLAIMS || !userId || !session || !streamId || !path) throw InvalidCredential()
     const expiresAt = Number(expires)
     if (this.#options.clock.now() >= expiresAt) {
       throw CredentialExpired({ message: 'The preview token has expired: ask for a new one.' })
     }
-    return { userId, streamId, path, expiresAt }
+    const sessionId = session === API_KEY ? null : session
+    return { userId, sessionId, streamId, path, since: expiresAt - TOKEN_LIFE_MS }
   }
 
   async #find(streamId: string): Promise<StreamRow> {
@@ -129,37 +150,37 @@ export class Previews implements Tickets {
     return row
   }
 
-  #note(source: Readable, { userId, workspaceId }: Member): void {
-    const watching = this.#watching.get(workspaceId) ?? new Map<Readable, string>()
-    this.#watching.set(workspaceId, watching.set(source, userId))
-    source.once('close', () => {
-      watching.delete(source)
-      if (watching.size === 0 && this.#watching.get(workspaceId) === watching) this.#watching.delete(workspaceId)
-    })
-  }
-
-  /** Ends what people see who may not any more. */
-  async #recheck(workspaceId: string): Promise<void> {
-    for (const [source, userId] of this.#watching.get(workspaceId) ?? []) {
-      const member = await this.#member(workspaceId, userId)
-      if (!member?.scopes.has('streams:read')) source.destroy()
+  /** @throws AppError invalid_credential for a token of another stream or arming, or of a credential that was revoked */
+  async #check(claims: Claims, row: StreamRow): Promise<Holding> {
+    if (claims.streamId !== row.id) throw InvalidCredential({ message: 'The preview token is for another stream.' })
+    if (claims.path !== row.path || row.status === 'ended') {
+      throw InvalidCredential({ message: 'The preview token ended with the broadcast: ask for a new one.' })
     }
+    const [held] = await stillHeld(this.#options.sql, [claims])
+    if (held === undefined) {
+      throw InvalidCredential({ message: 'The preview token ended with the session or API key that it was made with.' })
+    }
+    return held
   }
 
-  /** What cannot be read now is not taken for granted. */
-  async #member(workspaceId: string, userId: string): Promise<Member | undefined> {
+  /** Ends what people see who may not any more. A database that is away says nothing of that: it is asked again soon. */
+  async #recheck(concerns: (viewer: Viewer) => boolean = () => true): Promise<void> {
+    const watching = [...this.#watching].filter(([, viewer]) => concerns(viewer))
+    if (watching.length === 0) return
     try {
-      return await this.#options.memberships.find(workspaceId, userId)
-    } catch {
-      return undefined
+      const viewers = watching.map(([, viewer]) => viewer)
+      const held = new Set(await stillHeld(this.#options.sql, viewers))
+      for (const [source, viewer] of watching) {
+        if (!held.has(viewer) || !(await this.#mayWatch(viewer))) source.destroy()
+      }
+    } catch (error) {
+      this.#options.log.warn({ error }, 'whether those who watch previews still may could not be read')
     }
   }
-}
 
-function checkScope(claims: Claims, row: StreamRow): void {
-  if (claims.streamId !== row.id) throw InvalidCredential({ message: 'The preview token is for another stream.' })
-  if (claims.path !== row.path || row.status === 'ended') {
-    throw InvalidCredential({ message: 'The preview token ended with the broadcast: ask for a new one.' })
+  async #mayWatch({ userId, workspaceId }: Viewer): Promise<boolean> {
+    const member = await this.#options.memberships.find(workspaceId, userId)
+    return member?.scopes.has('streams:read') ?? false
   }
 }
 

@@ -10,6 +10,7 @@ import { MINUTE, type Clock } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
 import { Broadcaster } from '../support/broadcast.ts'
 import { foreignRequests, launchBrowser, openPage } from '../support/browser.ts'
+import { login, PASSWORD } from '../support/people.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
@@ -125,6 +126,41 @@ test('who watched a broadcast at its peak is in its session; a member who is rem
   await waitFor(async () => (await sessions())[0]?.peakViewers === 2, { timeoutMs: 10_000 })
   await caster.stop(_id)
   await sink.close()
+})
+
+test('a revoked API key or session ends what was opened with it, and the tokens that it made; nobody else notices', async () => {
+  const { _id, streamKey } = await caster.stream({})
+  await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  // A name of its own each time: the key that the world knows is good once.
+  const name = `cleo-${streamKey.slice(0, 6).toLowerCase()}`
+  const { email } = await world.member('acme', name, { scopes: ['streams:read'] })
+  const signedIn = await login(app, email, PASSWORD)
+  const token: string = signedIn.body.data.accessToken
+  const ticket = async (credential: { token: string } | { apiKey: string }): Promise<string> =>
+    (await app.send('POST /api/streams/{id}/preview-token', { ...credential, path: { id: _id } })).body.data.token
+  const apiKey = world.key(name)
+  const [byKey, bySession] = [await ticket({ apiKey }), await ticket({ token })]
+  const viewers = {
+    key: await watch(previewUrl(_id), { 'X-API-Key': apiKey }),
+    keyTicket: await watch(previewUrl(_id, byKey)),
+    session: await watch(previewUrl(_id), { Authorization: `Bearer ${token}` }),
+    sessionTicket: await watch(previewUrl(_id, bySession)),
+    ada: await watch(previewUrl(_id), { 'X-API-Key': world.key('ada') }),
+  }
+  const ended = () => Object.entries(viewers).flatMap(([name, { seen }]) => (seen.ended ? [name] : []))
+  const renewed = await app.send('POST /api/users/me/api-key', { apiKey })
+  expect(renewed.status).toBe(200)
+  await waitFor(() => ended().length >= 2, { what: 'the old key to show nothing more' })
+  expect(ended()).toEqual(['key', 'keyTicket'])
+  expect(await statusOf(_id, byKey)).toBe(401)
+  expect(await statusOf(_id, await ticket({ apiKey: renewed.body.data.apiKey }))).toBe(200)
+  expect(await statusOf(_id, bySession)).toBe(200)
+  expect((await app.send('POST /api/auth/logout', { token, body: {} })).status).toBe(200)
+  await waitFor(() => ended().length >= 4, { what: 'the session to show nothing more' })
+  expect(ended()).toEqual(['key', 'keyTicket', 'session', 'sessionTicket'])
+  expect(await statusOf(_id, bySession)).toBe(401)
+  await caster.stop(_id)
 })
 
 test('the page plays it in a real browser, and loads nothing from elsewhere', async () => {
