@@ -25,7 +25,8 @@ const LOCK = 0x61_64_6d_69
 
 /**
  * Sees to it that the platform administrator of the configuration exists, is verified, and has the configured
- * password. A new password ends the sessions that the old one opened.
+ * password. A new password ends the sessions that the old one opened. Whoever runs the server is not held back by plans:
+ * a new administrator is on the largest.
  */
 export async function ensureAdministrator(
   options: AdministratorOptions,
@@ -44,6 +45,7 @@ export async function ensureAdministrator(
       passwordHash,
       emailVerified: true,
       isAdmin: true,
+      plan: 'business',
     })
     return id
   })

@@ -44,13 +44,13 @@ export class PlanService {
     return Object.values(PLANS)
   }
 
-  /** Puts a new user on the free plan. @param sql the transaction that makes the user */
-  async start(sql: Sql, userId: string): Promise<void> {
+  /** Puts a new user on a plan. @param sql the transaction that makes the user */
+  async start(sql: Sql, userId: string, plan: PlanName): Promise<void> {
     const now = new Date(this.#clock.now())
     await sql.run(
       `insert into subscriptions (user_id, plan, status, anchor_at, credits_used, credits_since, created_at, updated_at)
-       values ($1, 'free', 'active', $2, 0, $2, $2, $2) on conflict do nothing`,
-      [userId, now],
+       values ($1, $3, 'active', $2, 0, $2, $2, $2) on conflict do nothing`,
+      [userId, now, plan],
     )
   }
 

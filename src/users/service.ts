@@ -9,6 +9,7 @@ import type { Database, Transaction } from '../db/database.ts'
 import { isUniqueViolation } from '../db/prepared-sql.ts'
 import type { Postman } from '../mail/postman.ts'
 import { securityMail } from '../mail/templates.ts'
+import type { PlanName } from '../plans/plans.ts'
 import type { PlanService } from '../plans/service.ts'
 import { newApiKey, type NewApiKey } from './api-keys.ts'
 import { announceCredentials } from './credential-notices.ts'
@@ -40,6 +41,8 @@ export interface NewUserData {
   readonly passwordHash?: string
   readonly emailVerified?: boolean
   readonly isAdmin?: boolean
+  /** The free one, when absent. */
+  readonly plan?: PlanName
   readonly apiKey?: NewApiKey
 }
 
@@ -52,7 +55,7 @@ export class UserService {
   }
 
   /**
-   * Makes a user, on the free plan, in a transaction of the caller's.
+   * Makes a user in a transaction of the caller's.
    * @throws AppError email_in_use
    */
   async insert(tx: Transaction, data: NewUserData): Promise<UserRow> {
@@ -78,7 +81,7 @@ export class UserService {
       if (isUniqueViolation(error, 'users_email_key')) throw emailInUse()
       throw error
     }
-    await this.#options.plans.start(tx, id)
+    await this.#options.plans.start(tx, id, data.plan ?? 'free')
     return this.#row(tx, id)
   }
 

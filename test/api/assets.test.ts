@@ -307,14 +307,14 @@ describe('the plan', () => {
     await world.user('bob')
     await world.workspace('small', 'bob')
     const workspaceId = world.id('small')
-    const body = { workspaceId, name: 'v.mp4', type: 'video/mp4', size: 300_000_000 }
+    const body = { workspaceId, name: 'v.mp4', type: 'video/mp4', size: 1_500_000_000 }
     const open = () => world.as('bob').call('POST /api/assets/signed-upload', { body })
     const replies = await Promise.all(Array.from({ length: 8 }, open))
     expect(replies.filter((reply) => reply.status === 201)).toHaveLength(3)
     const refused = replies.find((reply) => reply.status === 413) as Answer
     expect(refused.body).toMatchObject({
       code: 'storage_limit_reached',
-      details: { limit: 'storageBytes', value: 1_000_000_000, used: 900_000_000, plan: 'free' },
+      details: { limit: 'storageBytes', value: 5_000_000_000, used: 4_500_000_000, plan: 'free' },
     })
     const { uploadId } = (replies.find((reply) => reply.status === 201) as Answer).body.data
     await world.as('bob').call('DELETE /api/uploads/{uploadId}', { path: { uploadId } })

@@ -20,7 +20,7 @@ test('anyone can read the plans', async () => {
   expect(status).toBe(200)
   expect(body.data.map((plan: { name: string }) => plan.name)).toEqual(['free', 'starter', 'pro', 'business'])
   const [free, starter] = body.data
-  expect(free.limits).toMatchObject({ streamDestinations: 3, streamingMinutesPerMonth: 120 })
+  expect(free.limits).toMatchObject({ streamDestinations: 10, streamingMinutesPerMonth: 600 })
   expect(free.prices.month).toEqual({ amount: 0, currency: 'USD' })
   expect(starter.prices).toEqual({
     month: { amount: 1_900, currency: 'USD' },
@@ -58,7 +58,7 @@ test('credits come back with the next cycle', async () => {
 
 test('a change of plan is known at once', async () => {
   const { plans } = app.composition.services
-  expect(await plans.limitsOf(world.id('ada'))).toMatchObject({ plan: 'free', streamDestinations: 3 })
+  expect(await plans.limitsOf(world.id('ada'))).toMatchObject({ plan: 'free', streamDestinations: 10 })
   await plans.change(world.id('ada'), 'pro')
-  expect(await plans.limitsOf(world.id('ada'))).toMatchObject({ plan: 'pro', streamDestinations: 12 })
+  expect(await plans.limitsOf(world.id('ada'))).toMatchObject({ plan: 'pro', streamDestinations: 25 })
 })

@@ -183,12 +183,13 @@ describe('a stream', () => {
   })
 
   test('has as many destinations as the plan allows', async () => {
-    const four = [await destination('1'), await destination('2'), await destination('3'), await destination('4')]
-    const refused = await ada.call('POST /api/streams', { body: { workspaceId, title: 'x', platforms: to(...four) } })
+    const eleven: Awaited<ReturnType<typeof destination>>[] = []
+    for (let count = 1; count <= 11; count += 1) eleven.push(await destination(String(count)))
+    const refused = await ada.call('POST /api/streams', { body: { workspaceId, title: 'x', platforms: to(...eleven) } })
     expect(refused.status).toBe(402)
-    expect(refused.body.details).toEqual({ limit: 'streamDestinations', value: 3, used: 4, plan: 'free' })
-    const { _id } = await stream({ platforms: to(...four.slice(0, 3)) })
-    const body = { title: 'x', platforms: to(...four) }
+    expect(refused.body.details).toEqual({ limit: 'streamDestinations', value: 10, used: 11, plan: 'free' })
+    const { _id } = await stream({ platforms: to(...eleven.slice(0, 10)) })
+    const body = { title: 'x', platforms: to(...eleven) }
     expect((await ada.call('PUT /api/streams/{id}', { ...at(_id), body })).status).toBe(402)
     await app.composition.services.plans.change(world.id(`ada-${round}`), 'pro')
     expect((await ada.call('PUT /api/streams/{id}', { ...at(_id), body })).status).toBe(200)
@@ -426,17 +427,14 @@ describe('going live', () => {
 
   test('is bounded by the plan: streams at the same time, and minutes', async () => {
     const one = await destination()
-    const ids = [
-      await stream({ platforms: to(one) }),
-      await stream({ platforms: to(one) }),
-      await stream({ platforms: to(one) }),
-    ]
+    const ids: { _id: string }[] = []
+    for (let count = 0; count < 5; count += 1) ids.push(await stream({ platforms: to(one) }))
     const answers = await Promise.all(ids.map(({ _id }) => goLive(_id, { waitForIngest: true })))
-    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 200, 402])
+    expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 200, 200, 200, 402])
     expect(answers.find(({ status }) => status === 402)?.body.details).toEqual({
       limit: 'concurrentStreams',
-      value: 2,
-      used: 2,
+      value: 4,
+      used: 4,
       plan: 'free',
     })
     for (const { _id } of ids) await stop(_id)
@@ -444,18 +442,18 @@ describe('going live', () => {
     await app.database.run(
       `insert into stream_usage (ingest_id, month, session_id, stream_id, workspace_id, owner_id, live_ms, updated_at)
        values ($1, '2026-11-01', $1, $1, $2, $3, $4, now())`,
-      [uuidv7(9), workspaceId, world.id(`ada-${round}`), 120 * 60_000],
+      [uuidv7(9), workspaceId, world.id(`ada-${round}`), 600 * 60_000],
     )
     expect(await goLive(_id, { waitForIngest: true })).toMatchObject({
       status: 402,
-      body: { details: { limit: 'streamingMinutesPerMonth', value: 120, used: 120 } },
+      body: { details: { limit: 'streamingMinutesPerMonth', value: 600, used: 600 } },
     })
     const usage = await good(ada.call('GET /api/streams/usage'))
-    expect(usage).toMatchObject({ month: '2026-11', minutesUsed: 120, minutesLimit: 120, destinationLimit: 3 })
-    expect(usage.workspaces).toEqual([{ workspaceId, minutesUsed: 120, activeStreams: 0, owned: true }])
+    expect(usage).toMatchObject({ month: '2026-11', minutesUsed: 600, minutesLimit: 600, destinationLimit: 10 })
+    expect(usage.workspaces).toEqual([{ workspaceId, minutesUsed: 600, activeStreams: 0, owned: true }])
     const others = await good(world.as('reader').call('GET /api/streams/usage'))
     expect(others.minutesUsed).toBe(0)
-    expect(others.workspaces).toContainEqual({ workspaceId, minutesUsed: 120, activeStreams: 0, owned: false })
+    expect(others.workspaces).toContainEqual({ workspaceId, minutesUsed: 600, activeStreams: 0, owned: false })
   })
 
   test('a new key takes the place of the old one', async () => {

@@ -198,7 +198,7 @@ describe('the administrator of the configuration', () => {
   test('exists, is verified and may do what only administrators may', async () => {
     const { body } = await login(app, ADMIN.ADMIN_EMAIL, ADMIN.ADMIN_PASSWORD)
     const { accessToken: token, user } = body.data
-    expect(user).toMatchObject({ isAdmin: true, emailVerified: true })
+    expect(user).toMatchObject({ isAdmin: true, emailVerified: true, subscription: { plan: 'business' } })
     const email = newAddress()
     const made = await app.send('POST /api/users', { token, body: { email: email.toUpperCase(), name: 'Grace' } })
     expect(made.status, made.text).toBe(201)
