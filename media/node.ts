@@ -109,6 +109,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
         authorizePublish,
         onPublisher,
         lastFrameAt,
+        pictureSize: (streamId) => streams.get(streamId)?.pictureSize ?? null,
         log,
         limits: ingestLimits,
       }))

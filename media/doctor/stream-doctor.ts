@@ -131,7 +131,13 @@ export class StreamDoctor {
     const before = this.#size
     this.#size = size
     if (before === null || (before.width === size.width && before.height === size.height)) return
-    this.#resize = `${before.width}×${before.height} to ${size.width}×${size.height}`
+    this.#resize = `The picture changed from ${shown(before)} to ${shown(size)}; platforms may drop the stream.`
+    this.#resizedAt = now
+  }
+
+  /** Pictures come in one size and are passed on in another. */
+  fitted(from: PictureSize, to: PictureSize, now: number): void {
+    this.#resize = `The picture comes in as ${shown(from)} and goes out as ${shown(to)}, encoded anew.`
     this.#resizedAt = now
   }
 
@@ -209,7 +215,7 @@ export class StreamDoctor {
       find('timestamps_back', `The encoder's clock went back ${times(this.#stepsBack)}.`, true)
     }
     if (now - this.#resizedAt < rememberMs) {
-      find('resolution_changed', `The picture changed from ${this.#resize}; platforms may drop the stream.`, true)
+      find('resolution_changed', this.#resize, true)
     }
     return findings
   }
@@ -246,6 +252,10 @@ export class StreamDoctor {
 function warningOf({ finding }: Case, since: string): MediaWarning {
   const { code, destinationId, message } = finding
   return { code, destinationId, message, since }
+}
+
+function shown({ height, width }: PictureSize): string {
+  return `${width}×${height}`
 }
 
 function times(count: number): string {

@@ -1,6 +1,7 @@
 import { StreamDoctor, type Diagnosis, type DoctorLimits, type Patient } from '../doctor/stream-doctor.ts'
 import type { RtmpMessage } from '../rtmp/chunk-reader.ts'
 import { AUDIO, classify, readMetadata, DATA_AMF3, VIDEO, type Classification } from '../rtmp/flv.ts'
+import type { PictureSize } from '../rtmp/sps.ts'
 import type { DesiredStream, MediaMessage, MediaWarning } from '../types.ts'
 import { IngestMeter } from './ingest-meter.ts'
 import type { PublisherStats } from './ingest-meter.ts'
@@ -66,6 +67,11 @@ export class PublisherSession implements Publisher {
 
   dismiss(): readonly MediaWarning[] {
     return this.#doctor.dismiss()
+  }
+
+  /** Its pictures come in another size than they are passed on in. */
+  fitted(from: PictureSize, to: PictureSize): void {
+    this.#doctor.fitted(from, to, this.#now())
   }
 
   /** Tells the owner that it is over; nothing is delivered after this. */

@@ -4,6 +4,7 @@ import type { TranscodeSlots } from '../rendering/transcode.ts'
 import { refusalOf } from '../doctor/refusal.ts'
 import type { Diagnosis, Patient } from '../doctor/stream-doctor.ts'
 import type { Publisher } from '../ingest/rtmp-ingest.ts'
+import type { PictureSize } from '../rtmp/sps.ts'
 import type { DesiredStream, Destination, MediaEvent, MediaLog, MediaMessage, StreamStatus } from '../types.ts'
 import type { RelayLimits } from './limits.ts'
 import type { Feeder } from './feeder.ts'
@@ -42,6 +43,8 @@ export class RelayStream {
   readonly #files: FileFeed
   readonly #recorder: Recorder
   #holdTimer: NodeJS.Timeout | undefined
+  /** Of the publisher before. */
+  #lastSize: PictureSize | null = null
 
   constructor(desired: DesiredStream, options: RelayStreamOptions) {
     this.#options = options
@@ -106,6 +109,13 @@ export class RelayStream {
   get lastFrameAt(): number | null {
     const { active, standby } = this.#publishers
     return [active, standby].find((feeder) => feeder?.source === 'primary')?.lastFrameAt ?? null
+  }
+
+  /** In which size destinations have the pictures, also while they wait for the publisher; null when they have none. */
+  get pictureSize(): PictureSize | null {
+    if (!this.#desired.live) return null
+    const { active } = this.#publishers
+    return (active === null ? null : sizeOf(active)) ?? this.#lastSize
   }
 
   retry(destinationId: string): void {
@@ -193,10 +203,12 @@ export class RelayStream {
   #onGone(feeder: Feeder, reason: string): void {
     const { streamId } = this.#desired
     this.#settle(feeder)
+    this.#lastSize = sizeOf(feeder) ?? this.#lastSize
     this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: feeder.publisher.sessionId, reason })
     for (const client of this.#clients.values()) client.hold()
     clearTimeout(this.#holdTimer)
     this.#holdTimer = setTimeout(() => {
+      this.#lastSize = null
       this.viewers.close()
       this.#render()
       if (this.#desired.live) for (const client of this.#clients.values()) this.#stop(client, 'idle')
@@ -291,6 +303,11 @@ export class RelayStream {
 export function sourceOf({ backup, keyHash, whipHash }: DesiredStream, hash: string): 'primary' | 'backup' | null {
   if (hash === keyHash || hash === whipHash) return 'primary'
   return hash === backup?.keyHash ? 'backup' : null
+}
+
+function sizeOf({ publisher }: Feeder): PictureSize | null {
+  const { height, width } = publisher.stats()
+  return width === null || height === null ? null : { width, height }
 }
 
 function patientsOf({ destinations }: DesiredStream): Patient[] {

@@ -4,6 +4,7 @@ import { createServer as createTlsServer } from 'node:tls'
 import { crc32 } from 'node:zlib'
 import { decodeAmf0, encodeAmf0, type AmfValue } from '../rtmp/amf0.ts'
 import { ChunkReader, type RtmpMessage } from '../rtmp/chunk-reader.ts'
+import { flvHeader, flvTag } from '../preview/flv-tag.ts'
 import type { MediaKind } from '../types.ts'
 import { ChunkEncoder } from './chunk-encoder.ts'
 
@@ -23,6 +24,8 @@ export interface SinkBehaviour {
   neverAcknowledge?: boolean
   /** Announced on `connect`, as platforms do; many publishers then cut what they send into chunks of this size. */
   chunkSize?: number
+  /** Keep what is sent, for {@link SinkConnection.film}. */
+  keepMedia?: boolean
   /** The message stream id given by `createStream`; 1 unless told otherwise. */
   messageStreamId?: number
 }
@@ -55,6 +58,7 @@ export class SinkConnection {
   videoHeader: Buffer | null = null
   closed = false
   pongs = 0
+  readonly #kept: Buffer[] = []
   readonly socket: Socket
   readonly #behaviour: SinkBehaviour
   readonly #encoder = new ChunkEncoder()
@@ -90,6 +94,11 @@ export class SinkConnection {
 
   of(kind: MediaKind): SinkMessage[] {
     return this.messages.filter((message) => message.kind === kind)
+  }
+
+  /** The sound and pictures that were sent as an FLV file, where the sink keeps them. */
+  film(): Buffer {
+    return Buffer.concat([flvHeader({ audio: true, video: true }), ...this.#kept])
   }
 
   /** Stops reading, as a server does that hangs. */
@@ -154,6 +163,8 @@ export class SinkConnection {
   #take(message: SinkMessage, payload: Buffer): void {
     this.messages.push(message)
     if (message.kind === 'video' && message.isHeader) this.videoHeader = payload
+    if (this.#behaviour.keepMedia === true && message.kind !== 'data')
+      this.#kept.push(flvTag({ kind: message.kind, payload }, message.timestamp))
   }
 
   #onCommand([name, transaction, ...values]: AmfValue[]): void {

@@ -22,6 +22,7 @@ export interface WhipClientOptions {
 /** A client of WHIP without a browser: its packets are made by hand, lost ones are sent again when asked for. */
 export class WhipClient {
   readonly #options: WhipClientOptions
+  #media: WhipMedia
   readonly #connection: PeerConnection
   readonly #videoTrack: Track
   readonly #audioTrack: Track | null
@@ -45,6 +46,7 @@ export class WhipClient {
 
   constructor(options: WhipClientOptions) {
     this.#options = options
+    this.#media = options.media
     this.#video = { ssrc: 1_001, payloadType: VIDEO_TYPE, sequence: options.firstSequence ?? 65_000 }
     this.#connection = new PeerConnection('client', {
       iceServers: [],
@@ -85,6 +87,12 @@ export class WhipClient {
     this.#connection.setRemoteDescription(answer, 'answer')
   }
 
+  /** Goes on with another film, as a browser that changes its size: from a keyframe on. */
+  show(media: WhipMedia): void {
+    this.#media = media
+    this.#frame = 0
+  }
+
   /** Sends the film over and over, at its own pace. */
   start(): this {
     this.#startedAt = performance.now()
@@ -103,7 +111,7 @@ export class WhipClient {
 
   #catchUp(): void {
     if (!this.#videoTrack.isOpen()) return
-    const { media } = this.#options
+    const media = this.#media
     const elapsed = performance.now() - this.#startedAt
     while (this.#pictures * (1_000 / media.framesPerSecond) <= elapsed) this.#sendPicture()
     while (this.#audioTrack !== null && this.#sounds * 20 <= elapsed) this.#sendSound()
@@ -120,7 +128,7 @@ export class WhipClient {
   }
 
   #sendPicture(): void {
-    const { framesPerSecond, pictures } = this.#options.media
+    const { framesPerSecond, pictures } = this.#media
     const nals = this.#pictureToSend(pictures)
     const timestamp = this.#pictureTime(this.#pictures * (1_000 / framesPerSecond))
     this.#pictures += 1
@@ -151,7 +159,7 @@ export class WhipClient {
   }
 
   #sendSound(): void {
-    const { sounds } = this.#options.media
+    const { sounds } = this.#media
     const packet = rtpPacket(this.#audio, this.#sounds * 960, false, sounds[this.#sounds % sounds.length]!)
     this.#sounds += 1
     this.#audioTrack?.sendMessageBinary(packet)

@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { authorize } from '../ingest/authorize.ts'
 import { DEFAULT_INGEST_LIMITS, type IngestLimits } from '../ingest/limits.ts'
 import type { Publisher } from '../ingest/publisher.ts'
+import type { PictureSize } from '../rtmp/sps.ts'
 import type { MediaLog, MediaNodeOptions, WhipReply, WhipRequest, WhipSettings } from '../types.ts'
 import { completeAnswer, fragmentUfrag, type Announced } from './sdp/answer.ts'
 import { filterOffer, OfferError, type FilteredOffer } from './sdp/offer.ts'
@@ -16,6 +17,8 @@ export interface WhipIngestOptions {
   readonly onPublisher: (publisher: Publisher) => void
   /** Monotonic milliseconds of the last frame that the stream's first publisher sent; null without one. */
   readonly lastFrameAt: (streamId: string) => number | null
+  /** In which size the stream's destinations have its pictures; null when they have none. */
+  readonly pictureSize: (streamId: string) => PictureSize | null
   readonly limits?: Partial<IngestLimits> | undefined
   readonly log: MediaLog
 }
@@ -176,8 +179,8 @@ class Ingest implements WhipIngest {
   }
 
   #connected(session: WhipSession): void {
-    const { log, onPublisher } = this.#options
-    const publisher = session.connect()
+    const { log, onPublisher, pictureSize } = this.#options
+    const publisher = session.connect(pictureSize(session.streamId))
     log.info(
       { sessionId: session.sessionId, path: session.path, remoteAddress: publisher.remoteAddress },
       'publisher admitted',

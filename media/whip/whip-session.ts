@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { PublisherSession } from '../ingest/publisher-session.ts'
 import type { IngestLimits } from '../ingest/limits.ts'
-import { encodeAmf0 } from '../rtmp/amf0.ts'
-import { DATA, VIDEO } from '../rtmp/flv.ts'
-import { avcPictureSize } from '../rtmp/sps.ts'
+import { AUDIO } from '../rtmp/flv.ts'
+import type { PictureSize } from '../rtmp/sps.ts'
 import type { DesiredStream, MediaLog } from '../types.ts'
 import type { CodedMedia } from './child/protocol.ts'
+import { Pictures } from './pictures.ts'
 import type { FilteredOffer } from './sdp/offer.ts'
-import type { FfmpegProgram } from './transcode/ffmpeg-args.ts'
-import type { FlvTag } from '../rtmp/flv-reader.ts'
+import { soundArguments, type FfmpegProgram } from './transcode/ffmpeg-args.ts'
 import { Transcoder } from './transcode/transcoder.ts'
 
 export interface WhipSessionOptions {
@@ -40,8 +39,8 @@ export class WhipSession {
   /** Called with its end, whatever brings it. */
   onEnd: () => void = () => {}
   readonly #options: WhipSessionOptions
-  #transcoder: Transcoder | null = null
-  #record: Buffer | null = null
+  #pictures: Pictures | null = null
+  #sound: Transcoder | null = null
   #ending = false
   #isOver = false
 
@@ -66,8 +65,8 @@ export class WhipSession {
     return this.#options.offer.ufrag
   }
 
-  /** The client has connected: from here on it is a publisher. */
-  connect(): PublisherSession {
+  /** The client has connected: from here on it is a publisher. @param size that destinations have had of the stream so far */
+  connect(size: PictureSize | null): PublisherSession {
     const { doctor, keyHash, path, remoteAddress, sessionId, stream } = this.#options
     this.publisher = new PublisherSession({
       sessionId,
@@ -80,6 +79,7 @@ export class WhipSession {
       drop: (reason) => this.drop(reason),
       refuse: (reason) => this.drop(reason),
     })
+    this.#pictures = this.#picturesOf(this.publisher, size)
     return this.publisher
   }
 
@@ -87,10 +87,9 @@ export class WhipSession {
   take(media: CodedMedia): void {
     if (this.#ending || this.publisher === null) return
     const { kind, data, timestamp } = media
-    if (kind === 'config') this.#configure(data, timestamp)
-    else if (kind === 'audio') this.#transcoderAt(timestamp)?.write('audio', timestamp, true, data)
-    else if (!this.#encodesVideo) this.#deliver(VIDEO, timestamp, data)
-    else this.#encode(data, timestamp, media.isKeyframe)
+    if (kind === 'audio') this.#soundAt(timestamp)?.write(timestamp, true, data)
+    else if (kind === 'config') this.#pictures?.configure(data, timestamp)
+    else this.#pictures?.take(data, timestamp, media.isKeyframe)
   }
 
   /** The client has gone: what is under way is still delivered. */
@@ -98,7 +97,7 @@ export class WhipSession {
     if (this.#ending) return
     this.#ending = true
     this.#options.hangUp()
-    await this.#transcoder?.finish()
+    await Promise.all([this.#sound?.finish(), this.#pictures?.finish()])
     this.#over(reason)
   }
 
@@ -107,7 +106,8 @@ export class WhipSession {
     if (this.#isOver) return
     this.#ending = true
     this.#options.hangUp()
-    this.#transcoder?.kill()
+    this.#sound?.kill()
+    this.#pictures?.kill()
     this.#over(reason)
   }
 
@@ -121,92 +121,43 @@ export class WhipSession {
     this.publisher?.end(reason)
   }
 
-  get #encodesVideo(): boolean {
-    return this.#options.normalise || this.#options.offer.video?.name === 'vp8'
-  }
-
-  #configure(record: Buffer, timestamp: number): void {
-    this.#record = record
-    if (this.#encodesVideo) return
-    const size = avcPictureSize(record)
-    if (size !== null) this.#deliver(DATA, timestamp, metadata(size))
-    this.#deliver(VIDEO, timestamp, Buffer.concat([Buffer.from('1700000000', 'hex'), record]))
-  }
-
-  #encode(data: Buffer, timestamp: number, isKeyframe: boolean): void {
-    const isAvc = this.#options.offer.video?.name === 'h264'
-    const frame = isAvc ? data.subarray(5) : data
-    const parameterSets = isAvc && isKeyframe && this.#record !== null ? parameterSetsOf(this.#record) : []
-    this.#transcoderAt(timestamp)?.write('video', timestamp, isKeyframe, Buffer.concat([...parameterSets, frame]))
-  }
-
-  /** Started with the first frame it is needed for; null where it cannot be. */
-  #transcoderAt(timestamp: number): Transcoder | null {
-    if (this.#transcoder !== null) return this.#transcoder
-    const { ffmpeg, log, offer, sessionId } = this.#options
-    // The decoder of H.264 begins with its configuration.
-    const record = this.#record
-    const isAvc = offer.video?.name === 'h264'
-    if (ffmpeg === null || (this.#encodesVideo && isAvc && record === null)) return null
-    this.#transcoder = new Transcoder({
-      program: ffmpeg,
-      tracks: {
-        video:
-          !this.#encodesVideo || offer.video === null
-            ? null
-            : isAvc
-              ? { codec: 'h264', record: record! }
-              : { codec: 'vp8' },
-        audio: offer.audio !== null,
+  #picturesOf(publisher: PublisherSession, size: PictureSize | null): Pictures | null {
+    const { ffmpeg, log, normalise, offer, sessionId } = this.#options
+    if (offer.video === null) return null
+    return new Pictures({
+      codec: offer.video.name,
+      normalise,
+      size,
+      ffmpeg,
+      deliver: (type, timestamp, payload) => this.#deliver(type, timestamp, payload),
+      onFitted: (from, to) => {
+        log.info({ sessionId, from, to }, 'the picture has changed its size: it is encoded anew')
+        publisher.fitted(from, to)
       },
-      origin: timestamp,
-      onTag: (tag) => this.#deliverTag(tag),
       onFailure: (reason) => this.drop(reason),
       log,
       sessionId,
     })
-    return this.#transcoder
   }
 
-  #deliverTag({ body, timestamp, type }: FlvTag): void {
-    if (type !== DATA) this.#deliver(type, timestamp, body)
-    else if (this.#encodesVideo) this.#deliver(DATA, timestamp, Buffer.concat([SET_DATA_FRAME, body]))
+  /** Started with the first packet of sound; null where there is none. */
+  #soundAt(origin: number): Transcoder | null {
+    const { ffmpeg, log, sessionId } = this.#options
+    if (ffmpeg === null) return null
+    this.#sound ??= new Transcoder({
+      path: ffmpeg.path,
+      args: soundArguments(),
+      track: { codec: 'opus' },
+      origin,
+      onTag: ({ body, timestamp, type }) => type === AUDIO && this.#deliver(AUDIO, timestamp, body),
+      onFailure: (reason) => this.drop(reason),
+      log,
+      sessionId,
+    })
+    return this.#sound
   }
 
   #deliver(type: number, timestamp: number, payload: Buffer): void {
     this.publisher?.deliver({ type, streamId: 1, chunkStreamId: 4, timestamp: Math.max(0, timestamp) >>> 0, payload })
   }
-}
-
-/** A publisher's metadata begin with it; those of a file do not. */
-const SET_DATA_FRAME = encodeAmf0('@setDataFrame')
-
-/** onMetaData for players that want to know before the first picture. */
-function metadata({ height, width }: { readonly width: number; readonly height: number }): Buffer {
-  const values = {
-    width,
-    height,
-    videocodecid: 7,
-    audiocodecid: 10,
-    audiosamplerate: 48_000,
-    stereo: true,
-    encoder: 'Crier WHIP',
-  }
-  return encodeAmf0('@setDataFrame', 'onMetaData', values)
-}
-
-/** The parameter sets of a configuration, each behind its length in four bytes: in front of a keyframe they say that the size is another. */
-function parameterSetsOf(record: Buffer): Buffer[] {
-  const sets: Buffer[] = []
-  let offset = 5
-  for (const mask of [0x1f, 0xff]) {
-    const count = record[offset]! & mask
-    offset += 1
-    for (let index = 0; index < count; index += 1) {
-      const length = record.readUInt16BE(offset)
-      sets.push(Buffer.concat([Buffer.of(0, 0), record.subarray(offset, offset + 2 + length)]))
-      offset += 2 + length
-    }
-  }
-  return sets
 }

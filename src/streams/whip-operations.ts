@@ -48,7 +48,7 @@ export const whipPublish = operation({
   route: 'POST /api/streams/whip/{path}',
   summary: 'Publish by WHIP: an SDP offer in, an answer out',
   description:
-    'RFC 9725, with `whipToken` of POST /api/streams/{id}/arm as bearer token. H.264 goes to the destinations as it comes; VP8 is encoded anew; Opus becomes AAC. `normalise` encodes any video anew, in 1280×720 at 30 frames a second, for destinations that take no change of size. 409 while somebody publishes the stream; who has sent nothing for 2 s is replaced.',
+    'RFC 9725, with `whipToken` of POST /api/streams/{id}/arm as bearer token. H.264 goes to the destinations as it comes; VP8 is encoded anew; Opus becomes AAC. Destinations get one size: when the picture changes its own, it is encoded anew in the first one from there on. `normalise` encodes any video anew from the beginning, in 1280×720 at 30 frames a second. 409 while somebody publishes the stream; who has sent nothing for 2 s is replaced.',
   access: 'public',
   bearer: 'own',
   limit: 'auth',

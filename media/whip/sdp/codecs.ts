@@ -1,8 +1,8 @@
 import { attributes, mediaLine } from './sections.ts'
 
 /** What a client will send of one kind. */
-export interface ChosenCodec {
-  readonly name: 'h264' | 'vp8' | 'opus'
+export interface ChosenCodec<Name extends string = 'h264' | 'vp8' | 'opus'> {
+  readonly name: Name
   readonly payloadType: number
   /** Of its retransmissions; null where there are none. */
   readonly rtxPayloadType: number | null
@@ -18,7 +18,7 @@ interface Format {
 }
 
 /** The one video codec to take: H.264 in packetization mode 1, the plainest profile first; else VP8. Null for neither. */
-export function chooseVideo(section: readonly string[]): ChosenCodec | null {
+export function chooseVideo(section: readonly string[]): ChosenCodec<'h264' | 'vp8'> | null {
   const formats = formatsOf(section)
   const h264 = formats
     .filter(({ encoding }) => encoding === 'h264/90000')
@@ -38,7 +38,7 @@ export function chooseVideo(section: readonly string[]): ChosenCodec | null {
   }
 }
 
-export function chooseAudio(section: readonly string[]): ChosenCodec | null {
+export function chooseAudio(section: readonly string[]): ChosenCodec<'opus'> | null {
   const opus = formatsOf(section).find(({ encoding }) => /^opus\/48000(\/|$)/.test(encoding))
   return opus ? { name: 'opus', payloadType: opus.payloadType, rtxPayloadType: null, parameterSets: [] } : null
 }

@@ -27,8 +27,8 @@ export interface FilteredOffer {
   readonly sdp: string
   /** Every medium of the offer, in its order: an answer must have as many. */
   readonly media: readonly OfferedMedium[]
-  readonly video: ChosenCodec | null
-  readonly audio: ChosenCodec | null
+  readonly video: ChosenCodec<'h264' | 'vp8'> | null
+  readonly audio: ChosenCodec<'opus'> | null
   /** The client's ICE user name: it tells trickled candidates from a restart. */
   readonly ufrag: string
 }
@@ -59,8 +59,8 @@ export function filterOffer(text: string): FilteredOffer {
   if (media.length === 0 || media.length > MOST_MEDIA) {
     throw new OfferError('malformed', `The offer has ${media.length} media.`)
   }
-  let video: ChosenCodec | null = null
-  let audio: ChosenCodec | null = null
+  let video: FilteredOffer['video'] = null
+  let audio: FilteredOffer['audio'] = null
   const chosen = media.map((section): { section: readonly string[]; medium: OfferedMedium } => {
     let codec: ChosenCodec | null = null
     if (video === null && isSent(section, 'video')) video = codec = chooseVideo(section)

@@ -1,14 +1,12 @@
 /** Just enough Matroska (RFC 9559) to hand coded frames to a program as they come: one cluster a frame, nothing to seek by. */
 
-export interface MatroskaTracks {
-  /** `V_VP8`, or `V_MPEG4/ISO/AVC` with its AVCDecoderConfigurationRecord. */
-  readonly video: { readonly codec: 'vp8' } | { readonly codec: 'h264'; readonly record: Buffer } | null
-  /** Opus, 48 kHz stereo. */
-  readonly audio: boolean
-}
-
-export const VIDEO_TRACK = 1
-export const AUDIO_TRACK = 2
+/** What the one track carries. */
+export type CodedTrack =
+  /** 48 kHz, stereo. */
+  | { readonly codec: 'opus' }
+  | { readonly codec: 'vp8' }
+  /** With its AVCDecoderConfigurationRecord. */
+  | { readonly codec: 'h264'; readonly record: Buffer }
 
 const EBML = 0x1a45_dfa3
 const SEGMENT = 0x1853_8067
@@ -18,6 +16,7 @@ const TRACK_ENTRY = 0xae
 const CLUSTER = 0x1f43_b675
 const SIMPLE_BLOCK = 0xa3
 const KEYFRAME = 0x80
+const TRACK = 1
 const VIDEO = 1
 const AUDIO = 2
 /** A decoder wants a size before the first picture shows the real one. */
@@ -25,8 +24,7 @@ const NOMINAL_WIDTH = 1_280
 const NOMINAL_HEIGHT = 720
 
 /** What comes before the frames. */
-export function matroskaHead({ audio, video }: MatroskaTracks): Buffer {
-  const entries = [...(video === null ? [] : [videoEntry(video)]), ...(audio ? [audioEntry()] : [])]
+export function matroskaHead(track: CodedTrack): Buffer {
   return Buffer.concat([
     element(EBML, [
       unsigned(0x4286, 1),
@@ -41,22 +39,22 @@ export function matroskaHead({ audio, video }: MatroskaTracks): Buffer {
     // Its size is not known.
     Buffer.from('01ffffffffffffff', 'hex'),
     element(INFO, [unsigned(0x2a_d7b1, 1_000_000), text(0x4d80, 'crier'), text(0x5741, 'crier')]),
-    element(TRACKS, entries),
+    element(TRACKS, [track.codec === 'opus' ? audioEntry() : videoEntry(track)]),
   ])
 }
 
 /** One frame. @param timestamp milliseconds, not negative */
-export function matroskaFrame(track: number, timestamp: number, isKeyframe: boolean, data: Buffer): Buffer {
+export function matroskaFrame(timestamp: number, isKeyframe: boolean, data: Buffer): Buffer {
   const time = unsigned(0xe7, timestamp)
-  const block = Buffer.of(0x80 | track, 0, 0, isKeyframe ? KEYFRAME : 0)
+  const block = Buffer.of(0x80 | TRACK, 0, 0, isKeyframe ? KEYFRAME : 0)
   const blockSize = size(block.length + data.length)
   const body = time.length + 1 + blockSize.length + block.length + data.length
   return Buffer.concat([id(CLUSTER), size(body), time, Buffer.of(SIMPLE_BLOCK), blockSize, block, data])
 }
 
-function videoEntry(video: NonNullable<MatroskaTracks['video']>): Buffer {
+function videoEntry(video: Exclude<CodedTrack, { codec: 'opus' }>): Buffer {
   return element(TRACK_ENTRY, [
-    ...numbered(VIDEO_TRACK, VIDEO),
+    ...numbered(VIDEO),
     ...(video.codec === 'vp8'
       ? [text(0x86, 'V_VP8')]
       : [text(0x86, 'V_MPEG4/ISO/AVC'), element(0x63a2, [video.record])]),
@@ -70,7 +68,7 @@ function audioEntry(): Buffer {
   const rate = Buffer.alloc(4)
   rate.writeFloatBE(48_000)
   return element(TRACK_ENTRY, [
-    ...numbered(AUDIO_TRACK, AUDIO),
+    ...numbered(AUDIO),
     text(0x86, 'A_OPUS'),
     element(0x63a2, [head]),
     unsigned(0x56bb, 80_000_000),
@@ -78,8 +76,8 @@ function audioEntry(): Buffer {
   ])
 }
 
-function numbered(number: number, type: number): Buffer[] {
-  return [unsigned(0xd7, number), unsigned(0x73c5, number), unsigned(0x83, type), unsigned(0x9c, 0)]
+function numbered(type: number): Buffer[] {
+  return [unsigned(0xd7, TRACK), unsigned(0x73c5, TRACK), unsigned(0x83, type), unsigned(0x9c, 0)]
 }
 
 function element(name: number, parts: readonly Buffer[]): Buffer {

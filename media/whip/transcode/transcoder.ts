@@ -1,12 +1,13 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import type { MediaLog } from '../../types.ts'
-import { transcodeArguments, type FfmpegProgram } from './ffmpeg-args.ts'
 import { FlvReader, type FlvTag } from '../../rtmp/flv-reader.ts'
-import { AUDIO_TRACK, matroskaFrame, matroskaHead, VIDEO_TRACK, type MatroskaTracks } from './matroska.ts'
+import { matroskaFrame, matroskaHead, type CodedTrack } from './matroska.ts'
 
 export interface TranscoderOptions {
-  readonly program: FfmpegProgram
-  readonly tracks: MatroskaTracks
+  /** Of ffmpeg. */
+  readonly path: string
+  readonly args: readonly string[]
+  readonly track: CodedTrack
   /** Time 0 of what ffmpeg gets to see, milliseconds on the session's line. */
   readonly origin: number
   /** Tags as they come out, on the session's line. */
@@ -24,7 +25,7 @@ const MOST_WAITING_BYTES = 8 * 1024 * 1024
 const FLUSH_MS = 1_500
 const LINES_KEPT = 10
 
-/** One ffmpeg that turns the tracks of one session into what RTMP carries. */
+/** One ffmpeg that turns a track into what RTMP carries. */
 export class Transcoder {
   readonly #options: TranscoderOptions
   readonly #process: ChildProcessWithoutNullStreams
@@ -33,12 +34,9 @@ export class Transcoder {
   #over = false
 
   constructor(options: TranscoderOptions) {
-    const { onTag, origin, program, tracks } = options
+    const { args, onTag, origin, path, track } = options
     this.#options = options
-    this.#process = spawn(program.path, transcodeArguments(tracks, program.version), {
-      stdio: 'pipe',
-      env: {},
-    })
+    this.#process = spawn(path, args, { stdio: 'pipe', env: {} })
     const reader = new FlvReader(({ body, timestamp, type }) => onTag({ type, body, timestamp: timestamp + origin }))
     this.#process.stdout.on('data', (bytes: Buffer) => reader.push(bytes))
     this.#process.stderr.setEncoding('utf8').on('data', (text: string) => this.#hear(text))
@@ -46,11 +44,11 @@ export class Transcoder {
     this.#process.stdin.on('error', () => {})
     this.#process.once('error', (error) => this.#onExit(error.message))
     this.#process.once('close', (code, signal) => this.#onExit(signal ?? `code ${code}`))
-    this.#process.stdin.write(matroskaHead(tracks))
+    this.#process.stdin.write(matroskaHead(track))
   }
 
   /** Hands a frame over. @param timestamp on the session's line */
-  write(kind: 'video' | 'audio', timestamp: number, isKeyframe: boolean, data: Buffer): void {
+  write(timestamp: number, isKeyframe: boolean, data: Buffer): void {
     const { stdin } = this.#process
     const time = timestamp - this.#options.origin
     if (this.#over || time < 0) return
@@ -58,7 +56,7 @@ export class Transcoder {
       this.#fail('ffmpeg does not keep up')
       return
     }
-    stdin.write(matroskaFrame(kind === 'video' ? VIDEO_TRACK : AUDIO_TRACK, time, isKeyframe, data))
+    stdin.write(matroskaFrame(time, isKeyframe, data))
   }
 
   /** Lets it hand out what it has, then ends it. */
