@@ -66,5 +66,10 @@ export type RecordingEvent =
       /** Why it ended before its time. */
       readonly failure: string | null
     }
-  /** What comes in cannot be recorded. */
-  | { readonly type: 'recording.refused'; readonly streamId: string; readonly message: string }
+  /** Pictures (then nothing is recorded) or the sound are coded in a way that cannot be recorded. */
+  | {
+      readonly type: 'recording.refused'
+      readonly streamId: string
+      readonly kind: 'video' | 'audio'
+      readonly message: string
+    }

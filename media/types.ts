@@ -125,8 +125,8 @@ export interface StreamStatus {
   readonly destinations: readonly (DestinationStatus & { readonly rendering: RenderingStatus | null })[]
   /** Null when no files are played. */
   readonly playout: (PlayoutPosition & { readonly id: string; readonly paused: boolean }) | null
-  /** The file that is being recorded; null when none is. */
-  readonly recording: { readonly bytes: number; readonly seconds: number } | null
+  /** The file that is being recorded, and why something of what goes out is not; null when nothing is to be recorded. */
+  readonly recording: { readonly bytes: number; readonly seconds: number; readonly refused: string | null } | null
   /** Milliseconds during which media was taken in while live, since this node first saw the stream; never goes back. */
   readonly liveMs: number
   /** Of the preview, at the moment. */

@@ -1,14 +1,17 @@
-/** Boxes of fragmented MP4 (ISO/IEC 14496-12, 8.8) for H.264 and AAC. Times are milliseconds throughout. */
+import { box, full, text, u16, u32, zeros } from './box-writer.ts'
+
+/** Boxes of fragmented MP4 (ISO/IEC 14496-12, 8.8). Times are milliseconds throughout. */
 
 export interface RecordedTrack {
   readonly id: number
   readonly kind: 'video' | 'audio'
-  /** AVCDecoderConfigurationRecord or AudioSpecificConfig. */
-  readonly config: Buffer
+  /** The sample entry: what it is coded with, and its configuration. */
+  readonly entry: Buffer
+  /** What a reader has to know beyond the base format; a brand (ISO/IEC 14496-12, annex E). */
+  readonly brand?: string
+  /** Pixels; 0 of sound. */
   readonly width: number
   readonly height: number
-  readonly sampleRate: number
-  readonly channels: number
 }
 
 export interface RecordedSample {
@@ -28,8 +31,9 @@ const UNITY = [0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000]
 
 /** What a file begins with: what it is, and its tracks. `duration` comes when it is known: see {@link durationPatches}. */
 export function initSegment(tracks: readonly RecordedTrack[]): Buffer {
+  const brands = tracks.flatMap(({ brand }) => brand ?? [])
   return Buffer.concat([
-    box('ftyp', text('isom'), u32(0x200), text('isom'), text('iso6'), text('mp41')),
+    box('ftyp', text('isom'), u32(0x200), ...['isom', 'iso6', 'mp41', ...brands].map(text)),
     box('moov', movieHeader(tracks), ...tracks.map(trackBox), extensions(tracks)),
   ])
 }
@@ -102,7 +106,7 @@ function extensions(tracks: readonly RecordedTrack[]): Buffer {
 }
 
 function trackBox(track: RecordedTrack): Buffer {
-  const { height, id, kind, width } = track
+  const { entry, height, id, kind, width } = track
   const isVideo = kind === 'video'
   const layout = [zeros(8), u16(0), u16(isVideo ? 0 : 1), u16(isVideo ? 0 : 0x100), u16(0)]
   const size = [...UNITY.map(u32), u32(width * 0x1_0000), u32(height * 0x1_0000)]
@@ -112,62 +116,6 @@ function trackBox(track: RecordedTrack): Buffer {
   const kindHeader = isVideo ? full('vmhd', 0, 1, zeros(8)) : full('smhd', 0, 0, zeros(4))
   const where = box('dinf', full('dref', 0, 0, u32(1), full('url ', 0, 1)))
   const empty = ['stts', 'stsc', 'stco'].map((name) => full(name, 0, 0, u32(0)))
-  const table = box(
-    'stbl',
-    full('stsd', 0, 0, u32(1), isVideo ? videoEntry(track) : audioEntry(track)),
-    ...empty,
-    full('stsz', 0, 0, u32(0), u32(0)),
-  )
+  const table = box('stbl', full('stsd', 0, 0, u32(1), entry), ...empty, full('stsz', 0, 0, u32(0), u32(0)))
   return box('trak', header, box('mdia', media, handler, box('minf', kindHeader, where, table)))
-}
-
-function videoEntry({ config, height, width }: RecordedTrack): Buffer {
-  const resolution = u32(0x48_0000)
-  const layout = [zeros(6), u16(1), zeros(16), u16(width), u16(height), resolution, resolution, u32(0), u16(1)]
-  return box('avc1', ...layout, zeros(32), u16(24), u16(0xffff), box('avcC', config))
-}
-
-function audioEntry({ channels, config, sampleRate }: RecordedTrack): Buffer {
-  // Rates above 65,535 do not fit the field; the configuration has them.
-  const rate = u32((sampleRate > 0xffff ? 0 : sampleRate) * 0x1_0000)
-  const layout = [zeros(6), u16(1), zeros(8), u16(channels), u16(16), zeros(4), rate]
-  const specific = descriptor(5, config)
-  // AAC, an audio stream; sizes and rates unknown.
-  const decoder = descriptor(4, Buffer.of(0x40, 0x15), zeros(11), specific)
-  const stream = descriptor(3, u16(0), zeros(1), decoder, descriptor(6, Buffer.of(2)))
-  return box('mp4a', ...layout, full('esds', 0, 0, stream))
-}
-
-function descriptor(tag: number, ...content: readonly Buffer[]): Buffer {
-  const body = Buffer.concat(content)
-  return Buffer.concat([Buffer.of(tag, 0x80, 0x80, 0x80, body.length), body])
-}
-
-function box(type: string, ...content: readonly Buffer[]): Buffer {
-  const size = content.reduce((sum, { length }) => sum + length, 8)
-  return Buffer.concat([u32(size), text(type), ...content], size)
-}
-
-function full(type: string, version: number, flags: number, ...content: readonly Buffer[]): Buffer {
-  return box(type, u32(version * 0x100_0000 + flags), ...content)
-}
-
-function u32(value: number): Buffer {
-  const bytes = Buffer.alloc(4)
-  bytes.writeUInt32BE(value)
-  return bytes
-}
-
-function u16(value: number): Buffer {
-  const bytes = Buffer.alloc(2)
-  bytes.writeUInt16BE(value)
-  return bytes
-}
-
-function text(four: string): Buffer {
-  return Buffer.from(four, 'latin1')
-}
-
-function zeros(count: number): Buffer {
-  return Buffer.alloc(count)
 }

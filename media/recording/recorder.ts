@@ -1,9 +1,10 @@
 import type { Source, Output } from '../relay/source.ts'
 import type { RelayBatch, RelayMessage } from '../relay/relay-message.ts'
-import { classify, headerPictureSize } from '../rtmp/flv.ts'
+import { codedBody } from '../rtmp/coded-body.ts'
+import { AUDIO, classify, VIDEO, type Classification } from '../rtmp/flv.ts'
 import type { DesiredRecording, MediaEvent, MediaLog, StreamStatus } from '../types.ts'
-import { soundOf, AUDIO_HEADER_BYTES, VIDEO_HEADER_BYTES } from '../playout/payloads.ts'
 import type { RecordedSample, RecordedTrack } from './fmp4.ts'
+import { isRecorded, pictureTrack, RECORDED, sampleOf, soundTrack } from './recorded-tracks.ts'
 import { RecordingFile } from './recording-file.ts'
 
 export interface RecorderOptions {
@@ -15,12 +16,21 @@ export interface RecorderOptions {
 /** A fragment is written this often: whoever kills the process takes no more than that with them. */
 const FRAGMENT_MS = 500
 const TELL_MS = 1_000
+const MOST_SOUND_ALONE_MS = 10_000
+
+/** What a track is coded with, as its publisher last said. */
+interface Header {
+  readonly codec: string | null
+  /** The message. */
+  readonly payload: Buffer
+}
 
 /** A sample whose duration shows when the next one comes. */
 type Waiting = Omit<RecordedSample, 'duration'>
 
 interface Track {
   readonly track: RecordedTrack
+  readonly codec: string
   readonly samples: RecordedSample[]
   waiting: Waiting | undefined
 }
@@ -37,17 +47,20 @@ interface Part {
 
 /**
  * Writes what a stream relays into files: from a keyframe on, cut at a keyframe when one is long enough or when a
- * configuration changes. H.264 and AAC; pictures in another codec are not recorded.
+ * configuration changes. What is coded in a way that is not recorded is said; without its sound the rest is recorded.
  */
 export class Recorder implements Output {
   readonly #options: RecorderOptions
   #streamId = ''
   #wish: DesiredRecording | undefined
   #part: Part | undefined
-  #headers: Partial<Record<'video' | 'audio', Buffer>> = {}
+  #headers: Partial<Record<'video' | 'audio', Header>> = {}
   /** It could not be written: not tried again in the same broadcast. */
   #gaveUp: string | undefined
-  #refused: string | undefined
+  /** By kind: why it is not recorded. Each is said once in a broadcast. */
+  readonly #refusals = new Map<'video' | 'audio', string>()
+  /** Where sound began, on the source's line. */
+  #soundSince: number | undefined
   #toldAt = 0
   readonly #ending = new Set<Promise<void>>()
 
@@ -66,6 +79,8 @@ export class Recorder implements Output {
     if (before !== undefined) this.#stop()
     if (wish === undefined || wish.sessionId === this.#gaveUp) return
     this.#wish = wish
+    this.#refusals.clear()
+    this.#soundSince = undefined
     // The group under way belongs to it: what goes out first is recorded too.
     for (const message of this.#options.source.replay(Infinity).messages) this.#take(message)
     this.#options.source.add(this)
@@ -87,9 +102,9 @@ export class Recorder implements Output {
   }
 
   status(): StreamStatus['recording'] {
-    if (this.#part === undefined) return null
-    const { bytes, durationMs } = this.#part.file
-    return { bytes, seconds: durationMs / 1_000 }
+    if (this.#wish === undefined) return null
+    const { bytes, durationMs } = this.#part?.file ?? { bytes: 0, durationMs: 0 }
+    return { bytes, seconds: durationMs / 1_000, refused: [...this.#refusals.values()].join(' ') || null }
   }
 
   /** Resolves when everything is written. */
@@ -99,79 +114,92 @@ export class Recorder implements Output {
   }
 
   #take(message: RelayMessage): void {
-    const { isHeader, kind, payload } = message
+    const { kind, payload } = message
     if (kind === 'data') return
-    if (isHeader) return this.#takeHeader(kind, payload)
-    const seen = classify(kind === 'video' ? 9 : 8, payload)
-    // Enhanced RTMP lays its bodies out differently: it is not what the headers are of.
-    const isTaken = seen.codec === (kind === 'video' ? 'h264' : 'aac') && (kind === 'audio' || payload[0]! < 0x80)
-    if (seen.isFrame && !isTaken && kind === 'video') this.#refuse(seen.codec)
-    if (!seen.isFrame || !isTaken) return
+    const seen = classify(kind === 'video' ? VIDEO : AUDIO, payload)
+    if (seen.isHeader) return this.#takeHeader(kind, { codec: seen.codec, payload })
+    if (!seen.isFrame) return
+    if (!isRecorded(kind, seen.codec)) {
+      const what = kind === 'video' ? 'the picture' : 'the sound'
+      return this.#refuse(kind, `${RECORDED[kind]} are recorded; ${what} is ${seen.codec ?? 'in another codec'}.`)
+    }
     if (kind === 'video' && seen.isKeyframe) this.#atKeyframe(message)
+    if (kind === 'audio' && this.#part === undefined) this.#atSoundAlone(message)
     const part = this.#part
     const track = kind === 'video' ? part?.video : part?.audio
-    if (part !== undefined && track !== undefined) this.#add(part, track, message, seen.isKeyframe)
+    if (part !== undefined && track?.codec === seen.codec) this.#add(part, track, message, seen)
   }
 
-  /** Said once in a broadcast. */
-  #refuse(codec: string | null): void {
-    const sessionId = this.#wish?.sessionId
-    if (sessionId === undefined || this.#refused === sessionId) return
-    this.#refused = sessionId
-    const message = `Only H.264 is recorded; what comes in is ${codec ?? 'in another codec'}.`
-    this.#tell({ type: 'recording.refused', streamId: this.#streamId, message })
+  #refuse(kind: 'video' | 'audio', message: string): void {
+    if (this.#refusals.has(kind)) return
+    this.#refusals.set(kind, message)
+    this.#tell({ type: 'recording.refused', streamId: this.#streamId, kind, message })
   }
 
-  #takeHeader(kind: 'video' | 'audio', payload: Buffer): void {
-    if (this.#headers[kind]?.equals(payload)) return
-    this.#headers[kind] = payload
+  #takeHeader(kind: 'video' | 'audio', header: Header): void {
+    if (this.#headers[kind]?.payload.equals(header.payload)) return
+    this.#headers[kind] = header
+    this.#refusals.delete(kind)
     // What comes is coded differently: it goes into another file, from its first keyframe on.
     this.#endPart()
   }
 
-  #atKeyframe({ timestamp }: RelayMessage): void {
+  #atKeyframe(keyframe: RelayMessage): void {
     const wish = this.#wish
     if (wish === undefined) return
-    if (this.#part !== undefined && timestamp - this.#part.base < wish.splitMs) return
+    if (this.#part !== undefined && keyframe.timestamp - this.#part.base < wish.splitMs) return
     this.#endPart()
-    this.#part = this.#begin(wish, timestamp)
+    this.#part = this.#begin(wish, keyframe)
   }
 
-  #begin({ prefix }: DesiredRecording, base: number): Part | undefined {
-    const { audio, video } = this.#headers
+  /** A recording begins with a picture: that none comes is said, not waited for in silence. */
+  #atSoundAlone({ timestamp }: RelayMessage): void {
+    this.#soundSince ??= timestamp
+    if (this.#headers.video !== undefined || timestamp - this.#soundSince < MOST_SOUND_ALONE_MS) return
+    this.#refuse('video', 'Nothing is recorded: sound comes in, and no picture.')
+  }
+
+  #begin({ prefix }: DesiredRecording, { payload, timestamp: base }: RelayMessage): Part | undefined {
+    const video = this.#trackOf('video', (codec, config) =>
+      pictureTrack(codec, config, codedBody('video', payload).data),
+    )
     if (video === undefined) return undefined
-    const size = headerPictureSize(video, 'h264')
-    if (size === null || video[0] !== 0x17) return undefined
-    const sound = audio?.subarray(AUDIO_HEADER_BYTES) ?? Buffer.alloc(0)
-    const { audiochannels: channels, audiosamplerate: sampleRate } = soundOf(sound)
-    const config = video.subarray(VIDEO_HEADER_BYTES)
-    const tracks: RecordedTrack[] = [{ id: 1, kind: 'video', config, ...size, channels: 0, sampleRate: 0 }]
-    if (audio !== undefined && sound.length >= 2 && audio[0]! >> 4 === 10) {
-      tracks.push({ id: 2, kind: 'audio', config: sound, width: 0, height: 0, channels, sampleRate })
-    }
     const name = `${prefix}.${new Date().getTime()}.mp4`
-    const [picture, tone] = tracks.map((track): Track => ({ track, samples: [], waiting: undefined }))
-    const part = {
-      name,
-      file: new RecordingFile(name, tracks),
-      base,
-      video: picture!,
-      audio: tone,
-      fragmentStart: base,
-    }
+    const audio = this.#trackOf('audio', soundTrack)
+    const tracks = audio === undefined ? [video.track] : [video.track, audio.track]
+    const part = { name, file: new RecordingFile(name, tracks), base, video, audio, fragmentStart: base }
     this.#tell({ type: 'recording.started', ...this.#named(part) })
     return part
   }
 
-  #add(part: Part, track: Track, { kind, payload, timestamp }: RelayMessage, isKeyframe: boolean): void {
+  /** A track, from the configuration that was sent; undefined when there is none, or none that can be read. */
+  #trackOf(
+    kind: 'video' | 'audio',
+    build: (codec: string, config: Buffer) => RecordedTrack | undefined,
+  ): Track | undefined {
+    const header = this.#headers[kind]
+    if (header !== undefined && !isRecorded(kind, header.codec)) return undefined
+    const { codec, payload } = header ?? {}
+    const track = codec && payload && build(codec, codedBody(kind, payload).data)
+    if (codec && track) return { codec, track, samples: [], waiting: undefined }
+    const what = kind === 'video' ? 'The picture' : 'The sound'
+    // Sound may come later, or never.
+    if (kind === 'video' || header !== undefined) {
+      this.#refuse(kind, `${what} cannot be recorded: its configuration is ${header ? 'damaged' : 'missing'}.`)
+    }
+    return undefined
+  }
+
+  #add(part: Part, track: Track, { kind, payload, timestamp }: RelayMessage, { isKeyframe }: Classification): void {
     const decodeTime = Math.max(0, timestamp - part.base)
     const isVideo = kind === 'video'
+    const { composition, data } = codedBody(isVideo ? 'video' : 'audio', payload)
     settle(track, decodeTime)
     track.waiting = {
       decodeTime,
-      composition: isVideo ? payload.readIntBE(2, 3) : 0,
+      composition,
       isKeyframe: !isVideo || isKeyframe,
-      data: payload.subarray(isVideo ? VIDEO_HEADER_BYTES : AUDIO_HEADER_BYTES),
+      data: sampleOf(track.codec, data),
     }
     if (timestamp - part.fragmentStart >= FRAGMENT_MS) this.#flush(part, timestamp)
   }

@@ -7,3 +7,24 @@ export const FORWARDED = {
   videoFourCcInfoMap: { '*': CAN_FORWARD },
   audioFourCcInfoMap: { '*': CAN_FORWARD },
 }
+
+const MOD_EX = 7
+
+/** The packet type of an Enhanced RTMP body, and where its FourCC stands behind what modifies it; null when cut short. */
+export function enhancedStart(payload: Buffer): { readonly packetType: number; readonly offset: number } | null {
+  let packetType = payload[0]! & 0x0f
+  let offset = 1
+  while (packetType === MOD_EX) {
+    let size = (payload[offset++] ?? 0) + 1
+    if (size === 256) {
+      if (offset + 2 > payload.length) return null
+      size = payload.readUInt16BE(offset) + 1
+      offset += 2
+    }
+    offset += size
+    const next = payload[offset++]
+    if (next === undefined) return null
+    packetType = next & 0x0f
+  }
+  return { packetType, offset }
+}

@@ -3,7 +3,9 @@ import { aacFrame, aacHeader, avcFrame, avcHeader, enhancedVideo } from '../test
 import { splitAggregate } from './aggregate.ts'
 import { encodeAmf0 } from './amf0.ts'
 import { classify, headerPictureSize, readMetadata } from './flv.ts'
+import { av1PictureSize } from './obu.ts'
 import { avcPictureSize, hevcPictureSize } from './sps.ts'
+import { vp9PictureSize } from './vp9.ts'
 
 const hex = (digits: string): Buffer => Buffer.from(digits, 'hex')
 
@@ -72,6 +74,10 @@ const FULL_CHROMA =
   '0104080000009e08000000003ff000fcfff8f800000f03a00001001740010c01ffff0408000003009e0800000300003f959809a1' +
   '0001002d4201010408000003009e0800000300003f9000a2402e39e7cb2b349265780b7020200040000003004000000782a2000100' +
   '084401c172860c4624'
+// As SVT-AV1 and libaom write them, the latter in full colour; and the first bytes of a keyframe of libvpx.
+const AV1 = '81000c000a0b000000043cfecc02f80040'
+const AV1_FULL_COLOUR = '812000000a0d200000043cfeccdaf92021a004'
+const VP9_KEYFRAME = '824983420013f00b360638241c184a'
 
 describe('picture size', () => {
   test.each([
@@ -79,6 +85,9 @@ describe('picture size', () => {
     [avcPictureSize, INTERLACED, { width: 1920, height: 1080 }],
     [hevcPictureSize, LAYERED, { width: 642, height: 362 }],
     [hevcPictureSize, FULL_CHROMA, { width: 642, height: 362 }],
+    [av1PictureSize, AV1, { width: 320, height: 180 }],
+    [av1PictureSize, AV1_FULL_COLOUR, { width: 320, height: 180 }],
+    [vp9PictureSize, VP9_KEYFRAME, { width: 320, height: 180 }],
   ])('%o', (read, record, size) => {
     expect(read(hex(record))).toEqual(size)
     // Cut anywhere it is unknown, or known already; never an error.
@@ -90,7 +99,9 @@ describe('picture size', () => {
   test('comes from header messages, enhanced or not', () => {
     expect(headerPictureSize(avcHeader(), 'h264')).toEqual({ width: 640, height: 360 })
     expect(headerPictureSize(enhancedVideo('hvc1', 0, true, hex(LAYERED)), 'hevc')).toEqual({ width: 642, height: 362 })
+    expect(headerPictureSize(enhancedVideo('av01', 0, true, hex(AV1)), 'av1')).toEqual({ width: 320, height: 180 })
     expect(headerPictureSize(enhancedVideo('av01', 0, true), 'av1')).toBeNull()
+    expect(vp9PictureSize(Buffer.of(0x86, 0x49))).toBeNull()
   })
 })
 

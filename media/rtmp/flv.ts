@@ -1,4 +1,7 @@
 import { decodeAmf0, decodeFirstAmf0 } from './amf0.ts'
+import { codedBody } from './coded-body.ts'
+import { enhancedStart } from './enhanced.ts'
+import { av1PictureSize } from './obu.ts'
 import { avcPictureSize, hevcPictureSize } from './sps.ts'
 import type { PictureSize } from './sps.ts'
 import type { MediaKind } from '../types.ts'
@@ -70,7 +73,6 @@ const CODED_FRAMES_X = 3
 const MPEG2TS_SEQUENCE_START = 5
 const AUDIO_MULTITRACK = 5
 const VIDEO_MULTITRACK = 6
-const MOD_EX = 7
 
 /** Classifies the body of an audio, video or data message; odd ones are frames of no known codec, never an error. */
 export function classify(type: typeof AUDIO | typeof VIDEO, payload: Buffer): Classification {
@@ -104,20 +106,9 @@ function classifyAudio(payload: Buffer): Classification {
 /** Enhanced RTMP v2, "ExVideoTagHeader" and "ExAudioTagHeader". */
 function classifyEnhanced(kind: 'audio' | 'video', payload: Buffer): Classification {
   const frameType = (payload[0]! >> 4) & 0x07
-  let packetType = payload[0]! & 0x0f
-  let offset = 1
-  while (packetType === MOD_EX) {
-    let size = (payload[offset++] ?? 0) + 1
-    if (size === 256) {
-      if (offset + 2 > payload.length) return other(kind, null)
-      size = payload.readUInt16BE(offset) + 1
-      offset += 2
-    }
-    offset += size
-    const next = payload[offset++]
-    if (next === undefined) return other(kind, null)
-    packetType = next & 0x0f
-  }
+  const start = enhancedStart(payload)
+  if (start === null) return other(kind, null)
+  const { offset, packetType } = start
   if (kind === 'video' && frameType === 5 && packetType !== 4) return other(kind, null)
   if (packetType === (kind === 'video' ? VIDEO_MULTITRACK : AUDIO_MULTITRACK)) {
     return { ...other(kind, null), isMultitrack: true }
@@ -146,8 +137,9 @@ function other(kind: MediaKind, codec: string | null): Classification {
 
 /** Picture size from a video header message; null for codecs whose header does not say, or is damaged. */
 export function headerPictureSize(payload: Buffer, codec: string | null): PictureSize | null {
-  const record = payload.subarray(5)
+  const record = codedBody('video', payload).data
   if (codec === 'h264') return avcPictureSize(record)
+  if (codec === 'av1') return av1PictureSize(record)
   return codec === 'hevc' ? hevcPictureSize(record) : null
 }
 

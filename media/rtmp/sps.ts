@@ -1,63 +1,9 @@
+import { BitReader, withoutEmulationPrevention } from './bit-reader.ts'
+
 /** Picture size of a coded video, in luma samples after cropping. */
 export interface PictureSize {
   readonly width: number
   readonly height: number
-}
-
-/** Bits of a NAL unit's payload, most significant first; reading past the end throws RangeError. */
-class BitReader {
-  readonly #bytes: Buffer
-  #position = 0
-
-  constructor(nalUnit: Buffer) {
-    this.#bytes = withoutEmulationPrevention(nalUnit)
-  }
-
-  bits(count: number): number {
-    let value = 0
-    for (let index = 0; index < count; index++) {
-      const byte = this.#bytes[this.#position >> 3]
-      if (byte === undefined) throw new RangeError('parameter set is cut short')
-      value = value * 2 + ((byte >> (7 - (this.#position & 7))) & 1)
-      this.#position += 1
-    }
-    return value
-  }
-
-  flag(): boolean {
-    return this.bits(1) === 1
-  }
-
-  skip(count: number): void {
-    this.#position += count
-  }
-
-  /** ue(v), an unsigned Exp-Golomb code (H.264 section 9.1). */
-  unsigned(): number {
-    let zeros = 0
-    while (!this.flag()) if (++zeros > 31) throw new RangeError('parameter set is damaged')
-    return 2 ** zeros - 1 + this.bits(zeros)
-  }
-
-  /** se(v), its signed form. */
-  signed(): number {
-    const code = this.unsigned()
-    return code % 2 === 0 ? -code / 2 : (code + 1) / 2
-  }
-}
-
-function withoutEmulationPrevention(nalUnit: Buffer): Buffer {
-  const bytes: number[] = []
-  let zeros = 0
-  for (const byte of nalUnit) {
-    if (zeros >= 2 && byte === 3) {
-      zeros = 0
-      continue
-    }
-    zeros = byte === 0 ? zeros + 1 : 0
-    bytes.push(byte)
-  }
-  return Buffer.from(bytes)
 }
 
 /** Picture size from an AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3); null when it holds none. */
@@ -66,7 +12,7 @@ export function avcPictureSize(record: Buffer): PictureSize | null {
     const count = record.readUInt8(5) & 0x1f
     if (count === 0) return null
     const length = record.readUInt16BE(6)
-    return readAvcSps(new BitReader(record.subarray(8, 8 + Math.min(length, 1_024))))
+    return readAvcSps(readerOf(record.subarray(8, 8 + Math.min(length, 1_024))))
   })
 }
 
@@ -81,7 +27,7 @@ export function hevcPictureSize(record: Buffer): PictureSize | null {
       for (let unit = 0; unit < units; unit++) {
         const length = record.readUInt16BE(offset)
         offset += 2
-        if (type === 33) return readHevcSps(new BitReader(record.subarray(offset, offset + Math.min(length, 1_024))))
+        if (type === 33) return readHevcSps(readerOf(record.subarray(offset, offset + Math.min(length, 1_024))))
         offset += length
       }
     }
@@ -89,8 +35,12 @@ export function hevcPictureSize(record: Buffer): PictureSize | null {
   })
 }
 
+function readerOf(nalUnit: Buffer): BitReader {
+  return new BitReader(withoutEmulationPrevention(nalUnit))
+}
+
 /** The size is a figure to show: a parameter set that cannot be read costs the figure, never the stream. */
-function sizeOrNull(read: () => PictureSize | null): PictureSize | null {
+export function sizeOrNull(read: () => PictureSize | null): PictureSize | null {
   try {
     const size = read()
     return size !== null && size.width > 0 && size.height > 0 ? size : null

@@ -98,15 +98,18 @@ export const streamDiagnosis = event({
   }),
 })
 
+/** `recording_incomplete`: the recording goes on without its sound. */
+const STREAM_WARNINGS = ['minutes_running_out', 'recording_stopped', 'recording_incomplete'] as const
+
 export const streamWarning = event({
   name: 'stream.warning',
-  summary: 'A live stream will be stopped soon, or is not recorded any more',
+  summary: 'A live stream will be stopped soon, or is not recorded, or not as a whole',
   scope: 'streams:read',
   data: Type.Object({
     streamId: Id,
-    code: OneOf(['minutes_running_out', 'recording_stopped'] as const),
+    code: OneOf(STREAM_WARNINGS),
     minutesLeft: Type.Optional(Type.Integer({ description: 'Streaming minutes of the plan that are left this month' })),
-    message: Type.Optional(Type.String({ description: 'Why it is not recorded any more, for people' })),
+    message: Type.Optional(Type.String({ description: 'Why it is not recorded, for people' })),
   }),
 })
 

@@ -53,6 +53,7 @@ export class RelayStatus {
       ingest: found?.status.ingest ? ingestView(found.status.ingest) : null,
       standby: found?.status.standby ? ingestView(found.status.standby) : null,
       viewers: found?.status.viewers ?? 0,
+      recording: recordingView(found?.status.recording ?? null),
       destinations: (row.platforms ?? []).map((platform) => ({
         ...destinationView(platform, figures.get(platform._id), found?.status.ingest?.warnings ?? []),
         caps: named.get(platform.accountId) ?? null,
@@ -111,6 +112,12 @@ export class RelayStatus {
       return stream && maySee ? [pathView(row, stream)] : []
     })
   }
+}
+
+function recordingView(recording: StreamStatus['recording']): Static<typeof RelayStatusView>['recording'] {
+  if (recording === null) return null
+  const { bytes, refused, seconds: duration } = recording
+  return { bytes, duration, refused }
 }
 
 function pathView(row: { id: string; workspace_id: string; title: string }, stream: StreamStatus): PathView {

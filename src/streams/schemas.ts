@@ -337,6 +337,17 @@ export const RelayStatusView = named(
       description: 'The other publisher, which takes over within 2 s when the one that is relayed ends or falls silent',
     }),
     viewers: Type.Integer({ description: 'Who watch the preview now' }),
+    recording: Type.Union(
+      [
+        Type.Object({
+          bytes: Type.Integer({ description: 'Of the file that is written now' }),
+          duration: Type.Number({ description: 'Seconds of that file' }),
+          refused: Nullable(Type.String({ description: 'Why something of what goes out is not recorded' })),
+        }),
+        Type.Null(),
+      ],
+      { description: 'Null when nothing is recorded now' },
+    ),
     destinations: Type.Array(RelayDestination),
     at: Nullable(Timestamp),
   }),

@@ -83,7 +83,7 @@ export class RecordingKeeper {
   }
 
   onEvent(event: MediaEvent): void {
-    if (event.type === 'recording.refused') return this.#refused(event.streamId, event.message)
+    if (event.type === 'recording.refused') return this.#refused(event)
     const recording = 'path' in event ? parseRecording(basename(event.path)) : undefined
     if (recording === undefined) return
     switch (event.type) {
@@ -98,7 +98,8 @@ export class RecordingKeeper {
         this.#writing.delete(recording.name)
         if (event.failure !== null) {
           this.#stopped.add(recording.sessionId)
-          this.#turn(recording.workspaceId, warnOfRecording, { streamId: recording.streamId, message: event.failure })
+          const { streamId, workspaceId } = recording
+          this.#turn(workspaceId, warnOfRecording, { streamId, code: 'recording_stopped', message: event.failure })
         }
         this.#import(recording)
     }
@@ -136,14 +137,15 @@ export class RecordingKeeper {
     if (this.#stopped.has(sessionId)) return
     this.#stopped.add(sessionId)
     this.#options.log.warn({ streamId }, 'a recording has ended: no room in the plan')
-    this.#turn(workspaceId, warnOfRecording, { streamId, message: NO_ROOM })
+    this.#turn(workspaceId, warnOfRecording, { streamId, code: 'recording_stopped', message: NO_ROOM })
     this.#options.refresh(streamId)
   }
 
-  #refused(streamId: string, message: string): void {
+  #refused({ kind, message, streamId }: Extract<MediaEvent, { type: 'recording.refused' }>): void {
     const session = this.#current.get(streamId)
     const workspaceId = session && this.#rooms.get(session)?.workspaceId
-    if (workspaceId) this.#turn(workspaceId, warnOfRecording, { streamId, message })
+    const code = kind === 'video' ? 'recording_stopped' : 'recording_incomplete'
+    if (workspaceId) this.#turn(workspaceId, warnOfRecording, { streamId, code, message })
   }
 
   #room(workspaceId: string, sessionId: string): RecordingRoom {

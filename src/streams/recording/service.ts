@@ -22,6 +22,13 @@ export interface KeptRecording {
   readonly heldAs: string
 }
 
+export interface RecordingWarning {
+  readonly streamId: string
+  readonly code: 'recording_stopped' | 'recording_incomplete'
+  /** For people. */
+  readonly message: string
+}
+
 /** What live streams leave in the media library. Files come in by the node that wrote them; turns make assets of them. */
 export class Recordings {
   readonly #clock: Clock
@@ -77,9 +84,9 @@ export class Recordings {
     this.#tell(turn, recording, 'failed', { error: reason })
   }
 
-  /** Says that a stream on the air is not recorded any more, or not at all. */
-  warn(turn: Turn, streamId: string, message: string): void {
-    turn.emit(streamWarning, { streamId, code: 'recording_stopped', message })
+  /** Says that a stream on the air is not recorded any more, or not at all, or not as a whole. */
+  warn(turn: Turn, { code, message, streamId }: RecordingWarning): void {
+    turn.emit(streamWarning, { streamId, code, message })
   }
 
   async #insert(turn: Turn, { name, sessionId, startedAt, streamId }: RecordingFile): Promise<void> {

@@ -1,5 +1,5 @@
 import { systemTurn } from '../../core/system-turn.ts'
-import type { KeptRecording } from './service.ts'
+import type { KeptRecording, RecordingWarning } from './service.ts'
 import type { RecordingFile } from './store.ts'
 
 /** Turns that the media node which records asks for. Each may come twice. */
@@ -19,9 +19,9 @@ export const recordingLost = systemTurn<{ readonly recording: RecordingFile; rea
   run: async ({ turn, input, recordings }) => recordings.lost(turn, input.recording, input.reason),
 })
 
-export const warnOfRecording = systemTurn<{ readonly streamId: string; readonly message: string }>({
+export const warnOfRecording = systemTurn<RecordingWarning>({
   name: 'streams.warn_of_recording',
-  run: async ({ turn, input, recordings }) => recordings.warn(turn, input.streamId, input.message),
+  run: async ({ turn, input, recordings }) => recordings.warn(turn, input),
 })
 
 export const recordingTurns = [recordingBegun, keepRecording, recordingLost, warnOfRecording]

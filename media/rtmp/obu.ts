@@ -1,0 +1,78 @@
+import { BitReader } from './bit-reader.ts'
+import { sizeOrNull, type PictureSize } from './sps.ts'
+
+/** Open bitstream units of AV1 (AV1 Bitstream & Decoding Process Specification, 5.3 to 5.5). */
+
+const SEQUENCE_HEADER = 1
+const TEMPORAL_DELIMITER = Buffer.of(0x12, 0x00)
+/** Bytes of an AV1CodecConfigurationRecord (AV1-ISOBMFF, 2.3.3) before the units in it. */
+const RECORD_BYTES = 4
+/** A sequence header is some 11 bytes long, and stands at the front. */
+const MOST_UNITS = 8
+
+/** Picture size from an AV1CodecConfigurationRecord; null when it holds no sequence header, as it need not. */
+export function av1PictureSize(record: Buffer): PictureSize | null {
+  return temporalUnitSize(record.subarray(RECORD_BYTES))
+}
+
+/** Picture size from the sequence header with which a keyframe begins; null when there is none. */
+export function temporalUnitSize(units: Buffer): PictureSize | null {
+  return sizeOrNull(() => {
+    let at = 0
+    for (let count = 0; at < units.length && count < MOST_UNITS; count++) {
+      const header = units.readUInt8(at)
+      const type = (header >> 3) & 0x0f
+      at += (header & 4) === 0 ? 1 : 2
+      let size = units.length - at
+      if ((header & 2) !== 0) ({ size, at } = leb128(units, at))
+      if (type === SEQUENCE_HEADER) return readSequenceHeader(new BitReader(units.subarray(at, at + size)))
+      at += size
+    }
+    return null
+  })
+}
+
+/** A temporal unit as a file has it: what delimits one from the next is left out (AV1-ISOBMFF, 2.4). */
+export function withoutDelimiter(temporalUnit: Buffer): Buffer {
+  return temporalUnit.subarray(0, 2).equals(TEMPORAL_DELIMITER) ? temporalUnit.subarray(2) : temporalUnit
+}
+
+function leb128(bytes: Buffer, at: number): { size: number; at: number } {
+  let size = 0
+  for (let index = 0; index < 8; index++) {
+    const byte = bytes.readUInt8(at + index)
+    size += (byte & 0x7f) * 2 ** (index * 7)
+    if (byte < 0x80) return { size, at: at + index + 1 }
+  }
+  throw new RangeError('a unit is damaged')
+}
+
+/** sequence_header_obu, 5.5.1, as far as the size. */
+function readSequenceHeader(reader: BitReader): PictureSize {
+  reader.skip(3 + 1)
+  if (reader.flag()) reader.skip(5)
+  else skipOperatingPoints(reader)
+  const widthBits = reader.bits(4) + 1
+  const heightBits = reader.bits(4) + 1
+  return { width: reader.bits(widthBits) + 1, height: reader.bits(heightBits) + 1 }
+}
+
+function skipOperatingPoints(reader: BitReader): void {
+  let delayBits: number | undefined
+  if (reader.flag()) {
+    reader.skip(64)
+    if (reader.flag()) reader.unsigned()
+    if (reader.flag()) {
+      delayBits = reader.bits(5) + 1
+      reader.skip(32 + 5 + 5)
+    }
+  }
+  const saysDelay = reader.flag()
+  for (let left = reader.bits(5) + 1; left > 0; left--) {
+    reader.skip(12)
+    const level = reader.bits(5)
+    if (level > 7) reader.skip(1)
+    if (delayBits !== undefined && reader.flag()) reader.skip(delayBits * 2 + 1)
+    if (saysDelay && reader.flag()) reader.skip(4)
+  }
+}
