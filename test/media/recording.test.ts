@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { enhancedMessages, makeEnhancedClip, sendAll } from '../../media/testing/enhanced-clip.ts'
 import { Feed } from '../../media/testing/feed.ts'
 import { makeClip } from '../../media/testing/ffmpeg.ts'
 import { TestPublisher } from '../../media/testing/publisher.ts'
@@ -21,6 +22,11 @@ interface SeenRecording {
 interface SeenSession {
   readonly recordings: readonly SeenRecording[]
   readonly recordingAssetId: string | null
+}
+
+interface SeenFile {
+  readonly duration: number
+  readonly refused: string | null
 }
 
 let app: App
@@ -133,6 +139,33 @@ test('what goes out is in the media library after the end, and what a killed pro
   expect(await readdir(join(app.dataDir, 'recordings'))).toEqual([])
   const held = await app.database.row<{ count: number }>('select count(*)::int as count from storage_reservations')
   expect(held?.count).toBe(0)
+})
+
+test('a recording of HEVC and Opus is an asset like others, with its thumbnail', async () => {
+  const path = join(folder, 'hevc.mp4')
+  await makeEnhancedClip(path, 'hevc', 2)
+  const { id, streamKey } = await recordedStream()
+  await caster.goLive(id, { waitForIngest: true })
+  const publisher = await TestPublisher.connect({ port: app.config.RTMP_PORT })
+  await publisher.publish(streamKey)
+  publisher.setChunkSize(65_536)
+  const messages = await enhancedMessages(path, 'hevc')
+  sendAll(publisher, messages)
+  await caster.until(id, 'live')
+  const recorded = async () =>
+    (await caster.good<{ recording: SeenFile | null }>('GET /api/streams/{id}/relay', { path: { id } })).recording
+  expect(await waitFor(recorded)).toMatchObject({ refused: null })
+  sendAll(publisher, messages, 2_033)
+  await waitFor(async () => ((await recorded())?.duration ?? 0) > 1.9)
+  await caster.stop(id)
+  publisher.close()
+  const { recordingAssetId } = await untilKept(id, 1)
+  expect(await untilLookedAt(recordingAssetId ?? '')).toMatchObject({
+    type: 'video/mp4',
+    codecs: { video: 'hevc', audio: 'opus' },
+    width: 320,
+    thumbnail: { status: 'ready' },
+  })
 })
 
 test('a recording ends when the plan has no room left, says so, and is kept', async () => {
