@@ -19,12 +19,12 @@ export const mediaSettings = {
   },
   MEDIA_THUMBNAIL_SECONDS: {
     summary: 'Longest time for the thumbnails of a file',
-    fallback: '60',
-    parse: optional(integer(5, 600)),
+    fallback: '180',
+    parse: optional(integer(5, 3_600)),
   },
   MEDIA_TRANSCODE_SECONDS: {
     summary: 'Longest time for a rendition',
-    fallback: '7200',
+    fallback: '21600',
     parse: optional(integer(10, 86_400)),
   },
   MEDIA_PROCESS_MB: {
@@ -43,8 +43,8 @@ export const mediaSettings = {
     parse: optional(integer(1, 1_000_000)),
   },
   MEDIA_NICENESS: {
-    summary: 'How far work on files stands back behind everything else, 0 to 19',
-    fallback: '10',
+    summary: 'How far work on files stands back behind everything else: 19 is as far as can be, 0 not at all',
+    fallback: '19',
     parse: optional(integer(0, 19)),
   },
 } as const

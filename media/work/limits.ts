@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 
-/** Every bound of media work. */
+/** Every bound of media work. Times leave room for a machine whose processors are wanted by others. */
 export interface MediaWorkLimits {
   /** Probes and thumbnails at a time. */
   readonly quickConcurrency: number
@@ -42,8 +42,8 @@ export const DEFAULT_LIMITS: MediaWorkLimits = {
   quickQueue: 1_000,
   longConcurrency: Math.max(1, Math.floor(cores / 4)),
   longQueue: 100,
-  quickSeconds: 60,
-  longSeconds: 2 * 3600,
+  quickSeconds: 180,
+  longSeconds: 6 * 3600,
   imagePixels: 100_000_000,
   imageBytes: 128 * 2 ** 20,
   videoPixels: 8192 * 4352,

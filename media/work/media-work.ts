@@ -9,8 +9,8 @@ import { checkSizes } from './thumbnails/sizes.ts'
 import { checkSpec } from './transcode/spec.ts'
 import type { MediaWork, MediaWorkOptions, ProgressOptions } from './types.ts'
 
-/** One part in ten of a processor where others want all of it. */
-const NICENESS = 10
+/** One part in seventy of a processor where others want all of it, and it is given up at once to whoever wakes up. */
+const NICENESS = 19
 
 /** Starts nothing yet: a process comes with the first job. */
 export function startMediaWork(options: MediaWorkOptions): MediaWork {

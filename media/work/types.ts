@@ -11,7 +11,7 @@ export interface MediaWorkOptions {
   /** An existing folder for intermediate files. */
   readonly tempDir: string
   readonly limits?: Partial<MediaWorkLimits>
-  /** How far the processes stand back behind others, 0 to 19; 10 by default. */
+  /** How far the processes stand back behind others, 0 to 19; 19 by default. */
   readonly niceness?: number
   readonly log: MediaLog
 }

@@ -8,7 +8,8 @@ export const examineAsset = job({
   data: Type.Object({ fileId: Id }),
   attempts: 5,
   backoff: { firstMs: 2_000, maxMs: 60_000 },
-  timeoutMs: 180_000,
+  // Media work has its own, shorter limits, which can be set: this one is for what hangs beside it.
+  timeoutMs: 2 * 3_600_000,
   run: async ({ data, workspaceId, attempt, signal, assetExaminer }) => {
     if (workspaceId === undefined) return
     await assetExaminer.examine(workspaceId, data.fileId, { signal, last: attempt.number >= attempt.of })

@@ -9,7 +9,7 @@ import { hasAlphaFormat, quarterTurns, shownSize, type Streams } from './streams
  */
 
 const MAX_ANSWER_BYTES = 2 ** 20
-const MAX_PROBE_MS = 30_000
+const MAX_PROBE_MS = 120_000
 const LAYOUTS: Readonly<Record<string, number>> = {
   mono: 1,
   stereo: 2,

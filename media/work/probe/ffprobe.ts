@@ -29,7 +29,7 @@ interface Raw {
 }
 
 const MAX_ANSWER_BYTES = 4 * 2 ** 20
-const MAX_PROBE_MS = 30_000
+const MAX_PROBE_MS = 120_000
 
 /** @throws MediaWorkError */
 export async function ffprobe(command: string, path: string, signal: AbortSignal): Promise<Streams> {

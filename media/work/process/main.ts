@@ -105,12 +105,25 @@ function yieldToOthers(niceness: number): void {
   setPriority(niceness)
   if (process.platform !== 'linux') return
   // On Linux a priority is of a thread, and those that V8 has started already kept theirs.
+  for (const thread of readdirSync('/proc/self/task')) {
+    try {
+      setPriority(Number(thread), niceness)
+    } catch {
+      // It has just ended.
+    }
+  }
+  yieldAsGroup(niceness, 50)
+}
+
+/** A session of its own may get a share of its own (autogroup), within which alone the priorities of threads count. */
+function yieldAsGroup(niceness: number, tries: number): void {
   try {
-    for (const thread of readdirSync('/proc/self/task')) setPriority(Number(thread), niceness)
-    // A session of its own may get a share of its own, within which alone the priorities above count.
     writeFileSync('/proc/self/autogroup', String(niceness))
-  } catch {
-    // A thread that has just ended, a kernel without such groups, or a container that may not set them.
+  } catch (error) {
+    // Who is not root is let through once in a tenth of a second on the whole machine. Whatever else it is: a kernel
+    // without such groups, or a container that may not set them.
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || tries === 0) return
+    setTimeout(() => yieldAsGroup(niceness, tries - 1), 100 + Math.random() * 100).unref()
   }
 }
 

@@ -1,5 +1,6 @@
 import { fork } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
+import { getPriority } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import sharp from 'sharp'
@@ -77,6 +78,21 @@ test('no process without a job; one for each lane, apart from this one; they end
   await waitFor(() => pids().length === 0, { ...PATIENT, what: 'the processes to end' })
   await lazy.probe(path('small'))
   expect(lazy.stats().quick).toMatchObject({ done: 2, failed: 0, deaths: 0 })
+})
+
+test('it stands back behind all others: every thread, what it starts, and the group of its session', async () => {
+  const { work: polite } = useMediaWork({ niceness: 3 })
+  const controller = new AbortController()
+  const running = failure(encode({ signal: controller.signal }, polite))
+  const encoder = await waitFor(() => encoders()[0], { ...PATIENT, what: 'ffmpeg to run' })
+  const [pid = 0] = polite.stats().long.pids
+  for (const thread of readdirSync(`/proc/${pid}/task`)) expect(getPriority(Number(thread))).toBe(3)
+  expect(getPriority(encoder)).toBe(3)
+  const group = `/proc/${encoder}/autogroup`
+  if (existsSync(group)) await waitFor(() => readFileSync(group, 'utf8').includes('nice 3'), { what: 'the group' })
+  controller.abort()
+  expect(await running).toBe('cancelled')
+  await nothingLeft()
 })
 
 describe('cancelled', () => {

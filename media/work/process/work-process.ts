@@ -33,7 +33,8 @@ interface Pending {
 }
 
 const ENTRY = fileURLToPath(new URL('main.ts', import.meta.url))
-const START_MS = 30_000
+/** Half a second of a processor, of which others may leave little. */
+const START_MS = 120_000
 /** How long a job may take to stop after it was told to; then the process is ended, and its other jobs begin anew. */
 const STOP_MS = 5_000
 const MEMORY_WATCH_MS = 250

@@ -1,0 +1,42 @@
+/**
+ * Asks a server at a steady pace, in a process of its own: what else a benchmark does must not be counted as the
+ * server's delay. Started by `latency.ts`; its job comes as its argument, its figures go back as a message.
+ */
+import { Agent, get, type RequestOptions } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Latency, LoadJob } from './latency.ts'
+
+const EVERY_MS = 5
+/** Until it and the server's path are compiled, and the machine has made room for a new process. */
+const WARM_MS = 1_000
+
+const { headers, seconds, url } = JSON.parse(process.argv[2] ?? '{}') as LoadJob
+const options: RequestOptions = { agent: new Agent({ keepAlive: true, maxSockets: 64 }), headers }
+
+function once(): Promise<void> {
+  return new Promise((resolve, reject) => {
+    get(url, options, (response) => {
+      response.resume().once('end', () => resolve())
+      if (response.statusCode !== 200) reject(new Error(`${url}: ${response.statusCode}`))
+    }).once('error', reject)
+  })
+}
+
+const times: number[] = []
+const late: number[] = []
+const open: Promise<void>[] = []
+const started = performance.now()
+// Whether or not those before are answered: what waits shows.
+for (let at = started; at < started + WARM_MS + seconds * 1000; at += EVERY_MS) {
+  await delay(Math.max(0, at - performance.now()))
+  const left = performance.now()
+  const counts = at >= started + WARM_MS
+  if (counts) late.push(left - at)
+  open.push(once().then(() => void (counts && times.push(performance.now() - left))))
+}
+await Promise.all(open)
+const part = (values: number[], share: number) =>
+  values.sort((a, b) => a - b)[Math.floor(values.length * share)] ?? Number.NaN
+const figures: Latency = { p50Ms: part(times, 0.5), p99Ms: part(times, 0.99), lateMs: part(late, 0.99) }
+process.send?.(figures)
+process.disconnect()
