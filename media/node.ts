@@ -5,6 +5,7 @@ import { startRtmpIngest, type IngestLimits, type Publisher, type RtmpsSettings 
 import { DEFAULT_RELAY_LIMITS, type RelayLimits } from './relay/limits.ts'
 import { RelayStream, sourceOf } from './relay/relay-stream.ts'
 import { TcpTable } from './relay/tcp-table.ts'
+import { SlateRenderer } from './slate/renderer.ts'
 import type {
   DesiredStream,
   MediaNode,
@@ -44,9 +45,11 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
   const limits: RelayLimits = { ...DEFAULT_RELAY_LIMITS, ...settings.limits?.relay }
   const slots = { used: 0, most: MOST_TRANSCODES }
   const ffmpeg = settings.whip?.ffmpeg?.path
+  const slates = new SlateRenderer(ffmpeg, log)
   const relay = {
     ffmpeg,
     slots,
+    slates,
     limits,
     allowPrivateAddresses,
     ca: settings.destinationCa,
@@ -157,6 +160,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
       await whip?.close()
       await ingest.close()
       await previews?.close()
+      slates.close()
       await Promise.all([...streams.values()].map((stream) => stream.close('shutdown')))
       streams.clear()
     },

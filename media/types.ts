@@ -33,6 +33,23 @@ export interface MediaMessage {
   readonly isHeader: boolean
   /** A video message that starts a closed group of pictures. */
   readonly isKeyframe: boolean
+  /** Shown in place of a publisher that is away: nothing that it sent, so it is not recorded. */
+  readonly isSlate?: true
+}
+
+/** What is shown while the publisher is away. */
+export interface DesiredSlate {
+  /** Path of a picture on this machine; absent for a plain card. */
+  readonly picture?: string
+}
+
+export interface SlateStatus {
+  /**
+   * `waiting` for a publisher on the air, whose pictures it is to look like; `ready` to be shown; `unavailable`: what
+   * comes in is held in silence when it goes, and `reason` says why.
+   */
+  readonly state: 'waiting' | 'preparing' | 'ready' | 'shown' | 'unavailable'
+  readonly reason: string | null
 }
 
 /** What a stream ought to look like on this node. Applying the same state twice changes nothing. */
@@ -53,6 +70,10 @@ export interface DesiredStream {
   readonly playout?: DesiredPlayout
   /** Absent when nothing is recorded. */
   readonly recording?: DesiredRecording
+  /** Absent when nothing is shown while the publisher is away. */
+  readonly slate?: DesiredSlate
+  /** How long connections are kept without a publisher, milliseconds; the node's own limit when absent. */
+  readonly holdMs?: number
 }
 
 /** A publisher's request to send media, asked before `NetStream.Publish.Start`. */
@@ -131,6 +152,8 @@ export interface StreamStatus {
   readonly liveMs: number
   /** Of the preview, at the moment. */
   readonly viewers: number
+  /** Null when none is wanted. */
+  readonly slate: SlateStatus | null
 }
 
 /** What a node tells its host, in order. */
@@ -152,6 +175,8 @@ export type MediaEvent =
       readonly raised: readonly MediaWarning[]
       readonly cleared: readonly MediaWarning[]
     }
+  /** Destinations are shown the slate from now on, or not any more. */
+  | { readonly type: 'slate.changed'; readonly streamId: string; readonly shown: boolean }
   /** Somebody came to watch the preview, or left. */
   | { readonly type: 'viewers.changed'; readonly streamId: string; readonly viewers: number }
   /** Once a second for every stream that is taking in media while live. `liveMs` counts since `ingest.started` of `sessionId`, monotonic. */

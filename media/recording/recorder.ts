@@ -48,6 +48,7 @@ interface Part {
 /**
  * Writes what a stream relays into files: from a keyframe on, cut at a keyframe when one is long enough or when a
  * configuration changes. What is coded in a way that is not recorded is said; without its sound the rest is recorded.
+ * The slate is left out.
  */
 export class Recorder implements Output {
   readonly #options: RecorderOptions
@@ -114,8 +115,8 @@ export class Recorder implements Output {
   }
 
   #take(message: RelayMessage): void {
-    const { kind, payload } = message
-    if (kind === 'data') return
+    const { isSlate, kind, payload } = message
+    if (kind === 'data' || isSlate) return
     const seen = classify(kind === 'video' ? VIDEO : AUDIO, payload)
     if (seen.isHeader) return this.#takeHeader(kind, { codec: seen.codec, payload })
     if (!seen.isFrame) return

@@ -2,6 +2,9 @@ import type { Publisher } from '../ingest/rtmp-ingest.ts'
 import type { IngestStatus, MediaKind, MediaMessage } from '../types.ts'
 import type { GroupCacheLimits } from './group-cache.ts'
 
+/** Whoever has sent sound for this long, and nothing of a picture, has none. */
+const SOUND_ALONE_MS = 2_000
+
 /** One publisher of a stream, with what it takes to go on from it at any moment. */
 export class Feeder {
   readonly publisher: Publisher
@@ -17,6 +20,8 @@ export class Feeder {
   #bytes = 0
   #open = false
   #hasVideo = false
+  /** Monotonic: when its first sound came. */
+  #soundSince: number | null = null
 
   constructor(publisher: Publisher, source: IngestStatus['source'], limits: GroupCacheLimits, now: number) {
     this.publisher = publisher
@@ -39,6 +44,12 @@ export class Feeder {
     return this.#group.length > 0 || (!this.#hasVideo && this.#headers.size > 0)
   }
 
+  /** Whether it can follow on what stood in for it: from a picture, or with sound alone if there is nothing else. */
+  canReplace(now: number): boolean {
+    if (this.#hasVideo || this.#soundSince === null) return this.#group.length > 0
+    return now - this.#soundSince >= SOUND_ALONE_MS
+  }
+
   /** Takes note of a message at `now`. @param waits whether another publisher feeds the stream meanwhile */
   note(message: MediaMessage, now: number, waits: boolean): void {
     const { isHeader, isKeyframe, kind } = message
@@ -49,6 +60,7 @@ export class Feeder {
       return
     }
     if (kind !== 'data') this.lastFrameAt = now
+    if (kind === 'audio') this.#soundSince ??= now
     if (waits) this.#keep(message, kind === 'video' && isKeyframe)
   }
 

@@ -20,6 +20,8 @@ export interface RelayLimits {
   readonly holdMs: number
   /** After this long without a frame, a publisher that stands by takes over from the one that feeds the stream. */
   readonly takeOverMs: number
+  /** After this long without a frame, the slate is shown; later than a take-over, which is better. */
+  readonly slateAfterMs: number
   /** Refusals before a person has to look. */
   readonly maxRejections: number
   /**
@@ -45,6 +47,7 @@ export const DEFAULT_RELAY_LIMITS: RelayLimits = {
   recoverMs: 5_000,
   holdMs: 60_000,
   takeOverMs: 1_000,
+  slateAfterMs: 1_500,
   maxRejections: 3,
   staleSessionMs: 10_000,
   tickMs: 1_000,

@@ -4,15 +4,25 @@ import { Feeder } from './feeder.ts'
 import type { GroupCacheLimits } from './group-cache.ts'
 import type { Source } from './source.ts'
 
+/** What is shown in place of a publisher that is away or silent, sent into the same source. */
+export interface StandIn {
+  readonly isShown: boolean
+  /** Sends nothing any more. */
+  end(): void
+}
+
 export interface PublisherPairOptions {
   readonly source: Source
+  readonly standIn: StandIn
   readonly limits: GroupCacheLimits
   /** A publisher that has sent no frame for this long is replaced by one that does. */
   readonly takeOverMs: number
-  /** A message of the publisher that feeds the stream is about to be relayed. */
+  /** A message of the publisher that feeds the stream came in, to be relayed unless something stands in for it. */
   readonly onMedia: (message: MediaMessage, now: number) => void
   /** Another publisher feeds the stream from here on; `previous` is the one before, if there was one until now. */
   readonly onActive: (feeder: Feeder, previous: Feeder | null, reason: string) => void
+  /** What is relayed is this one's from here on. */
+  readonly onSwitch: (feeder: Feeder) => void
   /** The stream has no publisher any more. */
   readonly onGone: (feeder: Feeder, reason: string) => void
 }
@@ -20,7 +30,8 @@ export interface PublisherPairOptions {
 /**
  * At most two publishers of one stream, of which one feeds it and the other stands by. The one that stands by takes over
  * when the other ends, or falls silent while it does not. It then stays: when the first comes back it stands by in turn,
- * so that an encoder with a bad line costs one switch and not one each time that the line comes and goes.
+ * so that an encoder with a bad line costs one switch and not one each time that the line comes and goes. While something
+ * stands in, a publisher replaces it as soon as a picture can follow.
  */
 export class PublisherPair {
   readonly #options: PublisherPairOptions
@@ -58,6 +69,15 @@ export class PublisherPair {
     }
   }
 
+  /** Ends what stands in, with nothing that could follow at once: a publisher goes on from its next keyframe. */
+  dismissStandIn(): void {
+    if (!this.#options.standIn.isShown) return
+    if (this.#active === null) {
+      this.#options.standIn.end()
+      this.#options.source.attach()
+    } else this.#relay(this.#active)
+  }
+
   #standBy(feeder: Feeder): void {
     const before = this.#standby
     this.#standby = feeder
@@ -67,10 +87,12 @@ export class PublisherPair {
   #message(feeder: Feeder, message: MediaMessage): void {
     const now = performance.now()
     const active = this.#active
-    feeder.note(message, now, feeder !== active)
+    const { onMedia, source, standIn } = this.#options
+    feeder.note(message, now, feeder !== active || standIn.isShown)
     if (feeder === active) {
-      this.#options.onMedia(message, now)
-      this.#options.source.push(message, now)
+      onMedia(message, now)
+      if (!standIn.isShown) source.push(message, now)
+      else if (feeder.canReplace(now)) this.#relay(feeder)
     } else if (active !== null && feeder.isReady && now - active.lastFrameAt > this.#options.takeOverMs) {
       this.#standby = active
       this.#activate(feeder, active, 'silent')
@@ -87,11 +109,23 @@ export class PublisherPair {
   }
 
   #activate(feeder: Feeder, previous: Feeder | null, reason: string): void {
-    const { onActive, source } = this.#options
+    const { onActive, onSwitch, source, standIn } = this.#options
     this.#active = feeder
     onActive(feeder, previous, reason)
-    if (previous === null) source.attach()
-    else source.takeOver(feeder.headers(), feeder.group(), performance.now())
+    if (standIn.isShown && !feeder.canReplace(performance.now())) return
+    if (previous === null && !standIn.isShown) {
+      onSwitch(feeder)
+      source.attach()
+      feeder.letGo()
+    } else this.#relay(feeder)
+  }
+
+  /** Goes on with what a publisher has sent lately. */
+  #relay(feeder: Feeder): void {
+    const { onSwitch, source, standIn } = this.#options
+    onSwitch(feeder)
+    standIn.end()
+    source.takeOver(feeder.headers(), feeder.group(), performance.now())
     feeder.letGo()
   }
 }

@@ -14,6 +14,8 @@ import { PushClient } from './push-client.ts'
 import { Source } from './source.ts'
 import { FileFeed } from '../playout/file-feed.ts'
 import { Recorder } from '../recording/recorder.ts'
+import type { SlateRenderer } from '../slate/renderer.ts'
+import { Slate } from '../slate/slate.ts'
 import type { TcpTable } from './tcp-table.ts'
 
 export interface RelayStreamOptions {
@@ -26,6 +28,7 @@ export interface RelayStreamOptions {
   /** Path of ffmpeg, for renderings. */
   readonly ffmpeg: string | undefined
   readonly slots: TranscodeSlots
+  readonly slates: SlateRenderer
 }
 
 /** One stream on this node: its publisher and perhaps one standing by, its source, and an output for each destination. */
@@ -42,25 +45,36 @@ export class RelayStream {
   readonly #publishers: PublisherPair
   readonly #files: FileFeed
   readonly #recorder: Recorder
+  readonly #slate: Slate
+  /** Monotonic: since when there is no publisher; null while there is one, and when the hold is over. */
+  #goneAt: number | null = null
   #holdTimer: NodeJS.Timeout | undefined
   /** Of the publisher before. */
   #lastSize: PictureSize | null = null
 
   constructor(desired: DesiredStream, options: RelayStreamOptions) {
     this.#options = options
-    const { group, takeOverMs } = options.limits
+    const { group, slateAfterMs, takeOverMs } = options.limits
     this.#source = new Source(group)
     this.#renditions = new Renditions({ ...options, source: this.#source })
     const { streamId } = desired
     this.viewers = new Viewers(this.#source, options.limits.viewers, (viewers) =>
       options.onEvent({ type: 'viewers.changed', streamId, viewers }),
     )
+    this.#slate = new Slate({
+      source: this.#source,
+      renderer: options.slates,
+      afterMs: slateAfterMs,
+      onShown: (shown) => this.#onSlate(shown),
+    })
     this.#publishers = new PublisherPair({
       source: this.#source,
+      standIn: this.#slate,
       limits: group,
       takeOverMs,
       onMedia: (message, now) => this.#onMedia(message, now),
       onActive: (feeder, previous, reason) => this.#onActive(feeder, previous, reason),
+      onSwitch: (feeder) => this.#onSwitch(feeder),
       onGone: (feeder, reason) => this.#onGone(feeder, reason),
     })
     this.#recorder = new Recorder({ source: this.#source, onEvent: options.onEvent, log: options.log })
@@ -85,6 +99,9 @@ export class RelayStream {
     this.#desired = desired
     this.#publishers.drop('key changed', ({ publisher }) => sourceOf(desired, publisher.keyHash) === null)
     this.#meter.setLive(desired.live)
+    this.#slate.apply(desired.slate, desired.live)
+    if (desired.slate === undefined || !desired.live) this.#publishers.dismissStandIn()
+    if (desired.holdMs !== before.holdMs) this.#hold()
     const fresh = desired.live && !before.live
     this.#renditions.want(desired.destinations.map(({ rendering }) => rendering))
     this.#render()
@@ -127,6 +144,7 @@ export class RelayStream {
     this.#reportUsage()
     this.#examine()
     this.viewers.tick(now)
+    this.#slate.tick(now)
     this.#renditions.tick(now)
     this.#files.tick(now)
     this.#recorder.tick(now)
@@ -150,6 +168,7 @@ export class RelayStream {
       recording: this.#recorder.status(),
       liveMs: this.#meter.totalMs,
       viewers: this.viewers.count,
+      slate: this.#slate.status(),
     }
   }
 
@@ -158,6 +177,7 @@ export class RelayStream {
     this.#files.close()
     this.#publishers.drop(reason)
     clearTimeout(this.#holdTimer)
+    this.#slate.end()
     this.viewers.close()
     this.#renditions.close()
     for (const client of this.#clients.values()) this.#stop(client, 'stopped')
@@ -185,7 +205,9 @@ export class RelayStream {
   #onActive(feeder: Feeder, previous: Feeder | null, reason: string): void {
     const { streamId } = this.#desired
     const { remoteAddress, sessionId } = feeder.publisher
+    this.#goneAt = null
     clearTimeout(this.#holdTimer)
+    this.#slate.follow(feeder)
     if (previous !== null) this.#settle(previous)
     this.#meter.beginSession(feeder.liveMs)
     // The new one is told of first: whoever follows the stream must not think that it has none.
@@ -195,9 +217,22 @@ export class RelayStream {
       this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: previous.publisher.sessionId, reason })
     }
     this.#judge()
-    this.#renditions.restart()
-    this.#render()
     if (this.#desired.live) for (const client of this.#clients.values()) client.start()
+  }
+
+  #onSwitch(feeder: Feeder): void {
+    // What encodes is set up for the slate as for the publisher that comes back.
+    if (!this.#slate.isLike(feeder)) this.#renditions.restart()
+    this.#render()
+  }
+
+  #onSlate(shown: boolean): void {
+    const { live, streamId } = this.#desired
+    this.#options.log.info({ streamId, shown }, 'slate')
+    this.#options.onEvent({ type: 'slate.changed', streamId, shown })
+    if (!shown || !live) return
+    this.#render()
+    for (const client of this.#clients.values()) client.start()
   }
 
   #onGone(feeder: Feeder, reason: string): void {
@@ -205,14 +240,26 @@ export class RelayStream {
     this.#settle(feeder)
     this.#lastSize = sizeOf(feeder) ?? this.#lastSize
     this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: feeder.publisher.sessionId, reason })
-    for (const client of this.#clients.values()) client.hold()
+    this.#goneAt = performance.now()
+    if (!this.#slate.isShown) for (const client of this.#clients.values()) client.hold()
+    this.#hold()
+  }
+
+  /** Waits for a publisher, for as long as the stream is to be held since it has gone. */
+  #hold(): void {
+    if (this.#goneAt === null) return
     clearTimeout(this.#holdTimer)
-    this.#holdTimer = setTimeout(() => {
-      this.#lastSize = null
-      this.viewers.close()
-      this.#render()
-      if (this.#desired.live) for (const client of this.#clients.values()) this.#stop(client, 'idle')
-    }, this.#options.limits.holdMs)
+    const { holdMs = this.#options.limits.holdMs } = this.#desired
+    this.#holdTimer = setTimeout(() => this.#letGo(), Math.max(0, this.#goneAt + holdMs - performance.now()))
+  }
+
+  #letGo(): void {
+    this.#goneAt = this.#lastSize = null
+    this.#slate.follow(null)
+    this.#publishers.dismissStandIn()
+    this.viewers.close()
+    this.#render()
+    if (this.#desired.live) for (const client of this.#clients.values()) this.#stop(client, 'idle')
   }
 
   /** A publisher feeds the stream no more: counts what it sent, and takes back what was said of it. */
@@ -235,7 +282,7 @@ export class RelayStream {
       const successor = this.#create(destination)
       this.#clients.set(destination.id, successor)
       if (client !== undefined) this.#stop(client, 'stopped')
-      if (this.#desired.live && this.#publishers.active !== null) successor.start()
+      if (this.#isFed) successor.start()
     }
   }
 
@@ -260,9 +307,14 @@ export class RelayStream {
     return client
   }
 
+  /** Whether there is something to send on the air. */
+  get #isFed(): boolean {
+    return this.#desired.live && (this.#publishers.active !== null || this.#slate.isShown)
+  }
+
   /** Others' forms are made while somebody sends and somebody takes. */
   #render(): void {
-    this.#renditions.run(this.#desired.live && this.#publishers.active !== null)
+    this.#renditions.run(this.#isFed)
   }
 
   #goOff(): void {

@@ -18,6 +18,7 @@ export const QUICK: RelayLimits = {
   recoverMs: 500,
   holdMs: 1_500,
   takeOverMs: 500,
+  slateAfterMs: 700,
   staleSessionMs: 50,
   tickMs: 50,
 }

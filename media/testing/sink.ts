@@ -28,6 +28,8 @@ export interface SinkBehaviour {
   keepMedia?: boolean
   /** The message stream id given by `createStream`; 1 unless told otherwise. */
   messageStreamId?: number
+  /** Keep what the messages carry. */
+  keepPayloads?: boolean
 }
 
 export interface SinkMessage {
@@ -41,6 +43,7 @@ export interface SinkMessage {
   readonly isKeyframe: boolean
   /** Monotonic milliseconds. */
   readonly at: number
+  readonly payload?: Buffer
 }
 
 const KINDS: Record<number, MediaKind | undefined> = { 8: 'audio', 9: 'video', 18: 'data' }
@@ -161,7 +164,7 @@ export class SinkConnection {
   }
 
   #take(message: SinkMessage, payload: Buffer): void {
-    this.messages.push(message)
+    this.messages.push(this.#behaviour.keepPayloads === true ? { ...message, payload } : message)
     if (message.kind === 'video' && message.isHeader) this.videoHeader = payload
     if (this.#behaviour.keepMedia === true && message.kind !== 'data')
       this.#kept.push(flvTag({ kind: message.kind, payload }, message.timestamp))

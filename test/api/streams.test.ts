@@ -35,6 +35,7 @@ const RELAYED = {
   destinations: [],
   playout: null,
   recording: null,
+  slate: null,
   liveMs: 0,
   viewers: 0,
 }
