@@ -27,6 +27,8 @@ export interface RenderingStatus {
   /** `unavailable`: this node cannot, for want of ffmpeg or of room. */
   readonly state: 'idle' | 'starting' | 'running' | 'restarting' | 'unavailable'
   readonly restarts: number
+  /** Seconds of media that come out in a second, over the last few: below 1 it does not keep up. Null while nothing does. */
+  readonly speed: number | null
   /** Pictures left out because encoding does not keep up. */
   readonly droppedVideo: number
   readonly lastError: string | null

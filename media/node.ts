@@ -151,6 +151,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
         cpu: cpu.share,
         uptimeSeconds: Math.floor((performance.now() - startedAt) / 1000),
         connections: ingest.connections(),
+        renderings: { running: slots.used, most: slots.most },
         whip: whip === undefined ? null : { port: whip.port, sessions: whip.sessions(), pid: whip.pid() ?? null },
         streams: [...streams.values()].map((stream) => stream.status()),
       }

@@ -192,6 +192,8 @@ export interface MediaNodeStatus {
   readonly cpu: number
   readonly uptimeSeconds: number
   readonly connections: number
+  /** ffmpeg processes that encode streams anew for destinations, and how many may run. */
+  readonly renderings: { readonly running: number; readonly most: number }
   /** Null where publishers cannot come by WHIP. */
   readonly whip: WhipStatus | null
   readonly streams: readonly StreamStatus[]
@@ -200,10 +202,30 @@ export interface MediaNodeStatus {
 export interface WhipStatus {
   /** UDP. */
   readonly port: number
-  /** Clients, connected or about to. */
-  readonly sessions: number
+  /** Of clients, connected or about to. */
+  readonly sessions: readonly WhipSessionStatus[]
   /** The process that WebRTC runs in; null while none is needed. */
   readonly pid: number | null
+}
+
+export interface WhipSessionStatus {
+  readonly streamId: string
+  readonly connected: boolean
+  /** How its media comes in; a second old at most. */
+  readonly tracks: readonly ReceptionStatus[]
+}
+
+/** How a track comes in by RTP. Counters run since its session began. */
+export interface ReceptionStatus {
+  readonly kind: 'audio' | 'video'
+  /** Packets given up: they never came, or too late. */
+  readonly lost: number
+  /** Packets that came after they had been asked for again. */
+  readonly recovered: number
+  /** Packets asked for again (NACK), each time that they were. */
+  readonly requested: number
+  /** Interarrival jitter, RFC 3550, section 6.4.1. */
+  readonly jitterMs: number
 }
 
 /** How publishers may come by WHIP. */

@@ -31,7 +31,7 @@ function watchCluster(metrics: Registry, read: () => ClusterStats): void {
   watch(metrics, 'crier_actors_owned', 'Actors that this node owns', () => read().owned)
   watch(metrics, 'crier_nodes', 'Nodes that live', () => read().nodes)
   watch(metrics, 'crier_lease_live', '1 while this node may act for its actors', () => Number(read().live))
-  watch(metrics, 'crier_lease_left_ms', 'Time until the node fences itself', () => read().leaseLeftMs)
+  watch(metrics, 'crier_lease_left_seconds', 'Time until the node fences itself', () => read().leaseLeftMs / 1_000)
   watch(metrics, 'crier_links_in_flight', 'Turns that other nodes have been asked for', () =>
     read().links.reduce((sum, link) => sum + link.inFlight, 0),
   )

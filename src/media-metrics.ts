@@ -1,51 +1,67 @@
-import { Counter, Gauge, type Registry } from 'prom-client'
-import type { MediaNodeStatus, StreamStatus } from '../media/types.ts'
+import type { Registry } from 'prom-client'
+import type { StreamStatus } from '../media/types.ts'
 import { watch } from './http/metrics.ts'
-
-type Labels = Readonly<Record<string, string>>
-type Sample = readonly [labels: Labels, value: number]
+import { watchFeatures } from './media-feature-metrics.ts'
+import { counter, gauge, type Labels, type Sample } from './metric-samples.ts'
+import type { MediaNodeEntry } from './streams/media-directory.ts'
+import { loadOf } from './streams/placement.ts'
 
 /**
- * Figures of this node's media process, from what it said last: of the whole, of every ingest and of every destination.
+ * Figures of this node's media process, from what it said last: of the whole, of every ingest and of every destination,
+ * and of what else is done with a stream.
  * A stream goes by its id, never by its key or path.
  */
-export function watchMedia(metrics: Registry, status: () => MediaNodeStatus | undefined): void {
+export function watchMedia(metrics: Registry, node: () => MediaNodeEntry | undefined): void {
+  const status = () => node()?.status ?? undefined
   const streams = () => status()?.streams ?? []
   const outputs = () => streams().flatMap((stream) => stream.destinations.map((one) => ({ stream, one })))
   watch(metrics, 'crier_media_up', 'Whether the media process answers', () => (status() ? 1 : 0))
   watch(metrics, 'crier_media_connections', 'RTMP connections', () => status()?.connections ?? 0)
   watch(metrics, 'crier_media_ingests', 'Streams that take in media', () => ingestsOf(streams()).length)
-  watch(metrics, 'crier_media_ingest_bits_per_second', 'Media coming in', () =>
-    ingestsOf(streams()).reduce((sum, { ingest }) => sum + ingest.bitrate, 0),
+  watch(metrics, 'crier_media_ingest_bytes_per_second', 'Media coming in', () =>
+    ingestsOf(streams()).reduce((sum, { ingest }) => sum + ingest.bitrate / 8, 0),
   )
-  watch(metrics, 'crier_media_output_bits_per_second', 'Media going out', () =>
-    outputs().reduce((sum, { one }) => sum + one.bitrate, 0),
+  watch(metrics, 'crier_media_output_bytes_per_second', 'Media going out', () =>
+    outputs().reduce((sum, { one }) => sum + one.bitrate / 8, 0),
   )
   gauge(metrics, 'crier_media_destinations', 'Destinations by state', ['state'], () => {
     const counts = new Map<string, number>()
     for (const { one } of outputs()) counts.set(one.state, (counts.get(one.state) ?? 0) + 1)
     return [...counts].map(([state, count]) => [{ state }, count])
   })
-  gauge(metrics, 'crier_broadcast_position_seconds', 'How far a file is that is broadcast', ['stream', 'item'], () =>
-    streams().flatMap(({ playout, streamId }) =>
-      playout === null ? [] : [[{ stream: streamId, item: String(playout.item) }, playout.ms / 1_000]],
-    ),
-  )
-  gauge(metrics, 'crier_broadcasts', 'Broadcasts of files by state', ['state'], () => {
-    const playing = streams().flatMap(({ playout }) => playout ?? [])
-    const paused = playing.filter((one) => one.paused).length
-    return [
-      [{ state: 'playing' }, playing.length - paused],
-      [{ state: 'paused' }, paused],
-    ]
-  })
-  gauge(metrics, 'crier_recording_bytes', 'Length of the file that is recorded', ['stream'], () =>
-    streams().flatMap(({ recording, streamId }) =>
-      recording === null ? [] : [[{ stream: streamId }, recording.bytes]],
-    ),
-  )
+  watchRoom(metrics, node)
   watchIngests(metrics, streams)
   watchDestinations(metrics, streams)
+  watchFeatures(metrics, status)
+}
+
+/** What publishers are placed by. */
+function watchRoom(metrics: Registry, node: () => MediaNodeEntry | undefined): void {
+  const of = (read: (entry: MediaNodeEntry) => number) => () => {
+    const entry = node()
+    return entry?.status ? [[{}, read(entry)] as const] : []
+  }
+  gauge(
+    metrics,
+    'crier_media_load_ratio',
+    'How full the media node is; from 1 on it is given no streams',
+    [],
+    of(loadOf),
+  )
+  gauge(
+    metrics,
+    'crier_media_streams_limit',
+    'Streams that it takes in at most',
+    [],
+    of((entry) => entry.mostStreams),
+  )
+  gauge(
+    metrics,
+    'crier_media_cpu_ratio',
+    'Share of a core that the media process uses',
+    [],
+    of(({ status }) => status?.cpu ?? 0),
+  )
 }
 
 function watchIngests(metrics: Registry, streams: () => readonly StreamStatus[]): void {
@@ -58,10 +74,10 @@ function watchIngests(metrics: Registry, streams: () => readonly StreamStatus[])
   const of = (name: string) => `crier_ingest_${name}`
   gauge(
     metrics,
-    of('bits_per_second'),
+    of('bytes_per_second'),
     'Media of a stream coming in',
     labels,
-    each(({ bitrate }) => bitrate),
+    each(({ bitrate }) => bitrate / 8),
   )
   gauge(
     metrics,
@@ -123,10 +139,10 @@ function watchDestinations(metrics: Registry, streams: () => readonly StreamStat
   )
   gauge(
     metrics,
-    of('bits_per_second'),
+    of('bytes_per_second'),
     'Media going to a destination',
     labels,
-    each((one) => [[{}, one.bitrate]]),
+    each((one) => [[{}, one.bitrate / 8]]),
   )
   gauge(
     metrics,
@@ -186,27 +202,4 @@ type Ingest = StreamStatus & { readonly ingest: NonNullable<StreamStatus['ingest
 
 function ingestsOf(streams: readonly StreamStatus[]): Ingest[] {
   return streams.filter((stream): stream is Ingest => stream.ingest !== null)
-}
-
-type Watch = (
-  metrics: Registry,
-  name: string,
-  help: string,
-  labelNames: string[],
-  read: () => readonly Sample[],
-) => void
-
-const gauge: Watch = (metrics, name, help, labelNames, read) =>
-  metrics.registerMetric(new Gauge({ name, help, labelNames, registers: [], collect: readAnew(read) }))
-
-/** A total that somebody else counts. It starts anew with the media process, as counters may. */
-const counter: Watch = (metrics, name, help, labelNames, read) =>
-  metrics.registerMetric(new Counter({ name, help, labelNames, registers: [], collect: readAnew(read) }))
-
-/** Fills a metric from nothing whenever it is scraped, so that what is gone leaves no series behind. */
-function readAnew(read: () => readonly Sample[]) {
-  return function (this: Gauge | Counter): void {
-    this.reset()
-    for (const [labels, value] of read()) this.inc(labels, value)
-  }
 }

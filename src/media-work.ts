@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises'
-import { Counter, Gauge, type Registry } from 'prom-client'
+import type { Registry } from 'prom-client'
 import { DEFAULT_LIMITS, type MediaWorkLimits } from '../media/work/limits.ts'
 import { startMediaWork } from '../media/work/media-work.ts'
 import type { LaneStats, MediaWork } from '../media/work/types.ts'
@@ -7,6 +7,7 @@ import type { Config } from './config.ts'
 import type { QueueBounds, QueueName } from './core/job.ts'
 import type { Logger } from './core/log.ts'
 import type { Probe } from './health/service.ts'
+import { counter, gauge, type Sample } from './metric-samples.ts'
 import { findFfmpeg } from './setup/ffmpeg.ts'
 
 /**
@@ -82,43 +83,55 @@ async function probe(tempDir: string, running: MediaWork | undefined): ReturnTyp
 
 const OUTCOMES = ['done', 'failed', 'cancelled', 'refused'] as const
 
-/** Figures of both lanes, read when they are scraped; none before the first file. */
+/** Figures of both lanes; none before the first file. */
 function measure(metrics: Registry, lanes: () => [lane: string, stats: LaneStats][]): void {
-  const gauge = (name: string, help: string, read: (stats: LaneStats) => number) =>
-    new Gauge({
-      name,
-      help,
-      labelNames: ['lane'],
-      registers: [metrics],
-      collect() {
-        for (const [lane, stats] of lanes()) this.set({ lane }, read(stats))
-      },
-    })
-  gauge('crier_media_work_queued', 'Files that wait to be worked on', ({ queued }) => queued)
-  gauge('crier_media_work_running', 'Files that are worked on', ({ running }) => running)
-  const counter = (name: string, help: string, read: (stats: LaneStats) => number) =>
-    new Counter({
-      name,
-      help,
-      labelNames: ['lane'],
-      registers: [metrics],
-      collect() {
-        this.reset()
-        for (const [lane, stats] of lanes()) this.inc({ lane }, read(stats))
-      },
-    })
-  counter('crier_media_work_deaths_total', 'Work processes that died under a job', ({ deaths }) => deaths)
-  counter('crier_media_work_seconds_total', 'Time that jobs took', ({ workedSeconds }) => workedSeconds)
-  counter('crier_media_work_waited_seconds_total', 'Time that jobs waited', ({ waitedSeconds }) => waitedSeconds)
-  const ended = new Counter({
-    name: 'crier_media_work_jobs_total',
-    help: 'Jobs that ended, by outcome',
-    labelNames: ['lane', 'outcome'],
-    registers: [],
-    collect() {
-      this.reset()
-      for (const [lane, stats] of lanes()) for (const outcome of OUTCOMES) this.inc({ lane, outcome }, stats[outcome])
-    },
-  })
-  metrics.registerMetric(ended)
+  const each = (read: (stats: LaneStats) => number) => () =>
+    lanes().map(([lane, stats]): Sample => [{ lane }, read(stats)])
+  const name = (what: string) => `crier_media_work_${what}`
+  const labels = ['lane']
+  gauge(
+    metrics,
+    name('queued'),
+    'Files that wait to be worked on',
+    labels,
+    each(({ queued }) => queued),
+  )
+  gauge(
+    metrics,
+    name('queue_limit'),
+    'Files that may wait',
+    labels,
+    each(({ queueLimit }) => queueLimit),
+  )
+  gauge(
+    metrics,
+    name('running'),
+    'Files that are worked on',
+    labels,
+    each(({ running }) => running),
+  )
+  counter(
+    metrics,
+    name('deaths_total'),
+    'Work processes that died under a job',
+    labels,
+    each(({ deaths }) => deaths),
+  )
+  counter(
+    metrics,
+    name('seconds_total'),
+    'Time that jobs took',
+    labels,
+    each(({ workedSeconds }) => workedSeconds),
+  )
+  counter(
+    metrics,
+    name('waited_seconds_total'),
+    'Time that jobs waited',
+    labels,
+    each(({ waitedSeconds }) => waitedSeconds),
+  )
+  counter(metrics, name('jobs_total'), 'Jobs that ended, by outcome', ['lane', 'outcome'], () =>
+    lanes().flatMap(([lane, stats]) => OUTCOMES.map((outcome): Sample => [{ lane, outcome }, stats[outcome]])),
+  )
 }

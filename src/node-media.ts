@@ -4,6 +4,7 @@ import { startMediaProcess, type MediaPorts } from '../media/process/host.ts'
 import { previewSettings } from './media-preview.ts'
 import { whipSettings } from './media-whip.ts'
 import { findFfmpeg, type FfmpegSearch } from './setup/ffmpeg.ts'
+import { countMediaEvents } from './media-feature-metrics.ts'
 import { watchMedia } from './media-metrics.ts'
 import type { Config } from './config.ts'
 import type { Composition, Foundation } from './services.ts'
@@ -55,6 +56,7 @@ export async function startMedia(foundation: Foundation, composition: Compositio
     },
   })
   const found = await findFfmpeg({ FFMPEG_PATH: config.FFMPEG_PATH, PATH: config.PATH })
+  const count = countMediaEvents(metrics)
   const host = startMediaProcess({
     host: config.RTMP_HOST,
     port: config.RTMP_PORT,
@@ -63,7 +65,10 @@ export async function startMedia(foundation: Foundation, composition: Compositio
     preview,
     whip: whipSettings(config, found.ffmpeg),
     authorizePublish: link.authorizePublish,
-    onEvent: link.onEvent,
+    onEvent: (event) => {
+      count(event)
+      link.onEvent(event)
+    },
     log,
   })
   const close = async () => {
@@ -80,7 +85,10 @@ export async function startMedia(foundation: Foundation, composition: Compositio
   link.attach(host)
   whip.attach(host, link.nodeId)
   health.register('media', () => link.probe())
-  watchMedia(metrics, () => mediaNodes.nodes().find((node) => node.nodeId === link.nodeId)?.status ?? undefined)
+  watchMedia(metrics, () => {
+    const entry = mediaNodes.entry(link.nodeId)
+    return entry?.ok ? entry : undefined
+  })
   const { port: rtmpPort, whipPort } = ports
   return { rtmpPort, whipPort, ffmpeg: found, pid: () => host.pid(), close }
 }

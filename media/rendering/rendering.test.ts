@@ -63,6 +63,9 @@ test('each destination gets its form; those that want the same share one encoder
   expect(renderers('crop=')).toHaveLength(1)
   expect(status('d1').rendering).toMatchObject({ state: 'running', restarts: 0, lastError: null })
   expect(status('d0').rendering).toBeNull()
+  const speed = await waitFor(() => status('d1').rendering?.speed, { timeoutMs: 15_000, what: 'its speed' })
+  expect(speed).toBeGreaterThan(0.2)
+  expect(speed).toBeLessThan(5)
   // Sound goes along as it is, with the picture.
   const sounds = new Set(copy.messages('audio').map(({ checksum }) => checksum))
   expect(upright.messages('audio').length).toBeGreaterThan(20)

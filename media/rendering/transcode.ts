@@ -8,6 +8,7 @@ import { AUDIO, classify, DATA, readMetadata, VIDEO } from '../rtmp/flv.ts'
 import type { MediaLog, MediaMessage, Rendering, RenderingStatus } from '../types.ts'
 import { FlvReader, type FlvTag } from '../rtmp/flv-reader.ts'
 import { renderArguments } from './arguments.ts'
+import { SpeedMeter } from './speed-meter.ts'
 
 /** How many may run at the same time on this node. */
 export interface TranscodeSlots {
@@ -48,6 +49,7 @@ export class Transcode {
   #heardAt = 0
   #again: NodeJS.Timeout | undefined
   #input: FlvOutput | null = null
+  readonly #speed = new SpeedMeter()
 
   constructor(options: TranscodeOptions) {
     this.#options = options
@@ -56,7 +58,8 @@ export class Transcode {
 
   status(): RenderingStatus {
     const { droppedVideo = 0 } = this.#input ?? {}
-    return { state: this.#state, restarts: this.#restarts, droppedVideo, lastError: this.#lastError }
+    const speed = this.#speed.value
+    return { state: this.#state, restarts: this.#restarts, speed, droppedVideo, lastError: this.#lastError }
   }
 
   /** Runs while there is something to render for somebody. */
@@ -76,6 +79,7 @@ export class Transcode {
 
   tick(now: number): void {
     if (this.#process === null) return
+    this.#speed.tick(now)
     if (this.#state === 'running' && now - this.#startedAt >= STEADY_MS) this.#backoff.reset()
     const since = Math.max(this.#heardAt, this.#startedAt)
     if (this.#input?.isFed(now) && now - since >= SILENT_MS) this.#fail('ffmpeg gives nothing out')
@@ -125,6 +129,7 @@ export class Transcode {
     if (message === undefined) return
     this.#heardAt = performance.now()
     this.#state = 'running'
+    if (message.kind === 'video' && !message.isHeader) this.#speed.picture(message.timestamp, this.#heardAt)
     this.source.push(message, this.#heardAt)
   }
 
@@ -142,6 +147,7 @@ export class Transcode {
 
   #end(): void {
     clearTimeout(this.#again)
+    this.#speed.reset()
     this.#input?.close()
     this.#input = null
     const child = this.#process

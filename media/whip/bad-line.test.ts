@@ -85,6 +85,11 @@ test.each([
   expect(client.retransmissions).toBeGreaterThan(0)
   expect(frames().filter((frame) => !isWhole(frame))).toEqual([])
   expect(longestStep()).toBeLessThan(200)
+  const video = () => scene.node.status().whip?.sessions[0]?.tracks.find(({ kind }) => kind === 'video')
+  const told = await waitFor(() => ((video()?.recovered ?? 0) > 0 ? video() : undefined), PATIENT)
+  expect(told?.requested).toBeGreaterThanOrEqual(told?.recovered ?? 0)
+  expect(told?.jitterMs).toBeGreaterThan(0)
+  expect(told?.jitterMs).toBeLessThan(1_000)
 })
 
 test('after a second and a half without a packet, pictures go on whole', async () => {

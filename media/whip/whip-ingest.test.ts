@@ -103,7 +103,7 @@ test('pictures go to every destination as they are, sound becomes AAC, and both 
   expect(client.feedback).toContain(201)
   expect(await ask('delete', reply)).toEqual({ ok: true })
   expect(ingest()).toBeNull()
-  expect(scene.node.status().whip?.sessions).toBe(0)
+  expect(scene.node.status().whip?.sessions).toEqual([])
   expect(await ask('delete', reply)).toMatchObject({ ok: false, code: 'not_found' })
   expect(scene.events.filter(({ type }) => type === 'ingest.ended').at(-1)).toMatchObject({ reason: 'unpublished' })
 })
@@ -128,7 +128,7 @@ test('while somebody sends, nobody else is taken; an encoder with the key takes 
   expect(await offer(clientWith())).toMatchObject({ ok: false, code: 'busy' })
   const publisher = await scene.publish()
   const feed = new Feed(publisher).start()
-  await waitFor(() => scene.node.status().whip?.sessions === 0, PATIENT)
+  await waitFor(() => scene.node.status().whip?.sessions.length === 0, PATIENT)
   expect(await offer(clientWith())).toMatchObject({ ok: false, code: 'busy' })
   expect(await ask('delete', reply)).toMatchObject({ ok: false, code: 'not_found' })
   client.close()
@@ -147,7 +147,7 @@ test('a token that is not the one of the path is refused; a new one ends the ses
     code: 'not_found',
   })
   scene.change({ whipHash: hashOf('a new token') })
-  await waitFor(() => scene.node.status().whip?.sessions === 0, PATIENT)
+  await waitFor(() => scene.node.status().whip?.sessions.length === 0, PATIENT)
   scene.change({ whipHash: TOKEN })
 })
 
@@ -188,7 +188,7 @@ test('a WHIP process that dies costs its sessions, and the next client has anoth
   await waitFor(() => ingest()?.videoCodec === 'h264', PATIENT)
   const pid = scene.node.status().whip!.pid!
   process.kill(pid, 'SIGKILL')
-  await waitFor(() => scene.node.status().whip?.sessions === 0, PATIENT)
+  await waitFor(() => scene.node.status().whip?.sessions.length === 0, PATIENT)
   expect(scene.events.filter(({ type }) => type === 'ingest.ended').at(-1)).toMatchObject({
     reason: 'whip process lost',
   })

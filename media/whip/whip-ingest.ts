@@ -3,7 +3,7 @@ import { authorize } from '../ingest/authorize.ts'
 import { DEFAULT_INGEST_LIMITS, type IngestLimits } from '../ingest/limits.ts'
 import type { Publisher } from '../ingest/publisher.ts'
 import type { PictureSize } from '../rtmp/sps.ts'
-import type { MediaLog, MediaNodeOptions, WhipReply, WhipRequest, WhipSettings } from '../types.ts'
+import type { MediaLog, MediaNodeOptions, WhipReply, WhipRequest, WhipSessionStatus, WhipSettings } from '../types.ts'
 import { completeAnswer, fragmentUfrag, type Announced } from './sdp/answer.ts'
 import { filterOffer, OfferError, type FilteredOffer } from './sdp/offer.ts'
 import { checkPort } from './udp-port.ts'
@@ -26,8 +26,8 @@ export interface WhipIngestOptions {
 export interface WhipIngest {
   /** The UDP port. */
   readonly port: number
-  /** Clients, connected or about to. */
-  sessions(): number
+  /** Of clients, connected or about to. */
+  sessions(): WhipSessionStatus[]
   /** Never throws: what went wrong is in the reply. */
   request(request: WhipRequest): Promise<WhipReply>
   /** The process that WebRTC runs in; undefined while none is needed. */
@@ -71,8 +71,12 @@ class Ingest implements WhipIngest {
     this.#announced = announced === undefined ? null : { port, ...announced }
   }
 
-  sessions(): number {
-    return this.#sessions.size
+  sessions(): WhipSessionStatus[] {
+    return [...this.#sessions.values()].map(({ publisher, streamId, tracks }) => ({
+      streamId,
+      connected: publisher !== null,
+      tracks,
+    }))
   }
 
   pid(): number | undefined {
@@ -163,6 +167,7 @@ class Ingest implements WhipIngest {
         },
         onConnected: () => this.#connected(session),
         onMedia: (media) => session.take(media),
+        onReception: (tracks) => (session.tracks = tracks),
         onEnd: (reason) => {
           answered.resolve({ ok: false, code: 'unavailable', message: 'The session could not be opened; try again.' })
           void session.finish(reason)

@@ -1,6 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { MediaLog } from '../types.ts'
+import type { MediaLog, ReceptionStatus } from '../types.ts'
 import type { ChildMessage, CodedMedia, ParentMessage, SessionOffer, WhipChildSettings } from './child/protocol.ts'
 
 /** What its owner hears of a session. */
@@ -8,6 +8,8 @@ export interface SessionListener {
   readonly onAnswer: (sdp: string) => void
   readonly onConnected: () => void
   readonly onMedia: (media: CodedMedia) => void
+  /** About once a second. */
+  readonly onReception: (tracks: readonly ReceptionStatus[]) => void
   /** Called once, last. */
   readonly onEnd: (reason: string) => void
 }
@@ -106,6 +108,7 @@ export class WhipProcess {
     if (message.type === 'media') listener.onMedia(message.media)
     else if (message.type === 'answer') listener.onAnswer(message.sdp)
     else if (message.type === 'connected') listener.onConnected()
+    else if (message.type === 'reception') listener.onReception(message.tracks)
     else {
       this.#sessions.delete(message.session)
       listener.onEnd(message.reason)

@@ -3,7 +3,7 @@ import { PublisherSession } from '../ingest/publisher-session.ts'
 import type { IngestLimits } from '../ingest/limits.ts'
 import { AUDIO } from '../rtmp/flv.ts'
 import type { PictureSize } from '../rtmp/sps.ts'
-import type { DesiredStream, MediaLog } from '../types.ts'
+import type { DesiredStream, MediaLog, ReceptionStatus } from '../types.ts'
 import type { CodedMedia } from './child/protocol.ts'
 import { Pictures } from './pictures.ts'
 import type { FilteredOffer } from './sdp/offer.ts'
@@ -36,6 +36,8 @@ export class WhipSession {
   readonly etag = randomBytes(8).toString('hex')
   /** Null until it has connected. */
   publisher: PublisherSession | null = null
+  /** How its media comes in, as last told. */
+  tracks: readonly ReceptionStatus[] = []
   /** Called with its end, whatever brings it. */
   onEnd: () => void = () => {}
   readonly #options: WhipSessionOptions

@@ -32,6 +32,9 @@ export const RenderingStatusView = named(
       description: '`unavailable`: the media node has no ffmpeg, or renders as much as it may',
     }),
     restarts: Type.Integer(),
+    speed: Nullable(
+      Type.Number({ description: 'Seconds of media that come out in a second; below 1 it does not keep up' }),
+    ),
     droppedVideo: Type.Integer({ description: 'Pictures left out because encoding does not keep up' }),
     lastError: Nullable(Type.String()),
   }),

@@ -24,6 +24,7 @@ const announce = (streams: readonly StreamStatus[] = []) =>
       cpu: 0,
       uptimeSeconds: 1,
       connections: 0,
+      renderings: { running: 0, most: 8 },
       whip: null,
       streams,
     },

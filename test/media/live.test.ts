@@ -345,6 +345,12 @@ test('every ingest and destination has its metrics, and the dashboard names only
     `crier_destination_dropped_total{${labels},kind="video"} 0`,
     `crier_destination_reconnects_total{${labels}} 0`,
     `crier_ingest_standby{stream="${_id}"} 0`,
+    `crier_preview_viewers{stream="${_id}"} 0`,
+    'crier_media_streams_limit 100',
+    'crier_renderings_limit 8',
+    'crier_whip_sessions{state="connected"} 0',
+    'crier_broadcasts{state="paused"} 0',
+    'crier_recording_files_total{event="failed"} 0',
   ]
   const text = await waitFor(
     async () => {
@@ -355,15 +361,25 @@ test('every ingest and destination has its metrics, and the dashboard names only
     },
     { timeoutMs: 15_000, what: 'the metrics of the stream' },
   )
+  expect(text).toMatch(/^crier_media_load_ratio 0\.\d/m)
+  const declared = [...text.matchAll(/^# TYPE (\S+) (\S+)/gm)]
+  const own = declared.filter(([, name]) => name?.startsWith('crier_'))
+  // https://prometheus.io/docs/practices/naming/
+  const unusual = own.filter(([, name, type]) => (type === 'counter') !== name?.endsWith('_total'))
+  expect(unusual.map(([line]) => line)).toEqual([])
+  expect(own.flatMap(([, name]) => (/_ms$|_bits_/.test(name ?? '') ? [name] : []))).toEqual([])
   const dashboard = await readFile(new URL('../../docker/grafana-dashboard.json', import.meta.url), 'utf8')
-  const { panels } = JSON.parse(dashboard) as { panels: { id: number; targets?: { expr: string }[] }[] }
+  const { panels } = JSON.parse(dashboard) as {
+    panels: { id: number; gridPos: { x: number; y: number }; targets?: { expr: string }[] }[]
+  }
   expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length)
+  expect(new Set(panels.map(({ gridPos: { x, y } }) => `${x} ${y}`)).size).toBe(panels.length)
   const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr))
   const named = new Set(
     [...expressions, dashboard].flatMap((part) => part.match(/\b(?:crier|nodejs|process)_\w+/g) ?? []),
   )
   expect(named.size).toBeGreaterThan(20)
-  const there = new Set([...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name))
+  const there = new Set(declared.map(([, name]) => name))
   expect(
     [...named].filter((name) => !there.has(name) && !there.has(name.replace(/_(?:bucket|count|sum)$/, ''))),
   ).toEqual([])

@@ -139,6 +139,9 @@ test('what goes out is in the media library after the end, and what a killed pro
   expect(await readdir(join(app.dataDir, 'recordings'))).toEqual([])
   const held = await app.database.row<{ count: number }>('select count(*)::int as count from storage_reservations')
   expect(held?.count).toBe(0)
+  const counted = await app.node.foundation.metrics.getSingleMetricAsString('crier_recording_files_total')
+  expect(counted).toMatch(/event="begun"\} [2-9]/)
+  expect(counted).toMatch(/event="whole"\} [1-9]/)
 })
 
 test('a recording of HEVC and Opus is an asset like others, with its thumbnail', async () => {

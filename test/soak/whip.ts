@@ -75,7 +75,7 @@ async function connects(): Promise<void> {
     await pause(1_000)
     const { whip } = await host.host.status()
     const [mediaPid, whipPid] = [host.host.pid()!, whip?.pid ?? 0]
-    if (whip?.sessions !== 0) throw new Error(`${whip?.sessions} sessions were left`)
+    if (whip?.sessions.length !== 0) throw new Error(`${whip?.sessions.length} sessions were left`)
     if (childrenOf(mediaPid, whipPid) > 0) throw new Error('an ffmpeg was left')
     looks.push({
       media: { pid: mediaPid, ...figuresOf(mediaPid) },

@@ -183,6 +183,7 @@ function announceMedia({ app }: Stage): void {
     cpu: 0,
     uptimeSeconds: 1,
     connections: 0,
+    renderings: { running: 0, most: 8 },
     whip: null,
     streams: [],
   }

@@ -10,12 +10,14 @@ import type { ChildMessage, ParentMessage, SessionOffer, WhipChildSettings } fro
 import { checkPort } from '../udp-port.ts'
 
 const TICK_MS = 20
+const REPORT_MS = 1_000
 const LAST_WORDS_MS = 500
 
 const peers = new Map<string, Peer>()
 let settings: WhipChildSettings | null = null
 let started = Promise.resolve()
 let ticker: NodeJS.Timeout | undefined
+let reportedAt = 0
 
 function send(message: ChildMessage, sent: () => void = () => {}): void {
   // A channel that breaks shows as `disconnect`, which ends the process.
@@ -48,10 +50,10 @@ async function start(given: WhipChildSettings): Promise<void> {
 function open(session: string, offer: SessionOffer): void {
   if (settings === null) return
   const onEnd = (reason: string): void => {
-    const losses = peers.get(session)?.losses
+    const tracks = peers.get(session)?.reception()
     peers.delete(session)
     if (peers.size === 0) clearInterval(ticker)
-    log('debug', { sessionId: session, reason, ...losses }, 'whip peer ended')
+    log('debug', { sessionId: session, reason, tracks }, 'whip peer ended')
     send({ type: 'ended', session, reason })
   }
   try {
@@ -75,6 +77,9 @@ function open(session: string, offer: SessionOffer): void {
 function tick(): void {
   const now = performance.now()
   for (const peer of peers.values()) peer.tick(now)
+  if (now - reportedAt < REPORT_MS) return
+  reportedAt = now
+  for (const [session, peer] of peers) send({ type: 'reception', session, tracks: peer.reception() })
 }
 
 function onMessage(message: ParentMessage): void {

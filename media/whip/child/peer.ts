@@ -1,5 +1,6 @@
 import { PeerConnection, type Track } from 'node-datachannel'
 import { randomInt } from 'node:crypto'
+import type { ReceptionStatus } from '../../types.ts'
 import { MediaSession } from '../rtp/media-session.ts'
 import type { CodedMedia, SessionOffer, WhipChildSettings } from './protocol.ts'
 
@@ -79,8 +80,8 @@ export class Peer {
     this.#options.onEnd(reason)
   }
 
-  get losses(): { readonly lost: number; readonly recovered: number } {
-    return this.#media.losses
+  reception(): ReceptionStatus[] {
+    return this.#media.reception()
   }
 
   #listen(): void {

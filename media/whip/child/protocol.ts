@@ -1,4 +1,4 @@
-import type { MediaLog } from '../../types.ts'
+import type { MediaLog, ReceptionStatus } from '../../types.ts'
 import type { ChosenCodec } from '../sdp/codecs.ts'
 
 /** What the WHIP process is started with. */
@@ -29,6 +29,8 @@ export type ChildMessage =
   | { readonly type: 'connected'; readonly session: string }
   /** Last word of a session, also of one that never had an answer. */
   | { readonly type: 'ended'; readonly session: string; readonly reason: string }
+  /** Once a second of every session. */
+  | { readonly type: 'reception'; readonly session: string; readonly tracks: readonly ReceptionStatus[] }
   | { readonly type: 'media'; readonly session: string; readonly media: CodedMedia }
   | { readonly type: 'log'; readonly level: keyof MediaLog; readonly fields: object; readonly message: string }
 

@@ -6,6 +6,7 @@ import { bitrateLimit, nack, pictureLoss, readSenderReports, receiverReport } fr
 import { isRtcp, parseRtp, type RtpPacket } from './rtp-packet.ts'
 import { SyncClock } from './sync-clock.ts'
 import { Vp8Depacketizer } from './vp8-depacketizer.ts'
+import type { ReceptionStatus } from '../../types.ts'
 import type { CodedMedia } from '../child/protocol.ts'
 import type { ChosenCodec } from '../sdp/codecs.ts'
 
@@ -53,9 +54,13 @@ export class MediaSession {
     this.#depacketizer = video && this.#depacketizerOf(video, clock)
   }
 
-  /** Video packets that never came, and those that came when asked for again. */
-  get losses(): { readonly lost: number; readonly recovered: number } {
-    return { lost: this.#video?.lost ?? 0, recovered: this.#video?.recovered ?? 0 }
+  /** How the tracks come in. */
+  reception(): ReceptionStatus[] {
+    const tracks = [
+      { kind: 'video', receiver: this.#video },
+      { kind: 'audio', receiver: this.#audio },
+    ] as const
+    return tracks.flatMap(({ kind, receiver }) => (receiver === null ? [] : [{ kind, ...receiver.status() }]))
   }
 
   /** Takes what came on the track of this kind. */

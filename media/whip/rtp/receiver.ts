@@ -1,3 +1,4 @@
+import type { ReceptionStatus } from '../../types.ts'
 import type { ReportBlock, SenderReport } from './rtcp.ts'
 import { Reception } from './reception.ts'
 import { ReorderBuffer, type OrderedPacket, type ReorderLimits } from './reorder-buffer.ts'
@@ -39,12 +40,9 @@ export class Receiver {
     return [this.ssrc, this.#rtxSsrc].filter((source) => source !== null)
   }
 
-  get lost(): number {
-    return this.#buffer.lost
-  }
-
-  get recovered(): number {
-    return this.#buffer.recovered
+  status(): Omit<ReceptionStatus, 'kind'> {
+    const { lost, recovered, requested } = this.#buffer
+    return { lost, recovered, requested, jitterMs: this.#reception?.jitterMs ?? 0 }
   }
 
   /** Takes a packet of the track's medium; others than its own are left alone. */

@@ -33,6 +33,10 @@ export class Reception {
     this.#transit = transit
   }
 
+  get jitterMs(): number {
+    return (this.#jitter / this.#clockRate) * 1_000
+  }
+
   senderReport({ ntpMiddle }: SenderReport, now: number): void {
     this.#lastReport = { middle: ntpMiddle, at: now }
   }

@@ -59,6 +59,8 @@ export class ReorderBuffer {
   lost = 0
   /** Packets that came after they had been asked for. */
   recovered = 0
+  /** Packets asked for, each time that they were. */
+  requested = 0
 
   constructor(limits: ReorderLimits) {
     this.#limits = limits
@@ -118,6 +120,7 @@ export class ReorderBuffer {
       missing.askedAt = now
       due.push(sequence)
     }
+    this.requested += due.length
     return due
   }
 
