@@ -115,6 +115,10 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
         pictureSize: (streamId) => streams.get(streamId)?.pictureSize ?? null,
         log,
         limits: ingestLimits,
+      }).catch((error: Error) => {
+        // One way in is shut; the others are not.
+        log.error({ reason: error.message }, 'no publishers are taken by WHIP')
+        return undefined
       }))
   } catch (error) {
     await previews?.close()

@@ -255,7 +255,8 @@ async function openMedia(
   const media = await startMedia(foundation, composition)
   undo.add('media', () => media.close())
   facts.push(['RTMP', config.PUBLIC_RTMP_URL.replace(/:0(?=\/)/, `:${media.rtmpPort}`)])
-  if (media.whipPort !== null) facts.push(['WHIP', `media by UDP port ${media.whipPort}`])
+  const whip = media.whipPort === null ? 'off: the log says why' : `media by UDP port ${media.whipPort}`
+  facts.push(['WHIP', whip])
   facts.push(...ffmpegFacts(media.ffmpeg))
   return media
 }

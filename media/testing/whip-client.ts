@@ -13,6 +13,9 @@ const REPORT_MS = 250
 export interface WhipClientOptions {
   readonly media: WhipMedia
   readonly audio?: boolean
+  readonly video?: boolean
+  /** Address that it sends from. */
+  readonly host?: string
   /** Sequence numbers of video begin here. */
   readonly firstSequence?: number
   /** Called with each picture when its last packet was handed over; monotonic milliseconds. */
@@ -24,8 +27,8 @@ export class WhipClient {
   readonly #options: WhipClientOptions
   #media: WhipMedia
   readonly #connection: PeerConnection
-  readonly #videoTrack: Track
-  readonly #audioTrack: Track | null
+  readonly #videoTrack: Track | null = null
+  readonly #audioTrack: Track | null = null
   readonly #video: RtpTrack
   readonly #rtx: RtpTrack = { ssrc: 1_002, payloadType: RTX_TYPE, sequence: 7 }
   readonly #audio: RtpTrack = { ssrc: 1_003, payloadType: AUDIO_TYPE, sequence: 60_000 }
@@ -50,21 +53,14 @@ export class WhipClient {
     this.#video = { ssrc: 1_001, payloadType: VIDEO_TYPE, sequence: options.firstSequence ?? 65_000 }
     this.#connection = new PeerConnection('client', {
       iceServers: [],
-      bindAddress: '127.0.0.1',
+      bindAddress: options.host ?? '127.0.0.1',
       forceMediaTransport: true,
       disableAutoNegotiation: true,
     })
     this.#connection.onStateChange((state) => {
       this.state = state
     })
-    const video = new Video('0', 'SendOnly')
-    video.addH264Codec(VIDEO_TYPE, 'profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1')
-    video.addRTXCodec(RTX_TYPE, VIDEO_TYPE, 90_000)
-    video.addSSRC(this.#video.ssrc, 'client')
-    video.addSSRC(this.#rtx.ssrc, 'client')
-    this.#videoTrack = this.#connection.addTrack(video)
-    this.#videoTrack.onMessage((bytes) => this.#onFeedback(bytes))
-    this.#audioTrack = null
+    if (options.video !== false) this.#videoTrack = this.#addVideo()
     if (options.audio !== false) {
       const audio = new Audio('1', 'SendOnly')
       audio.addOpusCodec(AUDIO_TYPE)
@@ -109,16 +105,27 @@ export class WhipClient {
     this.#connection.close()
   }
 
+  #addVideo(): Track {
+    const video = new Video('0', 'SendOnly')
+    video.addH264Codec(VIDEO_TYPE, 'profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1')
+    video.addRTXCodec(RTX_TYPE, VIDEO_TYPE, 90_000)
+    video.addSSRC(this.#video.ssrc, 'client')
+    video.addSSRC(this.#rtx.ssrc, 'client')
+    const track = this.#connection.addTrack(video)
+    track.onMessage((bytes) => this.#onFeedback(bytes))
+    return track
+  }
+
   #catchUp(): void {
-    if (!this.#videoTrack.isOpen()) return
+    if (!(this.#videoTrack ?? this.#audioTrack)?.isOpen()) return
     const media = this.#media
     const elapsed = performance.now() - this.#startedAt
-    while (this.#pictures * (1_000 / media.framesPerSecond) <= elapsed) this.#sendPicture()
+    while (this.#videoTrack !== null && this.#pictures * (1_000 / media.framesPerSecond) <= elapsed) this.#sendPicture()
     while (this.#audioTrack !== null && this.#sounds * 20 <= elapsed) this.#sendSound()
     if (elapsed - this.#reportedAt < REPORT_MS) return
     this.#reportedAt = elapsed
     const wall = NTP_EPOCH_MS + 1_790_000_000_000 + elapsed
-    this.#videoTrack.sendMessageBinary(senderReport(this.#video.ssrc, wall, this.#pictureTime(elapsed)))
+    this.#videoTrack?.sendMessageBinary(senderReport(this.#video.ssrc, wall, this.#pictureTime(elapsed)))
     this.#audioTrack?.sendMessageBinary(senderReport(this.#audio.ssrc, wall, Math.round(elapsed * 48)))
   }
 
@@ -138,7 +145,7 @@ export class WhipClient {
       const { sequence } = this.#video
       const packet = rtpPacket(this.#video, timestamp, index === payloads.length - 1, payload)
       this.#sent.set(sequence, packet)
-      this.#videoTrack.sendMessageBinary(packet)
+      this.#videoTrack?.sendMessageBinary(packet)
     })
     this.#options.onPicture?.(nals, performance.now())
     for (const sequence of this.#sent.keys()) {
@@ -190,6 +197,6 @@ export class WhipClient {
     const original = Buffer.of(sequence >> 8, sequence & 0xff)
     const payload = Buffer.concat([original, packet.subarray(12)])
     const marker = (packet[1]! & 0x80) !== 0
-    this.#videoTrack.sendMessageBinary(rtpPacket(this.#rtx, packet.readUInt32BE(4), marker, payload))
+    this.#videoTrack?.sendMessageBinary(rtpPacket(this.#rtx, packet.readUInt32BE(4), marker, payload))
   }
 }

@@ -1,13 +1,14 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
-import { startScene, type Scene } from '../testing/node-fixture.ts'
+import { hashOf, startNode, startScene, type Scene } from '../testing/node-fixture.ts'
 import { startSink } from '../testing/sink.ts'
 import { useFfmpeg } from '../testing/ffmpeg.ts'
 import { Feed } from '../testing/feed.ts'
 import { WhipClient, type WhipClientOptions } from '../testing/whip-client.ts'
 import { makeWhipMedia, type WhipMedia } from '../testing/whip-media.ts'
 import type { WhipReply } from '../types.ts'
-import { hashOf } from '../testing/node-fixture.ts'
 import { askWhip } from './node-link.ts'
 
 let media: WhipMedia
@@ -163,6 +164,7 @@ test('candidates are accepted, restarts are not', async () => {
   expect(await trickle(reply, fragment, reply.etag)).toEqual({ ok: true })
   expect(await trickle(reply, fragment, 'another')).toMatchObject({ ok: false, code: 'changed' })
   expect(await trickle(reply, fragment.replace(ufrag, 'fresh'))).toMatchObject({ ok: false, code: 'restart' })
+  expect(await trickle(reply, 'hello')).toMatchObject({ ok: false, code: 'malformed' })
   expect(await ask('delete', reply)).toEqual({ ok: true })
 })
 
@@ -174,6 +176,21 @@ test.each([
   const { path } = scene.stream
   const request = { type: 'offer' as const, path, keyHash: TOKEN, remoteAddress: '127.0.0.1', normalise: false, sdp }
   expect(await scene.node.whip(request)).toMatchObject({ ok: false, code })
+})
+
+test('an offer that the WebRTC library does not take is the client’s fault', async () => {
+  const offered = await clientWith().offer()
+  const sdp = offered.replace(/a=fingerprint:.*/, `a=fingerprint:sha-999 ${'AB:'.repeat(31)}AB`)
+  const { path } = scene.stream
+  const request = { type: 'offer' as const, path, keyHash: TOKEN, remoteAddress: '127.0.0.1', normalise: false, sdp }
+  expect(await scene.node.whip(request)).toMatchObject({ ok: false, code: 'malformed' })
+})
+
+test('sound alone is published too', async () => {
+  const { reply } = await publish({ video: false })
+  await waitFor(() => ingest()?.audioCodec === 'aac', PATIENT)
+  expect(ingest()?.videoCodec).toBeNull()
+  await ask('delete', reply)
 })
 
 test('normalised, video has one size and rate whatever comes', async () => {
@@ -214,4 +231,34 @@ test('a node of the installation asks another one for an answer; nobody else can
   })
   await expect(askWhip(address, asked, Buffer.alloc(32, 8))).rejects.toThrow('401')
   expect((await fetch(`http://${address}/whip`, { method: 'POST', body: '{}' })).status).toBe(401)
+})
+
+test('a UDP port that cannot be had is said, and everything else goes on', async () => {
+  const taken = createSocket('udp4')
+  taken.bind(0, '127.0.0.1')
+  await once(taken, 'listening')
+  const { port } = taken.address()
+  const other = await startNode([], {}, { whip: { host: '127.0.0.1', port } })
+  expect(other.lines.join()).toContain(`UDP port ${port} on 127.0.0.1 is taken: set WHIP_PORT to another one`)
+  expect(other.node.status().whip).toBeNull()
+  const request = { type: 'offer' as const, keyHash: TOKEN, remoteAddress: '127.0.0.1', normalise: false, sdp: 'v=0' }
+  expect(await other.node.whip({ ...request, path: scene.stream.path })).toMatchObject({ code: 'unavailable' })
+  expect((await other.publish()).closed).toBeInstanceOf(Promise)
+  await other.node.close()
+  taken.close()
+})
+
+test('clients come over IPv6', async () => {
+  const sink = await startSink()
+  const other = await startScene([sink], {}, { whip: { host: '::1', port: 0, ffmpeg: await useFfmpeg() } })
+  other.change({ whipHash: TOKEN })
+  const client = clientWith({ host: '::1' })
+  const { path } = other.stream
+  const request = { type: 'offer' as const, path, keyHash: TOKEN, remoteAddress: '::1', normalise: false }
+  const reply = (await other.node.whip({ ...request, sdp: await client.offer() })) as Opened
+  expect(reply.sdp).toMatch(/a=candidate:.* ::1 \d+ typ host/)
+  client.accept(reply.sdp)
+  client.start()
+  await waitFor(() => sink.messages('video').length > 5, PATIENT)
+  await other.close()
 })

@@ -4,8 +4,9 @@ import { DEFAULT_INGEST_LIMITS, type IngestLimits } from '../ingest/limits.ts'
 import type { Publisher } from '../ingest/publisher.ts'
 import type { PictureSize } from '../rtmp/sps.ts'
 import type { MediaLog, MediaNodeOptions, WhipReply, WhipRequest, WhipSessionStatus, WhipSettings } from '../types.ts'
-import { completeAnswer, fragmentUfrag, type Announced } from './sdp/answer.ts'
+import { completeAnswer, fragmentUfrag, isFragment, type Announced } from './sdp/answer.ts'
 import { filterOffer, OfferError, type FilteredOffer } from './sdp/offer.ts'
+import { OFFER_REFUSED } from './child/protocol.ts'
 import { checkPort } from './udp-port.ts'
 import { WhipProcess } from './whip-process.ts'
 import { WhipSession } from './whip-session.ts'
@@ -50,9 +51,10 @@ export async function startWhipIngest(options: WhipIngestOptions): Promise<WhipI
   try {
     return new Ingest(options, await checkPort(host, port))
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    if (orFree) return new Ingest(options, await checkPort(host, 0))
-    throw new Error(`UDP port ${port} on ${host} is taken: set WHIP_PORT to a free one`, { cause: error })
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE' && orFree) return new Ingest(options, await checkPort(host, 0))
+    const why = code === 'EADDRINUSE' ? 'is taken' : `cannot be had (${message})`
+    throw new Error(`UDP port ${port} on ${host} ${why}: set WHIP_PORT to another one`, { cause: error })
   }
 }
 
@@ -169,7 +171,9 @@ class Ingest implements WhipIngest {
         onMedia: (media) => session.take(media),
         onReception: (tracks) => (session.tracks = tracks),
         onEnd: (reason) => {
-          answered.resolve({ ok: false, code: 'unavailable', message: 'The session could not be opened; try again.' })
+          if (reason === OFFER_REFUSED) {
+            answered.resolve({ ok: false, code: 'malformed', message: 'The offer cannot be answered: it is damaged.' })
+          }
           void session.finish(reason)
         },
       },
@@ -205,6 +209,9 @@ class Ingest implements WhipIngest {
       // The publisher is over when the reply is out: whoever deletes and starts anew is not in its own way.
       await session.finish('unpublished')
       return { ok: true }
+    }
+    if (!isFragment(request.fragment)) {
+      return { ok: false, code: 'malformed', message: 'The body is no fragment of a session description.' }
     }
     const ufrag = fragmentUfrag(request.fragment)
     if (ufrag !== undefined && ufrag !== session.ufrag) {

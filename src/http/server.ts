@@ -38,6 +38,8 @@ export interface ServerOptions {
   readonly cors: Cors
 }
 
+type Header = readonly [string, string]
+
 /** The package's types leave out the options of `listen`. */
 const EXCLUSIVE_PORT = (uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number }).LIBUS_LISTEN_EXCLUSIVE_PORT
 type ListenWithOptions = (
@@ -67,6 +69,7 @@ export class HttpServer {
     this.app = uWS.App()
     options.metrics.inFlight = () => this.#inFlight
     const methods = new Map<string, Method[]>()
+    const accepted = new Map<string, Header[]>()
     for (const op of options.operations) {
       const pattern = op.pattern.replace(/\{(\w+)\}/g, ':$1')
       const parameters = [...op.pattern.matchAll(/\{\w+\}/g)].length
@@ -79,13 +82,18 @@ export class HttpServer {
         this.app.head(pattern, (response, request) => this.#serve(response, request, needs, parameters, handle, true))
       }
       methods.set(pattern, [...(methods.get(pattern) ?? []), op.method])
+      accepted.set(pattern, [...(accepted.get(pattern) ?? []), ...acceptedBody(op)])
     }
     for (const page of options.pages) {
       this.app.get(page.path, (response, request) => this.#page(response, request, page, false))
       this.app.head(page.path, (response, request) => this.#page(response, request, page, true))
       methods.set(page.path, [...(methods.get(page.path) ?? []), 'GET'])
     }
-    for (const [pattern, allowed] of methods) this.#refuseOtherMethods(pattern, allowed)
+    for (const [pattern, allowed] of methods) {
+      this.#refuseOtherMethods(pattern, allowed)
+      const bodies = accepted.get(pattern) ?? []
+      this.app.options(pattern, (response, request) => this.#preflight(response, request, allowHeader(allowed), bodies))
+    }
   }
 
   /**
@@ -99,7 +107,6 @@ export class HttpServer {
       if (!allowed.includes(method as Method)) this.app[verb](pattern, refuse)
     }
     if (!allowed.includes('GET')) this.app.head(pattern, refuse)
-    this.app.options(pattern, (response, request) => this.#preflight(response, request, allowed))
     this.app.any(pattern, refuse)
   }
 
@@ -202,25 +209,20 @@ export class HttpServer {
     exchange.send(known ? 304 : 200, all, known ? '' : content)
   }
 
-  #preflight(response: HttpResponse, request: HttpRequest, allowed: readonly Method[]): void {
+  #preflight(response: HttpResponse, request: HttpRequest, methods: string, bodies: readonly Header[]): void {
     const exchange = new HttpExchange(response, request, PLAIN_GET, this.#options.trustProxy)
-    const methods = allowHeader(allowed)
-    exchange.send(204, [['Allow', methods], ...this.#options.cors.preflight(exchange.headers.origin, methods)], '')
+    const cors = this.#options.cors.preflight(exchange.headers.origin, methods)
+    exchange.send(204, [['Allow', methods], ...bodies, ...cors], '')
   }
 
-  #refuse(
-    response: HttpResponse,
-    request: HttpRequest,
-    error: () => AppError,
-    headers: readonly (readonly [string, string])[],
-  ): void {
+  #refuse(response: HttpResponse, request: HttpRequest, error: () => AppError, headers: readonly Header[]): void {
     const exchange = new HttpExchange(response, request, PLAIN_GET, this.#options.trustProxy)
     exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin)
     exchange.headOnly = request.getCaseSensitiveMethod() === 'HEAD'
     this.#fail(exchange, error(), headers)
   }
 
-  #fail(exchange: HttpExchange, error: AppError, extra: readonly (readonly [string, string])[] = []): void {
+  #fail(exchange: HttpExchange, error: AppError, extra: readonly Header[] = []): void {
     const id = requestIdOf(exchange)
     const { publicUrl, requestLog } = this.#options.pipeline
     const reply = errorReply(error, exchange.headers.accept, id, publicUrl)
@@ -242,6 +244,12 @@ function headersOf(op: NamedOperation): HeaderNeeds {
     entityTag: op.method === 'GET' && (file || op.etag === true),
     extra: [...(file ? ['range', 'if-range'] : []), ...(op.upload?.ranges ? ['content-range'] : [])],
   }
+}
+
+/** Of which type a body has to be: Accept-Post (Linked Data Platform, 7.1; RFC 9725, 4.2), Accept-Patch (RFC 5789, 3.1). */
+function acceptedBody({ body, bodyType = 'application/json', method }: NamedOperation): Header[] {
+  if (body === undefined || (method !== 'POST' && method !== 'PATCH')) return []
+  return [[method === 'POST' ? 'Accept-Post' : 'Accept-Patch', bodyType]]
 }
 
 function allowHeader(methods: readonly Method[]): string {

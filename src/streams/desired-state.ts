@@ -78,6 +78,9 @@ const SELECT = `
 const BY_PATH = `${SELECT} where s.path = $1`
 const BY_ID = `${SELECT} where s.id = $1`
 
+/** Why a publisher is refused that shows no key of any stream. */
+export const UNKNOWN_KEY = 'unknown key'
+
 export interface DesiredStatesOptions {
   readonly sql: Sql
   readonly clock: Clock
@@ -106,7 +109,7 @@ export class DesiredStates {
     const row = await this.#options.sql.row<Row>(BY_PATH, [primaryPath(request.path)])
     const hash = row && hashFor(row, request)
     if (row === undefined || hash == null || !sameHash(hash, request.keyHash) || row.workspace_deleted) {
-      return { allowed: false, reason: 'unknown key' }
+      return { allowed: false, reason: UNKNOWN_KEY }
     }
     if (row.status === 'ended') return { allowed: false, reason: 'the stream has ended; arm it for a new key' }
     const { clock, plans, sql, switches } = this.#options

@@ -9,7 +9,7 @@ import {
   PreconditionFailed,
 } from '../core/errors.ts'
 import { sha256 } from '../core/id.ts'
-import type { DesiredStates } from './desired-state.ts'
+import { UNKNOWN_KEY, type DesiredStates } from './desired-state.ts'
 import { IceRestartUnsupported, MediaUnavailable, NoUsableCodec } from './errors.ts'
 import type { MediaDirectory } from './media-directory.ts'
 
@@ -101,7 +101,9 @@ export class WhipService {
     const who = hashed(credential)
     const decision = await this.#options.desired.authorize({ ...who, remoteAddress, via: 'whip' })
     if (decision.allowed) return who
-    throw decision.later ? Forbidden({ message: sentence(decision.reason) }) : unknownToken()
+    if (decision.reason === UNKNOWN_KEY) throw unknownToken()
+    const message = sentence(decision.reason)
+    throw decision.later ? Forbidden({ message }) : InvalidCredential({ message })
   }
 
   async #first(request: WhipRequest): Promise<WhipReply> {

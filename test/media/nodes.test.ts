@@ -1,6 +1,8 @@
 import { io, type Socket } from 'socket.io-client'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startSink } from '../../media/testing/sink.ts'
+import { WhipClient } from '../../media/testing/whip-client.ts'
+import { makeWhipMedia } from '../../media/testing/whip-media.ts'
 import { startApp, type App } from '../support/app.ts'
 import { Broadcaster } from '../support/broadcast.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -74,6 +76,26 @@ test('an API node commands, sees and hears of a stream that another node takes i
   )
   socket.disconnect()
   await sink.close()
+})
+
+test('a browser publishes over an API node; the media goes to another', async () => {
+  const { at } = await casters('dune')
+  const { _id } = await at[0].stream({})
+  const armed = await at[0].good<{ whipUrl: string; whipToken: string }>('POST /api/streams/{id}/arm', {
+    path: { id: _id },
+  })
+  const client = new WhipClient({ media: await makeWhipMedia() })
+  const headers = { Authorization: `Bearer ${armed.whipToken}`, 'Content-Type': 'application/sdp' }
+  const url = new URL(new URL(armed.whipUrl).pathname, api.url)
+  const answer = await fetch(url, { method: 'POST', headers, body: await client.offer() })
+  expect(answer.status).toBe(201)
+  client.accept(await answer.text())
+  client.start()
+  await at[0].until(_id, 'receiving')
+  const session = new URL(answer.headers.get('location')!, api.url)
+  expect((await fetch(session, { method: 'DELETE', headers })).status).toBe(200)
+  expect((await fetch(session, { method: 'DELETE', headers })).status).toBe(404)
+  client.close()
 })
 
 test('a publisher that moves to another node takes its stream along', async () => {

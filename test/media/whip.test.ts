@@ -125,10 +125,13 @@ test('a browser publishes to two destinations, as the standard has it', async ()
     code: 'ice_restart_unsupported',
   })
   expect(await trickle(fragment, { 'Content-Type': 'application/sdp' })).toMatchObject({ status: 415 })
+  expect(await trickle('hello')).toMatchObject({ status: 400, code: 'bad_request' })
   const preflight = await ask('OPTIONS', session, undefined, undefined, { 'Access-Control-Request-Method': 'PATCH' })
   expect(preflight.status).toBe(204)
   expect(preflight.headers.get('access-control-allow-methods')).toBe('PATCH, DELETE, OPTIONS')
   expect(preflight.headers.get('access-control-allow-headers')).toMatch(/Authorization.*If-Match.*ETag/)
+  expect(preflight.headers.get('accept-patch')).toBe('application/trickle-ice-sdpfrag')
+  expect((await ask('OPTIONS', armed.whipUrl, undefined)).headers.get('accept-post')).toBe('application/sdp')
   for (const method of ['GET', 'PUT', 'POST']) expect((await ask(method, session, armed.whipToken)).status).toBe(405)
   expect((await ask('GET', armed.whipUrl, armed.whipToken)).status).toBe(405)
 
@@ -156,6 +159,8 @@ test('offers that cannot be taken are refused with why', async () => {
   })
   expect(await ask('POST', whipUrl, whipToken, sdp.padEnd(70_000, 'x'))).toMatchObject({ status: 413 })
   expect(await ask('POST', whipUrl, whipToken, sdp, { 'Content-Type': 'text/plain' })).toMatchObject({ status: 415 })
+  const charset = { 'Content-Type': 'application/sdp; charset=utf-8' }
+  expect(await ask('POST', whipUrl, whipToken, 'hello', charset)).toMatchObject({ status: 400, code: 'bad_request' })
   expect(await ask('POST', `${whipUrl}?normalise=perhaps`, whipToken, sdp)).toMatchObject({ status: 400 })
   expect(await ask('POST', `${whipUrl.slice(0, -2)}zz`, whipToken, sdp)).toMatchObject({ status: 404 })
 })
@@ -188,6 +193,12 @@ test('a token is good for its path, and until the stream is armed again or stops
   await caster.stop(first.id)
   await waitFor(() => sessions() === 0, { ...PATIENT, what: 'the session to be dropped' })
   expect(await attempt(armed.whipUrl, armed.whipToken)).toMatchObject(refused)
+
+  await app.database.rows(`update streams set key_expires_at = now() where id = $1`, [other.id])
+  const expired = await attempt(other.whipUrl, other.whipToken)
+  expect(expired).toMatchObject(refused)
+  expect(expired.text).toContain('The key has expired; arm the stream for a new one.')
+  expect(expired.headers.get('www-authenticate')).toBe('Bearer')
 
   const { switches } = app.composition.services
   await switches.toggle('streams', false)

@@ -6,7 +6,8 @@
 import { initLogger } from 'node-datachannel'
 import type { MediaLog } from '../../types.ts'
 import { Peer } from './peer.ts'
-import type { ChildMessage, ParentMessage, SessionOffer, WhipChildSettings } from './protocol.ts'
+import { OFFER_REFUSED, type ChildMessage, type ParentMessage } from './protocol.ts'
+import type { SessionOffer, WhipChildSettings } from './protocol.ts'
 import { checkPort } from '../udp-port.ts'
 
 const TICK_MS = 20
@@ -70,7 +71,7 @@ function open(session: string, offer: SessionOffer): void {
     peers.set(session, peer)
   } catch (error) {
     log('warn', { sessionId: session, error: (error as Error).message }, 'an offer was not taken')
-    send({ type: 'ended', session, reason: 'offer refused' })
+    send({ type: 'ended', session, reason: OFFER_REFUSED })
   }
 }
 

@@ -41,3 +41,6 @@ export type CodedMedia =
   | { readonly kind: 'video'; readonly timestamp: number; readonly isKeyframe: boolean; readonly data: Buffer }
   /** An Opus packet. */
   | { readonly kind: 'audio'; readonly timestamp: number; readonly data: Buffer }
+
+/** Why a session ended that the WebRTC library did not take the offer of. */
+export const OFFER_REFUSED = 'offer refused'

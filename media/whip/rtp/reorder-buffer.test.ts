@@ -71,11 +71,22 @@ test('a short round trip is learned from answers', () => {
 
 test('what does not come is given up, and what is behind it marked', () => {
   const buffer = bufferWith([1, 3, 4, 6], 0)
+  for (const [count, now] of [90, 180, 240].entries()) buffer.push(7 + count, packet(7 + count), now)
   expect(told(buffer.take(249))).toBe('1')
-  expect(told(buffer.take(250))).toBe('!3 4 !6')
+  expect(told(buffer.take(250))).toBe('!3 4 !6 7 8 9')
   expect(buffer.lost).toBe(2)
   expect(buffer.isWaiting).toBe(false)
   expect(buffer.push(2, packet(2), 251)).toBe(false)
+})
+
+test('while nothing comes at all, nothing is given up for a second: the answers may be on their way', () => {
+  const buffer = bufferWith([1, 3], 0)
+  expect(told(buffer.take(600))).toBe('1')
+  buffer.push(2, packet(2), 601)
+  expect(told(buffer.take(601))).toBe('2 3')
+  buffer.push(5, packet(5), 700)
+  expect(told(buffer.take(1_699))).toBe('')
+  expect(told(buffer.take(1_700))).toBe('!5')
 })
 
 test('as long as answers come, the rest is waited for; but not for ever', () => {

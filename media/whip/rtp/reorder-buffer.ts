@@ -5,6 +5,8 @@ export interface ReorderLimits {
   readonly waitMs: number
   /** And how long in all. */
   readonly longestWaitMs: number
+  /** Silence beyond this does not count as waiting: a line, a sender or a process that stands still brings nothing at all. */
+  readonly quietMs: number
   /** Packets held behind a gap. */
   readonly mostHeld: number
   /** Null where nothing is asked for again. */
@@ -22,11 +24,12 @@ export interface NackLimits {
 export const VIDEO_REORDER: ReorderLimits = {
   waitMs: 250,
   longestWaitMs: 1_000,
+  quietMs: 100,
   mostHeld: 4_096,
   nack: { graceMs: 10, againMs: 20, most: 10 },
 }
 
-export const AUDIO_REORDER: ReorderLimits = { waitMs: 80, longestWaitMs: 80, mostHeld: 256, nack: null }
+export const AUDIO_REORDER: ReorderLimits = { waitMs: 80, longestWaitMs: 80, quietMs: 80, mostHeld: 256, nack: null }
 
 /** A packet in its turn. */
 export interface OrderedPacket {
@@ -37,6 +40,8 @@ export interface OrderedPacket {
 
 interface Missing {
   readonly since: number
+  /** The same on the line of what counts as waiting. */
+  readonly waitingSince: number
   askedAt: number
   asked: number
 }
@@ -52,7 +57,11 @@ export class ReorderBuffer {
   readonly #missing = new Map<number, Missing>()
   #next: number | null = null
   #highest = 0
-  #lastProgressAt = 0
+  #heardAt = 0
+  /** What counted as waiting until then, milliseconds. */
+  #waited = 0
+  /** On that line: when a packet last came that had been missing. */
+  #progressAt = 0
   #roundTripMs = FIRST_ROUND_TRIP_MS
   #restarted = false
   /** Packets that were given up. */
@@ -77,12 +86,14 @@ export class ReorderBuffer {
       this.#next = sequence
       this.#highest = sequence - 1
     }
+    this.#waited = this.#waitedAt(now)
+    this.#heardAt = now
     if (Math.abs(sequence - this.#highest) > GREATEST_GAP) this.#restart(sequence)
     if (sequence < this.#next || this.#held.has(sequence)) return false
     this.#held.set(sequence, packet)
     this.#noteFound(sequence, now)
     for (let missed = this.#highest + 1; missed < sequence; missed += 1) {
-      this.#missing.set(missed, { since: now, askedAt: 0, asked: 0 })
+      this.#missing.set(missed, { since: now, waitingSince: this.#waited, askedAt: 0, asked: 0 })
     }
     this.#highest = Math.max(this.#highest, sequence)
     return true
@@ -128,7 +139,7 @@ export class ReorderBuffer {
     const missing = this.#missing.get(sequence)
     if (missing === undefined) return
     this.#missing.delete(sequence)
-    this.#lastProgressAt = now
+    this.#progressAt = this.#waited
     if (missing.asked === 0) return
     this.recovered += 1
     // After a second request nobody knows which of the two was answered.
@@ -138,8 +149,14 @@ export class ReorderBuffer {
   #isHopeless(sequence: number, now: number): boolean {
     if (this.#held.size > this.#limits.mostHeld) return true
     const { longestWaitMs, waitMs } = this.#limits
-    const since = this.#missing.get(sequence)?.since ?? now
-    return now - Math.max(since, this.#lastProgressAt) >= waitMs || now - since >= longestWaitMs
+    const missing = this.#missing.get(sequence)
+    if (missing === undefined) return false
+    const waited = this.#waitedAt(now) - Math.max(missing.waitingSince, this.#progressAt)
+    return waited >= waitMs || now - missing.since >= longestWaitMs
+  }
+
+  #waitedAt(now: number): number {
+    return this.#waited + Math.min(now - this.#heardAt, this.#limits.quietMs)
   }
 
   /** Gives up everything before the first packet that is held. */

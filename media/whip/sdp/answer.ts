@@ -55,6 +55,13 @@ function withStartBitrate(section: readonly string[], payloadType: number): stri
   return [...section.slice(0, map + 1), `${prefix}${parameter}`, ...section.slice(map + 1)]
 }
 
+/** Whether a text has the form of one (RFC 8840): lines of SDP, at least one. */
+export function isFragment(text: string): boolean {
+  const { session, media } = splitSections(text)
+  const lines = [...session, ...media.flat()]
+  return lines.length > 0 && lines.every((line) => /^[a-z]=/.test(line))
+}
+
 /** The ICE user name of a trickled fragment (RFC 8840); undefined where it has none. */
 export function fragmentUfrag(fragment: string): string | undefined {
   const { session, media } = splitSections(fragment)
