@@ -184,24 +184,6 @@ export function compose(
     publicUrl: config.PUBLIC_URL,
     channelMembers: chat.services.channelMembers,
   })
-  const streaming = composeStreams({
-    database,
-    clock,
-    coordination,
-    secret,
-    plans,
-    switches,
-    memberships,
-    workspaces,
-    rtmpUrl: config.PUBLIC_RTMP_URL,
-    publicUrl: config.PUBLIC_URL,
-    openPreview: previewOpener(secret),
-    askWhip: whipAsker(secret),
-    whipLinks: iceLinks(config.WHIP_ICE_SERVERS),
-    allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
-    log: log.child({ part: 'streams' }),
-  })
-
   const mediaWork = mediaWorkOf(config, foundation.scratch, log.child({ part: 'media work' }), foundation.metrics)
   const links = new SignedLinks(secret, clock)
   if (config.ROLES.has('jobs')) health.register('mediaWork', mediaWork.probe)
@@ -221,6 +203,26 @@ export function compose(
     checkFitness,
     tempDir: foundation.scratch,
   })
+
+  const streaming = composeStreams({
+    database,
+    clock,
+    coordination,
+    secret,
+    plans,
+    switches,
+    memberships,
+    workspaces,
+    rtmpUrl: config.PUBLIC_RTMP_URL,
+    publicUrl: config.PUBLIC_URL,
+    openPreview: previewOpener(secret),
+    askWhip: whipAsker(secret),
+    whipLinks: iceLinks(config.WHIP_ICE_SERVERS),
+    renditions: media.renditions,
+    allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
+    log: log.child({ part: 'streams' }),
+  })
+
   media.assetUses.register(assetsInBroadcasts)
 
   const tempDir = foundation.scratch

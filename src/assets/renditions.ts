@@ -49,9 +49,15 @@ interface RenditionsNeeds {
 /** Renditions of assets: ordered, cancelled, and what became of them. All of it in turns of their workspace. */
 export class Renditions {
   readonly #needs: RenditionsNeeds
+  readonly #followers: ((turn: Turn, id: string) => Promise<void>)[] = []
 
   constructor(needs: RenditionsNeeds) {
     this.#needs = needs
+  }
+
+  /** Calls back when one is ready, has failed or was deleted by itself, in the same turn. */
+  onSettled(follow: (turn: Turn, id: string) => Promise<void>): void {
+    this.#followers.push(follow)
   }
 
   /**
@@ -94,6 +100,7 @@ export class Renditions {
     turn.emit(renditionDeleted, { assetId, ids: [id] })
     const key = fileKey(turn.workspaceId, id)
     turn.afterCommit(() => this.#needs.storage.delete(key))
+    await this.#settled(turn, id)
   }
 
   /** Writes down what became of a rendition. @returns false when nobody wants it any more */
@@ -115,11 +122,18 @@ export class Renditions {
       ],
     )
     if (heldAs !== undefined) await this.#needs.quota.release(heldAs, turn.sql)
-    if (changed > 0) await this.#told(turn, id)
+    if (changed > 0) {
+      await this.#told(turn, id)
+      await this.#settled(turn, id)
+    }
     // Made by another try meanwhile, it is wanted all the same.
     return (
       changed > 0 || (await turn.sql.row('select 1 as one from asset_renditions where id = $1', [id])) !== undefined
     )
+  }
+
+  async #settled(turn: Turn, id: string): Promise<void> {
+    for (const follow of this.#followers) await follow(turn, id)
   }
 
   async #told(turn: Turn, id: string): Promise<RenditionData> {

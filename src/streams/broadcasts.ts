@@ -95,7 +95,7 @@ export class Broadcasts {
     ])
     await turn.sql.run(
       `update stream_broadcasts set status = 'stopped', ended_at = $2, updated_at = $2, node_id = null
-       where stream_id = $1 and status in ('scheduled', 'playing', 'paused')`,
+       where stream_id = $1 and status in ('scheduled', 'preparing', 'playing', 'paused')`,
       [row.id, now],
     )
     await this.move(turn, { ...row, status_reason: reason }, 'ended')

@@ -1,3 +1,4 @@
+import type { Renditions } from '../assets/renditions.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/log.ts'
 import type { Switches } from '../core/ports.ts'
@@ -37,6 +38,7 @@ export interface StreamsNeeds {
   readonly askWhip: AskWhip
   /** Values of Link that help clients of WHIP to connect. */
   readonly whipLinks: readonly string[]
+  readonly renditions: Renditions
   readonly allowPrivateAddresses: boolean
   readonly log: Logger
 }
@@ -78,7 +80,14 @@ export function composeStreams(needs: StreamsNeeds) {
     services: {
       streams,
       broadcasts,
-      fileBroadcasts: new FileBroadcasts({ sql: database, clock, broadcasts, media: mediaNodes, notices }),
+      fileBroadcasts: new FileBroadcasts({
+        sql: database,
+        clock,
+        broadcasts,
+        media: mediaNodes,
+        notices,
+        renditions: needs.renditions,
+      }),
       mediaNodes,
       placement,
       previews,

@@ -168,7 +168,7 @@ const StreamBroadcast = defineEntity({
     {
       name: 'stream_broadcasts_open_key',
       expression: `create unique index stream_broadcasts_open_key on stream_broadcasts (stream_id)
-        where status in ('scheduled', 'playing', 'paused')`,
+        where status in ('scheduled', 'preparing', 'playing', 'paused')`,
     },
     {
       name: 'stream_broadcasts_by_time',
@@ -177,7 +177,7 @@ const StreamBroadcast = defineEntity({
     {
       name: 'stream_broadcasts_open',
       expression: `create index stream_broadcasts_open on stream_broadcasts (workspace_id)
-        where status in ('scheduled', 'playing', 'paused')`,
+        where status in ('scheduled', 'preparing', 'playing', 'paused')`,
     },
   ],
   properties: {

@@ -54,7 +54,8 @@ export const streamDestinationChanged = event({
 
 export const streamBroadcast = event({
   name: 'stream.broadcast',
-  summary: 'A broadcast of files was scheduled, has begun, come to another file, was paused or has ended',
+  summary:
+    'A broadcast of files was scheduled, is being prepared, has begun, come to another file, was paused or has ended',
   scope: 'streams:read',
   data: Type.Object({
     streamId: Id,

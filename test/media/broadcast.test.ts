@@ -8,7 +8,8 @@ import { makeClip, runFfmpeg } from '../../media/testing/ffmpeg.ts'
 import { readTags } from '../../media/testing/flv-file.ts'
 import { startSink, type Sink } from '../../media/testing/sink.ts'
 import { HOUR, systemClock, type Clock } from '../../src/core/clock.ts'
-import { startScheduled } from '../../src/streams/files/turns.ts'
+import { noteRendition } from '../../src/assets/turns.ts'
+import { startBroadcast } from '../../src/streams/files/turns.ts'
 import { startApp, type App } from '../support/app.ts'
 import { Broadcaster } from '../support/broadcast.ts'
 import { createDatabase } from '../support/postgres.ts'
@@ -21,7 +22,13 @@ interface SeenBroadcast {
   readonly item: number
   readonly position: number
   readonly error: string | null
-  readonly items: readonly { readonly name: string; readonly duration: number; readonly error: string | null }[]
+  readonly preparation: { readonly files: number; readonly ready: number; readonly progress: number } | null
+  readonly items: readonly {
+    readonly name: string
+    readonly renditionId: string | null
+    readonly duration: number
+    readonly error: string | null
+  }[]
 }
 
 /** Real time, which a test can move forward. */
@@ -52,8 +59,9 @@ const start = () =>
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crier-broadcast-'))
+  const unfit = { odd: ['-c:a', 'libopus'], hevc: ['-c:v', 'libx265', '-x265-params', 'log-level=error', '-an'] }
   const clips = { first: [], second: [], mute: ['-an'] }
-  for (const [name, extra] of Object.entries(clips)) {
+  for (const [name, extra] of Object.entries({ ...clips, ...unfit })) {
     await makeClip(join(folder, `${name}.mp4`), { seconds: name === 'second' ? 6 : 2, group: 15, extra })
   }
   database = await createDatabase()
@@ -110,6 +118,21 @@ function until(id: string, is: (broadcast: SeenBroadcast) => boolean, what: stri
 
 const pictures = (sink: Sink) => sink.messages('video').filter(({ isHeader }) => !isHeader)
 
+async function renditions(assetId: string): Promise<readonly { readonly _id: string }[]> {
+  const asset = await caster.good<{ renditions: { _id: string }[] }>('GET /api/assets/{id}', { path: { id: assetId } })
+  return asset.renditions
+}
+
+/** What sockets were told of a stream's broadcasts. */
+async function statuses(id: string): Promise<string[]> {
+  const events = await app.database.rows<{ status: string }>(
+    `select data->>'status' as status from workspace_events where type = 'stream.broadcast' and data->>'streamId' = $1
+     order by seq`,
+    [id],
+  )
+  return events.map(({ status }) => status)
+}
+
 async function refusal(id: string, body: object): Promise<{ code: string; message: string }> {
   return (await voice.call('POST /api/streams/{id}/broadcast', { path: { id }, body })).body
 }
@@ -130,17 +153,12 @@ test('a file goes to the destination, every frame of it, and the stream ends wit
   expect(await caster.until(id, 'ended', 20_000)).toMatchObject({ statusReason: 'finished' })
   expect(await shown(id)).toMatchObject({ status: 'finished', error: null })
   expect(pictures(sink).map(({ checksum }) => checksum)).toEqual(wanted.map(({ payload }) => crc32(payload)))
-  const events = await app.database.rows<{ status: string }>(
-    `select data->>'status' as status from workspace_events where type = 'stream.broadcast' and data->>'streamId' = $1
-     order by seq`,
-    [id],
-  )
-  expect(events.map(({ status }) => status)).toEqual(['playing', 'finished'])
+  expect(await statuses(id)).toEqual(['playing', 'finished'])
 })
 
 test('what no platform would take is refused with why, and so is what is in the way', async () => {
   const { id } = await streamTo()
-  expect(await refusal(id, { assetId: assets['mute'] })).toMatchObject({
+  expect(await refusal(id, { assetId: assets['mute'], transcode: 'never' })).toMatchObject({
     code: 'unfit_file',
     message:
       '“mute.mp4” cannot be broadcast as it is. It has no sound; live platforms want sound, if only silence. Make a rendition of it and broadcast that.',
@@ -158,6 +176,73 @@ test('what no platform would take is refused with why, and so is what is in the 
     message: 'A publisher is sending: stop the encoder first, then broadcast files.',
   })
   caster.close()
+})
+
+test('what no platform would take is made into what all take first, or the broadcast says why not', async () => {
+  const assetId = await upload('hevc.mp4')
+  const { id, sink } = await streamTo()
+  expect(await broadcast(id, { assetId })).toMatchObject({
+    status: 'preparing',
+    preparation: { files: 1, ready: 0 },
+    items: [{ renditionId: expect.any(String), error: null }],
+  })
+  expect(await refusal(id, { assetId: assets['first'] })).toMatchObject({
+    message: expect.stringContaining('is being prepared'),
+  })
+  expect((await caster.get(id)).status).toBe('idle')
+  await caster.until(id, 'live', 60_000)
+  expect(await shown(id)).toMatchObject({ status: 'playing', preparation: null })
+  await caster.until(id, 'ended', 20_000)
+  expect(await shown(id)).toMatchObject({ status: 'finished', items: [{ error: null }] })
+  const [connection] = sink.connections
+  expect(connection?.of('video').length).toBeGreaterThan(55)
+  // It had no sound.
+  expect((connection?.of('audio').at(-1)?.timestamp ?? 0) / 1_000).toBeGreaterThan(1.5)
+  const told = await statuses(id)
+  expect(told.filter((status, index) => status !== told[index - 1])).toEqual(['preparing', 'playing', 'finished'])
+
+  // What was made once is there.
+  const again = await streamTo()
+  expect(await broadcast(again.id, { assetId })).toMatchObject({ status: 'playing' })
+  await caster.good('DELETE /api/streams/{id}/broadcast', { path: { id: again.id } })
+})
+
+test('a broadcast that is cancelled while its file is made ends that; a scheduled one has it made ahead', async () => {
+  const assetId = await upload('odd.mp4')
+  const { id } = await streamTo()
+  expect(await broadcast(id, { assetId })).toMatchObject({ status: 'preparing' })
+  await caster.good('DELETE /api/streams/{id}/broadcast', { path: { id } })
+  expect(await shown(id)).toMatchObject({ status: 'stopped', preparation: null })
+  expect(await renditions(assetId)).toEqual([])
+
+  const scheduledFor = new Date(clock.now() + HOUR).toISOString()
+  expect(await broadcast(id, { assetId, scheduledFor })).toMatchObject({
+    status: 'scheduled',
+    preparation: { ready: 0 },
+  })
+  const made = await until(id, ({ preparation }) => preparation?.ready === 1, 'its file to be made')
+  expect(made).toMatchObject({ status: 'scheduled', preparation: { files: 1, progress: 100 } })
+  // Taken away again, there is nothing left to broadcast.
+  const [rendition] = await renditions(assetId)
+  const query = { rendition: rendition?._id ?? '' }
+  await caster.good('DELETE /api/assets/{id}', { path: { id: assetId }, query })
+  expect(await shown(id)).toMatchObject({
+    status: 'failed',
+    error: 'What was made of it for the broadcast was deleted.',
+  })
+
+  const { items } = await broadcast(id, { items: [{ assetId }, { assetId: assets['first'] }] })
+  const failure = { id: items[0]?.renditionId ?? '', error: 'No encoder took it.' }
+  await app.composition.turns.system(workspaceId, noteRendition, failure)
+  const playing = await until(id, ({ status }) => status !== 'preparing', 'it to begin')
+  expect(playing).toMatchObject({
+    status: 'playing',
+    items: [{ error: 'It could not be made into what live platforms take: No encoder took it.' }, { error: null }],
+  })
+  await caster.until(id, 'live')
+  await until(id, ({ item }) => item === 1, 'the file that is left to be on')
+  expect((await shown(id)).items[0]?.error).toContain('No encoder took it.')
+  await caster.stop(id)
 })
 
 test('it is paused, resumed, sent elsewhere and extended, and survives the media process', async () => {
@@ -207,7 +292,7 @@ test('a scheduled broadcast begins at its time, once, and goes on after a restar
   clock.ahead += HOUR
   app.composition.jobs.wake()
   await caster.until(id, 'live', 20_000)
-  await app.composition.turns.system(workspaceId, startScheduled, { broadcastId: _id })
+  await app.composition.turns.system(workspaceId, startBroadcast, { broadcastId: _id })
   expect(await shown(id)).toMatchObject({ _id, status: 'playing' })
   await until(id, ({ item, position }) => item === 0 && position > 1, 'it to be a second in')
   await app.stop()

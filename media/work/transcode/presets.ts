@@ -18,6 +18,8 @@ export interface VideoRule {
   /** Longer ones are refused: what to leave out is for people to decide. */
   readonly maxSeconds?: number
   readonly minSeconds?: number
+  /** Sound must be there, if only silence. */
+  readonly needsSound?: true
   /** What was read and when; none for shapes of our own. */
   readonly source?: string
 }
@@ -44,6 +46,8 @@ export const VIDEO_PRESETS = {
   vertical: VERTICAL,
   square: { ...FULL_HD, maxWidth: 1080, maxHeight: 1080, aspect: '1:1' },
   portrait: { ...FULL_HD, maxWidth: 1080, maxHeight: 1350, aspect: '4:5' },
+  /** What every live platform takes of a file that is streamed as it is: the least of their caps. */
+  live: { ...FULL_HD, videoKbps: 5500, needsSound: true, source: 'Twitch and Kick, broadcasting guidelines, 2026' },
   x: { ...FULL_HD, maxBytes: 512 * MB, maxSeconds: 140, source: 'docs.x.com, 2026-10' },
   'facebook-reel': {
     ...VERTICAL,

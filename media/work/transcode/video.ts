@@ -17,6 +17,12 @@ const LEAST_BITS = 0.03
 const LEAST_SCALE = 0.25
 const KEYFRAME_SECONDS = 2
 
+/** As long as the picture. */
+const SILENCE = [
+  ...['-filter_complex', 'anullsrc=channel_layout=stereo:sample_rate=48000[silence]', '-map', '[silence]'],
+  ...['-c:a', 'aac', '-b:a', '64k', '-shortest'],
+]
+
 /** @throws MediaWorkError */
 export async function transcodeVideo(
   path: string,
@@ -53,7 +59,8 @@ export async function transcodeVideo(
   const target = affordable(source.video, rule, (videoKbps * 1000) / rate)
   const coded = h264({ crf: spec.crf ?? 21, kbps: videoKbps, keyframes: Math.round(rate * KEYFRAME_SECONDS) })
   const picture = ['-map', '0:V:0', '-vf', pictureFilter(target, source, rate), ...coded]
-  const sound = (filter: string | null) => (hasSound ? ['-map', '0:a:0', ...aac(audioKbps, filter)] : ['-an'])
+  const silence = preset.needsSound && spec.mute !== true ? SILENCE : ['-an']
+  const sound = (filter: string | null) => (hasSound ? ['-map', '0:a:0', ...aac(audioKbps, filter)] : silence)
   const container = ['-movflags', '+faststart', '-f', 'mp4']
   const outputOptions = (filter: string | null) => [...picture, ...sound(filter), ...CLEAN, ...container]
   return encodeTimed(

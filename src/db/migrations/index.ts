@@ -14,6 +14,7 @@ import { ChatResends } from './0026-chat-resends.ts'
 import { Placement } from './0023-placement.ts'
 import { Preview } from './0027-preview.ts'
 import { Rendering } from './0028-rendering.ts'
+import { Preparing } from './0031-preparing.ts'
 import { ProfilePictures } from './0018-profile-pictures.ts'
 import { Renditions } from './0024-renditions.ts'
 import { Broadcast } from './0021-broadcast.ts'
@@ -47,4 +48,5 @@ export const migrations = [
   { name: '0025-unannounced', class: Unannounced },
   { name: '0023-placement', class: Placement },
   { name: '0028-rendering', class: Rendering },
+  { name: '0031-preparing', class: Preparing },
 ]

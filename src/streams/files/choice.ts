@@ -37,30 +37,51 @@ export function namedItems({ assetId, items, renditionId }: NewBroadcastData): r
   return [{ assetId: assetId ?? '', ...(renditionId !== undefined && { renditionId }) }]
 }
 
+/** Has a rendition made that platforms take, or finds it. */
+export type Prepare = (assetId: string) => Promise<{ readonly id: string; readonly isNew: boolean }>
+
 /**
  * Finds the files and refuses those that no platform would take, by what looking at them has brought.
  * @param at where the list stands in the request, for the error
- * @throws AppError not_found, conflict while a file is still being looked at, unfit_file
+ * @param prepare what is done with such a file instead of refusing it
+ * @throws AppError not_found, conflict while a file is still being looked at, unfit_file, and what `prepare` throws
  */
-export async function chooseItems(turn: Turn, wanted: readonly ItemInputData[], at: string): Promise<BroadcastItem[]> {
+export async function chooseItems(
+  turn: Turn,
+  wanted: readonly ItemInputData[],
+  at: string,
+  prepare?: Prepare,
+): Promise<BroadcastItem[]> {
   const assets = await assetsOf(turn, wanted)
   const renditions = await renditionsOf(turn, wanted)
-  return wanted.map((one, index) => {
-    const asset = assets.get(one.assetId)
-    if (asset === undefined) throw NotFound({ message: `There is no asset ${one.assetId} (${at}/${index}).` })
-    if (one.renditionId !== undefined) return renditionItem(turn, asset, renditions.get(one.renditionId))
-    checkAsset(turn, asset)
-    return {
-      assetId: asset.id,
-      renditionId: null,
-      name: asset.name,
-      seconds: asset.streaming?.seconds ?? asset.seconds,
-      key: fileKey(turn.workspaceId, asset.file_id),
-    }
-  })
+  const items: BroadcastItem[] = []
+  for (const [index, { assetId, renditionId }] of wanted.entries()) {
+    const asset = assets.get(assetId)
+    if (asset === undefined) throw NotFound({ message: `There is no asset ${assetId} (${at}/${index}).` })
+    if (renditionId !== undefined) items.push(renditionItem(turn, asset, renditions.get(renditionId)))
+    else items.push(await assetItem(turn, asset, prepare))
+  }
+  return items
 }
 
-function checkAsset(turn: Turn, asset: Row): void {
+async function assetItem(turn: Turn, asset: Row, prepare: Prepare | undefined): Promise<BroadcastItem> {
+  const { faults, seconds } = suitabilityOf(turn, asset)
+  const item = { assetId: asset.id, name: asset.name }
+  if (faults.length === 0) {
+    return { ...item, renditionId: null, seconds, key: fileKey(turn.workspaceId, asset.file_id) }
+  }
+  if (prepare === undefined) {
+    throw UnfitFile({
+      message: `“${asset.name}” cannot be broadcast as it is. ${faults.join(' ')} Make a rendition of it and broadcast that.`,
+    })
+  }
+  const { id, isNew } = await prepare(asset.id)
+  const key = fileKey(turn.workspaceId, id)
+  return { ...item, renditionId: id, seconds: asset.seconds, key, prepared: isNew ? 'ordered' : 'found' }
+}
+
+/** What looking at a file said of streaming it. @throws AppError unfit_file, conflict */
+function suitabilityOf(turn: Turn, asset: Row): NonNullable<Row['streaming']> {
   if (asset.kind !== 'video') throw UnfitFile({ message: `“${asset.name}” is no video.` })
   if (asset.streaming === null) {
     if (asset.state === 'failed') throw UnfitFile({ message: `“${asset.name}” cannot be read: ${asset.error}` })
@@ -68,11 +89,7 @@ function checkAsset(turn: Turn, asset: Row): void {
     if (asset.examined) turn.job(examineAsset, { fileId: asset.file_id }, { key: asset.file_id })
     throw Conflict({ message: `“${asset.name}” is still being looked at: try again in a moment.` })
   }
-  const { faults } = asset.streaming
-  if (faults.length === 0) return
-  throw UnfitFile({
-    message: `“${asset.name}” cannot be broadcast as it is. ${faults.join(' ')} Make a rendition of it and broadcast that.`,
-  })
+  return asset.streaming
 }
 
 function renditionItem(turn: Turn, asset: Row, rendition: RenditionRow | undefined): BroadcastItem {

@@ -1,3 +1,4 @@
+import { RenditionNotPossible, StorageLimit } from '../../assets/errors.ts'
 import { Conflict, NotFound, PlanLimit, ValidationFailed } from '../../core/errors.ts'
 import { operation, owner } from '../../core/operation.ts'
 import { created, done, ok } from '../../core/reply.ts'
@@ -14,14 +15,23 @@ export const broadcastFile = operation({
   route: 'POST /api/streams/{id}/broadcast',
   summary: 'Broadcast files of the media library over the stream',
   description:
-    'Plays videos at their own pace, as if an encoder sent them: now, or at `scheduledFor`. The stream goes to its destinations with the first frame and ends with the last file. A file that no platform would take (not H.264 and AAC in an MP4 file, keyframes more than 4 s apart, no sound) is refused with what is wrong with it: make a rendition of it and broadcast that. An encoder that publishes meanwhile stands by, and takes over at the end.',
+    'Plays videos at their own pace, as if an encoder sent them: now, or at `scheduledFor`. The stream goes to its destinations with the first frame and ends with the last file. A file that no platform would take (not H.264 and AAC in an MP4 file, keyframes more than 4 s apart, no sound) is made into one that all take, the rendition `live` of its asset: until that is ready the broadcast is `preparing` and says how far it is; a scheduled one has it made ahead of its time. With `transcode: never` such a file is refused with what is wrong with it. An encoder that publishes meanwhile stands by, and takes over at the end.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,
   path: StreamPath,
   body: NewBroadcast,
   returns: { 201: Envelope(BroadcastView) },
-  errors: [NotFound, Conflict, UnfitFile, PlanLimit, MediaUnavailable, ValidationFailed],
+  errors: [
+    NotFound,
+    Conflict,
+    UnfitFile,
+    PlanLimit,
+    MediaUnavailable,
+    ValidationFailed,
+    RenditionNotPossible,
+    StorageLimit,
+  ],
   example: { path: { id: ID }, body: { assetId: ASSET, loop: true, startAt: 90 } },
   handle: async ({ path, body, turn, fileBroadcasts }) =>
     created('Broadcast', await fileBroadcasts.broadcast(turn, path.id, body)),
@@ -43,6 +53,7 @@ export const getBroadcast = operation({
 export const updateBroadcast = operation({
   route: 'PATCH /api/streams/{id}/broadcast',
   summary: 'Pause, resume, skip or extend a broadcast of files',
+  description: 'Files are added as they are: one that no platform would take is refused with what is wrong with it.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,
@@ -57,9 +68,9 @@ export const updateBroadcast = operation({
 
 export const cancelBroadcast = operation({
   route: 'DELETE /api/streams/{id}/broadcast',
-  summary: 'End a broadcast of files, or cancel a scheduled one',
+  summary: 'End a broadcast of files, or cancel one that has not begun',
   description:
-    'The stream itself stays: on the air it waits for an encoder for 60 s. POST /api/streams/{id}/stop ends both at once.',
+    'What was still being made for it is made no further. The stream itself stays: on the air it waits for an encoder for 60 s. POST /api/streams/{id}/stop ends both at once.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,

@@ -11,7 +11,15 @@ import {
   type Static,
 } from '../../core/schema.ts'
 
-export const BROADCAST_STATUSES = ['scheduled', 'playing', 'paused', 'finished', 'stopped', 'failed'] as const
+export const BROADCAST_STATUSES = [
+  'scheduled',
+  'preparing',
+  'playing',
+  'paused',
+  'finished',
+  'stopped',
+  'failed',
+] as const
 export type BroadcastStatus = (typeof BROADCAST_STATUSES)[number]
 
 const MOST_ITEMS = 200
@@ -44,6 +52,12 @@ export const NewBroadcast = Input({
   startAt: Type.Optional({ ...Position, description: 'Seconds into the first file at which to begin' }),
   scheduledFor: Type.Optional(
     Nullable({ ...InstantInput, description: 'When to begin: ISO 8601 with an offset or Z; at once when absent' }),
+  ),
+  transcode: Type.Optional(
+    OneOf(['auto', 'never'] as const, {
+      description:
+        'What becomes of a file that no platform would take: `auto` (when absent) makes a rendition of it (the preset `live`) and begins when that is ready; `never` refuses it with what is wrong',
+    }),
   ),
   goLive: Type.Optional(
     Type.Boolean({
@@ -84,6 +98,17 @@ export const BroadcastView = named(
     loop: Type.Boolean(),
     item: Type.Integer({ description: 'The file that is played, counted from 0' }),
     position: Type.Number({ description: 'Seconds into that file; followed about once a second' }),
+    preparation: Type.Union(
+      [
+        Type.Object({
+          files: Type.Integer({ description: 'How many are made into what platforms take' }),
+          ready: Type.Integer({ description: 'How many of them are made' }),
+          progress: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent of all of them' }),
+        }),
+        Type.Null(),
+      ],
+      { description: 'Until it begins, where files have to be made for it' },
+    ),
     scheduledFor: Nullable(Timestamp),
     startedAt: Nullable(Timestamp),
     endedAt: Nullable(Timestamp),

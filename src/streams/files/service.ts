@@ -1,4 +1,5 @@
-import { HOUR, type Clock } from '../../core/clock.ts'
+import type { Renditions } from '../../assets/renditions.ts'
+import { HOUR, MINUTE, type Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/error.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/id.ts'
@@ -12,8 +13,10 @@ import { isOnAir } from '../state.ts'
 import type { StreamRow } from '../store.ts'
 import { chooseItems, namedItems } from './choice.ts'
 import { beginBroadcast } from './jobs.ts'
+import { Preparation } from './preparation.ts'
 import type { BroadcastData, BroadcastEditData, BroadcastStatus, NewBroadcastData } from './schemas.ts'
 import {
+  broadcastsAwaiting,
   broadcastView,
   findBroadcast,
   newestBroadcast,
@@ -34,11 +37,14 @@ export interface FileBroadcastsOptions {
   readonly broadcasts: Broadcasts
   readonly media: MediaDirectory
   readonly notices: StreamNotices
+  readonly renditions: Renditions
 }
 
 /** A broadcast that could not begin within this time of its hour does not begin at all. */
 const MOST_LATE_MS = HOUR
 const MOST_ITEMS = 1_000
+/** What is made for a broadcast tells when it is ready; this is for what was deleted with its asset, and told nobody. */
+const LOOK_AGAIN_MS = MINUTE
 
 /** What has happened to a broadcast on its media node. */
 export type BroadcastNews =
@@ -57,21 +63,26 @@ export type BroadcastNews =
  */
 export class FileBroadcasts {
   readonly #options: FileBroadcastsOptions
+  readonly #preparation: Preparation
 
   constructor(options: FileBroadcastsOptions) {
     this.#options = options
+    this.#preparation = new Preparation(options.renditions)
+    options.renditions.onSettled((turn, id) => this.#rendered(turn, id))
   }
 
   /**
-   * Plays files now, or at a time.
-   * @throws AppError not_found, conflict, unfit_file, validation_failed, plan_limit_reached, media_unavailable
+   * Plays files now, or at a time; what has to be made of them first is begun at once.
+   * @throws AppError not_found, conflict, unfit_file, validation_failed, plan_limit_reached, media_unavailable,
+   * rendition_not_possible, storage_limit_reached
    */
   async broadcast(turn: Turn, streamId: string, body: NewBroadcastData): Promise<BroadcastData> {
     const { broadcasts, clock } = this.#options
     const stream = await broadcasts.find(turn, streamId)
     const wanted = namedItems(body)
     await this.#refuseWhatIsInTheWay(turn, stream)
-    const items = await chooseItems(turn, wanted, '/body/items')
+    const prepare = body.transcode === 'never' ? undefined : this.#preparation.orderFor(turn)
+    const items = await chooseItems(turn, wanted, '/body/items', prepare)
     const startMs = Math.round((body.startAt ?? 0) * 1_000)
     checkStart(items[0], body.startAt)
     const now = clock.now()
@@ -96,7 +107,7 @@ export class FileBroadcasts {
     )
     turn.audit({ kind: 'stream_broadcast', id })
     if (isLater) await this.#schedule(turn, id, stream, scheduledFor)
-    else await this.#begin(turn, await this.#row(turn, id), stream)
+    else await this.#beginWhenReady(turn, await this.#row(turn, id), stream)
     return broadcastView(await this.#row(turn, id))
   }
 
@@ -107,20 +118,25 @@ export class FileBroadcasts {
     return broadcastView(row)
   }
 
-  /** Begins what was scheduled, when its time has come. Nothing happens when it has begun or was cancelled. */
-  async beginScheduled(turn: Turn, id: string): Promise<void> {
+  /**
+   * Begins a broadcast whose time has come, or whose files are made. Nothing happens when it has begun or was
+   * cancelled.
+   */
+  async beginDue(turn: Turn, id: string): Promise<void> {
     const row = await findBroadcast(turn.sql, id)
-    if (row?.status !== 'scheduled') return
+    if (row?.status !== 'scheduled' && row?.status !== 'preparing') return
     const stream = await this.#options.broadcasts.find(turn, row.stream_id)
     try {
       const late = this.#options.clock.now() - Date.parse(row.scheduled_for ?? row.created_at)
-      if (late > MOST_LATE_MS) throw Conflict({ message: 'Its time passed while Crier was not running.' })
+      if (row.status === 'scheduled' && late > MOST_LATE_MS) {
+        throw Conflict({ message: 'Its time passed while Crier was not running.' })
+      }
       await this.#refuseWhatIsInTheWay(turn, stream, id)
-      await this.#begin(turn, row, stream)
+      await this.#beginWhenReady(turn, row, stream)
     } catch (error) {
       // A dependency that is away comes back: the job tries again.
       if (!(error instanceof AppError) || error.status >= 500) throw error
-      await this.#end(turn, row, 'failed', error.message)
+      await this.#fail(turn, row, error.message)
     }
   }
 
@@ -154,6 +170,7 @@ export class FileBroadcasts {
     const row = await this.#open(turn, streamId)
     turn.audit({ kind: 'stream_broadcast', id: row.id })
     await this.#end(turn, row, 'stopped', null)
+    await this.#preparation.cancel(turn, row)
     this.#options.notices.changed(turn, streamId)
   }
 
@@ -163,7 +180,8 @@ export class FileBroadcasts {
     if (row === undefined || row.node_id !== nodeId || (row.status !== 'playing' && row.status !== 'paused')) return
     if (news.type === 'ended') return this.#finish(turn, row, news)
     if (news.type === 'skipped') {
-      const items = row.items.map((one, index) => (index === news.item ? { ...one, error: news.message } : one))
+      // What could not be made is not there to be played either: that reason is the better one.
+      const items = row.items.map((one, index) => (index === news.item ? { error: news.message, ...one } : one))
       await turn.sql.run('update stream_broadcasts set items = $2 where id = $1', [id, JSON.stringify(items)])
     } else {
       await turn.sql.run('update stream_broadcasts set item = $2, position_ms = $3 where id = $1', [
@@ -191,6 +209,44 @@ export class FileBroadcasts {
     turn.job(beginBroadcast, { broadcastId: id }, { runAt: at })
     await turn.sql.run('update streams set scheduled_for = $2 where id = $1', [streamId, at])
     await this.#changed(turn, id)
+  }
+
+  /** What is made for broadcasts is there, or never will be: those that have not begun look at it. */
+  async #rendered(turn: Turn, renditionId: string): Promise<void> {
+    for (const row of await broadcastsAwaiting(turn.sql, turn.workspaceId, renditionId)) {
+      if (await this.#takeFiles(turn, row)) {
+        // Not in the turn of the rendition: what may be in the way of a broadcast is nothing to it.
+        if (row.status === 'preparing') turn.job(beginBroadcast, { broadcastId: row.id })
+      }
+    }
+  }
+
+  async #beginWhenReady(turn: Turn, row: BroadcastRow, stream: StreamRow): Promise<void> {
+    if (await this.#takeFiles(turn, row)) return this.#begin(turn, row, stream)
+    const isOver = (await this.#row(turn, row.id)).ended_at !== null
+    if (isOver) return
+    turn.job(beginBroadcast, { broadcastId: row.id }, { runAt: new Date(this.#options.clock.now() + LOOK_AGAIN_MS) })
+    if (row.status === 'preparing') return
+    await turn.sql.run(`update stream_broadcasts set status = 'preparing', updated_at = $2 where id = $1`, [
+      row.id,
+      new Date(this.#options.clock.now()),
+    ])
+    this.#tell(turn, await this.#row(turn, row.id))
+  }
+
+  /** Notes which files could not be made; without any left the broadcast has failed. @returns whether all others are there */
+  async #takeFiles(turn: Turn, row: BroadcastRow): Promise<boolean> {
+    const { isReady, items } = await this.#preparation.look(turn, row.items)
+    await turn.sql.run('update stream_broadcasts set items = $2 where id = $1', [row.id, JSON.stringify(items)])
+    const reason = items.every(({ error }) => error !== undefined) ? items[0]?.error : undefined
+    if (reason === undefined) return isReady
+    await this.#fail(turn, row, reason)
+    return false
+  }
+
+  async #fail(turn: Turn, row: BroadcastRow, reason: string): Promise<void> {
+    await this.#end(turn, row, 'failed', reason)
+    await this.#preparation.cancel(turn, row)
   }
 
   async #begin(turn: Turn, row: BroadcastRow, stream: StreamRow): Promise<void> {
@@ -242,7 +298,7 @@ export class FileBroadcasts {
     }
     const open = await openBroadcast(turn.sql, stream.id)
     if (open !== undefined && open.id !== except) {
-      const what = open.status === 'scheduled' ? 'is scheduled for this stream' : 'is on this stream'
+      const what = WHAT_IS_OPEN[open.status] ?? 'is on this stream'
       throw Conflict({ message: `A broadcast ${what} already: cancel it first, or add files to it.` })
     }
     if (stream.ingest_id !== null) {
@@ -264,6 +320,11 @@ export class FileBroadcasts {
   }
 }
 
+const WHAT_IS_OPEN: Partial<Record<BroadcastStatus, string>> = {
+  scheduled: 'is scheduled for this stream',
+  preparing: 'is being prepared for this stream',
+}
+
 /** Where to go; the place where it is counts as none. */
 function placeOf(row: BroadcastRow, items: readonly BroadcastItem[], edit: BroadcastEditData) {
   const { item, next, position } = edit
@@ -283,7 +344,8 @@ function placeOf(row: BroadcastRow, items: readonly BroadcastItem[], edit: Broad
 
 function statusOf({ status }: BroadcastRow, paused: boolean | undefined): BroadcastStatus {
   if (paused === undefined) return status
-  if (status === 'scheduled') throw Conflict({ message: 'The broadcast has not begun: there is nothing to pause.' })
+  if (status === 'scheduled' || status === 'preparing')
+    throw Conflict({ message: 'The broadcast has not begun: there is nothing to pause.' })
   return paused ? 'paused' : 'playing'
 }
 

@@ -9,6 +9,8 @@ export interface BroadcastItem {
   readonly seconds: number | null
   /** Where the file lies in the storage. */
   readonly key: string
+  /** The rendition was not named but is made for broadcasts: ordered by this one, or found. */
+  readonly prepared?: 'ordered' | 'found'
   /** Why it was left out. */
   readonly error?: string
 }
@@ -29,21 +31,37 @@ export interface BroadcastRow {
   readonly started_at: string | null
   readonly ended_at: string | null
   readonly error: string | null
+  /** How far the files are that are made for it, until it begins; null where none is. */
+  readonly preparation: { readonly files: number; readonly ready: number; readonly progress: number } | null
   readonly created_at: string
   readonly updated_at: string
 }
 
 const SELECT = `select id, stream_id, workspace_id, status, items, loop, go_live, item, position_ms, cue, node_id,
-    scheduled_for, started_at, ended_at, error, created_at, updated_at from stream_broadcasts`
+    scheduled_for, started_at, ended_at, error, created_at, updated_at,
+    (select json_build_object('files', count(*), 'ready', count(*) filter (where r.state = 'ready'),
+        'progress', floor(avg(r.progress))::int)
+      from asset_renditions r
+      where stream_broadcasts.status in ('scheduled', 'preparing') and r.id in (
+        select (i->>'renditionId')::uuid from jsonb_array_elements(items) i where i ? 'prepared' and not i ? 'error')
+      having count(*) > 0) as preparation
+  from stream_broadcasts`
 const BY_ID = `${SELECT} where id = $1`
 const NEWEST = `${SELECT} where stream_id = $1 order by created_at desc, id desc limit 1`
-const OPEN = `${SELECT} where stream_id = $1 and status in ('scheduled', 'playing', 'paused')`
+const OPEN = `${SELECT} where stream_id = $1 and status in ('scheduled', 'preparing', 'playing', 'paused')`
+const AWAITING = `${SELECT} where workspace_id = $1 and status in ('scheduled', 'preparing')
+    and items @> jsonb_build_array(jsonb_build_object('renditionId', $2::text))`
 
 export function findBroadcast(sql: Sql, id: string): Promise<BroadcastRow | undefined> {
   return sql.row<BroadcastRow>(BY_ID, [id])
 }
 
-/** The one that is scheduled or under way. */
+/** Those that have not begun and have a rendition among their files. */
+export function broadcastsAwaiting(sql: Sql, workspaceId: string, renditionId: string): Promise<BroadcastRow[]> {
+  return sql.rows<BroadcastRow>(AWAITING, [workspaceId, renditionId])
+}
+
+/** The one that is scheduled, being prepared or under way. */
 export function openBroadcast(sql: Sql, streamId: string): Promise<BroadcastRow | undefined> {
   return sql.row<BroadcastRow>(OPEN, [streamId])
 }
@@ -67,6 +85,7 @@ export function broadcastView(row: BroadcastRow): BroadcastData {
     loop: row.loop,
     item: row.item,
     position: row.position_ms / 1_000,
+    preparation: row.preparation,
     scheduledFor: row.scheduled_for,
     startedAt: row.started_at,
     endedAt: row.ended_at,
@@ -81,7 +100,7 @@ export async function assetsInBroadcasts(sql: Sql, workspaceId: string, assetIds
   const rows = await sql.rows<{ id: string; title: string; asset_id: string }>(
     `select s.id, s.title, i->>'assetId' as asset_id
      from stream_broadcasts b join streams s on s.id = b.stream_id cross join jsonb_array_elements(b.items) i
-     where b.workspace_id = $1 and b.status in ('scheduled', 'playing', 'paused') and (i->>'assetId')::uuid = any($2)`,
+     where b.workspace_id = $1 and b.status in ('scheduled', 'preparing', 'playing', 'paused') and (i->>'assetId')::uuid = any($2)`,
     [workspaceId, assetIds],
   )
   return rows.map(({ asset_id: assetId, id, title }) => ({ assetId, id, title, kind: 'stream', scheduled: true }))

@@ -3,9 +3,9 @@ import type { BroadcastNews } from './service.ts'
 
 /** Turns that time and the media nodes bring about. Each may come twice. */
 
-export const startScheduled = systemTurn<{ readonly broadcastId: string }>({
-  name: 'streams.start_scheduled',
-  run: async ({ turn, input, fileBroadcasts }) => fileBroadcasts.beginScheduled(turn, input.broadcastId),
+export const startBroadcast = systemTurn<{ readonly broadcastId: string }>({
+  name: 'streams.start_broadcast',
+  run: async ({ turn, input, fileBroadcasts }) => fileBroadcasts.beginDue(turn, input.broadcastId),
 })
 
 export interface BroadcastReport {
@@ -20,4 +20,4 @@ export const noteBroadcast = systemTurn<BroadcastReport>({
     fileBroadcasts.note(turn, input.broadcastId, input.nodeId, input.news),
 })
 
-export const broadcastTurns = [startScheduled, noteBroadcast]
+export const broadcastTurns = [startBroadcast, noteBroadcast]
