@@ -17,11 +17,9 @@ const LEAST_BITS = 0.03
 const LEAST_SCALE = 0.25
 const KEYFRAME_SECONDS = 2
 
+const STEREO_SILENCE = 'anullsrc=channel_layout=stereo:sample_rate=48000[silence]'
 /** As long as the picture. */
-const SILENCE = [
-  ...['-filter_complex', 'anullsrc=channel_layout=stereo:sample_rate=48000[silence]', '-map', '[silence]'],
-  ...['-c:a', 'aac', '-b:a', '64k', '-shortest'],
-]
+const SILENCE = ['-filter_complex', STEREO_SILENCE, '-map', '[silence]', '-c:a', 'aac', '-b:a', '64k', '-shortest']
 
 /** @throws MediaWorkError */
 export async function transcodeVideo(
