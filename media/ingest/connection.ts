@@ -145,6 +145,8 @@ export class Connection {
       else this.#reader.push(bytes)
       this.#afterBytes()
     })
+    // There may be a key in it, and the memory is used again, or lies about until it is collected.
+    if (!this.#is('publishing')) bytes.fill(0)
   }
 
   /** Runs what a peer's bytes cause: an error in it, of whatever kind, costs that peer its connection and no more. */

@@ -15,6 +15,7 @@ import { createRequire } from 'node:module'
 import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
 import type { MediaLog } from '../types.ts'
+import { withSharedReads } from './shared-reads.ts'
 
 /** The parts of node-media-server's objects that are used; the package has no types. */
 interface NmsSession {
@@ -84,12 +85,16 @@ const original = require(`${source}/protocol/rtmp.js`) as {
   prototype: { parserData: (this: Handshake, bytes: Buffer) => unknown }
 }
 require.cache[require.resolve(`${source}/protocol/rtmp.js`)]!.exports = ProtocolSlot
+const flv = require(`${source}/protocol/flv.js`) as { createHeader: () => Buffer }
+// Every session keeps one for players that there are not: 13 bytes of Node's pool, and with them all 64 KiB of it.
+const NO_HEADER = Buffer.alloc(0)
+flv.createHeader = () => NO_HEADER
 const RtmpServer = require(`${source}/server/rtmp_server.js`) as new () => NmsRtmpServer
 
 /** One accepted connection as the engine sees it. */
 export interface EngineConnection {
   readonly socket: Socket
-  /** Set by the owner: called with all that the peer sends. */
+  /** Set by the owner: called with all that the peer sends. The bytes are the owner's until it returns. */
   onBytes: (bytes: Buffer) => void
   write(bytes: Buffer): void
   /** Becomes the publisher of `/live/<path>`; there must be none. */
@@ -142,7 +147,7 @@ export function createEngine(options: EngineOptions): Engine {
   const accept = (socket: Socket): void => options.onConnection(connect(rtmpServer, socket))
   tcpServer.removeAllListeners('connection')
   tcpServer.on('connection', (socket: Socket) => {
-    if (options.admitSocket(socket)) accept(socket)
+    if (options.admitSocket(socket)) accept(withSharedReads(socket))
     else socket.destroy()
   })
   return {

@@ -14,7 +14,7 @@ export interface IngestLimits {
   lingerMs: number
   /**
    * Bytes that a peer may send, and that are held for it, before it is admitted. Not less than one read of a socket
-   * (64 KiB): an encoder may send its first pictures ahead of the answer.
+   * (60 KiB, `shared-reads.ts`): an encoder may send its first pictures ahead of the answer.
    */
   maxUnadmittedBytes: number
   maxMessageBytes: number
@@ -41,7 +41,7 @@ export const DEFAULT_INGEST_LIMITS: IngestLimits = {
   authorizeTimeoutMs: 5_000,
   idleTimeoutMs: 15_000,
   lingerMs: 500,
-  maxUnadmittedBytes: 65_536,
+  maxUnadmittedBytes: 64_000,
   maxMessageBytes: 8 * 1024 * 1024,
   maxChunkStreams: 16,
   maxInFlightBytes: 16 * 1024 * 1024,

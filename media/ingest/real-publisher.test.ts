@@ -10,6 +10,7 @@ import type { PacketDigest } from '../testing/flv-file.ts'
 import type { Measurement } from '../testing/ingest-child.ts'
 import { newKey, startIngest } from '../testing/ingest-fixture.ts'
 import { startIngestProcess } from '../testing/ingest-process.ts'
+import { heldForStranger } from '../testing/strangers.ts'
 
 let folder: string
 let file: string
@@ -76,7 +77,7 @@ describe('ffmpeg', () => {
   }, 30_000)
 })
 
-test('10,000 damaged sessions: no crash, no growth, and a live stream beside them that does not notice', async () => {
+test('10,000 damaged sessions: no crash, no growth, 64 KiB a stranger, and a live stream beside them that does not notice', async () => {
   const server = await startIngestProcess(folder)
   try {
     await attackMany(server.port, 2_000, 1)
@@ -109,6 +110,7 @@ test('10,000 damaged sessions: no crash, no growth, and a live stream beside the
     expect(grown.buffers).toBeLessThan(3_000_000)
     // The allocator's warm-up goes on for some thousand sessions; a leak of one read buffer each would be 500 MB.
     expect(grown.rss).toBeLessThan(64_000_000)
+    expect(await heldForStranger(server, 100)).toBeLessThanOrEqual(65_536)
   } finally {
     server.stop()
   }

@@ -2,16 +2,14 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { createRandom, mutatedSession } from './mutate.ts'
 
-const AT_ONCE = 40
-
-/** Sends damaged sessions to a server, each from beginning to end. */
-export async function attackMany(port: number, count: number, seed: number): Promise<void> {
+/** Sends damaged sessions to a server, each from beginning to end, `atOnce` of them at a time. */
+export async function attackMany(port: number, count: number, seed: number, atOnce = 40): Promise<void> {
   const random = createRandom(seed)
   let left = count
   const worker = async (): Promise<void> => {
     while (left-- > 0) await attack(port, mutatedSession(random))
   }
-  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  await Promise.all(Array.from({ length: atOnce }, worker))
 }
 
 /** Sends all of it at once and waits until the server is done with it. */

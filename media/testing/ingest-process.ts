@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { MEMORY_FLAGS } from '../process/host.ts'
 import type { ChildRequest } from './ingest-child.ts'
 
 /** An ingest in a child process. `output` is all that it printed. */
@@ -16,7 +17,7 @@ export interface IngestProcess {
 export async function startIngestProcess(cwd: string): Promise<IngestProcess> {
   const child = fork(new URL('ingest-child.ts', import.meta.url), {
     cwd,
-    execArgv: ['--expose-gc'],
+    execArgv: ['--expose-gc', ...MEMORY_FLAGS],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   let printed = ''

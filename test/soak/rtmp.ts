@@ -2,26 +2,25 @@
  * A million damaged RTMP sessions against one ingest: `npm run soak:rtmp`.
  *
  * The process must not end, say anything, or grow; and of what a peer sends before it is admitted 64 kB at most. Ends
- * with 1 when that does not hold. SESSIONS, MINUTES (whichever comes first) and SEED change the size.
+ * with 1 when that does not hold. SESSIONS, MINUTES (whichever comes first), AT_ONCE and SEED change it.
  */
-import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
 import { attackMany } from '../../media/testing/attack.ts'
 import type { Measurement } from '../../media/testing/ingest-child.ts'
 import { startIngestProcess } from '../../media/testing/ingest-process.ts'
+import { heldForStranger } from '../../media/testing/strangers.ts'
 
 const SESSIONS = Number(process.env['SESSIONS'] ?? 1_000_000)
 const MINUTES = Number(process.env['MINUTES'] ?? 600)
 const SEED = Number(process.env['SEED'] ?? 1)
 const ROUND = 10_000
+/** Sessions under way at the same time. */
+const AT_ONCE = Number(process.env['AT_ONCE'] ?? 400)
 /** Fewer than an address may have at once. */
 const STRANGERS = 200
-/** One read of the socket, which is what it may send, and what answering its handshake takes. */
-const MOST_HELD = 65_536 + 8_192
+const MOST_HELD = 65_536
 const MOST_GROWN = 64 * 1024 * 1024
 
 const folder = await mkdtemp(join(tmpdir(), 'crier-soak-rtmp-'))
@@ -29,32 +28,12 @@ const server = await startIngestProcess(folder)
 const measure = () => server.ask<Measurement>({ ask: 'measure' })
 const faults: string[] = []
 
-/** Bytes that the server holds for a peer that says hello and then all but finishes a message, and never publishes. */
-async function heldForStranger(): Promise<number> {
-  const before = await measure()
-  const peers: Socket[] = []
-  for (let count = 0; count < STRANGERS; count += 1) {
-    const peer = connect({ port: server.port, host: '127.0.0.1' })
-    peer.on('error', () => {})
-    await once(peer, 'connect')
-    const handshake = Buffer.concat([Buffer.of(3), Buffer.alloc(3_072)])
-    // The longest message that it lets a stranger begin, on chunk stream 3: its end never comes.
-    const header = Buffer.from('0300000000ea601400000000', 'hex')
-    peer.write(Buffer.concat([handshake, header, Buffer.alloc(59_000)]))
-    peers.push(peer)
-  }
-  await delay(1_000)
-  const after = await measure()
-  for (const peer of peers) peer.destroy()
-  return (after.arrayBuffers - before.arrayBuffers) / STRANGERS
-}
-
 const startedAt = performance.now()
-await attackMany(server.port, ROUND, SEED)
+await attackMany(server.port, ROUND, SEED, AT_ONCE)
 const first = await measure()
 let done = ROUND
 while (done < SESSIONS && performance.now() - startedAt < MINUTES * 60_000 && server.child.exitCode === null) {
-  await attackMany(server.port, ROUND, SEED + done)
+  await attackMany(server.port, ROUND, SEED + done, AT_ONCE)
   done += ROUND
   const { connections, published, rss } = await measure()
   const seconds = Math.round((performance.now() - startedAt) / 1_000)
@@ -63,7 +42,7 @@ while (done < SESSIONS && performance.now() - startedAt < MINUTES * 60_000 && se
   )
 }
 const last = await measure()
-const held = await heldForStranger()
+const held = await heldForStranger(server, STRANGERS)
 if (server.child.exitCode !== null) faults.push(`the process ended with ${server.child.exitCode}`)
 if (server.output() !== '') faults.push(`it said: ${server.output()}`)
 const grown = last.heapUsed + last.arrayBuffers - first.heapUsed - first.arrayBuffers

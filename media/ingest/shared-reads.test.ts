@@ -1,0 +1,52 @@
+import { once } from 'node:events'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { withSharedReads } from './shared-reads.ts'
+
+test('two accepted sockets read into the same memory, pause, go on, write and end like any other', async () => {
+  const sockets: Socket[] = []
+  const server = createServer({ allowHalfOpen: true }, (accepted) => {
+    const socket = withSharedReads(accepted)
+    // Node keeps the handle elsewhere now, and every read costs a buffer and a stream again.
+    expect(socket).not.toBe(accepted)
+    sockets.push(socket)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  const peers = [connect(port, '127.0.0.1'), connect(port, '127.0.0.1')]
+  await waitFor(() => sockets.length === 2)
+  const received = ['', '']
+  const memory = new Set<ArrayBufferLike>()
+  for (const [index, socket] of sockets.entries()) {
+    socket.on('data', (bytes: Buffer) => {
+      received[index] += bytes.toString()
+      memory.add(bytes.buffer)
+    })
+  }
+  const [one, other] = sockets as [Socket, Socket]
+  const of = (socket: Socket) => peers[peers.findIndex((peer) => peer.localPort === socket.remotePort)]!
+  of(one).write('one')
+  of(other).write('other')
+  await waitFor(() => received.join() === 'one,other')
+  expect(memory.size).toBe(1)
+
+  one.pause()
+  of(one).write(' more')
+  of(other).write(' more')
+  await waitFor(() => received[1] === 'other more')
+  expect(received[0]).toBe('one')
+  one.resume()
+  await waitFor(() => received[0] === 'one more')
+
+  one.write('answer')
+  const [answer] = (await once(of(one), 'data')) as [Buffer]
+  expect(answer.toString()).toBe('answer')
+  const ended = once(one, 'end')
+  of(one).end()
+  await ended
+  const closed = Promise.all(peers.map((peer) => once(peer, 'close')))
+  for (const socket of sockets) socket.destroy()
+  await closed
+  server.close()
+})
