@@ -63,6 +63,7 @@ export class Recorder implements Output {
   /** Where sound began, on the source's line. */
   #soundSince: number | undefined
   #toldAt = 0
+  #begunAt = 0
   readonly #ending = new Set<Promise<void>>()
 
   constructor(options: RecorderOptions) {
@@ -165,7 +166,9 @@ export class Recorder implements Output {
       pictureTrack(codec, config, codedBody('video', payload).data),
     )
     if (video === undefined) return undefined
-    const name = `${prefix}.${new Date().getTime()}.mp4`
+    // Two files can begin within a millisecond, by which they are named.
+    this.#begunAt = Math.max(new Date().getTime(), this.#begunAt + 1)
+    const name = `${prefix}.${this.#begunAt}.mp4`
     const audio = this.#trackOf('audio', soundTrack)
     const tracks = audio === undefined ? [video.track] : [video.track, audio.track]
     const part = { name, file: new RecordingFile(name, tracks), base, video, audio, fragmentStart: base }
