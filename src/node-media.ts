@@ -11,6 +11,9 @@ import type { Composition, Foundation } from './services.ts'
 import { MINUTE } from './core/clock.ts'
 import { MediaLink } from './streams/link/media-link.ts'
 
+/** Pictures of slates are drawn this long at most: enough for 1440p. */
+const SLATE_EDGE = 2_560
+
 /** The media side of a node. */
 export interface NodeMedia {
   readonly rtmpPort: number
@@ -29,7 +32,8 @@ export interface NodeMedia {
  */
 export async function startMedia(foundation: Foundation, composition: Composition): Promise<NodeMedia> {
   const { clock, config, database, metrics } = foundation
-  const { assetIntake, assetQuota, health, mediaNodes, placement, plans, storage, turns, whip } = composition.services
+  const { assetExaminer, assetIntake, assetQuota, health, mediaNodes, placement, plans, storage, turns, whip } =
+    composition.services
   const log = foundation.log.child({ part: 'media' })
   const { preview, previewHost } = previewSettings(config, foundation.secret)
   const link = new MediaLink({
@@ -54,6 +58,7 @@ export async function startMedia(foundation: Foundation, composition: Compositio
       intake: assetIntake,
       mend: mendRecording,
     },
+    drawSlate: (key, path) => assetExaminer.draw(key, SLATE_EDGE, path),
   })
   const found = await findFfmpeg({ FFMPEG_PATH: config.FFMPEG_PATH, PATH: config.PATH })
   const count = countMediaEvents(metrics)

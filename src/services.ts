@@ -42,6 +42,7 @@ import { WorkspaceService } from './workspaces/service.ts'
 import { ServiceSwitches } from './services/service.ts'
 import { composeStorage } from './storage/compose.ts'
 import { assetsInBroadcasts } from './streams/files/store.ts'
+import { assetsInSlates } from './streams/slate.ts'
 import { Recordings } from './streams/recording/service.ts'
 import { composeStreams } from './streams/compose.ts'
 import { composeTeam } from './team/compose.ts'
@@ -224,6 +225,7 @@ export function compose(
   })
 
   media.assetUses.register(assetsInBroadcasts)
+  media.assetUses.register(assetsInSlates)
 
   const tempDir = foundation.scratch
   const profilePictures = new ProfilePictures({ database, clock, storage, mediaWork: mediaWork.get, tempDir })

@@ -1,12 +1,10 @@
-import { execFile } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
-import { flvHeader, flvTag } from '../preview/flv-tag.ts'
+import { brightnessOf, flvOf } from '../testing/brightness.ts'
 import { Feed, type FeedOptions } from '../testing/feed.ts'
 import { makeFlv, publishFlv, useFfmpeg } from '../testing/ffmpeg.ts'
 import { newKey } from '../testing/ingest-fixture.ts'
@@ -64,26 +62,11 @@ function expectUnbroken(one: SinkConnection): number {
   return Math.max(...frames.slice(1).map(({ at }, index) => at - frames[index]!.at))
 }
 
-/** The mean brightness of every picture; decoding stops at the first error. */
-async function brightness(file: string): Promise<number[]> {
-  const decode = ['-v', 'error', '-xerror', '-err_detect', 'explode', '-i', file, '-map', '0:v:0']
-  const form = ['-vf', 'scale=32:18,format=gray,setpts=N/(30*TB)', '-vsync', 'passthrough', '-f', 'rawvideo', 'pipe:1']
-  const options = { encoding: 'buffer', maxBuffer: 64 * 1024 * 1024 } as const
-  const { stderr, stdout } = await promisify(execFile)(ffmpeg.path, [...decode, ...form], options)
-  expect(stderr.toString()).toBe('')
-  const pixels = 32 * 18
-  return Array.from({ length: stdout.length / pixels }, (_, at) => {
-    const picture = stdout.subarray(at * pixels, (at + 1) * pixels)
-    return picture.reduce((sum, value) => sum + value, 0) / pixels
-  })
-}
-
-/** What one connection has carried, as a file; decoded. */
+/** What one connection has carried, decoded; `p` for the publisher's pictures, `s` for the slate's. */
 async function seen(one: SinkConnection, name: string): Promise<{ pictures: number[]; story: string }> {
-  const tags = one.messages.map((message) => flvTag({ ...message, payload: message.payload! }, message.timestamp))
   const file = join(folder, name)
-  await writeFile(file, Buffer.concat([flvHeader({ audio: true, video: true }), ...tags]))
-  const pictures = await brightness(file)
+  await writeFile(file, flvOf(one.messages))
+  const pictures = await brightnessOf(file)
   const story = pictures.map((value) => (isCard(value) ? 's' : 'p')).join('')
   return { pictures, story: story.replaceAll(/(.)\1+/g, '$1') }
 }
@@ -129,14 +112,14 @@ test('the card is seen between the pictures of a publisher that goes and comes b
   expect(told().at(-1)).toBe(false)
   const recorded = await waitFor(() => globSync(join(folder, 'recorded*.mp4'))[0])
   await waitFor(() => scene.events.some(({ type }) => type === 'recording.ended'))
-  const pictures = await brightness(recorded)
+  const pictures = await brightnessOf(recorded)
   expect(pictures.length).toBeGreaterThan(68)
   expect(pictures.filter(isCard)).toEqual([])
 })
 
 test('it stands in for silence until the next keyframe, not where a second publisher does, and not longer than the hold', async () => {
   const [first, late] = [await sink(), await sink()]
-  await set(first, 1_800)
+  await set(first, 1_500)
   scene.change({ backup: { path: 'pathofthebackup', keyHash: hashOf(BACKUP) } })
   const feed = await publish()
   await waitFor(() => slate() === 'ready' && scene.destination('d0').state === 'live')
@@ -151,7 +134,7 @@ test('it stands in for silence until the next keyframe, not where a second publi
   const stopped = feed.of('video').length
   feed.start()
   await waitFor(() => slate() === 'ready')
-  await waitFor(() => feed.of('video').length > stopped + 100)
+  await waitFor(() => feed.of('video').length > stopped + 30)
   const own = new Set(feed.of('video').map(({ checksum }) => checksum))
   await waitFor(() => own.has(connection().of('video').at(-1)!.checksum))
   for (const at of [0, 1]) expect(expectUnbroken(connection(at))).toBeLessThan(2_000)

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { MediaWorkError } from '../../media/work/errors.ts'
 import type { MediaWork } from '../../media/work/types.ts'
@@ -61,6 +61,25 @@ export class AssetExaminer {
       // What is not about the file is tried again; so is a try that was broken off.
       if (name !== 'MediaWorkError' || signal.aborted || (retryable && !last)) throw error
       await turns.system(workspaceId, noteExamined, { ...nothing, error: message })
+    }
+  }
+
+  /**
+   * Draws the picture of a file anew, as WebP, and leaves it at `path`.
+   * @param edge its longer edge, at most
+   * @throws MediaWorkError
+   */
+  async draw(key: string, edge: number, path: string): Promise<void> {
+    const { mediaWork, storage, tempDir } = this.#needs
+    const folder = await mkdtemp(join(tempDir, 'draw-'))
+    const signal = new AbortController().signal
+    try {
+      const work = await mediaWork()
+      const from = await localCopy(storage, key, folder, signal)
+      const { thumbnails } = await work.thumbnails(from, folder, { sizes: [{ name: 'drawn', edge }] })
+      for (const drawn of thumbnails) await rename(drawn.path, path)
+    } finally {
+      await rm(folder, { recursive: true, force: true })
     }
   }
 

@@ -1,10 +1,11 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { DesiredStream, PublishDecision, PublishRequest } from '../../media/types.ts'
-import { MINUTE, type Clock } from '../core/clock.ts'
+import { MINUTE, SECOND, type Clock } from '../core/clock.ts'
 import type { Switches } from '../core/ports.ts'
 import type { SealedBox } from '../core/sealed-box.ts'
 import type { Sql } from '../core/sql.ts'
 import type { PlanService } from '../plans/service.ts'
+import { fileKey } from '../assets/intake.ts'
 import { backupPath, primaryPath } from './keys.ts'
 import type { LivePlatformName } from './live-platforms.ts'
 import { rulesOf } from './platform-choice.ts'
@@ -38,6 +39,8 @@ export interface DesiredState {
   /** Where the publisher is pointed to. */
   readonly mediaNode: string | null
   readonly playout?: DesiredPlayout
+  /** What is shown while the publisher is away: a picture, by its key in the storage, or the card (null). */
+  readonly slate?: { readonly key: string | null }
   /** The broadcast that is to be recorded, if it is. */
   readonly recordSession: string | null
 }
@@ -61,11 +64,18 @@ interface Row {
     | { id: string; url: string; key: string; platform: LivePlatformName | null; rendering: RenderingData | null }[]
     | null
   playout: DesiredPlayout | null
+  hold_seconds: number
+  has_slate: boolean
+  /** Of the picture that the slate shows, as long as there is one. */
+  slate_file: string | null
 }
 
 const SELECT = `
   select s.id, s.workspace_id, w.owner_id, s.path, s.key_hash, s.backup_key_hash, s.whip_token_hash, s.key_expires_at, s.status, s.session_id, s.ingest_node, s.media_node,
-    s.record,
+    s.record, s.hold_seconds, s.slate is not null as has_slate,
+    (select a.file_id from assets a join asset_files f on f.id = a.file_id
+      where a.id = (s.slate->>'assetId')::uuid and a.workspace_id = s.workspace_id and a.deleted_at is null
+        and f.kind = 'image') as slate_file,
     w.deleted_at is not null as workspace_deleted,
     (select json_agg(json_build_object('id', d.id, 'url', r.url, 'platform', r.platform, 'key', r.key_sealed,
         'rendering', d.rendering) order by d.id)
@@ -147,6 +157,7 @@ export class DesiredStates {
           : { backup: { path: backupPath(row.path), keyHash: row.backup_key_hash } }),
         ...(row.whip_token_hash === null ? {} : { whipHash: row.whip_token_hash }),
         live: isOnAir(row.status),
+        holdMs: row.hold_seconds * SECOND,
         destinations: (row.destinations ?? []).map(({ id, url, key, platform, rendering }) => ({
           id,
           url,
@@ -163,6 +174,9 @@ export class DesiredStates {
       mediaNode: row.media_node,
       recordSession: row.record && (row.status === 'live' || row.status === 'interrupted') ? row.session_id : null,
       ...(row.playout === null ? {} : { playout: row.playout }),
+      ...(row.has_slate && {
+        slate: { key: row.slate_file === null ? null : fileKey(row.workspace_id, row.slate_file) },
+      }),
     }
   }
 }

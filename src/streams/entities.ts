@@ -4,6 +4,7 @@ import type { BroadcastStatus } from './files/schemas.ts'
 import type { LivePlatformName } from './live-platforms.ts'
 import type { RecordingStatus } from './recording/store.ts'
 import type { RenderingData } from './rendering.ts'
+import type { SlateData } from './slate.ts'
 import type { StreamStatus } from './state.ts'
 
 const time = () => p.datetime().columnType('timestamptz')
@@ -50,6 +51,10 @@ const StreamSchema = defineEntity({
     keyExpiresAt: time(),
     scheduledFor: time().nullable(),
     record: p.boolean(),
+    /** What is shown while the publisher is away; null for nothing. */
+    slate: p.json<SlateData>().nullable(),
+    /** How long it may be. */
+    holdSeconds: p.integer().default(60),
     profile: p.text(),
     /** The broadcast under way. */
     sessionId: p.uuid().nullable(),

@@ -102,6 +102,13 @@ export const streamDiagnosis = event({
 /** `recording_incomplete`: the recording goes on without its sound. */
 const STREAM_WARNINGS = ['minutes_running_out', 'recording_stopped', 'recording_incomplete'] as const
 
+export const streamSlate = event({
+  name: 'stream.slate',
+  summary: 'Destinations see the slate because the publisher is away, or do not see it any more',
+  scope: 'streams:read',
+  data: Type.Object({ streamId: Id, shown: Type.Boolean() }),
+})
+
 export const streamWarning = event({
   name: 'stream.warning',
   summary: 'A live stream will be stopped soon, or is not recorded, or not as a whole',

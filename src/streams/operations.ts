@@ -52,7 +52,7 @@ export const createStream = operation({
   turn: true,
   body: NewStream,
   returns: { 201: Envelope(StreamView) },
-  errors: [PlanLimit],
+  errors: [PlanLimit, Conflict],
   example: {
     body: {
       workspaceId: WORKSPACE,
@@ -159,7 +159,7 @@ export const updateStream = operation({
   body: StreamEdit,
   etag: true,
   returns: { 200: Envelope(StreamView) },
-  errors: [PlanLimit, PreconditionFailed],
+  errors: [PlanLimit, PreconditionFailed, Conflict],
   example: { path: { id: ID }, body: { title: 'Launch day, part two', description: 'More of it' } },
   handle: async ({ path, body, ifMatch, turn, streams }) =>
     ok('Stream changed', await streams.update(turn, path.id, body, ifMatch)),
@@ -186,7 +186,7 @@ export const armStream = operation({
   route: 'POST /api/streams/{id}/arm',
   summary: 'Get a new ingest key',
   description:
-    'The old keys stop working at once and their publishers are dropped. A stream that was live waits 60 s for a publisher with a new key; one that had ended can go live again. `platforms` replaces the destinations.',
+    'The old keys stop working at once and their publishers are dropped. A stream that was live waits for a publisher with a new key, for its `holdSeconds`; one that had ended can go live again. `platforms` replaces the destinations.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,

@@ -53,6 +53,7 @@ export class RelayStatus {
       ingest: found?.status.ingest ? ingestView(found.status.ingest) : null,
       standby: found?.status.standby ? ingestView(found.status.standby) : null,
       viewers: found?.status.viewers ?? 0,
+      slate: found?.status.slate ?? null,
       recording: recordingView(found?.status.recording ?? null),
       destinations: (row.platforms ?? []).map((platform) => ({
         ...destinationView(platform, figures.get(platform._id), found?.status.ingest?.warnings ?? []),

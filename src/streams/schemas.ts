@@ -14,6 +14,7 @@ import {
 } from '../core/schema.ts'
 import { pageFields } from '../core/page.ts'
 import { RenderingInput, RenderingStatusView, RenderingView } from './rendering.ts'
+import { HoldSeconds, SlateInput, SlateStatusView, SlateView } from './slate.ts'
 import { LIVE_PLATFORM_NAMES } from './live-platforms.ts'
 import { STREAM_STATUSES } from './state.ts'
 
@@ -84,6 +85,8 @@ export const StreamView = named(
     scheduledFor: Nullable(Timestamp),
     liveAt: Nullable(Timestamp),
     record: Type.Boolean(),
+    slate: SlateView,
+    holdSeconds: Type.Integer(),
     profile: Type.String(),
     version: Type.Integer(),
   }),
@@ -114,6 +117,8 @@ const editable = {
   record: Type.Optional(
     Type.Boolean({ default: false, description: 'Record what goes out into the media library, while it is live' }),
   ),
+  slate: Type.Optional(SlateInput),
+  holdSeconds: Type.Optional(HoldSeconds),
   profile: Type.Optional(Profile),
 }
 
@@ -337,6 +342,7 @@ export const RelayStatusView = named(
       description: 'The other publisher, which takes over within 2 s when the one that is relayed ends or falls silent',
     }),
     viewers: Type.Integer({ description: 'Who watch the preview now' }),
+    slate: Type.Union([SlateStatusView, Type.Null()], { description: 'Null when none is wanted' }),
     recording: Type.Union(
       [
         Type.Object({

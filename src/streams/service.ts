@@ -18,6 +18,7 @@ import type { StreamNotices } from './notices.ts'
 import type { Placement } from './placement.ts'
 import { checkForm, type ChosenPlatform, type PlatformChooser } from './platforms.ts'
 import type { ArmedData, NewStreamData, PlatformInput, StreamData, StreamEditData, StreamQuery } from './schemas.ts'
+import { chosenSlate, HOLD_SECONDS } from './slate.ts'
 import { isOnAir, next } from './state.ts'
 import { findStream, listedView, pageOfStreams, streamView, type StreamRow } from './store.ts'
 
@@ -54,7 +55,10 @@ export class StreamService {
     this.#options = options
   }
 
-  /** Writes without reading, unless platforms are named: creates of one moment share one statement. */
+  /**
+   * Writes without reading, unless platforms or a picture are named: creates of one moment share one statement.
+   * @throws AppError validation_failed, plan_limit_reached, conflict
+   */
   async create(turn: Turn, body: NewStreamData): Promise<StreamData> {
     const { clock, chooser, keys, placement } = this.#options
     const now = clock.now()
@@ -63,6 +67,7 @@ export class StreamService {
     const id = uuidv7(now)
     checkForm(body.platforms ?? [])
     const platforms = await chooser.choose(turn, id, body.platforms ?? [])
+    const slate = body.slate ? await chosenSlate(turn, body.slate) : null
     const key = newIngestKey()
     const backup = newBackupKey(key.path)
     const row: StreamRow = {
@@ -84,6 +89,8 @@ export class StreamService {
       ingest_node: null,
       media_node: placement.choose(id, null),
       record: body.record ?? false,
+      slate,
+      hold_seconds: body.holdSeconds ?? HOLD_SECONDS,
       profile: body.profile ?? 'source',
       version: 1,
       created_at: at,
@@ -139,7 +146,7 @@ export class StreamService {
   /**
    * Changes what is given and keeps the rest; `platforms` replaces the whole list, and only what differs is touched
    * on the air.
-   * @throws AppError not_found, precondition_failed, validation_failed, plan_limit_reached
+   * @throws AppError not_found, precondition_failed, validation_failed, plan_limit_reached, conflict
    */
   async update(turn: Turn, id: string, edit: StreamEditData, ifMatch: string | undefined): Promise<StreamData> {
     const { clock, keys, notices, placement } = this.#options
@@ -149,11 +156,13 @@ export class StreamService {
       edit.scheduledFor === undefined
         ? instant(row.scheduled_for, '/body/scheduledFor')
         : instant(edit.scheduledFor, '/body/scheduledFor')
+    const slate = edit.slate ? await chosenSlate(turn, edit.slate) : row.slate
     if (edit.platforms) await this.replacePlatforms(turn, row, edit.platforms)
     const now = clock.now()
     await turn.sql.run(
       `update streams set title = $2, description = $3, scheduled_for = $4, record = $5, profile = $6,
-         key_expires_at = greatest(key_expires_at, $7), version = version + 1, updated_at = $8 where id = $1`,
+         key_expires_at = greatest(key_expires_at, $7), slate = $9, hold_seconds = $10, version = version + 1,
+         updated_at = $8 where id = $1`,
       [
         id,
         edit.title,
@@ -163,6 +172,8 @@ export class StreamService {
         edit.profile ?? row.profile,
         keyExpiry(0, scheduledFor?.getTime()),
         new Date(now),
+        slate && JSON.stringify(slate),
+        edit.holdSeconds ?? row.hold_seconds,
       ],
     )
     const changed = await this.#find(turn.sql, id)

@@ -7,7 +7,7 @@
  * | `receiving`   | a publisher sends, nothing goes out                                      | no            |
  * | `starting`    | told to go live, waits for the publisher                                 | as it comes   |
  * | `live`        | comes in and goes out                                                    | yes           |
- * | `interrupted` | was live; the publisher has gone, and may come back for 60 s             | as it comes   |
+ * | `interrupted` | was live; the publisher has gone, and may come back for a time           | as it comes   |
  * | `ended`       | over: stopped, out of minutes, or the publisher did not come back        | no            |
  *
  * | happening        | idle      | receiving | starting | live        | interrupted | ended |
@@ -78,6 +78,3 @@ export function next(status: StreamStatus, happening: Happening): StreamStatus |
 export function isOnAir(status: StreamStatus): boolean {
   return status === 'starting' || status === 'live' || status === 'interrupted'
 }
-
-/** How long an interrupted stream waits for its publisher. */
-export const COME_BACK_MS = 60_000

@@ -2,6 +2,7 @@ import type { SealedBox } from '../core/sealed-box.ts'
 import type { Sql } from '../core/sql.ts'
 import type { PageRequest } from '../core/page.ts'
 import type { EndReason, StreamData, StreamPlatformData } from './schemas.ts'
+import { NO_SLATE, type SlateData } from './slate.ts'
 import type { StreamStatus } from './state.ts'
 
 /** A stream as lists show it, its destinations with it. Times are ISO 8601 text already. */
@@ -16,6 +17,8 @@ export interface ListedStreamRow {
   readonly scheduled_for: string | null
   readonly live_at: string | null
   readonly record: boolean
+  readonly slate: SlateData | null
+  readonly hold_seconds: number
   readonly profile: string
   readonly version: number
   readonly created_at: string
@@ -40,7 +43,7 @@ const ISO = (column: string) => `to_char(${column} at time zone 'utc', 'YYYY-MM-
 
 /** Lists leave out what only the stream itself shows: a third of what a page of rows takes to read. */
 const LISTED = `s.id, s.workspace_id, s.title, s.description, s.status, s.status_reason, s.status_since, s.scheduled_for,
-    s.live_at, s.record, s.profile, s.version, s.created_at, s.updated_at, s.media_node,
+    s.live_at, s.record, s.slate, s.hold_seconds, s.profile, s.version, s.created_at, s.updated_at, s.media_node,
     (select json_agg(json_build_object('_id', d.id, 'platform', d.platform, 'accountId', d.account_id, 'name', d.name,
         'enabled', d.enabled, 'status', d.status, 'since', ${ISO('d.since')}, 'lastError', d.last_error,
         'rendering', d.rendering) order by d.id)
@@ -102,6 +105,8 @@ export function listedView(row: ListedStreamRow, rtmpIngestUrl: string): StreamD
     scheduledFor: row.scheduled_for,
     liveAt: row.live_at,
     record: row.record,
+    slate: row.slate ?? NO_SLATE,
+    holdSeconds: row.hold_seconds,
     profile: row.profile,
     version: row.version,
     createdAt: row.created_at,

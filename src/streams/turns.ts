@@ -1,9 +1,10 @@
 import type { DestinationFault, DestinationState, MediaWarning } from '../../media/types.ts'
+import { SECOND } from '../core/clock.ts'
 import { systemTurn } from '../core/system-turn.ts'
 import type { Turn } from '../core/turn.ts'
 import type { Broadcasts } from './broadcasts.ts'
-import { streamDestinationChanged, streamDiagnosis, streamWarning } from './events.ts'
-import { COME_BACK_MS, next } from './state.ts'
+import { streamDestinationChanged, streamDiagnosis, streamSlate, streamWarning } from './events.ts'
+import { next } from './state.ts'
 import { findStream, type StreamRow } from './store.ts'
 import type { StreamPlatformData } from './schemas.ts'
 
@@ -111,7 +112,7 @@ export const expireStream = systemTurn<{ readonly streamId: string; readonly now
   run: async ({ turn, input, broadcasts }) => {
     const row = await findStream(turn.sql, input.streamId)
     if (row === undefined || next(row.status, 'source_lost') === undefined) return
-    if (Date.parse(row.status_since) + COME_BACK_MS > input.now) return
+    if (Date.parse(row.status_since) + row.hold_seconds * SECOND > input.now) return
     await broadcasts.end(turn, row, 'source_lost')
   },
 })
@@ -164,4 +165,20 @@ export const reportDiagnosis = systemTurn<DiagnosisReport>({
   },
 })
 
-export const streamTurns = [observeStream, loseIngest, expireStream, exhaustMinutes, warnOfMinutes, reportDiagnosis]
+/** Announces that destinations see the slate, or the publisher again. */
+export const announceSlate = systemTurn<{ readonly streamId: string; readonly shown: boolean }>({
+  name: 'streams.announce_slate',
+  run: async ({ turn, input: { shown, streamId } }) => {
+    if ((await findStream(turn.sql, streamId)) !== undefined) turn.emit(streamSlate, { streamId, shown })
+  },
+})
+
+export const streamTurns = [
+  observeStream,
+  loseIngest,
+  expireStream,
+  exhaustMinutes,
+  warnOfMinutes,
+  reportDiagnosis,
+  announceSlate,
+]

@@ -95,7 +95,7 @@ export const whipTrickle = operation({
 export const whipDelete = operation({
   route: 'DELETE /api/streams/whip/{path}/{session}',
   summary: 'End a WHIP session',
-  description: 'The stream then waits for its publisher for 60 s, as it does by RTMP.',
+  description: 'The stream then waits for its publisher for its `holdSeconds`, as it does by RTMP.',
   access: 'public',
   bearer: 'own',
   path: SessionPath,

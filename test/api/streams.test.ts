@@ -2,8 +2,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { StreamStatus } from '../../media/types.ts'
 import { ManualClock } from '../../src/core/clock.ts'
 import { uuidv7 } from '../../src/core/id.ts'
-import { observeStream, reportDiagnosis } from '../../src/streams/turns.ts'
+import { expireStream, observeStream, reportDiagnosis } from '../../src/streams/turns.ts'
 import { startApp, type App } from '../support/app.ts'
+import { PIXEL } from '../support/pixel.ts'
 import { waitFor } from '../support/wait.ts'
 import { World, type Voice } from '../support/world.ts'
 
@@ -116,6 +117,8 @@ describe('a stream', () => {
       streamKey: expect.stringMatching(/^[0-9a-f]{16}-[0-9a-f]{32}$/),
       backupStreamKey: expect.stringMatching(/^[0-9a-f]{16}b-[0-9a-f]{32}$/),
       streamKeyExpiresAt: '2026-12-31T17:00:00.000Z',
+      slate: { mode: 'off', assetId: null },
+      holdSeconds: 60,
       platforms: [
         {
           _id: expect.any(String),
@@ -195,6 +198,66 @@ describe('a stream', () => {
     expect((await ada.call('PUT /api/streams/{id}', { ...at(_id), body })).status).toBe(402)
     await app.composition.services.plans.change(world.id(`ada-${round}`), 'pro')
     expect((await ada.call('PUT /api/streams/{id}', { ...at(_id), body })).status).toBe(200)
+  })
+})
+
+describe('a slate', () => {
+  const put = (id: string, extra: object) =>
+    ada.call('PUT /api/streams/{id}', { ...at(id), body: { title: 'Launch', ...extra } })
+  const desired = async (id: string) => (await app.composition.streaming.desiredStates.of(id))?.slate
+
+  async function picture(workspace = workspaceId): Promise<string> {
+    const file = { name: 'picture.png', content: PIXEL }
+    const { _id } = await good(ada.call('POST /api/assets/upload', { body: { workspaceId: workspace }, file }))
+    await mark(_id, 'image', 'ready')
+    return _id
+  }
+
+  /** What looking at the file has brought. */
+  async function mark(assetId: string, kind: string, state: string): Promise<void> {
+    await app.database.run(
+      'update asset_files set kind = $2, thumbnail_state = $3 where id = (select file_id from assets where id = $1)',
+      [assetId, kind, state],
+    )
+  }
+
+  test('is off, a card, or a picture of the library; without the picture it is the card', async () => {
+    const before = await stream()
+    expect(before).toMatchObject({ slate: { mode: 'off', assetId: null }, holdSeconds: 60 })
+    expect(await desired(before._id)).toBeUndefined()
+    const { _id, slate } = await stream({ slate: { mode: 'card' } })
+    expect(slate).toEqual({ mode: 'card', assetId: null })
+    expect(await desired(_id)).toEqual({ key: null })
+    const assetId = await picture()
+    const shown = await good(put(_id, { slate: { mode: 'asset', assetId }, holdSeconds: 0 }))
+    expect(shown).toMatchObject({ slate: { mode: 'asset', assetId }, holdSeconds: 0 })
+    expect(await good(put(_id, {}))).toMatchObject({ slate: { mode: 'asset', assetId }, holdSeconds: 0 })
+    expect(await desired(_id)).toEqual({ key: expect.stringContaining(workspaceId) })
+    const { usedIn } = await good(ada.call('GET /api/assets/{id}', at(assetId)))
+    expect(usedIn).toEqual([{ kind: 'stream', id: _id, title: 'Launch', scheduled: false }])
+    await good(ada.call('DELETE /api/assets/{id}', at(assetId)))
+    expect(await desired(_id)).toEqual({ key: null })
+    expect(await good(put(_id, { slate: { mode: 'off' } }))).toMatchObject({ slate: { mode: 'off', assetId: null } })
+    expect(await desired(_id)).toBeUndefined()
+  })
+
+  test('takes only a whole picture of its own workspace', async () => {
+    const { _id } = await stream()
+    const refused = async (slate: object, status: number, message: RegExp) =>
+      expect(await put(_id, { slate })).toMatchObject({ status, body: { message: expect.stringMatching(message) } })
+    await refused({ mode: 'asset' }, 400, /is needed/)
+    await refused({ mode: 'card', assetId: NODE }, 400, /goes with mode asset/)
+    await refused({ mode: 'asset', assetId: NODE }, 400, /no asset of this workspace/)
+    const foreign = await picture(await world.workspace(`foreign ${round}`, `ada-${round}`))
+    await refused({ mode: 'asset', assetId: foreign }, 400, /no asset of this workspace/)
+    const assetId = await picture()
+    await mark(assetId, 'image', 'pending')
+    await refused({ mode: 'asset', assetId }, 409, /still being looked at/)
+    await mark(assetId, 'image', 'failed')
+    await refused({ mode: 'asset', assetId }, 400, /cannot be shown/)
+    await mark(assetId, 'video', 'ready')
+    await refused({ mode: 'asset', assetId }, 400, /must be an image/)
+    expect((await put(_id, { holdSeconds: 301 })).status).toBe(400)
   })
 })
 
@@ -550,6 +613,25 @@ describe('going live', () => {
     expect(await desired()).toBeUndefined()
     const wrong = await put([{ ...to(one)[0], rendering: { crop: '1:1' } }])
     expect(wrong).toMatchObject({ status: 400, body: { code: 'validation_failed' } })
+  })
+
+  test('waits for its publisher as long as it is told to', async () => {
+    const { _id, streamKey } = await stream({ platforms: to(await destination()), holdSeconds: 200 })
+    await see(_id, streamKey, uuidv7(1))
+    await goLive(_id)
+    await see(_id, streamKey, null)
+    const { statusSince } = await get(_id)
+    const desired = await app.composition.streaming.desiredStates.of(_id)
+    expect(desired?.stream.holdMs).toBe(200_000)
+    const expire = (seconds: number) =>
+      app.composition.turns.system(workspaceId, expireStream, {
+        streamId: _id,
+        now: Date.parse(statusSince) + seconds * 1_000,
+      })
+    await expire(199)
+    expect(await get(_id)).toMatchObject({ status: 'interrupted', holdSeconds: 200 })
+    await expire(200)
+    expect(await get(_id)).toMatchObject({ status: 'ended', statusReason: 'source_lost' })
   })
 
   test('a workspace that is deleted takes its streams off the air', async () => {

@@ -1,5 +1,8 @@
-import { readdir, readFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import sharp from 'sharp'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { brightnessOf, flvOf } from '../../media/testing/brightness.ts'
 import { startSink, type Sink } from '../../media/testing/sink.ts'
 import { startApp, type App } from '../support/app.ts'
 import { Broadcaster } from '../support/broadcast.ts'
@@ -183,31 +186,71 @@ test('the backup key takes over from the first without an interruption', async (
   expect(await caster.refusal(armed.backupStreamKey)).toBe('')
 })
 
-test('a stream that is interrupted comes back by itself, and ends when it does not', async () => {
-  const one = await sink()
+test('a stream that is interrupted comes back by itself, and ends when it does not; a picture is shown meanwhile', async () => {
+  const one = await startSink({ keepPayloads: true })
+  sinks.push(one)
   const { _id, streamKey } = await caster.stream({ one })
+  const path = { id: _id }
   const first = await caster.publish(streamKey)
   await caster.until(_id, 'receiving')
   await caster.goLive(_id)
   await caster.untilDestination(_id, 'one', 'live')
+  const slate = { mode: 'asset', assetId: await whitePicture() }
+  await caster.good('PUT /api/streams/{id}', { path, body: { title: 'Launch', slate, holdSeconds: 90 } })
+  const untilSlate = (state: string) =>
+    waitFor(
+      async () => {
+        const relay = await caster.good<{ slate: { state: string } | null }>('GET /api/streams/{id}/relay', { path })
+        return relay.slate?.state === state
+      },
+      { timeoutMs: 20_000, what: `the slate to be ${state}` },
+    )
+  await untilSlate('ready')
   caster.close()
   await first.publisher.closed
   await caster.until(_id, 'interrupted')
+  await untilSlate('shown')
   await caster.publish(streamKey)
   await caster.until(_id, 'live')
+  await untilSlate('ready')
+  const shown = (await events()).flatMap(({ data, type }) => (type === 'stream.slate' ? [data] : []))
+  expect(shown).toEqual([true, false].map((is) => ({ streamId: _id, shown: is })))
+  // From the slate's own configuration to the publisher's.
+  const { messages } = one.last()!
+  const [, begin, end] = messages.flatMap(({ isHeader, kind }, index) => (isHeader && kind === 'video' ? [index] : []))
+  const file = join(app.dataDir, 'slate.flv')
+  await writeFile(file, flvOf(messages.slice(begin, end)))
+  const brightness = await brightnessOf(file)
+  expect(brightness.length).toBeGreaterThan(5)
+  expect(Math.min(...brightness)).toBeGreaterThan(200)
   expect(one.connections).toHaveLength(1)
   caster.close()
   await caster.until(_id, 'interrupted')
-  await app.database.run(`update streams set status_since = now() - interval '59 s' where id = $1`, [_id])
+  await app.database.run(`update streams set status_since = now() - interval '89 s' where id = $1`, [_id])
   expect(await caster.until(_id, 'ended')).toMatchObject({
     statusReason: 'source_lost',
     platforms: [{ status: 'stopped' }],
   })
   expect(await caster.refusal(streamKey)).not.toBe('')
   await waitFor(() => one.last()?.closed)
-  const sessions = await caster.good<object[]>('GET /api/streams/{id}/sessions', { path: { id: _id } })
+  const sessions = await caster.good<object[]>('GET /api/streams/{id}/sessions', { path })
   expect(sessions).toMatchObject([{ endReason: 'source_lost' }])
 })
+
+/** A picture of the workspace's library that was looked at. */
+async function whitePicture(): Promise<string> {
+  const white = { width: 640, height: 360, channels: 3, background: 'white' } as const
+  const content = new Uint8Array(await sharp({ create: white }).png().toBuffer())
+  const { _id } = await caster.good<{ _id: string }>('POST /api/assets/upload', {
+    body: { workspaceId },
+    file: { name: 'white.png', content },
+  })
+  await app.database.run(
+    `update asset_files set thumbnail_state = 'ready' where id = (select file_id from assets where id = $1)`,
+    [_id],
+  )
+  return _id
+}
 
 test('destinations come and go while live, and the one that stays notices nothing', async () => {
   const [stays, goes, comes] = [await sink(), await sink(), await sink()]

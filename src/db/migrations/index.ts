@@ -15,6 +15,7 @@ import { Placement } from './0023-placement.ts'
 import { Preview } from './0027-preview.ts'
 import { Rendering } from './0028-rendering.ts'
 import { Preparing } from './0031-preparing.ts'
+import { Slate } from './0029-slate.ts'
 import { ProfilePictures } from './0018-profile-pictures.ts'
 import { Renditions } from './0024-renditions.ts'
 import { Broadcast } from './0021-broadcast.ts'
@@ -49,4 +50,5 @@ export const migrations = [
   { name: '0023-placement', class: Placement },
   { name: '0028-rendering', class: Rendering },
   { name: '0031-preparing', class: Preparing },
+  { name: '0029-slate', class: Slate },
 ]

@@ -17,11 +17,12 @@ import type { MediaDirectory, MediaReport } from '../media-directory.ts'
 import { Admission } from './admission.ts'
 import type { Placement } from '../placement.ts'
 import type { StreamNotice, StreamNotices } from '../notices.ts'
-import { exhaustMinutes, reportDiagnosis } from '../turns.ts'
+import { announceSlate, exhaustMinutes, reportDiagnosis } from '../turns.ts'
 import { MinutesWarnings } from './minutes-warnings.ts'
 import { Observer } from './observer.ts'
 import { PlayoutKeeper } from './playout-keeper.ts'
 import { RecordingKeeper, type RecordingSettings } from './recording-keeper.ts'
+import { SlateKeeper, type SlateKeeperOptions } from './slate-keeper.ts'
 import { UsageMeter } from './usage-meter.ts'
 import { ViewerPeaks } from './viewer-peaks.ts'
 
@@ -54,6 +55,7 @@ export interface MediaLinkOptions {
   /** Folder for what is under way. */
   readonly scratch: string
   readonly recording: RecordingSettings
+  readonly drawSlate: SlateKeeperOptions['draw']
 }
 
 /** A stream that the media process knows. */
@@ -88,6 +90,7 @@ export class MediaLink {
   readonly #peaks: ViewerPeaks
   readonly #playouts: PlayoutKeeper
   readonly #recordings: RecordingKeeper
+  readonly #slates: SlateKeeper
   readonly #held = new Map<string, Held>()
   readonly #timer: NodeJS.Timeout
   readonly #endNotices: () => void
@@ -107,6 +110,11 @@ export class MediaLink {
       ...options.recording,
       turns,
       log,
+      refresh: (streamId) => this.#refresh(streamId),
+    })
+    this.#slates = new SlateKeeper({
+      ...options,
+      draw: options.drawSlate,
       refresh: (streamId) => this.#refresh(streamId),
     })
     this.#observer = new Observer({ nodeId: this.nodeId, turns, clock, log })
@@ -175,6 +183,13 @@ export class MediaLink {
           const { cleared, raised, streamId } = event
           const report = this.#options.turns.system(held.workspaceId, reportDiagnosis, { streamId, raised, cleared })
           this.#try(report, 'a diagnosis could not be announced')
+        }
+        break
+      case 'slate.changed':
+        if (held) {
+          const { shown, streamId } = event
+          const told = this.#options.turns.system(held.workspaceId, announceSlate, { streamId, shown })
+          this.#try(told, 'a slate could not be announced')
         }
         break
       case 'viewers.changed':
@@ -279,12 +294,15 @@ export class MediaLink {
 
   /** A stream as the media process is to hold it, with what only this node knows. */
   #complete(state: DesiredState): DesiredStream {
-    return this.#recordings.complete(state, this.#playouts.complete(state))
+    return this.#slates.complete(state, this.#recordings.complete(state, this.#playouts.complete(state)))
   }
 
   async #read(streamId: string, held: Held): Promise<void> {
     const state = await this.#options.desired.of(streamId)
-    if (state !== undefined) await Promise.all([this.#playouts.prepare(state), this.#recordings.prepare(state)])
+    if (state !== undefined) {
+      this.#slates.prepare(state)
+      await Promise.all([this.#playouts.prepare(state), this.#recordings.prepare(state)])
+    }
     this.#apply(streamId, held, state)
   }
 
@@ -309,6 +327,7 @@ export class MediaLink {
     this.#observer.forget(streamId)
     this.#meter.forget(streamId)
     this.#peaks.forget(streamId)
+    this.#slates.forget(streamId)
     this.#try(this.#playouts.forget(streamId), 'files of a broadcast could not be removed')
     this.#try(this.#recordings.forget(streamId), 'room for a recording could not be given back')
   }

@@ -3,7 +3,6 @@ import type { Logger } from '../../core/log.ts'
 import type { Sql } from '../../core/sql.ts'
 import type { AnySystemTurn, TurnRunner } from '../../core/system-turn.ts'
 import { SILENCE_MS, type MediaDirectory } from '../media-directory.ts'
-import { COME_BACK_MS } from '../state.ts'
 import { expireStream, loseIngest } from '../turns.ts'
 
 const EVERY_MS = 1_000
@@ -70,8 +69,10 @@ export class Sweeper {
     const { clock, media, sql } = this.#options
     const now = clock.now()
     const expired = await sql.rows<Due>(
-      `select id, workspace_id from streams where status = 'interrupted' and status_since <= $1 order by status_since limit ${MOST}`,
-      [new Date(now - COME_BACK_MS)],
+      `select id, workspace_id from streams
+       where status = 'interrupted' and status_since + hold_seconds * interval '1 second' <= $1
+       order by status_since limit ${MOST}`,
+      [new Date(now)],
     )
     await this.#each(expired, expireStream, (due) => ({ streamId: due.id, now }))
     if (clock.monotonic() < this.#listenUntil) return
