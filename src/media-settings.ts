@@ -27,6 +27,12 @@ export const mediaSettings = {
     fallback: '21600',
     parse: optional(integer(10, 86_400)),
   },
+  MEDIA_PREVIEW_SECONDS: {
+    summary:
+      'Videos at least so long get a preview (HLS) by themselves, where the plan has room; 0: only when it is ordered',
+    fallback: '600',
+    parse: withDefault(integer(0, 86_400), 600),
+  },
   MEDIA_PROCESS_MB: {
     summary: 'Memory that a process for thumbnails may take, without its ffmpeg',
     fallback: '1536',

@@ -201,6 +201,7 @@ export function compose(
     publicUrl: config.PUBLIC_URL,
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
     mediaWork: mediaWork.get,
+    previewSeconds: config.MEDIA_PREVIEW_SECONDS,
     checkFitness,
     tempDir: foundation.scratch,
   })

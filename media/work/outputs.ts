@@ -1,4 +1,4 @@
-import { readdir, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Task } from './process/protocol.ts'
 
@@ -11,22 +11,17 @@ export function thumbnailPath(outputDir: string, name: string, format: 'webp' | 
   return join(outputDir, `${name}.${format === 'jpeg' ? 'jpg' : 'webp'}`)
 }
 
-export const PLAYLIST = 'index.m3u8'
-export const SEGMENTS = 'segment-%05d.ts'
-const PREVIEW_FILE = /^(?:index\.m3u8(?:\.tmp)?|segment-\d{5}\.ts(?:\.tmp)?)$/
-
-/** The files of a preview that are there. */
-export async function previewFiles(outputDir: string): Promise<string[]> {
-  const names = await readdir(outputDir)
-  return names.filter((name) => PREVIEW_FILE.test(name)).sort((a, b) => a.localeCompare(b))
-}
+export const PREVIEW_PLAYLIST = 'index.m3u8'
+/** What the playlist calls the file that its pieces are ranges of. */
+export const PREVIEW_MEDIA = 'media.ts'
+const PREVIEW_FILES = [PREVIEW_PLAYLIST, PREVIEW_MEDIA].flatMap((name) => [name, `${name}.tmp`])
 
 /** Removes what a job that failed may have written. */
 export async function removeUnfinished(task: Task): Promise<void> {
-  await Promise.all((await unfinished(task)).map((path) => rm(path, { force: true })))
+  await Promise.all(unfinished(task).map((path) => rm(path, { force: true })))
 }
 
-async function unfinished(task: Task): Promise<string[]> {
+function unfinished(task: Task): string[] {
   switch (task.kind) {
     case 'probe':
       return []
@@ -35,7 +30,6 @@ async function unfinished(task: Task): Promise<string[]> {
     case 'transcode':
       return [partPath(task.output)]
     default:
-      // A folder that is not there is why it failed.
-      return (await previewFiles(task.outputDir).catch(() => [])).map((name) => join(task.outputDir, name))
+      return PREVIEW_FILES.map((name) => join(task.outputDir, name))
   }
 }

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import sharp from 'sharp'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { runFfmpeg } from '../testing/ffmpeg.ts'
@@ -182,13 +182,13 @@ describe('pictures', () => {
 test('a preview in pieces that plays', async () => {
   const output = path('preview')
   mkdirSync(output)
-  const { playlist, files, ...result } = await work.preview(path('source'), output)
-  expect(result).toMatchObject({ width: 480, height: 270 })
-  expect(files).toEqual(readdirSync(output).sort())
-  expect(readFileSync(join(output, playlist), 'utf8')).toMatch(
-    /#EXT-X-PLAYLIST-TYPE:VOD[^]*segment-00000\.ts[^]*#EXT-X-ENDLIST/,
+  const { playlist, media, ...result } = await work.preview(path('source'), output)
+  expect(result).toMatchObject({ width: 480, height: 270, mediaBytes: statSync(media).size })
+  expect(readdirSync(output).sort()).toEqual([basename(playlist), basename(media)])
+  expect(readFileSync(playlist, 'utf8')).toMatch(
+    /#EXT-X-PLAYLIST-TYPE:VOD[^]*#EXT-X-BYTERANGE:\d+@0\nmedia\.ts\n[^]*#EXT-X-ENDLIST/,
   )
-  const format = execFileSync('ffprobe', ['-v', 'error', '-show_format', '-of', 'json', join(output, playlist)])
+  const format = execFileSync('ffprobe', ['-v', 'error', '-show_format', '-of', 'json', playlist])
   expect(Number((JSON.parse(String(format)) as { format: { duration: string } }).format.duration)).toBeCloseTo(4, 0)
 })
 

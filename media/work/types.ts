@@ -124,11 +124,12 @@ export interface TranscodeResult {
 }
 
 export interface PreviewResult {
-  /** The playlist's name in the folder given. */
+  /** Path of the playlist. Its pieces are ranges of the medium, which it calls `media.ts`. */
   readonly playlist: string
-  /** Every file of the preview, the playlist included. */
-  readonly files: readonly string[]
-  readonly bytes: number
+  readonly playlistBytes: number
+  /** Path of the MPEG transport stream. */
+  readonly media: string
+  readonly mediaBytes: number
   readonly width: number
   readonly height: number
   readonly seconds: number
@@ -159,7 +160,7 @@ export interface MediaWork {
   thumbnails(path: string, outputDir: string, options: ThumbnailOptions): Promise<ThumbnailResult>
   /** Writes one file; what was there is replaced at the end, at once. Nothing is left when it fails. */
   transcode(path: string, output: string, spec: TranscodeSpec, options?: ProgressOptions): Promise<TranscodeResult>
-  /** Writes an HLS preview into a folder that exists and is empty. Nothing is left there when it fails. */
+  /** Writes an HLS preview, two files, into a folder that exists and is empty. Nothing is left there when it fails. */
   preview(path: string, outputDir: string, options?: ProgressOptions): Promise<PreviewResult>
   stats(): { readonly quick: LaneStats; readonly long: LaneStats }
   /** Fails what is queued and running as `unavailable`, ends all processes and removes intermediate files. */

@@ -15,6 +15,7 @@ import { UploadSignatures } from '../uploads/signature.ts'
 import { Uploads } from '../uploads/uploads.ts'
 import type { WorkspaceService } from '../workspaces/service.ts'
 import { AssetUploads } from './asset-uploads.ts'
+import { AssetDownloads } from './downloads.ts'
 import { AssetExaminer } from './examiner.ts'
 import { AssetFolders } from './folders.ts'
 import { AssetHousekeeping } from './housekeeping.ts'
@@ -40,6 +41,8 @@ interface AssetsNeeds {
   readonly publicUrl: string
   readonly allowPrivateAddresses: boolean
   readonly mediaWork: () => Promise<MediaWork>
+  /** Videos at least so long get a preview by themselves; 0: none. */
+  readonly previewSeconds: number
   /** @throws MediaWorkError for what cannot be made of such a file */
   readonly checkFitness: (spec: TranscodeSpec, source: SourceFacts) => void
   /** Folder for what is under way. */
@@ -54,7 +57,10 @@ export function composeAssets(needs: AssetsNeeds) {
   const folders = new AssetFolders(sql, clock)
   const quota = new Quota(needs)
   const intake = new Intake(storage, clock)
-  const library = new AssetLibrary(clock, folders, uses, views)
+  const { checkFitness, previewSeconds } = needs
+  const renditions = new Renditions({ clock, storage, quota, views, previewSeconds, checkFitness })
+  const library = new AssetLibrary(clock, folders, uses, views, renditions)
+  const downloads = new AssetDownloads(sql, storage, views)
   const signatures = new UploadSignatures(needs.secret)
   const uploads = new Uploads({
     sql,
@@ -74,12 +80,12 @@ export function composeAssets(needs: AssetsNeeds) {
     assets: library,
     assetIntake: intake,
     assetQuota: quota,
-    assetReader: new AssetReader({ sql, clock, storage, quota, plans, workspaces, uses, views }),
+    assetReader: new AssetReader({ sql, downloads, quota, plans, workspaces, uses, views }),
     assetFolders: folders,
     assetUses: uses,
     assetUploads: new AssetUploads({ sql, clock, quota, intake, folders, library, uploads, turns, views }),
     assetExaminer: new AssetExaminer({ sql, storage, turns, mediaWork: needs.mediaWork, tempDir: needs.tempDir }),
-    renditions: new Renditions({ clock, storage, quota, views, checkFitness: needs.checkFitness }),
+    renditions,
     renditionMaker: new RenditionMaker({ ...needs, sql, quota }),
     assetHousekeeping: new AssetHousekeeping(sql, clock, storage),
     uploads,

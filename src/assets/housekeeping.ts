@@ -3,6 +3,7 @@ import type { Sql } from '../core/sql.ts'
 import type { Storage } from '../storage/storage.ts'
 import { fileKey } from './intake.ts'
 import { BIN_MS } from './library.ts'
+import { renditionKeys } from './store.ts'
 
 declare module '../core/services.ts' {
   interface Services {
@@ -35,11 +36,13 @@ export class AssetHousekeeping {
         [before],
       )
       const ids = gone.map((row) => row.id)
-      const renditions = await this.#sql.rows<{ id: string; workspace_id: string }>(
-        'delete from asset_renditions where asset_id = any($1) returning id, workspace_id',
+      const renditions = await this.#sql.rows<{ id: string; workspace_id: string; type: string | null }>(
+        'delete from asset_renditions where asset_id = any($1) returning id, workspace_id, type',
         [ids],
       )
-      for (const { id, workspace_id: owner } of renditions) await this.#storage.delete(fileKey(owner, id))
+      for (const { id, type, workspace_id: owner } of renditions) {
+        for (const key of renditionKeys(owner, id, type)) await this.#storage.delete(key)
+      }
       more = ids.length === BATCH && !isOver(signal)
     }
     await this.#dropFiles(signal)

@@ -8,7 +8,7 @@ import type { AssetFolders } from './folders.ts'
 import { assetCreated, assetsDeleted, assetUpdated } from './events.ts'
 import type { Received } from './intake.ts'
 import { examineAsset } from './jobs.ts'
-import { cancelRenditions } from './renditions.ts'
+import { cancelRenditions, type Renditions } from './renditions.ts'
 import type { AssetData, DeletedRowData } from './schemas.ts'
 import { assetsOfFile, findAsset, findAssets, type AssetRow, type StoredThumbnail } from './store.ts'
 import { useView, type AssetUses } from './uses.ts'
@@ -61,12 +61,14 @@ export class AssetLibrary {
   readonly #folders: AssetFolders
   readonly #uses: AssetUses
   readonly #views: AssetViews
+  readonly #renditions: Renditions
 
-  constructor(clock: Clock, folders: AssetFolders, uses: AssetUses, views: AssetViews) {
+  constructor(clock: Clock, folders: AssetFolders, uses: AssetUses, views: AssetViews, renditions: Renditions) {
     this.#clock = clock
     this.#folders = folders
     this.#uses = uses
     this.#views = views
+    this.#renditions = renditions
   }
 
   /**
@@ -84,8 +86,10 @@ export class AssetLibrary {
       [id, turn.workspaceId, fileId, folderId, added.name, added.altText ?? '', added.tags ?? [], added.userId, now],
     )
     await turn.sql.run('delete from storage_reservations where id = $1', [added.heldAs])
-    const asset = this.#views.asset((await findAsset(turn.sql, id)) as AssetRow)
+    const row = (await findAsset(turn.sql, id)) as AssetRow
+    const asset = this.#views.asset(row)
     turn.emit(assetCreated, asset)
+    await this.#renditions.preview(turn, row)
     return { asset, fileId }
   }
 
@@ -109,6 +113,7 @@ export class AssetLibrary {
     )
     for (const row of await assetsOfFile(turn.sql, turn.workspaceId, found.fileId)) {
       turn.emit(assetUpdated, this.#views.asset(row))
+      await this.#renditions.preview(turn, row)
     }
   }
 

@@ -212,7 +212,7 @@ export const transcodeAsset = operation({
   route: 'POST /api/assets/{id}/renditions',
   summary: 'Order a rendition of an asset: for a platform, or as set',
   description:
-    'A job makes it. Sockets hear of its progress as `job.progress` with `jobId`, and of its end as `asset.rendition`; GET of the asset lists it. Ordered again, the same settings give the same rendition; one that has failed is tried again. DELETE of the asset with `rendition` cancels or deletes it. Renditions count against the plan.',
+    'A job makes it. Sockets hear of its progress as `job.progress` with `jobId`, and of its end as `asset.rendition`; GET of the asset lists it. Ordered again, the same settings give the same rendition; one that has failed is tried again. DELETE of the asset with `rendition` cancels or deletes it. Renditions count against the plan. The preset `preview` makes HLS to look through a video; a long one gets it by itself (ten minutes, unless the server says otherwise).',
   access: 'media:write',
   workspace: owner('assets'),
   turn: true,
@@ -229,7 +229,7 @@ export const downloadAsset = operation({
   route: 'GET /api/assets/{id}/file',
   summary: 'Get the file of an asset, a thumbnail or a rendition',
   description:
-    'A page shows it by the `signedUrl` of an asset, a thumbnail or a rendition, which needs no header: `<img src>`, `<video src>`, Range included. Where files are kept in S3, the answer is a redirect to a signed URL of the bucket.',
+    'A page shows it by the `signedUrl` of an asset, a thumbnail or a rendition, which needs no header: `<img src>`, `<video src>`, Range included. Where files are kept in S3, the answer is a redirect to a signed URL of the bucket. A preview is an HLS playlist whose pieces carry their credential, so that a player needs its `signedUrl` alone.',
   access: 'media:read',
   workspace: owner('assets'),
   link: true,

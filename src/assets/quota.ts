@@ -78,11 +78,25 @@ export class Quota {
     await this.#left(sql, owner, await plans.limitsOf(owner), 1)
   }
 
-  /** @returns the bytes that are left @throws AppError storage_limit_reached when they are fewer than needed */
-  async #left(sql: Sql, owner: string, { plan, storageBytes }: Allowance, needed: number): Promise<number> {
+  /** Whether the plan has so many bytes left. */
+  async hasRoom(sql: Sql, workspaceId: string, bytes: number): Promise<boolean> {
+    const { plans, workspaces } = this.#needs
+    const owner = await workspaces.ownerOf(workspaceId)
+    if (owner === undefined) return false
+    const { left } = await this.#room(sql, owner, await plans.limitsOf(owner))
+    return left >= bytes
+  }
+
+  async #room(sql: Sql, owner: string, { storageBytes }: Allowance): Promise<{ used: number; left: number }> {
     const { files, held, renditions } = await this.usedBy(sql, owner)
     const used = files + renditions + held
-    const left = storageBytes - used
+    return { used, left: storageBytes - used }
+  }
+
+  /** @returns the bytes that are left @throws AppError storage_limit_reached when they are fewer than needed */
+  async #left(sql: Sql, owner: string, allowance: Allowance, needed: number): Promise<number> {
+    const { plan, storageBytes } = allowance
+    const { left, used } = await this.#room(sql, owner, allowance)
     if (left >= needed) return left
     throw StorageLimit({
       message: `The plan ${plan} has ${Math.max(0, left)} of ${storageBytes} bytes left.`,

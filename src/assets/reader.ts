@@ -1,11 +1,9 @@
-import type { Clock } from '../core/clock.ts'
 import { NotFound } from '../core/errors.ts'
-import { file, reply, type PageResult } from '../core/reply.ts'
+import type { PageResult } from '../core/reply.ts'
 import type { Sql } from '../core/sql.ts'
 import type { PlanService } from '../plans/service.ts'
-import type { Storage } from '../storage/storage.ts'
+import type { AssetDownloads } from './downloads.ts'
 import type { WorkspaceService } from '../workspaces/service.ts'
-import { fileKey } from './intake.ts'
 import { listAssets } from './listing.ts'
 import type { Quota } from './quota.ts'
 import type { AssetData, AssetFilter } from './schemas.ts'
@@ -19,13 +17,9 @@ declare module '../core/services.ts' {
   }
 }
 
-/** How long a signed URL of another storage may be used. */
-const SIGNED_SECONDS = 600
-
 interface ReaderNeeds {
   readonly sql: Sql
-  readonly clock: Clock
-  readonly storage: Storage
+  readonly downloads: AssetDownloads
   readonly quota: Quota
   readonly plans: PlanService
   readonly workspaces: WorkspaceService
@@ -113,59 +107,9 @@ export class AssetReader {
     }
   }
 
-  /**
-   * The file of an asset, a thumbnail of it (`thumbnail-<name>`) or a rendition (its id): the bytes, or where they are.
-   * @throws AppError not_found
-   */
+  /** @throws AppError not_found */
   async file(id: string, variant: string | undefined) {
-    const { storage } = this.#needs
-    const row = await this.#row(id)
-    const found = await this.#variant(row, variant)
-    const { disposition, key, name, type } = found
-    const signed = await storage.signedGet(key, {
-      type,
-      disposition: `${disposition}; filename*=UTF-8''${encodeURIComponent(name.toWellFormed())}`,
-      expiresInSeconds: SIGNED_SECONDS,
-    })
-    if (signed !== undefined) return reply(302, undefined, { Location: signed, 'Cache-Control': 'private, no-store' })
-    const stored = await storage.stat(key)
-    if (stored === undefined) throw NotFound({ message: 'The file is not there yet, or not any more.' })
-    return file({
-      contentType: type,
-      size: stored.size,
-      etag: found.etag,
-      name,
-      disposition,
-      modifiedAt: stored.modifiedAt,
-      cache: 'private, max-age=0, must-revalidate',
-      open: async (range) => {
-        const content = await storage.blocks(key, range)
-        if (content === undefined) throw NotFound()
-        return content
-      },
-    })
-  }
-
-  async #variant(row: AssetRow, variant: string | undefined) {
-    const key = fileKey(row.workspace_id, row.file_id)
-    if (variant === undefined) {
-      const disposition = row.type === 'image/svg+xml' ? ('attachment' as const) : ('inline' as const)
-      return { key, type: row.type, name: row.name, etag: row.sha256.slice(0, 32), disposition }
-    }
-    const shown = row.thumbnails.find((thumbnail) => variant === `thumbnail-${thumbnail.name}`)
-    if (shown) {
-      const name = `${row.name}.${shown.name}.webp`
-      const etag = `${row.file_id}.${shown.name}`
-      return { key: `${key}.${variant}`, type: 'image/webp', name, etag, disposition: 'inline' as const }
-    }
-    const rendition = (await renditionsOf(this.#needs.sql, row.id)).find((one) => one.id === variant)
-    if (rendition?.type && rendition.state === 'ready') {
-      const ending = rendition.type.split('/')[1] ?? 'bin'
-      const name = `${row.name.replace(/\.\w{1,5}$/, '')}.${rendition.name}.${ending}`
-      const { id, type, workspace_id: workspaceId } = rendition
-      return { key: fileKey(workspaceId, id), type, name, etag: id, disposition: 'inline' as const }
-    }
-    throw NotFound({ message: 'The asset has no such thumbnail or rendition.' })
+    return this.#needs.downloads.file(await this.#row(id), variant)
   }
 
   async #row(id: string): Promise<AssetRow> {

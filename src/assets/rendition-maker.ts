@@ -1,9 +1,8 @@
 import { createReadStream } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { MediaWorkError } from '../../media/work/errors.ts'
-import type { TranscodeSpec } from '../../media/work/transcode/spec.ts'
-import type { MediaWork } from '../../media/work/types.ts'
+import type { MediaWork, ProgressOptions } from '../../media/work/types.ts'
 import { AppError } from '../core/error.ts'
 import { MINUTE, type Clock } from '../core/clock.ts'
 import { uuidv7 } from '../core/id.ts'
@@ -14,7 +13,8 @@ import type { Storage } from '../storage/storage.ts'
 import { fileKey } from './intake.ts'
 import { localCopy } from './local-copy.ts'
 import type { Quota } from './quota.ts'
-import { AT_WORK } from './store.ts'
+import type { RenditionSpec } from './rendition-settings.ts'
+import { AT_WORK, PLAYLIST_TYPE, PREVIEW_MEDIA_TYPE, renditionKeys } from './store.ts'
 import { noteRendition } from './turns.ts'
 
 declare module '../core/services.ts' {
@@ -46,7 +46,15 @@ interface Order {
   readonly id: string
   readonly workspace_id: string
   readonly file_id: string
-  readonly spec: TranscodeSpec
+  readonly spec: RenditionSpec
+}
+
+/** What media work has made of it: files, in the order of their keys. */
+interface Work {
+  readonly files: readonly { readonly path: string; readonly size: number; readonly type: string }[]
+  readonly width: number | null
+  readonly height: number | null
+  readonly seconds: number | null
 }
 
 /** How often the database is told how far a rendition is, and asked whether anybody still wants it. */
@@ -138,16 +146,22 @@ export class RenditionMaker {
     try {
       const work = await this.#needs.mediaWork()
       const path = await localCopy(storage, fileKey(workspaceId, fileId), folder, signal)
-      const output = join(folder, 'made')
-      const made = await work.transcode(path, output, spec, {
+      const made = await makeOf(work, path, spec, folder, {
         signal,
         onProgress: ({ fraction }) => onProgress(fraction),
       })
-      const { bytes: size, height, mime: type, seconds, width } = made
+      const { files, height, seconds, width } = made
+      const size = files.reduce((sum, one) => sum + one.size, 0)
+      const type = files.at(-1)?.type ?? ''
+      const keys = renditionKeys(workspaceId, id, type)
       await quota.hold(workspaceId, heldAs, size, HELD_MS)
-      await storage.put(fileKey(workspaceId, id), createReadStream(output), { type, size })
+      for (const [index, key] of keys.entries()) {
+        const one = files[index]
+        if (one) await storage.put(key, createReadStream(one.path), { type: one.type, size: one.size })
+      }
       const noted = { id, error: null, type, size, width, height, seconds, heldAs }
-      if (!(await turns.system(workspaceId, noteRendition, noted))) await storage.delete(fileKey(workspaceId, id))
+      if (await turns.system(workspaceId, noteRendition, noted)) return
+      for (const key of keys) await storage.delete(key)
     } catch (error) {
       await quota.release(heldAs)
       throw error
@@ -155,6 +169,25 @@ export class RenditionMaker {
       await rm(folder, { recursive: true, force: true })
     }
   }
+}
+
+async function makeOf(
+  work: MediaWork,
+  path: string,
+  spec: RenditionSpec,
+  folder: string,
+  options: ProgressOptions,
+): Promise<Work> {
+  if (spec.kind !== 'preview') {
+    const output = join(folder, 'made')
+    const { bytes: size, mime: type, ...made } = await work.transcode(path, output, spec, options)
+    return { ...made, files: [{ path: output, size, type }] }
+  }
+  const output = join(folder, 'preview')
+  await mkdir(output)
+  const made = await work.preview(path, output, options)
+  const media = { path: made.media, size: made.mediaBytes, type: PREVIEW_MEDIA_TYPE }
+  return { ...made, files: [media, { path: made.playlist, size: made.playlistBytes, type: PLAYLIST_TYPE }] }
 }
 
 /** What another try would not mend. A transcode that took too long once takes too long again. */

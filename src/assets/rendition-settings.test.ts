@@ -33,7 +33,7 @@ test.each<[string, RenditionSettings, Source, object]>([
 ])('%s', (_name, settings, source, spec) => {
   const made = specOf(settings, source)
   expect(made).toEqual(spec)
-  checkSpec(made)
+  checkSpec(made as TranscodeSpec)
 })
 
 test('one spelling for settings that mean the same', () => {
@@ -41,7 +41,13 @@ test('one spelling for settings that mean the same', () => {
   expect(JSON.stringify(one)).toBe(JSON.stringify(specOf({ crop: '1:1', width: 100 }, VIDEO)))
 })
 
+test('a preview of a video has no settings', () => {
+  expect(specOf({ preset: 'preview' }, VIDEO)).toEqual({ kind: 'preview' })
+})
+
 test.each<[RenditionSettings, Source, RegExp]>([
+  [{ preset: 'preview', crf: 20 }, VIDEO, /`crf` means nothing for a preview/],
+  [{ preset: 'preview' }, GIF, /made of videos/],
   [{ preset: 'instagram-reel' }, IMAGE, /does not make a picture\. For a picture there are: .*instagram/],
   [{ preset: 'instagram' }, VIDEO, /does not make a video\. For a video there are: .*instagram-reel/],
   [{ preset: 'x' }, SOUND, /Sound has no presets/],

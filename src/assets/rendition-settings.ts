@@ -1,10 +1,19 @@
-import { IMAGE_PRESETS, VIDEO_PRESETS } from '../../media/work/transcode/presets.ts'
+import { IMAGE_PRESETS, mostPreviewBytes, VIDEO_PRESETS } from '../../media/work/transcode/presets.ts'
 import type { SourceFacts } from '../../media/work/transcode/fitness.ts'
 import type { TranscodeSpec } from '../../media/work/transcode/spec.ts'
 import { Input, Nullable, OneOf, Type, type Static } from '../core/schema.ts'
 import { RenditionNotPossible } from './errors.ts'
 
-const PRESETS = [...new Set([...Object.keys(VIDEO_PRESETS), ...Object.keys(IMAGE_PRESETS)])] as [string, ...string[]]
+export { mostPreviewBytes }
+
+/** What a rendition is made by; a preview has no settings. */
+export type RenditionSpec = TranscodeSpec | { readonly kind: 'preview' }
+
+export const PREVIEW_SPEC = { kind: 'preview' } as const satisfies RenditionSpec
+/** Name and preset of the HLS preview. */
+export const PREVIEW_PRESET = 'preview'
+const PLATFORMS = [...new Set([...Object.keys(VIDEO_PRESETS), ...Object.keys(IMAGE_PRESETS)])]
+const PRESETS: [string, ...string[]] = [PREVIEW_PRESET, ...PLATFORMS]
 const CODECS = ['h264', 'aac', 'mp3', 'jpeg', 'png', 'webp'] as const
 const number = (minimum: number, maximum: number, description: string) =>
   Type.Optional(Type.Number({ minimum, maximum, description }))
@@ -12,7 +21,12 @@ const integer = (minimum: number, maximum: number, description: string) =>
   Type.Optional(Type.Integer({ minimum, maximum, description }))
 
 export const NewRendition = Input({
-  preset: Type.Optional(OneOf(PRESETS, { description: 'What a platform takes; the other settings stand over it' })),
+  preset: Type.Optional(
+    OneOf(PRESETS, {
+      description:
+        'What a platform takes; the other settings stand over it. `preview` is HLS to look through a video, 640 pixels wide, without other settings',
+    }),
+  ),
   codec: Type.Optional(
     OneOf(CODECS, {
       description:
@@ -66,8 +80,9 @@ const KIND_OF: Readonly<Record<(typeof CODECS)[number], Kind>> = {
  * What media work is asked for, in one spelling: settings that mean the same give the same.
  * @throws AppError rendition_not_possible, for settings that contradict each other or the file
  */
-export function specOf(settings: RenditionSettings, source: Pick<SourceFacts, 'kind' | 'mime'>): TranscodeSpec {
+export function specOf(settings: RenditionSettings, source: Pick<SourceFacts, 'kind' | 'mime'>): RenditionSpec {
   const { codec, crop, height, preset, width, ...others } = settings
+  if (preset === PREVIEW_PRESET) return previewSpec(settings, source.kind)
   const kind = codec === undefined ? kindFor(preset, source) : KIND_OF[codec]
   for (const name of Object.keys(settings)) {
     if (name !== 'preset' && name !== 'codec' && !MEANINGFUL[kind].includes(name)) {
@@ -83,6 +98,13 @@ export function specOf(settings: RenditionSettings, source: Pick<SourceFacts, 'k
   const spec = { kind, preset, format, aspect: crop, maxWidth: width, maxHeight: height, ...others }
   const given = Object.entries(spec).filter(([, value]) => value !== undefined)
   return Object.fromEntries(given.sort(([a], [b]) => a.localeCompare(b))) as unknown as TranscodeSpec
+}
+
+function previewSpec(settings: RenditionSettings, kind: SourceFacts['kind']): RenditionSpec {
+  const other = Object.keys(settings).find((name) => name !== 'preset')
+  if (other !== undefined) throw RenditionNotPossible({ message: `\`${other}\` means nothing for a preview.` })
+  if (kind !== 'video') throw RenditionNotPossible({ message: 'A preview is made of videos.' })
+  return PREVIEW_SPEC
 }
 
 /** A preset makes what the file is, where it can make both; a GIF is a video here. */

@@ -8,13 +8,18 @@ import type { Turn } from '../core/turn.ts'
 import type { Storage } from '../storage/storage.ts'
 import { RenditionNotPossible } from './errors.ts'
 import { renditionChanged, renditionDeleted } from './events.ts'
-import { fileKey } from './intake.ts'
 import { makeRendition } from './jobs.ts'
 import type { Quota } from './quota.ts'
-import { specOf, type RenditionSettings } from './rendition-settings.ts'
+import {
+  mostPreviewBytes,
+  PREVIEW_PRESET,
+  PREVIEW_SPEC,
+  specOf,
+  type RenditionSettings,
+  type RenditionSpec,
+} from './rendition-settings.ts'
 import type { RenditionData } from './schemas.ts'
-import { AT_WORK, findAsset, SELECT_RENDITION, type RenditionRow } from './store.ts'
-
+import { AT_WORK, findAsset, renditionKeys, SELECT_RENDITION, type AssetRow, type RenditionRow } from './store.ts'
 import type { AssetViews } from './views.ts'
 
 declare module '../core/services.ts' {
@@ -42,6 +47,8 @@ interface RenditionsNeeds {
   readonly storage: Storage
   readonly quota: Quota
   readonly views: AssetViews
+  /** Videos at least so long get a preview by themselves; 0: none. */
+  readonly previewSeconds: number
   /** @throws MediaWorkError for what cannot be made of such a file */
   readonly checkFitness: (spec: TranscodeSpec, source: SourceFacts) => void
 }
@@ -79,27 +86,53 @@ export class Renditions {
     if (known?.state === 'ready' || (known?.state === 'pending' && known.at_work))
       return this.#needs.views.rendition(known)
     await this.#needs.quota.requireRoom(turn.sql, turn.workspaceId)
+    const begun = await this.#begin(turn, { id: known?.id, assetId, name: settings.preset ?? 'custom', spec })
+    turn.audit({ kind: 'rendition', id: begun._id })
+    return begun
+  }
+
+  /** Orders the preview of a long video that was looked at, where there is none yet and the plan has room for it. */
+  async preview(turn: Turn, { id: assetId, kind, seconds, thumbnail_state: looked }: AssetRow): Promise<void> {
+    const { previewSeconds, quota } = this.#needs
+    if (previewSeconds === 0 || kind !== 'video' || looked !== 'ready' || (seconds ?? 0) < previewSeconds) return
+    const known = await turn.sql.row('select 1 as one from asset_renditions where asset_id = $1 and spec = $2::jsonb', [
+      assetId,
+      JSON.stringify(PREVIEW_SPEC),
+    ])
+    if (known !== undefined) return
+    if (!(await quota.hasRoom(turn.sql, turn.workspaceId, mostPreviewBytes(seconds ?? 0)))) return
+    await this.#begin(turn, { assetId, name: PREVIEW_PRESET, spec: PREVIEW_SPEC })
+  }
+
+  async #begin(
+    turn: Turn,
+    order: { id?: string | undefined; assetId: string; name: string; spec: RenditionSpec },
+  ): Promise<RenditionData> {
     const now = new Date(this.#needs.clock.now())
-    const id = known?.id ?? uuidv7(now.getTime())
+    const id = order.id ?? uuidv7(now.getTime())
     const jobId = turn.job(makeRendition, { renditionId: id })
     await turn.sql.run(
       `insert into asset_renditions (id, workspace_id, asset_id, name, spec, state, progress, job_id, created_at, updated_at)
        values ($1, $2, $3, $4, $5, 'pending', 0, $6, $7, $7)
        on conflict (id) do update set state = 'pending', progress = 0, error = null, job_id = $6, updated_at = $7`,
-      [id, turn.workspaceId, assetId, settings.preset ?? 'custom', JSON.stringify(spec), jobId, now],
+      [id, turn.workspaceId, order.assetId, order.name, JSON.stringify(order.spec), jobId, now],
     )
-    turn.audit({ kind: 'rendition', id })
     return this.#told(turn, id)
   }
 
   /** Deletes a rendition; what is still made of it stops within a second or two. @throws AppError not_found */
   async remove(turn: Turn, assetId: string, id: string): Promise<void> {
-    const gone = await turn.sql.run('delete from asset_renditions where id = $1 and asset_id = $2', [id, assetId])
-    if (gone === 0) throw NotFound()
+    const gone = await turn.sql.row<{ type: string | null }>(
+      'delete from asset_renditions where id = $1 and asset_id = $2 returning type',
+      [id, assetId],
+    )
+    if (gone === undefined) throw NotFound()
     turn.audit({ kind: 'rendition', id })
     turn.emit(renditionDeleted, { assetId, ids: [id] })
-    const key = fileKey(turn.workspaceId, id)
-    turn.afterCommit(() => this.#needs.storage.delete(key))
+    const keys = renditionKeys(turn.workspaceId, id, gone.type)
+    turn.afterCommit(async () => {
+      for (const key of keys) await this.#needs.storage.delete(key)
+    })
     await this.#settled(turn, id)
   }
 
@@ -146,9 +179,9 @@ export class Renditions {
     return shown
   }
 
-  #check(spec: TranscodeSpec, source: SourceFacts): void {
+  #check(spec: RenditionSpec, source: SourceFacts): void {
     try {
-      this.#needs.checkFitness(spec, source)
+      this.#needs.checkFitness(spec.kind === 'preview' ? { kind: 'video' } : spec, source)
     } catch (error) {
       if ((error as Error).name !== 'MediaWorkError') throw error
       throw RenditionNotPossible({ message: (error as Error).message, cause: error })

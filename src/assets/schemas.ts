@@ -177,7 +177,12 @@ export const StorageUsageView = named(
 export const WorkspaceQuery = Input({ workspaceId: Id })
 export const AssetPath = Input({ id: Id })
 export const FileQuery = Input({
-  variant: Type.Optional(Text(1, 60, { description: '`thumbnail-<name>`, or the id of a rendition' })),
+  variant: Type.Optional(
+    Text(1, 60, {
+      description:
+        '`thumbnail-<name>`, or the id of a rendition; of a preview that is the playlist, and `<id>.ts` what it plays',
+    }),
+  ),
   expires: Type.Optional(Type.Integer({ minimum: 0, description: 'Part of a signed URL' })),
   signature: Type.Optional(Text(43, 43, { description: 'Part of a signed URL' })),
 })

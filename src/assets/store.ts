@@ -1,5 +1,6 @@
 import type { Sql } from '../core/sql.ts'
 import type { Kind } from './content/types.ts'
+import { fileKey } from './intake.ts'
 import type { MediaState } from './schemas.ts'
 
 /** A thumbnail as it is stored: its key is the file's with `.<name>` behind it. */
@@ -83,6 +84,17 @@ export const SELECT_RENDITION = `r.id, r.workspace_id, r.asset_id, r.name, r.sta
 
 /** A rendition whose job will still run, or runs. */
 export const AT_WORK = `exists (select 1 from outbox o where o.id = r.job_id and o.state <> 'dead')`
+
+/** What an HLS preview is served as. */
+export const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl'
+export const PREVIEW_MEDIA_TYPE = 'video/mp2t'
+const PLAYLIST = '.playlist'
+
+/** Where a rendition lies; the last one is what is asked for first: of a preview the playlist, of all others the file. */
+export function renditionKeys(workspaceId: string, id: string, type: string | null): readonly [string, ...string[]] {
+  const key = fileKey(workspaceId, id)
+  return type === PLAYLIST_TYPE ? [key, key + PLAYLIST] : [key]
+}
 
 export function renditionsOf(sql: Sql, assetId: string): Promise<RenditionRow[]> {
   return sql.rows<RenditionRow>(`select ${SELECT_RENDITION} from asset_renditions r where asset_id = $1 order by id`, [

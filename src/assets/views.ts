@@ -71,6 +71,12 @@ export class AssetViews {
     }
   }
 
+  /** URL of a preview's medium, relative to its playlist; good for as long as somebody watches it. */
+  previewMedia(row: RenditionRow): string {
+    const base = `/api/assets/${row.asset_id}/`
+    return this.#links.sign(`${base}file?variant=${row.id}.ts`, (row.seconds ?? 0) * 2_000).slice(base.length)
+  }
+
   #urls(id: string, variant?: string): { url: string; signedUrl: string } {
     const url = `/api/assets/${id}/file${variant === undefined ? '' : `?variant=${variant}`}`
     return { url, signedUrl: this.#links.sign(url) }

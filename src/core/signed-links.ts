@@ -20,13 +20,19 @@ export class SignedLinks {
 
   /** When links that are made now end; milliseconds since the Unix epoch. */
   get until(): number {
-    return (Math.floor(this.#clock.now() / WINDOW_MS) + 2) * WINDOW_MS
+    return this.#end(0)
   }
 
-  /** @param url path and query below the server */
-  sign(url: string): string {
-    const text = `${url}${url.includes('?') ? '&' : '?'}expires=${this.until / 1000}`
-    return `${text}&signature=${this.#signature(text)}`
+  /**
+   * @param url path and query below the server
+   * @param neededMs how long it is used once it is begun with, where that may be longer than an hour
+   */
+  sign(url: string, neededMs = 0): string {
+    const [path = '', query] = url.split('?', 2)
+    const until = `expires=${this.#end(neededMs) / 1000}`
+    const rest = query === undefined ? '' : `&${query}`
+    // First, so that a URL ends as the file does: some players go by that.
+    return `${path}?${until}&signature=${this.#signature(`${path}?${until}${rest}`)}${rest}`
   }
 
   /**
@@ -34,14 +40,19 @@ export class SignedLinks {
    * @throws AppError invalid_credential, credential_expired
    */
   require(path: string, query: string): void {
-    const [, text = '', expires = '', given = ''] = /^(.*?expires=(\d{1,12}))&signature=([\w-]{43})$/.exec(query) ?? []
-    const right = Buffer.from(this.#signature(`${path}?${text}`))
+    const [, expires = '', given = '', rest = ''] =
+      /^expires=(\d{1,12})&signature=([\w-]{43})((?:&.*)?)$/.exec(query) ?? []
+    const right = Buffer.from(this.#signature(`${path}?expires=${expires}${rest}`))
     if (given === '' || !timingSafeEqual(right, Buffer.from(given))) {
       throw InvalidCredential({ message: 'The signed URL is not as it was made.' })
     }
     if (Number(expires) * 1000 <= this.#clock.now()) {
       throw CredentialExpired({ message: 'The signed URL has expired: ask for a new one.' })
     }
+  }
+
+  #end(neededMs: number): number {
+    return (Math.floor((this.#clock.now() + neededMs) / WINDOW_MS) + 2) * WINDOW_MS
   }
 
   #signature(text: string): string {

@@ -99,6 +99,14 @@ export const VIDEO_PRESETS = {
 
 export type VideoPreset = keyof typeof VIDEO_PRESETS
 
+/** A video to be looked through, not published: small, and in pieces that are fetched singly. */
+export const PREVIEW = { edge: 640, fps: 30, videoKbps: 800, audioKbps: 96, crf: 26, segmentSeconds: 4 } as const
+
+/** Bytes that a preview takes at most. */
+export function mostPreviewBytes(seconds: number): number {
+  return (seconds * (PREVIEW.videoKbps + PREVIEW.audioKbps) * 1000) / 8
+}
+
 const BIG = { format: 'jpeg', maxWidth: 4096, maxHeight: 4096 } as const
 
 export const IMAGE_PRESETS = {
