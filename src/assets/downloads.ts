@@ -88,10 +88,8 @@ export class AssetDownloads {
     const open = async function* (range: ByteRange | undefined) {
       yield range === undefined ? content : content.subarray(range.start, range.end + 1)
     }
-    return file({
-      ...{ contentType: type, size: content.length, etag, name, disposition, cache: CACHE },
-      open: async (range) => open(range),
-    })
+    const [contentType, size] = [type, content.length]
+    return file({ contentType, size, etag, name, disposition, cache: CACHE, open: async (range) => open(range) })
   }
 
   async #find(row: AssetRow, variant: string | undefined): Promise<Stored> {

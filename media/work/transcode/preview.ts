@@ -32,13 +32,10 @@ export async function preview(path: string, outputDir: string, context: WorkCont
   const picture = ['-map', '0:V:0', '-vf', pictureFilter(target, source, rate), ...coded, ...cuts]
   const sound = source.audio === null ? ['-an'] : ['-map', '0:a:0', ...aac(audioKbps, null)]
   const list = ['-hls_time', String(segmentSeconds), '-hls_list_size', '0', '-hls_playlist_type', 'vod']
-  const pieces = ['-hls_segment_filename', PREVIEW_MEDIA]
+  const pieces = ['-hls_segment_filename', PREVIEW_MEDIA, '-hls_flags', 'single_file+independent_segments', '-f', 'hls']
   await context.ffmpeg.run({
     input: path,
-    outputOptions: [
-      ...[...picture, ...sound, ...CLEAN, ...list, ...pieces],
-      ...['-hls_flags', 'single_file+independent_segments', '-f', 'hls'],
-    ],
+    outputOptions: [...picture, ...sound, ...CLEAN, ...list, ...pieces],
     output: PREVIEW_PLAYLIST,
     cwd: outputDir,
     signal: context.signal,
