@@ -5,7 +5,7 @@ import { counter, gauge, type Labels, type Sample } from './metric-samples.ts'
 type Streams = () => readonly StreamStatus[]
 type Status = () => MediaNodeStatus | undefined
 
-/** What a media node does beside the relay: previews, renderings, WHIP, broadcasts of files, recordings. */
+/** What a media node does beside the relay: previews, renderings, WHIP, broadcasts of files, recordings, slates. */
 export function watchFeatures(metrics: Registry, status: Status): void {
   const streams: Streams = () => status()?.streams ?? []
   gauge(metrics, 'crier_preview_viewers', 'Those who watch the preview of a stream', ['stream'], () =>
@@ -17,6 +17,16 @@ export function watchFeatures(metrics: Registry, status: Status): void {
   watchWhip(metrics, status)
   watchBroadcasts(metrics, streams)
   watchRecordings(metrics, streams)
+  gauge(
+    metrics,
+    'crier_slate_state',
+    'The state of a stream’s slate: 1 for the one it is in',
+    ['stream', 'state'],
+    () =>
+      streams().flatMap(({ slate, streamId }) =>
+        slate === null ? [] : [[{ stream: streamId, state: slate.state }, 1]],
+      ),
+  )
 }
 
 /** Counts what a media process tells once and does not keep. */

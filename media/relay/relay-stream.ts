@@ -230,9 +230,10 @@ export class RelayStream {
     const { live, streamId } = this.#desired
     this.#options.log.info({ streamId, shown }, 'slate')
     this.#options.onEvent({ type: 'slate.changed', streamId, shown })
-    if (!shown || !live) return
+    if (!live) return
     this.#render()
-    for (const client of this.#clients.values()) client.start()
+    if (!this.#isFed) for (const client of this.#clients.values()) client.hold()
+    else if (shown) for (const client of this.#clients.values()) client.start()
   }
 
   #onGone(feeder: Feeder, reason: string): void {

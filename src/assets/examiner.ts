@@ -3,6 +3,7 @@ import { mkdtemp, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { MediaWorkError } from '../../media/work/errors.ts'
 import type { MediaWork } from '../../media/work/types.ts'
+import { MINUTE } from '../core/clock.ts'
 import type { TurnRunner } from '../core/system-turn.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -22,6 +23,9 @@ const SIZES = [
   { name: 'medium', edge: 480 },
   { name: 'large', edge: 1280 },
 ] as const
+
+/** Longest time for one picture, from the storage to the drawing. */
+const DRAW_MS = MINUTE
 
 interface ExaminerNeeds {
   readonly sql: Sql
@@ -72,11 +76,11 @@ export class AssetExaminer {
   async draw(key: string, edge: number, path: string): Promise<void> {
     const { mediaWork, storage, tempDir } = this.#needs
     const folder = await mkdtemp(join(tempDir, 'draw-'))
-    const signal = new AbortController().signal
+    const signal = AbortSignal.timeout(DRAW_MS)
     try {
       const work = await mediaWork()
       const from = await localCopy(storage, key, folder, signal)
-      const { thumbnails } = await work.thumbnails(from, folder, { sizes: [{ name: 'drawn', edge }] })
+      const { thumbnails } = await work.thumbnails(from, folder, { sizes: [{ name: 'drawn', edge }], signal })
       for (const drawn of thumbnails) await rename(drawn.path, path)
     } finally {
       await rm(folder, { recursive: true, force: true })
