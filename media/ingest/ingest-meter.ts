@@ -59,7 +59,7 @@ export class IngestMeter {
   }
 
   stats(): Figures {
-    const uptimeSeconds = (this.#now() - this.#startedAt) / 1_000
+    const uptimeSeconds = Math.round(this.#now() - this.#startedAt) / 1_000
     const fps = this.#metadata?.fps ?? this.#rate(this.#framesOfSecond)
     return {
       videoCodec: this.#videoCodec,

@@ -275,7 +275,7 @@ class ProcessHost implements MediaHost {
     this.#available = false
     for (const { reject } of this.#questions.values()) reject(new MediaUnavailableError('The media process has ended.'))
     if (this.#closing) return
-    this.#options.log.error({ code, signal }, 'the media process ended')
+    this.#options.log.error({ exitCode: code, signal }, 'the media process ended')
     if (this.#ports === null) {
       this.#ready.reject(new Error(`The media process ended while it started (${signal ?? `code ${code}`}).`))
       return

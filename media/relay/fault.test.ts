@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { cleanPeerText } from './fault.ts'
+import { cleanPeerText, faultOfSocketError } from './fault.ts'
 
 test.each([
   ['stream abcd-efgh is bad', 'abcd-efgh', 'stream [key] is bad'],
@@ -15,4 +15,12 @@ test.each([
 
 test('what a peer says is bounded', () => {
   expect(cleanPeerText('x'.repeat(10_000), 'secret')).toHaveLength(201)
+})
+
+test('a server without TLS behind rtmps is told as such', () => {
+  const error = Object.assign(new Error('x'), { code: 'ERR_SSL_WRONG_VERSION_NUMBER' })
+  expect(faultOfSocketError(error, 'connect')).toMatchObject({
+    code: 'tls_failed',
+    message: 'TLS failed: the server does not speak TLS on this port; with rtmp:// it may.',
+  })
 })

@@ -68,5 +68,6 @@ function tlsWords(code: string): string {
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return 'the certificate belongs to another name'
   if (code.includes('SELF_SIGNED')) return 'the certificate is self-signed'
   if (code.startsWith('UNABLE_TO_')) return 'the certificate is not signed by a known authority'
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return 'the server does not speak TLS on this port; with rtmp:// it may'
   return `the handshake was not completed (${code})`
 }

@@ -22,7 +22,7 @@ export class SpeedMeter {
   /** To be called about once a second. */
   tick(now: number): void {
     if (this.#at === null || now - this.#at < LEAST_MS) return
-    this.#value = (this.#newest - this.#mediaAt) / (now - this.#at)
+    this.#value = Math.round(((this.#newest - this.#mediaAt) / (now - this.#at)) * 100) / 100
     this.#begin(now)
   }
 

@@ -117,7 +117,7 @@ export class Transcode {
     child.once('exit', (code, signal) => {
       slots.used -= 1
       if (this.#process !== child) return
-      log.warn({ code, signal, said }, 'a rendering ended; it is started again')
+      log.warn({ exitCode: code, signal, said }, 'a rendering ended; it is started again')
       this.#fail(said.trim().split('\n').at(-1) || `ffmpeg ended (${signal ?? `code ${code}`})`)
     })
     this.#input = new FlvOutput(from, child.stdin, limits.queue)

@@ -119,7 +119,7 @@ export class WhipProcess {
     if (this.#child === child) this.#child = null
     const lost = [...this.#sessions.values()]
     this.#sessions.clear()
-    if (lost.length > 0) this.#log.error({ code, signal, sessions: lost.length }, 'the WHIP process ended')
+    if (lost.length > 0) this.#log.error({ exitCode: code, signal, sessions: lost.length }, 'the WHIP process ended')
     for (const listener of lost) listener.onEnd('whip process lost')
   }
 }

@@ -140,12 +140,14 @@ export class AssetLibrary {
     return changed
   }
 
-  /** To the bin. @throws AppError not_found, precondition_failed, conflict when a scheduled post needs it */
+  /** To the bin. @throws AppError not_found, precondition_failed, conflict when a scheduled post or a broadcast needs it */
   async remove(turn: Turn, id: string, ifMatch: string | undefined): Promise<void> {
     const row = await this.#own(turn, id)
     requireVersion(ifMatch, row.version)
     const [outcome] = await this.removeMany(turn, [id], false)
-    if (outcome?.status === 'in_use') throw Conflict({ message: outcome.message })
+    if (outcome?.status === 'in_use') {
+      throw Conflict({ message: `${outcome.message} To delete it all the same, use bulk-delete with \`force\`.` })
+    }
     turn.audit({ kind: 'asset', id })
   }
 
@@ -158,10 +160,16 @@ export class AssetLibrary {
       if (!there.has(id)) {
         return { _id: id, status: 'not_found', code: 404, message: 'There is no such asset.', usedIn: [] }
       }
-      const needed = usedIn.filter((use) => use.scheduled).length
-      if (needed > 0 && !force) {
-        const message = `${needed === 1 ? 'A scheduled post needs' : `${needed} scheduled posts need`} it; send \`force\`.`
-        return { _id: id, status: 'in_use', code: 409, message, usedIn }
+      const [first, ...others] = usedIn.filter((use) => use.scheduled)
+      if (first !== undefined && !force) {
+        const more = others.length === 0 ? 'needs' : `and ${others.length} more need`
+        return {
+          _id: id,
+          status: 'in_use',
+          code: 409,
+          message: `The ${first.kind} “${first.title}” ${more} it.`,
+          usedIn,
+        }
       }
       return { _id: id, status: 'deleted', code: 200, message: 'In the bin for 30 days.', usedIn }
     })

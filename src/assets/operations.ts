@@ -56,7 +56,7 @@ export const deleteAssets = operation({
   route: 'POST /api/assets/bulk-delete',
   summary: 'Move assets to the bin, with an answer for each',
   description:
-    'Each id gets a row: 200, 404, or 409 for what a scheduled post needs, unless `force` is set. What is in the bin counts no longer against the plan and is removed after 30 days.',
+    'Each id gets a row: 200, 404, or 409 for what a scheduled post or a broadcast needs, unless `force` is set. What is in the bin counts no longer against the plan and is removed after 30 days.',
   access: 'media:write',
   workspace: from.body('workspaceId'),
   turn: true,

@@ -128,7 +128,7 @@ const ids = (most: number) => Type.Array(Id, { minItems: 1, maxItems: most, uniq
 export const AssetsToDelete = Input({
   workspaceId: Id,
   ids: ids(100),
-  force: Type.Optional(Type.Boolean({ description: 'Delete what a scheduled post needs, too' })),
+  force: Type.Optional(Type.Boolean({ description: 'Delete what a scheduled post or a broadcast needs, too' })),
 })
 export const DeletedRow = Type.Object({
   _id: Id,

@@ -18,6 +18,7 @@ export interface FieldError {
 }
 
 export interface AppErrorOptions {
+  /** What `errors` say, when it is absent and they are there. */
   readonly message?: string
   readonly errors?: readonly FieldError[]
   /** Seconds; becomes the Retry-After header. */
@@ -37,7 +38,7 @@ export class AppError extends Error {
   readonly details: AppErrorOptions['details']
 
   constructor(definition: ErrorDefinition, options: AppErrorOptions = {}) {
-    super(options.message ?? definition.message, { cause: options.cause })
+    super(options.message ?? sentenceOf(options.errors) ?? definition.message, { cause: options.cause })
     this.definition = definition
     this.errors = options.errors
     this.retryAfter = options.retryAfter
@@ -51,6 +52,15 @@ export class AppError extends Error {
   get status(): number {
     return this.definition.status
   }
+}
+
+/** The first fault in words; undefined without any. */
+function sentenceOf(errors: readonly FieldError[] = []): string | undefined {
+  const [first, ...others] = errors
+  if (first === undefined) return undefined
+  const [, part = '', ...names] = first.path.split('/')
+  const where = names.join('.') || `The ${part}`
+  return `${where} ${first.message}${others.length === 0 ? '' : ` (and ${others.length} more)`}.`
 }
 
 /** A definition that can be thrown: `throw NotFound()`, `throw PlanLimit({ message, details })`. */

@@ -80,12 +80,7 @@ export function readInput(reader: InputReader, exchange: Exchange, parameters: r
       else errors.push(...checked.errors)
     }
   }
-  if (errors.length > 0) {
-    const [first] = errors
-    const where = first?.path.replace(/^\/(body|query)\/?/, '').replaceAll('/', '.') || 'The body'
-    const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : ''
-    throw ValidationFailed({ message: `${where} ${first?.message ?? 'is not valid'}${more}.`, errors })
-  }
+  if (errors.length > 0) throw ValidationFailed({ errors })
   return { path, query, body }
 }
 

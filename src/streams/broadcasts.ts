@@ -217,10 +217,7 @@ function checkNamed(row: StreamRow, named: readonly string[] | undefined): void 
   const unknown = (named ?? []).findIndex((id) => !platforms.some((platform) => platform._id === id))
   if (unknown >= 0) {
     const message = 'is no destination of this stream'
-    throw ValidationFailed({
-      message: `destinationIds.${unknown} ${message}.`,
-      errors: [{ path: `/body/destinationIds/${unknown}`, code: 'unknown', message }],
-    })
+    throw ValidationFailed({ errors: [{ path: `/body/destinationIds/${unknown}`, code: 'unknown', message }] })
   }
   if (platforms.length === 0) throw Conflict({ message: 'The stream has no destination: add one first.' })
 }

@@ -122,10 +122,7 @@ export function checkForm(platforms: readonly PlatformInput[]): void {
 }
 
 function refuseIf(errors: readonly FieldError[]): void {
-  const [first] = errors
-  if (first === undefined) return
-  const where = first.path.replace('/body/', '').replaceAll('/', '.')
-  throw ValidationFailed({ message: `${where} ${first.message}.`, errors })
+  if (errors.length > 0) throw ValidationFailed({ errors })
 }
 
 /** Who pays for the workspace of a turn. @throws AppError not_found when it was deleted */

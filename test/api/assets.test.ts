@@ -188,7 +188,10 @@ describe('the library', () => {
     const body = { workspaceId: world.id('acme'), ids: [free._id, used._id, unknown] }
     const reply = await world.as('ada').call('POST /api/assets/bulk-delete', { body })
     expect(reply.body.data.map((row: { code: number }) => row.code)).toEqual([200, 409, 404])
-    expect((await one('DELETE /api/assets/{id}', used._id)).status).toBe(409)
+    expect((await one('DELETE /api/assets/{id}', used._id)).body).toMatchObject({
+      code: 'conflict',
+      message: 'The post “Launch” needs it. To delete it all the same, use bulk-delete with `force`.',
+    })
     expect((await one('GET /api/assets/{id}', used._id)).body.data.usedIn).toMatchObject([{ title: 'Launch' }])
     expect((await one('GET /api/assets/{id}', free._id)).status).toBe(404)
     expect((await one('GET /api/assets/{id}/file', free._id)).status).toBe(404)

@@ -174,6 +174,9 @@ describe('a stream', () => {
     const answer = await ada.call('POST /api/streams', { body: { workspaceId, title: 'Launch', ...extra } })
     expect(answer.status).toBe(400)
     expect(answer.body.errors).toEqual([{ path, code: expect.any(String), message: expect.stringMatching(message) }])
+    expect(answer.body.message).toBe(
+      `${path.slice('/body/'.length).replaceAll('/', '.')} ${answer.body.errors[0].message}.`,
+    )
   })
 
   test('takes no destination of another workspace, and none twice', async () => {

@@ -149,7 +149,10 @@ test('a file goes to the destination, every frame of it, and the stream ends wit
   await caster.until(id, 'live')
   expect(await refusal(id, { assetId: assets['first'] })).toMatchObject({ code: 'conflict' })
   const removal = await voice.call('DELETE /api/assets/{id}', { path: { id: assets['first'] ?? '' } })
-  expect(removal.status).toBe(409)
+  expect(removal).toMatchObject({
+    status: 409,
+    body: { message: expect.stringMatching(/^The stream “.+” needs it\./) },
+  })
   expect(await caster.until(id, 'ended', 20_000)).toMatchObject({ statusReason: 'finished' })
   expect(await shown(id)).toMatchObject({ status: 'finished', error: null })
   expect(pictures(sink).map(({ checksum }) => checksum)).toEqual(wanted.map(({ payload }) => crc32(payload)))
@@ -165,6 +168,9 @@ test('what no platform would take is refused with why, and so is what is in the 
   })
   expect(await refusal(id, {})).toMatchObject({ code: 'validation_failed' })
   expect(await refusal(id, { assetId: assets['first'], startAt: 60 })).toMatchObject({ code: 'validation_failed' })
+  expect(await refusal(id, { assetId: assets['first'], scheduledFor: '2020-01-01T18:00:00Z' })).toMatchObject({
+    message: 'scheduledFor must not lie in the past: leave it out to begin at once.',
+  })
   expect(await refusal(id, { assetId: '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a31' })).toMatchObject({ code: 'not_found' })
   expect((await voice.call('PATCH /api/streams/{id}/broadcast', { path: { id }, body: { paused: true } })).status).toBe(
     409,

@@ -86,7 +86,7 @@ export class FileBroadcasts {
     const startMs = Math.round((body.startAt ?? 0) * 1_000)
     checkStart(items[0], body.startAt)
     const now = clock.now()
-    const scheduledFor = timeOf(body.scheduledFor)
+    const scheduledFor = timeOf(body.scheduledFor, now)
     const isLater = scheduledFor !== undefined && scheduledFor.getTime() > now
     const id = uuidv7(now)
     await turn.sql.run(
@@ -337,7 +337,7 @@ function placeOf(row: BroadcastRow, items: readonly BroadcastItem[], edit: Broad
   }
   const to = item ?? (next ? wrapped : row.item)
   const there = items[to]
-  if (there === undefined) throw Conflict({ message: `There is no file ${to}: the broadcast has ${items.length}.` })
+  if (there === undefined) throw Conflict({ message: `There is no file ${to}: the list ends at ${items.length - 1}.` })
   checkStart(there, position)
   return { item: to, ms: Math.round((position ?? 0) * 1_000), cue: row.cue + 1 }
 }
@@ -356,10 +356,17 @@ function checkStart(item: BroadcastItem | undefined, seconds: number | undefined
   })
 }
 
-function timeOf(text: string | null | undefined): Date | undefined {
+/** Clocks differ, and requests take time. */
+const LATE_MS = MINUTE
+
+/** @throws AppError validation_failed for what the calendar does not have, or what has passed: a slip would be on the air at once */
+function timeOf(text: string | null | undefined, now: number): Date | undefined {
   if (text === null || text === undefined) return undefined
   const date = new Date(text)
-  if (!Number.isNaN(date.getTime()) && date.getUTCFullYear() <= 9_999) return date
-  const message = 'must be a date that the calendar has'
-  throw ValidationFailed({ errors: [{ path: '/body/scheduledFor', code: 'format', message }] })
+  const isDate = !Number.isNaN(date.getTime()) && date.getUTCFullYear() <= 9_999
+  if (isDate && date.getTime() >= now - LATE_MS) return date
+  const [code, message] = isDate
+    ? ['past', 'must not lie in the past: leave it out to begin at once']
+    : ['format', 'must be a date that the calendar has']
+  throw ValidationFailed({ errors: [{ path: '/body/scheduledFor', code, message }] })
 }
