@@ -4,6 +4,11 @@ import type { GroupCacheLimits } from './group-cache.ts'
 
 /** Whoever has sent sound for this long, and nothing of a picture, has none. */
 const SOUND_ALONE_MS = 2_000
+/**
+ * What was held up on its way comes in a burst: its last keyframe is the one to go on from. No other one after this time
+ * means that it is the last; some send nothing but keyframes, for which nobody waits longer than that.
+ */
+const BURST = { settleMs: 200, mostMs: 1_000 } as const
 
 /** One publisher of a stream, with what it takes to go on from it at any moment. */
 export class Feeder {
@@ -22,6 +27,8 @@ export class Feeder {
   #hasVideo = false
   /** Monotonic: when its first sound came. */
   #soundSince: number | null = null
+  /** Monotonic: when the first and the last keyframe came since it waits. */
+  #keyframes: { readonly first: number; readonly last: number } | null = null
 
   constructor(publisher: Publisher, source: IngestStatus['source'], limits: GroupCacheLimits, now: number) {
     this.publisher = publisher
@@ -46,8 +53,10 @@ export class Feeder {
 
   /** Whether it can follow on what stood in for it: from a picture, or with sound alone if there is nothing else. */
   canReplace(now: number): boolean {
-    if (this.#hasVideo || this.#soundSince === null) return this.#group.length > 0
-    return now - this.#soundSince >= SOUND_ALONE_MS
+    if (!this.#hasVideo) return this.#soundSince !== null && now - this.#soundSince >= SOUND_ALONE_MS
+    if (this.#keyframes === null || this.#group.length === 0) return false
+    const { first, last } = this.#keyframes
+    return now - last >= BURST.settleMs || now - first >= BURST.mostMs
   }
 
   /** Takes note of a message at `now`. @param waits whether another publisher feeds the stream meanwhile */
@@ -56,19 +65,18 @@ export class Feeder {
     if (kind === 'video') this.#hasVideo = true
     if (isHeader) {
       this.#headers.set(kind, message)
-      if (kind === 'video') this.letGo()
+      if (kind === 'video') this.#drop()
       return
     }
     if (kind !== 'data') this.lastFrameAt = now
     if (kind === 'audio') this.#soundSince ??= now
-    if (waits) this.#keep(message, kind === 'video' && isKeyframe)
+    if (waits) this.#keep(message, kind === 'video' && isKeyframe, now)
   }
 
   /** Drops what was kept. */
   letGo(): void {
-    this.#group = []
-    this.#bytes = 0
-    this.#open = false
+    this.#drop()
+    this.#keyframes = null
   }
 
   status(): IngestStatus {
@@ -76,14 +84,21 @@ export class Feeder {
     return { sessionId, source: this.source, since: this.since, remoteAddress, ...this.publisher.stats() }
   }
 
-  #keep(message: MediaMessage, isKeyframe: boolean): void {
+  #keep(message: MediaMessage, isKeyframe: boolean, now: number): void {
     if (isKeyframe) {
-      this.letGo()
+      this.#drop()
       this.#open = true
+      this.#keyframes = { first: this.#keyframes?.first ?? now, last: now }
     }
     if (!this.#open) return
     this.#group.push(message)
     this.#bytes += message.payload.length
-    if (this.#bytes > this.#limits.maxBytes || this.#group.length > this.#limits.maxMessages) this.letGo()
+    if (this.#bytes > this.#limits.maxBytes || this.#group.length > this.#limits.maxMessages) this.#drop()
+  }
+
+  #drop(): void {
+    this.#group = []
+    this.#bytes = 0
+    this.#open = false
   }
 }
