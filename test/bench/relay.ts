@@ -3,7 +3,8 @@
  *
  * 1. CPU seconds per relayed Gbit and memory, from one publisher at 5 Mb/s to 1, 4 and 10 destinations: Crier's media
  *    process, nginx-rtmp with `push`, and one `ffmpeg -c copy` for each destination. `--wide` adds 4 publishers to 16
- *    and to 100 destinations (without ffmpeg); `--only=wide` takes nothing but these, `fan-out` and `latency` their part.
+ *    and to 100 destinations (without ffmpeg), `--rtmps` one to 4 by RTMPS and to 40 (without ffmpeg; nginx has none).
+ *    `--only=` takes nothing but one part: `fan-out`, `wide`, `rtmps` or `latency`.
  * 2. The delay that the relay adds, 1 to 4: a frame leaves the publisher, and is whole at the destination.
  *
  * The sides take turns, several rounds; medians are quoted. Nothing here is an assertion. `ROUNDS`, `SECONDS` and
@@ -25,6 +26,9 @@ const ONLY = process.argv.find((argument) => argument.startsWith('--only='))?.sl
 
 const FANS: readonly Fan[] = [1, 4, 10].map((destinations) => ({ streams: 1, destinations }))
 const WIDE: readonly Fan[] = [16, 100].map((destinations) => ({ streams: 4, destinations }))
+
+const SECURE: Fan = { streams: 1, destinations: 4, secure: true }
+const SECURE_WIDE: Fan = { ...SECURE, destinations: 40 }
 
 const folder = mkdtempSync(join(tmpdir(), 'crier-bench-'))
 const file = join(folder, 'source.flv')
@@ -55,7 +59,7 @@ async function fanOut(fan: Fan, sides: readonly Side[]): Promise<void> {
     const ours = all.get(crier)?.map(({ cpuSecondsPerGbit }) => cpuSecondsPerGbit) ?? []
     const ratio = median(costs.map((cost, round) => cost / (ours[round] ?? Number.NaN)))
     console.log(
-      `| ${fan.streams}→${fan.destinations} | ${side.name} | ${of('cpuPercent').toFixed(2)} | ${of('cpuSecondsPerGbit').toFixed(3)} | ${range} | ${side === crier ? '1' : `**${ratio.toFixed(2)}**`} | ${mega(memory)} | ${mega(memory / fan.destinations)} | ${mega(of('proportionalBytes'))} | ${mega(of('slowestBitrate'))} |`,
+      `| ${fan.streams}→${fan.destinations}${fan.secure ? ' RTMPS' : ''} | ${side.name} | ${of('cpuPercent').toFixed(2)} | ${of('cpuSecondsPerGbit').toFixed(3)} | ${range} | ${side === crier ? '1' : `**${ratio.toFixed(2)}**`} | ${mega(memory)} | ${mega(memory / fan.destinations)} | ${mega(of('proportionalBytes'))} | ${mega(of('slowestBitrate'))} |`,
     )
   }
 }
@@ -79,16 +83,20 @@ async function latency(sides: readonly Side[]): Promise<void> {
 
 try {
   await makeBenchSource(file, 20)
-  const wide = ONLY === 'wide' || process.argv.includes('--wide')
+  const has = (part: string) => ONLY === part || (ONLY === undefined && process.argv.includes(`--${part}`))
   console.log(`Machine: ${machine()}, load average ${load()} before. ${ROUNDS} rounds of ${SECONDS} s.\n`)
   if (ONLY !== 'latency') {
-    const fans = ONLY === 'wide' ? [] : FANS
+    const fans = ONLY === undefined || ONLY === 'fan-out' ? FANS : []
     console.log(
       '| fan | relay | CPU % of a core | CPU-s per Gbit | least–most | times Crier | RSS MB | RSS MB a destination | PSS MB | slowest Mb/s |',
     )
     console.log('|---|---|---|---|---|---|---|---|---|---|')
     for (const fan of fans) await fanOut(fan, [crier, nginxPush, ffmpegEach])
-    if (wide) for (const fan of WIDE) await fanOut(fan, [crier, nginxPush])
+    if (has('wide')) for (const fan of WIDE) await fanOut(fan, [crier, nginxPush])
+    if (has('rtmps')) {
+      await fanOut(SECURE, [crier, ffmpegEach])
+      await fanOut(SECURE_WIDE, [crier])
+    }
   }
   if (ONLY === undefined || ONLY === 'latency') {
     console.log('\n| relay, 1→4 | p50 ms | p95 | p99 | max | first picture ms | joined while live | frames | lost |')

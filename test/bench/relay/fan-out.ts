@@ -8,6 +8,8 @@ import { pushForever } from './source.ts'
 export interface Fan {
   readonly streams: number
   readonly destinations: number
+  /** By RTMPS. */
+  readonly secure?: boolean
 }
 
 export interface FanOutOptions {
@@ -31,7 +33,7 @@ export interface FanOutFigures {
 
 /** Runs ffmpeg publishers through a relay to the sink, and weighs the relay once it runs evenly. */
 export async function measureFanOut(side: Side, fan: Fan, options: FanOutOptions): Promise<FanOutFigures> {
-  const sink = await startBenchSink()
+  const sink = await startBenchSink(fan)
   const relay = await side.start({ ...fan, sinkPort: sink.port, folder: options.folder })
   const publishers = relay.ingests.map((ingest) => pushForever(options.file, ingest))
   try {

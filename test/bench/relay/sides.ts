@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { startMediaProcess } from '../../../media/process/host.ts'
+import { TEST_AUTHORITY } from '../../../media/testing/certificates.ts'
 import type { DesiredStream, Destination, MediaLog } from '../../../media/types.ts'
 import { end, ffmpeg } from '../../support/rtmp-servers.ts'
 import { processTree } from '../support/process.ts'
@@ -12,6 +13,8 @@ export interface Plan {
   /** Of all streams together. */
   readonly destinations: number
   readonly sinkPort: number
+  /** The sink takes RTMPS. */
+  readonly secure?: boolean
   /** For files of this run. */
   readonly folder: string
 }
@@ -37,6 +40,8 @@ function keysOf(plan: Plan, stream: number): string[] {
   return Array.from({ length: plan.destinations / plan.streams }, (_, index) => `d${stream}-${index}`)
 }
 
+const sinkOf = ({ secure, sinkPort }: Plan) => `${secure ? 'rtmps' : 'rtmp'}://127.0.0.1:${sinkPort}/live`
+
 const streamsOf = (plan: Plan) => Array.from({ length: plan.streams }, (_, stream) => stream)
 
 function logger(level: string): MediaLog['info'] {
@@ -52,11 +57,7 @@ const log: MediaLog = { debug: quiet, info: quiet, warn: logger('warn'), error: 
 export const crier: Side = {
   name: 'Crier',
   async start(plan) {
-    const at = (key: string): Destination => ({
-      id: key,
-      url: `rtmp://127.0.0.1:${plan.sinkPort}/live`,
-      streamKey: key,
-    })
+    const at = (key: string): Destination => ({ id: key, url: sinkOf(plan), streamKey: key })
     const streams = streamsOf(plan).map((stream): DesiredStream & { key: string } => {
       const path = `benchmark${stream}`
       const key = `${path}-${'0123456789abcdef'.repeat(2)}`
@@ -67,6 +68,7 @@ export const crier: Side = {
       host: '127.0.0.1',
       port: 0,
       allowPrivateAddresses: true,
+      destinationCa: TEST_AUTHORITY,
       log,
       onEvent: quiet,
       authorizePublish: async ({ keyHash }) => {
@@ -93,7 +95,7 @@ function profileTo(folder: string | undefined): Record<string, string> {
   return folder === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` }
 }
 
-/** nginx-rtmp with a `push` for each destination. */
+/** nginx-rtmp with a `push` for each destination; it has no RTMPS. */
 export const nginxPush: Side = {
   name: 'nginx-rtmp push',
   async start(plan) {
@@ -101,7 +103,7 @@ export const nginxPush: Side = {
       plan.folder,
       streamsOf(plan).map((stream) => ({
         name: `app${stream}`,
-        push: keysOf(plan, stream).map((key) => `rtmp://127.0.0.1:${plan.sinkPort}/live/${key}`),
+        push: keysOf(plan, stream).map((key) => `${sinkOf(plan)}/${key}`),
       })),
     )
     const ingests = streamsOf(plan).map((stream) => ({ port: nginx.port, app: `app${stream}`, key: 'source' }))
@@ -118,7 +120,7 @@ export const ffmpegEach: Side = {
     const children = streamsOf(plan).flatMap((stream) =>
       keysOf(plan, stream).map((key) => {
         const from = `rtmp://127.0.0.1:${nginx.port}/app${stream}/source`
-        const to = `rtmp://127.0.0.1:${plan.sinkPort}/live/${key}`
+        const to = `${sinkOf(plan)}/${key}`
         return ffmpeg(['-loglevel', 'fatal', '-i', from, '-map', '0', '-c', 'copy', '-f', 'flv', to])
       }),
     )

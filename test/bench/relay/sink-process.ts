@@ -1,11 +1,13 @@
 /** The destinations of the relay benchmark, in a process of their own so that their work counts for no side. */
+import { LOCALHOST_CERTIFICATE } from '../../../media/testing/certificates.ts'
 import { startSink, type SinkConnection } from '../../../media/testing/sink.ts'
 import { monotonicOffsetMs } from './monotonic.ts'
-import type { Arrivals, SinkQuestion, SinkAnswer } from './sink.ts'
+import { SECURE, type Arrivals, type SinkAnswer, type SinkQuestion } from './sink.ts'
 
 const offset = monotonicOffsetMs()
 // The size that nginx-rtmp and most platforms announce: ffmpeg would otherwise send in pieces of 128 bytes.
-const sink = await startSink({ chunkSize: 4096 })
+const secure = process.argv.includes(SECURE)
+const sink = await startSink({ chunkSize: 4096, ...(secure ? { tls: LOCALHOST_CERTIFICATE } : {}) })
 
 function arrivals(connection: SinkConnection, withFrames: boolean): Arrivals {
   const { streamKey, publishedAt, socket } = connection

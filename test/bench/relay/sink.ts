@@ -24,6 +24,9 @@ export interface SinkAnswer {
   readonly connections: readonly Arrivals[]
 }
 
+/** Argument of the process: it serves RTMPS, with the certificate of the tests. */
+export const SECURE = 'secure'
+
 /** An RTMP server in another process that takes whatever is published and acknowledges it. */
 export interface BenchSink {
   readonly port: number
@@ -32,8 +35,9 @@ export interface BenchSink {
   close(): Promise<void>
 }
 
-export async function startBenchSink(): Promise<BenchSink> {
-  const child = fork(fileURLToPath(new URL('./sink-process.ts', import.meta.url)), [], { serialization: 'advanced' })
+export async function startBenchSink({ secure = false } = {}): Promise<BenchSink> {
+  const program = fileURLToPath(new URL('./sink-process.ts', import.meta.url))
+  const child = fork(program, secure ? [SECURE] : [], { serialization: 'advanced' })
   const [{ port }] = (await once(child, 'message')) as [{ port: number }]
   const waiting = new Map<number, (connections: readonly Arrivals[]) => void>()
   let asked = 0
