@@ -47,21 +47,15 @@ interface NmsLogger {
 
 type NmsConnect = (request: { app: string; name: string; host: string; query: object }) => void
 
-/** Takes the place of node-media-server's `Rtmp`: the same callbacks, and bytes handed on instead of parsed. */
+/** Takes the place of node-media-server's `Rtmp`: the same callbacks, for bytes that are parsed elsewhere. */
 class ProtocolSlot {
   static latest: ProtocolSlot | null = null
   onConnectCallback: NmsConnect = () => {}
   onPushCallback: () => void = () => {}
   onOutputCallback: (bytes: Buffer) => void = () => {}
-  receive: (bytes: Buffer) => void = () => {}
 
   constructor() {
     ProtocolSlot.latest = this
-  }
-
-  parserData(bytes: Buffer): null {
-    this.receive(bytes)
-    return null
   }
 }
 
@@ -197,6 +191,8 @@ function connect(rtmpServer: NmsRtmpServer, socket: Socket): EngineConnection {
       broadcast._finishPublish()
     },
   }
-  slot.receive = (bytes) => connection.onBytes(bytes)
+  // Its session would hand them to the slot.
+  socket.removeAllListeners('data')
+  socket.on('data', (bytes: Buffer) => connection.onBytes(bytes))
   return connection
 }

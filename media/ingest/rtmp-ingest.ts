@@ -38,8 +38,8 @@ export interface RtmpIngest {
 }
 
 /** How often deadlines are looked at, as a part of the shortest one, and in milliseconds at most. */
-const SWEEPS_PER_DEADLINE = 8
-const LONGEST_SWEEP_MS = 250
+const SWEEPS_PER_DEADLINE = 4
+const LONGEST_SWEEP_MS = 500
 
 /** Listens for RTMP publishers. Rejects when a port cannot be had, or the certificate for RTMPS cannot be used. */
 export async function startRtmpIngest(options: IngestOptions): Promise<RtmpIngest> {

@@ -63,6 +63,11 @@ const ENTRY = fileURLToPath(new URL('main.ts', import.meta.url))
  * for each thread keeps that memory together: 132 MB resident instead of 165 MB.
  */
 export const MEMORY_FLAGS = ['--initial-old-space-size=48', '--max-semi-space-size=2']
+/**
+ * V8 optimises what was called some thousand times. What a live stream runs is called eighty times a second: without
+ * these it costs a fifth more CPU time for minutes.
+ */
+const TIERING_FLAGS = ['--invocation-count-for-maglev=100', '--invocation-count-for-turbofan=1000']
 const MEMORY_ENV = { MALLOC_ARENA_MAX: '1' }
 /** What was compiled by an earlier start is read back: a fifth less memory than compiling it again takes. */
 const COMPILE_CACHE_ENV = {
@@ -174,7 +179,7 @@ class ProcessHost implements MediaHost {
     const { host, port, allowPrivateAddresses, limits, destinationCa, preview, rtmps, whip, env = {} } = this.#options
     const child = fork(ENTRY, [], {
       env: { ...MEMORY_ENV, ...COMPILE_CACHE_ENV, ...env },
-      execArgv: MEMORY_FLAGS,
+      execArgv: [...MEMORY_FLAGS, ...TIERING_FLAGS],
       serialization: 'advanced',
       stdio: ['ignore', 2, 2, 'ipc'],
     })
