@@ -2,6 +2,8 @@ import { Counter, type Registry } from 'prom-client'
 import type { MediaEvent, MediaNodeStatus, ReceptionStatus, StreamStatus } from '../media/types.ts'
 import { counter, gauge, type Labels, type Sample } from './metric-samples.ts'
 
+const SLATE_STATES = ['waiting', 'preparing', 'ready', 'shown', 'unavailable'] as const
+
 type Streams = () => readonly StreamStatus[]
 type Status = () => MediaNodeStatus | undefined
 
@@ -13,6 +15,10 @@ export function watchFeatures(metrics: Registry, status: Status): void {
       ingest === null && viewers === 0 ? [] : [[{ stream: streamId }, viewers]],
     ),
   )
+  gauge(metrics, 'crier_slates', 'Pictures that stand in for publishers that are away, by state', ['state'], () => {
+    const states = streams().flatMap(({ slate }) => slate?.state ?? [])
+    return SLATE_STATES.map((state): Sample => [{ state }, states.filter((one) => one === state).length])
+  })
   watchRenderings(metrics, streams, status)
   watchWhip(metrics, status)
   watchBroadcasts(metrics, streams)

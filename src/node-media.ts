@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { Counter } from 'prom-client'
 import { mendRecording } from '../media/recording/mend.ts'
 import { startMediaProcess, type MediaPorts } from '../media/process/host.ts'
 import { previewSettings } from './media-preview.ts'
@@ -89,6 +90,12 @@ export async function startMedia(foundation: Foundation, composition: Compositio
   }
   link.attach(host)
   whip.attach(host, link.nodeId)
+  const lost = new Counter({
+    name: 'crier_media_lost_total',
+    help: 'Times the media process ended and was started again',
+    registers: [metrics],
+  })
+  host.onAvailability((available) => void (available || lost.inc()))
   health.register('media', () => link.probe())
   watchMedia(metrics, () => {
     const entry = mediaNodes.entry(link.nodeId)

@@ -393,6 +393,7 @@ test('every ingest and destination has its metrics, and the dashboard names only
     'crier_renderings_limit 8',
     'crier_whip_sessions{state="connected"} 0',
     'crier_broadcasts{state="paused"} 0',
+    'crier_slates{state="shown"} 0',
     'crier_recording_files_total{event="failed"} 0',
   ]
   const text = await waitFor(
