@@ -62,7 +62,8 @@ export class AssetFolders {
   }
 
   /** @throws AppError not_found (the parent), conflict (the name, too many, too deep) */
-  async create(turn: Turn, name: string, parentId: string | null) {
+  async create(turn: Turn, given: string, parentId: string | null) {
+    const name = given.normalize()
     if (parentId !== null && (await this.#above(turn, parentId)).length >= MOST_LEVELS) throw tooDeep()
     const count = await turn.sql.row<{ count: number }>(
       'select count(*)::int as count from asset_folders where workspace_id = $1',
@@ -87,7 +88,7 @@ export class AssetFolders {
   /** Renames or moves a folder. @throws AppError not_found, conflict (the name, a circle, too deep) */
   async change(turn: Turn, id: string, edit: { readonly name?: string; readonly parentId?: string | null }) {
     const row = await this.#row(turn, id)
-    const name = edit.name ?? row.name
+    const name = edit.name?.normalize() ?? row.name
     const parentId = edit.parentId === undefined ? row.parent_id : edit.parentId
     if (parentId !== null && parentId !== row.parent_id) {
       const above = await this.#above(turn, parentId)

@@ -83,7 +83,17 @@ export class AssetLibrary {
     await turn.sql.run(
       `insert into assets (id, workspace_id, file_id, folder_id, name, alt_text, tags, uploaded_by, version, created_at, updated_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9)`,
-      [id, turn.workspaceId, fileId, folderId, added.name, added.altText ?? '', added.tags ?? [], added.userId, now],
+      [
+        id,
+        turn.workspaceId,
+        fileId,
+        folderId,
+        added.name,
+        added.altText ?? '',
+        tagsOf(added.tags ?? []),
+        added.userId,
+        now,
+      ],
     )
     await turn.sql.run('delete from storage_reservations where id = $1', [added.heldAs])
     const row = (await findAsset(turn.sql, id)) as AssetRow
@@ -129,7 +139,7 @@ export class AssetLibrary {
         id,
         edit.name === undefined ? row.name : fileName(edit.name),
         edit.altText ?? row.alt_text,
-        edit.tags ?? row.tags,
+        edit.tags === undefined ? row.tags : tagsOf(edit.tags),
         edit.folderId === undefined ? row.folder_id : edit.folderId,
         new Date(this.#clock.now()),
       ],
@@ -252,9 +262,14 @@ export async function purgeAssets(sql: Sql, workspaceIds: readonly string[]): Pr
   await sql.run('delete from storage_reservations where workspace_id = any($1)', [workspaceIds])
 }
 
-/** A name without folders and control characters. */
+/** Tags that look the same are the same: a letter with its accent in one sign or in two (Unicode normalization form C). */
+function tagsOf(tags: readonly string[]): string[] {
+  return [...new Set(tags.map((tag) => tag.normalize()))]
+}
+
+/** A name without folders and control characters, as it is searched for: Macs send accents as signs of their own. */
 export function fileName(name: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
-  const clean = (name.split(/[/\\]/).at(-1) ?? '').replaceAll(/[\u0000-\u001F\u007F]/g, '').trim()
+  const clean = (name.normalize().split(/[/\\]/).at(-1) ?? '').replaceAll(/[\u0000-\u001F\u007F]/g, '').trim()
   return clean === '' || /^\.+$/.test(clean) ? 'file' : clean.slice(0, 255)
 }

@@ -1,4 +1,5 @@
 import { ValidationFailed } from '../core/errors.ts'
+import { isTimestamp, isUuid } from '../core/page.ts'
 import type { PageResult } from '../core/reply.ts'
 import type { Sql, SqlValue } from '../core/sql.ts'
 import type { AssetData, AssetFilter } from './schemas.ts'
@@ -27,6 +28,14 @@ const WHERE = `a.workspace_id = $1 and a.deleted_at is null
   and ($6::text is null or a.name ilike $6 or a.alt_text ilike $6
     or exists (select 1 from unnest(a.tags) tag where tag ilike $6))`
 
+/** What a cursor of each list may hold: what PostgreSQL reads again. */
+const CURSORS: Readonly<Record<Sort, (value: string) => boolean>> = {
+  newest: isTimestamp,
+  oldest: isTimestamp,
+  name: (value) => /^[^\0]{0,255}$/.test(value) && value.isWellFormed(),
+  largest: (value) => /^\d{1,18}$/.test(value),
+}
+
 /** One text each, so that each is prepared once. */
 const TEXTS = Object.fromEntries(
   Object.entries(ORDERS).map(([sort, { cast, direction, expression }]) => {
@@ -45,9 +54,9 @@ export async function listAssets(sql: Sql, views: AssetViews, filter: AssetFilte
     filter.workspaceId,
     filter.folderId === undefined || filter.folderId === 'root' ? null : filter.folderId,
     filter.folderId === 'root',
-    filter.tag ?? null,
+    filter.tag?.normalize() ?? null,
     filter.type ?? null,
-    filter.q === undefined ? null : `%${filter.q.replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`,
+    filter.q === undefined ? null : `%${filter.q.normalize().replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`,
     limit + 1,
   ]
   const cursor = filter.cursor === undefined ? undefined : readCursor(filter.cursor, sort)
@@ -67,9 +76,9 @@ export async function listAssets(sql: Sql, views: AssetViews, filter: AssetFilte
 function readCursor(text: string, sort: Sort): [string, string] {
   try {
     const [of, value, id] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[]
-    const sane = sort === 'largest' ? /^\d{1,18}$/ : sort === 'name' ? /^[^]{0,255}$/ : /^\d{4}-\d\d-\d\d[ \d:.+-]*$/
-    if (of === sort && sane.test(String(value)) && /^[0-9a-f-]{36}$/.test(String(id)))
-      return [String(value), String(id)]
+    if (of === sort && typeof value === 'string' && CURSORS[sort](value) && typeof id === 'string' && isUuid(id)) {
+      return [value, id]
+    }
   } catch {
     // Falls through: whatever it is, it is no cursor of ours.
   }

@@ -36,15 +36,25 @@ export function pageRequest(query: { limit?: number; cursor?: string }): PageReq
 }
 
 function decodeCursor(text: string): Cursor {
-  const match = /^(\d{4}-\d\d-\d\d[T ][\d:.]+[Z+\d:]*)\|([0-9a-f-]{36})$/.exec(
-    Buffer.from(text, 'base64url').toString(),
-  )
-  if (!match?.[1] || !match[2]) {
+  const [createdAt = '', id = ''] = Buffer.from(text, 'base64url').toString().split('|', 2)
+  if (!isTimestamp(createdAt) || !isUuid(id)) {
     throw ValidationFailed({
       errors: [{ path: '/query/cursor', code: 'cursor', message: 'must be a `nextCursor` from an earlier page' }],
     })
   }
-  return { createdAt: match[1], id: match[2] }
+  return { createdAt, id }
+}
+
+/** Whether a text is a point in time as the database and JavaScript write it: one that there is. */
+export function isTimestamp(text: string): boolean {
+  const [, day, time] = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d{1,6})?(?:Z|\+00(?::?00)?)$/.exec(text) ?? []
+  if (day === undefined || day.startsWith('0000')) return false
+  const at = new Date(`${day}T${time}Z`)
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(`${day}T${time}`)
+}
+
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text)
 }
 
 /**

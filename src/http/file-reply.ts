@@ -47,7 +47,7 @@ function isCurrent(ifRange: string, etag: string, modifiedAt: string | undefined
  * allows.
  */
 export function readRange(header: string, size: number): ByteRange | 'unsatisfiable' | undefined {
-  const match = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header.trim())
+  const match = /^bytes=(\d*)-(\d*)$/i.exec(header.trim())
   if (!match || (match[1] === '' && match[2] === '')) return undefined
   if (match[1] === '') {
     const last = Number(match[2])

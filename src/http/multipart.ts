@@ -44,7 +44,7 @@ export function openMultipart(
       // It may fail before the handler that is to hear of it runs.
       file.on('error', () => {})
       stream.on('limit', () => file.destroy(tooLarge(maxBytes)))
-      stream.on('error', (error) => file.destroy(error))
+      stream.on('error', (error) => file.destroy(asAppError(error)))
       // The end comes only when the whole body was understood.
       stream.pipe(file, { end: false })
       file.on('close', () => stream.resume())

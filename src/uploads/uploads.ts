@@ -7,8 +7,8 @@ import type { PageResult } from '../core/reply.ts'
 import type { Sql } from '../core/sql.ts'
 import type { TurnRunner } from '../core/system-turn.ts'
 import type { Upload } from '../core/upload.ts'
-import { canonicalType } from '../assets/content/types.ts'
-import { BadSignature, StorageLimit, UploadMismatch } from '../assets/errors.ts'
+import { ACCEPTED, canonicalType, contradicts } from '../assets/content/types.ts'
+import { BadSignature, StorageLimit, UnsupportedFile, UploadMismatch } from '../assets/errors.ts'
 import type { AssetFolders } from '../assets/folders.ts'
 import { fileKey, type Intake, type Received } from '../assets/intake.ts'
 import { fileName } from '../assets/library.ts'
@@ -76,14 +76,14 @@ export class Uploads {
   /**
    * Opens an upload and holds room for it.
    * @param direct whether the bytes may go straight to another storage
-   * @throws AppError not_found (the folder), storage_limit_reached
+   * @throws AppError not_found (the folder), storage_limit_reached, unsupported_file (what would be refused at its end)
    */
   async open(input: NewUploadData, userId: string, direct: boolean) {
     const { clock, folders, quota, sql, storage } = this.#needs
+    const type = takenType(input)
     await folders.require(sql, input.workspaceId, input.folderId)
     const now = clock.now()
     const id = uuidv7(now)
-    const type = canonicalType(input.type)
     const bound = { size: input.size, type, expiresInSeconds: OPEN_MS / 1000 }
     const sha256 = input.checksum ?? null
     await quota.hold(input.workspaceId, id, input.size, OPEN_MS)
@@ -334,4 +334,16 @@ export class Uploads {
 
 function seconds(at: Date): number {
   return Math.floor(at.getTime() / 1000)
+}
+
+/** The type that is announced. @throws AppError unsupported_file for one that is never taken, or that the name denies */
+function takenType({ name, type: given }: NewUploadData): string {
+  const type = canonicalType(given)
+  if (!(type in ACCEPTED)) {
+    throw UnsupportedFile({
+      message: `The media library takes no ${type}. It takes ${Object.keys(ACCEPTED).join(', ')}.`,
+    })
+  }
+  if (contradicts(name, type)) throw UnsupportedFile({ message: `The name does not end as one of ${type}: rename it.` })
+  return type
 }

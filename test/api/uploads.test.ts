@@ -106,6 +106,20 @@ describe('a signed upload', () => {
     socket.destroy()
   }
 
+  test('is not even opened for what would be refused at its end', async () => {
+    for (const [name, type, words] of [
+      ['page.html', 'text/html', /takes no text\/html. It takes image\/jpeg, /],
+      ['show.exe', 'video/mp4', /does not end as one of video\/mp4/],
+    ] as const) {
+      const body = { workspaceId: world.id('acme'), name, type, size: 1_000 }
+      for (const route of ['POST /api/assets/signed-upload', 'POST /api/uploads/signed-url']) {
+        const reply = await world.as('ada').call(route, { body })
+        const expected = [415, 'unsupported_file', expect.stringMatching(words)]
+        expect([reply.status, reply.body.code, reply.body.message]).toEqual(expected)
+      }
+    }
+  })
+
   test('takes nothing but the file that it was opened for', async () => {
     const content = video(1_000)
     const { uploadId, url } = await open(content)
@@ -147,7 +161,7 @@ describe('a signed upload', () => {
     )
     const checksum = createHash('sha256').update('something else').digest('hex')
     for (const [fields, code] of [
-      [{ name: 'a.png' }, 'upload_mismatch'],
+      [{ name: 'a' }, 'upload_mismatch'],
       [{ name: 'a.png', type: 'image/png', checksum }, 'upload_mismatch'],
       [{ name: 'a.gif', type: 'image/gif' }, 'unsupported_file'],
     ] as const) {

@@ -1,4 +1,9 @@
+import { readdirSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { runFfmpeg } from '../../media/testing/ffmpeg.ts'
+import { processesOn } from '../../media/testing/work-fixture.ts'
 import { deleteWorkspace, getWorkspace, updateWorkspace } from '../../src/workspaces/operations.ts'
 import { startApp, type App } from '../support/app.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -80,3 +85,27 @@ test('without Redis nothing is remembered, so that nothing old is believed; with
   await world.member('acme', 'rob', { role: 'admin' })
   await waitFor(async () => (await rename('rob')).status === 200, { timeoutMs: 3_000 })
 })
+
+test('a rendition is cancelled on the other node: its ffmpeg ends, and nothing is left of it', async () => {
+  const path = join(here.dataDir, 'part')
+  const moving = ['-f', 'lavfi', '-i', 'testsrc2=size=1280x720:rate=25:duration=2', '-c:v', 'libx264']
+  await runFfmpeg(...moving, '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-f', 'mp4', path)
+  // Takes long to encode again.
+  await runFfmpeg('-stream_loop', '39', '-i', path, '-c', 'copy', '-f', 'mp4', `${path}-long`)
+  const file = { name: 'long.mp4', content: new Uint8Array(await readFile(`${path}-long`)) }
+  const added = await world.as('ada').call('POST /api/assets/upload', { body: { workspaceId: world.id('acme') }, file })
+  const id = added.body.data._id
+  const patient = { timeoutMs: 60_000 }
+  const asset = async () => (await world.as('ada').call('GET /api/assets/{id}', { path: { id } })).body.data
+  await waitFor(async () => (await asset()).thumbnail.status === 'ready', { ...patient, what: 'thumbnails' })
+  const order = { path: { id }, body: { crf: 10 } }
+  const ordered = await overThere('ada').call('POST /api/assets/{id}/renditions', order)
+  expect(ordered.status, ordered.text).toBe(202)
+  const encoders = () => processesOn(join(here.dataDir, 'storage')).length
+  await waitFor(() => encoders() > 0 && here.node.jobs?.running === 1, { ...patient, what: 'ffmpeg to run' })
+  const gone = { path: { id }, query: { rendition: ordered.body.data._id } }
+  expect((await overThere('ada').call('DELETE /api/assets/{id}', gone)).status).toBe(200)
+  await waitFor(() => encoders() === 0 && here.node.jobs?.running === 0, { ...patient, what: 'ffmpeg to be gone' })
+  expect(readdirSync(join(here.dataDir, 'work')).filter((name) => name.startsWith('rendition-'))).toEqual([])
+  expect((await asset()).renditions).toEqual([])
+}, 120_000)
