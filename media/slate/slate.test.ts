@@ -1,3 +1,4 @@
+import { spawn, type ChildProcess } from 'node:child_process'
 import { globSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -6,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { brightnessOf, flvOf } from '../testing/brightness.ts'
 import { Feed, type FeedOptions } from '../testing/feed.ts'
-import { makeFlv, publishFlv, useFfmpeg } from '../testing/ffmpeg.ts'
+import { makeFlv, useFfmpeg } from '../testing/ffmpeg.ts'
 import { newKey } from '../testing/ingest-fixture.ts'
 import { enhancedVideo } from '../testing/media-payloads.ts'
 import { hashOf, startScene, towards, type Scene } from '../testing/node-fixture.ts'
@@ -37,6 +38,13 @@ async function sink(keepPayloads = false): Promise<Sink> {
 async function set(one: Sink, holdMs = 60_000): Promise<void> {
   scene = await startScene([one], {}, { whip: { host: '127.0.0.1', port: 0, ffmpeg } })
   scene.change({ slate: {}, holdMs })
+}
+
+/** ffmpeg, which plays the clip until it is killed. */
+function publishClip(): ChildProcess {
+  const input = ['-v', 'error', '-re', '-stream_loop', '-1', '-i', join(folder, 'clip.flv'), '-c', 'copy']
+  const url = `rtmp://127.0.0.1:${scene.port}/live/${scene.key}`
+  return spawn(ffmpeg.path, [...input, '-f', 'flv', '-flvflags', 'no_duration_filesize', url], { stdio: 'ignore' })
 }
 
 async function publish(options: FeedOptions = {}, key = scene.key): Promise<Feed> {
@@ -82,18 +90,25 @@ test('the card is seen between the pictures of a publisher that goes and comes b
     destinations: [copy!, { ...towards(capped, 'd1'), rendering: { maxBitrate: 400_000 } }],
     recording: { sessionId: 'session', prefix: join(folder, 'recorded'), splitMs: 600_000 },
   })
-  const url = `rtmp://127.0.0.1:${scene.port}/live/${scene.key}`
-  await publishFlv(join(folder, 'clip.flv'), url)
+  const plays = (at: number, frames: number) => {
+    const from = sinks[at]!.messages('video').length
+    return waitFor(() => sinks[at]!.messages('video').length > from + frames, { timeoutMs: 20_000 })
+  }
+  const first = publishClip()
+  await waitFor(() => slate() === 'ready', { timeoutMs: 20_000 })
+  await plays(1, 10)
+  first.kill('SIGKILL')
   await waitFor(() => slate() === 'shown')
   expect(status().ingest).toBeNull()
-  const shownFrom = connection().of('video').length
-  await waitFor(() => connection().of('video').length > shownFrom + 20)
-  await publishFlv(join(folder, 'clip.flv'), url)
-  await waitFor(() => told().join() === 'true,false,true' && headersOf(connection()).length === 4)
-  for (const [at, one] of [plain, capped].entries()) {
-    expect(one.connections).toHaveLength(1)
-    expect(expectUnbroken(connection(at))).toBeLessThan(2_000)
-  }
+  await plays(0, 20)
+  const second = publishClip()
+  await waitFor(() => told().join() === 'true,false')
+  await plays(0, 30)
+  second.kill('SIGKILL')
+  await waitFor(() => slate() === 'shown' && headersOf(connection()).length === 4)
+  expect(sinks.map(({ connections }) => connections.length)).toEqual([1, 1])
+  expect(expectUnbroken(connection())).toBeLessThan(2_000)
+  expectUnbroken(connection(1))
   // The configuration of the pictures went out again at each change; the sound's, which is the same, did not.
   expect(
     connection()
@@ -102,9 +117,8 @@ test('the card is seen between the pictures of a publisher that goes and comes b
   ).toHaveLength(1)
   const [own, anew] = await Promise.all([plain, capped].map((one, at) => seen(one.last()!, `d${at}.flv`)))
   expect(own!.story).toMatch(/^psps?$/)
-  expect(anew!.story).toContain('sp')
+  expect(anew!.story).toMatch(/^psps?$/)
   const programme = own!.pictures.filter((value) => !isCard(value))
-  expect(programme).toHaveLength(72)
   const { recording: _recording, slate: _slate, ...rest } = scene.stream
   scene.stream = rest
   scene.change({})
@@ -113,7 +127,7 @@ test('the card is seen between the pictures of a publisher that goes and comes b
   const recorded = await waitFor(() => globSync(join(folder, 'recorded*.mp4'))[0])
   await waitFor(() => scene.events.some(({ type }) => type === 'recording.ended'))
   const pictures = await brightnessOf(recorded)
-  expect(pictures.length).toBeGreaterThan(68)
+  expect(programme.length - pictures.length).toBeLessThan(5)
   expect(pictures.filter(isCard)).toEqual([])
 })
 
