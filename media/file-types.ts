@@ -45,6 +45,8 @@ export type PlayoutEvent =
       readonly item: number
       readonly message: string
     }
+  /** The host was not heard for so long that another node may play it: it is not played on until it is wished for anew. */
+  | { readonly type: 'playout.lapsed'; readonly streamId: string; readonly playoutId: string }
   /** Everything was played, or (`failed`) nothing of it can be. `relieved`: a publisher feeds the stream from here on. */
   | {
       readonly type: 'playout.ended'

@@ -56,6 +56,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
     tcpTable: new TcpTable(),
     log,
     onEvent,
+    isHosted: settings.isHosted ?? (() => true),
   }
   const streams = new Map<string, RelayStream>()
   const startedAt = performance.now()

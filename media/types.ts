@@ -305,6 +305,8 @@ export interface MediaNodeOptions {
   /** Asked before Publish.Start; a rejection or 5 s without an answer refuses the publisher. */
   readonly authorizePublish: (request: PublishRequest) => Promise<PublishDecision>
   readonly onEvent: (event: MediaEvent) => void
+  /** Whether whoever runs it is still heard; true when absent. Files are not played on without: another node may by then. */
+  readonly isHosted?: () => boolean
   /** Destinations may resolve to loopback and private ranges. */
   readonly allowPrivateAddresses: boolean
   readonly log: MediaLog

@@ -10,6 +10,10 @@ export interface FileFeedOptions {
   readonly attach: (publisher: Publisher) => void
   /** Whether another publisher goes on when the files have ended. */
   readonly isRelieved: () => boolean
+  /** Whether whoever wished for it is still there. */
+  readonly isHosted: () => boolean
+  /** It is not played on, because nobody may be there any more who wants it played here. */
+  readonly onLapse: () => void
   readonly onEvent: (event: MediaEvent) => void
   readonly log: MediaLog
 }
@@ -80,8 +84,10 @@ export class FileFeed {
     })
     const playout = new Playout({
       desired: wish,
-      send: ({ payload, timestamp, type }) =>
-        session.deliver({ type, payload, timestamp: timestamp % 0x1_0000_0000, streamId: 1, chunkStreamId: 0 }),
+      send: ({ payload, timestamp, type }) => {
+        if (!this.#options.isHosted()) return this.#lapse(running)
+        session.deliver({ type, payload, timestamp: timestamp % 0x1_0000_0000, streamId: 1, chunkStreamId: 0 })
+      },
       onItem: () => this.#tellPosition(running),
       onSkipped: (item, message) => this.#skipped(running, item, message),
       onEnd: (failure) => this.#onEnd(running, failure),
@@ -101,6 +107,15 @@ export class FileFeed {
     const running = this.#running
     this.#running = undefined
     if (running !== undefined) this.#drop(running, reason)
+  }
+
+  #lapse(running: Running): void {
+    if (this.#running !== running) return
+    const streamId = this.#streamId
+    this.#options.log.warn({ streamId }, 'files are not played on: the host does not answer')
+    this.#stop('host silent')
+    this.#options.onLapse()
+    this.#options.onEvent({ type: 'playout.lapsed', streamId, playoutId: running.id })
   }
 
   #skipped({ id }: Running, item: number, message: string): void {

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { makeClip, runFfmpeg } from '../testing/ffmpeg.ts'
 import { readTags } from '../testing/flv-file.ts'
+import type { MediaNodeSettings } from '../node.ts'
 import { startNode, towards, type NodeFixture } from '../testing/node-fixture.ts'
 import { startSink, type Sink, type SinkMessage } from '../testing/sink.ts'
 import type { DesiredPlayout, MediaEvent } from '../types.ts'
@@ -53,10 +54,13 @@ function playoutOf(paths: readonly string[], wish: Partial<DesiredPlayout> = {})
 }
 
 /** A node that plays files to a sink. */
-async function play(playout: DesiredPlayout): Promise<{ fixture: NodeFixture; sink: Sink }> {
+async function play(
+  playout: DesiredPlayout,
+  settings: Partial<MediaNodeSettings> = {},
+): Promise<{ fixture: NodeFixture; sink: Sink }> {
   const sink = await startSink()
   open.push(() => sink.close())
-  const fixture = await startNode([towards(sink, 'one')])
+  const fixture = await startNode([towards(sink, 'one')], {}, settings)
   open.push(() => fixture.node.close())
   fixture.change({ playout })
   return { fixture, sink }
@@ -103,6 +107,21 @@ test('every frame of a file arrives, in order and at its pace', async () => {
   const video = frames(sink, 'video')
   expect(video.at(-1)!.at - video[0]!.at).toBeGreaterThan(1_500)
   expect(fixture.events.map(({ type }) => type)).toContain('ingest.ended')
+})
+
+test('without a host nothing is played on, and with it again only what it asks for, from there', async () => {
+  const host = { isThere: true }
+  const wish = playoutOf([files.one], { loop: true })
+  const { fixture, sink } = await play(wish, { isHosted: () => host.isThere })
+  await waitFor(() => frames(sink, 'video').length > 40)
+  host.isThere = false
+  await waitFor(() => sink.last()!.closed)
+  expect(fixture.events).toContainEqual({ type: 'playout.lapsed', streamId: 'stream-1', playoutId: 'b1' })
+  host.isThere = true
+  const { ms } = fixture.events.findLast((event) => event.type === 'playout.moved')!
+  fixture.change({ playout: { ...wish, ms } })
+  await waitFor(() => (sink.connections[1]?.of('video').length ?? 0) > 10)
+  expect(sink.connections.length).toBe(2)
 })
 
 /** Everything in a file, read at once. */

@@ -8,10 +8,13 @@ import type { HostMessage, MediaProcessSettings, ProcessMessage } from './protoc
 
 /** How long the last words may take. */
 const LAST_WORDS_MS = 500
+/** The host asks for the status once a second. Other nodes take it for gone a little later than this. */
+const HOST_SILENCE_MS = 4_000
 
 const decisions = new Map<number, PromiseWithResolvers<PublishDecision>>()
 let nextQuestion = 1
 let node: MediaNode | null = null
+let hostHeardAt = performance.now()
 
 function send(message: ProcessMessage, sent: () => void = () => {}): void {
   // A channel that breaks shows as `disconnect`, which ends the process.
@@ -41,7 +44,8 @@ function authorizePublish(request: PublishRequest): Promise<PublishDecision> {
 async function start(settings: MediaProcessSettings): Promise<void> {
   try {
     const onEvent = (event: Extract<ProcessMessage, { type: 'event' }>['event']): void => send({ type: 'event', event })
-    node = await startMediaNode({ ...settings, authorizePublish, onEvent, log })
+    const isHosted = (): boolean => performance.now() - hostHeardAt < HOST_SILENCE_MS
+    node = await startMediaNode({ ...settings, authorizePublish, onEvent, isHosted, log })
     const { rtmpPort, whip } = node.status()
     send({ type: 'ready', port: rtmpPort, whipPort: whip?.port ?? null })
   } catch (error) {
@@ -50,6 +54,7 @@ async function start(settings: MediaProcessSettings): Promise<void> {
 }
 
 function onMessage(message: HostMessage): void {
+  hostHeardAt = performance.now()
   switch (message.type) {
     case 'start':
       void start(message.settings)

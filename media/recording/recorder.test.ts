@@ -1,10 +1,11 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import type * as Fs from 'node:fs/promises'
 import { mkdtemp, rm, stat, truncate } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
 import { MovieReader } from '../playout/movie-reader.ts'
 import { Feed } from '../testing/feed.ts'
@@ -13,6 +14,27 @@ import { digest, readTags } from '../testing/flv-file.ts'
 import { startNode, type NodeFixture } from '../testing/node-fixture.ts'
 import type { DesiredPlayout, DesiredRecording } from '../types.ts'
 import { mendRecording } from './mend.ts'
+
+/** Bytes after which writing to a recording fails; Infinity: never. */
+let room = Infinity
+
+/** The recorder gets what a full disk gives, on every machine: a part of what it writes, then an error. */
+vi.mock('node:fs/promises', async (original) => {
+  const fs = await original<typeof Fs>()
+  const limited: typeof fs.open = async (...args) => {
+    const handle = await fs.open(...args)
+    const writev = handle.writev.bind(handle)
+    const some = async (pieces: readonly Buffer[], position = 0) => {
+      const left = room - position
+      if (left <= 0) throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
+      const whole = Buffer.concat(pieces)
+      return writev([whole.subarray(0, Math.min(left, whole.length))], position)
+    }
+    handle.writev = some as typeof handle.writev
+    return handle
+  }
+  return { ...fs, open: limited }
+})
 
 let folder: string
 let clip: string
@@ -142,6 +164,48 @@ test('it is split at keyframes, and no frame is lost at a seam', async () => {
   expect(feed.of('video').length - 1 - recorded.length).toBeLessThan(10)
   for (const { seconds } of await Promise.all(parts.slice(0, -1).map(probed)))
     expect(seconds).toBeGreaterThanOrEqual(0.95)
+})
+
+test('switched off and on again, and ended at a seam, it leaves whole files and loses nothing between', async () => {
+  const fixture = await newNode()
+  const recording = recordingOf(500)
+  fixture.change({ recording })
+  const feed = new Feed(await fixture.publish()).start()
+  await waitFor(() => feed.of('video').length > 30)
+  const { recording: _recording, ...unrecorded } = fixture.stream
+  for (const _ of [1, 2]) {
+    fixture.node.apply(unrecorded)
+    fixture.node.apply({ ...unrecorded, recording })
+  }
+  const begun = () => fixture.events.filter(({ type }) => type === 'recording.started').length
+  const before = begun()
+  expect(before).toBeGreaterThan(2)
+  await waitFor(() => begun() > before)
+  fixture.node.remove(fixture.stream.streamId)
+  feed.stop()
+  const files = await ended(fixture, begun())
+  expect(files.map(({ failure }) => failure)).toEqual(files.map(() => null))
+  expect(new Set(files.map(({ path }) => path)).size).toBe(begun())
+  // From the group under way on, each time: what was sent between is in one of them.
+  const recorded = new Set((await Promise.all(files.map(({ path }) => framesOf(path)))).flatMap(({ video }) => video))
+  expect(feed.of('video').length - 1 - recorded.size).toBeLessThan(10)
+})
+
+test('a disk that is full ends the recording, which plays up to there, and nothing else', async () => {
+  const fixture = await newNode()
+  room = 300_000
+  fixture.change({ recording: recordingOf() })
+  const feed = new Feed(await fixture.publish()).start()
+  const [event] = await ended(fixture)
+  room = Infinity
+  expect(event?.failure).toBe('The disk is full.')
+  const mended = await mendRecording(event?.path ?? '')
+  expect(mended?.bytes).toBeLessThanOrEqual(300_000)
+  expect((await framesOf(event?.path ?? '')).video.length).toBeGreaterThan(20)
+  const before = fixture.node.status().streams[0]?.ingest?.bytesReceived ?? 0
+  await waitFor(() => (fixture.node.status().streams[0]?.ingest?.bytesReceived ?? 0) > before + 200_000)
+  expect(fixture.events.filter(({ type }) => type === 'recording.started')).toHaveLength(1)
+  feed.stop()
 })
 
 test('a place that cannot be written ends the recording alone', async () => {

@@ -267,6 +267,6 @@ function settle(track: Track, next: number): void {
 /** In words, without paths. */
 function reasonOf(error: Error): string {
   const { code } = error as NodeJS.ErrnoException
-  if (code === 'ENOSPC') return 'The disk is full.'
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'The disk is full.'
   return code === undefined ? error.message : `The recording cannot be written (${code}).`
 }

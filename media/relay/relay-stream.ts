@@ -25,6 +25,7 @@ export interface RelayStreamOptions {
   readonly tcpTable: TcpTable
   readonly log: MediaLog
   readonly onEvent: (event: MediaEvent) => void
+  readonly isHosted: () => boolean
   /** Path of ffmpeg, for renderings. */
   readonly ffmpeg: string | undefined
   readonly slots: TranscodeSlots
@@ -81,6 +82,10 @@ export class RelayStream {
     this.#files = new FileFeed({
       attach: (publisher) => this.#publishers.attach(publisher, 'file'),
       isRelieved: () => this.#publishers.standby !== null,
+      isHosted: options.isHosted,
+      onLapse: () => {
+        if (this.#publishers.active === null) this.#letGo()
+      },
       onEvent: options.onEvent,
       log: options.log,
     })
@@ -255,6 +260,7 @@ export class RelayStream {
   }
 
   #letGo(): void {
+    clearTimeout(this.#holdTimer)
     this.#goneAt = this.#lastSize = null
     this.#slate.follow(null)
     this.#publishers.dismissStandIn()

@@ -60,6 +60,8 @@ export class SinkConnection {
   /** The body of the newest video configuration. */
   videoHeader: Buffer | null = null
   closed = false
+  /** Monotonic milliseconds; null while it is open. */
+  closedAt: number | null = null
   pongs = 0
   readonly #kept: Buffer[] = []
   readonly socket: Socket
@@ -86,6 +88,7 @@ export class SinkConnection {
     socket.on('error', () => {})
     socket.on('close', () => {
       this.closed = true
+      this.closedAt = performance.now()
     })
   }
 

@@ -204,8 +204,9 @@ const StreamBroadcast = defineEntity({
     positionMs: p.bigint('number'),
     /** Grows with every command to go somewhere else; what a media node says of a place before it does not count. */
     cue: p.integer(),
-    /** The media node that plays it. */
+    /** The media node that plays it, and when it last said so, by the clock of the database. */
     nodeId: p.uuid().nullable(),
+    seenAt: time().nullable(),
     scheduledFor: time().nullable(),
     startedAt: time().nullable(),
     endedAt: time().nullable(),

@@ -56,10 +56,13 @@ export class MediaDirectory {
   readonly #coordination: Coordination
   readonly #heard = new Map<string, Heard>()
   readonly #end: () => void
+  /** Until then a media node that is there may not have been heard. */
+  #sureFrom: number
 
   constructor(clock: Clock, coordination: Coordination) {
     this.#clock = clock
     this.#coordination = coordination
+    this.#sureFrom = clock.monotonic() + SILENCE_MS
     this.#end = coordination.subscribe(CHANNEL, (message) => this.#hear(message as MediaReport))
   }
 
@@ -89,6 +92,22 @@ export class MediaDirectory {
   present(): string[] {
     const now = this.#clock.monotonic()
     return [...this.#heard.values()].filter(({ until }) => now <= until).map(({ nodeId }) => nodeId)
+  }
+
+  /**
+   * Whether a node's silence means that it is gone, and not that nobody is heard. To be asked once a second: what lay
+   * between two questions is not known.
+   */
+  async isSure(): Promise<boolean> {
+    const hears =
+      this.#coordination.linked &&
+      (await this.#coordination.ping().then(
+        () => true,
+        () => false,
+      ))
+    const now = this.#clock.monotonic()
+    if (!hears) this.#sureFrom = now + SILENCE_MS
+    return now >= this.#sureFrom
   }
 
   /** @throws AppError media_unavailable when no node can take a stream */

@@ -1,8 +1,15 @@
+import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { io, type Socket } from 'socket.io-client'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { startSink } from '../../media/testing/sink.ts'
+import { Feed } from '../../media/testing/feed.ts'
+import { makeClip } from '../../media/testing/ffmpeg.ts'
+import { TestPublisher } from '../../media/testing/publisher.ts'
+import { startSink, type Sink } from '../../media/testing/sink.ts'
 import { WhipClient } from '../../media/testing/whip-client.ts'
 import { makeWhipMedia } from '../../media/testing/whip-media.ts'
+import type { Turn } from '../../src/core/turn.ts'
 import { startApp, type App } from '../support/app.ts'
 import { Broadcaster } from '../support/broadcast.ts'
 import { startRedis, type TestRedis } from '../support/redis.ts'
@@ -14,7 +21,13 @@ let redis: TestRedis
 let api: App
 let media: [App, App]
 let world: World
+let folder: string
 const open: Broadcaster[] = []
+
+/** A media node that is not there any more. */
+const GONE = '01939c5e-7a3b-7c21-9f58-0000000000dd'
+/** A notice that no turn has to commit first. */
+const NO_TURN = { afterCommit: (act: () => void) => act() } as unknown as Turn
 
 const env = { JWT_SECRET: 'a secret that all of the nodes share', ALLOW_PRIVATE_ADDRESSES: '1' }
 
@@ -22,7 +35,11 @@ beforeAll(async () => {
   redis = await startRedis()
   api = await startApp({ redisUrl: redis.url, env })
   const shared = { redisUrl: redis.url, env, databaseUrl: api.databaseUrl, media: true }
-  media = [await startApp(shared), await startApp(shared)]
+  folder = await mkdtemp(join(tmpdir(), 'crier-nodes-'))
+  media = [
+    await startApp({ ...shared, dataDir: await dataFolder('one') }),
+    await startApp({ ...shared, dataDir: await dataFolder('two') }),
+  ]
   world = new World(api)
 })
 afterEach(() => {
@@ -32,7 +49,16 @@ afterAll(async () => {
   for (const app of media ?? []) await app.stop()
   await api?.stop()
   await redis?.stop()
+  if (folder) await rm(folder, { recursive: true, force: true })
 })
+
+/** With one storage for all, as a bucket would be. */
+async function dataFolder(name: string): Promise<string> {
+  const path = join(folder, name)
+  await mkdir(path)
+  await symlink(join(api.dataDir, 'storage'), join(path, 'storage'))
+  return path
+}
 
 /** Hands on the API of one node, publishing to another. */
 async function casters(name: string) {
@@ -114,6 +140,105 @@ test('a publisher that moves to another node takes its stream along', async () =
   await at[0].stop(_id)
   await second.publisher.closed
   await sink.close()
+})
+
+/** A clip in the media library of a workspace. */
+async function clip(caster: Broadcaster, workspaceId: string): Promise<string> {
+  const path = join(api.dataDir, 'clip.mp4')
+  await makeClip(path, { seconds: 2, group: 15 })
+  const file = { name: 'clip.mp4', content: new Uint8Array(await readFile(path)) }
+  const { _id } = await caster.good<{ _id: string }>('POST /api/assets/upload', { body: { workspaceId }, file })
+  await waitFor(
+    async () => {
+      const asset = await caster.good<{ thumbnail: { status: string } }>('GET /api/assets/{id}', { path: { id: _id } })
+      return asset.thumbnail.status !== 'pending'
+    },
+    { timeoutMs: 60_000, what: 'the clip to be looked at' },
+  )
+  return _id
+}
+
+const beingFed = (sink: Sink) => sink.connections.filter(({ closed, publishedAt }) => publishedAt !== null && !closed)
+
+test('a publisher and files that race for a stream of a lost node: one of them feeds it', async () => {
+  const { at, workspaceId } = await casters('racing')
+  const assetId = await clip(at[0], workspaceId)
+  for (const publisherIsFirst of [true, false]) {
+    const sink = await startSink()
+    const { _id, streamKey } = await at[0].stream({ one: sink })
+    const scheduledFor = '2099-01-01T00:00:00Z'
+    await at[0].good('POST /api/streams/{id}/broadcast', {
+      path: { id: _id },
+      body: { assetId, loop: true, scheduledFor },
+    })
+    await at[0].goLive(_id, { waitForIngest: true })
+    // As a node leaves them that has been gone for a while: the other two look at what it played.
+    await api.database.rows(
+      `update stream_broadcasts set status = 'playing', started_at = now(), node_id = $2, seen_at = now() - interval '1 minute'
+       where stream_id = $1`,
+      [_id, GONE],
+    )
+    const { mediaNodes } = api.composition.services
+    const [placed] = mediaNodes.nodes().filter(({ status }) => status?.rtmpPort === media[0].config.RTMP_PORT)
+    await api.database.rows('update streams set media_node = $2 where id = $1', [_id, placed?.nodeId ?? null])
+    const publisher = await TestPublisher.connect({ port: media[1].config.RTMP_PORT })
+    const takeUp = () => api.composition.streaming.notices.broadcast(NO_TURN, _id)
+    if (!publisherIsFirst) takeUp()
+    const published = publisher.publish(streamKey)
+    if (publisherIsFirst) takeUp()
+    await published
+    publisher.setChunkSize(65_536)
+    const feed = new Feed(publisher).start()
+    await at[0].until(_id, 'live')
+    const broadcast = () =>
+      api.database.row<{ node_id: string; ingest_node: string }>(
+        'select b.node_id, s.ingest_node from stream_broadcasts b join streams s on s.id = b.stream_id where s.id = $1',
+        [_id],
+      )
+    // Whoever came first, both end up at one node, where the one stands by for the other, or is gone.
+    await waitFor(
+      async () => {
+        const row = await broadcast()
+        return row !== undefined && row.ingest_node !== null && row.node_id === row.ingest_node
+      },
+      { timeoutMs: 25_000, what: 'both to be at one node' },
+    )
+    await waitFor(() => beingFed(sink).length === 1)
+    const [fed] = beingFed(sink)
+    const count = fed?.messages.length ?? 0
+    await waitFor(() => (fed?.messages.length ?? 0) > count + 60)
+    expect(beingFed(sink)).toEqual([fed])
+    feed.stop()
+    publisher.close()
+    await at[0].stop(_id)
+    await sink.close()
+  }
+})
+
+test('while Redis is away nobody is taken for gone: publishers and files go on where they are', async () => {
+  const sinks = [await startSink(), await startSink()] as const
+  const { at, workspaceId } = await casters('outage')
+  const assetId = await clip(at[0], workspaceId)
+  const files = await at[0].stream({ files: sinks[0] })
+  await at[0].good('POST /api/streams/{id}/broadcast', { path: { id: files._id }, body: { assetId, loop: true } })
+  const published = await at[1].stream({ encoder: sinks[1] })
+  await at[1].publish(published.streamKey)
+  await at[1].until(published._id, 'receiving')
+  await at[1].goLive(published._id)
+  await waitFor(() => sinks.every((sink) => sink.messages('video').length > 20), { timeoutMs: 15_000 })
+  await redis.kill()
+  const { mediaNodes } = api.composition.services
+  await waitFor(() => mediaNodes.present().length === 0, { timeoutMs: 15_000, what: 'nobody to be heard' })
+  const counts = sinks.map((sink) => sink.messages('video').length)
+  await waitFor(() => sinks.every((sink, index) => sink.messages('video').length > counts[index]! + 90), {
+    timeoutMs: 15_000,
+  })
+  await redis.restart()
+  await waitFor(() => mediaNodes.nodes().filter(({ ok }) => ok).length === 2, { timeoutMs: 15_000 })
+  for (const { _id } of [files, published]) expect((await at[0].get(_id)).status).toBe('live')
+  expect(sinks.map(({ connections }) => connections.length)).toEqual([1, 1])
+  for (const { _id } of [files, published]) await at[0].stop(_id)
+  for (const sink of sinks) await sink.close()
 })
 
 test('with no media node left, going live says so and everything else works', async () => {

@@ -1,11 +1,13 @@
 import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { crc32 } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { makeClip } from '../../media/testing/ffmpeg.ts'
+import { makeClip, runFfmpeg } from '../../media/testing/ffmpeg.ts'
+import { readTags } from '../../media/testing/flv-file.ts'
 import { Feed } from '../../media/testing/feed.ts'
 import { TestPublisher } from '../../media/testing/publisher.ts'
-import { startSink, type Sink } from '../../media/testing/sink.ts'
+import { startSink, type Sink, type SinkMessage } from '../../media/testing/sink.ts'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { startApp, type App } from '../support/app.ts'
 import { Broadcaster, type SeenStream } from '../support/broadcast.ts'
@@ -163,13 +165,13 @@ test('a node that dies: its files are broadcast on by another, and its streams p
   await waitFor(async () => (await health()).filter(({ ok }) => ok).length === 2, { timeoutMs: 15_000 })
   const files = await stream()
   const [sink] = sinks
-  const assetId = await clip()
+  const { assetId, pictures } = await clip()
   await caster.good('POST /api/streams/{id}/broadcast', {
     path: { id: files._id },
-    body: { assetId, loop: true, goLive: true },
+    body: { assetId, goLive: true },
   })
   await caster.until(files._id, 'live', 30_000)
-  await waitFor(() => sink!.messages('video').length > 20, { timeoutMs: 15_000 })
+  await waitFor(() => sink!.messages('video').length > 80, { timeoutMs: 15_000 })
   const { rtmpIngestUrl } = (await caster.get(files._id)) as Placed
   const { _id, streamKey } = await stream()
   expect((await publishTo(rtmpIngestUrl, streamKey)).refused).toBeUndefined()
@@ -183,6 +185,13 @@ test('a node that dies: its files are broadcast on by another, and its streams p
     what: 'the file to go on',
   })
   expect(portOf(((await caster.get(files._id)) as Placed).rtmpIngestUrl)).toBe(left!.rtmpPort)
+  // It goes on where it was, less what was not written down any more; and nobody ever got it twice.
+  const [before, after] = sink!.connections.map((one) => one.of('video').filter(({ isHeader }) => !isHeader))
+  const place = (message: SinkMessage | undefined) => pictures.indexOf(message?.checksum ?? 0) / PICTURES_A_SECOND
+  expect(place(before!.at(-1))).toBeGreaterThan(2)
+  expect(place(after![0])).toBeGreaterThan(place(before!.at(-1)) - 3.5)
+  expect(place(after![0])).toBeLessThan(place(before!.at(-1)) + 0.5)
+  expect(sink!.connections[0]?.closedAt).toBeLessThan(sink!.connections[1]!.openedAt)
   const moved = (await caster.until(_id, 'idle', 20_000)) as Placed
   expect(portOf(moved.rtmpIngestUrl)).toBe(left!.rtmpPort)
   expect((await publishTo(moved.rtmpIngestUrl, streamKey)).refused).toBeUndefined()
@@ -191,10 +200,14 @@ test('a node that dies: its files are broadcast on by another, and its streams p
   await caster.stop(files._id)
 })
 
-/** A short clip in the media library. */
-async function clip(): Promise<string> {
+const PICTURES_A_SECOND = 30
+
+/** A clip in the media library, and the checksum of each of its pictures as it is sent. */
+async function clip(): Promise<{ assetId: string; pictures: number[] }> {
   const path = join(folder, 'clip.mp4')
-  await makeClip(path, { seconds: 4, group: 15 })
+  await makeClip(path, { seconds: 20, group: 15, size: '160x90' })
+  await runFfmpeg('-i', path, '-c', 'copy', '-f', 'flv', `${path}.flv`)
+  const tags = readTags(await readFile(`${path}.flv`)).filter(({ payload, type }) => type === 9 && payload[1] === 1)
   const file = { name: 'clip.mp4', content: new Uint8Array(await readFile(path)) }
   const { _id } = await caster.good<{ _id: string }>('POST /api/assets/upload', { body: { workspaceId }, file })
   await waitFor(
@@ -204,5 +217,5 @@ async function clip(): Promise<string> {
     },
     { timeoutMs: 60_000, what: 'the clip to be looked at' },
   )
-  return _id
+  return { assetId: _id, pictures: tags.map(({ payload }) => crc32(payload)) }
 }

@@ -16,6 +16,7 @@ import { Preview } from './0027-preview.ts'
 import { Rendering } from './0028-rendering.ts'
 import { Preparing } from './0031-preparing.ts'
 import { Slate } from './0029-slate.ts'
+import { PlayoutLease } from './0033-playout-lease.ts'
 import { ProfilePictures } from './0018-profile-pictures.ts'
 import { Renditions } from './0024-renditions.ts'
 import { Broadcast } from './0021-broadcast.ts'
@@ -51,4 +52,5 @@ export const migrations = [
   { name: '0028-rendering', class: Rendering },
   { name: '0031-preparing', class: Preparing },
   { name: '0029-slate', class: Slate },
+  { name: '0033-playout-lease', class: PlayoutLease },
 ]

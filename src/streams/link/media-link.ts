@@ -72,6 +72,8 @@ interface Held {
 const SECOND_MS = 1_000
 /** Notices can get lost: whatever the media process holds is compared with the database this often. */
 const RECONCILE_EVERY = 10
+/** Seconds for which broadcasts of a node that has gone are looked for every second. */
+const EAGER_TICKS = 3
 /** A stream without a publisher is forgotten after this time. */
 const IDLE_MS = 60_000
 const RETRY_MS = 500
@@ -97,6 +99,7 @@ export class MediaLink {
   #host: LinkedHost | undefined
   #available = false
   #ticks = 0
+  #eagerUntil = 0
   #present: ReadonlySet<string> = new Set()
   #meterFailing = false
   #closed = false
@@ -105,12 +108,13 @@ export class MediaLink {
     const { clock, log, notices, plans, sql, turns } = options
     this.#options = options
     this.nodeId = uuidv7(clock.now())
-    this.#playouts = new PlayoutKeeper({ ...options, nodeId: this.nodeId })
+    const refresh = (streamId: string) => this.#refresh(streamId)
+    this.#playouts = new PlayoutKeeper({ ...options, nodeId: this.nodeId, refresh })
     this.#recordings = new RecordingKeeper({
       ...options.recording,
       turns,
       log,
-      refresh: (streamId) => this.#refresh(streamId),
+      refresh,
     })
     this.#slates = new SlateKeeper({
       ...options,
@@ -311,7 +315,10 @@ export class MediaLink {
     const { ingestNode, status } = state
     const playsFiles = this.#playouts.isMine(state)
     const movedAway = ingestNode !== null && ingestNode !== this.nodeId && this.#observer.isSettled(streamId)
-    if (movedAway && !playsFiles) return this.#drop(streamId)
+    // Files follow a publisher, so that no destination is fed by both.
+    const yields = movedAway && playsFiles && this.#options.directory.isThere(ingestNode)
+    if (yields) this.#try(this.#playouts.yield(state), 'a broadcast of files could not be left to another node')
+    if (movedAway && (yields || !playsFiles)) return this.#drop(streamId)
     const unusedFor = this.#options.clock.monotonic() - held.admittedAt
     const isUnused = status === 'idle' && !this.#observer.hasIngest(streamId) && !playsFiles
     if (isUnused && unusedFor > IDLE_MS) return this.#drop(streamId)
@@ -349,10 +356,12 @@ export class MediaLink {
 
   async #tick(): Promise<void> {
     this.#ticks += 1
+    // What it played is free a moment after it fell silent.
+    if (this.#nodesLeft()) this.#eagerUntil = this.#ticks + EAGER_TICKS
     if (this.#ticks % RECONCILE_EVERY === 0) {
       this.#refreshAll()
       this.#takePlayouts({ late: true })
-    } else if (this.#nodesLeft()) this.#takePlayouts()
+    } else if (this.#ticks <= this.#eagerUntil) this.#takePlayouts()
     await Promise.all([this.#checkpoint(), this.#announce()])
   }
 

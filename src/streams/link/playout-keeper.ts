@@ -3,7 +3,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { DesiredStream, MediaEvent } from '../../../media/types.ts'
-import { SECOND, type Clock } from '../../core/clock.ts'
+import { SECOND } from '../../core/clock.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Sql } from '../../core/sql.ts'
 import type { TurnRunner } from '../../core/system-turn.ts'
@@ -17,7 +17,6 @@ import type { Placement } from '../placement.ts'
 export interface PlayoutKeeperOptions {
   readonly nodeId: string
   readonly sql: Sql
-  readonly clock: Clock
   readonly turns: TurnRunner
   readonly storage: Storage
   readonly directory: MediaDirectory
@@ -25,6 +24,8 @@ export interface PlayoutKeeperOptions {
   readonly log: Logger
   /** Folder for files that the storage keeps elsewhere; empty when the node started. */
   readonly scratch: string
+  /** Makes the media process hold what a stream ought to be now. */
+  readonly refresh: (streamId: string) => void
 }
 
 /** A broadcast that this node has taken. */
@@ -39,17 +40,19 @@ interface Taken {
 
 /** Broadcasts taken up in one round. */
 const MOST = 50
+/**
+ * A broadcast whose node has written nothing for this long is free, if that node is not heard either. By the clock of
+ * the database, which is one for all; longer than a media process plays on without its host.
+ */
+const LEASE = `interval '${SILENCE_MS} milliseconds'`
 
 /** Decides which broadcasts of files this node plays, brings it the files, and keeps their places. */
 export class PlayoutKeeper {
   readonly #options: PlayoutKeeperOptions
   readonly #taken = new Map<string, Taken>()
-  /** Until then a media node that is there may not have been heard. */
-  readonly #listenUntil: number
 
   constructor(options: PlayoutKeeperOptions) {
     this.#options = options
-    this.#listenUntil = options.clock.monotonic() + SILENCE_MS
   }
 
   /**
@@ -63,24 +66,24 @@ export class PlayoutKeeper {
     readonly streamId?: string | undefined
     readonly late?: boolean
   }): Promise<{ streamId: string; workspaceId: string; path: string }[]> {
-    const { clock, directory, nodeId, placement, sql } = this.#options
-    const isSure = clock.monotonic() >= this.#listenUntil
+    const { directory, nodeId, placement, sql } = this.#options
     const isNext = which.late === true || placement.best()?.nodeId === nodeId
     const rows = await sql.rows<{ id: string; workspace_id: string; path: string }>(
       `with free as (
          select b.id, s.id as stream_id, s.workspace_id, s.path from stream_broadcasts b join streams s on s.id = b.stream_id
          where b.status in ('playing', 'paused') and ($1::uuid is null or s.id = $1)
-           and (b.node_id is null or ($2 and b.node_id <> all($3)))
+           and (b.node_id is null
+             or (b.node_id <> all($2) and coalesce(b.seen_at, '-infinity') < now() - ${LEASE}))
            and case
-             when s.ingest_node = $4 then true
-             when s.ingest_node = any($3) then false
-             when s.media_node = $4 then true
-             when s.media_node = any($3) then $6
-             else $5 end
+             when s.ingest_node = $3 then true
+             when s.ingest_node = any($2) then false
+             when s.media_node = $3 then true
+             when s.media_node = any($2) then $5
+             else $4 end
          limit ${MOST} for update of b skip locked)
-       update stream_broadcasts t set node_id = $4 from free where t.id = free.id
+       update stream_broadcasts t set node_id = $3, seen_at = now() from free where t.id = free.id
        returning free.stream_id as id, free.workspace_id, free.path`,
-      [which.streamId ?? null, isSure, [...directory.present(), nodeId], nodeId, isNext, which.late === true],
+      [which.streamId ?? null, [...directory.present(), nodeId], nodeId, isNext, which.late === true],
     )
     return rows.map(({ id, path, workspace_id: workspaceId }) => ({ streamId: id, workspaceId, path }))
   }
@@ -130,6 +133,10 @@ export class PlayoutKeeper {
         taken.item = item
         break
       }
+      case 'playout.lapsed':
+        // This node stood still: whether the broadcast is still its own is for the database to say.
+        this.#options.refresh(event.streamId)
+        break
       case 'playout.skipped':
         this.#note(taken, { type: 'skipped', item: event.item, message: event.message })
         break
@@ -141,18 +148,29 @@ export class PlayoutKeeper {
     }
   }
 
-  /** Writes the places of all broadcasts; about once a second. */
+  /** Writes the places of all broadcasts, about once a second, and finds those that are another node's by now. */
   async checkpoint(): Promise<void> {
-    const rows = [...this.#taken.values()].flatMap(({ broadcastId: id, position }) =>
-      position ? [{ id, ...position }] : [],
-    )
-    if (rows.length === 0) return
-    await this.#options.sql.run(
-      `update stream_broadcasts b set item = r.item, position_ms = r.ms
+    const taken = [...this.#taken]
+    if (taken.length === 0) return
+    const rows = taken.map(([, { broadcastId: id, position }]) => ({ id, ...position }))
+    const mine = await this.#options.sql.rows<{ id: string }>(
+      `update stream_broadcasts b set seen_at = now(), item = case when b.cue = r.cue then r.item else b.item end,
+         position_ms = case when b.cue = r.cue then r.ms else b.position_ms end
        from json_to_recordset($1::json) as r(id uuid, item integer, ms bigint, cue integer)
-       where b.id = r.id and b.cue = r.cue and b.node_id = $2 and b.status in ('playing', 'paused')`,
+       where b.id = r.id and b.node_id = $2 and b.status in ('playing', 'paused') returning b.id`,
       [JSON.stringify(rows), this.#options.nodeId],
     )
+    for (const [streamId, { broadcastId }] of taken) {
+      if (mine.every(({ id }) => id !== broadcastId)) this.#options.refresh(streamId)
+    }
+  }
+
+  /** Leaves a broadcast to the node that the stream's publisher has come to. */
+  async yield({ playout }: DesiredState): Promise<void> {
+    await this.#options.sql.run('update stream_broadcasts set node_id = null where id = $1 and node_id = $2', [
+      playout?.id ?? null,
+      this.#options.nodeId,
+    ])
   }
 
   async forget(streamId: string): Promise<void> {

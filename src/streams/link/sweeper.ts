@@ -2,7 +2,7 @@ import type { Clock } from '../../core/clock.ts'
 import type { Logger } from '../../core/log.ts'
 import type { Sql } from '../../core/sql.ts'
 import type { AnySystemTurn, TurnRunner } from '../../core/system-turn.ts'
-import { SILENCE_MS, type MediaDirectory } from '../media-directory.ts'
+import type { MediaDirectory } from '../media-directory.ts'
 import { expireStream, loseIngest } from '../turns.ts'
 
 const EVERY_MS = 1_000
@@ -30,14 +30,11 @@ interface Due {
 export class Sweeper {
   readonly #options: SweeperOptions
   readonly #timer: NodeJS.Timeout
-  /** Until then a media node that is there may not have been heard. */
-  readonly #listenUntil: number
   #running: Promise<void> | undefined
   #failing = false
 
   constructor(options: SweeperOptions) {
     this.#options = options
-    this.#listenUntil = options.clock.monotonic() + SILENCE_MS
     this.#timer = setInterval(() => void this.sweep(), EVERY_MS)
     this.#timer.unref()
   }
@@ -75,7 +72,7 @@ export class Sweeper {
       [new Date(now)],
     )
     await this.#each(expired, expireStream, (due) => ({ streamId: due.id, now }))
-    if (clock.monotonic() < this.#listenUntil) return
+    if (!(await media.isSure())) return
     const lost = await sql.rows<Due>(
       `select id, workspace_id, ingest_node from streams where ingest_node is not null and ingest_node <> all($1) limit ${MOST}`,
       [media.present()],
