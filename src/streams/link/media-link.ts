@@ -72,8 +72,6 @@ interface Held {
 const SECOND_MS = 1_000
 /** Notices can get lost: whatever the media process holds is compared with the database this often. */
 const RECONCILE_EVERY = 10
-/** Seconds for which broadcasts of a node that has gone are looked for every second. */
-const EAGER_TICKS = 3
 /** A stream without a publisher is forgotten after this time. */
 const IDLE_MS = 60_000
 const RETRY_MS = 500
@@ -99,8 +97,6 @@ export class MediaLink {
   #host: LinkedHost | undefined
   #available = false
   #ticks = 0
-  #eagerUntil = 0
-  #present: ReadonlySet<string> = new Set()
   #meterFailing = false
   #closed = false
 
@@ -356,20 +352,11 @@ export class MediaLink {
 
   async #tick(): Promise<void> {
     this.#ticks += 1
-    // What it played is free a moment after it fell silent.
-    if (this.#nodesLeft()) this.#eagerUntil = this.#ticks + EAGER_TICKS
     if (this.#ticks % RECONCILE_EVERY === 0) {
       this.#refreshAll()
       this.#takePlayouts({ late: true })
-    } else if (this.#ticks <= this.#eagerUntil) this.#takePlayouts()
+    } else if (this.#playouts.isDue()) this.#takePlayouts()
     await Promise.all([this.#checkpoint(), this.#announce()])
-  }
-
-  /** Whether a media node that was there before is not any more. */
-  #nodesLeft(): boolean {
-    const before = this.#present
-    this.#present = new Set(this.#options.directory.present())
-    return !before.isSubsetOf(this.#present)
   }
 
   async #announce(): Promise<void> {

@@ -38,6 +38,8 @@ interface Taken {
   position: { readonly item: number; readonly ms: number; readonly cue: number } | undefined
 }
 
+/** What a node played is free a moment after it fell silent: it is looked for this many times. */
+const EAGER_ROUNDS = 4
 /** Broadcasts taken up in one round. */
 const MOST = 50
 /**
@@ -50,6 +52,8 @@ const LEASE = `interval '${SILENCE_MS} milliseconds'`
 export class PlayoutKeeper {
   readonly #options: PlayoutKeeperOptions
   readonly #taken = new Map<string, Taken>()
+  #present: ReadonlySet<string> = new Set()
+  #eager = 0
 
   constructor(options: PlayoutKeeperOptions) {
     this.#options = options
@@ -86,6 +90,14 @@ export class PlayoutKeeper {
       [which.streamId ?? null, [...directory.present(), nodeId], nodeId, isNext, which.late === true],
     )
     return rows.map(({ id, path, workspace_id: workspaceId }) => ({ streamId: id, workspaceId, path }))
+  }
+
+  /** Whether a media node has gone just now, and left broadcasts perhaps. To be asked once a second. */
+  isDue(): boolean {
+    const before = this.#present
+    this.#present = new Set(this.#options.directory.present())
+    if (!before.isSubsetOf(this.#present)) this.#eager = EAGER_ROUNDS
+    return this.#eager-- > 0
   }
 
   /** Whether this node is to play files over the stream. */
