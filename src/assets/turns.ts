@@ -5,13 +5,15 @@ import type { AssetData } from './schemas.ts'
 
 /** Turns that the service asks for by itself, when a file has come or was looked at. */
 
-export const addAsset = systemTurn<NewAsset & { readonly uploadId?: string }, { asset: AssetData; fileId: string }>({
+export const addAsset = systemTurn<NewAsset, { asset: AssetData; fileId: string }>({
   name: 'assets.add',
-  run: async ({ turn, input, assets, uploads }) => {
-    const added = await assets.add(turn, input)
-    if (input.uploadId !== undefined) await uploads.finish(turn.sql, input.uploadId, added.asset._id)
-    return added
-  },
+  run: async ({ turn, input, assets }) => assets.add(turn, input),
+})
+
+/** @throws AppError not_found when the upload was dropped meanwhile, conflict */
+export const confirmUpload = systemTurn<{ readonly uploadId: string }, AssetData>({
+  name: 'assets.confirm',
+  run: async ({ turn, input, assetUploads }) => assetUploads.confirm(turn, input.uploadId),
 })
 
 export const noteExamined = systemTurn<Examined>({
@@ -25,4 +27,4 @@ export const noteRendition = systemTurn<Made, boolean>({
   run: async ({ turn, input, renditions }) => renditions.note(turn, input),
 })
 
-export const assetTurns = [addAsset, noteExamined, noteRendition]
+export const assetTurns = [addAsset, confirmUpload, noteExamined, noteRendition]

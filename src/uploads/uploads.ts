@@ -13,7 +13,7 @@ import type { AssetFolders } from '../assets/folders.ts'
 import { fileKey, type Intake, type Received } from '../assets/intake.ts'
 import { fileName } from '../assets/library.ts'
 import type { Quota } from '../assets/quota.ts'
-import { addAsset } from '../assets/turns.ts'
+import { confirmUpload } from '../assets/turns.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readContentRange } from './content-range.ts'
 import type { UploadProgress } from './progress.ts'
@@ -175,13 +175,11 @@ export class Uploads {
    * @throws AppError conflict when the bytes are not there yet; those of the inspection
    */
   async complete(uploadId: string): Promise<string> {
-    let row = await this.#row(uploadId)
+    const row = await this.#row(uploadId)
     if (row.asset_id !== null) return row.asset_id
-    if (row.state === 'open' && row.target === 'storage') row = await this.#judge(row)
-    const added = this.toAdd(row)
-    const { asset, fileId } = await this.#needs.turns.system(row.workspace_id, addAsset, added)
-    if (fileId !== added.file.fileId) await this.dropFile(row.workspace_id, added.file.fileId)
-    return asset._id
+    if (row.state === 'open' && row.target === 'storage') await this.#judge(row)
+    const { _id: assetId } = await this.#needs.turns.system(row.workspace_id, confirmUpload, { uploadId })
+    return assetId
   }
 
   /** What a turn makes an asset of. @throws AppError conflict when the bytes are not there */
@@ -196,7 +194,6 @@ export class Uploads {
       tags: row.tags,
       folderId: row.folder_id,
       heldAs: row.id,
-      uploadId: row.id,
     }
   }
 
@@ -243,11 +240,15 @@ export class Uploads {
   /** Forgets an upload and what came of it; an asset that was made of it stays. */
   async remove(uploadId: string): Promise<void> {
     const { quota, sql, storage } = this.#needs
-    const row = await this.#row(uploadId)
-    await sql.run('delete from uploads where id = $1', [uploadId])
+    // What it says of an asset as it goes: one may be made of it right now.
+    const gone = await sql.row<{ workspace_id: string; asset_id: string | null }>(
+      'delete from uploads where id = $1 returning workspace_id, asset_id',
+      [uploadId],
+    )
+    if (gone === undefined) throw NotFound()
     await quota.release(uploadId)
     await storage.pieces.discard(uploadId)
-    if (row.asset_id === null) await this.dropFile(row.workspace_id, uploadId)
+    if (gone.asset_id === null) await this.dropFile(gone.workspace_id, uploadId)
   }
 
   /** Looks at a file that is whole. What is no good ends the upload. @throws AppError */

@@ -173,6 +173,28 @@ describe('a signed upload', () => {
     }
   })
 
+  test('that is dropped while it becomes an asset is one or the other; completed twice at once, it is one asset', async () => {
+    const outcomes = await Promise.all(
+      Array.from({ length: 12 }, async (_, index) => {
+        const content = video(500 + index)
+        const { uploadId, url } = await open(content)
+        expect((await put(url, content)).status).toBe(200)
+        const making = index % 2 === 0 ? CONFIRM : 'POST /api/uploads/{uploadId}/complete'
+        const dropping = 'DELETE /api/uploads/{uploadId}'
+        const order = index % 3 === 0 ? [making, making] : [making, dropping, making]
+        const replies = await Promise.all(order.map((route) => upload(route, uploadId)))
+        return replies.flatMap(({ body, status }) => (status === 201 ? [{ uploadId, asset: body.data }] : []))
+      }),
+    )
+    expect(outcomes.flat().length).toBeGreaterThan(0)
+    for (const made of outcomes) expect(new Set(made.map(({ asset }) => asset._id)).size).toBeLessThan(2)
+    for (const { asset } of outcomes.flat()) {
+      const reply = await fetch(app.url + asset.url, { headers: { 'X-API-Key': world.key('ada') } })
+      await reply.body?.cancel()
+      expect(reply.status).toBe(200)
+    }
+  })
+
   test('can be dropped, and expires; both give back what it held', async () => {
     const held = async () => {
       const query = { workspaceId: world.id('acme') }
