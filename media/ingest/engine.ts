@@ -14,6 +14,7 @@
 import { createRequire } from 'node:module'
 import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
+import { listenOn } from '../listen.ts'
 import type { MediaLog } from '../types.ts'
 import { withSharedReads } from './shared-reads.ts'
 
@@ -147,11 +148,9 @@ export function createEngine(options: EngineOptions): Engine {
   return {
     accept,
     async listen(host, port) {
-      tcpServer.listen(port, host)
-      await once(tcpServer, 'listening')
+      const bound = await listenOn(tcpServer, host, port, 'RTMP_PORT')
       tcpServer.on('error', (error) => options.log.error({ error: error.message }, 'rtmp listener failed'))
-      const address = tcpServer.address()
-      return address !== null && typeof address === 'object' ? address.port : port
+      return bound
     },
     async close() {
       if (!tcpServer.listening) return

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { createSecureContext, TLSSocket, type SecureContext } from 'node:tls'
+import { listenOn } from '../listen.ts'
 import type { MediaLog } from '../types.ts'
 
 export interface RtmpsSettings {
@@ -78,8 +79,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       onSocket(socket)
     })
   })
-  server.listen(options.port, host)
-  await once(server, 'listening')
+  const port = await listenOn(server, host, options.port, 'RTMPS_PORT')
   server.on('error', (error) => log.error({ error: error.message }, 'rtmps listener failed'))
 
   const reread = async (): Promise<void> => {
@@ -94,9 +94,8 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
   const watching = { interval: options.reloadMs ?? RELOAD_MS, persistent: false }
   for (const path of [certPath, keyPath]) watchFile(path, watching, reload)
 
-  const address = server.address()
   return {
-    port: address !== null && typeof address === 'object' ? address.port : options.port,
+    port,
     async close() {
       for (const path of [certPath, keyPath]) unwatchFile(path, reload)
       for (const socket of pending) socket.destroy()

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenOn } from '../listen.ts'
 import type { MediaLog } from '../types.ts'
 import { answerWhip, WHIP_PATH, type TakeWhip } from '../whip/node-link.ts'
 import { ticketIsGood } from './ticket.ts'
@@ -43,11 +43,10 @@ export async function startPreviewServer(
     if (request.url === WHIP_PATH) void answerWhip(request, response, settings.key, whip)
     else answer(request, response, settings.key, viewersOf)
   })
-  server.listen(settings.port, settings.host)
-  await once(server, 'listening')
+  const port = await listenOn(server, settings.host, settings.port, 'MEDIA_PORT')
   server.on('error', (error) => log.error({ error: error.message }, 'the listener for previews failed'))
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     async close() {
       const closed = once(server, 'close')
       server.close()

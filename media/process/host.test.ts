@@ -122,7 +122,7 @@ test('a hanging process is reported within 2 s and does not hang its host', asyn
 
 test('a port that is taken fails the first start', async () => {
   const { port } = await startHost()
-  await expect(startHost({ port })).rejects.toThrow(/could not start.*EADDRINUSE/)
+  await expect(startHost({ port })).rejects.toThrow(/could not start.*is taken: set RTMP_PORT/)
 })
 
 test('no secret is in the arguments or the environment of the process', async () => {

@@ -136,17 +136,19 @@ export class RtmpDestinations {
       const { host } = parseDestinationUrl(url)
       if (this.#options.allowPrivateAddresses) return
       if (/(^|\.)localhost\.?$/.test(host))
-        refuse('url', 'address_refused', 'The URL leads to this machine itself, which is not allowed.')
+        refuse('url', 'address_refused', `The URL leads to this machine itself, ${NOT_ALLOWED}`)
       // Other names are looked up, and their addresses checked, each time that the media node connects.
       if (isIP(host) === 0) return
       const check = checkAddress(host)
-      if (!check.allowed) refuse('url', 'address_refused', `The URL leads to ${check.reason}, which is not allowed.`)
+      if (!check.allowed) refuse('url', 'address_refused', `The URL leads to ${check.reason}, ${NOT_ALLOWED}`)
     } catch (error) {
       if (!(error instanceof DestinationUrlError)) throw error
       refuse('url', 'url', error.message)
     }
   }
 }
+
+const NOT_ALLOWED = 'which this server does not allow (`ALLOW_PRIVATE_ADDRESSES` is off).'
 
 function refuse(field: string, code: string, message: string): never {
   throw ValidationFailed({ message, errors: [{ path: `/body/${field}`, code, message }] })
