@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -11,8 +11,9 @@ import { TestPublisher } from '../../media/testing/publisher.ts'
 import { startSink, type Sink } from '../../media/testing/sink.ts'
 import { startApp, type App } from '../support/app.ts'
 import { Broadcaster } from '../support/broadcast.ts'
+import { createDatabase } from '../support/postgres.ts'
 import { waitFor } from '../support/wait.ts'
-import { World, type Voice } from '../support/world.ts'
+import { Voice, World } from '../support/world.ts'
 
 interface SeenRecording {
   readonly assetId: string | null
@@ -29,6 +30,7 @@ interface SeenFile {
   readonly refused: string | null
 }
 
+let database: Awaited<ReturnType<typeof createDatabase>>
 let app: App
 let world: World
 let voice: Voice
@@ -38,10 +40,19 @@ let folder: string
 let clip: string
 const sinks: Sink[] = []
 
+const start = () =>
+  startApp({
+    media: true,
+    databaseUrl: database.url,
+    dataDir: join(folder, 'data'),
+    env: { ALLOW_PRIVATE_ADDRESSES: '1' },
+  })
+
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crier-recordings-'))
   await makeClip(join(folder, 'clip.mp4'), { seconds: 3, group: 15 })
-  app = await startApp({ media: true, env: { ALLOW_PRIVATE_ADDRESSES: '1' } })
+  database = await createDatabase()
+  app = await start()
   world = new World(app)
   workspaceId = await world.workspace('acme', 'ada')
   voice = world.as('ada')
@@ -52,6 +63,7 @@ beforeAll(async () => {
 }, 180_000)
 afterAll(async () => {
   await app?.stop()
+  await database?.drop()
   await rm(folder, { recursive: true, force: true })
 })
 afterEach(async () => {
@@ -198,4 +210,36 @@ test('a recording ends when the plan has no room left, says so, and is kept', as
   publisher.close()
   await caster.stop(id)
   await assetQuota.release(filler)
+})
+
+test('what a killed node was writing is in the media library when it is there again', async () => {
+  const { id, streamKey } = await recordedStream()
+  await caster.goLive(id, { waitForIngest: true })
+  await caster.publish(streamKey)
+  await caster.until(id, 'live')
+  const sessionId = await waitFor(async () => {
+    const [row] = await app.database.rows<{ session_id: string }>(
+      'select session_id from stream_recordings where stream_id = $1',
+      [id],
+    )
+    return row?.session_id
+  })
+  await caster.stop(id)
+  caster.close()
+  await untilKept(id, 1)
+  const apiKey = world.key('ada')
+  await app.stop()
+  // As a kill leaves it: in the middle of a fragment, with no word of how long it is.
+  const path = join(folder, 'data', 'recordings', `${workspaceId}.${id}.${sessionId}.${Date.now()}.mp4`)
+  const flags = ['-movflags', 'frag_keyframe+empty_moov+default_base_moof']
+  await makeClip(path, { seconds: 3, group: 15, extra: flags })
+  await truncate(path, (await stat(path)).size - 2_000)
+  app = await start()
+  voice = new Voice(app, { apiKey })
+  caster = new Broadcaster(app, voice, workspaceId)
+  const { recordings } = await untilKept(id, 2)
+  const { assetId, duration } = recordings.at(-1) ?? {}
+  expect(duration).toBeGreaterThan(2)
+  expect(await untilLookedAt(assetId ?? '')).toMatchObject({ tags: ['recording'], thumbnail: { status: 'ready' } })
+  expect(await readdir(join(app.dataDir, 'recordings'))).toEqual([])
 })
