@@ -39,8 +39,8 @@ export interface WhipIngest {
 type Offer = Extract<WhipRequest, { type: 'offer' }>
 type Follow = Exclude<WhipRequest, Offer>
 
-/** How long a client's process may take for an answer. */
-const ANSWER_MS = 5_000
+/** How long an answer may take, with the start of the process that gives it. */
+const ANSWER_MS = 10_000
 /** A publisher that has sent nothing for this long may be taken the place of. */
 const BUSY_MS = 2_000
 const MOST_SESSIONS = 64
