@@ -15,6 +15,7 @@ import type {
   WhipReply,
   WhipSettings,
 } from './types.ts'
+import type { WatchReply } from './whip/watch/watching.ts'
 import { startWhipIngest, type WhipIngest } from './whip/whip-ingest.ts'
 
 export interface MediaNodeLimits {
@@ -35,6 +36,8 @@ export interface MediaNodeSettings extends MediaNodeOptions {
 }
 
 const NO_WHIP: WhipReply = { ok: false, code: 'unavailable', message: 'This node takes no publishers by WHIP.' }
+
+const NO_WHEP: WatchReply = { ok: false, code: 'unavailable', message: 'This node shows nothing over WebRTC.' }
 
 /** Renderings that one node encodes at the same time: each takes the better part of a core. */
 const MOST_TRANSCODES = 8
@@ -105,7 +108,16 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
   try {
     previews =
       settings.preview &&
-      (await startPreviewServer(settings.preview, (id) => streams.get(id)?.viewers, takeWhip, settings.log))
+      (await startPreviewServer(
+        settings.preview,
+        {
+          viewersOf: (id) => streams.get(id)?.viewers,
+          whip: takeWhip,
+          watch: async (current, sdp) => (await whip?.watch(current, sdp)) ?? NO_WHEP,
+          endWatch: (session) => whip?.endWatch(session) ?? false,
+        },
+        settings.log,
+      ))
     whip =
       settings.whip &&
       (await startWhipIngest({

@@ -2,8 +2,9 @@ import { hkdfSync } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { openPreview } from '../media/preview/open-preview.ts'
 import type { PreviewSettings } from '../media/preview/preview-server.ts'
+import { endWatch, openWatch } from '../media/whip/watch/node-link.ts'
 import type { Config } from './config.ts'
-import type { OpenPreview } from './streams/previews.ts'
+import type { OpenPreview, WhepLink } from './streams/previews.ts'
 
 /** Proves to a media process that a node of the installation asks. The same on all nodes. */
 export function previewKey(secret: string): Buffer {
@@ -14,6 +15,15 @@ export function previewKey(secret: string): Buffer {
 export function previewOpener(secret: string): OpenPreview {
   const key = previewKey(secret)
   return (address, streamId) => openPreview(address, streamId, key)
+}
+
+/** Lets people watch over WebRTC at the media nodes. */
+export function whepLink(secret: string): WhepLink {
+  const key = previewKey(secret)
+  return {
+    open: (address, streamId, sdp) => openWatch(address, streamId, sdp, key),
+    end: (address, streamId, session) => endWatch(address, streamId, session, key),
+  }
 }
 
 /** Where this node's media process gives previews, and how API nodes reach it there. */

@@ -21,7 +21,7 @@ import type { Database } from './db/database.ts'
 import { RowOwners } from './db/owners.ts'
 import { eventTypes } from './events.ts'
 import { IdempotencyKeys } from './http/idempotency.ts'
-import { previewOpener } from './media-preview.ts'
+import { previewOpener, whepLink } from './media-preview.ts'
 import { ProfilePictures } from './users/pictures.ts'
 import { checkFitness } from '../media/work/transcode/fitness.ts'
 import { iceLinks, whipAsker } from './media-whip.ts'
@@ -218,6 +218,7 @@ export function compose(
     rtmpUrl: config.PUBLIC_RTMP_URL,
     publicUrl: config.PUBLIC_URL,
     openPreview: previewOpener(secret),
+    whep: whepLink(secret),
     askWhip: whipAsker(secret),
     whipLinks: iceLinks(config.WHIP_ICE_SERVERS),
     renditions: media.renditions,

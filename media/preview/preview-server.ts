@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { listenOn } from '../listen.ts'
 import type { MediaLog } from '../types.ts'
 import { answerWhip, WHIP_PATH, type TakeWhip } from '../whip/node-link.ts'
+import { answerWatch } from '../whip/watch/node-link.ts'
+import type { WhipIngest } from '../whip/whip-ingest.ts'
 import { ticketIsGood } from './ticket.ts'
 import type { Viewers } from './viewers.ts'
 
@@ -15,14 +17,23 @@ export interface PreviewSettings {
   readonly key: Uint8Array
 }
 
+/** What API nodes may ask for. */
+export interface PreviewHandlers {
+  readonly viewersOf: (streamId: string) => Viewers | undefined
+  readonly whip: TakeWhip
+  /** Lets somebody watch over WebRTC; ends that. */
+  readonly watch: WhipIngest['watch']
+  readonly endWatch: WhipIngest['endWatch']
+}
+
 export interface PreviewServer {
   readonly port: number
   close(): Promise<void>
 }
 
-export const FLV_TYPE = 'video/x-flv'
-/** Path of a stream's preview; the ticket goes into Authorization. */
-export const PREVIEW_PATH = /^\/preview\/([\w-]{1,64})$/
+const FLV_TYPE = 'video/x-flv'
+/** Path of a stream's preview, or of a session of one who watches it over WebRTC; the ticket goes into Authorization. */
+const PREVIEW_PATH = /^\/preview\/([\w-]{1,64})(?:\/([0-9a-f]{32}))?$/
 
 const MOST_CONNECTIONS = 1_024
 const REQUEST_MS = 5_000
@@ -33,15 +44,14 @@ const REQUEST_MS = 5_000
  */
 export async function startPreviewServer(
   settings: PreviewSettings,
-  viewersOf: (streamId: string) => Viewers | undefined,
-  whip: TakeWhip,
+  handlers: PreviewHandlers,
   log: MediaLog,
 ): Promise<PreviewServer> {
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, noDelay: true })
   server.maxConnections = MOST_CONNECTIONS
   server.on('request', (request, response) => {
-    if (request.url === WHIP_PATH) void answerWhip(request, response, settings.key, whip)
-    else answer(request, response, settings.key, viewersOf)
+    if (request.url === WHIP_PATH) void answerWhip(request, response, settings.key, handlers.whip)
+    else answer(request, response, settings.key, handlers)
   })
   const port = await listenOn(server, settings.host, settings.port, 'MEDIA_PORT')
   server.on('error', (error) => log.error({ error: error.message }, 'the listener for previews failed'))
@@ -60,15 +70,21 @@ function answer(
   request: IncomingMessage,
   response: ServerResponse,
   key: Uint8Array,
-  viewersOf: (streamId: string) => Viewers | undefined,
+  { endWatch, viewersOf, watch }: PreviewHandlers,
 ): void {
-  const streamId = PREVIEW_PATH.exec(request.url ?? '')?.[1]
+  const [, streamId, session] = PREVIEW_PATH.exec(request.url ?? '') ?? []
   const ticket = /^Bearer (\S+)$/.exec(request.headers.authorization ?? '')?.[1]
   response.setHeader('Connection', 'close')
-  if (request.method !== 'GET' || streamId === undefined) return refuse(response, 404)
+  if (streamId === undefined) return refuse(response, 404)
   if (ticket === undefined || !ticketIsGood(key, streamId, ticket, new Date().getTime())) return refuse(response, 401)
+  if (session !== undefined) return refuse(response, request.method === 'DELETE' && endWatch(session) ? 200 : 404)
   const viewers = viewersOf(streamId)
   if (viewers === undefined) return refuse(response, 404)
+  if (request.method === 'POST') {
+    void answerWatch(request, response, (sdp) => watch(() => viewersOf(streamId), sdp))
+    return
+  }
+  if (request.method !== 'GET') return refuse(response, 405)
   if (viewers.isFull) return refuse(response, 503)
   response.writeHead(200, { 'Content-Type': FLV_TYPE })
   response.flushHeaders()

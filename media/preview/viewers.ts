@@ -1,6 +1,7 @@
 import type { Writable } from 'node:stream'
 import type { OutputQueueLimits } from '../relay/output-queue.ts'
-import type { Source } from '../relay/source.ts'
+import type { RelayMessage } from '../relay/relay-message.ts'
+import type { Output, Source } from '../relay/source.ts'
 import { FlvOutput } from './flv-output.ts'
 
 export interface ViewerLimits {
@@ -38,6 +39,20 @@ export class Viewers {
     viewer.once('close', () => this.#leave(viewer))
     this.#viewers.set(viewer, new FlvOutput(this.#source, viewer, this.#limits.queue))
     this.#onCount(this.count)
+  }
+
+  /** What the next viewer is sent first. */
+  preview(): readonly RelayMessage[] {
+    return this.#source.replay(this.#limits.queue.maxBytes).messages
+  }
+
+  /** Sends what comes from now on to something that viewers have in common. */
+  attach(output: Output): void {
+    this.#source.add(output)
+  }
+
+  detach(output: Output): void {
+    this.#source.remove(output)
   }
 
   tick(now: number): void {

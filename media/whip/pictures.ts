@@ -1,4 +1,5 @@
 import { encodeAmf0 } from '../rtmp/amf0.ts'
+import { parameterSetsOf } from '../rtmp/avc-record.ts'
 import { DATA, VIDEO } from '../rtmp/flv.ts'
 import { avcPictureSize, type PictureSize } from '../rtmp/sps.ts'
 import type { MediaLog } from '../types.ts'
@@ -127,19 +128,3 @@ const METADATA = { videocodecid: 7, audiocodecid: 10, audiosamplerate: 48_000, s
 
 /** What stands before a configuration in the body of a tag (FLV 10.1, E.4.3); before a picture there is as much. */
 const AVC_CONFIGURATION = Buffer.from('1700000000', 'hex')
-
-/** The parameter sets of a configuration, each behind its length in four bytes: in front of a keyframe they say that the size is another. */
-function parameterSetsOf(record: Buffer): Buffer[] {
-  const sets: Buffer[] = []
-  let offset = 5
-  for (const mask of [0x1f, 0xff]) {
-    const count = record[offset]! & mask
-    offset += 1
-    for (let index = 0; index < count; index += 1) {
-      const length = record.readUInt16BE(offset)
-      sets.push(Buffer.concat([Buffer.of(0, 0), record.subarray(offset, offset + 2 + length)]))
-      offset += 2 + length
-    }
-  }
-  return sets
-}

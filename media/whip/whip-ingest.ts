@@ -2,12 +2,14 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { authorize } from '../ingest/authorize.ts'
 import { DEFAULT_INGEST_LIMITS, type IngestLimits } from '../ingest/limits.ts'
 import type { Publisher } from '../ingest/publisher.ts'
+import type { Viewers } from '../preview/viewers.ts'
 import type { PictureSize } from '../rtmp/sps.ts'
 import type { MediaLog, MediaNodeOptions, WhipReply, WhipRequest, WhipSessionStatus, WhipSettings } from '../types.ts'
 import { completeAnswer, fragmentUfrag, isFragment, type Announced } from './sdp/answer.ts'
 import { filterOffer, OfferError, type FilteredOffer } from './sdp/offer.ts'
 import { OFFER_REFUSED } from './child/protocol.ts'
 import { checkPort } from './udp-port.ts'
+import { Watching, type WatchReply } from './watch/watching.ts'
 import { WhipProcess } from './whip-process.ts'
 import { WhipSession } from './whip-session.ts'
 
@@ -31,6 +33,10 @@ export interface WhipIngest {
   sessions(): WhipSessionStatus[]
   /** Never throws: what went wrong is in the reply. */
   request(request: WhipRequest): Promise<WhipReply>
+  /** Lets somebody watch a stream. Never rejects. @param current its viewers, as long as it is here */
+  watch(current: () => Viewers | undefined, sdp: string): Promise<WatchReply>
+  /** Ends that. @returns whether there was such a session */
+  endWatch(session: string): boolean
   /** The process that WebRTC runs in; undefined while none is needed. */
   pid(): number | undefined
   close(): Promise<void>
@@ -64,6 +70,7 @@ class Ingest implements WhipIngest {
   readonly #process: WhipProcess
   readonly #announced: Announced | null
   readonly #sessions = new Map<string, WhipSession>()
+  readonly #watching: Watching
 
   constructor(options: WhipIngestOptions, port: number) {
     const { announced, host } = options.settings
@@ -71,6 +78,12 @@ class Ingest implements WhipIngest {
     this.#options = options
     this.#process = new WhipProcess({ host, port }, options.log)
     this.#announced = announced === undefined ? null : { port, ...announced }
+    this.#watching = new Watching({
+      process: this.#process,
+      announced: this.#announced,
+      ffmpeg: options.settings.ffmpeg?.path,
+      log: options.log,
+    })
   }
 
   sessions(): WhipSessionStatus[] {
@@ -85,12 +98,21 @@ class Ingest implements WhipIngest {
     return this.#process.pid
   }
 
+  watch(current: () => Viewers | undefined, sdp: string): Promise<WatchReply> {
+    return this.#watching.open(current, sdp)
+  }
+
+  endWatch(session: string): boolean {
+    return this.#watching.end(session)
+  }
+
   async request(request: WhipRequest): Promise<WhipReply> {
     return request.type === 'offer' ? this.#offer(request) : this.#follow(request)
   }
 
   async close(): Promise<void> {
     for (const session of this.#sessions.values()) session.drop('shutdown')
+    this.#watching.close()
     await this.#process.stop()
   }
 

@@ -1,17 +1,22 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { MediaLog, ReceptionStatus } from '../types.ts'
-import type { ChildMessage, CodedMedia, ParentMessage, SessionOffer, WhipChildSettings } from './child/protocol.ts'
+import type { ChildMessage, CodedMedia, ParentMessage, SessionOffer, Shown } from './child/protocol.ts'
+import type { WatchOffer, WhipChildSettings } from './child/protocol.ts'
 
 /** What its owner hears of a session. */
 export interface SessionListener {
   readonly onAnswer: (sdp: string) => void
   readonly onConnected: () => void
+  /** Called once, last. */
+  readonly onEnd: (reason: string) => void
+}
+
+/** And of one that publishes. */
+export interface PublisherListener extends SessionListener {
   readonly onMedia: (media: CodedMedia) => void
   /** About once a second. */
   readonly onReception: (tracks: readonly ReceptionStatus[]) => void
-  /** Called once, last. */
-  readonly onEnd: (reason: string) => void
 }
 
 const ENTRY = fileURLToPath(new URL('child/main.ts', import.meta.url))
@@ -28,7 +33,7 @@ const CLOSE_MS = 2_000
 export class WhipProcess {
   readonly #settings: WhipChildSettings
   readonly #log: MediaLog
-  readonly #sessions = new Map<string, SessionListener>()
+  readonly #sessions = new Map<string, SessionListener | PublisherListener>()
   #child: ChildProcess | null = null
 
   constructor(settings: WhipChildSettings, log: MediaLog) {
@@ -41,10 +46,26 @@ export class WhipProcess {
     return this.#child?.pid
   }
 
-  open(session: string, offer: SessionOffer, listener: SessionListener): void {
+  open(session: string, offer: SessionOffer, listener: PublisherListener): void {
+    this.#begin(session, listener, { type: 'offer', session, offer })
+  }
+
+  /** Opens a session of somebody who watches. */
+  watch(session: string, offer: WatchOffer, listener: SessionListener): void {
+    this.#begin(session, listener, { type: 'watch', session, offer })
+  }
+
+  /** @param sent called when it is on its way, or never will be */
+  show(session: string, shown: Shown, sent: () => void = () => {}): void {
+    if (this.#child?.connected && this.#sessions.has(session)) {
+      this.#child.send({ type: 'show', session, shown } satisfies ParentMessage, sent)
+    } else sent()
+  }
+
+  #begin(session: string, listener: SessionListener | PublisherListener, message: ParentMessage): void {
     this.#child ??= this.#spawn()
     this.#sessions.set(session, listener)
-    this.#send(this.#child, { type: 'offer', session, offer })
+    this.#send(this.#child, message)
   }
 
   /** Ends a session; its owner hears no more of it. */
@@ -105,10 +126,12 @@ export class WhipProcess {
   #ofSession(message: Extract<ChildMessage, { session: string }>): void {
     const listener = this.#sessions.get(message.session)
     if (listener === undefined) return
-    if (message.type === 'media') listener.onMedia(message.media)
-    else if (message.type === 'answer') listener.onAnswer(message.sdp)
+    if (message.type === 'media') {
+      if ('onMedia' in listener) listener.onMedia(message.media)
+    } else if (message.type === 'reception') {
+      if ('onReception' in listener) listener.onReception(message.tracks)
+    } else if (message.type === 'answer') listener.onAnswer(message.sdp)
     else if (message.type === 'connected') listener.onConnected()
-    else if (message.type === 'reception') listener.onReception(message.tracks)
     else {
       this.#sessions.delete(message.session)
       listener.onEnd(message.reason)

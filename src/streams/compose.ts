@@ -16,7 +16,7 @@ import { MediaDirectory } from './media-directory.ts'
 import { StreamNotices } from './notices.ts'
 import { Placement } from './placement.ts'
 import { PlatformChooser } from './platforms.ts'
-import { Previews, type OpenPreview } from './previews.ts'
+import { Previews, type OpenPreview, type WhepLink } from './previews.ts'
 import { RelayStatus } from './relay-status.ts'
 import { StreamService } from './service.ts'
 import { StreamSessions } from './sessions.ts'
@@ -35,8 +35,9 @@ export interface StreamsNeeds {
   readonly rtmpUrl: string
   readonly publicUrl: string
   readonly openPreview: OpenPreview
+  readonly whep: WhepLink
   readonly askWhip: AskWhip
-  /** Values of Link that help clients of WHIP to connect. */
+  /** Values of Link that help clients of WHIP and WHEP to connect. */
   readonly whipLinks: readonly string[]
   readonly renditions: Renditions
   readonly allowPrivateAddresses: boolean
@@ -71,6 +72,8 @@ export function composeStreams(needs: StreamsNeeds) {
     media: mediaNodes,
     memberships,
     open: needs.openPreview,
+    whep: needs.whep,
+    links: needs.whipLinks,
     publicUrl: needs.publicUrl,
     log: needs.log,
   })

@@ -306,3 +306,4 @@ export const previewStream = operation({
 })
 
 export * from './whip-operations.ts'
+export * from './whep-operations.ts'

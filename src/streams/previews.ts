@@ -1,16 +1,17 @@
 import type { Readable } from 'node:stream'
+import type { OpenedWatch } from '../../media/whip/watch/node-link.ts'
 import { holdingOf, stillHeld, type Holding } from '../auth/holdings.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import type { Caller, Member } from '../core/caller.ts'
 import { MINUTE, SECOND, type Clock } from '../core/clock.ts'
-import { Conflict, CredentialExpired, InvalidCredential, NotFound, Overloaded } from '../core/errors.ts'
+import { BadRequest, Conflict, CredentialExpired, InvalidCredential, NotFound, Overloaded } from '../core/errors.ts'
 import type { Logger } from '../core/log.ts'
 import type { Tickets } from '../core/ports.ts'
 import { UnsealError, type SealedBox } from '../core/sealed-box.ts'
 import type { Sql } from '../core/sql.ts'
 import { onCredentials } from '../users/credential-notices.ts'
 import type { MemberCache } from '../workspaces/memberships.ts'
-import { MediaUnavailable } from './errors.ts'
+import { MediaUnavailable, NoUsableCodec } from './errors.ts'
 import type { MediaDirectory } from './media-directory.ts'
 import type { PreviewTokenData } from './schemas.ts'
 import { findStream, type StreamRow } from './store.ts'
@@ -27,6 +28,21 @@ declare module '../core/services.ts' {
  */
 export type OpenPreview = (address: string, streamId: string) => Promise<Readable>
 
+/** Has the media node at an address show a stream over WebRTC. A rejection means that it does not answer. */
+export interface WhepLink {
+  /** Undefined when it does not have the stream. */
+  readonly open: (address: string, streamId: string, sdp: string) => Promise<OpenedWatch | undefined>
+  /** @returns whether there was such a session */
+  readonly end: (address: string, streamId: string, session: string) => Promise<boolean>
+}
+
+export interface OpenedPlayback {
+  readonly session: string
+  readonly sdp: string
+  /** A header. */
+  readonly links: Readonly<Record<string, string>>
+}
+
 export interface PreviewsOptions {
   readonly sql: Sql
   readonly clock: Clock
@@ -36,6 +52,9 @@ export interface PreviewsOptions {
   readonly media: MediaDirectory
   readonly memberships: MemberCache
   readonly open: OpenPreview
+  readonly whep: WhepLink
+  /** Values of Link that help clients of WHEP to connect. */
+  readonly links: readonly string[]
   readonly publicUrl: string
   readonly log: Logger
 }
@@ -85,7 +104,8 @@ export class Previews implements Tickets {
     const expiresAt = since + TOKEN_LIFE_MS
     const token = tokens.seal([userId, sessionId ?? API_KEY, streamId, row.path, expiresAt].join(' '))
     const pageUrl = `${publicUrl}/preview/${streamId}?token=${token}`
-    return { token, expiresAt: new Date(expiresAt).toISOString(), pageUrl }
+    const whepUrl = `${publicUrl}/api/streams/${streamId}/whep`
+    return { token, expiresAt: new Date(expiresAt).toISOString(), pageUrl, whepUrl }
   }
 
   /** @throws AppError invalid_credential, credential_expired */
@@ -104,26 +124,67 @@ export class Previews implements Tickets {
     const row = await this.#find(streamId)
     const { userId, sessionId, since } =
       token === undefined ? holdingOf(caller, this.#options.clock.now()) : await this.#check(this.#read(token), row)
-    if (row.ingest_node === null) {
-      throw Conflict({ message: 'Nothing is being ingested: there is nothing to see before the encoder sends.' })
-    }
-    const { media, open } = this.#options
-    const address = media.previewAddressOf(row.ingest_node)
-    if (address === undefined) throw MediaUnavailable({ retryAfter: 2 })
+    const address = this.#addressOf(row)
     let source: Readable
     try {
-      source = await open(address, streamId)
+      source = await this.#options.open(address, streamId)
     } catch (error) {
       throw refusal(error)
     }
-    this.#watching.set(source, { userId, sessionId, since, workspaceId: member.workspaceId })
-    source.once('close', () => this.#watching.delete(source))
+    this.#follow(source, { userId, sessionId, since, workspaceId: member.workspaceId })
     return source
+  }
+
+  /**
+   * The same over WebRTC, for whoever shows a preview token.
+   * @throws AppError not_found, invalid_credential, credential_expired, conflict, overloaded, media_unavailable, no_usable_codec, bad_request
+   */
+  async play(streamId: string, token: string | undefined, sdp: string): Promise<OpenedPlayback> {
+    const { row, viewer } = await this.#bearer(streamId, token)
+    const { links, whep } = this.#options
+    const opened = await answered(whep.open(this.#addressOf(row), streamId, sdp))
+    if (opened === undefined) throw Conflict({ message: 'Nothing is being ingested any more.' })
+    if (!opened.ok) throw errorOf(opened)
+    this.#follow(opened.viewing, viewer)
+    return { ...opened, links: links.length === 0 ? {} : { Link: links.join(', ') } }
+  }
+
+  /** Ends that. @throws AppError not_found, invalid_credential, credential_expired, conflict, media_unavailable */
+  async stop(streamId: string, token: string | undefined, session: string): Promise<void> {
+    const { row } = await this.#bearer(streamId, token)
+    if (await answered(this.#options.whep.end(this.#addressOf(row), streamId, session))) return
+    throw NotFound({ message: 'There is no such session; it may have ended.' })
   }
 
   close(): void {
     for (const end of this.#ends) end()
     for (const source of this.#watching.keys()) source.destroy()
+  }
+
+  #follow(source: Readable, viewer: Viewer): void {
+    this.#watching.set(source, viewer)
+    source.once('close', () => this.#watching.delete(source))
+  }
+
+  /** Where the stream comes in. */
+  #addressOf({ ingest_node: node }: StreamRow): string {
+    if (node === null) {
+      throw Conflict({ message: 'Nothing is being ingested: there is nothing to see before the encoder sends.' })
+    }
+    const address = this.#options.media.previewAddressOf(node)
+    if (address === undefined) throw MediaUnavailable({ retryAfter: 2 })
+    return address
+  }
+
+  async #bearer(streamId: string, token: string | undefined): Promise<{ row: StreamRow; viewer: Viewer }> {
+    if (token === undefined) throw unknownToken()
+    const claims = this.#read(token)
+    const row = await this.#find(streamId)
+    const { userId, sessionId, since } = await this.#check(claims, row)
+    const viewer = { userId, sessionId, since, workspaceId: row.workspace_id }
+    // Whoever may not see the stream does not learn that there is one.
+    if (!(await this.#mayWatch(viewer))) throw NotFound()
+    return { row, viewer }
   }
 
   #read(token: string): Claims {
@@ -182,6 +243,24 @@ export class Previews implements Tickets {
     const member = await this.#options.memberships.find(workspaceId, userId)
     return member?.scopes.has('streams:read') ?? false
   }
+}
+
+async function answered<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    throw MediaUnavailable({ retryAfter: 2, cause: error })
+  }
+}
+
+function unknownToken() {
+  return InvalidCredential({ message: 'Authorization must be `Bearer <preview token>`.' })
+}
+
+function errorOf({ code, message }: Extract<OpenedWatch, { ok: false }>) {
+  if (code === 'malformed') return BadRequest({ message })
+  if (code === 'unusable') return NoUsableCodec({ message })
+  return code === 'full' ? Overloaded({ message, retryAfter: 10 }) : MediaUnavailable({ retryAfter: 2 })
 }
 
 function refusal(error: unknown) {

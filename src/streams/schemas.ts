@@ -175,6 +175,7 @@ export const PreviewToken = named(
     }),
     expiresAt: Timestamp,
     pageUrl: Type.String({ description: 'A page of this server that plays the stream' }),
+    whepUrl: Type.String({ description: 'Where a browser watches by WHEP, with `token` as bearer token' }),
   }),
 )
 export type PreviewTokenData = Static<typeof PreviewToken>

@@ -3,25 +3,17 @@ import { operation } from '../core/operation.ts'
 import { empty, RawBody, reply } from '../core/reply.ts'
 import { Input, Type } from '../core/schema.ts'
 import { IceRestartUnsupported, MediaUnavailable, NoUsableCodec } from './errors.ts'
+import { MOST_SDP_BYTES, Sdp } from './sdp-schema.ts'
 
 /** Publishing by WHIP (RFC 9725): what browsers, OBS and GStreamer speak beside RTMP. */
 
 const PATH = '3f6c1d2e9a0b4c5d'
 const SESSION = '7b1f0c9a2d3e4f5061728394a5b6c7d8'
-/** A browser's offer has 4 to 10 kB. */
-const MOST_BYTES = 65_536
 
 const WhipPath = Type.String({ pattern: '^[0-9a-f]{16}$', description: 'From `whipUrl`, which arming a stream gives' })
 const SessionPath = Input({
   path: WhipPath,
   session: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'From Location' }),
-})
-
-const Sdp = Type.String({
-  minLength: 1,
-  maxLength: MOST_BYTES,
-  'x-verbatim': true,
-  description: 'Session description (RFC 8866)',
 })
 
 const OFFER = [
@@ -56,7 +48,7 @@ export const whipPublish = operation({
   query: Input({ normalise: Type.Optional(Type.Boolean({ default: false })) }),
   body: Sdp,
   bodyType: 'application/sdp',
-  bodyLimit: MOST_BYTES,
+  bodyLimit: MOST_SDP_BYTES,
   returns: { 201: { contentType: 'application/sdp' } },
   headers: ['Location', 'ETag', 'Link'],
   errors: [Conflict, Forbidden, MediaUnavailable, NoUsableCodec, Overloaded],
@@ -82,7 +74,7 @@ export const whipTrickle = operation({
   path: SessionPath,
   body: Sdp,
   bodyType: 'application/trickle-ice-sdpfrag',
-  bodyLimit: MOST_BYTES,
+  bodyLimit: MOST_SDP_BYTES,
   returns: { 204: null },
   errors: [IceRestartUnsupported, MediaUnavailable, NotFound, PreconditionFailed],
   example: { path: { path: PATH, session: SESSION }, body: `${FRAGMENT.join('\r\n')}\r\n` },

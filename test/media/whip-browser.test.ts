@@ -12,7 +12,16 @@ import { launchBrowser } from '../support/browser.ts'
 import { startNginxRtmp, type RtmpServer } from '../support/rtmp-servers.ts'
 import { toolPath } from '../support/tools.ts'
 import { waitFor } from '../support/wait.ts'
-import { readClock, startStudio, studio, WEBRTC_FLAGS, type Performance, type Studio } from '../support/whip-studio.ts'
+import {
+  BARS,
+  readBars,
+  readClock,
+  startStudio,
+  studio,
+  WEBRTC_FLAGS,
+  type Performance,
+  type Studio,
+} from '../support/whip-studio.ts'
 import { World } from '../support/world.ts'
 
 /** A real browser publishes: over the API, through WebRTC, to two RTMP servers. */
@@ -138,6 +147,63 @@ test('a page publishes a clock, and every picture of it arrives in its turn, wit
   const passed = pictures.at(-1)!.timestamp - pictures[0]!.timestamp
   expect(Math.abs(read.at(-1)! - read[0]! - passed)).toBeLessThan(1_000)
   expect(complaints.splice(0)).toEqual([])
+})
+
+/** The strip of bars of what a page plays, as grays. */
+const LOOK = `(() => {
+  const video = document.querySelector('video')
+  const canvas = Object.assign(document.createElement('canvas'), { width: ${BARS}, height: 1 })
+  const context = canvas.getContext('2d')
+  const { videoHeight, videoWidth } = video
+  context.drawImage(video, 0, videoHeight / 32, videoWidth, videoHeight / 16, 0, 0, ${BARS}, 1)
+  const { data } = context.getImageData(0, 0, ${BARS}, 1)
+  return Array.from({ length: ${BARS} }, (_none, bar) => data[bar * 4])
+})()`
+
+/** Whether what a page plays by WebRTC is not silent. */
+const LISTEN = `(() => {
+  globalThis.ear ??= (() => {
+    const context = new AudioContext()
+    const ear = context.createAnalyser()
+    context.createMediaStreamSource(document.querySelector('video').srcObject).connect(ear)
+    return ear
+  })()
+  const samples = new Float32Array(ear.fftSize)
+  ear.getFloatTimeDomainData(samples)
+  return Math.max(...samples) > 0.1
+})()`
+
+test('another page watches it by WebRTC, with sound, and sees the end', async () => {
+  const show = await Show.begin('watched', { client: 'page', source: 'clock' })
+  await show.run(10)
+  const { pageUrl } = await caster.good<{ pageUrl: string }>('POST /api/streams/{id}/preview-token', {
+    path: { id: show.id },
+  })
+  const context = await browser.newContext()
+  const page = await context.newPage()
+  const url = pageUrl.replace(/^https?:\/\/[^/]+/, app.url)
+  await page.goto(url)
+  const shown = new Set<number>()
+  const look = async () => {
+    const time = readBars(await page.evaluate<number[]>(LOOK))
+    // Before the first picture all is black, which reads as 0.
+    if (time) shown.add(time)
+    return shown.size
+  }
+  await waitFor(async () => (await look()) >= 30, { timeoutMs: 30_000, what: 'pictures on the page' })
+  expect([...shown].toSorted((one, other) => one - other)).toEqual([...shown])
+  // There is something to hear: the tone of the other page.
+  await waitFor(() => page.evaluate<boolean>(LISTEN), { timeoutMs: 15_000, what: 'the sound of what is played' })
+  const viewers = async () =>
+    (await caster.good<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: show.id } })).viewers
+  await waitFor(async () => (await viewers()) === 1)
+  await page.goto('about:blank')
+  await waitFor(async () => (await viewers()) === 0, { timeoutMs: 10_000, what: 'the viewer to be gone' })
+  await page.goto(url)
+  await waitFor(async () => (await page.textContent('[role=status]')) === 'Live', { timeoutMs: 20_000 })
+  await caster.stop(show.id)
+  await waitFor(async () => (await page.textContent('[role=alert]'))?.includes('no longer good'), { timeoutMs: 30_000 })
+  await Promise.all([context.close(), show.page.close(), show.sink.close()])
 })
 
 test('two clients of npm, and VP8 from a page that leaves without a word', async () => {

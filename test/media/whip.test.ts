@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { startSink, type Sink } from '../../media/testing/sink.ts'
+import { WhepViewer } from '../../media/testing/whep-viewer.ts'
 import { WhipClient } from '../../media/testing/whip-client.ts'
 import { makeWhipMedia, type WhipMedia } from '../../media/testing/whip-media.ts'
 import { startApp, type App } from '../support/app.ts'
@@ -11,6 +12,7 @@ const PAGE = 'https://studio.example.com'
 
 let app: App
 let caster: Broadcaster
+let world: World
 let media: WhipMedia
 let sinks: [Sink, Sink]
 const clients: WhipClient[] = []
@@ -24,7 +26,7 @@ beforeAll(async () => {
     media: true,
     env: { ...env, WHIP_ICE_SERVERS: 'stun:stun.example.com:3478,turn:ada:secret@turn.example.com:3478?transport=udp' },
   })
-  const world = new World(app)
+  world = new World(app)
   const workspaceId = await world.workspace('acme', 'ada')
   caster = new Broadcaster(app, world.as('ada'), workspaceId)
   media = await makeWhipMedia()
@@ -215,6 +217,55 @@ test('a token is good for its path, and until the stream is armed again or stops
   await switches.toggle('streams', false)
   expect(await attempt(other.whipUrl, other.whipToken)).toMatchObject({ status: 503, code: 'service_disabled' })
   await switches.toggle('streams', true)
+})
+
+test('who has a preview token watches by WHEP, until it is ended or the right to it is', async () => {
+  const armed = await armedStream()
+  const preview = (id: string) =>
+    caster.good<{ token: string; whepUrl: string }>('POST /api/streams/{id}/preview-token', { path: { id } })
+  const { token, whepUrl } = await preview(armed.id)
+  const other = await preview((await armedStream()).id)
+  const viewer = new WhepViewer()
+  const sdp = await viewer.offer()
+  expect(await ask('POST', whepUrl, token, sdp)).toMatchObject({ status: 409, code: 'conflict' })
+  const { client } = await publish(armed)
+  await caster.until(armed.id, 'receiving')
+  const refused = { status: 401, code: 'invalid_credential' }
+  for (const wrong of [undefined, 'nonsense', armed.whipToken, other.token]) {
+    expect(await ask('POST', whepUrl, wrong, sdp)).toMatchObject(refused)
+  }
+  expect(await ask('POST', whepUrl, token, 'hello')).toMatchObject({ status: 400, code: 'bad_request' })
+  const sending = sdp.replaceAll('a=recvonly', 'a=sendonly')
+  expect(await ask('POST', whepUrl, token, sending)).toMatchObject({ status: 406, code: 'no_usable_codec' })
+
+  const viewers = async () =>
+    (await caster.good<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: armed.id } })).viewers
+  const answer = await ask('POST', whepUrl, token, sdp)
+  expect(answer.status).toBe(201)
+  expect(answer.headers.get('link')).toContain('rel="ice-server"')
+  const session = answer.headers.get('location')!
+  viewer.accept(answer.text)
+  await waitFor(() => viewer.packets.video.length > 10 && viewer.packets.audio.length > 10, PATIENT)
+  await waitFor(async () => (await viewers()) === 1, PATIENT)
+  expect(await ask('DELETE', session, other.token)).toMatchObject(refused)
+  expect((await ask('DELETE', session, token)).status).toBe(200)
+  expect(await ask('DELETE', session, token)).toMatchObject({ status: 404, code: 'not_found' })
+  await waitFor(async () => (await viewers()) === 0, PATIENT)
+  viewer.close()
+
+  // The key that the token was made with is revoked.
+  await world.user('bob')
+  await world.member('acme', 'bob', { scopes: ['streams:read'] })
+  const path = { id: armed.id }
+  const bobs = await app.send('POST /api/streams/{id}/preview-token', { apiKey: world.key('bob'), path })
+  const second = new WhepViewer()
+  second.accept((await ask('POST', whepUrl, bobs.body.data.token, await second.offer())).text)
+  await waitFor(async () => (await viewers()) === 1, PATIENT)
+  expect((await app.send('POST /api/users/me/api-key', { apiKey: world.key('bob') })).status).toBe(200)
+  await waitFor(async () => (await viewers()) === 0, PATIENT)
+  expect(await ask('POST', whepUrl, bobs.body.data.token, sdp)).toMatchObject(refused)
+  second.close()
+  client.close()
 })
 
 test('no token is in a log, an event, an audit entry, a metric or a table', async () => {

@@ -61,6 +61,8 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
     return {}
   },
   previewStream: async () => ({ error: 'conflict' }),
+  whepPlay: async (stage) => ({ ...(await whepCredential(stage, 'application/sdp')), error: 'conflict' }),
+  whepDelete: async (stage) => ({ ...(await whepCredential(stage)), error: 'conflict' }),
   broadcastFile: async (stage) => {
     announceMedia(stage)
     return { body: { assetId: await playableAsset(stage) } }
@@ -198,6 +200,16 @@ async function whipCredential(stage: Stage, contentType?: string) {
   const authorization = { Authorization: `Bearer ${whipToken}` }
   const headers = contentType === undefined ? authorization : { ...authorization, 'Content-Type': contentType }
   return { path: { path: whipUrl.split('/').at(-1) ?? '' }, as: { headers } }
+}
+
+/** What watches a stream by WHEP, of which nothing comes in. */
+async function whepCredential(stage: Stage, contentType?: string) {
+  const id = (await rows['streams']?.(stage)) ?? ''
+  const { apiKey } = stage.owner
+  const reply = await stage.app.send('POST /api/streams/{id}/preview-token', { apiKey, path: { id } })
+  const { token } = reply.body.data as { token: string }
+  const headers = { Authorization: `Bearer ${token}`, ...(contentType && { 'Content-Type': contentType }) }
+  return { path: { id }, as: { headers } }
 }
 
 /** A stream that waits for its publisher. */

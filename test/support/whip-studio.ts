@@ -76,7 +76,8 @@ export const studio = {
   ready: (page: Page) => page.waitForFunction(() => (globalThis as unknown as StudioWindow).isReady),
 }
 
-const BARS = 40
+/** Bars of the clock on a picture. */
+export const BARS = 40
 
 /** The times on the pictures of a recording, milliseconds modulo 2^32; null for one that cannot be read. */
 export async function readClock(file: string): Promise<(number | null)[]> {
@@ -90,8 +91,9 @@ export async function readClock(file: string): Promise<(number | null)[]> {
   )
 }
 
-function readBars(row: Buffer): number | null {
-  const bits = [...row].map((gray) => (gray > 127 ? 1 : 0))
+/** The time on a picture of which this is the strip of bars, 40 grays. */
+export function readBars(row: ArrayLike<number>): number | null {
+  const bits = Array.from(row, (gray) => (gray > 127 ? 1 : 0))
   const valueOf = (part: readonly number[]) => part.reduce<number>((value, bit) => value * 2 + bit, 0)
   const time = valueOf(bits.slice(0, 32))
   const check = ((time >>> 24) ^ (time >>> 16) ^ (time >>> 8) ^ time) & 0xff

@@ -5,9 +5,11 @@
  */
 import { initLogger } from 'node-datachannel'
 import type { MediaLog } from '../../types.ts'
+import type { ConnectionListener } from './connection.ts'
 import { Peer } from './peer.ts'
+import { Viewer } from './viewer.ts'
 import { OFFER_REFUSED, type ChildMessage, type ParentMessage } from './protocol.ts'
-import type { SessionOffer, WhipChildSettings } from './protocol.ts'
+import type { CodedMedia, SessionOffer, WatchOffer, WhipChildSettings } from './protocol.ts'
 import { checkPort } from '../udp-port.ts'
 
 const TICK_MS = 20
@@ -15,6 +17,7 @@ const REPORT_MS = 1_000
 const LAST_WORDS_MS = 500
 
 const peers = new Map<string, Peer>()
+const viewers = new Map<string, Viewer>()
 let settings: WhipChildSettings | null = null
 let started = Promise.resolve()
 let ticker: NodeJS.Timeout | undefined
@@ -48,36 +51,51 @@ async function start(given: WhipChildSettings): Promise<void> {
   send({ type: 'ready' })
 }
 
-function open(session: string, offer: SessionOffer): void {
+/** Opens a session. @param create throws when the stack does not take the offer */
+function open<T extends Peer | Viewer>(
+  session: string,
+  among: Map<string, T>,
+  create: (settings: WhipChildSettings, listener: ConnectionListener) => T,
+): void {
   if (settings === null) return
   const onEnd = (reason: string): void => {
     const tracks = peers.get(session)?.reception()
-    peers.delete(session)
-    if (peers.size === 0) clearInterval(ticker)
+    among.delete(session)
+    if (peers.size + viewers.size === 0) clearInterval(ticker)
     log('debug', { sessionId: session, reason, tracks }, 'whip peer ended')
     send({ type: 'ended', session, reason })
   }
   try {
-    const peer = new Peer({
-      session,
-      offer,
-      settings,
+    const opened = create(settings, {
       onAnswer: (sdp) => send({ type: 'answer', session, sdp }),
       onConnected: () => send({ type: 'connected', session }),
-      onMedia: (media) => send({ type: 'media', session, media }),
       onEnd,
     })
-    if (peers.size === 0) ticker = setInterval(tick, TICK_MS)
-    peers.set(session, peer)
+    if (peers.size + viewers.size === 0) ticker = setInterval(tick, TICK_MS)
+    among.set(session, opened)
   } catch (error) {
     log('warn', { sessionId: session, error: (error as Error).message }, 'an offer was not taken')
     send({ type: 'ended', session, reason: OFFER_REFUSED })
   }
 }
 
+function publish(session: string, offer: SessionOffer): void {
+  const onMedia = (media: CodedMedia): void => send({ type: 'media', session, media })
+  open(session, peers, (given, listener) => new Peer({ session, offer, settings: given, onMedia, ...listener }))
+}
+
+function watch(session: string, offer: WatchOffer): void {
+  open(session, viewers, (given, listener) => new Viewer({ session, offer, settings: given, ...listener }))
+}
+
+function close(session: string): void {
+  const one = peers.get(session) ?? viewers.get(session)
+  one?.end('closed by the server')
+}
+
 function tick(): void {
   const now = performance.now()
-  for (const peer of peers.values()) peer.tick(now)
+  for (const one of [...peers.values(), ...viewers.values()]) one.tick(now)
   if (now - reportedAt < REPORT_MS) return
   reportedAt = now
   for (const [session, peer] of peers) send({ type: 'reception', session, tracks: peer.reception() })
@@ -89,10 +107,16 @@ function onMessage(message: ParentMessage): void {
       started = start(message.settings)
       return
     case 'offer':
-      void started.then(() => open(message.session, message.offer))
+      void started.then(() => publish(message.session, message.offer))
+      return
+    case 'watch':
+      void started.then(() => watch(message.session, message.offer))
+      return
+    case 'show':
+      viewers.get(message.session)?.show(message.shown, performance.now())
       return
     case 'close':
-      void started.then(() => peers.get(message.session)?.end('closed by the server'))
+      void started.then(() => close(message.session))
   }
 }
 

@@ -1,7 +1,8 @@
-import { PeerConnection, type Track } from 'node-datachannel'
 import { randomInt } from 'node:crypto'
+import type { PeerConnection, Track } from 'node-datachannel'
 import type { ReceptionStatus } from '../../types.ts'
 import { MediaSession } from '../rtp/media-session.ts'
+import { answer, CONNECT_MS, newConnection } from './connection.ts'
 import type { CodedMedia, SessionOffer, WhipChildSettings } from './protocol.ts'
 
 export interface PeerOptions {
@@ -15,12 +16,10 @@ export interface PeerOptions {
   readonly onEnd: (reason: string) => void
 }
 
-/** A client that has not connected after this long will not. */
-const CONNECT_MS = 15_000
 /** A client that sends nothing for this long is gone: a page that was closed says no word. */
 const IDLE_MS = 8_000
 
-/** One client: its connection, and the media that comes over it. */
+/** One client that publishes: its connection, and the media that comes over it. */
 export class Peer {
   readonly #options: PeerOptions
   readonly #connection: PeerConnection
@@ -41,23 +40,16 @@ export class Peer {
       onMedia: options.onMedia,
       send: (kind, packet) => this.#send(kind, packet),
     })
-    this.#connection = new PeerConnection(session, {
-      iceServers: [],
-      bindAddress: settings.host,
-      enableIceUdpMux: true,
-      portRangeBegin: settings.port,
-      portRangeEnd: settings.port,
-      forceMediaTransport: true,
-      disableAutoNegotiation: true,
+    this.#connection = newConnection(session, settings)
+    this.#connection.onTrack((track) => this.#take(track))
+    answer(this.#connection, offer.sdp, {
+      onAnswer: options.onAnswer,
+      onConnected: () => {
+        this.#connectedAt = performance.now()
+        options.onConnected()
+      },
+      onEnd: (reason) => this.end(reason),
     })
-    this.#listen()
-    try {
-      this.#connection.setRemoteDescription(offer.sdp, 'offer')
-      this.#connection.setLocalDescription('answer')
-    } catch (error) {
-      this.#connection.close()
-      throw error
-    }
   }
 
   /** To be called every few hundredths of a second. */
@@ -82,27 +74,6 @@ export class Peer {
 
   reception(): ReceptionStatus[] {
     return this.#media.reception()
-  }
-
-  #listen(): void {
-    const connection = this.#connection
-    let answered = false
-    connection.onGatheringStateChange((state) => {
-      if (state !== 'complete' || answered || this.#ended) return
-      answered = true
-      const description = connection.localDescription()
-      if (description === null) this.end('no answer')
-      else this.#options.onAnswer(description.sdp)
-    })
-    connection.onStateChange((state) => {
-      if (this.#ended) return
-      if (state === 'connected' && this.#connectedAt === null) {
-        this.#connectedAt = performance.now()
-        this.#options.onConnected()
-      } else if (state === 'closed') this.end('closed')
-      else if (state === 'failed') this.end('connection lost')
-    })
-    connection.onTrack((track) => this.#take(track))
   }
 
   #take(track: Track): void {

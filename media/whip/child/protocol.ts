@@ -15,10 +15,20 @@ export interface SessionOffer {
   readonly audio: ChosenCodec | null
 }
 
+/** What of the offer of somebody who watches. */
+export interface WatchOffer {
+  readonly sdp: string
+  readonly tracks: readonly { readonly kind: MediumKind; readonly mid: string; readonly payloadType: number }[]
+}
+
+export type MediumKind = 'video' | 'audio'
+
 /** From the media process to the WHIP process. */
 export type ParentMessage =
   | { readonly type: 'start'; readonly settings: WhipChildSettings }
   | { readonly type: 'offer'; readonly session: string; readonly offer: SessionOffer }
+  | { readonly type: 'watch'; readonly session: string; readonly offer: WatchOffer }
+  | { readonly type: 'show'; readonly session: string; readonly shown: Shown }
   | { readonly type: 'close'; readonly session: string }
 
 /** From the WHIP process to the media process. Times are milliseconds on the session's line. */
@@ -41,6 +51,13 @@ export type CodedMedia =
   | { readonly kind: 'video'; readonly timestamp: number; readonly isKeyframe: boolean; readonly data: Buffer }
   /** An Opus packet. */
   | { readonly kind: 'audio'; readonly timestamp: number; readonly data: Buffer }
+
+/** What those who watch are shown. */
+export type Shown =
+  /** A picture: NAL units, each behind its length in four bytes. Milliseconds. */
+  | { readonly kind: 'video'; readonly timestamp: number; readonly data: Buffer }
+  /** An Opus packet of 20 ms, the one that follows the last. */
+  | { readonly kind: 'audio'; readonly data: Buffer }
 
 /** Why a session ended that the WebRTC library did not take the offer of. */
 export const OFFER_REFUSED = 'offer refused'

@@ -13,6 +13,9 @@ export class OfferError extends Error {
   }
 }
 
+/** What a client is here for. */
+export type Purpose = 'publish' | 'watch'
+
 /** A medium of an offer. */
 export interface OfferedMedium {
   readonly mid: string | undefined
@@ -50,7 +53,7 @@ const TOKEN = /^[\w!#$%&'*+.^`{|}~-]{1,64}$/
  * choosing: its own checks show where it is. Further media are not taken.
  * @throws OfferError
  */
-export function filterOffer(text: string): FilteredOffer {
+export function filterOffer(text: string, purpose: Purpose = 'publish'): FilteredOffer {
   const { session, media } = splitSections(text)
   const lines = media.flat().length + session.length
   if (session[0] !== 'v=0' || lines > MOST_LINES || [...session, ...media.flat()].some((line) => !LINE.test(line))) {
@@ -63,15 +66,15 @@ export function filterOffer(text: string): FilteredOffer {
   let audio: FilteredOffer['audio'] = null
   const chosen = media.map((section): { section: readonly string[]; medium: OfferedMedium } => {
     let codec: ChosenCodec | null = null
-    if (video === null && isSent(section, 'video')) video = codec = chooseVideo(section)
-    else if (audio === null && isSent(section, 'audio')) audio = codec = chooseAudio(section)
+    if (video === null && isOffered(section, 'video', purpose)) video = codec = chooseVideo(section)
+    else if (audio === null && isOffered(section, 'audio', purpose)) audio = codec = chooseAudio(section)
     return { section, medium: { mid: midOf(section), codec, line: section[0]! } }
   })
-  requireCodec(media, 'video', video, 'H.264 (packetization mode 1) or VP8')
-  requireCodec(media, 'audio', audio, 'Opus')
+  requireCodec(media, purpose, 'video', video, 'H.264 (packetization mode 1) or VP8')
+  requireCodec(media, purpose, 'audio', audio, 'Opus')
   const taken = chosen.filter(({ medium }) => medium.codec !== null)
-  if (taken.length === 0) throw new OfferError('unusable', 'The offer sends neither video nor audio.')
-  const kept = taken.map(({ section, medium }) => keepSection(section, medium.codec!))
+  if (taken.length === 0) throw new OfferError('unusable', 'The offer has neither video nor audio.')
+  const kept = taken.map(({ section, medium }) => keepSection(section, medium.codec!, purpose))
   const mids = taken.flatMap(({ medium }) => medium.mid ?? [])
   const head = [
     'v=0',
@@ -91,21 +94,23 @@ export function filterOffer(text: string): FilteredOffer {
   }
 }
 
-/** Whether the client sends it, over a transport that we have. */
-function isSent(section: readonly string[], kind: string): boolean {
+/** Whether the client sends it, or takes it, over a transport that we have. */
+function isOffered(section: readonly string[], kind: string, purpose: Purpose): boolean {
   const { kind: found, port, protocol } = mediaLine(section)
   const refused = port === '0' && attribute(section, 'bundle-only') === undefined
-  const silent = section.some((line) => line === 'a=recvonly' || line === 'a=inactive')
+  const other = purpose === 'publish' ? 'a=recvonly' : 'a=sendonly'
+  const silent = section.some((line) => line === other || line === 'a=inactive')
   return found === kind && !refused && !silent && PROTOCOLS.has(protocol)
 }
 
 function requireCodec(
   media: readonly (readonly string[])[],
+  purpose: Purpose,
   kind: 'video' | 'audio',
   codec: ChosenCodec | null,
   what: string,
 ): void {
-  if (codec !== null || !media.some((section) => isSent(section, kind))) return
+  if (codec !== null || !media.some((section) => isOffered(section, kind, purpose))) return
   throw new OfferError('unusable', `The offer has no ${kind} codec that is taken here: send ${what}.`)
 }
 
@@ -123,7 +128,7 @@ function checkTransport(lines: readonly string[]): { ufrag: string } {
   return { ufrag }
 }
 
-function keepSection(section: readonly string[], codec: ChosenCodec): string[] {
+function keepSection(section: readonly string[], codec: ChosenCodec, purpose: Purpose): string[] {
   const { kind } = mediaLine(section)
   const types = [codec.payloadType, ...(codec.rtxPayloadType === null ? [] : [codec.rtxPayloadType])].map(String)
   const ofTypes = (name: string) =>
@@ -139,7 +144,7 @@ function keepSection(section: readonly string[], codec: ChosenCodec): string[] {
     ...attributes(section, 'extmap')
       .filter((value) => value.split(' ')[1] === MID_EXTENSION)
       .map((value) => `a=extmap:${value}`),
-    'a=sendonly',
+    purpose === 'publish' ? 'a=sendonly' : 'a=recvonly',
     'a=rtcp-mux',
     ...ofTypes('rtpmap'),
     ...ofTypes('rtcp-fb').filter((line) => FEEDBACK.has(line.slice(line.indexOf(' ') + 1))),

@@ -1,28 +1,29 @@
-/** Plays the stream that the address names, a second or so behind, and comes back when it breaks off. */
+/** Plays the stream that the address names, and comes back when it breaks off: by WebRTC where that can be, else as FLV. */
 
 const video = document.querySelector('video')
 const id = location.pathname.split('/').at(-1)
 const token = new URLSearchParams(location.search).get('token') ?? ''
 const url = new URL(`/api/streams/${id}/preview.flv?token=${encodeURIComponent(token)}`, location.href).href
+const whepUrl = `/api/streams/${id}/whep`
 
 const AGAIN_MS = 2_000
+/** A picture has to be there by then: UDP may be shut. */
+const FIRST_PICTURE_MS = 5_000
 /** What an answer means when there is no sense in asking again. */
 const FINAL = {
   401: 'This link is no longer good: it has expired, or the stream was stopped. Ask for a new one.',
   403: 'You may not see this stream.',
   404: 'There is no such stream.',
 }
+const WAITING = 'Nothing comes in yet. Waiting for the encoder.'
+const INTERRUPTED = 'Interrupted. Connecting again.'
 
-let player
+/** Ends what is playing. */
+let stop = () => {}
 
 function say(status, alert = '') {
   document.querySelector('[role=status]').textContent = status
   document.querySelector('[role=alert]').textContent = alert
-}
-
-function stop() {
-  player?.destroy()
-  player = undefined
 }
 
 function again(why) {
@@ -31,8 +32,62 @@ function again(why) {
   setTimeout(play, AGAIN_MS)
 }
 
-function play() {
-  player = mpegts.createPlayer(
+/** Whether there is no sense in asking again; says why. */
+function isFinal(code) {
+  if (FINAL[code] === undefined) return false
+  stop()
+  say('', FINAL[code])
+  return true
+}
+
+function start() {
+  video.play()?.catch(({ name }) => {
+    if (name === 'NotAllowedError') say('Press play to watch.')
+  })
+}
+
+async function play() {
+  if (globalThis.RTCPeerConnection === undefined) return playFlv()
+  const pc = new RTCPeerConnection()
+  const timer = setTimeout(() => finish(playFlv), FIRST_PICTURE_MS)
+  let over = false
+  const finish = (next) => {
+    if (over) return
+    stop()
+    next()
+  }
+  stop = () => {
+    over = true
+    clearTimeout(timer)
+    pc.close()
+    video.srcObject = null
+  }
+  const stream = new MediaStream()
+  pc.ontrack = ({ track }) => stream.addTrack(track)
+  pc.onconnectionstatechange = () => {
+    if (['failed', 'closed', 'disconnected'].includes(pc.connectionState)) finish(() => again(INTERRUPTED))
+  }
+  video.addEventListener('playing', () => clearTimeout(timer), { once: true })
+  for (const kind of ['video', 'audio']) pc.addTransceiver(kind, { direction: 'recvonly' })
+  try {
+    await pc.setLocalDescription()
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/sdp' }
+    const answer = await fetch(whepUrl, { method: 'POST', headers, body: pc.localDescription.sdp })
+    if (over || isFinal(answer.status)) return
+    if (answer.status === 409) return finish(() => again(WAITING))
+    if (!answer.ok) return finish(playFlv)
+    await pc.setRemoteDescription({ type: 'answer', sdp: await answer.text() })
+    if (over) return
+    video.srcObject = stream
+    start()
+  } catch {
+    finish(playFlv)
+  }
+}
+
+function playFlv() {
+  if (!mpegts.isSupported()) return say('', 'This browser cannot play live FLV.')
+  const player = mpegts.createPlayer(
     { type: 'flv', isLive: true, url },
     {
       enableStashBuffer: false,
@@ -43,20 +98,17 @@ function play() {
       liveBufferLatencyMinRemain: 0.5,
     },
   )
+  stop = () => player.destroy()
   player.on(mpegts.Events.ERROR, (_type, _detail, { code } = {}) => {
-    if (FINAL[code] !== undefined) {
-      stop()
-      say('', FINAL[code])
-    } else again(code === 409 ? 'Nothing comes in yet. Waiting for the encoder.' : 'Interrupted. Connecting again.')
+    if (!isFinal(code)) again(code === 409 ? WAITING : INTERRUPTED)
   })
   player.on(mpegts.Events.LOADING_COMPLETE, () => again('The stream has paused. Connecting again.'))
   player.attachMediaElement(video)
   player.load()
-  player.play()?.catch(({ name }) => {
-    if (name === 'NotAllowedError') say('Press play to watch.')
-  })
+  start()
 }
 
 video.addEventListener('playing', () => say('Live'))
-if (mpegts.isSupported()) play()
-else say('', 'This browser cannot play live FLV.')
+// A connection that is not closed looks to the server as if it lasted.
+addEventListener('pagehide', () => stop())
+void play()

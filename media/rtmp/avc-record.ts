@@ -1,0 +1,15 @@
+/** The parameter sets of an AVCDecoderConfigurationRecord, each behind its length in four bytes: in front of a keyframe they say of what form it is. */
+export function parameterSetsOf(record: Buffer): Buffer[] {
+  const sets: Buffer[] = []
+  let offset = 5
+  for (const mask of [0x1f, 0xff]) {
+    const count = record.readUInt8(offset) & mask
+    offset += 1
+    for (let index = 0; index < count; index += 1) {
+      const length = record.readUInt16BE(offset)
+      sets.push(Buffer.concat([Buffer.of(0, 0), record.subarray(offset, offset + 2 + length)]))
+      offset += 2 + length
+    }
+  }
+  return sets
+}
