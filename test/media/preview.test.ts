@@ -166,7 +166,7 @@ test('a revoked API key or session ends what was opened with it, and the tokens 
 test('the page plays it in a real browser, and loads nothing from elsewhere', async () => {
   browser = await launchBrowser()
   const file = join(folder, 'clip.flv')
-  await makeFlv(file, 12)
+  await makeFlv(file, 20)
   const { _id, streamKey } = await caster.stream({})
   const { pageUrl } = await newToken(_id)
   const { page, requested, complaints } = await openPage(browser, pageUrl.replace(/^https?:\/\/[^/]+/, app.url))

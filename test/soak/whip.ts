@@ -18,6 +18,7 @@ import { startUdpRelay, throughPort, type LineFaults } from '../../media/testing
 import { WhipClient } from '../../media/testing/whip-client.ts'
 import { startWhipHost, type LogLine, type WhipHost } from '../../media/testing/whip-host.ts'
 import { makeWhipMedia } from '../../media/testing/whip-media.ts'
+import type { ReceptionStatus } from '../../media/types.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { waitFor } from '../support/wait.ts'
 import { startStudio, studio, WEBRTC_FLAGS } from '../support/whip-studio.ts'
@@ -159,9 +160,11 @@ async function lines(): Promise<void> {
     if (forms > 2) throw new Error(`the destination was sent ${forms} forms of the picture`)
     await studio.stop(page)
     await waitFor(() => ended !== undefined)
+    const tracks = (ended?.['tracks'] ?? []) as readonly ReceptionStatus[]
+    const video = tracks.find(({ kind }) => kind === 'video')
     const said = `${sent['frameHeight']} lines, limited by ${sent['qualityLimitationReason']}, ${sent['pliCount']} keyframes asked for`
     console.log(
-      `| ${name} | ${String(sent['framesSent'])} / ${pictures!.length} | ${forms} | ${String(ended?.['lost'])} / ${String(ended?.['recovered'])} | ${said} |`,
+      `| ${name} | ${String(sent['framesSent'])} / ${pictures!.length} | ${forms} | ${video?.lost} / ${video?.recovered} | ${said} |`,
     )
     await page.close()
     front.close()
