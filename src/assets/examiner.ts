@@ -27,6 +27,9 @@ const SIZES = [
 /** Longest time for one picture, from the storage to the drawing. */
 const DRAW_MS = MINUTE
 
+/** What is known of a file that could not be looked at. */
+const NOTHING = { width: null, height: null, seconds: null, probe: null, thumbnails: [], blurhash: null }
+
 interface ExaminerNeeds {
   readonly sql: Sql
   readonly storage: Storage
@@ -56,15 +59,28 @@ export class AssetExaminer {
     const { sql, turns } = this.#needs
     const row = await sql.row<{ kind: string }>('select kind from asset_files where id = $1', [fileId])
     if (row === undefined) return
-    const nothing = { fileId, width: null, height: null, seconds: null, probe: null, thumbnails: [], blurhash: null }
     try {
       const found = await this.#look(fileKey(workspaceId, fileId), signal)
-      await turns.system(workspaceId, noteExamined, { ...nothing, ...found, error: null })
+      await turns.system(workspaceId, noteExamined, { ...NOTHING, fileId, ...found, error: null })
     } catch (error) {
       const { message, name, retryable } = error as MediaWorkError
       // What is not about the file is tried again; so is a try that was broken off.
       if (name !== 'MediaWorkError' || signal.aborted || (retryable && !last)) throw error
-      await turns.system(workspaceId, noteExamined, { ...nothing, error: message })
+      await turns.system(workspaceId, noteExamined, { ...NOTHING, fileId, error: message })
+    }
+  }
+
+  /** Files whose job can say nothing any more: its worker was lost again and again, or somebody removed it. */
+  async giveUp(): Promise<void> {
+    const { sql, turns } = this.#needs
+    const rows = await sql.rows<{ id: string; workspace_id: string }>(
+      `select f.id, f.workspace_id from asset_files f where f.thumbnail_state = 'pending' and not exists (
+         select 1 from outbox o where o.name = 'assets.examine' and o.state <> 'dead' and o.data->>'fileId' = f.id::text)
+       limit 100`,
+    )
+    const error = 'It was given up: the job that looks at the file was lost several times, or removed.'
+    for (const { id: fileId, workspace_id: workspaceId } of rows) {
+      await turns.system(workspaceId, noteExamined, { ...NOTHING, fileId, error })
     }
   }
 

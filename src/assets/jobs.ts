@@ -31,11 +31,14 @@ export const makeRendition = job({
   },
 })
 
-export const giveUpRenditions = schedule({
+export const giveUpLost = schedule({
   name: 'assets.renditions',
-  summary: 'Say of renditions whose job was given up that they have failed',
+  summary: 'Say of renditions and thumbnails whose job was given up that they have failed',
   cron: '*/5 * * * *',
-  run: async ({ renditionMaker }) => renditionMaker.giveUp(),
+  run: async ({ assetExaminer, renditionMaker }) => {
+    await assetExaminer.giveUp()
+    await renditionMaker.giveUp()
+  },
 })
 
 export const emptyBin = schedule({

@@ -259,6 +259,20 @@ test('a rendition whose job was given up says so, and can be ordered again', asy
   expect(await ended(id, renditionId)).toMatchObject({ status: 'ready', error: null })
 })
 
+test('a file whose job was removed before it was looked at says so', async () => {
+  const { _id: id } = await addFile('gif', 'removed.gif')
+  await waitFor(async () => (await asset(id)).thumbnail.status === 'ready', LONG)
+  const { assetExaminer } = app.composition.services
+  await assetExaminer.giveUp()
+  expect((await asset(id)).thumbnail).toMatchObject({ status: 'ready' })
+  await app.database.run(
+    `update asset_files set thumbnail_state = 'pending' where id = (select file_id from assets where id = $1)`,
+    [id],
+  )
+  await assetExaminer.giveUp()
+  expect((await asset(id)).thumbnail).toMatchObject({ status: 'failed', error: expect.stringContaining('given up') })
+})
+
 test('the media work of a node is seen in its readiness', async () => {
   const { body } = await app.send('GET /api/ready')
   const details = { freeBytes: expect.any(Number), longRunning: 0, quickQueued: 0, deaths: 0 }
