@@ -1,4 +1,4 @@
-import { Audio, PeerConnection, Video } from 'node-datachannel'
+import { Audio, PeerConnection, Video, type Track } from 'node-datachannel'
 
 const REPORTS = [200, 201]
 
@@ -9,6 +9,8 @@ export class WhepViewer {
     bindAddress: '127.0.0.1',
     disableAutoNegotiation: true,
   })
+  /** Held: a track that nobody refers to is collected, and says no more. */
+  readonly #tracks: readonly Track[]
   /** RTP as it came. */
   readonly packets = { video: [] as Buffer[], audio: [] as Buffer[] }
 
@@ -16,11 +18,13 @@ export class WhepViewer {
     const media = { video: new Video('0', 'RecvOnly'), audio: new Audio('1', 'RecvOnly') }
     media.video.addH264Codec(96)
     media.audio.addOpusCodec(111)
-    for (const kind of ['video', 'audio'] as const) {
-      this.#connection.addTrack(media[kind]).onMessage((packet) => {
+    this.#tracks = (['video', 'audio'] as const).map((kind) => {
+      const track = this.#connection.addTrack(media[kind])
+      track.onMessage((packet) => {
         if (!REPORTS.includes(packet[1]!)) this.packets[kind].push(packet)
       })
-    }
+      return track
+    })
   }
 
   offer(): Promise<string> {
@@ -37,6 +41,7 @@ export class WhepViewer {
   }
 
   close(): void {
+    for (const track of this.#tracks) track.close()
     this.#connection.close()
   }
 }
