@@ -46,7 +46,7 @@ export function parseDestinationUrl(text: string): DestinationTarget {
     throw new DestinationUrlError('The URL contains a space or a control character.')
   }
   const url = URL.parse(text)
-  if (url === null) throw new DestinationUrlError('This is no URL like rtmps://live.example.com/app.')
+  if (url === null) throw new DestinationUrlError('This is not a URL such as rtmps://live.example.com/app.')
   if (url.protocol !== 'rtmp:' && url.protocol !== 'rtmps:') {
     throw new DestinationUrlError('The URL must begin with rtmp:// or rtmps://.')
   }
