@@ -401,6 +401,8 @@ describe('more than can be done', () => {
 
   /** Keeps the workspace's turns from beginning, as a slow transaction would. */
   async function holdActor(): Promise<() => Promise<void>> {
+    // The actor has a row from its first turn on.
+    expect((await post({ workspaceId: OURS, name: 'First of all' })).status).toBe(201)
     const { promise, resolve } = Promise.withResolvers<void>()
     const { promise: locked, resolve: markLocked } = Promise.withResolvers<void>()
     const held = app.database.transaction(async (tx) => {
