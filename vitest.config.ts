@@ -34,7 +34,7 @@ export default defineConfig({
       project('api', ['test/api/**/*.test.ts'], TOGETHER),
       project('media', ['media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('live', ['test/media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
-      project('flows', ['test/flows/**/*.test.ts'], { ...ALONE, ...SECOND_CHANCE, testTimeout: 300_000 }),
+      project('flows', ['test/flows/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 300_000 }),
       project('faults', ['test/faults/**/*.test.ts'], { ...ALONE, ...SECOND_CHANCE, testTimeout: 300_000 }),
     ],
   },
