@@ -100,10 +100,13 @@ class Show {
     // The figures of the media process come a beat later.
     const ingest = await waitFor(async () => {
       const path = { id: this.id }
-      const relay = await caster.good<{ ingest: { audioCodec?: string } | null }>('GET /api/streams/{id}/relay', {
-        path,
-      })
-      return relay.ingest?.audioCodec ? relay.ingest : undefined
+      const relay = await caster.good<{ ingest: { audioCodec?: string; videoCodec?: string } | null }>(
+        'GET /api/streams/{id}/relay',
+        {
+          path,
+        },
+      )
+      return relay.ingest?.audioCodec && relay.ingest.videoCodec ? relay.ingest : undefined
     })
     expect(ingest).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac' })
   }
@@ -182,7 +185,15 @@ test('another page watches it by WebRTC, with sound, and sees the end', async ()
   const context = await browser.newContext()
   const page = await context.newPage()
   const url = pageUrl.replace(/^https?:\/\/[^/]+/, app.url)
-  await page.goto(url)
+  // On a busy machine the first picture may take longer than the page waits before it plays FLV instead.
+  await waitFor(
+    async () => {
+      await page.goto(url)
+      await waitFor(async () => (await page.textContent('[role=status]')) === 'Live', { timeoutMs: 20_000 })
+      return page.evaluate<boolean>(`document.querySelector('video').srcObject !== null`)
+    },
+    { timeoutMs: 40_000, what: 'the page to play by WebRTC' },
+  )
   const shown = new Set<number>()
   const look = async () => {
     const time = readBars(await page.evaluate<number[]>(LOOK))
