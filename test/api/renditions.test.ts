@@ -235,7 +235,7 @@ test('nobody wants it any more: its ffmpeg is gone, and so is what it wrote', as
     .toBuffer()
   const { _id: pictureId } = await add(small, 'small.png')
   await waitFor(async () => (await asset(pictureId)).thumbnail.status === 'ready', LONG)
-  expect(ffmpegs()).toBeGreaterThan(0)
+  await waitFor(() => ffmpegs() > 0, { ...LONG, what: 'ffmpeg to be at it still' })
   expect((await remove({ rendition })).status).toBe(200)
   await over(rendition)
   await waitFor(() => heard.events.some(({ name }) => name === 'asset.rendition.deleted'))
