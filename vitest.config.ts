@@ -7,9 +7,6 @@ const PATIENCE = { testTimeout: 30_000, hookTimeout: 120_000, teardownTimeout: 2
 /** Files wait for databases and processes more than they compute: two at a time even on two cores. */
 const TOGETHER = { maxWorkers: Math.max(2, availableParallelism() - 1) }
 
-/** Whole processes are killed here, and times measured: one file at a time, with nothing beside it. */
-const ALONE = { fileParallelism: false }
-
 /** A second chance for what the machine itself does to real processes; the report names every test that took it. */
 const SECOND_CHANCE = { retry: 1 }
 
@@ -35,7 +32,7 @@ export default defineConfig({
       project('media', ['media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('live', ['test/media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('flows', ['test/flows/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 300_000 }),
-      project('faults', ['test/faults/**/*.test.ts'], { ...ALONE, ...SECOND_CHANCE, testTimeout: 300_000 }),
+      project('faults', ['test/faults/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 300_000 }),
     ],
   },
 })
