@@ -29,7 +29,7 @@ function say(status, alert = '') {
 function again(why) {
   stop()
   say(why)
-  setTimeout(play, AGAIN_MS)
+  setTimeout(() => void play(), AGAIN_MS)
 }
 
 /** Whether there is no sense in asking again; says why. */
