@@ -1,4 +1,5 @@
 import { Audio, PeerConnection, Video, type Track } from 'node-datachannel'
+import { offerOf } from './sdp-offer.ts'
 
 const REPORTS = [200, 201]
 
@@ -28,12 +29,7 @@ export class WhepViewer {
   }
 
   offer(): Promise<string> {
-    return new Promise((resolve) => {
-      this.#connection.onGatheringStateChange((state) => {
-        if (state === 'complete') resolve(this.#connection.localDescription()?.sdp ?? '')
-      })
-      this.#connection.setLocalDescription('offer')
-    })
+    return offerOf(this.#connection)
   }
 
   accept(answer: string): void {

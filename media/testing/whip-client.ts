@@ -1,4 +1,5 @@
 import { Audio, PeerConnection, Video, type Track } from 'node-datachannel'
+import { offerOf } from './sdp-offer.ts'
 import { h264Payloads, rtpPacket, senderReport, type RtpTrack } from './rtp-writer.ts'
 import type { WhipMedia } from './whip-media.ts'
 
@@ -71,12 +72,7 @@ export class WhipClient {
 
   /** The offer, as it goes out. */
   offer(): Promise<string> {
-    return new Promise((resolve) => {
-      this.#connection.onGatheringStateChange((state) => {
-        if (state === 'complete') resolve(this.#connection.localDescription()?.sdp ?? '')
-      })
-      this.#connection.setLocalDescription('offer')
-    })
+    return offerOf(this.#connection)
   }
 
   accept(answer: string): void {

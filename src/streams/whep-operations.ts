@@ -4,31 +4,12 @@ import { empty, RawBody, reply } from '../core/reply.ts'
 import { Id, Input, Type } from '../core/schema.ts'
 import { MediaUnavailable, NoUsableCodec } from './errors.ts'
 import { StreamPath } from './schemas.ts'
-import { MOST_SDP_BYTES, Sdp } from './sdp-schema.ts'
+import { exampleOffer, MOST_SDP_BYTES, Sdp } from './sdp-schema.ts'
 
 /** Watching by WHEP (draft-ietf-wish-whep): a preview with the delay of a call. */
 
 const ID = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a11'
 const SESSION = '7b1f0c9a2d3e4f5061728394a5b6c7d8'
-
-const OFFER = [
-  'v=0',
-  'o=- 1 1 IN IP4 0.0.0.0',
-  's=-',
-  't=0 0',
-  'a=group:BUNDLE 0',
-  'm=video 9 UDP/TLS/RTP/SAVPF 96',
-  'c=IN IP4 0.0.0.0',
-  'a=mid:0',
-  'a=recvonly',
-  'a=rtcp-mux',
-  'a=ice-ufrag:abcd',
-  'a=ice-pwd:abcdefghijklmnopqrstuvwx',
-  `a=fingerprint:sha-256 ${Array.from({ length: 32 }, () => 'AB').join(':')}`,
-  'a=setup:actpass',
-  'a=rtpmap:96 H264/90000',
-  'a=fmtp:96 profile-level-id=42e01f;packetization-mode=1',
-]
 
 export const whepPlay = operation({
   route: 'POST /api/streams/{id}/whep',
@@ -45,7 +26,7 @@ export const whepPlay = operation({
   returns: { 201: { contentType: 'application/sdp' } },
   headers: ['Location', 'Link'],
   errors: [Conflict, MediaUnavailable, NotFound, NoUsableCodec, Overloaded],
-  example: { path: { id: ID }, body: `${OFFER.join('\r\n')}\r\n` },
+  example: { path: { id: ID }, body: exampleOffer('recvonly') },
   handle: async ({ bearer, body, path, previews }) => {
     const opened = await previews.play(path.id, bearer, body)
     return reply(201, new RawBody('application/sdp', opened.sdp), {

@@ -3,7 +3,7 @@ import { operation } from '../core/operation.ts'
 import { empty, RawBody, reply } from '../core/reply.ts'
 import { Input, Type } from '../core/schema.ts'
 import { IceRestartUnsupported, MediaUnavailable, NoUsableCodec } from './errors.ts'
-import { MOST_SDP_BYTES, Sdp } from './sdp-schema.ts'
+import { exampleOffer, MOST_SDP_BYTES, Sdp } from './sdp-schema.ts'
 
 /** Publishing by WHIP (RFC 9725): what browsers, OBS and GStreamer speak beside RTMP. */
 
@@ -16,24 +16,6 @@ const SessionPath = Input({
   session: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'From Location' }),
 })
 
-const OFFER = [
-  'v=0',
-  'o=- 1 1 IN IP4 0.0.0.0',
-  's=-',
-  't=0 0',
-  'a=group:BUNDLE 0',
-  'm=video 9 UDP/TLS/RTP/SAVPF 96',
-  'c=IN IP4 0.0.0.0',
-  'a=mid:0',
-  'a=sendonly',
-  'a=rtcp-mux',
-  'a=ice-ufrag:abcd',
-  'a=ice-pwd:abcdefghijklmnopqrstuvwx',
-  `a=fingerprint:sha-256 ${Array.from({ length: 32 }, () => 'AB').join(':')}`,
-  'a=setup:actpass',
-  'a=rtpmap:96 H264/90000',
-  'a=fmtp:96 profile-level-id=42e01f;packetization-mode=1',
-]
 const FRAGMENT = ['a=ice-ufrag:abcd', 'a=ice-pwd:abcdefghijklmnopqrstuvwx', 'm=video 9 UDP/TLS/RTP/SAVPF 0', 'a=mid:0']
 
 export const whipPublish = operation({
@@ -52,7 +34,7 @@ export const whipPublish = operation({
   returns: { 201: { contentType: 'application/sdp' } },
   headers: ['Location', 'ETag', 'Link'],
   errors: [Conflict, Forbidden, MediaUnavailable, NoUsableCodec, Overloaded],
-  example: { path: { path: PATH }, body: `${OFFER.join('\r\n')}\r\n` },
+  example: { path: { path: PATH }, body: exampleOffer('sendonly') },
   handle: async ({ bearer, body, path, query, remoteAddress, whip }) => {
     const credential = { path: path.path, token: bearer }
     const opened = await whip.publish(credential, { sdp: body, normalise: query.normalise ?? false, remoteAddress })

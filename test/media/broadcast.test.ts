@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
@@ -83,18 +83,7 @@ afterEach(async () => {
 })
 
 /** An asset that was looked at. */
-async function upload(name: string): Promise<string> {
-  const file = { name, content: new Uint8Array(await readFile(join(folder, name))) }
-  const { _id } = await caster.good<{ _id: string }>('POST /api/assets/upload', { body: { workspaceId }, file })
-  await waitFor(
-    async () => {
-      const asset = await caster.good<{ thumbnail: { status: string } }>('GET /api/assets/{id}', { path: { id: _id } })
-      return asset.thumbnail.status !== 'pending'
-    },
-    { timeoutMs: 120_000, what: `${name} to be looked at` },
-  )
-  return _id
-}
+const upload = (name: string) => caster.upload(join(folder, name))
 
 async function streamTo(): Promise<{ id: string; sink: Sink }> {
   const sink = await startSink()

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
+import { mkdir, mkdtemp, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { io, type Socket } from 'socket.io-client'
@@ -143,26 +143,17 @@ test('a publisher that moves to another node takes its stream along', async () =
 })
 
 /** A clip in the media library of a workspace. */
-async function clip(caster: Broadcaster, workspaceId: string): Promise<string> {
+async function clip(caster: Broadcaster): Promise<string> {
   const path = join(api.dataDir, 'clip.mp4')
   await makeClip(path, { seconds: 2, group: 15 })
-  const file = { name: 'clip.mp4', content: new Uint8Array(await readFile(path)) }
-  const { _id } = await caster.good<{ _id: string }>('POST /api/assets/upload', { body: { workspaceId }, file })
-  await waitFor(
-    async () => {
-      const asset = await caster.good<{ thumbnail: { status: string } }>('GET /api/assets/{id}', { path: { id: _id } })
-      return asset.thumbnail.status !== 'pending'
-    },
-    { timeoutMs: 60_000, what: 'the clip to be looked at' },
-  )
-  return _id
+  return caster.upload(path)
 }
 
 const beingFed = (sink: Sink) => sink.connections.filter(({ closed, publishedAt }) => publishedAt !== null && !closed)
 
 test('a publisher and files that race for a stream of a lost node: one of them feeds it', async () => {
-  const { at, workspaceId } = await casters('racing')
-  const assetId = await clip(at[0], workspaceId)
+  const { at } = await casters('racing')
+  const assetId = await clip(at[0])
   for (const publisherIsFirst of [true, false]) {
     const sink = await startSink()
     const { _id, streamKey } = await at[0].stream({ one: sink })
@@ -222,8 +213,8 @@ test('a publisher and files that race for a stream of a lost node: one of them f
 
 test('while Redis is away nobody is taken for gone: publishers and files go on where they are', async () => {
   const sinks = [await startSink(), await startSink()] as const
-  const { at, workspaceId } = await casters('outage')
-  const assetId = await clip(at[0], workspaceId)
+  const { at } = await casters('outage')
+  const assetId = await clip(at[0])
   const files = await at[0].stream({ files: sinks[0] })
   await at[0].good('POST /api/streams/{id}/broadcast', { path: { id: files._id }, body: { assetId, loop: true } })
   const published = await at[1].stream({ encoder: sinks[1] })

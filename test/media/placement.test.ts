@@ -208,14 +208,5 @@ async function clip(): Promise<{ assetId: string; pictures: number[] }> {
   await makeClip(path, { seconds: 20, group: 15, size: '160x90' })
   await runFfmpeg('-i', path, '-c', 'copy', '-f', 'flv', `${path}.flv`)
   const tags = readTags(await readFile(`${path}.flv`)).filter(({ payload, type }) => type === 9 && payload[1] === 1)
-  const file = { name: 'clip.mp4', content: new Uint8Array(await readFile(path)) }
-  const { _id } = await caster.good<{ _id: string }>('POST /api/assets/upload', { body: { workspaceId }, file })
-  await waitFor(
-    async () => {
-      const asset = await caster.good<{ thumbnail: { status: string } }>('GET /api/assets/{id}', { path: { id: _id } })
-      return asset.thumbnail.status !== 'pending'
-    },
-    { timeoutMs: 60_000, what: 'the clip to be looked at' },
-  )
-  return { assetId: _id, pictures: tags.map(({ payload }) => crc32(payload)) }
+  return { assetId: await caster.upload(path), pictures: tags.map(({ payload }) => crc32(payload)) }
 }

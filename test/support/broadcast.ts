@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises'
+import { basename } from 'node:path'
 import { Feed } from '../../media/testing/feed.ts'
 import { TestPublisher } from '../../media/testing/publisher.ts'
 import type { Sink } from '../../media/testing/sink.ts'
@@ -38,6 +40,20 @@ export class Broadcaster {
   async destination(name: string, port: number, streamKey = `key-for-${name}`): Promise<string> {
     const body = { workspaceId: this.#workspaceId, name, url: `rtmp://127.0.0.1:${port}/live`, streamKey }
     return (await this.good<{ _id: string }>('POST /api/streams/rtmp-destinations', { body }))._id
+  }
+
+  /** Puts a file into the media library. @returns the id of the asset, which was looked at */
+  async upload(path: string): Promise<string> {
+    const name = basename(path)
+    const file = { name, content: new Uint8Array(await readFile(path)) }
+    const body = { workspaceId: this.#workspaceId }
+    const { _id: id } = await this.good<{ _id: string }>('POST /api/assets/upload', { body, file })
+    const isLookedAt = async () => {
+      const asset = await this.good<{ thumbnail: { status: string } }>('GET /api/assets/{id}', { path: { id } })
+      return asset.thumbnail.status !== 'pending'
+    }
+    await waitFor(isLookedAt, { timeoutMs: 120_000, what: `${name} to be looked at` })
+    return id
   }
 
   /** A stream that goes to these sinks, by name. */
