@@ -1,5 +1,5 @@
 import { open, type FileHandle } from 'node:fs/promises'
-import { boxesOf, boxHeader, damaged } from './boxes.ts'
+import { boxesOf, boxHeader, damaged, type Box } from './boxes.ts'
 import { PlayoutError } from './errors.ts'
 import { readDefaults, readFragment } from './fragments.ts'
 import { readTrack, type Track } from './track.ts'
@@ -13,6 +13,8 @@ const MOST_BOXES = 400_000
 export interface Movie {
   readonly video: Track | undefined
   readonly audio: Track | undefined
+  /** Of the presentation, as the file's own head says it: 0 where that leaves it open, as before fragments. */
+  readonly seconds: number
   readonly bytes: number
 }
 
@@ -53,10 +55,9 @@ async function readMovie(handle: FileHandle): Promise<Movie> {
   if (moov === undefined) throw notAMovie()
   const root = { type: 'moov', start: 0, end: moov.length }
   const boxes = boxesOf(moov)
-  const header = boxes.find(({ type }) => type === 'mvhd')
-  const timescale = header === undefined ? 0 : moov.readUInt32BE(header.start + (moov[header.start] === 1 ? 20 : 12))
+  const { duration, timescale } = readMovieHeader(moov, boxes)
   for (const box of boxes) {
-    const track = box.type === 'trak' ? await readTrack(moov, box, timescale || 1_000) : undefined
+    const track = box.type === 'trak' ? await readTrack(moov, box, timescale) : undefined
     if (track !== undefined) tracks.push(track)
   }
   const defaults = readDefaults(moov, root)
@@ -67,8 +68,20 @@ async function readMovie(handle: FileHandle): Promise<Movie> {
   return {
     video: used.find(({ kind }) => kind === 'video'),
     audio: used.find(({ kind }) => kind === 'audio'),
+    seconds: duration / timescale,
     bytes: size,
   }
+}
+
+/** `mvhd` (ISO/IEC 14496-12, 8.2.2); all ones are a length that nobody knew. */
+function readMovieHeader(moov: Buffer, boxes: readonly Box[]): { duration: number; timescale: number } {
+  const header = boxes.find(({ type }) => type === 'mvhd')
+  if (header === undefined) return { duration: 0, timescale: 1_000 }
+  const { start } = header
+  const long = moov[start] === 1
+  const timescale = moov.readUInt32BE(start + (long ? 20 : 12)) || 1_000
+  const duration = long ? Number(moov.readBigUInt64BE(start + 24)) : moov.readUInt32BE(start + 16)
+  return { duration: duration === (long ? 2 ** 64 : 0xff_ff_ff_ff) ? 0 : duration, timescale }
 }
 
 /** @throws PlayoutError when the file ends before */

@@ -34,17 +34,17 @@ export function startMediaWork(options: MediaWorkOptions): MediaWork {
 
   return {
     probe: (path, options) => run({ kind: 'probe', path: resolve(path) }, options),
-    thumbnails: async (path, outputDir, { sizes, format = 'webp', ...options }) => {
+    thumbnails: async (path, outputDir, { sizes, format = 'webp', probed, ...options }) => {
       checkSizes(sizes)
-      const input = { path: resolve(path), outputDir: resolve(outputDir), options: { sizes, format } }
+      const input = { path: resolve(path), outputDir: resolve(outputDir), options: { sizes, format, probed } }
       return run({ kind: 'thumbnails', ...input }, options)
     },
-    transcode: async (path, output, spec, options) => {
+    transcode: async (path, output, spec, { probed, ...options } = {}) => {
       checkSpec(spec)
-      return run({ kind: 'transcode', path: resolve(path), output: resolve(output), spec }, options)
+      return run({ kind: 'transcode', path: resolve(path), output: resolve(output), spec, probed }, options)
     },
-    preview: (path, outputDir, options) =>
-      run({ kind: 'preview', path: resolve(path), outputDir: resolve(outputDir) }, options),
+    preview: (path, outputDir, { probed, ...options } = {}) =>
+      run({ kind: 'preview', path: resolve(path), outputDir: resolve(outputDir), probed }, options),
     stats: () => ({ quick: quick.stats(), long: long.stats() }),
     close: async () => {
       await Promise.all([quick.close(), long.close()])

@@ -8,7 +8,7 @@ import { makeHeic } from '../testing/heic-file.ts'
 import { makePdf } from '../testing/pdf-file.ts'
 import { filesIn, useMediaWork } from '../testing/work-fixture.ts'
 import type { TranscodeSpec } from './transcode/spec.ts'
-import type { Progress } from './types.ts'
+import type { Progress, TranscodeOptions } from './types.ts'
 
 const { work, folder, tempDir } = useMediaWork()
 const path = (name: string) => join(folder, name)
@@ -23,9 +23,9 @@ beforeAll(async () => {
 })
 
 let made = 0
-async function transcode(name: string, spec: TranscodeSpec, onProgress?: (progress: Progress) => void) {
+async function transcode(name: string, spec: TranscodeSpec, options?: TranscodeOptions) {
   const output = path(`result-${made++}`)
-  const result = await work.transcode(path(name), output, spec, onProgress === undefined ? {} : { onProgress })
+  const result = await work.transcode(path(name), output, spec, options)
   expect(statSync(output).size).toBe(result.bytes)
   return { ...result, output }
 }
@@ -37,6 +37,11 @@ function loudnessOf(file: string): number {
   return Number(/Summary:[^]*?I:\s+(-?[\d.]+) LUFS/.exec(stderr)?.[1])
 }
 
+/** As ffprobe says it. */
+function lengthOf(file: string): number {
+  return Number(execFileSync('ffprobe', ['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', file]))
+}
+
 function tagsOf(file: string): string {
   return execFileSync('ffprobe', ['-v', 'error', '-show_entries', 'format_tags', '-of', 'json', file], {
     encoding: 'utf8',
@@ -46,7 +51,11 @@ function tagsOf(file: string): string {
 describe('video', () => {
   test('H.264 and AAC, -14 LUFS, playable from its first bytes, without what was noted in it', async () => {
     const steps: Progress[] = []
-    const { output, loudness, ...result } = await transcode('source', { kind: 'video' }, (step) => steps.push(step))
+    const { output, loudness, ...result } = await transcode(
+      'source',
+      { kind: 'video' },
+      { onProgress: (step) => steps.push(step) },
+    )
     expect(result).toMatchObject({ mime: 'video/mp4', width: 480, height: 270 })
     expect(await work.probe(output)).toMatchObject({
       video: { codec: 'h264', pixelFormat: 'yuv420p', frameRate: 25 },
@@ -88,6 +97,23 @@ describe('video', () => {
     const { bytes } = await transcode('source', { kind: 'video', maxBytes: 130_000, crf: 10 })
     expect(bytes).toBeLessThanOrEqual(130_000)
     await expect(transcode('source', { kind: 'video', maxBytes: 10_000 })).rejects.toMatchObject({ code: 'too_large' })
+  })
+
+  test('what is known of a file is not looked for again, unless it is of another file', async () => {
+    const spec = { kind: 'video', crf: 40, loudness: null, trim: { to: 1 } } as const
+    const probed = { ...(await work.probe(path('source'))), audio: null }
+    const { seconds, output } = await transcode('source', spec, { probed })
+    expect(seconds).toBe(lengthOf(output))
+    expect(await work.probe(output)).toMatchObject({ hasAudio: false })
+    const { output: other } = await transcode('source', spec, { probed: { ...probed, bytes: probed.bytes + 1 } })
+    expect(await work.probe(other)).toMatchObject({ hasAudio: true })
+  })
+
+  test('a part without a picture makes no video', async () => {
+    const picture = ['-f', 'lavfi', '-i', 'testsrc=size=64x64:duration=1', '-f', 'lavfi', '-i', 'anullsrc=duration=4']
+    await runFfmpeg(...picture, '-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-f', 'mp4', path('longer-sound'))
+    const attempt = transcode('longer-sound', { kind: 'video', trim: { from: 3 } })
+    await expect(attempt).rejects.toMatchObject({ code: 'damaged' })
   })
 
   test('silence stays silent', async () => {

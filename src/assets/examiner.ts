@@ -109,7 +109,7 @@ export class AssetExaminer {
       const work = await this.#needs.mediaWork()
       const path = await localCopy(this.#needs.storage, key, folder, signal)
       const probe = await work.probe(path, { signal })
-      const drawn = await work.thumbnails(path, folder, { sizes: SIZES, signal })
+      const drawn = await work.thumbnails(path, folder, { sizes: SIZES, probed: probe, signal })
       for (const { bytes, name, path: from } of drawn.thumbnails) {
         await this.#keep(`${key}.thumbnail-${name}`, from, bytes)
       }

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { MediaWorkError } from '../../media/work/errors.ts'
-import type { MediaWork, ProgressOptions } from '../../media/work/types.ts'
+import type { MediaWork, ProbeResult, TranscodeOptions } from '../../media/work/types.ts'
 import { AppError } from '../core/error.ts'
 import { MINUTE, type Clock } from '../core/clock.ts'
 import { uuidv7 } from '../core/id.ts'
@@ -47,6 +47,8 @@ interface Order {
   readonly workspace_id: string
   readonly file_id: string
   readonly spec: RenditionSpec
+  /** Null as long as nobody has looked at the file. */
+  readonly probe: ProbeResult | null
 }
 
 /** What media work has made of it: files, in the order of their keys. */
@@ -79,7 +81,8 @@ export class RenditionMaker {
   async make(renditionId: string, tried: Try): Promise<void> {
     const { sql, turns } = this.#needs
     const order = await sql.row<Order>(
-      `select r.id, r.workspace_id, a.file_id, r.spec from asset_renditions r join assets a on a.id = r.asset_id
+      `select r.id, r.workspace_id, a.file_id, r.spec, f.probe from asset_renditions r
+         join assets a on a.id = r.asset_id join asset_files f on f.id = a.file_id
        where r.id = $1 and r.state = 'pending' and a.deleted_at is null`,
       [renditionId],
     )
@@ -140,7 +143,7 @@ export class RenditionMaker {
 
   async #work(order: Order, signal: AbortSignal, onProgress: (fraction: number) => void): Promise<void> {
     const { clock, quota, storage, tempDir, turns } = this.#needs
-    const { file_id: fileId, id, spec, workspace_id: workspaceId } = order
+    const { file_id: fileId, id, probe, spec, workspace_id: workspaceId } = order
     const folder = await mkdtemp(join(tempDir, 'rendition-'))
     const heldAs = uuidv7(clock.now())
     try {
@@ -148,6 +151,7 @@ export class RenditionMaker {
       const path = await localCopy(storage, fileKey(workspaceId, fileId), folder, signal)
       const made = await makeOf(work, path, spec, folder, {
         signal,
+        probed: probe ?? undefined,
         onProgress: ({ fraction }) => onProgress(fraction),
       })
       const { files, height, seconds, width } = made
@@ -176,7 +180,7 @@ async function makeOf(
   path: string,
   spec: RenditionSpec,
   folder: string,
-  options: ProgressOptions,
+  options: TranscodeOptions,
 ): Promise<Work> {
   if (spec.kind !== 'preview') {
     const output = join(folder, 'made')

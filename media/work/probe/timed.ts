@@ -3,10 +3,12 @@ import type { WorkContext } from '../process/context.ts'
 import { ffmpegInfo } from './ffmpeg-info.ts'
 import { ffprobe, lastPacketSeconds } from './ffprobe.ts'
 import type { FileKind } from './file-kind.ts'
+import type { SourceFile } from './source-file.ts'
 import type { Streams } from './streams.ts'
 import { endsEarly } from './truncation.ts'
 
-export interface TimedMedia extends Streams {
+/** What is known of a video or of sound. A result of `probe` has it all. */
+export interface TimedMedia extends Omit<Streams, 'format'> {
   readonly truncated: boolean
 }
 
@@ -53,11 +55,11 @@ async function lacksItsEnd(path: string, { format, seconds }: Streams, context: 
 }
 
 /**
- * What thumbnails and transcodes need beyond a probe.
+ * What thumbnails and transcodes need beyond a probe; a file that was probed before is not asked again.
  * @throws MediaWorkError `truncated`, `too_large`
  */
-export async function probeWorkable(path: string, kind: FileKind, context: WorkContext): Promise<TimedMedia> {
-  const media = await probeTimed(path, kind, context)
+export async function probeWorkable({ path, kind, probed }: SourceFile, context: WorkContext): Promise<TimedMedia> {
+  const media = probed ?? (await probeTimed(path, kind, context))
   const { limits } = context
   if (media.truncated) throw new MediaWorkError('truncated', 'The file ends before its media does.')
   if (media.video !== null && media.video.width * media.video.height > limits.videoPixels) {

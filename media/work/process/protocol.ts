@@ -25,11 +25,14 @@ export interface WorkSettings {
 export interface Tasks {
   probe: { input: { path: string }; result: ProbeResult }
   thumbnails: {
-    input: { path: string; outputDir: string; options: Pick<ThumbnailOptions, 'sizes' | 'format'> }
+    input: { path: string; outputDir: string; options: Pick<ThumbnailOptions, 'sizes' | 'format' | 'probed'> }
     result: ThumbnailResult
   }
-  transcode: { input: { path: string; output: string; spec: TranscodeSpec }; result: TranscodeResult }
-  preview: { input: { path: string; outputDir: string }; result: PreviewResult }
+  transcode: {
+    input: { path: string; output: string; spec: TranscodeSpec; probed: ProbeResult | undefined }
+    result: TranscodeResult
+  }
+  preview: { input: { path: string; outputDir: string; probed: ProbeResult | undefined }; result: PreviewResult }
 }
 
 export type TaskKind = keyof Tasks

@@ -13,8 +13,8 @@ export function runTask(task: Task, context: WorkContext): Promise<Tasks[Task['k
     case 'thumbnails':
       return thumbnails(task.path, task.outputDir, task.options, context)
     case 'transcode':
-      return transcode(task.path, task.output, task.spec, context)
+      return transcode(task.path, task.output, task, context)
     default:
-      return preview(task.path, task.outputDir, context)
+      return preview(task.path, task.outputDir, task.probed, context)
   }
 }

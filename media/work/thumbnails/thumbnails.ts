@@ -1,5 +1,5 @@
 import type { WorkContext } from '../process/context.ts'
-import { fileKind } from '../probe/file-kind.ts'
+import { openSource, type SourceFile } from '../probe/source-file.ts'
 import { probeWorkable } from '../probe/timed.ts'
 import type { ProbeResult, ThumbnailOptions, ThumbnailResult } from '../types.ts'
 import type { Picture } from './picture.ts'
@@ -12,23 +12,23 @@ import { openWaveform } from './waveform.ts'
 export async function thumbnails(
   path: string,
   outputDir: string,
-  options: Pick<ThumbnailOptions, 'sizes' | 'format'>,
+  options: Pick<ThumbnailOptions, 'sizes' | 'format' | 'probed'>,
   context: WorkContext,
 ): Promise<ThumbnailResult> {
   const edge = Math.max(...options.sizes.map((size) => size.edge))
-  const { kind, picture, peaks = null } = await open(path, edge, context)
+  const { kind, picture, peaks = null } = await open(await openSource(path, options.probed), edge, context)
   context.signal.throwIfAborted()
   return { kind, ...(await render(picture, outputDir, options, context.limits)), peaks }
 }
 
 async function open(
-  path: string,
+  source: SourceFile,
   edge: number,
   context: WorkContext,
 ): Promise<{ kind: ProbeResult['kind']; picture: Picture; peaks?: readonly number[] }> {
-  const kind = await fileKind(path)
+  const { path, kind } = source
   if (kind.way !== 'timed') return openStill(path, kind, edge, context)
-  const media = await probeWorkable(path, kind, context)
+  const media = await probeWorkable(source, context)
   if (media.video === null) return { kind: 'audio', ...(await openWaveform(path, media, edge, context)) }
   return { kind: 'video', picture: await openFrame(path, media, edge, context) }
 }

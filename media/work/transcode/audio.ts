@@ -1,6 +1,6 @@
 import { MediaWorkError } from '../errors.ts'
 import type { WorkContext } from '../process/context.ts'
-import type { FileKind } from '../probe/file-kind.ts'
+import type { SourceFile } from '../probe/source-file.ts'
 import { probeWorkable } from '../probe/timed.ts'
 import type { TranscodeResult } from '../types.ts'
 import { clipOf, encodeTimed, kilobitsFor } from './encode-timed.ts'
@@ -12,13 +12,12 @@ const LEAST_KBPS = 24
 
 /** @throws MediaWorkError */
 export async function transcodeAudio(
-  path: string,
+  file: SourceFile,
   output: string,
   spec: AudioSpec,
-  kind: FileKind,
   context: WorkContext,
 ): Promise<TranscodeResult> {
-  const source = await probeWorkable(path, kind, context)
+  const source = await probeWorkable(file, context)
   if (source.audio === null) throw new MediaWorkError('unsupported', 'There is no sound in it.')
   const clip = clipOf(source, spec)
   const { maxBytes, format = 'm4a' } = spec
@@ -37,5 +36,5 @@ export async function transcodeAudio(
   const coded = (filter: string | null) => (format === 'm4a' ? aac(kbps, filter) : mp3(filter))
   const outputOptions = (filter: string | null) => ['-map', '0:a:0', '-vn', ...coded(filter), ...CLEAN, ...container]
   const mime = format === 'm4a' ? 'audio/mp4' : 'audio/mpeg'
-  return encodeTimed(path, output, { source, spec, outputOptions, hasSound: true, clip, maxBytes, mime }, context)
+  return encodeTimed(file.path, output, { source, spec, outputOptions, hasSound: true, clip, maxBytes, mime }, context)
 }

@@ -1,5 +1,6 @@
 import { rename, stat } from 'node:fs/promises'
 import { MediaWorkError } from '../errors.ts'
+import { openMovie } from '../../playout/movie.ts'
 import { partPath } from '../outputs.ts'
 import type { WorkContext } from '../process/context.ts'
 import { probeTimed, type TimedMedia } from '../probe/timed.ts'
@@ -75,17 +76,34 @@ export async function encodeTimed(
     outputBytes: Math.min(limits.outputBytes, maxBytes ?? limits.outputBytes),
   })
   const { size: bytes } = await stat(part)
-  const made = await probeTimed(part, { way: 'timed', mime, bytes }, context)
+  const made = await lookAt(part, { mime, bytes }, context)
   signal.throwIfAborted()
   await rename(part, output)
   return {
     bytes,
     mime,
-    width: made.video?.width ?? null,
-    height: made.video?.height ?? null,
-    seconds: made.seconds,
+    ...made,
     loudness: measured === null || target === null ? null : { measured: measured.integrated, target },
   }
+}
+
+/** What was written, by its own index where it has one: no other program need be started for that. */
+async function lookAt(
+  part: string,
+  { mime, bytes }: { mime: string; bytes: number },
+  context: WorkContext,
+): Promise<Pick<TranscodeResult, 'width' | 'height' | 'seconds'>> {
+  if (mime === 'audio/mpeg') {
+    const { seconds } = await probeTimed(part, { way: 'timed', mime, bytes }, context)
+    return { width: null, height: null, seconds }
+  }
+  const { audio, seconds, video } = await openMovie(part)
+  // ffmpeg is content with an empty track.
+  if ((mime === 'video/mp4' ? video : audio) === undefined) {
+    const what = mime === 'video/mp4' ? 'picture' : 'sound'
+    throw new MediaWorkError('damaged', `There is no ${what} in that part of it, or none that can be decoded.`)
+  }
+  return { width: video?.width ?? null, height: video?.height ?? null, seconds }
 }
 
 /**

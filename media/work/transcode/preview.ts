@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { MediaWorkError } from '../errors.ts'
 import { PREVIEW_MEDIA, PREVIEW_PLAYLIST } from '../outputs.ts'
 import type { WorkContext } from '../process/context.ts'
-import { fileKind } from '../probe/file-kind.ts'
+import { openSource } from '../probe/source-file.ts'
 import { probeWorkable } from '../probe/timed.ts'
-import type { PreviewResult } from '../types.ts'
+import type { PreviewResult, ProbeResult } from '../types.ts'
 import { frame } from './framing.ts'
 import { mostPreviewBytes, PREVIEW } from './presets.ts'
 import { aac, CLEAN, h264, pictureFilter } from './video.ts'
@@ -15,10 +15,15 @@ import { aac, CLEAN, h264, pictureFilter } from './video.ts'
  * ranges of one MPEG transport stream: thousands of files would be thousands of requests to store, and to delete.
  * @throws MediaWorkError
  */
-export async function preview(path: string, outputDir: string, context: WorkContext): Promise<PreviewResult> {
-  const kind = await fileKind(path)
-  if (kind.way !== 'timed') throw new MediaWorkError('unsupported', 'It is no video.')
-  const source = await probeWorkable(path, kind, context)
+export async function preview(
+  path: string,
+  outputDir: string,
+  probed: ProbeResult | undefined,
+  context: WorkContext,
+): Promise<PreviewResult> {
+  const file = await openSource(path, probed)
+  if (file.kind.way !== 'timed') throw new MediaWorkError('unsupported', 'It is no video.')
+  const source = await probeWorkable(file, context)
   if (source.video === null) throw new MediaWorkError('unsupported', 'There is no picture in it.')
   const seconds = source.seconds ?? 0
   if (mostPreviewBytes(seconds) > context.limits.outputBytes) {

@@ -1,7 +1,7 @@
 import { MediaWorkError } from '../errors.ts'
 import type { WorkContext } from '../process/context.ts'
-import { fileKind } from '../probe/file-kind.ts'
-import type { TranscodeResult } from '../types.ts'
+import { openSource } from '../probe/source-file.ts'
+import type { ProbeResult, TranscodeResult } from '../types.ts'
 import { transcodeAudio } from './audio.ts'
 import { transcodeImage } from './image.ts'
 import type { TranscodeSpec } from './spec.ts'
@@ -11,10 +11,11 @@ import { transcodeVideo } from './video.ts'
 export async function transcode(
   path: string,
   output: string,
-  spec: TranscodeSpec,
+  { spec, probed }: { readonly spec: TranscodeSpec; readonly probed?: ProbeResult | undefined },
   context: WorkContext,
 ): Promise<TranscodeResult> {
-  const kind = await fileKind(path)
+  const source = await openSource(path, probed)
+  const { kind } = source
   if (spec.kind === 'image') {
     if (kind.way === 'timed') {
       throw new MediaWorkError(
@@ -28,6 +29,6 @@ export async function transcode(
   if (kind.way !== 'timed' && kind.mime !== 'image/gif') {
     throw new MediaWorkError('unsupported', 'It is neither a video nor sound.')
   }
-  if (spec.kind === 'audio') return transcodeAudio(path, output, spec, kind, context)
-  return transcodeVideo(path, output, spec, kind, context)
+  if (spec.kind === 'audio') return transcodeAudio(source, output, spec, context)
+  return transcodeVideo(source, output, spec, context)
 }

@@ -1,6 +1,6 @@
 import { MediaWorkError } from '../errors.ts'
 import type { WorkContext } from '../process/context.ts'
-import type { FileKind } from '../probe/file-kind.ts'
+import type { SourceFile } from '../probe/source-file.ts'
 import { probeWorkable, type TimedMedia } from '../probe/timed.ts'
 import type { TranscodeResult, VideoTrack } from '../types.ts'
 import { clipOf, encodeTimed, kilobitsFor } from './encode-timed.ts'
@@ -23,13 +23,12 @@ const SILENCE = ['-filter_complex', STEREO_SILENCE, '-map', '[silence]', '-c:a',
 
 /** @throws MediaWorkError */
 export async function transcodeVideo(
-  path: string,
+  file: SourceFile,
   output: string,
   spec: VideoSpec,
-  kind: FileKind,
   context: WorkContext,
 ): Promise<TranscodeResult> {
-  const source = await probeWorkable(path, kind, context)
+  const source = await probeWorkable(file, context)
   if (source.video === null) throw new MediaWorkError('unsupported', 'There is no picture in it.')
   const preset: VideoRule = spec.preset === undefined ? FREE : VIDEO_PRESETS[spec.preset]
   const clip = clipOf(source, spec)
@@ -62,7 +61,7 @@ export async function transcodeVideo(
   const container = ['-movflags', '+faststart', '-f', 'mp4']
   const outputOptions = (filter: string | null) => [...picture, ...sound(filter), ...CLEAN, ...container]
   return encodeTimed(
-    path,
+    file.path,
     output,
     { source, spec, outputOptions, hasSound, clip, maxBytes, mime: 'video/mp4' },
     context,

