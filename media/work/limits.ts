@@ -38,7 +38,8 @@ const GIB = 2 ** 30
 const cores = availableParallelism()
 
 export const DEFAULT_LIMITS: MediaWorkLimits = {
-  quickConcurrency: Math.max(2, cores),
+  // One more than there are processors: while one job waits for the disk, or for its next step, none of them idles.
+  quickConcurrency: cores + 1,
   quickQueue: 1_000,
   longConcurrency: Math.max(1, Math.floor(cores / 4)),
   longQueue: 100,
