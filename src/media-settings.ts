@@ -9,7 +9,7 @@ export const mediaSettings = {
   },
   MEDIA_THUMBNAILS: {
     summary: 'Files that this node looks at and draws thumbnails of at a time',
-    fallback: 'one a core, at least 2',
+    fallback: 'one a core, and one more',
     parse: optional(integer(1, 64)),
   },
   MEDIA_TRANSCODES: {
