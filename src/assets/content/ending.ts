@@ -1,9 +1,11 @@
 import { DamagedFile, UnsafeFile } from '../errors.ts'
+import { scanStart } from './jpeg.ts'
 
 /** Reads `length` bytes at `start`, fewer at the end of the file. */
 export type ReadAt = (start: number, length: number) => Promise<Buffer>
 
-const TAIL_BYTES = 64 * 1024
+/** Room for the longest comment of an archive, and the record before it. */
+const TAIL_BYTES = 66 * 1024
 
 /**
  * Whether a file ends where its format says, and nothing hides behind that. Only headers and the last bytes are read.
@@ -17,9 +19,11 @@ export async function checkEnd(type: string, size: number, readAt: ReadAt): Prom
     if (type !== 'application/pdf') throw UnsafeFile({ message: 'The file has a script behind it.' })
   }
   if (type === 'image/png') checkPng(tail)
-  else if (type === 'image/jpeg' && tail.lastIndexOf(Buffer.from([0xff, 0xd9])) === -1) throw cut()
+  else if (type === 'image/jpeg') await checkJpeg(tail, start, readAt)
   else if (type === 'image/gif' && tail.findLast((byte) => byte !== 0) !== 0x3b) throw cut()
-  else if (type === 'image/webp') await checkRiff(size, readAt)
+  else if (type === 'image/webp') await checkWebp(size, readAt)
+  else if (type === 'audio/wav') await checkWav(size, readAt)
+  else if (MATROSKA.test(type)) await checkMatroska(size, readAt)
   else if (type === 'application/pdf' && !tail.includes('%%EOF')) throw cut()
   else if (BOXED.test(type)) await checkBoxes(type, size, readAt)
 }
@@ -28,14 +32,30 @@ function cut() {
   return DamagedFile({ message: 'The file ends too early.' })
 }
 
-/** The end-of-central-directory record (APPNOTE 4.3.16) whose comment ends exactly at the end of the file. */
+const ARCHIVE_END = 'PK\u0005\u0006'
+const DIRECTORY_ENTRY = 0x02014b50
+
+/**
+ * The end-of-central-directory record (APPNOTE 4.3.16), as programs find it that unpack archives: its comment goes up to
+ * the end of the file, or the directory that it tells of lies before it, whatever follows.
+ */
 function endsAsZip(tail: Buffer): boolean {
-  for (let at = tail.lastIndexOf('PK\u0005\u0006', undefined, 'latin1'); at !== -1;) {
-    if (at + 22 <= tail.length && at + 22 + tail.readUInt16LE(at + 20) === tail.length) return true
+  for (let at = tail.lastIndexOf(ARCHIVE_END, undefined, 'latin1'); at !== -1;) {
+    if (at + 22 <= tail.length) {
+      const directory = at - tail.readUInt32LE(at + 12)
+      if (at + 22 + tail.readUInt16LE(at + 20) === tail.length) return true
+      if (directory >= 0 && directory < at && tail.readUInt32LE(directory) === DIRECTORY_ENTRY) return true
+    }
     if (at === 0) return false
-    at = tail.lastIndexOf('PK\u0005\u0006', at - 1, 'latin1')
+    at = tail.lastIndexOf(ARCHIVE_END, at - 1, 'latin1')
   }
   return false
+}
+
+/** The end of the picture itself; the thumbnail in its header has one, too. */
+async function checkJpeg(tail: Buffer, start: number, readAt: ReadAt): Promise<void> {
+  const scan = start < TAIL_BYTES ? scanStart(await readAt(0, TAIL_BYTES)) : 0
+  if (start + tail.lastIndexOf(Buffer.from([0xff, 0xd9])) < Math.max(scan, start)) throw cut()
 }
 
 function checkPng(tail: Buffer): void {
@@ -48,23 +68,64 @@ function checkPng(tail: Buffer): void {
   }
 }
 
-async function checkRiff(size: number, readAt: ReadAt): Promise<void> {
-  const header = await readAt(0, 12)
-  const said = header.readUInt32LE(4) + 8
+async function checkWebp(size: number, readAt: ReadAt): Promise<void> {
+  const said = await riffSize(readAt)
   if (said > size + 1) throw cut()
   if (said + 1 < size) throw UnsafeFile({ message: 'Something follows the end of the picture.' })
 }
 
-const BOXED = /^(video\/(mp4|quicktime)|audio\/mp4|image\/(heic|heif|avif))$/
-const MOST_BOXES = 10_000
+/** What recorders write who do not know how long the sound will be; some leave a little room below. */
+const UNKNOWN_RIFF = 0x7fff0000
 
-/** ISO/IEC 14496-12: boxes follow each other without a gap up to the end. */
+async function checkWav(size: number, readAt: ReadAt): Promise<void> {
+  const said = await riffSize(readAt)
+  if (said > size + 1 && said < UNKNOWN_RIFF) throw cut()
+}
+
+/** Bytes of the whole file, as its header says. */
+async function riffSize(readAt: ReadAt): Promise<number> {
+  return (await readAt(0, 12)).readUInt32LE(4) + 8
+}
+
+const MATROSKA = /^video\/(webm|matroska)$/
+const SEGMENT = 0x18538067
+
+/** RFC 9559, section 5: a header and a segment, which holds everything; live recordings leave its length open. */
+async function checkMatroska(size: number, readAt: ReadAt): Promise<void> {
+  const head = await readAt(0, 256)
+  const header = elementSize(head, 4)
+  const at = header === undefined ? Infinity : header.end + header.size
+  if (at + 12 > head.length || head.readUInt32BE(at) !== SEGMENT) return
+  const segment = elementSize(head, at + 4)
+  if (segment !== undefined && segment.end + segment.size > size) throw cut()
+}
+
+/** RFC 8794, section 4: the leading zeros of the first byte say how many more follow. @returns undefined when left open */
+function elementSize(head: Buffer, at: number): { size: number; end: number } | undefined {
+  const bytes = Math.clz32(head[at] ?? 0) - 23
+  if (bytes > 8 || at + bytes > head.length) return undefined
+  const mask = 2n ** BigInt(bytes * 7) - 1n
+  const size = BigInt(`0x${head.toString('hex', at, at + bytes)}`) & mask
+  return size === mask ? undefined : { size: Number(size), end: at + bytes }
+}
+
+const BOXED = /^(video\/(mp4|quicktime)|audio\/mp4|image\/(heic|heif|avif))$/
+/** Each is a read of its own. Only files in fragments have so many, a pair of boxes for every half second or so. */
+const MOST_BOXES = 500
+
+/**
+ * ISO/IEC 14496-12: boxes follow each other without a gap up to the end. A fragment stands for itself, so that a file of
+ * many is good as far as they were looked at.
+ */
 async function checkBoxes(type: string, size: number, readAt: ReadAt): Promise<void> {
   const needed = type.startsWith('image/') ? ['meta'] : ['moov']
   const seen = new Set<string>()
   let at = 0
   for (let count = 0; at < size; count += 1) {
-    if (count > MOST_BOXES) throw DamagedFile({ message: 'The file is in too many pieces.' })
+    if (count > MOST_BOXES) {
+      if (!seen.has('moof')) throw DamagedFile({ message: 'The file is in too many pieces.' })
+      break
+    }
     const header = await readAt(at, 16)
     if (header.length < 8) throw cut()
     const short = header.readUInt32BE(0)

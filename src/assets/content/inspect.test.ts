@@ -40,6 +40,10 @@ describe('taken', () => {
     ['g.pdf', pdf, 'application/pdf'],
     ['h.svg', svg('<rect width="3" height="3" fill="url(#a)"/><use href="#b"/>'), 'image/svg+xml'],
     ['report.final', png, 'image/png'],
+    ['picture.svg', svg(`<image href="${embedded(png)}"/>`), 'image/svg+xml'],
+    ['an hour in fragments.mp4', Buffer.concat([mp4, ...fragments(7_200)]), 'video/mp4'],
+    ['live.webm', matroska(Buffer.alloc(8, 0xff).fill(0x01, 0, 1)), 'video/webm'],
+    ['live.wav', wav(0xffffffff), 'audio/wav'],
   ])('%s', async (name, file, type) => {
     expect(await judge(file, name)).toMatchObject({ type })
   })
@@ -73,12 +77,26 @@ describe('refused', () => {
     ['a video that was cut off', 'damaged_file', mp4.subarray(0, mp4.length - 1)],
     ['a video without a description', 'damaged_file', boxes(['ftyp', 'isom\0\0\0\0isom'], ['mdat', 'y'.repeat(900)])],
     ['a PDF that was cut off', 'damaged_file', pdf.subarray(0, 30)],
+    ['a JPEG that was cut off behind its thumbnail', 'damaged_file', jpegComment('\xff\xd9').subarray(0, -2)],
+    ['a WebM that was cut off', 'damaged_file', matroska(Buffer.from('0100000000001000', 'hex'))],
+    ['a sound that was cut off', 'damaged_file', wav(5_000)],
+    ['a video in thousands of pieces', 'damaged_file', boxes(...Array(600).fill(['free', '']), ['moov', ''])],
 
     ['a picture with an archive behind it', 'unsafe_file', Buffer.concat([jpeg, zip('a.js')])],
     ['a PNG with anything behind it', 'unsafe_file', Buffer.concat([png, Buffer.from('more')])],
     ['a WebP with anything behind it', 'unsafe_file', Buffer.concat([webp, Buffer.alloc(100, 1)])],
     ['a PDF with an archive behind it', 'unsafe_file', Buffer.concat([pdf, zip('a.js')])],
     ['a video with an archive in its last box', 'unsafe_file', Buffer.concat([mp4, boxes(['free', zip('a')])])],
+    [
+      'a picture with an archive and more behind it',
+      'unsafe_file',
+      Buffer.concat([jpeg, zip('a.js'), Buffer.alloc(9)]),
+    ],
+    [
+      'a picture with an archive and a long comment behind it',
+      'unsafe_file',
+      Buffer.concat([jpeg, zip('a.js', 0xffff), Buffer.alloc(0xffff)]),
+    ],
     ['a picture that is a page, too', 'unsafe_file', jpegComment('<html><script>alert(1)</script>')],
     ['a picture that is a PDF, too', 'unsafe_file', jpegComment('%PDF-1.4')],
     ['a picture that is PHP, too', 'unsafe_file', jpegComment('<?php system($_GET[0]); ?>')],
@@ -101,12 +119,38 @@ describe('refused', () => {
       '<set attributeName="onmouseover" to="alert(1)"/>',
       '<image href="data:text/html,<b>"/>',
       '<iframe src="x"/>',
+      '<a.b:script xmlns:a.b="http://www.w3.org/2000/svg">1</a.b:script>',
+      '<é:script xmlns:é="http://www.w3.org/2000/svg">1</é:script>',
+      '<x:meta xmlns:x="http://www.w3.org/1999/xhtml" http-equiv="refresh" content="0;url=//evil.example"/>',
+      '<x:b xmlns:x="http://www.w3.org/1999/&#120;html"/>',
+      '<rect style="fill:u\\72l(http://evil.example/)"/>',
+      '<style>\\40 import "http://evil.example/a.css";</style>',
+      '<rect style="fill:image-set(\'http://evil.example/\' 1x)"/>',
+      '<image href="data:image/svg+xml;base64,PHN2Zy8+"/>',
+      '<image href="data:image/png,%89PNG"/>',
+      '<text>\x1b(B</text>',
     ].map((inside) => [`an SVG with ${inside}`, 'unsafe_file', svg(inside)] as [string, string, Buffer]),
     [
       'an SVG with entities that grow',
       'unsupported_file',
       Buffer.from('<!DOCTYPE svg [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><svg>&b;</svg>'),
     ],
+    [
+      'an SVG in another encoding',
+      'unsafe_file',
+      Buffer.from('<?xml version="1.0" encoding="ISO-2022-JP"?><svg></svg>'),
+    ],
+    [
+      'a drawing with a huge picture in it',
+      'image_too_large',
+      svg(`<image href="${embedded(pngHeader(30_000, 30_000))}"/>`),
+    ],
+    [
+      'a drawing with many large pictures in it',
+      'image_too_large',
+      svg(`<image href="${embedded(pngHeader(9_000, 9_000))}"/>`.repeat(2)),
+    ],
+    ['a drawing with another file in it', 'unsafe_file', svg(`<image href="${embedded(pdf)}"/>`)],
     ['an SVG in UTF-16', 'unsupported_file', Buffer.from('\uFEFF<svg><script/></svg>', 'utf16le')],
     ['a huge SVG', 'unsupported_file', svg(' '.repeat(1_000_001))],
   ]
@@ -137,8 +181,31 @@ function boxes(...parts: [string, string | Buffer][]): Buffer {
   )
 }
 
-/** An archive of one empty entry. */
-function zip(name: string): Buffer {
+function fragments(count: number): Buffer[] {
+  return Array<Buffer>(count).fill(boxes(['moof', 'f'], ['mdat', 'm']))
+}
+
+/** A WebM of 100 bytes of media, whose header says that they are so long. */
+function matroska(length: Buffer): Buffer {
+  const header = Buffer.from('1a45dfa3874282847765626d', 'hex')
+  return Buffer.concat([header, Buffer.from('18538067', 'hex'), length, Buffer.alloc(100)])
+}
+
+/** A sound of 1,000 bytes, whose header says that it is so long. */
+function wav(length: number): Buffer {
+  const file = Buffer.alloc(1_000)
+  file.write('RIFF', 0)
+  file.writeUInt32LE(length, 4)
+  file.write('WAVEfmt ', 8)
+  return file
+}
+
+function embedded(picture: Buffer): string {
+  return `data:image/png;base64,${picture.toString('base64')}`
+}
+
+/** An archive of one empty entry. @param comment bytes of the comment that is to follow */
+function zip(name: string, comment = 0): Buffer {
   const local = Buffer.alloc(30)
   local.writeUInt32LE(0x04034b50)
   local.writeUInt16LE(name.length, 26)
@@ -149,6 +216,8 @@ function zip(name: string): Buffer {
   end.writeUInt32LE(0x06054b50)
   end.writeUInt16LE(1, 8)
   end.writeUInt16LE(1, 10)
+  end.writeUInt32LE(central.length + name.length, 12)
+  end.writeUInt16LE(comment, 20)
   return Buffer.concat([local, Buffer.from(name), central, Buffer.from(name), end])
 }
 

@@ -43,11 +43,18 @@ export async function inspectHead(head: Buffer, name: string): Promise<Inspected
 
 /**
  * Judges the rest of a file that has come whole.
- * @throws AppError unsafe_file, damaged_file, unsupported_file
+ * @throws AppError unsafe_file, damaged_file, unsupported_file, image_too_large
  */
 export async function inspectWhole(found: Inspected, size: number, readAt: ReadAt): Promise<void> {
-  if (found.type === 'image/svg+xml') checkSvg(await readAt(0, Math.min(size, 1_000_001)), size)
-  else await checkEnd(found.type, size, readAt)
+  if (found.type !== 'image/svg+xml') return checkEnd(found.type, size, readAt)
+  let pixels = 0
+  for (const picture of checkSvg(await readAt(0, Math.min(size, 1_000_001)), size)) {
+    const { height, kind, type, width } = await inspectHead(picture, '')
+    if (kind !== 'image' || type === 'image/svg+xml') throw UnsafeFile({ message: 'The SVG drawing has a file in it.' })
+    pixels += (width ?? 0) * (height ?? 0)
+    // They are all in memory together when the drawing is drawn.
+    if (pixels > MOST_PIXELS) throw ImageTooLarge({ message: 'The pictures in the drawing have too many pixels.' })
+  }
 }
 
 async function typeOf(head: Buffer): Promise<string> {

@@ -1,3 +1,5 @@
+import { jpegSegments } from './jpeg.ts'
+
 export interface PictureSize {
   readonly width: number
   readonly height: number
@@ -26,17 +28,12 @@ export function pictureSize(type: string, head: Buffer): PictureSize | undefined
   }
 }
 
-/** ITU T.81, annex B: segments up to the frame header. */
+/** The frame header's; tables have markers among those of frames. */
 function jpegSize(head: Buffer): PictureSize | undefined {
-  let at = 2
-  while (at + 9 < head.length) {
-    if (head[at] !== 0xff) return undefined
-    const marker = head[at + 1] ?? 0
-    if (marker === 0xff) at += 1
-    else if (marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8)) at += 2
-    else if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) {
+  for (const { at, marker } of jpegSegments(head)) {
+    if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) {
       return { height: head.readUInt16BE(at + 5), width: head.readUInt16BE(at + 7) }
-    } else at += 2 + head.readUInt16BE(at + 2)
+    }
   }
   return undefined
 }

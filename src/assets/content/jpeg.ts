@@ -1,0 +1,27 @@
+/** A segment of a JPEG: its marker, and where that begins. */
+interface Segment {
+  readonly marker: number
+  readonly at: number
+}
+
+/** The segments before the picture's data, as far as they are within these bytes (ITU T.81, annex B). */
+export function* jpegSegments(head: Buffer): Generator<Segment> {
+  for (let at = 2; at + 9 < head.length;) {
+    if (head[at] !== 0xff) return
+    const marker = head[at + 1] ?? 0
+    if (marker === 0xff) at += 1
+    else if (marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8)) at += 2
+    else {
+      yield { marker, at }
+      if (marker === START_OF_SCAN) return
+      at += 2 + head.readUInt16BE(at + 2)
+    }
+  }
+}
+
+const START_OF_SCAN = 0xda
+
+/** Where the picture's own data begins, behind thumbnails that are pictures themselves; 0 when it is not to be seen. */
+export function scanStart(head: Buffer): number {
+  return [...jpegSegments(head)].find(({ marker }) => marker === START_OF_SCAN)?.at ?? 0
+}
