@@ -43,7 +43,7 @@ export class AssetUploads {
 
   /** Takes a file in one request. @throws AppError not_found (the folder), storage_limit_reached, of the inspection */
   async take(fields: Static<typeof NewAssetFields>, userId: string, upload: Upload): Promise<AssetData> {
-    const { clock, folders, intake, quota, sql, turns, uploads } = this.#needs
+    const { clock, folders, intake, quota, sql, turns } = this.#needs
     const { altText, folderId, tags, workspaceId } = fields
     await folders.require(sql, workspaceId, folderId)
     const heldAs = uuidv7(clock.now())
@@ -53,7 +53,7 @@ export class AssetUploads {
       const file = await intake.receive(workspaceId, upload.stream, name, most)
       const added = { file, userId, name, altText, tags, folderId, heldAs }
       const { asset, fileId } = await turns.system(workspaceId, addAsset, added)
-      if (fileId !== file.fileId) await uploads.dropFile(workspaceId, file.fileId)
+      if (fileId !== file.fileId) await intake.discard(workspaceId, file.fileId)
       return asset
     } catch (error) {
       await quota.release(heldAs)
@@ -63,7 +63,7 @@ export class AssetUploads {
 
   /** The second step of a signed upload. Doing it twice gives the same asset. @throws AppError conflict */
   async confirm(turn: Turn, uploadId: string): Promise<AssetData> {
-    const { library, uploads, views } = this.#needs
+    const { intake, library, uploads, views } = this.#needs
     const row = await uploads.find(turn.sql, uploadId)
     const known = row.asset_id === null ? undefined : await findAsset(turn.sql, row.asset_id)
     if (known) return views.asset(known)
@@ -72,7 +72,7 @@ export class AssetUploads {
     await uploads.finish(turn.sql, uploadId, asset._id)
     turn.audit({ kind: 'asset', id: asset._id })
     if (fileId !== added.file.fileId) {
-      turn.afterCommit(() => uploads.dropFile(row.workspace_id, added.file.fileId))
+      turn.afterCommit(() => intake.discard(row.workspace_id, added.file.fileId))
     }
     return asset
   }

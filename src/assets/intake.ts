@@ -53,7 +53,7 @@ export class Intake {
       return { ...found, fileId, sha256: hash.digest('hex'), size }
     } catch (error) {
       stream.destroy()
-      await this.#storage.delete(key)
+      await this.discard(workspaceId, fileId)
       throw error
     }
   }
@@ -74,9 +74,14 @@ export class Intake {
       for await (const chunk of content) hash.update(chunk)
       return { ...found, fileId, sha256: hash.digest('hex'), size }
     } catch (error) {
-      await this.#storage.delete(key)
+      await this.discard(workspaceId, fileId)
       throw error
     }
+  }
+
+  /** Forgets a file that no asset shows. */
+  async discard(workspaceId: string, fileId: string): Promise<void> {
+    await this.#storage.delete(fileKey(workspaceId, fileId))
   }
 
   #whole(key: string, found: Inspected, size: number): Promise<void> {

@@ -1,24 +1,25 @@
 import { mkdir, open, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AppendGuard } from './append-guard.ts'
+import { AppendGuard, dropped } from './append-guard.ts'
 import { missing, storageError } from './disk-errors.ts'
 import type { PieceStore, StoredFile } from './storage.ts'
 
 /** Files that grow by requests. What came of a cut request stays, so that the next one goes on behind it. */
 export class DiskPieces implements PieceStore {
   readonly #directory: string
-  readonly #adopt: (from: string, key: string) => Promise<StoredFile>
+  readonly #link: (from: string, key: string) => Promise<StoredFile>
   readonly #guard = new AppendGuard()
 
-  constructor(directory: string, adopt: (from: string, key: string) => Promise<StoredFile>) {
+  constructor(directory: string, link: (from: string, key: string) => Promise<StoredFile>) {
     this.#directory = directory
-    this.#adopt = adopt
+    this.#link = link
   }
 
-  async append(id: string, offset: number, body: AsyncIterable<Buffer>): Promise<number> {
+  async append(id: string, offset: number | undefined, body: AsyncIterable<Buffer>): Promise<number> {
     const path = this.#path(id)
     const length = () => this.length(id)
-    return this.#guard.run({ id, offset, length }, async () => {
+    const discard = () => this.discard(id)
+    return this.#guard.run({ id, offset, length, discard }, async (start) => {
       try {
         await mkdir(this.#directory, { recursive: true })
         await this.#write(path, body)
@@ -26,7 +27,7 @@ export class DiskPieces implements PieceStore {
       } catch (error) {
         const failure = storageError(error)
         // A full disk is left as it was before the request, so that others can still write.
-        if ((failure as { status?: number }).status === 507) await truncate(path, offset).catch(missing)
+        if ((failure as { status?: number }).status === 507) await truncate(path, start).catch(missing)
         throw failure
       }
     })
@@ -47,8 +48,10 @@ export class DiskPieces implements PieceStore {
     return (await stat(this.#path(id)).catch(missing))?.size ?? 0
   }
 
-  finish(id: string, key: string): Promise<StoredFile> {
-    return this.#adopt(this.#path(id), key)
+  async finish(id: string, key: string): Promise<StoredFile> {
+    const path = this.#path(id)
+    if ((await stat(path).catch(missing)) === undefined) throw dropped()
+    return this.#link(path, key)
   }
 
   async discard(id: string): Promise<void> {

@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import { constants, copyFile, link, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -8,7 +8,7 @@ import { uuidv7 } from '../core/id.ts'
 import type { ByteRange } from '../core/reply.ts'
 import { missing, storageError } from './disk-errors.ts'
 import { DiskPieces } from './disk-pieces.ts'
-import { checkKey, type PutOptions, type Storage, type StoredFile } from './storage.ts'
+import { checkKey, isKey, type PutOptions, type Storage, type StoredFile } from './storage.ts'
 
 export interface DiskOptions {
   /** Folder of everything; made when it is missing. */
@@ -33,7 +33,7 @@ export class DiskStorage implements Storage {
     this.#incoming = join(directory, 'incoming')
     this.#clock = clock
     this.#pieces = join(directory, 'pieces')
-    this.pieces = new DiskPieces(this.#pieces, (from, key) => this.#adopt(from, key))
+    this.pieces = new DiskPieces(this.#pieces, (from, key) => this.#link(from, key))
   }
 
   async put(key: string, body: Readable, options: PutOptions): Promise<StoredFile> {
@@ -70,6 +70,12 @@ export class DiskStorage implements Storage {
     return this.#stored(this.localPath(key)).catch(missing)
   }
 
+  async copy(from: string, to: string): Promise<void> {
+    await this.#copy(this.localPath(from), this.localPath(to)).catch((error: unknown) => {
+      throw storageError(error)
+    })
+  }
+
   async delete(key: string): Promise<void> {
     await rm(this.localPath(key), { force: true }).catch((error: unknown) => {
       throw storageError(error)
@@ -77,13 +83,14 @@ export class DiskStorage implements Storage {
   }
 
   async *list(): AsyncIterable<{ key: string; modifiedAt: string }> {
-    const entries = (await readdir(this.#files, { recursive: true, withFileTypes: true }).catch(missing)) ?? []
-    for (const entry of entries) {
-      if (!entry.isFile()) continue
-      const path = join(entry.parentPath, entry.name)
-      const found = await this.#stored(path).catch(missing)
-      const owner = dirname(entry.parentPath).slice(this.#files.length + 1)
-      if (found) yield { key: `${owner}/${entry.name}`, modifiedAt: found.modifiedAt }
+    for (const owner of await namesIn(this.#files, 'folders')) {
+      for (const shard of await namesIn(join(this.#files, owner), 'folders')) {
+        for (const name of await namesIn(join(this.#files, owner, shard), 'files')) {
+          const key = `${owner}/${name}`
+          const found = isKey(key) ? await this.stat(key) : undefined
+          if (found) yield { key, modifiedAt: found.modifiedAt }
+        }
+      }
     }
   }
 
@@ -121,10 +128,29 @@ export class DiskStorage implements Storage {
     return undefined
   }
 
-  async #adopt(from: string, key: string): Promise<StoredFile> {
+  /** A second name for a written file; a copy where the file system has no such thing. */
+  async #link(from: string, key: string): Promise<StoredFile> {
     const target = this.localPath(key)
-    await place(from, target)
+    try {
+      await mkdir(dirname(target), { recursive: true })
+      await link(from, target)
+      await syncFolder(dirname(target))
+    } catch (error) {
+      if (!UNLINKABLE.has((error as NodeJS.ErrnoException).code ?? '')) throw storageError(error)
+      await this.#copy(from, target)
+    }
     return this.#stored(target)
+  }
+
+  async #copy(from: string, target: string): Promise<void> {
+    const temporary = join(this.#incoming, uuidv7(this.#clock.now()))
+    try {
+      await mkdir(this.#incoming, { recursive: true })
+      await copyFile(from, temporary, constants.COPYFILE_EXCL)
+      await place(temporary, target)
+    } finally {
+      await rm(temporary, { force: true })
+    }
   }
 
   async #stored(path: string): Promise<StoredFile> {
@@ -150,11 +176,24 @@ async function* readBlocks(handle: FileHandle, range: ByteRange = { start: 0, en
   }
 }
 
+/** What file systems say that know one name for a file only. */
+const UNLINKABLE = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'])
+
+/** One folder at a time: all names of a large library at once would fill the memory. */
+async function namesIn(folder: string, kind: 'folders' | 'files'): Promise<string[]> {
+  const entries = (await readdir(folder, { withFileTypes: true }).catch(missing)) ?? []
+  return entries.filter((entry) => entry.isDirectory() === (kind === 'folders')).map((entry) => entry.name)
+}
+
 /** Gives a written file its name, durably. */
 async function place(from: string, to: string): Promise<void> {
   await mkdir(dirname(to), { recursive: true })
   await rename(from, to)
-  const folder = await open(dirname(to))
+  await syncFolder(dirname(to))
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path)
   try {
     await folder.sync()
   } finally {

@@ -1,6 +1,5 @@
 import { Readable } from 'node:stream'
-import { Conflict } from '../core/errors.ts'
-import { AppendGuard } from './append-guard.ts'
+import { AppendGuard, dropped } from './append-guard.ts'
 import type { PieceStore, StoredFile } from './storage.ts'
 
 /** What pieces need of a bucket. */
@@ -33,12 +32,13 @@ export class S3Pieces implements PieceStore {
     this.#bucket = bucket
   }
 
-  async append(id: string, offset: number, body: AsyncIterable<Buffer>): Promise<number> {
+  async append(id: string, offset: number | undefined, body: AsyncIterable<Buffer>): Promise<number> {
     const length = () => this.length(id)
-    return this.#guard.run({ id, offset, length }, async () => {
+    const discard = () => this.discard(id)
+    return this.#guard.run({ id, offset, length, discard }, async (start) => {
       let failure: unknown
       const sent = asFarAsItCame(body, (error) => (failure = error))
-      await this.#bucket.put(pieceKey(id, offset), Readable.from(sent, { objectMode: false }), TYPE)
+      await this.#bucket.put(pieceKey(id, start), Readable.from(sent, { objectMode: false }), TYPE)
       if (failure !== undefined) throw failure
       return length()
     })
@@ -51,9 +51,8 @@ export class S3Pieces implements PieceStore {
 
   async finish(id: string, key: string): Promise<StoredFile> {
     const pieces = await this.#pieces(id)
-    const stored = await this.#bucket.put(key, Readable.from(this.#join(pieces), { objectMode: false }), TYPE)
-    await this.discard(id)
-    return stored
+    if (pieces.length === 0) throw dropped()
+    return this.#bucket.put(key, Readable.from(this.#join(pieces), { objectMode: false }), TYPE)
   }
 
   async discard(id: string): Promise<void> {
@@ -64,7 +63,7 @@ export class S3Pieces implements PieceStore {
     for (const { key, size } of pieces) {
       if (size === 0) continue
       const content = await this.#bucket.get(key, { start: 0, end: size - 1 })
-      if (content === undefined) throw Conflict({ message: 'The upload was dropped in the meantime.' })
+      if (content === undefined) throw dropped()
       for await (const chunk of content as AsyncIterable<Buffer>) yield chunk
     }
   }

@@ -1,4 +1,5 @@
 import {
+  CopyObjectCommand,
   DeleteObjectCommand,
   GetObjectCommand,
   HeadBucketCommand,
@@ -6,6 +7,7 @@ import {
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
+  type S3ClientConfig,
 } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner'
@@ -16,6 +18,7 @@ import { StorageFull, StorageUnavailable } from './errors.ts'
 import { S3Pieces } from './s3-pieces.ts'
 import {
   checkKey,
+  isKey,
   type PutOptions,
   type SignedGetOptions,
   type SignedPutOptions,
@@ -33,18 +36,28 @@ export interface S3Options {
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string }
   /** Bucket in the path instead of the host name: what most services other than AWS need. */
   readonly pathStyle: boolean
+  /** Milliseconds without a word from the service, after which it counts as away; 15 s when absent. */
+  readonly silentMs?: number
 }
+
+/** Longest silence of a service that is there: three tries of it, and whoever asked is told that it is away. */
+const CONNECT_MS = 3_000
+const SILENT_MS = 15_000
+/** A copy of the largest file, during which some services say nothing. */
+const COPYING_MS = 300_000
 
 /** Files in a bucket. Parts of a file that was cut off are thrown away by the SDK itself, or by the bucket's own rule. */
 export class S3Storage implements Storage {
   readonly kind = 's3'
   readonly pieces: S3Pieces
   readonly #client: S3Client
+  /** For what takes long by itself. */
+  readonly #patient: S3Client
   readonly #bucket: string
 
   constructor(options: S3Options) {
     this.#bucket = options.bucket
-    this.#client = new S3Client({
+    const settings = {
       region: options.region,
       forcePathStyle: options.pathStyle,
       ...(options.endpoint && { endpoint: options.endpoint }),
@@ -53,7 +66,10 @@ export class S3Storage implements Storage {
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
       maxAttempts: 3,
-    })
+    } satisfies S3ClientConfig
+    const waiting = (socketTimeout: number) => ({ connectionTimeout: CONNECT_MS, socketTimeout })
+    this.#client = new S3Client({ ...settings, requestHandler: waiting(options.silentMs ?? SILENT_MS) })
+    this.#patient = new S3Client({ ...settings, requestHandler: waiting(COPYING_MS) })
     this.pieces = new S3Pieces({
       put: (key, body, putOptions) => this.put(key, body, putOptions),
       get: (key, range) => this.get(key, range),
@@ -116,6 +132,15 @@ export class S3Storage implements Storage {
     return found && { size: found.ContentLength ?? 0, modifiedAt: (found.LastModified ?? new Date(0)).toISOString() }
   }
 
+  async copy(from: string, to: string): Promise<void> {
+    const source = `${this.#bucket}/${checkKey(from)}`
+    await this.#patient
+      .send(new CopyObjectCommand({ Bucket: this.#bucket, Key: checkKey(to), CopySource: source }))
+      .catch((error: unknown) => {
+        throw storageError(error)
+      })
+  }
+
   async delete(key: string): Promise<void> {
     await this.#client.send(new DeleteObjectCommand({ Bucket: this.#bucket, Key: checkKey(key) })).catch(missing)
   }
@@ -140,7 +165,8 @@ export class S3Storage implements Storage {
           throw storageError(error)
         })
       for (const { Key, LastModified, Size } of page.Contents ?? []) {
-        if (Key) yield { key: Key, modifiedAt: (LastModified ?? new Date(0)).toISOString(), size: Size ?? 0 }
+        if (Key && isKey(Key))
+          yield { key: Key, modifiedAt: (LastModified ?? new Date(0)).toISOString(), size: Size ?? 0 }
       }
       token = page.NextContinuationToken
     } while (token)
@@ -198,6 +224,7 @@ export class S3Storage implements Storage {
 
   close(): void {
     this.#client.destroy()
+    this.#patient.destroy()
   }
 }
 

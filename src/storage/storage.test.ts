@@ -1,4 +1,6 @@
+import { PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
 import { createHash, createHmac, randomBytes } from 'node:crypto'
+import { once } from 'node:events'
 import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -39,8 +41,9 @@ afterAll(async () => {
 })
 
 const credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' }
-const s3 = (where = endpoint, bucket = 'crier') =>
-  new S3Storage({ bucket, region: 'us-east-1', endpoint: where, credentials, pathStyle: true })
+const settings = (where: string) =>
+  ({ bucket: 'crier', region: 'us-east-1', endpoint: where, credentials, pathStyle: true }) as const
+const s3 = (where = endpoint, bucket = 'crier') => new S3Storage({ ...settings(where), bucket })
 
 const drivers: [string, () => Storage][] = [
   ['disk', () => new DiskStorage({ directory: join(directory, 'disk'), clock })],
@@ -125,6 +128,15 @@ describe.each(drivers)('%s', (_name, open) => {
     }
   })
 
+  test('a copy stays when the file goes', async () => {
+    const storage = open()
+    const [from, to] = [newKey(), newKey()]
+    await storage.put(from, Readable.from(['copied']), TYPE)
+    await storage.copy(from, to)
+    await storage.delete(from)
+    expect(await text((await storage.get(to)) as Readable)).toBe('copied')
+  })
+
   test('pieces go on where they ended, also behind a cut', async () => {
     const storage = open()
     const { pieces } = storage
@@ -140,8 +152,11 @@ describe.each(drivers)('%s', (_name, open) => {
     await pieces.append(id, length, Readable.from(['!']))
     const key = newKey()
     expect((await pieces.finish(id, key)).size).toBe(8)
-    expect(await text((await storage.get(key)) as Readable)).toBe('abchalf!')
+    // Until they are discarded, so that whoever is cut off in between can do it again.
+    expect(await pieces.length(id)).toBe(8)
+    await pieces.discard(id)
     expect(await pieces.length(id)).toBe(0)
+    expect(await text((await storage.get(key)) as Readable)).toBe('abchalf!')
   })
 
   test('one request at a time adds to an upload', async () => {
@@ -162,7 +177,9 @@ describe.each(drivers)('%s', (_name, open) => {
     await pieces.append(id, 3, Readable.from(['def']))
     await pieces.discard(id)
     expect(await pieces.length(id)).toBe(0)
+    await expect(pieces.finish(id, newKey())).rejects.toMatchObject({ code: 'conflict' })
     expect(await pieces.append(id, 0, Readable.from(['x']))).toBe(1)
+    expect(await pieces.append(id, undefined, Readable.from(['xyz']))).toBe(3)
   })
 })
 
@@ -179,6 +196,10 @@ describe('disk', () => {
     clock.advance(2 * HOUR)
     expect(await storage.sweep(HOUR)).toBe(2)
     expect([await readdir(join(own, 'incoming')), await readdir(join(own, 'pieces'))]).toEqual([[], []])
+    expect(await keysOf(storage)).toHaveLength(1)
+    // What somebody else put there is not listed, so that no sweep takes it or stumbles over it.
+    await writeFile(join(own, 'files', '.DS_Store'), '')
+    await writeFile(join(own, 'files', OWNER, 'notes.txt'), '')
     expect(await keysOf(storage)).toHaveLength(1)
   })
 })
@@ -234,6 +255,24 @@ describe('s3', () => {
     const reply = await fetch(url)
     expect([reply.status, await reply.text()]).toEqual([200, 'content'])
     expect(reply.headers.get('content-disposition')).toBe('attachment; filename="a.txt"')
+  })
+
+  test('what is in the bucket beside our files is not listed', async () => {
+    const before = await keysOf(s3())
+    const client = new S3Client({ region: 'us-east-1', endpoint, credentials, forcePathStyle: true })
+    await client.send(new PutObjectCommand({ Bucket: 'crier', Key: 'backups/of somebody else.txt', Body: 'x' }))
+    client.destroy()
+    expect(await keysOf(s3())).toEqual(before)
+  })
+
+  test('a service that takes a request and says nothing is a 503 after a while', async () => {
+    const silent = createServer().listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    const { port } = silent.address() as AddressInfo
+    const storage = new S3Storage({ ...settings(`http://127.0.0.1:${port}`), silentMs: 100 })
+    await expect(storage.stat(newKey())).rejects.toMatchObject({ code: 'storage_unavailable', retryAfter: 10 })
+    storage.close()
+    silent.close()
   })
 
   test('a service that is away is a 503, not a guess', async () => {

@@ -54,9 +54,11 @@ export interface Storage {
   /** The same for whoever is done with a piece when asking for the next one, whose memory it may be. */
   blocks(key: string, range?: ByteRange): Promise<AsyncIterable<Buffer> | undefined>
   stat(key: string): Promise<StoredFile | undefined>
+  /** Gives a file that may still be written to, by a URL signed for it, a second key, under which it stays as it is now. */
+  copy(from: string, to: string): Promise<void>
   /** Removes a file; one that is not there is no error. */
   delete(key: string): Promise<void>
-  /** Every key with its age, in no order: for finding what nothing refers to. */
+  /** Every key with its age, in no order: for finding what nothing refers to. What is no key of ours is left out. */
   list(): AsyncIterable<{ readonly key: string; readonly modifiedAt: string }>
   /** Removes what cut connections and uploads that nobody knows left behind, when it is older. @returns how much was removed */
   sweep(olderThanMs: number): Promise<number>
@@ -75,23 +77,28 @@ export interface Storage {
 /** Files that arrive in pieces over several requests. */
 export interface PieceStore {
   /**
-   * Adds bytes at `offset`, which must be the end of what is there. Bytes that came before a failure stay.
+   * Adds bytes at `offset`, which must be the end of what is there; undefined begins anew. Bytes that came before a
+   * failure stay.
    * @param body a piece is done with when the next one is asked for
    * @returns the length after it
-   * @throws AppError storage_full; whatever the body fails with
+   * @throws AppError storage_full; conflict, also while another request adds; whatever the body fails with
    */
-  append(id: string, offset: number, body: AsyncIterable<Buffer>): Promise<number>
+  append(id: string, offset: number | undefined, body: AsyncIterable<Buffer>): Promise<number>
   /** Bytes that are there; 0 for none. */
   length(id: string): Promise<number>
-  /** Makes what came the file of a key. */
+  /** Makes what came the file of a key. The pieces stay until they are discarded. */
   finish(id: string, key: string): Promise<StoredFile>
   discard(id: string): Promise<void>
 }
 
 const KEY = /^[0-9a-f-]{36}\/[0-9a-f-]{36}(\.[a-z0-9-]{1,40})?$/
 
+export function isKey(key: string): boolean {
+  return KEY.test(key)
+}
+
 /** @throws Error for a key that no part of the service makes: keys are never made of what users send */
 export function checkKey(key: string): string {
-  if (!KEY.test(key)) throw new Error(`not a storage key: ${JSON.stringify(key)}`)
+  if (!isKey(key)) throw new Error(`not a storage key: ${JSON.stringify(key)}`)
   return key
 }

@@ -8,7 +8,7 @@ import type { Sql } from '../core/sql.ts'
 import type { TurnRunner } from '../core/system-turn.ts'
 import type { Upload } from '../core/upload.ts'
 import { ACCEPTED, canonicalType, contradicts } from '../assets/content/types.ts'
-import { BadSignature, StorageLimit, UnsupportedFile, UploadMismatch } from '../assets/errors.ts'
+import { BadSignature, UnsupportedFile, UploadMismatch } from '../assets/errors.ts'
 import type { AssetFolders } from '../assets/folders.ts'
 import { fileKey, type Intake, type Received } from '../assets/intake.ts'
 import { fileName } from '../assets/library.ts'
@@ -68,6 +68,8 @@ interface UploadsNeeds {
 /** Uploads in steps: opened with what is to come, sent to a signed URL at once or in pieces, and completed. */
 export class Uploads {
   readonly #needs: UploadsNeeds
+  /** What is being made of uploads whose bytes are all there. */
+  readonly #finishing = new Map<string, Promise<UploadRow>>()
 
   constructor(needs: UploadsNeeds) {
     this.#needs = needs
@@ -86,29 +88,34 @@ export class Uploads {
     const id = uuidv7(now)
     const bound = { size: input.size, type, expiresInSeconds: OPEN_MS / 1000 }
     const sha256 = input.checksum ?? null
-    await quota.hold(input.workspaceId, id, input.size, OPEN_MS)
     const signed = direct
       ? await storage.signedPut(fileKey(input.workspaceId, id), { ...bound, ...(sha256 && { sha256 }) })
       : undefined
     const expiresAt = new Date(now + OPEN_MS)
-    await sql.run(
-      `insert into uploads (id, workspace_id, user_id, target, name, type, size, sha256, folder_id, tags, state, expires_at, created_at, updated_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', $11, $12, $12)`,
-      [
-        id,
-        input.workspaceId,
-        userId,
-        signed ? 'storage' : 'api',
-        fileName(input.name),
-        type,
-        input.size,
-        sha256,
-        input.folderId ?? null,
-        input.tags ?? [],
-        expiresAt,
-        new Date(now),
-      ],
-    )
+    await quota.hold(input.workspaceId, id, input.size, OPEN_MS)
+    try {
+      await sql.run(
+        `insert into uploads (id, workspace_id, user_id, target, name, type, size, sha256, folder_id, tags, state, expires_at, created_at, updated_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', $11, $12, $12)`,
+        [
+          id,
+          input.workspaceId,
+          userId,
+          signed ? 'storage' : 'api',
+          fileName(input.name),
+          type,
+          input.size,
+          sha256,
+          input.folderId ?? null,
+          input.tags ?? [],
+          expiresAt,
+          new Date(now),
+        ],
+      )
+    } catch (error) {
+      await quota.release(id)
+      throw error
+    }
     return {
       uploadId: id,
       url: signed?.url ?? this.#url({ uploadId: id, size: input.size, type, sha256, expires: seconds(expiresAt) }),
@@ -136,37 +143,30 @@ export class Uploads {
       throw UnsupportedMediaType({ message: `This upload takes ${row.type} and nothing else.` })
     }
     const range = readContentRange(upload.contentRange, row.size)
-    if (range && range.end === undefined) {
-      // All bytes came, and then the storage failed: asking how far it is goes on.
-      if (row.state === 'open' && (await pieces.length(row.id)) === row.size) return this.#whole(row)
+    if (range === 'asked') {
+      // All bytes came, and then the storage failed or the connection broke: asking how far it is goes on.
+      if (row.state === 'open' && (await pieces.length(row.id)) === row.size) return this.#view(await this.#whole(row))
       return this.#view(row)
     }
     if (row.state === 'received' || row.state === 'complete') return this.#view(row)
-    if (row.state !== 'open') throw Conflict({ message: row.error ?? 'The upload is over: open a new one.' })
-    const start = range?.start ?? 0
-    const most = (range?.end ?? row.size - 1) - start + 1
-    if ((upload.announced ?? 0) > most) {
-      throw UploadMismatch({ message: `${most} bytes were announced, and more were sent.` })
-    }
+    if (row.state !== 'open') throw Conflict({ message: this.#whyNot(row) })
+    const most = range ? range.end - range.start + 1 : row.size
+    if ((upload.announced ?? 0) > most) throw tooMany(most)
     // Without a range the file begins anew.
-    if (!range) await pieces.discard(row.id)
-    const append = () => pieces.append(row.id, start, upload.blocks)
+    const append = () => pieces.append(row.id, range?.start, atMost(upload.blocks, most))
     const length = await progress.during(row, () => pieces.length(row.id), append)
-    if (length > row.size) {
-      await pieces.discard(row.id)
-      throw UploadMismatch({ message: `The upload was opened for ${row.size} bytes, and more came.` })
-    }
-    if (length < row.size) {
-      if (!range) throw BadRequest({ message: `${length} of ${row.size} bytes came: go on with Content-Range.` })
-      return this.#view(row)
-    }
-    return this.#whole(row)
+    if (length >= row.size) return this.#view(await this.#whole(row))
+    if (!range) throw BadRequest({ message: `${length} of ${row.size} bytes came: go on with Content-Range.` })
+    return this.#view(row)
   }
 
-  /** Every byte is there. */
-  async #whole(row: UploadRow): Promise<UploadData> {
-    await this.#needs.storage.pieces.finish(row.id, fileKey(row.workspace_id, row.id))
-    return this.#view(await this.#judge(row))
+  /** Every byte is there: of all who find that at the same time, one makes the file, and all get what comes of it. */
+  #whole(row: UploadRow): Promise<UploadRow> {
+    const known = this.#finishing.get(row.id)
+    if (known !== undefined) return known
+    const finishing = this.#finish(row).finally(() => this.#finishing.delete(row.id))
+    this.#finishing.set(row.id, finishing)
+    return finishing
   }
 
   /**
@@ -176,16 +176,15 @@ export class Uploads {
    */
   async complete(uploadId: string): Promise<string> {
     const row = await this.#row(uploadId)
-    if (row.asset_id !== null) return row.asset_id
-    if (row.state === 'open' && row.target === 'storage') await this.#judge(row)
+    if (row.state === 'open' && row.target === 'storage' && !this.#isLate(row)) await this.#whole(row)
     const { _id: assetId } = await this.#needs.turns.system(row.workspace_id, confirmUpload, { uploadId })
     return assetId
   }
 
   /** What a turn makes an asset of. @throws AppError conflict when the bytes are not there */
   toAdd(row: UploadRow) {
-    if (row.state !== 'received' || row.file === null) {
-      throw Conflict({ message: row.error ?? 'The bytes of this upload have not all come yet.' })
+    if (row.state !== 'received' || row.file === null || this.#isLate(row)) {
+      throw Conflict({ message: this.#whyNot(row) })
     }
     return {
       file: row.file,
@@ -212,11 +211,6 @@ export class Uploads {
     ])
   }
 
-  /** A content that the workspace had already. */
-  async dropFile(workspaceId: string, fileId: string): Promise<void> {
-    await this.#needs.storage.delete(fileKey(workspaceId, fileId))
-  }
-
   async get(uploadId: string): Promise<UploadData> {
     return this.#view(await this.#row(uploadId))
   }
@@ -239,34 +233,53 @@ export class Uploads {
 
   /** Forgets an upload and what came of it; an asset that was made of it stays. */
   async remove(uploadId: string): Promise<void> {
-    const { quota, sql, storage } = this.#needs
+    const { intake, quota, sql, storage } = this.#needs
     // What it says of an asset as it goes: one may be made of it right now.
-    const gone = await sql.row<{ workspace_id: string; asset_id: string | null }>(
-      'delete from uploads where id = $1 returning workspace_id, asset_id',
+    const gone = await sql.row<Pick<UploadRow, 'workspace_id' | 'asset_id' | 'target' | 'file'>>(
+      'delete from uploads where id = $1 returning workspace_id, asset_id, target, file',
       [uploadId],
     )
     if (gone === undefined) throw NotFound()
+    const { asset_id: assetId, file, target, workspace_id: workspaceId } = gone
     await quota.release(uploadId)
     await storage.pieces.discard(uploadId)
-    if (gone.asset_id === null) await this.dropFile(gone.workspace_id, uploadId)
+    if (target === 'storage') await intake.discard(workspaceId, uploadId)
+    if (assetId === null && file !== null) await intake.discard(workspaceId, file.fileId)
   }
 
-  /** Looks at a file that is whole. What is no good ends the upload. @throws AppError */
-  async #judge(row: UploadRow): Promise<UploadRow> {
-    const { intake, quota, storage } = this.#needs
-    const stored = await storage.stat(fileKey(row.workspace_id, row.id))
-    if (stored === undefined) throw Conflict({ message: 'The bytes of this upload have not come yet.' })
+  /**
+   * Makes a file of what came, under a key that no request and no signed URL can write to, so that what is judged is what
+   * is kept; then what came can go. A failure of the storage leaves everything as it was. @throws AppError
+   */
+  async #finish(row: UploadRow): Promise<UploadRow> {
+    const { clock, intake, storage } = this.#needs
+    const [sent, fileId] = [fileKey(row.workspace_id, row.id), uuidv7(clock.now())]
+    const key = fileKey(row.workspace_id, fileId)
+    if (row.target === 'api') await storage.pieces.finish(row.id, key)
+    else if ((await storage.stat(sent)) === undefined) throw Conflict({ message: this.#whyNot(row) })
+    else await storage.copy(sent, key)
+    const judged = await this.#judge(row, fileId)
+    if (row.target === 'api') await storage.pieces.discard(row.id)
+    else await storage.delete(sent)
+    if (judged instanceof AppError) throw judged
+    if (judged) return judged
+    // Dropped meanwhile, or another node was first.
+    await intake.discard(row.workspace_id, fileId)
+    return this.#row(row.id)
+  }
+
+  /** @returns the upload, moved on; undefined when it had moved on already; why the file is no good, which ends it */
+  async #judge(row: UploadRow, fileId: string): Promise<UploadRow | AppError | undefined> {
+    const { intake, quota } = this.#needs
     try {
-      if (stored.size > row.size) throw StorageLimit({ message: 'More bytes came than the upload was opened for.' })
-      const file = await intake.examine(row.workspace_id, row.id, row.name)
+      const file = await intake.examine(row.workspace_id, fileId, row.name)
       this.#requireMatch(row, file)
       return await this.#move(row, 'received', null, file)
     } catch (error) {
       if (!(error instanceof AppError) || error.status >= 500) throw error
-      await storage.delete(fileKey(row.workspace_id, row.id))
-      await this.#move(row, 'failed', error.message, null)
-      await quota.release(row.id)
-      throw error
+      await intake.discard(row.workspace_id, fileId)
+      if (await this.#move(row, 'failed', error.message, null)) await quota.release(row.id)
+      return error
     }
   }
 
@@ -280,13 +293,27 @@ export class Uploads {
     }
   }
 
-  async #move(row: UploadRow, state: UploadState, error: string | null, file: Received | null): Promise<UploadRow> {
-    const moved = await this.#needs.sql.row<UploadRow>(
+  /** @returns undefined when it is not open any more */
+  #move(row: UploadRow, state: UploadState, error: string | null, file: Received | null) {
+    return this.#needs.sql.row<UploadRow>(
       `update uploads set state = $2, error = $3, file = $4, updated_at = $5 where id = $1 and state = 'open'
        returning *`,
       [row.id, state, error, file === null ? null : JSON.stringify(file), new Date(this.#needs.clock.now())],
     )
-    return moved ?? this.#row(row.id)
+  }
+
+  /** Its time is over, and with it the room that was held, whether the sweep was there already or not. */
+  #isLate({ expires_at: expiresAt, state }: UploadRow): boolean {
+    return state === 'expired' || (isWaiting(state) && Date.parse(expiresAt) <= this.#needs.clock.now())
+  }
+
+  /** Why no asset is made of it. */
+  #whyNot(row: UploadRow): string {
+    if (row.error !== null) return row.error
+    if (this.#isLate(row)) return 'The upload has expired: open a new one.'
+    if (row.state === 'complete') return 'The asset that was made of this upload is deleted: open a new one.'
+    if (row.target === 'api') return 'The bytes of this upload have not all come yet.'
+    return 'The bytes of this upload have not come yet, or were not looked at: POST /api/uploads/{uploadId}/complete does.'
   }
 
   async #signed(uploadId: string, query: { expires: number; signature: string }): Promise<UploadRow> {
@@ -318,7 +345,7 @@ export class Uploads {
       type: row.type,
       size: row.size,
       received: open ? await this.#needs.storage.pieces.length(row.id) : (row.file?.size ?? 0),
-      state: row.state,
+      state: this.#isLate(row) ? 'expired' : row.state,
       error: row.error,
       assetId: row.asset_id,
       expiresAt: row.expires_at,
@@ -331,6 +358,24 @@ export class Uploads {
     const signature = this.#needs.signatures.sign(signed)
     return `${this.#needs.publicUrl}/api/uploads/${signed.uploadId}/content?expires=${signed.expires}&signature=${signature}`
   }
+}
+
+function isWaiting(state: UploadState): boolean {
+  return state === 'open' || state === 'received'
+}
+
+/** A body as far as it may go. @throws AppError upload_mismatch when it goes on */
+async function* atMost(body: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer> {
+  let left = most
+  for await (const chunk of body) {
+    if (left > 0) yield chunk.subarray(0, left)
+    left -= chunk.length
+    if (left < 0) throw tooMany(most)
+  }
+}
+
+function tooMany(most: number) {
+  return UploadMismatch({ message: `${most} bytes were announced, and more were sent.` })
 }
 
 function seconds(at: Date): number {

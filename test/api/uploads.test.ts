@@ -1,6 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readdir } from 'node:fs/promises'
 import { connect } from 'node:net'
+import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import sharp from 'sharp'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -48,6 +50,11 @@ const piece = (content: Buffer<ArrayBuffer>, start: number, end: number) => ({
 })
 
 const upload = (route: string, uploadId: string) => world.as('ada').call(route, { path: { uploadId } })
+async function storedFiles(): Promise<string[]> {
+  const entries = await readdir(join(app.dataDir, 'storage', 'files'), { recursive: true, withFileTypes: true })
+  return entries.filter((entry) => entry.isFile() && !entry.name.includes('.')).map((entry) => entry.name)
+}
+
 const CONFIRM = 'POST /api/assets/signed-upload/{uploadId}/confirm'
 
 describe('a signed upload', () => {
@@ -205,6 +212,70 @@ describe('a signed upload', () => {
     const made = await Promise.all(twice)
     expect(made.map(({ status }) => status)).toEqual([201, 201])
     expect(new Set(made.map(({ body }) => body.data._id)).size).toBe(1)
+  })
+
+  test('whose last byte is asked for by many at once becomes one file, and all hear of it', async () => {
+    const content = video(90_000)
+    const { uploadId, url } = await open(content)
+    const { pieces } = app.composition.services.storage
+    await pieces.append(uploadId, 0, Readable.from([content]))
+    const before = await storedFiles()
+    const asked = await Promise.all(
+      Array.from({ length: 5 }, () => put(url, undefined, { 'Content-Range': `bytes */${content.length}` })),
+    )
+    expect(asked.map(({ body }) => body.data?.state)).toEqual(Array(5).fill('received'))
+    expect((await storedFiles()).length).toBe(before.length + 1)
+    expect((await upload(CONFIRM, uploadId)).status).toBe(201)
+  })
+
+  test('that a second client begins anew is not taken from the first', async () => {
+    const content = video(200_000)
+    const { uploadId, url } = await open(content)
+    let send: ReadableStreamDefaultController<Uint8Array> | undefined
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        send = controller
+        controller.enqueue(content.subarray(0, 100_000))
+      },
+    })
+    const first = fetch(url, { method: 'PUT', body, duplex: 'half' })
+    const received = async () => (await upload('GET /api/uploads/{uploadId}', uploadId)).body.data.received
+    await waitFor(async () => (await received()) > 0)
+    const second = await put(url, content)
+    expect([second.status, second.body.code]).toEqual([409, 'conflict'])
+    send?.enqueue(content.subarray(100_000))
+    send?.close()
+    expect((await first).status).toBe(200)
+    expect((await upload(CONFIRM, uploadId)).body.data.size).toBe(content.length)
+  })
+
+  test('takes no byte more than was announced, when its sender does not say how many come', async () => {
+    const content = video(1_000)
+    const { uploadId, url } = await open(content)
+    const { pieces } = app.composition.services.storage
+    const ranges = [undefined, `bytes 0-99/${content.length}`]
+    for (const [index, most] of [content.length, 100].entries()) {
+      const body = new Blob([content, Buffer.alloc(200_000)]).stream()
+      const range = ranges[index]
+      const headers = range === undefined ? {} : { 'Content-Range': range }
+      const reply = await fetch(url, { method: 'PUT', headers, body, duplex: 'half' })
+      expect([reply.status, await reply.json()]).toMatchObject([409, { code: 'upload_mismatch' }])
+      expect(await pieces.length(uploadId)).toBeLessThanOrEqual(most)
+      await pieces.discard(uploadId)
+    }
+    expect((await put(url, content)).status).toBe(200)
+  })
+
+  test('is over a day after it was opened, also with all its bytes: the room it held is no longer its own', async () => {
+    const content = video(800)
+    const { uploadId, url } = await open(content)
+    expect((await put(url, content)).status).toBe(200)
+    clock.advance(24 * HOUR)
+    expect((await upload('GET /api/uploads/{uploadId}', uploadId)).body.data.state).toBe('expired')
+    for (const route of [CONFIRM, 'POST /api/uploads/{uploadId}/complete']) {
+      const late = await upload(route, uploadId)
+      expect([late.status, late.body.message]).toEqual([409, 'The upload has expired: open a new one.'])
+    }
   })
 
   test('can be dropped, and expires; both give back what it held', async () => {
