@@ -10,6 +10,7 @@ import type { PlanService } from '../plans/service.ts'
 import type { Storage } from '../storage/storage.ts'
 import { GuardedFetcher } from '../fetch/guarded-fetch.ts'
 import { UrlCheck } from '../uploads/url-check.ts'
+import { UploadFinishing } from '../uploads/finishing.ts'
 import { UploadProgress } from '../uploads/progress.ts'
 import { UploadSignatures } from '../uploads/signature.ts'
 import { Uploads } from '../uploads/uploads.ts'
@@ -72,6 +73,7 @@ export function composeAssets(needs: AssetsNeeds) {
     turns,
     signatures,
     publicUrl: needs.publicUrl,
+    finishing: new UploadFinishing({ sql, clock, storage, quota, intake }),
     progress: new UploadProgress(needs.coordination, clock),
   })
   const fetcher = GuardedFetcher.of(needs.allowPrivateAddresses)

@@ -1,5 +1,4 @@
 import { HOUR, type Clock } from '../core/clock.ts'
-import { AppError } from '../core/error.ts'
 import { BadRequest, Conflict, NotFound, UnsupportedMediaType } from '../core/errors.ts'
 import { uuidv7 } from '../core/id.ts'
 import { pageOf, pageRequest } from '../core/page.ts'
@@ -10,15 +9,17 @@ import type { Upload } from '../core/upload.ts'
 import { ACCEPTED, canonicalType, contradicts } from '../assets/content/types.ts'
 import { BadSignature, UnsupportedFile, UploadMismatch } from '../assets/errors.ts'
 import type { AssetFolders } from '../assets/folders.ts'
-import { fileKey, type Intake, type Received } from '../assets/intake.ts'
+import { fileKey, type Intake } from '../assets/intake.ts'
 import { fileName } from '../assets/library.ts'
 import type { Quota } from '../assets/quota.ts'
 import { confirmUpload } from '../assets/turns.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readContentRange } from './content-range.ts'
+import type { UploadFinishing } from './finishing.ts'
 import type { UploadProgress } from './progress.ts'
-import { PIECE_BYTES, type NewUploadData, type UploadData, type UploadState } from './schemas.ts'
+import { PIECE_BYTES, type NewUploadData, type UploadData } from './schemas.ts'
 import type { UploadSignatures } from './signature.ts'
+import { findUpload, isLate, SELECT_UPLOAD, whyNot, type UploadRow } from './store.ts'
 
 declare module '../core/services.ts' {
   interface Services {
@@ -28,29 +29,6 @@ declare module '../core/services.ts' {
 
 /** How long the bytes of an upload may take to come. */
 const OPEN_MS = 24 * HOUR
-
-export interface UploadRow {
-  readonly id: string
-  readonly workspace_id: string
-  readonly user_id: string
-  readonly target: 'api' | 'storage'
-  readonly name: string
-  readonly type: string
-  readonly size: number
-  readonly sha256: string | null
-  readonly folder_id: string | null
-  readonly tags: string[]
-  readonly state: UploadState
-  readonly error: string | null
-  readonly file: Received | null
-  readonly asset_id: string | null
-  readonly expires_at: string
-  readonly created_at: string
-  readonly updated_at: string
-}
-
-const SELECT = `select id, workspace_id, user_id, target, name, type, size, sha256, folder_id, tags, state, error, file,
-  asset_id, expires_at, created_at, updated_at from uploads`
 
 interface UploadsNeeds {
   readonly sql: Sql
@@ -63,13 +41,12 @@ interface UploadsNeeds {
   readonly signatures: UploadSignatures
   readonly publicUrl: string
   readonly progress: UploadProgress
+  readonly finishing: UploadFinishing
 }
 
 /** Uploads in steps: opened with what is to come, sent to a signed URL at once or in pieces, and completed. */
 export class Uploads {
   readonly #needs: UploadsNeeds
-  /** What is being made of uploads whose bytes are all there. */
-  readonly #finishing = new Map<string, Promise<UploadRow>>()
 
   constructor(needs: UploadsNeeds) {
     this.#needs = needs
@@ -137,7 +114,7 @@ export class Uploads {
     upload: Upload,
   ): Promise<UploadData> {
     const row = await this.#signed(uploadId, query)
-    const { progress, storage } = this.#needs
+    const { finishing, progress, storage } = this.#needs
     const { pieces } = storage
     if (upload.type !== '' && canonicalType(upload.type) !== row.type) {
       throw UnsupportedMediaType({ message: `This upload takes ${row.type} and nothing else.` })
@@ -145,28 +122,20 @@ export class Uploads {
     const range = readContentRange(upload.contentRange, row.size)
     if (range === 'asked') {
       // All bytes came, and then the storage failed or the connection broke: asking how far it is goes on.
-      if (row.state === 'open' && (await pieces.length(row.id)) === row.size) return this.#view(await this.#whole(row))
+      if (row.state === 'open' && (await pieces.length(row.id)) === row.size)
+        return this.#view(await finishing.finish(row))
       return this.#view(row)
     }
     if (row.state === 'received' || row.state === 'complete') return this.#view(row)
-    if (row.state !== 'open') throw Conflict({ message: this.#whyNot(row) })
+    if (row.state !== 'open') throw Conflict({ message: whyNot(row, this.#needs.clock.now()) })
     const most = range ? range.end - range.start + 1 : row.size
     if ((upload.announced ?? 0) > most) throw tooMany(most)
     // Without a range the file begins anew.
     const append = () => pieces.append(row.id, range?.start, atMost(upload.blocks, most))
     const length = await progress.during(row, () => pieces.length(row.id), append)
-    if (length >= row.size) return this.#view(await this.#whole(row))
+    if (length >= row.size) return this.#view(await finishing.finish(row))
     if (!range) throw BadRequest({ message: `${length} of ${row.size} bytes came: go on with Content-Range.` })
     return this.#view(row)
-  }
-
-  /** Every byte is there: of all who find that at the same time, one makes the file, and all get what comes of it. */
-  #whole(row: UploadRow): Promise<UploadRow> {
-    const known = this.#finishing.get(row.id)
-    if (known !== undefined) return known
-    const finishing = this.#finish(row).finally(() => this.#finishing.delete(row.id))
-    this.#finishing.set(row.id, finishing)
-    return finishing
   }
 
   /**
@@ -176,15 +145,16 @@ export class Uploads {
    */
   async complete(uploadId: string): Promise<string> {
     const row = await this.#row(uploadId)
-    if (row.state === 'open' && row.target === 'storage' && !this.#isLate(row)) await this.#whole(row)
+    if (row.state === 'open' && row.target === 'storage' && !isLate(row, this.#needs.clock.now()))
+      await this.#needs.finishing.finish(row)
     const { _id: assetId } = await this.#needs.turns.system(row.workspace_id, confirmUpload, { uploadId })
     return assetId
   }
 
   /** What a turn makes an asset of. @throws AppError conflict when the bytes are not there */
   toAdd(row: UploadRow) {
-    if (row.state !== 'received' || row.file === null || this.#isLate(row)) {
-      throw Conflict({ message: this.#whyNot(row) })
+    if (row.state !== 'received' || row.file === null || isLate(row, this.#needs.clock.now())) {
+      throw Conflict({ message: whyNot(row, this.#needs.clock.now()) })
     }
     return {
       file: row.file,
@@ -198,7 +168,7 @@ export class Uploads {
 
   /** @throws AppError not_found */
   async find(sql: Sql, uploadId: string): Promise<UploadRow> {
-    const row = await sql.row<UploadRow>(`${SELECT} where id = $1 for update`, [uploadId])
+    const row = await sql.row<UploadRow>(`${SELECT_UPLOAD} where id = $1 for update`, [uploadId])
     if (row === undefined) throw NotFound()
     return row
   }
@@ -218,7 +188,7 @@ export class Uploads {
   async list(query: { workspaceId: string; limit?: number; cursor?: string }): Promise<PageResult<UploadData>> {
     const { after, limit } = pageRequest(query)
     const rows = await this.#needs.sql.rows<UploadRow>(
-      `${SELECT} where workspace_id = $1 and ($2::timestamptz is null or (created_at, id) < ($2::timestamptz, $3::uuid))
+      `${SELECT_UPLOAD} where workspace_id = $1 and ($2::timestamptz is null or (created_at, id) < ($2::timestamptz, $3::uuid))
        order by created_at desc, id desc limit $4`,
       [query.workspaceId, after?.createdAt ?? null, after?.id ?? null, limit + 1],
     )
@@ -247,78 +217,9 @@ export class Uploads {
     if (assetId === null && file !== null) await intake.discard(workspaceId, file.fileId)
   }
 
-  /**
-   * Makes a file of what came, under a key that no request and no signed URL can write to, so that what is judged is what
-   * is kept; then what came can go. A failure of the storage leaves everything as it was. @throws AppError
-   */
-  async #finish(row: UploadRow): Promise<UploadRow> {
-    const { clock, intake, storage } = this.#needs
-    const [sent, fileId] = [fileKey(row.workspace_id, row.id), uuidv7(clock.now())]
-    const key = fileKey(row.workspace_id, fileId)
-    if (row.target === 'api') await storage.pieces.finish(row.id, key)
-    else if ((await storage.stat(sent)) === undefined) throw Conflict({ message: this.#whyNot(row) })
-    else await storage.copy(sent, key)
-    const judged = await this.#judge(row, fileId)
-    if (row.target === 'api') await storage.pieces.discard(row.id)
-    else await storage.delete(sent)
-    if (judged instanceof AppError) throw judged
-    if (judged) return judged
-    // Dropped meanwhile, or another node was first.
-    await intake.discard(row.workspace_id, fileId)
-    return this.#row(row.id)
-  }
-
-  /** @returns the upload, moved on; undefined when it had moved on already; why the file is no good, which ends it */
-  async #judge(row: UploadRow, fileId: string): Promise<UploadRow | AppError | undefined> {
-    const { intake, quota } = this.#needs
-    try {
-      const file = await intake.examine(row.workspace_id, fileId, row.name)
-      this.#requireMatch(row, file)
-      return await this.#move(row, 'received', null, file)
-    } catch (error) {
-      if (!(error instanceof AppError) || error.status >= 500) throw error
-      await intake.discard(row.workspace_id, fileId)
-      if (await this.#move(row, 'failed', error.message, null)) await quota.release(row.id)
-      return error
-    }
-  }
-
-  #requireMatch(row: UploadRow, file: Received): void {
-    if (file.size !== row.size) throw UploadMismatch({ message: `${file.size} of ${row.size} bytes came.` })
-    if (row.sha256 !== null && file.sha256 !== row.sha256) {
-      throw UploadMismatch({ message: 'The checksum is not the one that the upload was opened with.' })
-    }
-    if (file.type !== row.type) {
-      throw UploadMismatch({ message: `The file is ${file.type}, and the upload was opened for ${row.type}.` })
-    }
-  }
-
-  /** @returns undefined when it is not open any more */
-  #move(row: UploadRow, state: UploadState, error: string | null, file: Received | null) {
-    return this.#needs.sql.row<UploadRow>(
-      `update uploads set state = $2, error = $3, file = $4, updated_at = $5 where id = $1 and state = 'open'
-       returning *`,
-      [row.id, state, error, file === null ? null : JSON.stringify(file), new Date(this.#needs.clock.now())],
-    )
-  }
-
-  /** Its time is over, and with it the room that was held, whether the sweep was there already or not. */
-  #isLate({ expires_at: expiresAt, state }: UploadRow): boolean {
-    return state === 'expired' || (isWaiting(state) && Date.parse(expiresAt) <= this.#needs.clock.now())
-  }
-
-  /** Why no asset is made of it. */
-  #whyNot(row: UploadRow): string {
-    if (row.error !== null) return row.error
-    if (this.#isLate(row)) return 'The upload has expired: open a new one.'
-    if (row.state === 'complete') return 'The asset that was made of this upload is deleted: open a new one.'
-    if (row.target === 'api') return 'The bytes of this upload have not all come yet.'
-    return 'The bytes of this upload have not come yet, or were not looked at: POST /api/uploads/{uploadId}/complete does.'
-  }
-
   async #signed(uploadId: string, query: { expires: number; signature: string }): Promise<UploadRow> {
     const { clock, signatures, sql } = this.#needs
-    const row = await sql.row<UploadRow>(`${SELECT} where id = $1`, [uploadId])
+    const row = await findUpload(sql, uploadId)
     const { expires, signature } = query
     const right =
       row !== undefined &&
@@ -331,7 +232,7 @@ export class Uploads {
   }
 
   async #row(uploadId: string): Promise<UploadRow> {
-    const row = await this.#needs.sql.row<UploadRow>(`${SELECT} where id = $1`, [uploadId])
+    const row = await findUpload(this.#needs.sql, uploadId)
     if (row === undefined) throw NotFound()
     return row
   }
@@ -345,7 +246,7 @@ export class Uploads {
       type: row.type,
       size: row.size,
       received: open ? await this.#needs.storage.pieces.length(row.id) : (row.file?.size ?? 0),
-      state: this.#isLate(row) ? 'expired' : row.state,
+      state: isLate(row, this.#needs.clock.now()) ? 'expired' : row.state,
       error: row.error,
       assetId: row.asset_id,
       expiresAt: row.expires_at,
@@ -358,10 +259,6 @@ export class Uploads {
     const signature = this.#needs.signatures.sign(signed)
     return `${this.#needs.publicUrl}/api/uploads/${signed.uploadId}/content?expires=${signed.expires}&signature=${signature}`
   }
-}
-
-function isWaiting(state: UploadState): boolean {
-  return state === 'open' || state === 'received'
 }
 
 /** A body as far as it may go. @throws AppError upload_mismatch when it goes on */
