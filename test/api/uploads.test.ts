@@ -223,7 +223,7 @@ describe('a signed upload', () => {
     const asked = await Promise.all(
       Array.from({ length: 5 }, () => put(url, undefined, { 'Content-Range': `bytes */${content.length}` })),
     )
-    expect(asked.map(({ body }) => body.data?.state)).toEqual(Array(5).fill('received'))
+    expect(new Set(asked.map(({ body }) => body.data?.state))).toEqual(new Set(['received']))
     expect((await storedFiles()).length).toBe(before.length + 1)
     expect((await upload(CONFIRM, uploadId)).status).toBe(201)
   })

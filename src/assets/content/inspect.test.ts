@@ -80,7 +80,11 @@ describe('refused', () => {
     ['a JPEG that was cut off behind its thumbnail', 'damaged_file', jpegComment('\xff\xd9').subarray(0, -2)],
     ['a WebM that was cut off', 'damaged_file', matroska(Buffer.from('0100000000001000', 'hex'))],
     ['a sound that was cut off', 'damaged_file', wav(5_000)],
-    ['a video in thousands of pieces', 'damaged_file', boxes(...Array(600).fill(['free', '']), ['moov', ''])],
+    [
+      'a video in thousands of pieces',
+      'damaged_file',
+      boxes(...Array.from({ length: 600 }, (): [string, string] => ['free', '']), ['moov', '']),
+    ],
 
     ['a picture with an archive behind it', 'unsafe_file', Buffer.concat([jpeg, zip('a.js')])],
     ['a PNG with anything behind it', 'unsafe_file', Buffer.concat([png, Buffer.from('more')])],
@@ -182,7 +186,7 @@ function boxes(...parts: [string, string | Buffer][]): Buffer {
 }
 
 function fragments(count: number): Buffer[] {
-  return Array<Buffer>(count).fill(boxes(['moof', 'f'], ['mdat', 'm']))
+  return Array.from({ length: count }, () => boxes(['moof', 'f'], ['mdat', 'm']))
 }
 
 /** A WebM of 100 bytes of media, whose header says that they are so long. */
