@@ -92,6 +92,8 @@ function longestStep(decoded: readonly Decoded[], kind: Decoded['media_type']): 
 
 test('smaller, upright, as it was, and after a reload: one size at the destination, without a gap', async () => {
   const first = await publish(films.wide)
+  // The figures come a beat after the pictures.
+  await waitFor(() => ingest()?.width, PATIENT)
   expect(ingest()).toMatchObject({ width: 640, height: 360, warnings: [] })
   for (const film of [films.small, films.upright, films.wide]) {
     first.client.show(film)
@@ -110,6 +112,7 @@ test('smaller, upright, as it was, and after a reload: one size at the destinati
 
   // The page is loaded again, with a smaller picture: the destination has been kept.
   const second = await publish(films.small)
+  await waitFor(() => ingest()?.sessionId === second.session && ingest()?.width, PATIENT)
   expect(ingest()).toMatchObject({ sessionId: second.session, width: 640, height: 360 })
   await second.end()
   expect(scene.sinks[0]!.connections).toHaveLength(1)

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import type * as Fs from 'node:fs'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import fs, { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
+import { syncBuiltinESMExports } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type App } from '../support/app.ts'
 import { mp4Head } from '../support/mp4.ts'
 import { World } from '../support/world.ts'
@@ -17,33 +17,36 @@ const MB = 1_000_000
 let room = Infinity
 
 /** The driver gets the error that a full disk gives, on every machine. */
-vi.mock('node:fs', async (original) => {
-  const fs = await original<typeof Fs>()
-  const createWriteStream: typeof fs.createWriteStream = (path, options) => {
-    let written = 0
-    type Wrote = (error: Error | null, bytes: number) => void
-    const full = (bytes: number) =>
-      (written += bytes) > room && Object.assign(new Error('no space'), { code: 'ENOSPC' })
-    return fs.createWriteStream(path, {
-      ...(options as object),
-      fs: {
-        ...fs,
-        write: (fd: number, chunk: Buffer, offset: number, length: number, at: number | null, wrote: Wrote) => {
-          const error = full(length)
-          if (error) wrote(error, 0)
-          else fs.write(fd, chunk, offset, length, at, wrote)
-        },
-        writev: (fd: number, chunks: Buffer[], at: number | null, wrote: Wrote) => {
-          const error = full(chunks.reduce((sum, chunk) => sum + chunk.length, 0))
-          if (error) wrote(error, 0)
-          else fs.writev(fd, chunks, at, wrote as never)
-        },
+function limitedWriteStream(...[path, options]: Parameters<typeof createWriteStream>): fs.WriteStream {
+  let written = 0
+  type Wrote = (error: Error | null, bytes: number) => void
+  const full = (bytes: number) =>
+    (written += bytes) > room && Object.assign(new Error('no space'), { code: 'ENOSPC' })
+  return createWriteStream(path, {
+    ...(options as object),
+    fs: {
+      ...fs,
+      write: (fd: number, chunk: Buffer, offset: number, length: number, at: number | null, wrote: Wrote) => {
+        const error = full(length)
+        if (error) wrote(error, 0)
+        else fs.write(fd, chunk, offset, length, at, wrote)
       },
-    })
-  }
-  return { ...fs, default: { ...fs, createWriteStream }, createWriteStream }
-})
+      writev: (fd: number, chunks: Buffer[], at: number | null, wrote: Wrote) => {
+        const error = full(chunks.reduce((sum, chunk) => sum + chunk.length, 0))
+        if (error) wrote(error, 0)
+        else fs.writev(fd, chunks, at, wrote as never)
+      },
+    },
+  })
+}
 
+/** For all of the process, whichever module writes. */
+function writeWith(writer: typeof createWriteStream): void {
+  fs.createWriteStream = writer
+  syncBuiltinESMExports()
+}
+
+const { createWriteStream } = fs
 const dataDir = mkdtempSync(join(tmpdir(), 'crier-full-'))
 const stored = join(dataDir, 'storage')
 mkdirSync(stored)
@@ -52,12 +55,14 @@ let app: App
 let world: World
 
 beforeAll(async () => {
+  writeWith(limitedWriteStream)
   app = await startApp({ dataDir })
   world = new World(app)
   await world.user('ada', { plan: 'business' })
   await world.workspace('acme', 'ada')
 })
 afterAll(async () => {
+  writeWith(createWriteStream)
   await app?.stop()
   if (mounted) execFileSync('umount', ['--lazy', stored])
   rmSync(dataDir, { recursive: true, force: true })
