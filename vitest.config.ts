@@ -10,27 +10,37 @@ const TOGETHER = { maxWorkers: Math.max(2, availableParallelism() - 1) }
 /** A second chance for what the machine itself does to real processes; the report names every test that took it. */
 const SECOND_CHANCE = { retry: 1 }
 
+/**
+ * One process for the files of a lane, one after the other: to import the whole service takes longer than most files.
+ * Its tests stop what they start, and replace no modules.
+ */
+const IN_ONE_PROCESS = { isolate: false }
+
 function project(name: string, include: string[], options: object = {}) {
   return { extends: true as const, test: { name, include, ...PATIENCE, ...options } }
 }
 
 export default defineConfig({
   test: {
-    // A process a file: native parts (uWebSockets.js, argon2) and process-wide state never meet those of another file.
+    // A process a file, unless a project says otherwise: process-wide state, such as memory that is measured, is its own.
     pool: 'forks',
     isolate: true,
     globalSetup: ['test/support/global-setup.ts'],
     exclude: [...configDefaults.exclude, 'data/**'],
     reporters: ['default'],
     projects: [
-      project(
-        'unit',
-        ['src/**/*.test.ts', 'actors/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'],
-        TOGETHER,
-      ),
-      project('api', ['test/api/**/*.test.ts'], TOGETHER),
+      project('unit', ['src/**/*.test.ts', 'actors/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'], {
+        ...TOGETHER,
+        ...IN_ONE_PROCESS,
+      }),
+      project('api', ['test/api/**/*.test.ts'], { ...TOGETHER, ...IN_ONE_PROCESS }),
       project('media', ['media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
-      project('live', ['test/media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
+      project('live', ['test/media/**/*.test.ts'], {
+        ...TOGETHER,
+        ...IN_ONE_PROCESS,
+        ...SECOND_CHANCE,
+        testTimeout: 120_000,
+      }),
       project('flows', ['test/flows/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 300_000 }),
       project('faults', ['test/faults/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 300_000 }),
     ],

@@ -20,8 +20,7 @@ let room = Infinity
 function limitedWriteStream(...[path, options]: Parameters<typeof createWriteStream>): fs.WriteStream {
   let written = 0
   type Wrote = (error: Error | null, bytes: number) => void
-  const full = (bytes: number) =>
-    (written += bytes) > room && Object.assign(new Error('no space'), { code: 'ENOSPC' })
+  const full = (bytes: number) => (written += bytes) > room && Object.assign(new Error('no space'), { code: 'ENOSPC' })
   return createWriteStream(path, {
     ...(options as object),
     fs: {
