@@ -24,9 +24,9 @@ export const sendMail = job({
   attempts: 10,
   backoff: { firstMs: 1_000, maxMs: 5 * 60_000 },
   timeoutMs: 60_000,
-  run: async ({ data, mailer }) => {
+  run: async ({ data, attempt, mailer }) => {
     try {
-      await mailer.send(data)
+      await mailer.send(data, attempt.jobId)
     } catch (error) {
       if (error instanceof MailRefusedError) throw new HopelessError(error.message, { cause: error })
       throw error

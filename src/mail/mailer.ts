@@ -10,12 +10,21 @@ export interface Mail {
 export interface Mailer {
   /** Where mails land, in words, for the banner. */
   readonly destination: string
-  /** Resolves when the mail was taken. @throws when it was not; trying again is right unless `permanent` */
-  send(mail: Mail): Promise<void>
+  /**
+   * Resolves when the mail was taken. `id` is the same for every try at one mail, so that of two that both got through
+   * mail servers and programs keep one.
+   * @throws when it was not taken; trying again is right but for a `MailRefusedError`
+   */
+  send(mail: Mail, id: string): Promise<void>
   close(): Promise<void>
 }
 
 /** A mail that no repetition would deliver: the server refuses its recipient or its contents for good. */
 export class MailRefusedError extends Error {
   override readonly name = 'MailRefusedError'
+}
+
+/** The Message-ID (RFC 5322, section 3.6.4) of a mail, with the domain of its sender, `Name <local@domain>`. */
+export function messageIdOf(id: string, sender: string): string {
+  return `<${id}@${/@([^>\s]+)>?\s*$/.exec(sender)?.[1] ?? 'localhost'}>`
 }

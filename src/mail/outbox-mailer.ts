@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import type { Clock } from '../core/clock.ts'
 import { secretToken } from '../core/id.ts'
-import type { Mail, Mailer } from './mailer.ts'
+import { messageIdOf, type Mail, type Mailer } from './mailer.ts'
 
 /**
  * Leaves every mail as an `.eml` file, named by time and recipient, so that nothing but a file browser is needed to
@@ -24,9 +24,10 @@ export class OutboxMailer implements Mailer {
     this.#clock = clock
   }
 
-  async send(mail: Mail): Promise<void> {
+  async send(mail: Mail, id: string): Promise<void> {
     const date = new Date(this.#clock.now())
-    const { message } = await this.#transport.sendMail({ ...mail, from: this.#from, date })
+    const messageId = messageIdOf(id, this.#from)
+    const { message } = await this.#transport.sendMail({ ...mail, from: this.#from, date, messageId })
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
     const file = join(this.#folder, this.#name(mail.to, date))
     const draft = `${file}.${secretToken(6)}.part`

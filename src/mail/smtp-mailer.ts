@@ -1,5 +1,5 @@
 import { createTransport } from 'nodemailer'
-import { MailRefusedError, type Mail, type Mailer } from './mailer.ts'
+import { MailRefusedError, messageIdOf, type Mail, type Mailer } from './mailer.ts'
 
 const TIMEOUT_MS = 10_000
 
@@ -15,9 +15,9 @@ export class SmtpMailer implements Mailer {
     this.#transport = smtpTransport(url)
   }
 
-  async send(mail: Mail): Promise<void> {
+  async send(mail: Mail, id: string): Promise<void> {
     try {
-      await this.#transport.sendMail({ ...mail, from: this.#from })
+      await this.#transport.sendMail({ ...mail, from: this.#from, messageId: messageIdOf(id, this.#from) })
     } catch (error) {
       // RFC 5321, section 4.2.1: 5yz is a permanent refusal. A failed login is ours to repair, so it may be tried again.
       const { responseCode, code } = error as { responseCode?: number; code?: string }
