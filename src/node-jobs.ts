@@ -17,7 +17,8 @@ export function startJobs(foundation: Foundation, composition: Composition, time
     store: jobStore,
     times,
     queues: queueBounds(foundation.config),
-    onProgress: (row, declared, percent, detail) => observer.progress(row, declared, percent, detail),
+    onProgress: (row, percent, detail) => observer.progress(row, percent, detail),
     onRun: (run) => observer.ended(run),
+    onEnded: (job) => observer.endedBefore(job),
   })
 }

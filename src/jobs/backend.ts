@@ -15,7 +15,7 @@ export interface Store {
   readonly prefix: string
   /** Seconds that an idle worker waits for a sign of work. */
   readonly drainDelay: number
-  /** True once after everything in the store was lost. */
+  /** True once after everything in the store was lost, and the first time that an empty one is looked at. */
   wasEmptied(): Promise<boolean>
   close(): Promise<void>
 }
@@ -87,7 +87,9 @@ export class Backend {
   async add(queueName: string, entries: readonly Entry[]): Promise<void> {
     const queue = this.queue(queueName)
     // A finished job of the same id would swallow the new one. What is running or waits stays as it is.
-    for (const { id, again } of entries) if (again && (await isFinished(queue, id))) await queue.remove(id)
+    const again = entries.filter((entry) => entry.again).map(({ id }) => id)
+    const ended = await this.#inState(queue, again, ENDED)
+    await Promise.all(ended.map((id) => queue.remove(id)))
     await queue.addBulk(
       entries.map(({ id, name, workspaceId }) => ({
         name,
@@ -99,9 +101,8 @@ export class Backend {
 
   /** Those of these jobs that the backend will bring to an end by itself. */
   async known(queueName: string, ids: readonly string[]): Promise<Set<string>> {
-    const queue = this.queue(queueName)
-    const states = await Promise.all(ids.map((id) => queue.getJobState(id)))
-    return new Set(ids.filter((_, index) => !LOST.has(states[index] ?? 'unknown')))
+    const lost = new Set(await this.#inState(this.queue(queueName), ids, LOST))
+    return new Set(ids).difference(lost)
   }
 
   /** Forgets jobs that are not running. */
@@ -156,6 +157,11 @@ export class Backend {
     await Promise.all([...this.#queues.values()].map((queue) => queue.close()))
     await this.store.close()
   }
+
+  async #inState(queue: Queue, ids: readonly string[], wanted: ReadonlySet<string>): Promise<string[]> {
+    const states = await Promise.all(ids.map((id) => queue.getJobState(id)))
+    return ids.filter((_, index) => wanted.has(states[index] ?? 'unknown'))
+  }
 }
 
 const OPTIONS = {
@@ -165,9 +171,5 @@ const OPTIONS = {
   removeOnFail: DEAD_KEPT,
 } satisfies JobsOptions
 
-const LOST = new Set(['unknown', 'completed', 'failed'])
-
-async function isFinished(queue: Queue, id: string): Promise<boolean> {
-  const state = await queue.getJobState(id)
-  return state === 'completed' || state === 'failed'
-}
+const ENDED: ReadonlySet<string> = new Set(['completed', 'failed'])
+const LOST: ReadonlySet<string> = new Set([...ENDED, 'unknown'])

@@ -21,7 +21,7 @@ export const jobProgress = event({
 
 export const jobFinished = event({
   name: 'job.finished',
-  summary: 'A job of the workspace is done, or dead: given up, with the reason',
+  summary: 'A job of the workspace is done, or dead: given up or removed, with the reason',
   scope: 'team:read',
   otherScopes: JOB_AUDIENCES,
   stored: false,

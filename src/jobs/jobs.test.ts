@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startJobNode, type JobNode, type JobNodeOptions } from '../../test/support/jobs.ts'
 import { createDatabase, type TestDatabase } from '../../test/support/postgres.ts'
@@ -36,7 +37,7 @@ const secret = job({
   attempts: 1,
   run: async ({ data: { token } }) => {
     seen.push(token.length)
-    throw new HopelessError('no')
+    throw new HopelessError(`no answer from rtmp://me:${token}@example.com`)
   },
 })
 const jobs: AnyJob[] = [count, secret]
@@ -86,7 +87,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
 
   test('runs what was committed, once, and nothing that was rolled back', async () => {
     const node = await start()
-    await node.jobs.add(node.database, count, { n: 1 })
+    const id = await node.jobs.add(node.database, count, { n: 1 })
     await node.database.transaction(async (tx) => {
       for (let n = 2; n <= 50; n += 1) await node.jobs.add(tx, count, { n })
     })
@@ -99,6 +100,11 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await waitFor(async () => (await finished(node)).length === 50, patience)
     expect(seen.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 50 }, (_, index) => index + 1))
     expect(await left(node)).toEqual([])
+    // As when its worker died before it could say so: it is said by whoever is handed the job next.
+    const backend = await node.runtime?.backend()
+    await backend?.add('default', [{ id, name: count.name, workspaceId: null, again: false }])
+    await waitFor(() => node.ended.length === 1, patience)
+    expect(node.ended).toMatchObject([{ id, name: 'test.count', state: 'done' }])
   })
 
   test('tries again with a pause, and keeps a dead job with reason and payload', async () => {
@@ -127,6 +133,13 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await node.database.run(`update outbox set data = '{"n": "old"}', run_at = now()`)
     await waitFor(async () => (await left(node))[0]?.state === 'dead', patience)
     expect((await left(node))[0]?.reason).toMatch(/stored data is not valid/)
+    // The name of a newer version: its nodes get the time to come up.
+    const id = await node.jobs.add(node.database, count, { n: 8 }, { runAt: new Date(Date.now() + 60_000) })
+    await node.database.run(`update outbox set name = 'test.newer', run_at = now() where id = $1`, [id])
+    const newer = () =>
+      node.database.row(`select 1 from outbox where reason ~ 'no job is called test.newer'
+      and state = 'queued' and run_at > now() + interval '20 seconds'`)
+    await waitFor(async () => (await newer()) !== undefined, patience)
     expect(seen).toEqual([])
   })
 
@@ -177,6 +190,7 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await node.jobs.add(node.database, count, { n: 1 })
     await node.jobs.add(node.database, count, { n: 2 })
     await waitFor(() => node.runs.length === 2, patience)
+    expect(node.runs.map(({ outcome }) => outcome).toSorted()).toEqual(['done', 'lost'])
     expect(lost).toMatchObject({ name: 'AttemptLostError' })
     expect(await node.database.rows('select n from effects')).toEqual([{ n: 2 }])
     expect(await left(node)).toMatchObject([{ state: 'running', attempts: 2 }])
@@ -256,6 +270,22 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     expect(seen.toSorted((a, b) => a - b)).toEqual([1, 1, 2, 3])
   })
 
+  test.runIf(kind === 'redis')('notices that its store was emptied, whoever starts meanwhile', async () => {
+    const node = await start()
+    const [first, client] = [await node.runtime?.backend(), new Redis(redis?.url ?? '')]
+    await first?.store.wasEmptied()
+    await client.flushall()
+    client.disconnect()
+    const other = await start({ times: { sweepMs: 60_000, pollMs: 60_000 } })
+    await other.runtime?.backend()
+    const lines = () => node.logs.filter((line) => line.includes('were emptied'))
+    await node.database
+      .run(`insert into outbox (id, name, queue, data, state, run_at, attempts, added, created_at, updated_at)
+      values (gen_random_uuid(), 'test.count', 'default', '{"n":1}', 'queued', now(), 0, 1, now(), now())`)
+    await waitFor(() => lines().length === 1, patience)
+    await waitFor(async () => (await finished(node)).length === 1, patience)
+  })
+
   test('runs as many at once as the queue allows, and no more', async () => {
     const node = await start({ queues: { default: { concurrency: 3 } } })
     const release = Promise.withResolvers<void>()
@@ -265,6 +295,19 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     // Those that wait are in the queue, and stay there.
     await waitFor(async () => (await left(node)).filter(({ state }) => state === 'queued').length === 2, patience)
     expect(node.runtime?.running).toBe(3)
+    // One of them gets lost there. That both are looked after is no change of the other.
+    await node.database.run(`update outbox set updated_at = now() - interval '1 hour' where state = 'queued'`)
+    const waiting = await node.database.rows<{ id: string }>(`select id from outbox where state = 'queued'`)
+    await (
+      await node.runtime?.backend()
+    )?.remove(
+      'default',
+      waiting.slice(0, 1).map(({ id }) => id),
+    )
+    const again = () => node.database.row(`select 1 from outbox where added = 2 and state = 'queued'`)
+    await waitFor(async () => (await again()) !== undefined, patience)
+    const old = `select id from outbox where updated_at < now() - interval '50 minutes'`
+    expect(await node.database.rows(old)).toEqual(waiting.slice(1))
     release.resolve()
     await waitFor(async () => (await finished(node)).length === 5, patience)
   })
@@ -277,6 +320,10 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       cron: '* * * * * *',
       run: async () => void (runs += 1),
     })
+    const adder = await start({ idle: true })
+    // Written by a clock that was wrong: nothing would run for a year.
+    await adder.database.run(`insert into job_schedules (name, cron, next_at, updated_at)
+      values ('test.every', '* * * * * * UTC', now() + interval '1 year', now() + interval '1 year')`)
     const first = await start({ jobs: [every] })
     await start({ jobs: [every] })
     await waitFor(() => runs >= 2, patience)

@@ -1,23 +1,18 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client'
-import type { Coordination } from '../coordination/coordination.ts'
-import type { Clock } from '../core/clock.ts'
-import type { EventData, EventType, WorkspaceEvent } from '../core/event.ts'
-import type { AnyJob } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import type { Sql } from '../core/sql.ts'
+import { announce, type AnnounceOptions } from './announce.ts'
 import { jobFinished, jobProgress } from './events.ts'
 import type { StartedRow } from './ledger.ts'
+import type { EndedJob } from './outbox.ts'
 import { COUNTS, type CountRow } from './queue-rows.ts'
 import type { JobRun } from './runner.ts'
 
 const PROGRESS_EVERY_MS = 500
 const SECONDS = [0.005, 0.025, 0.1, 0.5, 1, 5, 15, 60, 300, 1_800]
 
-export interface ObserverOptions {
+export interface ObserverOptions extends AnnounceOptions {
   readonly sql: Sql
-  readonly clock: Clock
-  readonly coordination: Coordination
-  readonly declared: ReadonlyMap<string, AnyJob>
   readonly metrics: Registry
   readonly log: Logger
 }
@@ -25,7 +20,8 @@ export interface ObserverOptions {
 /** Tells of jobs: to logs (a line a run), to metrics, and to the sockets of those who may see them. */
 export class JobObserver {
   readonly #options: ObserverOptions
-  readonly #told = new Map<string, number>()
+  /** What was last told of jobs that run. */
+  readonly #told = new Map<string, { readonly at: number; readonly percent: number }>()
   readonly #counts: ReturnType<typeof measures>
 
   constructor(options: ObserverOptions) {
@@ -33,12 +29,16 @@ export class JobObserver {
     this.#counts = measures(options)
   }
 
-  progress(row: StartedRow, declared: AnyJob, percent: number, detail: string | undefined): void {
-    const now = this.#options.clock.monotonic()
+  /** At most twice a second for each job, and the hundredth percent at once. What is no number is not told. */
+  progress(row: StartedRow, wanted: number, detail: string | undefined): void {
+    const percent = Math.min(100, Math.max(0, wanted))
+    if (Number.isNaN(percent)) return
+    const at = this.#options.clock.monotonic()
     const before = this.#told.get(row.id)
-    if (before !== undefined && percent < 100 && now - before < PROGRESS_EVERY_MS) return
-    this.#told.set(row.id, now)
-    this.#emit(row, declared, jobProgress, { percent: Math.min(100, Math.max(0, percent)), detail: detail ?? null })
+    const isEnd = percent === 100 && before?.percent !== 100
+    if (before !== undefined && !isEnd && at - before.at < PROGRESS_EVERY_MS) return
+    this.#told.set(row.id, { at, percent })
+    announce(this.#options, row, jobProgress, { percent, detail: detail ?? null })
   }
 
   ended(run: JobRun): void {
@@ -48,9 +48,15 @@ export class JobObserver {
     this.#counts.run.observe({ queue: row.queue }, ranMs / 1_000)
     if (row.attempts === 1) this.#counts.wait.observe({ queue: row.queue }, waitedMs / 1_000)
     this.#log(run)
-    const declared = this.#options.declared.get(row.name)
-    if (declared === undefined || (outcome !== 'done' && outcome !== 'dead')) return
-    this.#emit(row, declared, jobFinished, { state: outcome, reason: reason ?? null })
+    if (outcome !== 'done' && outcome !== 'dead') return
+    announce(this.#options, row, jobFinished, { state: outcome, reason: reason ?? null })
+  }
+
+  /** A job turned out to have ended before; whoever ended it may not have lived to say so. */
+  endedBefore(job: EndedJob): void {
+    const { id, name, reason, state } = job
+    this.#options.log.info({ job: name, id, state }, 'a job had ended already')
+    announce(this.#options, job, jobFinished, { state, reason })
   }
 
   #log({ outcome, ranMs, reason, row, waitedMs }: JobRun): void {
@@ -69,21 +75,6 @@ export class JobObserver {
       },
       'job',
     )
-  }
-
-  #emit<E extends EventType>(
-    row: StartedRow,
-    { seenBy: scope }: AnyJob,
-    type: E,
-    data: Omit<EventData<E>, 'workspaceId' | 'jobId' | 'name'>,
-  ): void {
-    const { clock, coordination } = this.#options
-    if (row.workspace_id === null || scope === undefined) return
-    const workspaceId = row.workspace_id
-    const at = new Date(clock.now()).toISOString()
-    const whole = { workspaceId, jobId: row.id, name: row.name, ...data }
-    const event: WorkspaceEvent = { workspaceId, seq: 0, type: type.name, data: whole, at, scope }
-    coordination.publish(`ev:${workspaceId}`, [event])
   }
 }
 

@@ -16,6 +16,24 @@ export interface DueRow {
   readonly added: number
 }
 
+/** A row that was given to the backend. */
+export interface GivenRow {
+  readonly id: string
+  readonly queue: string
+  readonly state: 'queued' | 'running'
+  readonly attempts: number
+}
+
+/** A job that has ended, as far as it is still known. */
+export interface EndedJob {
+  readonly id: string
+  readonly name: string
+  readonly workspace_id: string | null
+  readonly state: 'done' | 'dead'
+  readonly reason: string | null
+  readonly attempts: number
+}
+
 /** One statement for one row or many; a key that waits already wins over the new one. */
 const INSERT = `
   insert into outbox (id, name, queue, workspace_id, key, data, state, run_at, attempts, added, created_at, updated_at)
@@ -59,10 +77,10 @@ export class Outbox {
     return row?.at == null ? undefined : Date.parse(row.at)
   }
 
-  /** Puts rows back that the backend does not have. */
+  /** Puts rows back that were claimed and could not be given to the backend. */
   async giveBack(ids: readonly string[]): Promise<number> {
     return this.#sql.run(
-      `update outbox set state = 'waiting', updated_at = $2 where id = any($1) and state in ('queued', 'running')`,
+      `update outbox set state = 'waiting', updated_at = $2 where id = any($1) and state = 'queued'`,
       [ids, this.#now()],
     )
   }
@@ -82,21 +100,24 @@ export class Outbox {
     return rows.map(({ queue }) => queue)
   }
 
-  /** Rows that were given to the backend some time ago, in the order of that. */
-  async givenBefore(before: Date, limit: number): Promise<{ id: string; queue: string; state: string }[]> {
+  /** Rows that were given to the backend some time ago, page by page in the order of their ids. */
+  async givenBefore(before: Date, after: string | undefined, limit: number): Promise<GivenRow[]> {
     return this.#sql.rows(
-      `select id, queue, state from outbox where state in ('queued', 'running') and updated_at < $1
-       order by updated_at limit $2`,
-      [before, limit],
+      `select id, queue, state, attempts from outbox
+       where state in ('queued', 'running') and updated_at < $1 and ($2::uuid is null or id > $2)
+       order by id limit $3`,
+      [before, after ?? null, limit],
     )
   }
 
-  /** Notes that the backend was seen to have them. */
-  async seen(ids: readonly string[]): Promise<void> {
-    await this.#sql.run(`update outbox set updated_at = $2 where id = any($1) and state in ('queued', 'running')`, [
-      ids,
-      this.#now(),
-    ])
+  /** Puts rows back that the backend was seen not to have, but those that have got on meanwhile. @returns how many */
+  async giveBackLost(rows: readonly GivenRow[]): Promise<number> {
+    return this.#sql.run(
+      `update outbox o set state = 'waiting', updated_at = $4
+       from unnest($1::uuid[], $2::text[], $3::integer[]) as seen (id, state, attempts)
+       where o.id = seen.id and o.state = seen.state and o.attempts = seen.attempts`,
+      [rows.map(({ id }) => id), rows.map(({ state }) => state), rows.map(({ attempts }) => attempts), this.#now()],
+    )
   }
 
   /** Begins an attempt, which ends the right of every earlier one. Undefined when the job is done, dead or removed. */
@@ -109,7 +130,23 @@ export class Outbox {
     return this.#ledger.finish({ id, attemptId })
   }
 
-  /** The same within a transaction. @throws AttemptLostError */
+  /** How a job has ended; undefined when it has not, or was removed. */
+  async ended(id: string): Promise<EndedJob | undefined> {
+    return this.#sql.row<EndedJob>(
+      `select id, name, workspace_id, 'done' as state, null as reason, attempts from finished_jobs where id = $1
+       union all
+       select id, name, workspace_id, state, reason, attempts from outbox where id = $1 and state = 'dead'`,
+      [id],
+    )
+  }
+
+  /** Whether it was this attempt that ended its job well: its effect was committed, or the answer to that was lost. */
+  async isDoneBy({ id, attempts }: { readonly id: string; readonly attempts: number }): Promise<boolean> {
+    const ended = await this.ended(id)
+    return ended?.state === 'done' && ended.attempts === attempts
+  }
+
+  /** The same as `finish` within a transaction. @throws AttemptLostError */
   async finishIn(sql: Sql, { id, attemptId }: AttemptKey): Promise<void> {
     const done = await sql.rows(FINISH, [[id], [attemptId], this.#now()])
     if (done.length === 0) throw new AttemptLostError('another attempt has taken over, or the job was removed')

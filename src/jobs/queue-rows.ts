@@ -82,8 +82,21 @@ export const FINISHED = `
       filter (where finished_at > $4) as run_ms
   from finished_jobs where finished_at > $1 group by queue`
 
-export const CLEAN = `
-  delete from outbox where queue = $2 and state <> 'running' and ${STATE} = any($3) and updated_at <= $4 returning id`
+/** $2: a queue, or all; $4: not those that have changed since, or all. Never those that run. */
+export const REMOVE = `
+  delete from outbox where ($2::text is null or queue = $2) and state <> 'running' and ${STATE} = any($3)
+    and ($4::timestamptz is null or updated_at <= $4) returning id, name, queue, workspace_id, state`
+
+export const FORGET_FINISHED = `
+  delete from finished_jobs where ($1::text is null or queue = $1) and ($2::timestamptz is null or finished_at <= $2)`
+
+export interface RemovedRow {
+  readonly id: string
+  readonly name: string
+  readonly queue: string
+  readonly workspace_id: string | null
+  readonly state: string
+}
 
 export function jobView(row: JobRow, maxAttempts: number | undefined): Static<typeof JobView> {
   const sealed = typeof (row.data as { sealed?: unknown } | null)?.sealed === 'string'

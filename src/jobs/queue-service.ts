@@ -6,18 +6,21 @@ import { JOB_DEFAULTS, QUEUES, QUEUE_NAMES, type AnyJob, type QueueBounds, type 
 import type { Logger } from '../core/log.ts'
 import { pageOf, pageRequest } from '../core/page.ts'
 import type { PageResult } from '../core/reply.ts'
-import type { SqlValue } from '../core/sql.ts'
 import type { Database } from '../db/database.ts'
+import { announce } from './announce.ts'
+import { jobFinished } from './events.ts'
 import {
-  CLEAN,
   COUNTS,
   FINISHED,
+  FORGET_FINISHED,
   jobView,
   LIST,
   ONE,
+  REMOVE,
   type CountRow,
   type FinishedRow,
   type JobRow,
+  type RemovedRow,
 } from './queue-rows.ts'
 import type { CleanBody, JobQuery, JobView, QueueStats } from './schemas.ts'
 import { JOBS_ADDED } from './service.ts'
@@ -27,6 +30,7 @@ export const JOBS_REMOVED = 'jobs.removed'
 
 const FINISHED_KEPT_MS = DAY
 const DEAD_KEPT_MS = 30 * DAY
+const REMOVED = 'removed by an administrator'
 /** A notice names at most so many; queues find out about others when their turn comes. */
 const TOLD_AT_ONCE = 1_000
 
@@ -104,13 +108,12 @@ export class QueueService {
 
   /** Removes everything of a queue but what runs, the records of jobs that are done included. @returns how many */
   async clear(queue: QueueName): Promise<number> {
-    const removed = await this.#remove(queue, ['waiting', 'delayed', 'dead'], this.#now())
-    return removed + (await this.#forgetFinished(queue, this.#now()))
+    return (await this.#remove(queue, ['waiting', 'delayed', 'dead'])) + (await this.#forgetFinished(queue))
   }
 
   /** Removes what waits, now or for its time. Never what runs; dead jobs stay. @returns how many */
   async drain(queue: QueueName): Promise<number> {
-    return this.#remove(queue, ['waiting', 'delayed'], this.#now())
+    return this.#remove(queue, ['waiting', 'delayed'])
   }
 
   /** Lets a dead job run again, with all its attempts. @throws AppError not_found, conflict */
@@ -130,28 +133,26 @@ export class QueueService {
   /** Deletes records that nobody needs any more. */
   async forget(): Promise<void> {
     const now = this.#options.clock.now()
-    for (const queue of QUEUE_NAMES) {
-      await this.#forgetFinished(queue, new Date(now - FINISHED_KEPT_MS))
-      await this.#remove(queue, ['dead'], new Date(now - DEAD_KEPT_MS))
-    }
+    await this.#forgetFinished(undefined, new Date(now - FINISHED_KEPT_MS))
+    await this.#remove(undefined, ['dead'], new Date(now - DEAD_KEPT_MS))
   }
 
-  async #forgetFinished(queue: QueueName, before: Date): Promise<number> {
-    return this.#options.database.run('delete from finished_jobs where queue = $1 and finished_at <= $2', [
-      queue,
-      before,
-    ])
+  async #forgetFinished(queue?: QueueName, before?: Date): Promise<number> {
+    return this.#options.database.run(FORGET_FINISHED, [queue ?? null, before ?? null])
   }
 
-  async #remove(queue: QueueName, states: readonly string[], before: Date): Promise<number> {
+  /** Whoever waits for the end of a job that is removed hears that it is dead. */
+  async #remove(queue: QueueName | undefined, states: readonly string[], before?: Date): Promise<number> {
     const { coordination, database, log } = this.#options
-    const values: SqlValue[] = [this.#now(), queue, states, before]
-    const ids = (await database.rows<{ id: string }>(CLEAN, values)).map(({ id }) => id)
-    if (ids.length > 0) {
-      log.info({ queue, states, count: ids.length }, 'jobs were removed')
-      coordination.publish(JOBS_REMOVED, { queue, ids: ids.slice(0, TOLD_AT_ONCE) })
+    const rows = await database.rows<RemovedRow>(REMOVE, [this.#now(), queue ?? null, states, before ?? null])
+    for (const [name, some] of Map.groupBy(rows, (row) => row.queue)) {
+      log.info({ queue: name, states, count: some.length }, 'jobs were removed')
+      coordination.publish(JOBS_REMOVED, { queue: name, ids: some.slice(0, TOLD_AT_ONCE).map(({ id }) => id) })
     }
-    return ids.length
+    for (const row of rows) {
+      if (row.state !== 'dead') announce(this.#options, row, jobFinished, { state: 'dead', reason: REMOVED })
+    }
+    return rows.length
   }
 
   #view(row: JobRow): Static<typeof JobView> {

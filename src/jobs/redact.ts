@@ -1,9 +1,14 @@
 const SECRET = /password|token|secret|api_?key|stream_?key|authorization|cookie|^otp$|^code$/i
-const URL_WITH_SECRET = /^([a-z][a-z0-9+.-]*:\/\/)[^/@\s]*:[^/@\s]*@/i
+const URL_WITH_SECRET = /\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^/@:\s]*:[^/@\s]*@/gi
+
+/** A text without the passwords in its URLs. */
+export function withoutSecrets(text: string): string {
+  return text.replaceAll(URL_WITH_SECRET, '$1[secret]@')
+}
 
 /** A payload as people may see it: fields that are named like secrets, and passwords in URLs, are blotted out. */
 export function redacted(value: unknown): unknown {
-  if (typeof value === 'string') return value.replace(URL_WITH_SECRET, '$1[secret]@')
+  if (typeof value === 'string') return withoutSecrets(value)
   if (Array.isArray(value)) return value.map(redacted)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(

@@ -32,7 +32,7 @@ export class JobRows {
     const fault = this.#fault(declared, data)
     if (fault !== undefined) throw new Error(`the data of the job ${declared.name} ${fault}`)
     const text = JSON.stringify(data)
-    if (text.length > MOST_BYTES) throw new Error(`the data of the job ${declared.name} is too long`)
+    if (Buffer.byteLength(text) > MOST_BYTES) throw new Error(`the data of the job ${declared.name} is too long`)
     const now = this.#clock.now()
     const at = new Date(now).toISOString()
     return {

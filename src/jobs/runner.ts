@@ -7,8 +7,9 @@ import type { Services } from '../core/services.ts'
 import type { Database } from '../db/database.ts'
 import type { Verdict } from './backend.ts'
 import type { StartedRow } from './ledger.ts'
-import type { Outbox } from './outbox.ts'
+import type { EndedJob, Outbox } from './outbox.ts'
 import { jobContextFactory } from './job-context.ts'
+import { withoutSecrets } from './redact.ts'
 import type { JobRows } from './rows.ts'
 import { Stop, STUBBORN_MS } from './stop.ts'
 
@@ -31,17 +32,21 @@ export interface RunnerOptions {
   readonly services: () => Services
   /** Hears of every attempt that has ended. */
   readonly onRun: (run: JobRun) => void
-  readonly onProgress: (row: StartedRow, declared: AnyJob, percent: number, detail: string | undefined) => void
+  /** Hears of jobs that turn out to have ended before: whoever ended them may have died before it could say so. */
+  readonly onEnded: (job: EndedJob) => void
+  readonly onProgress: (row: StartedRow, percent: number, detail: string | undefined) => void
 }
 
 class ShutdownError extends Error {
   override readonly name = 'ShutdownError'
 }
 
-/** How often, and after which pause, the end of a job is written down. What has not ended by then is run again. */
-const FINISH_TRIES = 10
-const FINISH_PAUSE_MS = 1_000
+/** How often, and after which pause, the database is asked to note the beginning or the end of an attempt. */
+const TRIES = 10
+const PAUSE_MS = 1_000
 const MOST_REASON = 2_000
+/** A name that this version does not know may be that of a newer one whose nodes are coming up: a quarter of an hour. */
+const UNKNOWN_BACKOFF = { firstMs: 60_000, maxMs: 10 * 60_000 }
 
 const DONE: Verdict = { kind: 'done' }
 
@@ -57,6 +62,8 @@ export class Runner {
   readonly #options: RunnerOptions
   readonly #underWay = new Map<Promise<void>, Stop>()
   #context: ReturnType<typeof jobContextFactory> | undefined
+  /** Over when the database is to be asked again. */
+  #away: Promise<void> | undefined
   #closing = false
 
   constructor(options: RunnerOptions) {
@@ -88,22 +95,50 @@ export class Runner {
   }
 
   async #run(id: string, stop: Stop, give: (verdict: Verdict) => void): Promise<void> {
-    const { clock, outbox, log } = this.#options
-    if (this.#closing) return give({ kind: 'handed back' })
-    let row: StartedRow | undefined
-    try {
-      row = await outbox.start(id, uuidv7(clock.now()))
-    } catch (error) {
-      log.warn({ error, id }, 'an attempt could not be begun')
-      return give({ kind: 'again', inMs: 1_000, reason: (error as Error).message })
-    }
-    // Done, dead or removed before: nothing is left to do.
-    if (row === undefined) return give({ kind: 'done' })
+    const { clock } = this.#options
+    const row = await this.#begin(id, give)
+    if (row === undefined) return
     const began = clock.monotonic()
     const waitedMs = Math.max(0, clock.now() - Date.parse(row.run_at))
     const { outcome, verdict, reason } = await this.#settle(row, stop, give)
     give(verdict)
     this.#options.onRun({ row, outcome, reason, waitedMs, ranMs: clock.monotonic() - began })
+  }
+
+  /** Begins an attempt as soon as the database answers. Undefined when there is nothing to run, which was told then. */
+  async #begin(id: string, give: (verdict: Verdict) => void): Promise<StartedRow | undefined> {
+    const { clock, outbox } = this.#options
+    for (let tries = 1; !this.#closing; tries += 1) {
+      try {
+        const row = await outbox.start(id, uuidv7(clock.now()))
+        if (row !== undefined) return row
+        give(DONE)
+        const ended = await outbox.ended(id)
+        if (ended !== undefined) this.#options.onEnded(ended)
+        return undefined
+      } catch (error) {
+        if (tries === TRIES) {
+          give({ kind: 'again', inMs: PAUSE_MS, reason: reasonOf(error) })
+          return undefined
+        }
+        await this.#waitAfter(error)
+      }
+    }
+    give({ kind: 'handed back' })
+    return undefined
+  }
+
+  /** While the database does not answer all attempts wait together, and one line a pause says so. */
+  #waitAfter(failure: unknown): Promise<void> {
+    this.#away ??= this.#pause(failure)
+    return this.#away
+  }
+
+  async #pause(failure: unknown): Promise<void> {
+    const message = (failure as Error).message
+    this.#options.log.warn({ error: message }, 'attempts cannot be written down; trying again')
+    await delay(PAUSE_MS)
+    this.#away = undefined
   }
 
   async #settle(row: StartedRow, stop: Stop, give: (verdict: Verdict) => void): Promise<Settled> {
@@ -119,16 +154,15 @@ export class Runner {
     return { outcome: (await this.#finish(row)) ? 'done' : 'lost', verdict: DONE }
   }
 
-  /** Writes down that a job has ended, as long as it takes the database to come back, within reason. */
+  /** Writes down that a job has ended. What has not by the last try is run again. @returns whether this attempt ended it */
   async #finish(row: StartedRow): Promise<boolean> {
-    const { log, outbox } = this.#options
+    const { outbox } = this.#options
     for (let tries = 1; ; tries += 1) {
       try {
-        return await outbox.finish(row.id, row.attempt_id)
+        return (await outbox.finish(row.id, row.attempt_id)) || (await outbox.isDoneBy(row))
       } catch (error) {
-        log.warn({ error, job: row.name, id: row.id }, 'the end of a job could not be written down')
-        if (tries === FINISH_TRIES || this.#closing) return false
-        await delay(FINISH_PAUSE_MS)
+        if (tries === TRIES || this.#closing) return false
+        await this.#waitAfter(error)
       }
     }
   }
@@ -145,10 +179,13 @@ export class Runner {
           ? { outcome: 'handed back', verdict: { kind: 'handed back' }, reason }
           : { outcome: 'lost', verdict: DONE, reason }
       }
-      const inMs = this.#pause(row, declared, error)
+      const inMs = this.#backoff(row, declared, error)
       const again = inMs === undefined ? undefined : new Date(clock.now() + inMs)
-      // Not the newest attempt, or its effect was committed although the answer was lost: not ours to judge.
-      if (!(await outbox.fail(key, reason, again))) return { outcome: 'lost', verdict: DONE, reason }
+      if (!(await outbox.fail(key, reason, again))) {
+        if (!(await outbox.isDoneBy(row))) return { outcome: 'lost', verdict: DONE, reason }
+        log.warn({ job: row.name, id: row.id, reason }, 'a job failed after its effect was committed: it is done')
+        return { outcome: 'done', verdict: DONE }
+      }
       return inMs === undefined
         ? { outcome: 'dead', verdict: { kind: 'dead', reason }, reason }
         : { outcome: 'again', verdict: { kind: 'again', inMs, reason }, reason }
@@ -171,6 +208,7 @@ export class Runner {
     const attempt: Attempt = { id: row.attempt_id, jobId: row.id, number: row.attempts, of }
     let ended = false
     let entrusted = false
+    let over = false
     this.#context ??= jobContextFactory(this.#options.services())
     const context = this.#context({
       data,
@@ -178,7 +216,9 @@ export class Runner {
       attempt,
       stop,
       log: () => log.child({ job: row.name, id: row.id }),
-      progress: (percent, detail) => this.#options.onProgress(row, declared, percent, detail),
+      progress: (percent, detail) => {
+        if (!over) this.#options.onProgress(row, percent, detail)
+      },
       effect: async (work) => {
         const value = await database.transaction(async (tx) => {
           await outbox.finishIn(tx, key)
@@ -192,16 +232,20 @@ export class Runner {
         entrusted = true
       },
     })
-    await stop.within(declared.timeoutMs ?? JOB_DEFAULTS.timeoutMs, async () => declared.run(context))
+    try {
+      await stop.within(declared.timeoutMs ?? JOB_DEFAULTS.timeoutMs, async () => declared.run(context))
+    } finally {
+      over = true
+    }
     // Ended in a transaction of somebody else, who has said that all went well.
     return ended || entrusted
   }
 
   /** Milliseconds until the next try; undefined when there is none. */
-  #pause(row: StartedRow, declared: AnyJob | undefined, error: unknown): number | undefined {
+  #backoff(row: StartedRow, declared: AnyJob | undefined, error: unknown): number | undefined {
     const of = declared?.attempts ?? JOB_DEFAULTS.attempts
     if (error instanceof HopelessError || row.attempts >= of) return undefined
-    const { firstMs, maxMs } = declared?.backoff ?? JOB_DEFAULTS.backoff
+    const { firstMs, maxMs } = declared === undefined ? UNKNOWN_BACKOFF : (declared.backoff ?? JOB_DEFAULTS.backoff)
     const full = Math.min(maxMs, firstMs * 2 ** (row.attempts - 1))
     return Math.round(full / 2 + (Math.random() * full) / 2)
   }
@@ -210,5 +254,5 @@ export class Runner {
 function reasonOf(error: unknown): string {
   const text =
     error instanceof Error ? `${error.name === 'Error' ? '' : `${error.name}: `}${error.message}` : String(error)
-  return text.replaceAll('\0', '').slice(0, MOST_REASON)
+  return withoutSecrets(text.replaceAll('\0', '')).slice(0, MOST_REASON)
 }

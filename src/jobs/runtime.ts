@@ -8,12 +8,12 @@ import type { Database } from '../db/database.ts'
 import { Backend, BACKEND_TIMES, type BackendTimes } from './backend.ts'
 import { queueBoard } from './board.ts'
 import { Dispatcher } from './dispatcher.ts'
-import { Runner, type JobRun, type RunnerOptions } from './runner.ts'
+import { Runner, type RunnerOptions } from './runner.ts'
 import { Schedules } from './schedules.ts'
 import { JOBS_REMOVED } from './queue-service.ts'
 import { JOBS_ADDED, type JobService } from './service.ts'
 import { openStore, type StoreChoice } from './stores.ts'
-import { sweep } from './sweeper.ts'
+import { Sweeper } from './sweeper.ts'
 
 export interface JobTimes extends BackendTimes {
   /** How often the outbox is looked into without a notice. */
@@ -46,7 +46,8 @@ export interface JobRuntimeOptions {
   readonly store: StoreChoice
   /** Where it is not what `QUEUES` says. */
   readonly queues?: Partial<Record<QueueName, QueueBounds>> | undefined
-  readonly onRun: (run: JobRun) => void
+  readonly onRun: RunnerOptions['onRun']
+  readonly onEnded: RunnerOptions['onEnded']
   readonly onProgress: RunnerOptions['onProgress']
   readonly times?: Partial<JobTimes>
 }
@@ -61,6 +62,7 @@ export class JobRuntime {
   readonly #dispatcher: Dispatcher
   readonly #runner: Runner
   readonly #schedules: Schedules
+  readonly #sweeper: Sweeper
   readonly #working = new Set<string>()
   readonly #ends: (() => void)[] = []
   #board: ReturnType<typeof queueBoard> | undefined
@@ -68,7 +70,6 @@ export class JobRuntime {
   #round: Promise<void> | undefined
   #sweptAt: number
   readonly #startedAt: number
-  #scheduled = false
   #closed = false
 
   constructor(options: JobRuntimeOptions) {
@@ -78,6 +79,7 @@ export class JobRuntime {
     const { outbox, rows, declared } = jobs
     this.#runner = new Runner({ ...options, outbox, rows, declared })
     this.#schedules = new Schedules(database, clock, jobs)
+    this.#sweeper = new Sweeper({ outbox, clock, log, graceMs: this.#times.graceMs })
     this.#dispatcher = new Dispatcher({
       outbox,
       clock,
@@ -122,7 +124,7 @@ export class JobRuntime {
     this.#closed = true
     for (const end of this.#ends) end()
     await soon(Promise.all([this.#dispatcher.close(), this.#round]))
-    const backend = await this.#opening?.catch(() => undefined)
+    const backend = await soon(this.#opening?.catch(() => undefined))
     await soon(backend?.pause())
     await this.#runner.drain(this.#times.drainMs)
     await soon(backend?.close())
@@ -162,33 +164,27 @@ export class JobRuntime {
 
   /** Schedules that are due, queues that other nodes have filled, and jobs that got lost. */
   async #look(): Promise<void> {
-    const { clock, jobs, log } = this.#options
+    const { jobs } = this.#options
     await this.#runSchedules()
     const idle = QUEUE_NAMES.filter((queue) => !this.#working.has(queue))
     for (const queue of await jobs.outbox.queuesInUse(idle)) await this.#work(queue as QueueName)
     if (this.#opening === undefined || performance.now() - this.#sweptAt < this.#times.sweepMs) return
     this.#sweptAt = performance.now()
-    const backend = await this.backend()
-    const { graceMs } = this.#times
-    if ((await sweep({ outbox: jobs.outbox, clock, log, backend, graceMs })) > 0) this.#dispatcher.wake()
+    if ((await this.#sweeper.sweep(await this.backend())) > 0) this.#dispatcher.wake()
   }
 
   async #runSchedules(): Promise<void> {
     if (this.#schedules.isEmpty || performance.now() - this.#startedAt < this.#times.schedulesAfterMs) return
-    if (!this.#scheduled) {
-      const { store } = await this.backend()
-      await this.#schedules.prepare(store.library.defaultRepeatStrategy)
-      this.#scheduled = true
-    }
-    await this.#schedules.run()
+    const { store } = await this.backend()
+    await this.#schedules.run(store.library.defaultRepeatStrategy)
   }
 }
 
 /** A store that is away must not hold up a shutdown: what is not told it now, its locks tell later. */
-async function soon(work: Promise<unknown> | undefined): Promise<void> {
+async function soon<T>(work: Promise<T> | undefined): Promise<T | undefined> {
   const over = new AbortController()
   try {
-    await Promise.race([work, delay(1_500, undefined, { signal: over.signal }).catch(() => undefined)])
+    return await Promise.race([work, delay(1_500, undefined, { signal: over.signal }).catch(() => undefined)])
   } finally {
     over.abort()
   }

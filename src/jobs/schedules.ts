@@ -1,5 +1,5 @@
 import type { RepeatOptions } from 'bullmq'
-import type { Clock } from '../core/clock.ts'
+import { HOUR, type Clock } from '../core/clock.ts'
 import type { AnyJob } from '../core/job.ts'
 import type { Database } from '../db/database.ts'
 import type { JobService } from './service.ts'
@@ -14,14 +14,16 @@ export type NextTime = (after: number, options: RepeatOptions) => number | undef
 
 /**
  * Adds the jobs of schedules when their time has come. When that is stands in the database, so that of all nodes one
- * adds the job; a time that passed while no node ran is made up for once.
+ * adds the job; a time that passed while no node ran is made up for once. A time that was written under a clock an hour
+ * ahead, or more, is none to wait for: it is set right at the next start, or at once by a node whose own clock went back.
  */
 export class Schedules {
   readonly #database: Database
   readonly #clock: Clock
   readonly #jobs: JobService
   readonly #declared: readonly AnyJob[]
-  #nextTime: NextTime | undefined
+  /** When it was looked last; nothing before the times were made known. */
+  #lookedAt = Number.POSITIVE_INFINITY
 
   constructor(database: Database, clock: Clock, jobs: JobService) {
     this.#database = database
@@ -34,45 +36,46 @@ export class Schedules {
     return this.#declared.length === 0
   }
 
-  /** Makes the times known of schedules that are new, or whose expression has changed. */
-  async prepare(nextTime: NextTime): Promise<void> {
-    this.#nextTime = nextTime
+  /** Adds the jobs of schedules that are due. @returns how many */
+  async run(nextTime: NextTime): Promise<number> {
     const now = this.#clock.now()
+    if (now < this.#lookedAt - HOUR) await this.#prepare(nextTime, now)
+    this.#lookedAt = now
+    const due = await this.#database.rows<DueSchedule>(
+      'select name, next_at from job_schedules where next_at <= $1 and name = any($2)',
+      [new Date(now), this.#declared.map(({ name }) => name)],
+    )
+    let added = 0
+    for (const row of due) if (await this.#add(row, nextTime, now)) added += 1
+    return added
+  }
+
+  /** Makes the times known of schedules that are new, or whose stored time is none to wait for. */
+  async #prepare(nextTime: NextTime, now: number): Promise<void> {
     const rows = this.#declared.map((declared) => ({
       name: declared.name,
       cron: cronOf(declared),
-      next_at: this.#next(declared, now).toISOString(),
+      next_at: timeAfter(now, declared, nextTime).toISOString(),
       updated_at: new Date(now).toISOString(),
     }))
     await this.#database.run(
       `insert into job_schedules (name, cron, next_at, updated_at)
        select name, cron, next_at, updated_at from json_populate_recordset(null::job_schedules, $1::json)
        on conflict (name) do update set cron = excluded.cron, next_at = excluded.next_at,
-         updated_at = excluded.updated_at where job_schedules.cron <> excluded.cron`,
+         updated_at = excluded.updated_at
+       where job_schedules.cron <> excluded.cron
+         or job_schedules.updated_at > excluded.updated_at + interval '1 hour'`,
       [JSON.stringify(rows)],
     )
   }
 
-  /** Adds the jobs of schedules that are due. @returns how many */
-  async run(): Promise<number> {
-    const names = this.#declared.map(({ name }) => name)
-    const now = new Date(this.#clock.now())
-    const due = await this.#database.rows<DueSchedule>(
-      'select name, next_at from job_schedules where next_at <= $1 and name = any($2)',
-      [now, names],
-    )
-    let added = 0
-    for (const row of due) if (await this.#add(row, now)) added += 1
-    return added
-  }
-
-  async #add({ name, next_at }: DueSchedule, now: Date): Promise<boolean> {
+  async #add({ name, next_at }: DueSchedule, nextTime: NextTime, now: number): Promise<boolean> {
     const declared = this.#jobs.declared.get(name)
     if (declared === undefined) return false
     return this.#database.transaction(async (tx) => {
       const moved = await tx.run(
         'update job_schedules set next_at = $3, updated_at = $4 where name = $1 and next_at = $2',
-        [name, next_at, this.#next(declared, now.getTime()), now],
+        [name, next_at, timeAfter(now, declared, nextTime), new Date(now)],
       )
       // Another node was faster.
       if (moved === 0) return false
@@ -80,12 +83,12 @@ export class Schedules {
       return true
     })
   }
+}
 
-  #next(declared: AnyJob, after: number): Date {
-    const at = this.#nextTime?.(after, { pattern: declared.cron ?? '', tz: declared.timeZone ?? 'UTC' })
-    if (at === undefined) throw new Error(`the schedule ${declared.name} has no next time: ${declared.cron}`)
-    return new Date(at)
-  }
+function timeAfter(after: number, { cron = '', name, timeZone = 'UTC' }: AnyJob, nextTime: NextTime): Date {
+  const at = nextTime(after, { pattern: cron, tz: timeZone })
+  if (at === undefined) throw new Error(`the schedule ${name} has no next time: ${cron}`)
+  return new Date(at)
 }
 
 function cronOf({ cron = '', timeZone = 'UTC' }: AnyJob): string {

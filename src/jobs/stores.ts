@@ -34,7 +34,7 @@ async function postgresStore(url: string, log: Logger): Promise<Store> {
     options: '-c search_path=bullmq -c synchronous_commit=off -c statement_timeout=15000',
   })
   pool.on('error', (error) => log.debug({ error: error.message }, 'a connection of the job queues was lost'))
-  await migrate(library, pool)
+  await orClose(migrate(library, pool), () => void pool.end())
   return {
     kind: 'postgres',
     library,
@@ -77,14 +77,13 @@ async function redisStore(url: string, installation: string, log: Logger): Promi
     retryStrategy,
     lazyConnect: true,
   })
-  const workerConnection = new Redis(url, { maxRetriesPerRequest: null, connectTimeout: 2_000, retryStrategy })
-  for (const redis of [connection, workerConnection]) {
+  const quiet = (redis: Redis) =>
     redis.on('error', (error: Error) => log.debug({ error: error.message }, 'redis of the job queues'))
-  }
-  await connection.connect()
+  await orClose(quiet(connection).connect(), () => connection.disconnect())
+  const workerConnection = quiet(new Redis(url, { maxRetriesPerRequest: null, connectTimeout: 2_000, retryStrategy }))
   const prefix = `{crier:${installation}}`
+  // Set by whoever looks for it: a node that starts after the store was emptied must not hide that it was.
   const mark = `${prefix}:filled`
-  await connection.set(mark, '1')
   return {
     kind: 'redis',
     library,
@@ -98,6 +97,16 @@ async function redisStore(url: string, installation: string, log: Logger): Promi
       connection.disconnect()
       workerConnection.disconnect()
     },
+  }
+}
+
+/** What cannot be opened is opened anew later: nothing of this try may stay behind and go on trying. */
+async function orClose(opening: Promise<unknown>, close: () => void): Promise<void> {
+  try {
+    await opening
+  } catch (error) {
+    close()
+    throw error
   }
 }
 

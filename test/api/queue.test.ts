@@ -17,6 +17,7 @@ const work = job({
   data: Type.Object({ url: Type.String(), token: Type.String(), way: Type.String() }),
   seenBy: 'media:read',
   run: async ({ data, progress }: JobContext<Data>) => {
+    progress(Number.NaN)
     for (let percent = 0; percent <= 100; percent += 1) progress(percent, 'working')
     if (data.way === 'hang') await release.promise
     if (data.way === 'die') throw new HopelessError('it cannot be done')
@@ -54,6 +55,8 @@ const find = async (id: string) => {
   const { body } = await admin().call('GET /api/queue/jobs', { query: { queue: 'media', limit: 100 } })
   return (body.data as Record<string, unknown>[]).find((one) => one['_id'] === id)
 }
+const told = (id: string, name: string, field: string) =>
+  events.filter((one) => one.name === name && one.data['jobId'] === id).map(({ data }) => data[field])
 const patience = { timeoutMs: 20_000 }
 
 test('a dead job keeps its reason and its payload without secrets, and can be retried', async () => {
@@ -72,12 +75,10 @@ test('a dead job keeps its reason and its payload without secrets, and can be re
   await waitFor(async () => (await find(id))?.['state'] === 'done', patience)
   const again = await admin().call('POST /api/queue/jobs/{id}/retry', { path: { id } })
   expect([again.status, again.body.message]).toEqual([409, expect.stringContaining('done')])
-  const told = (name: string, field: string) =>
-    events.filter((one) => one.name === name && one.data['jobId'] === id).map(({ data }) => data[field])
-  await waitFor(() => told('job.finished', 'state').length === 2, patience)
-  expect(told('job.finished', 'state')).toEqual(['dead', 'done'])
+  await waitFor(() => told(id, 'job.finished', 'state').length === 2, patience)
+  expect(told(id, 'job.finished', 'state')).toEqual(['dead', 'done'])
   // Of a hundred and one in no time the first and the last, in each of two runs.
-  expect(told('job.progress', 'percent')).toEqual([0, 100, 0, 100])
+  expect(told(id, 'job.progress', 'percent')).toEqual([0, 100, 0, 100])
   const line = app.logs.find((one) => one.msg === 'job' && one['id'] === id)
   expect(line).toMatchObject({ job: 'test.work', queue: 'media', attempt: 1, outcome: 'dead' })
   expect(JSON.stringify(app.logs)).not.toContain('hunter2')
@@ -101,6 +102,8 @@ test('counts by state; drains, cleans and clears, but never what runs', async ()
   const old = { queue: 'media', olderThan: 3_600 }
   expect(await post('POST /api/queue/clean', { ...old, state: 'delayed' })).toBe(0)
   expect(await post('POST /api/queue/clean', { ...old, state: 'delayed', olderThan: 0 })).toBe(1)
+  await waitFor(() => told(later, 'job.finished', 'reason').length === 1, patience)
+  expect(told(later, 'job.finished', 'reason')).toEqual(['removed by an administrator'])
   expect(await post('POST /api/queue/drain', { queue: 'media' })).toBe(1)
   expect(await stats()).toMatchObject({ waiting: 0, delayed: 0, active: 2 })
   expect(await post('POST /api/queue/clear', { queue: 'media' })).toBeGreaterThan(0)

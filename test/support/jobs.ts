@@ -7,6 +7,7 @@ import type { Services } from '../../src/core/services.ts'
 import { Database } from '../../src/db/database.ts'
 import { entities } from '../../src/entities.ts'
 import { JobRuntime, type JobRuntimeOptions, type JobTimes } from '../../src/jobs/runtime.ts'
+import type { EndedJob } from '../../src/jobs/outbox.ts'
 import type { JobRun } from '../../src/jobs/runner.ts'
 import { JobService } from '../../src/jobs/service.ts'
 import type { StoreChoice } from '../../src/jobs/stores.ts'
@@ -40,6 +41,8 @@ export interface JobNode {
   readonly jobs: JobService
   readonly runtime: JobRuntime | undefined
   readonly runs: readonly JobRun[]
+  /** Jobs that had ended before their turn came. */
+  readonly ended: readonly EndedJob[]
   readonly logs: readonly string[]
   stop(): Promise<void>
 }
@@ -58,6 +61,7 @@ export async function startJobNode(options: JobNodeOptions): Promise<JobNode> {
     declared: jobsByName({ tests: Object.fromEntries(options.jobs.map((one) => [one.name, one])) }),
   })
   const runs: JobRun[] = []
+  const ended: EndedJob[] = []
   const runtime = options.idle
     ? undefined
     : new JobRuntime({
@@ -70,6 +74,7 @@ export async function startJobNode(options: JobNodeOptions): Promise<JobNode> {
         store: options.store,
         queues: options.queues,
         onRun: (run) => void runs.push(run),
+        onEnded: (job) => void ended.push(job),
         onProgress: () => undefined,
         times: { ...QUICK, ...options.times },
       })
@@ -78,6 +83,7 @@ export async function startJobNode(options: JobNodeOptions): Promise<JobNode> {
     jobs,
     runtime,
     runs,
+    ended,
     logs,
     stop: async () => {
       await runtime?.close()
