@@ -60,7 +60,7 @@ export function composeAssets(needs: AssetsNeeds) {
   const intake = new Intake(storage, clock)
   const { checkFitness, previewSeconds } = needs
   const renditions = new Renditions({ clock, storage, quota, views, previewSeconds, checkFitness })
-  const library = new AssetLibrary(clock, folders, uses, views, renditions)
+  const library = new AssetLibrary({ clock, folders, quota, uses, views, renditions })
   const downloads = new AssetDownloads(sql, storage, views)
   const signatures = new UploadSignatures(needs.secret)
   const uploads = new Uploads({

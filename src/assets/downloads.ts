@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { text } from 'node:stream/consumers'
+import { contentDisposition } from '../core/content-disposition.ts'
 import { NotFound } from '../core/errors.ts'
 import { file, reply, type ByteRange } from '../core/reply.ts'
 import type { Sql } from '../core/sql.ts'
@@ -63,7 +64,7 @@ export class AssetDownloads {
     if (preview !== undefined) return this.#playlist(found, preview)
     const signed = await this.#storage.signedGet(key, {
       type,
-      disposition: `${disposition}; filename*=UTF-8''${encodeURIComponent(name.toWellFormed())}`,
+      disposition: contentDisposition(disposition, name),
       expiresInSeconds: SIGNED_SECONDS,
     })
     if (signed !== undefined) return reply(302, undefined, { Location: signed, 'Cache-Control': 'private, no-store' })

@@ -65,6 +65,11 @@ const AssetSchema = defineEntity({
     { name: 'assets_by_tag', expression: 'create index assets_by_tag on assets using gin (tags)' },
     { name: 'assets_by_file', properties: ['fileId'] },
     {
+      name: 'assets_in_bin_by_time',
+      expression:
+        'create index assets_in_bin_by_time on assets (workspace_id, created_at desc, id desc) where deleted_at is not null',
+    },
+    {
       name: 'assets_in_bin',
       expression: 'create index assets_in_bin on assets (deleted_at) where deleted_at is not null',
     },

@@ -40,7 +40,7 @@ export const StorageLimit = defineError({
   status: 413,
   message: 'The plan has no room for this file.',
   cause: 'The media libraries of all workspaces of the owner, with the uploads under way, would exceed the plan.',
-  fix: 'Delete files and empty the bin, or upgrade the plan. `details` says the limit and what is used.',
+  fix: 'Delete files (what is in the bin does not count), drop uploads under way, or upgrade the plan. `details` says the limit and what is used.',
 })
 export const RenditionNotPossible = defineError({
   code: 'rendition_not_possible',

@@ -4,7 +4,7 @@ import { AssetView, RenditionView } from './schemas.ts'
 
 export const assetCreated = event({
   name: 'asset.created',
-  summary: 'A file was added to the media library',
+  summary: 'A file was added to the media library, or came back from the bin',
   scope: 'media:read',
   data: AssetView,
 })

@@ -51,18 +51,23 @@ export const renameFolder = operation({
 export const deleteFolder = operation({
   route: 'DELETE /api/assets/folders/{id}',
   summary: 'Delete a folder',
-  description: 'What is in it moves up one level, or with `recursive` to the bin.',
+  description:
+    'What is in it moves up one level. With `recursive` it goes to the bin, folders and all, unless a scheduled post or a broadcast needs one of the assets: then nothing happens, or it does with `force`.',
   access: 'media:write',
   workspace: owner('asset_folders'),
   turn: true,
   path: AssetPath,
-  query: Input({ recursive: Type.Optional(Type.Boolean()) }),
+  query: Input({
+    recursive: Type.Optional(Type.Boolean()),
+    force: Type.Optional(Type.Boolean({ description: 'Also what a scheduled post or a broadcast needs' })),
+  }),
   returns: { 200: Done },
+  errors: [Conflict],
   example: { path: { id: FOLDER } },
   handle: async ({ path, query, turn, assetFolders, assets }) => {
-    const recursive = query.recursive === true
-    const { gone, parentId } = await assetFolders.remove(turn, path.id, recursive)
-    await assets.emptyFolders(turn, gone, parentId, recursive)
+    if (query.recursive === true) {
+      await assetFolders.removeTree(turn, path.id, (gone) => assets.removeAll(turn, gone, query.force === true))
+    } else await assets.moveAll(turn, path.id, await assetFolders.remove(turn, path.id))
     return done('Folder deleted')
   },
 })

@@ -107,21 +107,27 @@ export class AssetFolders {
     return this.#read(turn, id)
   }
 
-  /**
-   * Removes a folder: what is in it moves up one level, or goes to the bin with `recursive`.
-   * @returns ids of the folders that are gone, and their parent
-   */
-  async remove(turn: Turn, id: string, recursive: boolean): Promise<{ gone: string[]; parentId: string | null }> {
+  /** Removes a folder, whose folders move up one level. @returns its parent @throws AppError not_found */
+  async remove(turn: Turn, id: string): Promise<string | null> {
     const { parent_id: parentId } = await this.#row(turn, id)
-    const gone = recursive ? await this.#below(turn, id) : [id]
-    if (!recursive) {
-      const children = await turn.sql.rows<FolderRow>(`${SELECT} where f.parent_id = $1 order by f.id`, [id])
-      for (const child of children) await this.#moveUp(turn, child, parentId, id)
-    }
+    const children = await turn.sql.rows<FolderRow>(`${SELECT} where f.parent_id = $1 order by f.id`, [id])
+    for (const child of children) await this.#moveUp(turn, child, parentId, id)
+    await this.#delete(turn, id, [id])
+    return parentId
+  }
+
+  /** Removes a folder with those in it. @param empty what becomes of their assets @throws AppError not_found */
+  async removeTree(turn: Turn, id: string, empty: (folderIds: readonly string[]) => Promise<void>): Promise<void> {
+    await this.#row(turn, id)
+    const gone = (await this.#levels(turn, id)).map((row) => row.id)
+    await empty(gone)
+    await this.#delete(turn, id, gone)
+  }
+
+  async #delete(turn: Turn, id: string, gone: readonly string[]): Promise<void> {
     await turn.sql.run('delete from asset_folders where id = any($1)', [gone])
     turn.audit({ kind: 'asset_folder', id })
     turn.emit(foldersChanged, {})
-    return { gone, parentId }
   }
 
   /** @throws AppError not_found when the workspace has no such folder */
@@ -183,15 +189,11 @@ export class AssetFolders {
     return rows.map((row) => row.id)
   }
 
-  /** The folder itself and every one in it. */
-  async #below(turn: Turn, id: string): Promise<string[]> {
-    return (await this.#levels(turn, id)).map((row) => row.id)
-  }
-
   async #height(turn: Turn, id: string): Promise<number> {
     return Math.max(...(await this.#levels(turn, id)).map((row) => row.level))
   }
 
+  /** The folder itself and every one in it. */
   #levels(turn: Turn, id: string): Promise<{ id: string; level: number }[]> {
     return turn.sql.rows<{ id: string; level: number }>(
       `with recursive down as (

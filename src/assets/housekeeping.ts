@@ -48,12 +48,15 @@ export class AssetHousekeeping {
     await this.#dropFiles(signal)
   }
 
-  /** Contents that no asset shows, also none in the bin. Their files go with them. */
+  /**
+   * Contents that no asset shows, also none in the bin. Their files go with them. One that an asset is about to show was
+   * touched in that asset's transaction: it is passed over while that goes on, and is too young after it.
+   */
   async #dropFiles(signal: AbortSignal | undefined): Promise<void> {
     for (let more = true; more;) {
       const gone = await this.#sql.rows<{ id: string; workspace_id: string; thumbnails: { name: string }[] }>(
         `delete from asset_files where id in (
-           select f.id from asset_files f where f.created_at < $1
+           select f.id from asset_files f where f.updated_at < $1
              and not exists (select 1 from assets a where a.file_id = f.id)
            limit ${BATCH} for update skip locked)
          returning id, workspace_id, thumbnails`,

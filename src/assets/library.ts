@@ -1,16 +1,18 @@
 import { DAY, type Clock } from '../core/clock.ts'
-import { Conflict, NotFound } from '../core/errors.ts'
+import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
 import { uuidv7 } from '../core/id.ts'
 import { requireVersion } from '../core/precondition.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
+import { ACCEPTED, contradicts } from './content/types.ts'
 import type { AssetFolders } from './folders.ts'
 import { assetCreated, assetsDeleted, assetUpdated } from './events.ts'
 import type { Received } from './intake.ts'
 import { examineAsset } from './jobs.ts'
+import type { Quota } from './quota.ts'
 import { cancelRenditions, type Renditions } from './renditions.ts'
 import type { AssetData, DeletedRowData } from './schemas.ts'
-import { assetsOfFile, findAsset, findAssets, type AssetRow, type StoredThumbnail } from './store.ts'
+import { assetsOfFile, findAsset, findAssetInBinToo, findAssets, type AssetRow, type StoredThumbnail } from './store.ts'
 import { useView, type AssetUses } from './uses.ts'
 import type { AssetViews } from './views.ts'
 
@@ -53,19 +55,32 @@ export interface AssetChange {
   readonly altText?: string
   readonly tags?: string[]
   readonly folderId?: string | null
+  /** Out of the bin. */
+  readonly deletedAt?: null
+}
+
+interface LibraryNeeds {
+  readonly clock: Clock
+  readonly folders: AssetFolders
+  readonly quota: Quota
+  readonly uses: AssetUses
+  readonly views: AssetViews
+  readonly renditions: Renditions
 }
 
 /** Changes of the media library. All of them are turns of their workspace. */
 export class AssetLibrary {
   readonly #clock: Clock
   readonly #folders: AssetFolders
+  readonly #quota: Quota
   readonly #uses: AssetUses
   readonly #views: AssetViews
   readonly #renditions: Renditions
 
-  constructor(clock: Clock, folders: AssetFolders, uses: AssetUses, views: AssetViews, renditions: Renditions) {
+  constructor({ clock, folders, quota, renditions, uses, views }: LibraryNeeds) {
     this.#clock = clock
     this.#folders = folders
+    this.#quota = quota
     this.#uses = uses
     this.#views = views
     this.#renditions = renditions
@@ -127,14 +142,19 @@ export class AssetLibrary {
     }
   }
 
-  /** @throws AppError not_found, precondition_failed */
+  /**
+   * Changes an asset, and takes it out of the bin where that is asked for.
+   * @throws AppError not_found, precondition_failed, validation_failed (the name), storage_limit_reached
+   */
   async change(turn: Turn, id: string, edit: AssetChange, ifMatch: string | undefined): Promise<AssetData> {
-    const row = await this.#own(turn, id)
+    const row = await this.#own(turn, id, edit.deletedAt === null ? findAssetInBinToo : findAsset)
     requireVersion(ifMatch, row.version)
+    requireFittingName(edit.name, row)
     await this.#folders.require(turn.sql, turn.workspaceId, edit.folderId)
+    if (row.deleted_at !== null) await this.#quota.requireRoomFor(turn.sql, turn.workspaceId, id)
     await turn.sql.run(
-      `update assets set name = $2, alt_text = $3, tags = $4, folder_id = $5, version = version + 1, updated_at = $6
-       where id = $1`,
+      `update assets set name = $2, alt_text = $3, tags = $4, folder_id = $5, version = version + 1, updated_at = $6,
+         deleted_at = null where id = $1`,
       [
         id,
         edit.name === undefined ? row.name : fileName(edit.name),
@@ -145,9 +165,12 @@ export class AssetLibrary {
       ],
     )
     turn.audit({ kind: 'asset', id })
-    const changed = this.#views.asset((await findAsset(turn.sql, id)) as AssetRow)
-    turn.emit(assetUpdated, changed)
-    return changed
+    const changed = (await findAsset(turn.sql, id)) as AssetRow
+    const shown = this.#views.asset(changed)
+    turn.emit(row.deleted_at === null ? assetUpdated : assetCreated, shown)
+    // Those that were being made went with the asset.
+    if (row.deleted_at !== null) await this.#renditions.preview(turn, changed)
+    return shown
   }
 
   /** To the bin. @throws AppError not_found, precondition_failed, conflict when a scheduled post or a broadcast needs it */
@@ -188,20 +211,29 @@ export class AssetLibrary {
     return rows
   }
 
-  /** What was in folders that are gone: moved to their parent, or to the bin. */
-  async emptyFolders(turn: Turn, folderIds: readonly string[], into: string | null, recursive: boolean): Promise<void> {
-    if (!recursive) {
-      await turn.sql.run('update assets set folder_id = $2 where folder_id = any($1)', [folderIds, into])
-      return
-    }
-    const rows = await turn.sql.rows<{ id: string }>(
-      'select id from assets where folder_id = any($1) and deleted_at is null',
+  /** Moves what is in a folder elsewhere, also what is in the bin. */
+  async moveAll(turn: Turn, folderId: string, into: string | null): Promise<void> {
+    await turn.sql.run('update assets set folder_id = $2 where folder_id = $1', [folderId, into])
+  }
+
+  /**
+   * Everything in these folders goes to the bin, out of which it comes back without a folder.
+   * @throws AppError conflict unless forced, when a scheduled post or a broadcast needs one of them
+   */
+  async removeAll(turn: Turn, folderIds: readonly string[], force: boolean): Promise<void> {
+    const rows = await turn.sql.rows<{ id: string; name: string }>(
+      'select id, name from assets where folder_id = any($1) and deleted_at is null order by id',
       [folderIds],
     )
-    await this.#toBin(
-      turn,
-      rows.map((row) => row.id),
-    )
+    const ids = rows.map((row) => row.id)
+    const uses = await this.#uses.of(turn.sql, turn.workspaceId, ids)
+    for (const { id, name } of force ? [] : rows) {
+      const use = uses.get(id)?.find(({ scheduled }) => scheduled)
+      if (use === undefined) continue
+      const message = `The ${use.kind} “${use.title}” needs ${name}. To delete the folder all the same, use \`force\`.`
+      throw Conflict({ message, details: { assetId: id, kind: use.kind, id: use.id } })
+    }
+    await this.#toBin(turn, ids)
     await turn.sql.run('update assets set folder_id = null where folder_id = any($1)', [folderIds])
   }
 
@@ -217,26 +249,20 @@ export class AssetLibrary {
 
   /** The row of a content; made when the workspace does not have it, with the work that every new content needs. */
   async #file(turn: Turn, file: Received, now: Date): Promise<string> {
-    const made = await turn.sql.row<{ id: string }>(
+    // Touched where it is known: who removes what no asset shows leaves alone what was wanted a moment ago.
+    const row = await turn.sql.row<{ id: string }>(
       `insert into asset_files (id, workspace_id, sha256, size, type, kind, width, height, thumbnail_state, thumbnails, created_at, updated_at)
        values ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', '[]', $9, $9)
-       on conflict (workspace_id, sha256) do nothing returning id`,
+       on conflict (workspace_id, sha256) do update set updated_at = excluded.updated_at returning id`,
       [file.fileId, turn.workspaceId, file.sha256, file.size, file.type, file.kind, file.width, file.height, now],
     )
-    if (made) {
-      turn.job(examineAsset, { fileId: made.id })
-      return made.id
-    }
-    const known = await turn.sql.row<{ id: string }>(
-      'select id from asset_files where workspace_id = $1 and sha256 = $2',
-      [turn.workspaceId, file.sha256],
-    )
-    if (known === undefined) throw new Error('a content is neither new nor known')
-    return known.id
+    if (row === undefined) throw new Error('a content is neither new nor known')
+    if (row.id === file.fileId) turn.job(examineAsset, { fileId: row.id })
+    return row.id
   }
 
-  async #own(turn: Turn, id: string): Promise<AssetRow> {
-    const row = await findAsset(turn.sql, id)
+  async #own(turn: Turn, id: string, find = findAsset): Promise<AssetRow> {
+    const row = await find(turn.sql, id)
     if (row === undefined || row.workspace_id !== turn.workspaceId) throw NotFound()
     return row
   }
@@ -262,6 +288,13 @@ export async function purgeAssets(sql: Sql, workspaceIds: readonly string[]): Pr
   await sql.run('delete from storage_reservations where workspace_id = any($1)', [workspaceIds])
 }
 
+/** @throws AppError validation_failed for a name that says that the file is something else */
+function requireFittingName(name: string | undefined, { type }: AssetRow): void {
+  if (name === undefined || !contradicts(fileName(name), type)) return
+  const message = `must not end as if the file were no ${ACCEPTED[type]?.title ?? type}`
+  throw ValidationFailed({ errors: [{ path: '/body/name', code: 'ending', message }] })
+}
+
 /** Tags that look the same are the same: a letter with its accent in one sign or in two (Unicode normalization form C). */
 function tagsOf(tags: readonly string[]): string[] {
   return [...new Set(tags.map((tag) => tag.normalize()))]
@@ -271,5 +304,5 @@ function tagsOf(tags: readonly string[]): string[] {
 export function fileName(name: string): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
   const clean = (name.normalize().split(/[/\\]/).at(-1) ?? '').replaceAll(/[\u0000-\u001F\u007F]/g, '').trim()
-  return clean === '' || /^\.+$/.test(clean) ? 'file' : clean.slice(0, 255)
+  return clean === '' || /^\.+$/.test(clean) ? 'file' : Array.from(clean).slice(0, 255).join('')
 }

@@ -22,7 +22,7 @@ const ORDERS: Readonly<Record<Sort, Order>> = {
   largest: { expression: 'f.size', cast: 'bigint', direction: 'desc' },
 }
 
-const WHERE = `a.workspace_id = $1 and a.deleted_at is null
+const WHERE = `a.workspace_id = $1
   and ($2::uuid is null or a.folder_id = $2) and (not $3::boolean or a.folder_id is null)
   and ($4::text is null or a.tags @> array[$4]) and ($5::text is null or f.kind = $5)
   and ($6::text is null or a.name ilike $6 or a.alt_text ilike $6
@@ -32,19 +32,26 @@ const WHERE = `a.workspace_id = $1 and a.deleted_at is null
 const CURSORS: Readonly<Record<Sort, (value: string) => boolean>> = {
   newest: isTimestamp,
   oldest: isTimestamp,
-  name: (value) => /^[^\0]{0,255}$/.test(value) && value.isWellFormed(),
+  name: (value) => /^[^\0]{0,1000}$/.test(value) && value.isWellFormed(),
   largest: (value) => /^\d{1,18}$/.test(value),
 }
 
+type Texts = Readonly<Record<Sort, { readonly first: string; readonly next: string }>>
+
 /** One text each, so that each is prepared once. */
-const TEXTS = Object.fromEntries(
-  Object.entries(ORDERS).map(([sort, { cast, direction, expression }]) => {
+function textsWhere(condition: string): Texts {
+  const texts = Object.entries(ORDERS).map(([sort, { cast, direction, expression }]) => {
     const select = SELECT_ASSET.replace('select ', `select ${expression}::text as sort_key, `)
+    const where = `where ${WHERE} and ${condition}`
     const end = `order by ${expression} ${direction}, a.id ${direction} limit $7`
     const after = `and (${expression}, a.id) ${direction === 'asc' ? '>' : '<'} ($8::${cast}, $9::uuid)`
-    return [sort, { first: `${select} where ${WHERE} ${end}`, next: `${select} where ${WHERE} ${after} ${end}` }]
-  }),
-) as Readonly<Record<Sort, { readonly first: string; readonly next: string }>>
+    return [sort, { first: `${select} ${where} ${end}`, next: `${select} ${where} ${after} ${end}` }]
+  })
+  return Object.fromEntries(texts) as Texts
+}
+
+const LIBRARY = textsWhere('a.deleted_at is null')
+const BIN = textsWhere('a.deleted_at is not null')
 
 /** One page of a workspace's assets. @throws AppError validation_failed for a cursor of another list */
 export async function listAssets(sql: Sql, views: AssetViews, filter: AssetFilter): Promise<PageResult<AssetData>> {
@@ -60,8 +67,9 @@ export async function listAssets(sql: Sql, views: AssetViews, filter: AssetFilte
     limit + 1,
   ]
   const cursor = filter.cursor === undefined ? undefined : readCursor(filter.cursor, sort)
+  const { first, next } = (filter.bin === true ? BIN : LIBRARY)[sort]
   const rows = await sql.rows<AssetRow & { readonly sort_key: string }>(
-    cursor ? TEXTS[sort].next : TEXTS[sort].first,
+    cursor ? next : first,
     cursor ? [...values, ...cursor] : values,
   )
   const shown = rows.slice(0, limit)

@@ -163,7 +163,9 @@ export const getAsset = operation({
 
 export const updateAsset = operation({
   route: 'PATCH /api/assets/{id}',
-  summary: 'Change the name, alt text, tags or folder of an asset',
+  summary: 'Change the name, alt text, tags or folder of an asset, or take it out of the bin',
+  description:
+    'What is in the bin is listed by GET /api/assets with `bin`. With `deletedAt: null` it comes back, in its folder if that is still there.',
   access: 'media:write',
   workspace: owner('assets'),
   turn: true,
@@ -171,7 +173,7 @@ export const updateAsset = operation({
   body: AssetEdit,
   etag: true,
   returns: { 200: Envelope(AssetView) },
-  errors: [PreconditionFailed],
+  errors: [PreconditionFailed, StorageLimit, ValidationFailed],
   example: { path: { id: ID }, body: { altText: 'Two people on a stage', tags: ['launch', 'stage'] } },
   handle: async ({ path, body, ifMatch, turn, assets }) =>
     ok('Asset changed', await assets.change(turn, path.id, body, ifMatch)),

@@ -25,6 +25,12 @@ const USED = `
         where s.workspace_id = any(o.ids) and s.expires_at > $2), 0)::bigint as held
   from (select array_agg(id) as ids from workspaces where owner_id = $1 and deleted_at is null) o`
 
+/** Bytes that will count again with an asset of the bin: of its file only where no other asset shows that already. */
+const NEEDED = `
+  select (coalesce((select sum(r.size) from asset_renditions r where r.asset_id = a.id), 0)
+    + case when exists (select 1 from assets b where b.file_id = a.file_id and b.deleted_at is null) then 0 else f.size end)::bigint as bytes
+  from assets a join asset_files f on f.id = a.file_id where a.id = $1`
+
 export interface StorageUse {
   readonly files: number
   readonly renditions: number
@@ -76,6 +82,19 @@ export class Quota {
     const owner = await workspaces.ownerOf(workspaceId)
     if (owner === undefined) throw NotFound()
     await this.#left(sql, owner, await plans.limitsOf(owner), 1)
+  }
+
+  /**
+   * Refuses an asset to come out of the bin when the plan has no room for it and its renditions. The plan stays locked
+   * until the transaction ends, in which the asset takes the room. @throws AppError storage_limit_reached
+   */
+  async requireRoomFor(sql: Sql, workspaceId: string, assetId: string): Promise<void> {
+    const { plans, workspaces } = this.#needs
+    const owner = await workspaces.ownerOf(workspaceId)
+    if (owner === undefined) throw NotFound()
+    const allowance = await plans.lockLimitsOf(sql, owner)
+    const needed = await sql.row<{ bytes: number }>(NEEDED, [assetId])
+    if (needed !== undefined && needed.bytes > 0) await this.#left(sql, owner, allowance, needed.bytes)
   }
 
   /** Whether the plan has so many bytes left. */

@@ -71,6 +71,12 @@ const asset = {
   signedUntil: Type.String({ format: 'date-time', description: SIGNED_UNTIL }),
   thumbnail: ThumbnailView,
   uploadedBy: Id,
+  deletedAt: Nullable(
+    Type.String({
+      format: 'date-time',
+      description: 'When it went to the bin, from which it is removed after 30 days',
+    }),
+  ),
   version: Type.Integer(),
 }
 
@@ -100,6 +106,7 @@ export const AssetQuery = Input({
   tag: Type.Optional(Text(1, 40)),
   type: Type.Optional(OneOf(KINDS, { description: 'What the file is' })),
   q: Type.Optional(Text(1, 100, { description: 'Is part of the name, the alt text or a tag' })),
+  bin: Type.Optional(Type.Boolean({ description: 'What is in the bin instead of what is not' })),
   sort: Type.Optional(
     OneOf(['newest', 'oldest', 'name', 'largest'], { default: 'newest', description: '`newest` when absent' }),
   ),
@@ -121,6 +128,7 @@ export const AssetEdit = Input({
   altText: Type.Optional(Text(0, 1_500)),
   tags: Type.Optional(Tags),
   folderId: Type.Optional(Nullable(Id)),
+  deletedAt: Type.Optional(Type.Null({ description: 'Takes it out of the bin, when the plan has room for it' })),
 })
 
 const ids = (most: number) => Type.Array(Id, { minItems: 1, maxItems: most, uniqueItems: true })
@@ -203,7 +211,10 @@ export const FolderNode = Type.Object({
 })
 export type FolderNodeData = Static<typeof FolderNode>
 
-const FolderName = Text(1, 100, { pattern: '^[^/\\\\]*$', description: 'a name without slashes' })
+const FolderName = Text(1, 100, {
+  pattern: '^[^/\\\\\\u0000-\\u001F]*$',
+  description: 'a name without slashes and control characters',
+})
 export const NewFolder = Input({ workspaceId: Id, name: FolderName, parentId: Type.Optional(Id) })
 export const FolderEdit = Input({ name: Type.Optional(FolderName), parentId: Type.Optional(Nullable(Id)) })
 

@@ -20,6 +20,7 @@ export interface AssetRow {
   readonly alt_text: string
   readonly tags: string[]
   readonly uploaded_by: string
+  readonly deleted_at: string | null
   readonly version: number
   readonly created_at: string
   readonly updated_at: string
@@ -39,18 +40,23 @@ export interface AssetRow {
 }
 
 export const SELECT_ASSET = `
-  select a.id, a.workspace_id, a.file_id, a.folder_id, a.name, a.alt_text, a.tags, a.uploaded_by, a.version, a.created_at,
+  select a.id, a.workspace_id, a.file_id, a.folder_id, a.name, a.alt_text, a.tags, a.uploaded_by, a.deleted_at, a.version, a.created_at,
     a.updated_at, f.sha256, f.size, f.type, f.kind, f.width, f.height, f.seconds, f.probe->'video'->>'codec' as video_codec,
     f.probe->'audio'->>'codec' as audio_codec, f.thumbnail_state, f.thumbnail_error, f.thumbnails, f.blurhash
   from assets a join asset_files f on f.id = a.file_id`
 
-const BY_ID = `${SELECT_ASSET} where a.id = $1 and a.deleted_at is null`
+const IN_BIN_TOO = `${SELECT_ASSET} where a.id = $1`
+const BY_ID = `${IN_BIN_TOO} and a.deleted_at is null`
 const BY_IDS = `${SELECT_ASSET} where a.workspace_id = $1 and a.id = any($2) and a.deleted_at is null`
 const BY_FILE = `${SELECT_ASSET} where a.workspace_id = $1 and a.file_id = $2 and a.deleted_at is null order by a.id limit 100`
 
 /** Assets in the bin are not found. */
 export function findAsset(sql: Sql, id: string): Promise<AssetRow | undefined> {
   return sql.row<AssetRow>(BY_ID, [id])
+}
+
+export function findAssetInBinToo(sql: Sql, id: string): Promise<AssetRow | undefined> {
+  return sql.row<AssetRow>(IN_BIN_TOO, [id])
 }
 
 export function findAssets(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<AssetRow[]> {

@@ -30,6 +30,7 @@ export class AssetViews {
       signedUntil: new Date(this.#links.until).toISOString(),
       thumbnail: this.thumbnail(row),
       uploadedBy: row.uploaded_by,
+      deletedAt: row.deleted_at,
       version: row.version,
       createdAt: row.created_at,
       updatedAt: row.updated_at,

@@ -1,3 +1,4 @@
+import { contentDisposition } from '../core/content-disposition.ts'
 import { RangeNotSatisfiable } from '../core/errors.ts'
 import type { ByteRange, FileOptions } from '../core/reply.ts'
 import { knows } from './entity-tag.ts'
@@ -58,16 +59,4 @@ export function readRange(header: string, size: number): ByteRange | 'unsatisfia
   const end = match[2] === '' ? size - 1 : Math.min(Number(match[2]), size - 1)
   if (start >= size) return 'unsatisfiable'
   return end < start ? undefined : { start, end }
-}
-
-/** RFC 6266: a name for old readers in ASCII, and the real one in UTF-8 (RFC 8187). */
-export function contentDisposition(kind: FileOptions['disposition'], name: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
-  const clean = name.replaceAll(/[\u0000-\u001F\u007F/\\]/g, '_').slice(0, 255) || 'file'
-  const ascii = clean.replaceAll(/[^\u0020-\u007E]/g, '_').replaceAll(/["%]/g, '_')
-  const encoded = encodeURIComponent(clean.toWellFormed()).replaceAll(
-    /['()*!]/g,
-    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
-  )
-  return `${kind}; filename="${ascii}"${ascii === clean ? '' : `; filename*=UTF-8''${encoded}`}`
 }

@@ -194,6 +194,13 @@ describe('the library', () => {
     expect(stale.status).toBe(412)
     const lost = await one('PATCH /api/assets/{id}', id, { body: { folderId: '01900000-0000-7000-8000-00000000dead' } })
     expect(lost.status).toBe(404)
+    // A name may not say what the file is not, no more than when it came.
+    const renamed = await one('PATCH /api/assets/{id}', id, { body: { name: 'invoice.html' } })
+    expect([renamed.status, renamed.body.errors?.[0].path]).toEqual([400, '/body/name'])
+    const long = `${'😀'.repeat(250)}.png`
+    expect((await one('PATCH /api/assets/{id}', id, { body: { name: long } })).body.data.name).toBe(long)
+    const page = await get('GET /api/assets', { sort: 'name', q: '😀', limit: 1 })
+    expect(names(page)).toEqual([long])
   })
 
   test('the same content is kept once in a workspace, and not shared between workspaces', async () => {
@@ -242,6 +249,67 @@ describe('the library', () => {
       await assetHousekeeping.emptyBin()
       return (await storedFiles()).length === before.length - 2
     })
+  })
+
+  test('what is in the bin is listed and comes back, with its file, when there is room for it', async () => {
+    await world.user('cleo')
+    await world.workspace('bin', 'cleo')
+    const workspaceId = world.id('bin')
+    const call = (route: string, options: object) => world.as('cleo').call(route, options)
+    const list = async (query: object) => names(await call('GET /api/assets', { query: { workspaceId, ...query } }))
+    const content = await picture(20, 20)
+    const { _id: id } = await added({ workspaceId }, content, 'kept.png', 'cleo')
+    const path = { path: { id } }
+    expect(
+      (await call('PATCH /api/assets/{id}', { ...path, body: { deletedAt: null } })).body.data.deletedAt,
+    ).toBeNull()
+    await call('DELETE /api/assets/{id}', path)
+    expect([await list({}), await list({ bin: true }), await list({ bin: true, sort: 'name' })]).toEqual([
+      [],
+      ['kept.png'],
+      ['kept.png'],
+    ])
+    // In the bin it is not changed, only taken out of it.
+    expect((await call('PATCH /api/assets/{id}', { ...path, body: { altText: 'x' } })).status).toBe(404)
+    const body = { workspaceId, name: 'v.mp4', type: 'video/mp4', size: 5_000_000_000 }
+    const opened = await call('POST /api/assets/signed-upload', { body })
+    const back = () => call('PATCH /api/assets/{id}', { ...path, body: { deletedAt: null, altText: 'back' } })
+    expect((await back()).body.code).toBe('storage_limit_reached')
+    await call('DELETE /api/uploads/{uploadId}', { path: { uploadId: opened.body.data.uploadId } })
+    expect((await back()).body.data).toMatchObject({ deletedAt: null, altText: 'back', version: 4 })
+    expect([await list({}), await list({ bin: true })]).toEqual([['kept.png'], []])
+    const usage = await call('GET /api/assets/storage', { query: { workspaceId } })
+    expect(usage.body.data.plan.used).toBe(content.length)
+    expect((await call('GET /api/assets/{id}/file', path)).status).toBe(200)
+  })
+
+  test('a content that comes again while its last trace is removed keeps its file', async () => {
+    await world.workspace('again', 'ada')
+    const workspaceId = world.id('again')
+    const content = await picture(31, 31)
+    const { _id: first } = await added({ workspaceId }, content)
+    await waitFor(async () => (await one('GET /api/assets/{id}', first)).body.data.thumbnail.status === 'ready', {
+      timeoutMs: 20_000,
+    })
+    await one('DELETE /api/assets/{id}', first)
+    clock.advance(31 * DAY)
+    await app.database.run('delete from assets where id = $1', [first])
+    const body = { workspaceId, name: 'a.png', type: 'image/png', size: content.length }
+    const { uploadId, url } = (await world.as('ada').call('POST /api/assets/signed-upload', { body })).body.data
+    expect((await fetch(url, { method: 'PUT', body: content })).status).toBe(200)
+    const { adding } = await app.database.transaction(async (tx) => {
+      await tx.row('select 1 from storage_reservations where id = $1 for update', [uploadId])
+      const confirm = 'POST /api/assets/signed-upload/{uploadId}/confirm'
+      const confirmed = world.as('ada').call(confirm, { path: { uploadId } })
+      await waitFor(async () => {
+        return (await app.database.rows(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`)).length > 0
+      })
+      await app.composition.services.assetHousekeeping.emptyBin()
+      return { adding: confirmed }
+    })
+    const { data } = (await adding).body
+    const reply = await fetch(app.url + data.url, { headers: { 'X-API-Key': world.key('ada') } })
+    expect(Buffer.from(await reply.arrayBuffer()).equals(content)).toBe(true)
   })
 
   test('assets are resolved many at once, each with an answer', async () => {
@@ -327,9 +395,21 @@ describe('folders', () => {
       ['Top/Leaf (2)', 0],
     ])
     expect(names(await get('GET /api/assets', { folderId: top }))).toHaveLength(1)
-    await one('DELETE /api/assets/folders/{id}', top, { query: { recursive: true } })
+    app.composition.services.assetUses.register(async (_sql, _workspace, ids) =>
+      ids.includes(id) ? [{ assetId: id, kind: 'stream', id: top, title: 'Show', scheduled: true }] : [],
+    )
+    const needed = await one('DELETE /api/assets/folders/{id}', top, { query: { recursive: true } })
+    expect([needed.status, needed.body.message]).toEqual([
+      409,
+      expect.stringMatching(/^The stream “Show” needs a\.png\./),
+    ])
+    expect(await tree()).toHaveLength(3)
+    await one('DELETE /api/assets/folders/{id}', top, { query: { recursive: true, force: true } })
     expect(await tree()).toEqual([])
     expect((await one('GET /api/assets/{id}', id)).status).toBe(404)
+    const back = await one('PATCH /api/assets/{id}', id, { body: { deletedAt: null } })
+    expect(back.body.data).toMatchObject({ deletedAt: null, folderId: null })
+    await one('DELETE /api/assets/{id}', id)
   })
 
   test('never make a circle, also when both halves come at once', async () => {

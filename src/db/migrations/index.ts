@@ -17,6 +17,7 @@ import { Rendering } from './0028-rendering.ts'
 import { Preparing } from './0031-preparing.ts'
 import { Slate } from './0029-slate.ts'
 import { PlayoutLease } from './0033-playout-lease.ts'
+import { AssetsInBin } from './0034-assets-in-bin.ts'
 import { ProfilePictures } from './0018-profile-pictures.ts'
 import { Renditions } from './0024-renditions.ts'
 import { Broadcast } from './0021-broadcast.ts'
@@ -53,4 +54,5 @@ export const migrations = [
   { name: '0031-preparing', class: Preparing },
   { name: '0029-slate', class: Slate },
   { name: '0033-playout-lease', class: PlayoutLease },
+  { name: '0034-assets-in-bin', class: AssetsInBin },
 ]
