@@ -143,10 +143,12 @@ test('media goes out only while the stream is live, and only that time counts', 
 })
 
 test('a publisher that returns in time goes on over the same connections and timeline', async () => {
-  await set([await startSink()])
+  await set([await startSink()], { holdMs: 20_000 })
   const media = await run()
   await waitFor(() => scene.destination('d0').state === 'live')
   media.stop()
+  const last = media.of('video').at(-1)?.checksum
+  await waitFor(() => scene.sinks[0]!.messages('video').at(-1)?.checksum === last)
   const first = scene.events.find(({ type }) => type === 'ingest.started')
   expect(first).toBeDefined()
   scene.node.status()

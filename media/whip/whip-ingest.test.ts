@@ -196,6 +196,8 @@ test('sound alone is published too', async () => {
 test('normalised, video has one size and rate whatever comes', async () => {
   const { reply } = await publish({ normalise: true })
   await waitFor(() => frames(0, 'video').length > 30 && frames(0, 'audio').length > 30, PATIENT)
+  // The figures come a beat after the media.
+  await waitFor(() => ingest()?.width && ingest()?.audioCodec, PATIENT)
   expect(ingest()).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac', width: 1_280, height: 720 })
   await ask('delete', reply)
 })

@@ -192,8 +192,12 @@ test('a node that dies: its files are broadcast on by another, and its streams p
   expect(place(after![0])).toBeGreaterThan(place(before!.at(-1)) - 3.5)
   expect(place(after![0])).toBeLessThan(place(before!.at(-1)) + 0.5)
   expect(sink!.connections[0]?.closedAt).toBeLessThan(sink!.connections[1]!.openedAt)
-  const moved = (await caster.until(_id, 'idle', 20_000)) as Placed
-  expect(portOf(moved.rtmpIngestUrl)).toBe(left!.rtmpPort)
+  await caster.until(_id, 'idle', 20_000)
+  const isMoved = async () => {
+    const moved = (await caster.get(_id)) as Placed
+    return portOf(moved.rtmpIngestUrl) === left!.rtmpPort ? moved : undefined
+  }
+  const moved = await waitFor(isMoved, { timeoutMs: 20_000, what: 'the stream to be pointed at the other node' })
   expect((await publishTo(moved.rtmpIngestUrl, streamKey)).refused).toBeUndefined()
   await caster.until(_id, 'receiving')
   await caster.stop(_id)

@@ -110,12 +110,12 @@ test('a browser publishes to two destinations, as the standard has it', async ()
     const [video, audio] = (['video', 'audio'] as const).map((kind) => sink.messages(kind).find((one) => one.isHeader))
     expect([video, audio]).toEqual([expect.anything(), expect.anything()])
   }
-  type Relay = { ingest: { audioCodec: string | null } | null }
+  type Relay = { ingest: { audioCodec: string | null; width: number | null } | null }
   const relay = () => caster.good<Relay>('GET /api/streams/{id}/relay', { path: { id: armed.id } })
   // Sound comes through ffmpeg, a moment after the pictures.
   const known = async () => {
     const { ingest: seen } = await relay()
-    return seen?.audioCodec ? seen : undefined
+    return seen?.audioCodec && seen.width ? seen : undefined
   }
   const ingest = await waitFor(known, { ...PATIENT, what: 'the ingest in the status' })
   expect(ingest).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac', width: 640, height: 360 })
