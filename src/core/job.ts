@@ -15,7 +15,7 @@ export interface QueueSettings {
 /** What a node may set of a queue. */
 export type QueueBounds = Partial<Pick<QueueSettings, 'concurrency' | 'rate'>>
 
-/** The queues. Work that must not wait for other work has one of its own. */
+/** The queues. Work that must not wait for other work has one of its own; what is left of one that goes ends in `default`. */
 export const QUEUES = {
   default: { summary: 'Short work of any kind', concurrency: 50 },
   mail: { summary: 'Mails', concurrency: 5 },
@@ -26,6 +26,11 @@ export const QUEUES = {
 
 export type QueueName = keyof typeof QUEUES
 export const QUEUE_NAMES = Object.keys(QUEUES) as [QueueName, ...QueueName[]]
+
+/** Whether this version has a queue of that name; stored jobs may name one that it has not. */
+export function isQueue(name: string): name is QueueName {
+  return Object.hasOwn(QUEUES, name)
+}
 
 /** Scopes of those who may hear of jobs. */
 export const JOB_AUDIENCES = ['team:read', 'media:read', 'posts:read', 'streams:read', 'analytics:read'] as const

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts'
-import { AttemptLostError } from '../core/job.ts'
+import { AttemptLostError, QUEUE_NAMES } from '../core/job.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Database } from '../db/database.ts'
 import { FINISH, Ledger, NOT_WAITED_FOR, type AttemptKey, type StartedRow } from './ledger.ts'
@@ -56,15 +56,16 @@ export class Outbox {
     await sql.run(INSERT, [JSON.stringify(rows)])
   }
 
-  /** Takes rows that are due, the oldest first; nobody else gets them. */
+  /** Takes rows that are due, the oldest first; nobody else gets them. Those of a queue that is no more go to `default`. */
   async claimDue(limit: number): Promise<DueRow[]> {
     const rows = await this.#sql.rows<DueRow>(
       `with due as (
          select id from outbox where state = 'waiting' and run_at <= $1 order by run_at limit $2 for update skip locked)
-       update outbox o set state = 'queued', added = o.added + 1, updated_at = $1
+       update outbox o set state = 'queued', added = o.added + 1, updated_at = $1,
+         queue = case when o.queue = any($3) then o.queue else 'default' end
        from due, ${NOT_WAITED_FOR} where o.id = due.id
        returning o.id, o.name, o.queue, o.workspace_id, o.run_at, o.added`,
-      [this.#now(), limit],
+      [this.#now(), limit, QUEUE_NAMES],
     )
     return rows.sort((a, b) => (a.run_at === b.run_at ? (a.id < b.id ? -1 : 1) : a.run_at < b.run_at ? -1 : 1))
   }

@@ -1,4 +1,5 @@
 import type { Clock } from '../core/clock.ts'
+import { isQueue } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import type { Backend } from './backend.ts'
 import type { GivenRow, Outbox } from './outbox.ts'
@@ -40,10 +41,9 @@ export class Sweeper {
     const rows = await outbox.givenBefore(new Date(clock.now() - graceMs), this.#after, AT_ONCE)
     let found = 0
     for (const [queue, some] of Map.groupBy(rows, (row) => row.queue)) {
-      const known = await backend.known(
-        queue,
-        some.map(({ id }) => id),
-      )
+      const ids = some.map(({ id }) => id)
+      // Of a queue that an older version had nobody takes jobs any more.
+      const known = isQueue(queue) ? await backend.known(queue, ids) : new Set<string>()
       const lost = some.filter((row) => !known.has(row.id) && this.#isLost(row))
       if (lost.length === 0) continue
       const count = await outbox.giveBackLost(lost)
