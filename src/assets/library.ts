@@ -300,9 +300,14 @@ function tagsOf(tags: readonly string[]): string[] {
   return [...new Set(tags.map((tag) => tag.normalize()))]
 }
 
-/** A name without folders and control characters, as it is searched for: Macs send accents as signs of their own. */
+/**
+ * A name without folders and control characters, those that turn its direction among them (`exe.gnp` backwards is no
+ * picture), as it is searched for: Macs send accents as signs of their own.
+ */
 export function fileName(name: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
-  const clean = (name.normalize().split(/[/\\]/).at(-1) ?? '').replaceAll(/[\u0000-\u001F\u007F]/g, '').trim()
+  const clean = (name.normalize().split(/[/\\]/).at(-1) ?? '')
+    // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
+    .replaceAll(/[\u0000-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g, '')
+    .trim()
   return clean === '' || /^\.+$/.test(clean) ? 'file' : Array.from(clean).slice(0, 255).join('')
 }

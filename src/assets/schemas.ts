@@ -212,8 +212,8 @@ export const FolderNode = Type.Object({
 export type FolderNodeData = Static<typeof FolderNode>
 
 const FolderName = Text(1, 100, {
-  pattern: '^[^/\\\\\\u0000-\\u001F]*$',
-  description: 'a name without slashes and control characters',
+  pattern: '^(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001F]*$',
+  description: 'a name without slashes and control characters, other than `.` and `..`',
 })
 export const NewFolder = Input({ workspaceId: Id, name: FolderName, parentId: Type.Optional(Id) })
 export const FolderEdit = Input({ name: Type.Optional(FolderName), parentId: Type.Optional(Nullable(Id)) })

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { GuardedFetcher } from './guarded-fetch.ts'
 import { findTarget, type TargetRules } from './target.ts'
@@ -39,6 +40,15 @@ describe('a URL that leads inside is refused, however it is written', () => {
     ['http://224.0.0.1/', 'multicast'],
     ['http://255.255.255.255/', 'broadcast'],
     ['http://192.0.2.1/', 'reserved'],
+    ['http://0.1.2.3/', 'unspecified'],
+    ['http://198.18.0.1/', 'reserved'],
+    ['http://240.0.0.1/', 'reserved'],
+    ['http://[fec0::1]/', 'reserved'],
+    ['http://[ff02::1]/', 'multicast'],
+    ['http://[2001:db8::1]/', 'reserved'],
+    ['http://[2001:2::1]/', 'reserved'],
+    ['http://[fe80::1%25eth0]/', 'no URL'],
+    ['http://127.0.0.1:80\\@93.184.216.34/', 'loopback'],
     ['http://localhost/', 'loopback'],
     ['http://localhost./', 'loopback'],
     ['http://user:secret@93.184.216.34/', 'user name'],
@@ -105,7 +115,13 @@ describe('fetching', () => {
         reply.on('drain', more)
         more()
       } else if (url.pathname === '/silent') reply.flushHeaders()
-      else reply.writeHead(200, { 'Content-Type': 'text/plain' }).end('hello')
+      else if (url.pathname === '/packed') {
+        reply.writeHead(200, { 'Content-Encoding': 'gzip' }).end(gzipSync(Buffer.alloc(500_000)))
+      } else if (url.pathname === '/headers') reply.writeHead(200, { 'X-Long': 'x'.repeat(100_000) }).end()
+      else if (url.pathname === '/drops') {
+        const drops = setInterval(() => reply.write('x'), 20)
+        reply.on('close', () => clearInterval(drops))
+      } else reply.writeHead(200, { 'Content-Type': 'text/plain' }).end('hello')
     })
     inside = createServer((_request, reply) => {
       insideAsked += 1
@@ -122,8 +138,8 @@ describe('fetching', () => {
     }
   })
 
-  const check = (address: string) =>
-    address === '127.0.0.2' ? { allowed: true as const } : { allowed: false as const, reason: 'inside' }
+  const OPEN = { allowed: true } as const
+  const check = (address: string) => (address === '127.0.0.2' ? OPEN : { allowed: false as const, reason: 'inside' })
   const fetcher = (rules: TargetRules = {}) => new GuardedFetcher({ check, ports: 'any', ...rules })
 
   test('goes to the address that was checked, under the name of the URL, without any credential', async () => {
@@ -144,6 +160,20 @@ describe('fetching', () => {
       code: 'url_refused',
     })
     expect(insideAsked).toBe(0)
+  })
+
+  test('of many addresses only those are connected to that are public, one after the other', async () => {
+    const many = async () => ['127.0.0.1', '127.0.0.3', '127.0.0.2']
+    const rules = { resolve: many, check: (address: string) => (address === '127.0.0.3' ? OPEN : check(address)) }
+    const found = await fetcher(rules).get(`http://media.example:${port}/`, LIMITS)
+    expect([found.bytes.toString(), insideAsked]).toEqual(['hello', 0])
+  })
+
+  test('what is packed is not unpacked, and endless headers and slow bodies end', async () => {
+    const at = (path: string, limits = LIMITS) => fetcher().get(`http://127.0.0.2:${port}${path}`, limits)
+    expect((await at('/packed')).bytes.length).toBeLessThan(1_000)
+    await expect(at('/headers')).rejects.toMatchObject({ code: 'url_unreachable' })
+    await expect(at('/drops', { ...LIMITS, timeoutMs: 300 })).rejects.toMatchObject({ code: 'url_unreachable' })
   })
 
   test('checks every redirect anew', async () => {

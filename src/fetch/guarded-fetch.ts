@@ -1,6 +1,6 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
-import { isIP } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
 import { AppError } from '../core/error.ts'
 import { UrlRefused, UrlUnreachable } from './errors.ts'
 import { findTarget, OPEN_RULES, type Target, type TargetRules } from './target.ts'
@@ -36,7 +36,7 @@ const MOST_REDIRECTS = 5
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 /**
- * Fetches URLs that users give. Each hop is looked up and checked once and connected to by that address, so that no
+ * Fetches URLs that users give. Each hop is looked up and checked once and connected to by those addresses, so that no
  * second look-up can lead elsewhere; name and certificate stay those of the URL. No credential is ever sent.
  */
 export class GuardedFetcher {
@@ -75,13 +75,15 @@ export class GuardedFetcher {
   }
 }
 
-function send({ address, port, url }: Target, maxBytes: number, signal: AbortSignal): Promise<IncomingMessage> {
+function send(target: Target, maxBytes: number, signal: AbortSignal): Promise<IncomingMessage> {
+  const { host, port, url } = target
   const secure = url.protocol === 'https:'
-  const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   return new Promise((resolve, reject) => {
     const request = (secure ? httpsRequest : httpRequest)({
-      host: address,
+      host,
       port,
+      // Node asks it for the addresses of a name, and gets those that were checked: nothing is looked up again.
+      lookup: lookupOf(target),
       path: url.pathname + url.search,
       method: 'GET',
       agent: false,
@@ -102,6 +104,14 @@ function send({ address, port, url }: Target, maxBytes: number, signal: AbortSig
     request.on('error', reject)
     request.end()
   })
+}
+
+function lookupOf({ addresses }: Target): LookupFunction {
+  const found = addresses.map((address) => ({ address, family: isIP(address) }))
+  return (_name, options, callback) => {
+    if (options.all === true) callback(null, found)
+    else callback(null, found[0]?.address ?? '', found[0]?.family)
+  }
 }
 
 async function read(reply: IncomingMessage, { url }: Target, maxBytes: number): Promise<Fetched> {

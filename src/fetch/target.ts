@@ -3,11 +3,13 @@ import { isIP } from 'node:net'
 import { checkAddress, type AddressCheck } from '../../media/relay/address.ts'
 import { UrlRefused, UrlUnreachable } from './errors.ts'
 
-/** Where a URL leads, looked up once: the connection goes to this address and nowhere else. */
+/** Where a URL leads, looked up once: the connection goes to one of these addresses and nowhere else. */
 export interface Target {
   readonly url: URL
-  /** The checked address. */
-  readonly address: string
+  /** The host without brackets and the dot at its end. */
+  readonly host: string
+  /** Those that were checked and may be connected to, at least one. */
+  readonly addresses: readonly string[]
   readonly port: number
 }
 
@@ -41,12 +43,13 @@ export async function findTarget(text: string, rules: TargetRules = {}): Promise
   const check = rules.check ?? checkAddress
   const addresses = isIP(host) > 0 ? [host] : await resolved(host, rules.resolve ?? systemResolve)
   const reasons = new Set<string>()
-  for (const address of addresses) {
+  const allowed = addresses.filter((address) => {
     const verdict = check(address)
-    if (verdict.allowed) return { url, address, port }
-    reasons.add(verdict.reason)
-  }
-  throw refused(`it leads to ${[...reasons].join(' and ')}`)
+    if (!verdict.allowed) reasons.add(verdict.reason)
+    return verdict.allowed
+  })
+  if (allowed.length === 0) throw refused(`it leads to ${[...reasons].join(' and ')}`)
+  return { url, host, addresses: allowed, port }
 }
 
 function readUrl(text: string): URL {

@@ -188,7 +188,7 @@ describe('the library', () => {
 
   test('changes under If-Match; an unknown folder is refused', async () => {
     const { _id: id } = await added()
-    const changed = await one('PATCH /api/assets/{id}', id, { body: { name: '../x/new.png', altText: 'Text' } })
+    const changed = await one('PATCH /api/assets/{id}', id, { body: { name: '../x/n\u202Eew.png', altText: 'Text' } })
     expect(changed.body.data).toMatchObject({ name: 'new.png', altText: 'Text', version: 2 })
     const stale = await one('PATCH /api/assets/{id}', id, { body: { name: 'b' }, headers: { 'If-Match': '"1"' } })
     expect(stale.status).toBe(412)

@@ -40,6 +40,8 @@ describe('taken', () => {
     ['g.pdf', pdf, 'application/pdf'],
     ['h.svg', svg('<rect width="3" height="3" fill="url(#a)"/><use href="#b"/>'), 'image/svg+xml'],
     ['report.final', png, 'image/png'],
+    ['repeated.svg', svg(repeating(3)), 'image/svg+xml'],
+    ['in itself.svg', svg('<g id="a"><a href="#a"/><use href="#a"/></g>'), 'image/svg+xml'],
     ['picture.svg', svg(`<image href="${embedded(png)}"/>`), 'image/svg+xml'],
     ['an hour in fragments.mp4', Buffer.concat([mp4, ...fragments(7_200)]), 'video/mp4'],
     ['live.webm', matroska(Buffer.alloc(8, 0xff).fill(0x01, 0, 1)), 'video/webm'],
@@ -155,6 +157,9 @@ describe('refused', () => {
       svg(`<image href="${embedded(pngHeader(9_000, 9_000))}"/>`.repeat(2)),
     ],
     ['a drawing with another file in it', 'unsafe_file', svg(`<image href="${embedded(pdf)}"/>`)],
+    ['a drawing of a few lines that come to a billion', 'unsafe_file', svg(repeating(9))],
+    ['the same behind comments and signs', 'unsafe_file', svg(repeating(9, '<!--</g>--> <desc a=">"/>'))],
+    ['a drawing that is nested thousands of times', 'unsafe_file', svg('<g>'.repeat(9_000) + '</g>'.repeat(9_000))],
     ['an SVG in UTF-16', 'unsupported_file', Buffer.from('\uFEFF<svg><script/></svg>', 'utf16le')],
     ['a huge SVG', 'unsupported_file', svg(' '.repeat(1_000_001))],
   ]
@@ -202,6 +207,14 @@ function wav(length: number): Buffer {
   file.writeUInt32LE(length, 4)
   file.write('WAVEfmt ', 8)
   return file
+}
+
+/** A rectangle that is drawn ten times as often on each level. */
+function repeating(levels: number, noise = ''): string {
+  const groups = Array.from({ length: levels }, (_, level) => {
+    return `<g id="g${level + 1}">${noise}${`<use a=">" href="#g${level}"/>`.repeat(10)}</g>`
+  })
+  return `<defs><g id="g0"><rect width="1" height="1"/></g>${groups.join('')}</defs><use href="#g${levels}"/>`
 }
 
 function embedded(picture: Buffer): string {

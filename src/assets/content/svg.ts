@@ -1,7 +1,10 @@
 import { UnsafeFile, UnsupportedFile } from '../errors.ts'
+import { drawnElements } from './svg-weight.ts'
 
 /** Bytes of a drawing: it is read whole, and drawn by a program. */
 const MOST_BYTES = 1_000_000
+/** Elements that are drawn within seconds; the largest maps have fewer. */
+const MOST_DRAWN = 500_000
 
 /** Whether a text begins as an SVG drawing does. */
 export function looksLikeSvg(head: Buffer): boolean {
@@ -46,6 +49,7 @@ export function checkSvg(content: Buffer, size: number): Buffer[] {
       if (pattern.test(form)) throw UnsafeFile({ message: `The SVG drawing has ${what} in it.` })
     }
   }
+  if (drawnElements(text) > MOST_DRAWN) throw UnsafeFile({ message: 'The SVG drawing has too many parts to be drawn.' })
   return embeddedPictures(text)
 }
 
