@@ -42,6 +42,7 @@ export class Intake {
   async receive(workspaceId: string, stream: Readable, name: string, most: number): Promise<Received> {
     const fileId = uuidv7(this.#clock.now())
     const key = fileKey(workspaceId, fileId)
+    let isStored = false
     try {
       const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
       const head = await takeHead(chunks)
@@ -49,11 +50,12 @@ export class Intake {
       const hash = createHash('sha256')
       const body = Readable.from(metered(head, chunks, hash, most), { objectMode: false })
       const { size } = await this.#storage.put(key, body, { type: found.type })
+      isStored = true
       await this.#whole(key, found, size)
       return { ...found, fileId, sha256: hash.digest('hex'), size }
     } catch (error) {
       stream.destroy()
-      await this.discard(workspaceId, fileId)
+      if (isStored) await this.discard(workspaceId, fileId)
       throw error
     }
   }

@@ -36,13 +36,13 @@ export interface S3Options {
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string }
   /** Bucket in the path instead of the host name: what most services other than AWS need. */
   readonly pathStyle: boolean
-  /** Milliseconds without a word from the service, after which it counts as away; 15 s when absent. */
+  /** Milliseconds without a word from the service, after which it counts as away; 10 s when absent. */
   readonly silentMs?: number
 }
 
 /** Longest silence of a service that is there: three tries of it, and whoever asked is told that it is away. */
 const CONNECT_MS = 3_000
-const SILENT_MS = 15_000
+const SILENT_MS = 10_000
 /** A copy of the largest file, during which some services say nothing. */
 const COPYING_MS = 300_000
 
