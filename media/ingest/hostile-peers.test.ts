@@ -181,10 +181,10 @@ describe('time', () => {
   })
 
   test('a publisher that sends media is left alone', async () => {
-    const fixture = await start({ idleTimeoutMs: 100 })
+    const fixture = await start({ idleTimeoutMs: 500 })
     const publisher = keep(await TestPublisher.connect({ port: fixture.port }))
     await publisher.publish(newKey())
-    for (let timestamp = 0; timestamp < 30; timestamp++) {
+    for (let timestamp = 0; timestamp < 50; timestamp++) {
       publisher.video(timestamp * 20, avcFrame(true))
       await waitFor(() => fixture.sessions[0]?.messages.length === timestamp + 1)
       await new Promise((resolve) => setTimeout(resolve, 20))

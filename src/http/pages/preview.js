@@ -7,7 +7,8 @@ const url = new URL(`/api/streams/${id}/preview.flv?token=${encodeURIComponent(t
 const whepUrl = `/api/streams/${id}/whep`
 
 const AGAIN_MS = 2_000
-/** A picture has to be there by then: UDP may be shut. */
+const ANSWER_MS = 15_000
+/** So long after the answer a picture has to be there: UDP may be shut. */
 const FIRST_PICTURE_MS = 5_000
 /** What an answer means when there is no sense in asking again. */
 const FINAL = {
@@ -49,7 +50,7 @@ function start() {
 async function play() {
   if (globalThis.RTCPeerConnection === undefined) return playFlv()
   const pc = new RTCPeerConnection()
-  const timer = setTimeout(() => finish(playFlv), FIRST_PICTURE_MS)
+  let timer
   let over = false
   const finish = (next) => {
     if (over) return
@@ -72,12 +73,14 @@ async function play() {
   try {
     await pc.setLocalDescription()
     const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/sdp' }
-    const answer = await fetch(whepUrl, { method: 'POST', headers, body: pc.localDescription.sdp })
+    const body = pc.localDescription.sdp
+    const answer = await fetch(whepUrl, { method: 'POST', headers, body, signal: AbortSignal.timeout(ANSWER_MS) })
     if (over || isFinal(answer.status)) return
     if (answer.status === 409) return finish(() => again(WAITING))
     if (!answer.ok) return finish(playFlv)
     await pc.setRemoteDescription({ type: 'answer', sdp: await answer.text() })
     if (over) return
+    timer = setTimeout(() => finish(playFlv), FIRST_PICTURE_MS)
     video.srcObject = stream
     start()
   } catch {
