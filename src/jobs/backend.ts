@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type * as BullMQ from 'bullmq'
 import type { BackendFactory, IQueueBackend, Job, JobsOptions, Queue, Worker } from 'bullmq'
 import { QUEUES, type QueueBounds, type QueueName, type QueueSettings } from '../core/job.ts'
@@ -45,6 +46,7 @@ export interface BackendTimes {
 
 export const BACKEND_TIMES: BackendTimes = { lockMs: 20_000, stalledMs: 10_000 }
 
+const LAST_NOTES_MS = 1_000
 /** How many the library may try for itself: the outbox counts attempts. */
 const WITHOUT_END = 1_000_000
 const DEAD_KEPT = { count: 1_000, age: 7 * 24 * 3_600 }
@@ -152,8 +154,10 @@ export class Backend {
     await Promise.all([...this.#workers.values()].map((worker) => worker.pause(true)))
   }
 
+  /** Once what became of the last jobs is noted in the store, or could not be in time: locks tell of those. */
   async close(): Promise<void> {
-    await Promise.all([...this.#workers.values()].map((worker) => worker.close(true)))
+    const closing = Promise.all([...this.#workers.values()].map((worker) => worker.close()))
+    await Promise.race([closing, delay(LAST_NOTES_MS, undefined, { ref: false })])
     await Promise.all([...this.#queues.values()].map((queue) => queue.close()))
     await this.store.close()
   }
