@@ -32,10 +32,11 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, 'data/**'],
     reporters: ['default'],
     projects: [
-      project('unit', ['src/**/*.test.ts', 'actors/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'], {
-        ...TOGETHER,
-        ...IN_ONE_PROCESS,
-      }),
+      project(
+        'unit',
+        ['src/**/*.test.ts', 'actors/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'],
+        TOGETHER,
+      ),
       project('api', ['test/api/**/*.test.ts'], { ...TOGETHER, ...IN_ONE_PROCESS }),
       project('media', ['media/**/*.test.ts'], { ...WAITING, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('live', ['test/media/**/*.test.ts'], {
