@@ -143,7 +143,7 @@ describe.each([
 
   if (cluster)
     it('keeps all its keys in one slot', async () => {
-      const store = new RedisLeaseStore({ url, connection: { enableOfflineQueue: true } })
+      const store = new RedisLeaseStore({ url })
       stores.push(store)
       await store.beat(node('a'), 5_000, first)
       await store.beat(node('b'), 5_000, first)
@@ -159,7 +159,7 @@ describe.each([
     })
 
   contract(() => {
-    const store = new RedisLeaseStore({ url, prefix: `{t${(count += 1)}}`, connection: { enableOfflineQueue: true } })
+    const store = new RedisLeaseStore({ url, prefix: `{t${(count += 1)}}` })
     stores.push(store)
     return { store, pass: (ms) => new Promise((resolve) => void setTimeout(resolve, ms)) }
   })

@@ -16,6 +16,7 @@ export interface LeaseOptions {
   readonly onLost: (lost: string) => void
   /** A beat got through. */
   readonly onBeat: () => void
+  /** The first of failures in a row. */
   readonly onError: (error: unknown) => void
 }
 
@@ -34,6 +35,7 @@ export class Lease {
   #state: NodeState = 'active'
   #nodes: readonly NodeEntry[] = []
   #beating = false
+  #failing = false
   #again = false
   #closed = false
   #cancelBeat: () => void = () => undefined
@@ -116,8 +118,10 @@ export class Lease {
     let pause = this.#options.beatMs
     try {
       await this.#sendBeat(sentAt)
+      this.#failing = false
     } catch (error) {
-      this.#options.onError(error)
+      if (!this.#failing) this.#options.onError(error)
+      this.#failing = true
       pause = this.#options.beatMs / 4
     }
     this.#beating = false

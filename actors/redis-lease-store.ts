@@ -26,8 +26,6 @@ export interface RedisLeaseStoreOptions {
   /** Clusters that share a Redis differ in this. Braces make it a hash tag: all keys lie in one slot of a Redis Cluster. */
   readonly prefix?: string
   readonly onError?: (error: Error) => void
-  /** Added to `LEASE_CONNECTION`, for tests. */
-  readonly connection?: RedisOptions
 }
 
 type Script = (...args: (string | number)[]) => Promise<unknown>
@@ -36,13 +34,18 @@ type Script = (...args: (string | number)[]) => Promise<unknown>
 export class RedisLeaseStore implements LeaseStore {
   readonly #redis: Redis
   readonly #prefix: string
+  /** The first try to connect has ended, well or not: until then nothing fails for want of a connection. */
+  readonly #opened: Promise<void>
   readonly #scripts: Record<'beat' | 'locate' | 'release' | 'leave', Script>
 
   constructor(options: RedisLeaseStoreOptions) {
     this.#prefix = options.prefix ?? '{c}'
     if (!/^\{[^{}]+\}/.test(this.#prefix)) throw new Error('the prefix must begin with a hash tag, such as {c}')
-    this.#redis = new Redis(options.url, { ...LEASE_CONNECTION, ...options.connection })
+    this.#redis = new Redis(options.url, LEASE_CONNECTION)
     this.#redis.on('error', options.onError ?? (() => undefined))
+    this.#opened = new Promise((resolve) => {
+      for (const event of ['ready', 'error', 'close'] as const) this.#redis.once(event, () => resolve())
+    })
     this.#scripts = {
       beat: this.#define('beat', 3),
       locate: this.#define('locate', 3),
@@ -114,7 +117,10 @@ export class RedisLeaseStore implements LeaseStore {
     const lua = readFileSync(new URL(`./lua/${name}-${keys}.lua`, import.meta.url), 'utf8')
     this.#redis.defineCommand(name, { numberOfKeys: keys, lua })
     const commands = this.#redis as unknown as Record<string, Script>
-    return (...args) => (commands[name] as Script).call(this.#redis, ...args)
+    return async (...args) => {
+      await this.#opened
+      return (commands[name] as Script).call(this.#redis, ...args)
+    }
   }
 }
 

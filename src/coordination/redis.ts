@@ -30,8 +30,21 @@ export function redisConnection(url: string, log: Logger): Redis {
     autoResubscribe: false,
     lazyConnect: true,
   })
-  redis.on('error', (error: Error) => log.warn({ error: error.message }, 'redis'))
+  logOutages(redis, log)
   return redis
+}
+
+/** One line when Redis goes away and one when it is back, however many tries lie between. */
+function logOutages(redis: Redis, log: Logger): void {
+  let away = false
+  redis.on('error', (error: Error) => {
+    if (!away) log.warn({ error: error.message }, 'redis is out of reach')
+    away = true
+  })
+  redis.on('ready', () => {
+    if (away) log.info({}, 'redis is back')
+    away = false
+  })
 }
 
 /** The driver for several nodes: Redis pub/sub, with local delivery that does not depend on Redis. */

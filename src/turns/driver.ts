@@ -58,7 +58,7 @@ export function actorDriver({ config, host, clock, log, onNodeLost, secret }: Dr
     clock: systemClock(() => clock.monotonic()),
     store: new RedisLeaseStore({
       url: config.REDIS_URL,
-      onError: (error) => log.warn({ error: error.message }, 'redis'),
+      onError: (error) => log.debug({ error: error.message }, 'redis of the actors'),
     }),
     transport: tcpTransport({
       host: config.CLUSTER_HOST,
