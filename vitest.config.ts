@@ -4,11 +4,11 @@ import { configDefaults, defineConfig } from 'vitest/config'
 /** Tests of real servers, databases and processes, on machines that are busy. */
 const PATIENCE = { testTimeout: 30_000, hookTimeout: 120_000, teardownTimeout: 20_000 }
 
-/** Files that compute, and wait for databases: two at a time even on two cores. */
+/**
+ * Files wait for databases and processes more than they compute: two at a time even on two cores. With three, browsers and
+ * encoders get too little of the processors for what happens in real time, and the whole is hardly sooner done.
+ */
 const TOGETHER = { maxWorkers: Math.max(2, availableParallelism() - 1) }
-
-/** Files that wait for more than they compute, for media in real time and for leases: when the others are done, one more. */
-const WAITING = { maxWorkers: TOGETHER.maxWorkers + 1, sequence: { groupOrder: 1 } }
 
 /** A second chance for what the machine itself does to real processes; the report names every test that took it. */
 const SECOND_CHANCE = { retry: 1 }
@@ -38,15 +38,15 @@ export default defineConfig({
         TOGETHER,
       ),
       project('api', ['test/api/**/*.test.ts'], { ...TOGETHER, ...IN_ONE_PROCESS }),
-      project('media', ['media/**/*.test.ts'], { ...WAITING, ...SECOND_CHANCE, testTimeout: 120_000 }),
+      project('media', ['media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('live', ['test/media/**/*.test.ts'], {
-        ...WAITING,
+        ...TOGETHER,
         ...IN_ONE_PROCESS,
         ...SECOND_CHANCE,
         testTimeout: 120_000,
       }),
-      project('flows', ['test/flows/**/*.test.ts'], { ...WAITING, ...SECOND_CHANCE, testTimeout: 300_000 }),
-      project('faults', ['test/faults/**/*.test.ts'], { ...WAITING, ...SECOND_CHANCE, testTimeout: 300_000 }),
+      project('flows', ['test/flows/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 300_000 }),
+      project('faults', ['test/faults/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 300_000 }),
     ],
   },
 })

@@ -37,12 +37,20 @@ afterEach(async () => {
 async function known(): Promise<SignedInPerson> {
   const person = await signIn(here)
   for (const app of [here, there]) {
-    for (const credential of [{ token: person.accessToken }, { apiKey: person.apiKey }]) {
-      expect(await tryCredential(app, credential)).toBe('200')
-    }
     const { authenticator } = app.composition
-    expect(authenticator.authenticate({ kind: 'token', token: person.accessToken })).not.toBeInstanceOf(Promise)
-    expect(authenticator.authenticate({ kind: 'api_key', key: person.apiKey })).not.toBeInstanceOf(Promise)
+    const knows = () =>
+      [
+        authenticator.authenticate({ kind: 'token', token: person.accessToken }),
+        authenticator.authenticate({ kind: 'api_key', key: person.apiKey }),
+      ].every((answer) => !(answer instanceof Promise))
+    // What the sign-in itself changed may be heard of a moment later, and is looked up anew then.
+    const learn = async () => {
+      for (const credential of [{ token: person.accessToken }, { apiKey: person.apiKey }]) {
+        expect(await tryCredential(app, credential)).toBe('200')
+      }
+      return knows()
+    }
+    await waitFor(learn, { what: 'both credentials to be known by heart' })
   }
   return person
 }
