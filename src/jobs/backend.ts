@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type * as BullMQ from 'bullmq'
 import type { BackendFactory, IQueueBackend, Job, JobsOptions, Queue, Worker } from 'bullmq'
-import { QUEUES, type QueueBounds, type QueueName, type QueueSettings } from '../core/job.ts'
+import { QUEUE_NAMES, QUEUES, type QueueBounds, type QueueName, type QueueSettings } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 
 /** BullMQ on one of its stores. What is in there can be lost: the outbox has it all. */
@@ -65,24 +65,36 @@ export class Backend {
   readonly store: Store
   readonly #log: Logger
   readonly #times: BackendTimes
-  readonly #queues = new Map<string, Queue>()
+  readonly #queues: ReadonlyMap<string, Queue>
   readonly #workers = new Map<string, Worker>()
 
-  constructor(store: Store, log: Logger, times: BackendTimes) {
+  private constructor(store: Store, log: Logger, times: BackendTimes) {
     this.store = store
     this.#log = log
     this.#times = times
+    this.#queues = new Map(QUEUE_NAMES.map((name) => [name, this.#openQueue(name)]))
   }
 
-  queue(name: string): Queue {
-    let queue = this.#queues.get(name)
-    if (queue === undefined) {
-      const { library, connection, prefix, factory } = this.store
-      const options = { connection, prefix, skipWaitingForReady: true }
-      queue = new library.Queue(name, options as never, factory as never)
-      queue.on('error', (error) => this.#log.debug({ error: error.message, queue: name }, 'queue'))
-      this.#queues.set(name, queue)
+  /**
+   * Opens all queues at once. The library opens a queue once and for all: one that is first asked for while the store is
+   * away would stay out of use when the store is back.
+   * @throws when the store is away; nothing of the try stays behind
+   */
+  static async open(store: Store, log: Logger, times: BackendTimes): Promise<Backend> {
+    const backend = new Backend(store, log, times)
+    try {
+      await Promise.all(QUEUE_NAMES.map((name) => backend.queue(name).waitUntilReady()))
+    } catch (error) {
+      await store.close()
+      throw error
     }
+    return backend
+  }
+
+  /** @throws Error for a name that is none of `QUEUE_NAMES` */
+  queue(name: string): Queue {
+    const queue = this.#queues.get(name)
+    if (queue === undefined) throw new Error(`no queue is called ${name}`)
     return queue
   }
 
@@ -160,6 +172,14 @@ export class Backend {
     await Promise.race([closing, delay(LAST_NOTES_MS, undefined, { ref: false })])
     await Promise.all([...this.#queues.values()].map((queue) => queue.close()))
     await this.store.close()
+  }
+
+  #openQueue(name: QueueName): Queue {
+    const { library, connection, prefix, factory } = this.store
+    const options = { connection, prefix, skipWaitingForReady: true }
+    const queue = new library.Queue(name, options as never, factory as never)
+    queue.on('error', (error) => this.#log.debug({ error: error.message, queue: name }, 'queue'))
+    return queue
   }
 
   async #inState(queue: Queue, ids: readonly string[], wanted: ReadonlySet<string>): Promise<string[]> {

@@ -298,6 +298,21 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     await waitFor(async () => (await finished(node)).length === 1, patience)
   })
 
+  test.runIf(kind === 'redis')(
+    'a queue that is first wanted while the store is away is of use afterwards',
+    async () => {
+      const rare = job({ name: 'test.rare', summary: 'Seldom', queue: 'media', data, run: async () => undefined })
+      const node = await start({ jobs: [count, rare] })
+      await node.jobs.add(node.database, count, { n: 1 })
+      await waitFor(async () => (await finished(node)).length === 1, patience)
+      await redis?.kill()
+      await node.jobs.add(node.database, rare, { n: 2 })
+      await waitFor(() => node.logs.some((line) => line.includes('could not be handed out')), patience)
+      await redis?.restart()
+      await waitFor(async () => (await finished(node)).length === 2, patience)
+    },
+  )
+
   test('runs as many at once as the queue allows, and no more', async () => {
     const node = await start({ queues: { default: { concurrency: 3 } } })
     const release = Promise.withResolvers<void>()

@@ -132,7 +132,7 @@ export class JobRuntime {
 
   async #open(): Promise<Backend> {
     const { database, log, store } = this.#options
-    return new Backend(await openStore(store, database, log), log, this.#times)
+    return Backend.open(await openStore(store, database, log), log, this.#times)
   }
 
   /** @throws when the store is away: the next round tries again */

@@ -34,6 +34,8 @@ async function postgresStore(url: string, log: Logger): Promise<Store> {
     options: '-c search_path=bullmq -c synchronous_commit=off -c statement_timeout=15000',
   })
   pool.on('error', (error) => log.debug({ error: error.message }, 'a connection of the job queues was lost'))
+  // Every queue and every worker listens, too.
+  pool.setMaxListeners(2 * QUEUE_NAMES.length + 10)
   await orClose(migrate(library, pool), () => void pool.end())
   return {
     kind: 'postgres',

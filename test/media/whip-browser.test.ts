@@ -118,7 +118,12 @@ class Show {
       return relay.ingest?.audioCodec && relay.ingest.videoCodec ? relay.ingest : undefined
     }, PATIENT)
     expect(ingest).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac' })
-    const isRecorded = async () => (await codecsOf(this.recording())).length === 2
+    const isRecorded = async () => {
+      const codecs = await codecsOf(this.recording())
+      if (codecs.length === 2) return true
+      const relay = await caster.good('GET /api/streams/{id}/relay', { path: { id: this.id } })
+      throw new Error(JSON.stringify({ name: this.#name, codecs, files: nginx.recordings(), relay }))
+    }
     await waitFor(isRecorded, { ...PATIENT, what: 'picture and sound in the recording' })
   }
 

@@ -12,6 +12,10 @@ const MOST_WAITING_BYTES = 256 * 1024
 /** Without the stream's sound for this long, the next begins anew: nobody waits for the silence between. */
 const GAP_MS = 1_000
 
+/** Of the stream's time, between an ffmpeg that ended by itself and the next; it doubles with each. */
+const FIRST_PAUSE_MS = 500
+const LONGEST_PAUSE_MS = 60_000
+
 const PACKET_MS = 20
 /** What ffmpeg made good while it started would be heard late for ever: of the first packets, those further behind than this are left out. */
 const LATE_MS = 150
@@ -35,7 +39,9 @@ export class OpusSound implements Output {
   #configuration: RelayMessage | null = null
   #startedAt = 0
   #lastAt = 0
-  #failed = false
+  #failures = 0
+  /** Of the stream's time; until then there is silence. */
+  #againAt = Number.NEGATIVE_INFINITY
 
   constructor(ffmpeg: string, log: MediaLog) {
     this.#ffmpeg = ffmpeg
@@ -69,7 +75,7 @@ export class OpusSound implements Output {
     const { timestamp } = message
     if (this.#process !== null && timestamp - this.#lastAt > GAP_MS) this.#stop()
     this.#lastAt = timestamp
-    if (this.#configuration === null || this.#failed) return
+    if (this.#configuration === null || timestamp < this.#againAt) return
     this.#process ??= this.#start(this.#configuration, timestamp)
     const { stdin } = this.#process
     if (stdin.writableLength < MOST_WAITING_BYTES) stdin.write(flvTag(message, timestamp - this.#startedAt))
@@ -92,8 +98,10 @@ export class OpusSound implements Output {
     const over = (how: string): void => {
       if (this.#process !== child) return
       this.#process = null
-      this.#failed = true
-      this.#log.warn({ how, said }, 'a preview goes on without sound')
+      const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** this.#failures)
+      this.#failures += 1
+      this.#againAt = this.#lastAt + pauseMs
+      this.#log.warn({ how, said, pauseMs }, 'a preview is without sound for a while')
     }
     child.once('error', (error) => over(error.message))
     child.once('close', (code, signal) => over(signal ?? `code ${code}`))
@@ -105,7 +113,8 @@ export class OpusSound implements Output {
   #stop(): void {
     const child = this.#process
     this.#process = null
-    this.#failed = false
+    this.#failures = 0
+    this.#againAt = Number.NEGATIVE_INFINITY
     child?.kill('SIGKILL')
   }
 }

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { waitFor } from '../../../test/support/wait.ts'
 import { flvHeader, flvTag } from '../../preview/flv-tag.ts'
@@ -62,6 +63,13 @@ async function watch() {
   return { viewer, reply }
 }
 
+/** The process that turns the stream's sound into that of viewers. */
+function encoderOfSound(): number {
+  const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ')
+  const isIt = (pid: string) => readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('-application\0lowdelay')
+  return Number(children.find(isIt))
+}
+
 test('pictures begin at once, with sound; the viewer counts, and is gone when it is ended', async () => {
   const { reply, viewer } = await watch()
   const { audio, video } = viewer.packets
@@ -72,6 +80,10 @@ test('pictures begin at once, with sound; the viewer counts, and is gone when it
   expect(types.slice(0, 2)).toEqual([7, 8])
   const times = audio.map((packet) => packet.readUInt32BE(4))
   expect(new Set(times.slice(1).map((time, index) => time - times[index]!))).toEqual(new Set([960]))
+  // What makes the sound ends by itself: there is another a moment later.
+  process.kill(encoderOfSound(), 'SIGKILL')
+  const heard = audio.length
+  await waitFor(() => audio.length > heard + 50, PATIENT)
   const another = newViewer()
   expect(await openWatch(address, 'stream-1', await another.offer(), key)).toMatchObject({ ok: false, code: 'full' })
   expect(await endWatch(address, 'stream-1', reply.session, key)).toBe(true)
