@@ -39,12 +39,7 @@ export default defineConfig({
       ),
       project('api', ['test/api/**/*.test.ts'], { ...TOGETHER, ...IN_ONE_PROCESS }),
       project('media', ['media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
-      project('live', ['test/media/**/*.test.ts'], {
-        ...TOGETHER,
-        ...IN_ONE_PROCESS,
-        ...SECOND_CHANCE,
-        testTimeout: 120_000,
-      }),
+      project('live', ['test/media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('flows', ['test/flows/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 300_000 }),
       project('faults', ['test/faults/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 300_000 }),
     ],

@@ -101,16 +101,25 @@ describe('a signed upload', () => {
 
   /** Sends from `start` on, and breaks the connection when the server has had `cut` bytes. */
   async function sendAndCut(url: string, content: Buffer, start: number, cut: number): Promise<void> {
+    // As long as the server has not noticed that the request before was cut it refuses another one.
+    await waitFor(() => isSentAndCut(url, content, start, cut), { timeoutMs: 20_000, what: 'some of it to be taken' })
+  }
+
+  async function isSentAndCut(url: string, content: Buffer, start: number, cut: number): Promise<boolean> {
     const { pathname, search } = new URL(url)
     const socket = connect(app.port, '127.0.0.1')
+    let refused = false
+    socket.on('data', () => (refused = true)).on('error', () => (refused = true))
     await once(socket, 'connect')
     socket.write(
       `PUT ${pathname}${search} HTTP/1.1\r\nHost: x\r\nContent-Type: video/mp4\r\nContent-Length: ${content.length - start}\r\nContent-Range: bytes ${start}-${content.length - 1}/${content.length}\r\n\r\n`,
     )
     await new Promise((resolve) => socket.write(content.subarray(start, cut), resolve))
     const uploadId = pathname.split('/').at(-2) ?? ''
-    await waitFor(async () => (await upload('GET /api/uploads/{uploadId}', uploadId)).body.data.received > start)
+    const isTaken = async () => (await upload('GET /api/uploads/{uploadId}', uploadId)).body.data.received > start
+    await waitFor(async () => refused || (await isTaken()))
     socket.destroy()
+    return !refused
   }
 
   test('is not even opened for what would be refused at its end', async () => {

@@ -53,9 +53,11 @@ afterAll(async () => {
   if (folder) await rm(folder, { recursive: true, force: true })
 })
 
+let made = 0
+
 async function mediaNode(name: string): Promise<CrierProcess> {
   const rtmp = await freeLoopbackPort()
-  const data = join(folder, name)
+  const data = join(folder, `${name}-${(made += 1)}`)
   // One storage for all, as a bucket would be.
   await mkdir(data, { recursive: true })
   await symlink(join(api.dataDir, 'storage'), join(data, 'storage'))
@@ -172,6 +174,7 @@ test('a node that dies: its files are broadcast on by another, and its streams p
   })
   await caster.until(files._id, 'live', 30_000)
   await waitFor(() => sink!.messages('video').length > 80, { timeoutMs: 15_000 })
+  expect(sink!.connections).toHaveLength(1)
   const { rtmpIngestUrl } = (await caster.get(files._id)) as Placed
   const { _id, streamKey } = await stream()
   expect((await publishTo(rtmpIngestUrl, streamKey)).refused).toBeUndefined()
