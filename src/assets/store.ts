@@ -45,8 +45,8 @@ export const SELECT_ASSET = `
     f.probe->'audio'->>'codec' as audio_codec, f.thumbnail_state, f.thumbnail_error, f.thumbnails, f.blurhash
   from assets a join asset_files f on f.id = a.file_id`
 
-const IN_BIN_TOO = `${SELECT_ASSET} where a.id = $1`
-const BY_ID = `${IN_BIN_TOO} and a.deleted_at is null`
+const IN_BIN_TOO_LOCKED = `${SELECT_ASSET} where a.id = $1 for update of a`
+const BY_ID = `${SELECT_ASSET} where a.id = $1 and a.deleted_at is null`
 const BY_IDS = `${SELECT_ASSET} where a.workspace_id = $1 and a.id = any($2) and a.deleted_at is null`
 const BY_FILE = `${SELECT_ASSET} where a.workspace_id = $1 and a.file_id = $2 and a.deleted_at is null order by a.id limit 100`
 
@@ -55,8 +55,9 @@ export function findAsset(sql: Sql, id: string): Promise<AssetRow | undefined> {
   return sql.row<AssetRow>(BY_ID, [id])
 }
 
+/** Those too that are in the bin, which is not emptied of it before the end of the transaction. */
 export function findAssetInBinToo(sql: Sql, id: string): Promise<AssetRow | undefined> {
-  return sql.row<AssetRow>(IN_BIN_TOO, [id])
+  return sql.row<AssetRow>(IN_BIN_TOO_LOCKED, [id])
 }
 
 export function findAssets(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<AssetRow[]> {

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts'
-import { isQueue, type QueueName } from '../core/job.ts'
+import type { QueueName } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import type { Backend } from './backend.ts'
 import type { DueRow, Outbox } from './outbox.ts'
@@ -75,7 +75,7 @@ export class Dispatcher {
       for (const [queue, some] of Map.groupBy(rows, (row) => row.queue)) {
         await backend.add(queue, some.map(entryOf))
         for (const { id } of some) left.delete(id)
-        if (isQueue(queue)) await this.#options.onQueue(queue)
+        await this.#options.onQueue(queue)
       }
     } catch (error) {
       // Also when some of them were added: an id is only ever added once. Should this fail, the sweep finds them.

@@ -1,5 +1,5 @@
 import type { Clock } from '../core/clock.ts'
-import { AttemptLostError, QUEUE_NAMES } from '../core/job.ts'
+import { AttemptLostError, QUEUE_NAMES, type QueueName } from '../core/job.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Database } from '../db/database.ts'
 import { FINISH, Ledger, NOT_WAITED_FOR, type AttemptKey, type StartedRow } from './ledger.ts'
@@ -9,7 +9,7 @@ import type { NewRow } from './rows.ts'
 export interface DueRow {
   readonly id: string
   readonly name: string
-  readonly queue: string
+  readonly queue: QueueName
   readonly workspace_id: string | null
   readonly run_at: string
   /** Times it was given to the backend, this one included. */

@@ -125,6 +125,8 @@ export class JobRuntime {
     for (const end of this.#ends) end()
     await soon(Promise.all([this.#dispatcher.close(), this.#round]))
     const backend = await soon(this.#opening?.catch(() => undefined))
+    // One that opens later is closed then.
+    if (backend === undefined) this.#opening?.then((late) => late.close()).catch(() => undefined)
     await soon(backend?.pause())
     await this.#runner.drain(this.#times.drainMs)
     await soon(backend?.close())

@@ -71,9 +71,7 @@ export class DiskStorage implements Storage {
   }
 
   async copy(from: string, to: string): Promise<void> {
-    await this.#copy(this.localPath(from), this.localPath(to)).catch((error: unknown) => {
-      throw storageError(error)
-    })
+    await this.#copy(this.localPath(from), this.localPath(to))
   }
 
   async delete(key: string): Promise<void> {
@@ -148,6 +146,8 @@ export class DiskStorage implements Storage {
       await mkdir(this.#incoming, { recursive: true })
       await copyFile(from, temporary, constants.COPYFILE_EXCL)
       await place(temporary, target)
+    } catch (error) {
+      throw storageError(error)
     } finally {
       await rm(temporary, { force: true })
     }

@@ -40,7 +40,8 @@ export interface S3Options {
   readonly silentMs?: number
 }
 
-/** Longest silence of a service that is there: three tries of it, and whoever asked is told that it is away. */
+/** Longest silence of a service that is there: so many tries of it, and whoever asked is told that it is away. */
+const TRIES = 3
 const CONNECT_MS = 3_000
 const SILENT_MS = 10_000
 /** A copy of the largest file, during which some services say nothing. */
@@ -51,12 +52,14 @@ export class S3Storage implements Storage {
   readonly kind = 's3'
   readonly pieces: S3Pieces
   readonly #client: S3Client
-  /** For what takes long by itself. */
+  /** For what takes long by itself, or is read slowly: silence is not told from a reader that takes its time. */
   readonly #patient: S3Client
+  readonly #silentMs: number
   readonly #bucket: string
 
   constructor(options: S3Options) {
     this.#bucket = options.bucket
+    this.#silentMs = options.silentMs ?? SILENT_MS
     const settings = {
       region: options.region,
       forcePathStyle: options.pathStyle,
@@ -65,10 +68,10 @@ export class S3Storage implements Storage {
       // A checksum that the caller binds is enough; services other than AWS stumble over the new default ones.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      maxAttempts: 3,
+      maxAttempts: TRIES,
     } satisfies S3ClientConfig
     const waiting = (socketTimeout: number) => ({ connectionTimeout: CONNECT_MS, socketTimeout })
-    this.#client = new S3Client({ ...settings, requestHandler: waiting(options.silentMs ?? SILENT_MS) })
+    this.#client = new S3Client({ ...settings, requestHandler: waiting(this.#silentMs) })
     this.#patient = new S3Client({ ...settings, requestHandler: waiting(COPYING_MS) })
     this.pieces = new S3Pieces({
       put: (key, body, putOptions) => this.put(key, body, putOptions),
@@ -109,15 +112,14 @@ export class S3Storage implements Storage {
   }
 
   async get(key: string, range?: ByteRange): Promise<Readable | undefined> {
-    const found = await this.#client
-      .send(
-        new GetObjectCommand({
-          Bucket: this.#bucket,
-          Key: checkKey(key),
-          ...(range && { Range: `bytes=${range.start}-${range.end}` }),
-        }),
-      )
+    const wanted = { Bucket: this.#bucket, Key: checkKey(key) }
+    const part = range && { Range: `bytes=${range.start}-${range.end}` }
+    const silent = new AbortController()
+    const timer = setTimeout(() => silent.abort(), TRIES * this.#silentMs)
+    const found = await this.#patient
+      .send(new GetObjectCommand({ ...wanted, ...part }), { abortSignal: silent.signal })
       .catch(missing)
+      .finally(() => clearTimeout(timer))
     return found?.Body as Readable | undefined
   }
 

@@ -270,7 +270,9 @@ describe('s3', () => {
     await once(silent, 'listening')
     const { port } = silent.address() as AddressInfo
     const storage = new S3Storage({ ...settings(`http://127.0.0.1:${port}`), silentMs: 100 })
-    await expect(storage.stat(newKey())).rejects.toMatchObject({ code: 'storage_unavailable', retryAfter: 10 })
+    const away = { code: 'storage_unavailable', retryAfter: 10 }
+    await expect(storage.stat(newKey())).rejects.toMatchObject(away)
+    await expect(storage.get(newKey())).rejects.toMatchObject(away)
     storage.close()
     silent.close()
   })

@@ -44,8 +44,13 @@ export class UploadFinishing {
    * Makes a file of what came, under a key that no request and no signed URL can write to, so that what is judged is what
    * is kept; then what came can go. A failure of the storage leaves everything as it was.
    */
-  async #settle(row: UploadRow): Promise<UploadRow> {
+  async #settle(known: UploadRow): Promise<UploadRow> {
     const { clock, intake, sql, storage } = this.#needs
+    // Somebody may have finished it since it was looked at.
+    const row = await findUpload(sql, known.id)
+    if (row === undefined) throw NotFound()
+    if (row.state === 'failed') throw Conflict({ message: whyNot(row, clock.now()) })
+    if (row.state !== 'open') return row
     const [sent, fileId] = [fileKey(row.workspace_id, row.id), uuidv7(clock.now())]
     const key = fileKey(row.workspace_id, fileId)
     if (row.target === 'api') await storage.pieces.finish(row.id, key)

@@ -135,6 +135,7 @@ describe('refused', () => {
       '<image href="data:image/svg+xml;base64,PHN2Zy8+"/>',
       '<image href="data:image/png,%89PNG"/>',
       '<text>\x1b(B</text>',
+      '<set id=">" attributeName="onclick" to="alert(1)"/>',
     ].map((inside) => [`an SVG with ${inside}`, 'unsafe_file', svg(inside)] as [string, string, Buffer]),
     [
       'an SVG with entities that grow',
@@ -158,6 +159,12 @@ describe('refused', () => {
     ],
     ['a drawing with another file in it', 'unsafe_file', svg(`<image href="${embedded(pdf)}"/>`)],
     ['a drawing of a few lines that come to a billion', 'unsafe_file', svg(repeating(9))],
+    [
+      'such lines between what looks like a comment to who reads too much',
+      'unsafe_file',
+      svg(`<g class="&#60;!--"/>${repeating(9)}<g class="--&#62;"/>`),
+    ],
+    ['a drawing that refers to things too often', 'unsafe_file', svg(referring())],
     ['the same behind comments and signs', 'unsafe_file', svg(repeating(9, '<!--</g>--> <desc a=">"/>'))],
     ['a drawing that is nested thousands of times', 'unsafe_file', svg('<g>'.repeat(9_000) + '</g>'.repeat(9_000))],
     ['an SVG in UTF-16', 'unsupported_file', Buffer.from('\uFEFF<svg><script/></svg>', 'utf16le')],
@@ -167,6 +174,18 @@ describe('refused', () => {
   test.each(cases)('%s: %s', async (...[_what, code, file, name]: (typeof cases)[number]) => {
     await expect(judge(file, name)).rejects.toMatchObject({ code, message: expect.stringMatching(/^[A-Z].*\.$/) })
   })
+
+  test.each(['a', '<a', '<!--', '<?', '<![CDATA[', '<set ', '<!DOCTYPE', '<!DOCTYPE [', ' ', '"', '\\', '&#'])(
+    'in a moment: a drawing of nothing but %s',
+    async (part) => {
+      const started = process.cpuUsage()
+      for (const begin of ['', ' href=', ' fill=url(', '<set attributeName=', '<b']) {
+        await judge(svg(begin + part.repeat(Math.floor(900_000 / part.length)) + '>')).catch(() => undefined)
+      }
+      const { system, user } = process.cpuUsage(started)
+      expect(user + system).toBeLessThan(5_000_000)
+    },
+  )
 
   test('without decoding: a picture of a gigapixel costs what any other costs', async () => {
     const started = process.cpuUsage()
@@ -215,6 +234,12 @@ function repeating(levels: number, noise = ''): string {
     return `<g id="g${level + 1}">${noise}${`<use a=">" href="#g${level}"/>`.repeat(10)}</g>`
   })
   return `<defs><g id="g0"><rect width="1" height="1"/></g>${groups.join('')}</defs><use href="#g${levels}"/>`
+}
+
+/** Many references, each within many groups. */
+function referring(): string {
+  const groups = Array.from({ length: 200 }, (_, level) => `<g id="g${level}">`)
+  return `${groups.join('')}<rect fill="${'url(#a)'.repeat(20_000)}"/>${'</g>'.repeat(200)}`
 }
 
 function embedded(picture: Buffer): string {

@@ -18,14 +18,14 @@ const PREFIX = String.raw`<\s*(?:[^\s<>/:=]+:)?`
 const PICTURE = String.raw`data:image/(?:png|jpeg|jpg|webp|gif);base64,`
 
 const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
-  [/<!ENTITY|<!DOCTYPE[^>]*\[/i, 'entities'],
+  [/<!ENTITY|<!DOCTYPE[^<>[]*\[/i, 'entities'],
   [new RegExp(`${PREFIX}(?:script|foreignObject|iframe|object|embed|audio|video|handler|listener)\\b`, 'i'), 'scripts'],
   [/1999\/xhtml/i, 'pages'],
-  [new RegExp(`${PREFIX}(?:set|animate)\\b[^>]*attributeName\\s*=\\s*["']?\\s*(?:on|xlink:href|href)`, 'i'), 'scripts'],
+  [/\battributeName\s*=\s*(?:["']\s*)?(?:on|(?:[^\s"':]{1,100}:)?href)/i, 'scripts'],
   [/[\s"'/]on[a-z]+\s*=/i, 'scripts'],
   [/(?:java|vb)script\s*:|<\?php/i, 'scripts'],
-  [new RegExp(`(?:href|src)\\s*=\\s*["']?\\s*(?!#|["']|${PICTURE})[^\\s"'>]`, 'i'), 'links to outside'],
-  [new RegExp(`url\\(\\s*["']?\\s*(?!#|${PICTURE})[^\\s"')]`, 'i'), 'links to outside'],
+  [new RegExp(`(?:href|src)\\s*=\\s*(?:["']\\s*)?(?!#|["']|${PICTURE})[^\\s"'>]`, 'i'), 'links to outside'],
+  [new RegExp(`url\\(\\s*(?:["']\\s*)?(?!#|${PICTURE})[^\\s"')]`, 'i'), 'links to outside'],
   [/@import|<\?xml-stylesheet|\b(?:image-set|image|src)\(/i, 'links to outside'],
 ]
 
@@ -49,7 +49,9 @@ export function checkSvg(content: Buffer, size: number): Buffer[] {
       if (pattern.test(form)) throw UnsafeFile({ message: `The SVG drawing has ${what} in it.` })
     }
   }
-  if (drawnElements(text) > MOST_DRAWN) throw UnsafeFile({ message: 'The SVG drawing has too many parts to be drawn.' })
+  const read = (attributes: string) => withoutEscapes(withoutReferences(attributes))
+  if (drawnElements(source, read) > MOST_DRAWN)
+    throw UnsafeFile({ message: 'The SVG drawing has too many parts to be drawn.' })
   return embeddedPictures(text)
 }
 
