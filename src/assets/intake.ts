@@ -60,25 +60,17 @@ export class Intake {
     }
   }
 
-  /**
-   * Looks at a file that is stored already.
-   * @throws AppError of the inspection; the file is deleted then
-   */
+  /** Looks at a file that is stored already, which stays. @throws AppError of the inspection */
   async examine(workspaceId: string, fileId: string, name: string): Promise<Received> {
     const key = fileKey(workspaceId, fileId)
-    try {
-      const { size } = (await this.#storage.stat(key)) ?? { size: 0 }
-      const found = await inspectHead(await this.#read(key, 0, Math.min(size, HEAD_BYTES)), name)
-      await this.#whole(key, found, size)
-      const hash = createHash('sha256')
-      const content = await this.#storage.blocks(key)
-      if (content === undefined) throw DamagedFile()
-      for await (const chunk of content) hash.update(chunk)
-      return { ...found, fileId, sha256: hash.digest('hex'), size }
-    } catch (error) {
-      await this.discard(workspaceId, fileId)
-      throw error
-    }
+    const { size } = (await this.#storage.stat(key)) ?? { size: 0 }
+    const found = await inspectHead(await this.#read(key, 0, Math.min(size, HEAD_BYTES)), name)
+    await this.#whole(key, found, size)
+    const hash = createHash('sha256')
+    const content = await this.#storage.blocks(key)
+    if (content === undefined) throw DamagedFile()
+    for await (const chunk of content) hash.update(chunk)
+    return { ...found, fileId, sha256: hash.digest('hex'), size }
   }
 
   /** Forgets a file that no asset shows. */

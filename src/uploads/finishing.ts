@@ -3,12 +3,12 @@ import { fileKey, type Intake, type Received } from '../assets/intake.ts'
 import type { Quota } from '../assets/quota.ts'
 import type { Clock } from '../core/clock.ts'
 import { AppError } from '../core/error.ts'
-import { Conflict, NotFound } from '../core/errors.ts'
+import { Conflict } from '../core/errors.ts'
 import { uuidv7 } from '../core/id.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { UploadState } from './schemas.ts'
-import { findUpload, whyNot, type UploadRow } from './store.ts'
+import { requireUpload, whyNot, type UploadRow } from './store.ts'
 
 interface FinishingNeeds {
   readonly sql: Sql
@@ -47,8 +47,7 @@ export class UploadFinishing {
   async #settle(known: UploadRow): Promise<UploadRow> {
     const { clock, intake, sql, storage } = this.#needs
     // Somebody may have finished it since it was looked at.
-    const row = await findUpload(sql, known.id)
-    if (row === undefined) throw NotFound()
+    const row = await requireUpload(sql, known.id)
     if (row.state === 'failed') throw Conflict({ message: whyNot(row, clock.now()) })
     if (row.state !== 'open') return row
     const [sent, fileId] = [fileKey(row.workspace_id, row.id), uuidv7(clock.now())]
@@ -63,23 +62,30 @@ export class UploadFinishing {
     if (judged) return judged
     // Dropped meanwhile, or another node was first.
     await intake.discard(row.workspace_id, fileId)
-    const now = await findUpload(sql, row.id)
-    if (now === undefined) throw NotFound()
-    return now
+    return requireUpload(sql, row.id)
   }
 
   /** @returns the upload, moved on; undefined when it had moved on already; why the file is no good, which ends it */
   async #judge(row: UploadRow, fileId: string): Promise<UploadRow | AppError | undefined> {
-    const { intake, quota } = this.#needs
+    try {
+      return await this.#move(row, 'received', null, await this.#examined(row, fileId))
+    } catch (error) {
+      if (!(error instanceof AppError) || error.status >= 500) throw error
+      if (await this.#move(row, 'failed', error.message, null)) await this.#needs.quota.release(row.id)
+      return error
+    }
+  }
+
+  /** A file that is no good, or cannot be looked at, does not stay. */
+  async #examined(row: UploadRow, fileId: string): Promise<Received> {
+    const { intake } = this.#needs
     try {
       const file = await intake.examine(row.workspace_id, fileId, row.name)
       requireMatch(row, file)
-      return await this.#move(row, 'received', null, file)
+      return file
     } catch (error) {
-      if (!(error instanceof AppError) || error.status >= 500) throw error
       await intake.discard(row.workspace_id, fileId)
-      if (await this.#move(row, 'failed', error.message, null)) await quota.release(row.id)
-      return error
+      throw error
     }
   }
 

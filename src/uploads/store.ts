@@ -1,4 +1,5 @@
 import type { Received } from '../assets/intake.ts'
+import { NotFound } from '../core/errors.ts'
 import type { Sql } from '../core/sql.ts'
 import type { UploadState } from './schemas.ts'
 
@@ -28,6 +29,13 @@ export const SELECT_UPLOAD = `select id, workspace_id, user_id, target, name, ty
 
 export function findUpload(sql: Sql, id: string): Promise<UploadRow | undefined> {
   return sql.row<UploadRow>(`${SELECT_UPLOAD} where id = $1`, [id])
+}
+
+/** @throws AppError not_found */
+export async function requireUpload(sql: Sql, id: string): Promise<UploadRow> {
+  const row = await findUpload(sql, id)
+  if (row === undefined) throw NotFound()
+  return row
 }
 
 /** Its time is over, and with it the room that was held, whether the sweep was there already or not. */

@@ -19,7 +19,7 @@ import type { UploadFinishing } from './finishing.ts'
 import type { UploadProgress } from './progress.ts'
 import { PIECE_BYTES, type NewUploadData, type UploadData } from './schemas.ts'
 import type { UploadSignatures } from './signature.ts'
-import { findUpload, isLate, SELECT_UPLOAD, whyNot, type UploadRow } from './store.ts'
+import { findUpload, isLate, requireUpload, SELECT_UPLOAD, whyNot, type UploadRow } from './store.ts'
 
 declare module '../core/services.ts' {
   interface Services {
@@ -231,10 +231,8 @@ export class Uploads {
     return row
   }
 
-  async #row(uploadId: string): Promise<UploadRow> {
-    const row = await findUpload(this.#needs.sql, uploadId)
-    if (row === undefined) throw NotFound()
-    return row
+  #row(uploadId: string): Promise<UploadRow> {
+    return requireUpload(this.#needs.sql, uploadId)
   }
 
   async #view(row: UploadRow): Promise<UploadData> {

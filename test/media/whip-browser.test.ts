@@ -56,7 +56,7 @@ afterAll(async () => {
 /** Browsers encode, decode and connect in real time, beside whatever else the machine does. */
 const PATIENT = { timeoutMs: 40_000 }
 
-let shows = 0
+let begun = 0
 
 /** One page, its stream, and where that goes. */
 class Show {
@@ -74,7 +74,7 @@ class Show {
 
   static async begin(title: string, how: Omit<Performance, 'url' | 'token'>): Promise<Show> {
     // A second try of a test is not to find what the first has recorded.
-    const name = `${title}-${(shows += 1)}-`
+    const name = `${title}-${(begun += 1)}-`
     const sink = await startSink()
     const platforms = [
       { platform: 'custom', accountId: await caster.destination(`sink-${name}`, sink.port) },
