@@ -5,6 +5,7 @@ import { AppError } from '../core/error.ts'
 import type { Logger } from '../core/log.ts'
 import type { Sql, SqlValue, Transaction } from '../core/sql.ts'
 import { migrations } from './migrations/index.ts'
+import { ColumnNames } from './naming.ts'
 import { PreparedSql, translate, withoutPool } from './prepared-sql.ts'
 import { boundEntityManager } from './bound-entity-manager.ts'
 import { commit, CommitFailedError, inOnePiece, type Statement } from './commit.ts'
@@ -17,6 +18,27 @@ export interface DatabaseOptions {
 }
 
 export type { Transaction }
+
+/** What bringing the schema up to date did. */
+export interface MigrationReport {
+  /** Names of the migrations that ran. */
+  readonly ran: readonly string[]
+  /** The database had no schema of Crier before: it holds nothing. */
+  readonly wasEmpty: boolean
+}
+
+/** The database was migrated by a newer version: this one would write what that version does not expect. */
+export class SchemaTooNewError extends Error {
+  override readonly name = 'SchemaTooNewError'
+
+  /** @param unknown migrations that have run and that this version does not know */
+  constructor(unknown: readonly string[]) {
+    super(
+      `The database was brought up to date by a newer Crier (${unknown.join(', ')}). ` +
+        'Start that version again, or restore a backup from before the upgrade.',
+    )
+  }
+}
 
 /**
  * PostgreSQL, for the ordinary path through MikroORM (`em`) and for hot paths through prepared statements on the same
@@ -44,8 +66,9 @@ export class Database implements Sql {
       entitiesTs: [...options.entities],
       discovery: { warnWhenNoEntities: false },
       extensions: [Migrator],
-      // The queues of jobs keep their tables there, and see to them themselves.
-      schemaGenerator: { ignoreSchema: ['bullmq'] },
+      namingStrategy: ColumnNames,
+      // The job queues keep their tables in `bullmq` and migrate them. Functions belong to the migrations alone.
+      schemaGenerator: { ignoreSchema: ['bullmq'], ignoreRoutines: true },
       migrations: { migrationsList: migrations, tableName: 'migrations', allOrNothing: true, snapshot: false },
       pool: { min: 2, max: options.poolSize, idleTimeoutMillis: 60_000 },
       driverOptions: {
@@ -66,16 +89,21 @@ export class Database implements Sql {
 
   /**
    * Brings the schema up to date. Nodes that start together wait for one another on an advisory lock.
-   * @returns names of the migrations that ran
+   * @returns what was done
+   * @throws SchemaTooNewError
    */
-  async migrate(): Promise<string[]> {
+  async migrate(): Promise<MigrationReport> {
     const client = await this.#pool.connect()
     try {
       // Waiting for another node's migration may take longer than a statement is given.
       await client.query("set statement_timeout = '10min'")
       await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
+      const before = await this.#orm.migrator.getExecuted()
+      const known = new Set(migrations.map(({ name }) => name))
+      const unknown = before.map(({ name }) => name).filter((name) => !known.has(name))
+      if (unknown.length > 0) throw new SchemaTooNewError(unknown)
       const ran = await this.#orm.migrator.up()
-      return ran.map((migration) => migration.name)
+      return { ran: ran.map(({ name }) => name), wasEmpty: before.length === 0 }
     } finally {
       await client.query('select pg_advisory_unlock($1)', [MIGRATION_LOCK]).catch(() => undefined)
       client.release(true)

@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
 
-/** The tables that no domain owns: what turns, the pipeline and the service switches stand on. */
+/** The tables that no domain owns: what turns and the pipeline stand on. */
 
 const time = () => p.datetime().columnType('timestamptz')
 
@@ -60,6 +60,7 @@ const AuditRecord = defineEntity({
     workspaceId: p.uuid(),
     actorId: p.uuid().nullable(),
     actorVia: p.text(),
+    apiKeyId: p.uuid().nullable(),
     action: p.text(),
     targetKind: p.text().nullable(),
     targetId: p.text().nullable(),
@@ -86,12 +87,6 @@ const IdempotencyKey = defineEntity({
   },
 })
 
-const ServiceSwitch = defineEntity({
-  name: 'ServiceSwitch',
-  tableName: 'service_switches',
-  properties: { key: p.text().primary(), enabled: p.boolean(), updatedAt: time() },
-})
-
 /** When somebody was last seen at a socket. */
 const UserPresence = defineEntity({
   name: 'UserPresence',
@@ -99,12 +94,4 @@ const UserPresence = defineEntity({
   properties: { userId: p.uuid().primary(), seenAt: time() },
 })
 
-export const foundationEntities = [
-  ActorFence,
-  TurnOutcome,
-  StoredEvent,
-  AuditRecord,
-  IdempotencyKey,
-  ServiceSwitch,
-  UserPresence,
-]
+export const foundationEntities = [ActorFence, TurnOutcome, StoredEvent, AuditRecord, IdempotencyKey, UserPresence]

@@ -28,5 +28,15 @@ test('nodes that start together migrate once', async () => {
   ends.push(() => made.drop())
   const nodes = await Promise.all([connect(made), connect(made), connect(made)])
   const ran = await Promise.all(nodes.map((node) => node.migrate()))
-  expect(ran.toSorted((a, b) => b.length - a.length)).toEqual([migrations.map(({ name }) => name), [], []])
+  const all = migrations.map(({ name }) => name)
+  expect(ran.map((report) => report.ran).toSorted((a, b) => b.length - a.length)).toEqual([all, [], []])
+  expect(ran.filter((report) => report.wasEmpty)).toHaveLength(1)
+})
+
+test('a version refuses a schema that a newer one has migrated', async () => {
+  const made = await createDatabase()
+  ends.push(() => made.drop())
+  const database = await connect(made)
+  await database.run(`insert into migrations (name, executed_at) values ('9999-from-the-future', now())`)
+  await expect(database.migrate()).rejects.toThrow(/newer Crier \(9999-from-the-future\)/)
 })

@@ -5,7 +5,9 @@ import type { Logger } from '../core/log.ts'
 import type { Switches } from '../core/ports.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Coordination } from '../coordination/coordination.ts'
+import type { Row } from '../db/row.ts'
 import type { ServiceStatus } from './schemas.ts'
+import { serviceSwitches, type ServiceSwitch } from './tables.ts'
 
 declare module '../core/services.ts' {
   interface Services {
@@ -19,12 +21,6 @@ const CHANNEL = 'services'
 /** A node that missed a notice still knows within a second. */
 const REFRESH_MS = 1_000
 
-interface SwitchRow {
-  key: string
-  enabled: boolean
-  updated_at: string
-}
-
 /** Which services are switched on. The database holds the switches; every node keeps them in memory. */
 export class ServiceSwitches implements Switches {
   readonly #sql: Sql
@@ -33,7 +29,7 @@ export class ServiceSwitches implements Switches {
   readonly #log: Logger
   readonly #keys: ReadonlySet<string>
   readonly #names: readonly string[]
-  readonly #rows = new Map<string, SwitchRow>()
+  readonly #rows = new Map<string, Row<typeof ServiceSwitch>>()
   readonly #timer: NodeJS.Timeout
   readonly #unsubscribe: () => void
 
@@ -57,8 +53,7 @@ export class ServiceSwitches implements Switches {
 
   /** Reads the switches from the database. */
   async refresh(): Promise<void> {
-    const rows = await this.#sql.rows<SwitchRow>('select key, enabled, updated_at from service_switches')
-    for (const row of rows) this.#rows.set(row.key, row)
+    for (const row of await serviceSwitches.find(this.#sql, {})) this.#rows.set(row.key, row)
   }
 
   names(): string[] {
@@ -83,11 +78,7 @@ export class ServiceSwitches implements Switches {
     const now = this.statusOf(key).enabled
     const next = enabled ?? !now
     if (!next && ALWAYS_ON.includes(key)) throw Conflict({ message: `The service ${key} must stay on.` })
-    await this.#sql.run(
-      `insert into service_switches (key, enabled, updated_at) values ($1, $2, $3)
-       on conflict (key) do update set enabled = excluded.enabled, updated_at = excluded.updated_at`,
-      [key, next, new Date(this.#clock.now())],
-    )
+    await serviceSwitches.upsert(this.#sql, { key, enabled: next, updatedAt: new Date(this.#clock.now()) }, ['key'])
     await this.refresh()
     this.#coordination.publish(CHANNEL, { key, enabled: next })
   }
@@ -100,6 +91,6 @@ export class ServiceSwitches implements Switches {
   #view(key: string): Static<typeof ServiceStatus> {
     const row = this.#rows.get(key)
     const enabled = row?.enabled ?? true
-    return { key, enabled, status: enabled ? 'operational' : 'disabled', updatedAt: row?.updated_at ?? null }
+    return { key, enabled, status: enabled ? 'operational' : 'disabled', updatedAt: row?.updatedAt ?? null }
   }
 }

@@ -1,0 +1,170 @@
+import type { SelectionNode } from 'kysely'
+import {
+  AliasNode,
+  ColumnNode,
+  DummyDriver,
+  IdentifierNode,
+  Kysely,
+  OperationNodeTransformer,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  ReferenceNode,
+  type ColumnType,
+  type Compilable,
+  type KyselyPlugin,
+  type RootOperationNode,
+} from 'kysely'
+import type { Sql, SqlValue } from '../core/sql.ts'
+import { columnName } from './naming.ts'
+import type { AnyEntity, NewRow, Row, RowInput } from './row.ts'
+
+/** Tables by the name that a query gives them: the table's own, in camel case. */
+type Tables = Readonly<Record<string, { readonly name: string; readonly entity: AnyEntity }>>
+
+type SchemaOf<E extends AnyEntity> = {
+  [K in keyof Row<E>]: ColumnType<
+    Row<E>[K],
+    K extends keyof NewRow<E> ? NewRow<E>[K] : never,
+    K extends keyof RowInput<E> ? RowInput<E>[K] : never
+  >
+}
+
+type DatabaseOf<T extends Tables> = { [K in keyof T]: SchemaOf<T[K]['entity']> }
+
+/** A statement that was compiled once and runs prepared. */
+export interface Query<P extends object, R> {
+  rows(sql: Sql, parameters: P): Promise<R[]>
+  /** The first row, if there is one. */
+  row(sql: Sql, parameters: P): Promise<R | undefined>
+  /** How many rows a statement changed. */
+  run(sql: Sql, parameters: P): Promise<number>
+}
+
+/**
+ * Declares a statement with joins or optional filters, typed by the entities of its tables. Rows have property names.
+ *
+ * `build` gets parameters as placeholders. It runs once for each set of parameters that are there, not `undefined`, so
+ * an optional filter is an `if`:
+ *
+ * ```ts
+ * const byStatus = query({ streams }, (db, $: { workspaceId: string; status?: string }) => {
+ *   const found = db.selectFrom('streams').select(['id', 'createdAt']).where('workspaceId', '=', $.workspaceId)
+ *   return $.status === undefined ? found : found.where('status', '=', $.status)
+ * })
+ * await byStatus.rows(sql, { workspaceId })
+ * ```
+ *
+ * A list goes in as one parameter: `sql<boolean>`\`id = any(${$.ids})\`.
+ */
+export function query<T extends Tables, P extends object, R>(
+  tables: T,
+  build: (db: Kysely<DatabaseOf<T>>, parameters: P) => Compilable<R>,
+): Query<P, R> {
+  for (const [name, { name: tableName }] of Object.entries(tables)) {
+    if (columnName(name) !== tableName) throw new TypeError(`${name} is not the table ${tableName} in camel case`)
+  }
+  const compiled = new Map<string, CompiledStatement>()
+
+  function statementFor(parameters: P): CompiledStatement {
+    const present = Object.entries(parameters).filter(([, value]) => value !== undefined)
+    const key = present.map(([name]) => name).join()
+    let statement = compiled.get(key)
+    if (statement === undefined) {
+      const placeholders = Object.fromEntries(present.map(([name]) => [name, new Placeholder(name)]))
+      const { sql, parameters: values } = build(cold as Kysely<DatabaseOf<T>>, placeholders as P).compile()
+      statement = { text: sql, values }
+      compiled.set(key, statement)
+    }
+    return statement
+  }
+
+  function bound(parameters: P): [string, SqlValue[]] {
+    const { text, values } = statementFor(parameters)
+    return [
+      text,
+      values.map((value) =>
+        value instanceof Placeholder ? (parameters[value.name as keyof P] as SqlValue) : (value as SqlValue),
+      ),
+    ]
+  }
+
+  return {
+    rows: (sql, parameters) => sql.rows<R & object>(...bound(parameters)),
+    row: (sql, parameters) => sql.row<R & object>(...bound(parameters)),
+    run: (sql, parameters) => sql.run(...bound(parameters)),
+  }
+}
+
+interface CompiledStatement {
+  readonly text: string
+  readonly values: readonly unknown[]
+}
+
+class Placeholder {
+  readonly name: string
+
+  constructor(name: string) {
+    this.name = name
+  }
+}
+
+/**
+ * Property names to column names, and back in what a statement returns: selected and returned columns get an alias
+ * there. Inside of a statement, in subqueries and common table expressions, columns keep their database names.
+ */
+class PropertyNames extends OperationNodeTransformer implements KyselyPlugin {
+  #depth = 0
+
+  transformQuery({ node }: { node: RootOperationNode }): RootOperationNode {
+    this.#depth = 0
+    return this.transformNode(node)
+  }
+
+  async transformResult<R>({ result }: { result: R }): Promise<R> {
+    return result
+  }
+
+  protected override transformNodeImpl<N extends { kind: string }>(node: N): N {
+    const inner = node.kind === 'SelectQueryNode' || node.kind === 'CommonTableExpressionNode'
+    if (inner) this.#depth += 1
+    try {
+      return super.transformNodeImpl(node as never)
+    } finally {
+      if (inner) this.#depth -= 1
+    }
+  }
+
+  protected override transformSelection(node: SelectionNode): SelectionNode {
+    const transformed = super.transformSelection(node)
+    const { selection } = transformed
+    if (this.#depth > 1) return transformed
+    if (AliasNode.is(node.selection)) {
+      // The alias that the caller chose, as it is.
+      return { ...transformed, selection: { ...(selection as AliasNode), alias: node.selection.alias } }
+    }
+    const before = columnOf(node)
+    if (before === undefined || before === columnName(before)) return transformed
+    return { ...transformed, selection: AliasNode.create(selection, IdentifierNode.create(before)) }
+  }
+
+  protected override transformIdentifier(node: IdentifierNode): IdentifierNode {
+    return { ...node, name: columnName(node.name) }
+  }
+}
+
+function columnOf({ selection }: SelectionNode): string | undefined {
+  if (ReferenceNode.is(selection) && ColumnNode.is(selection.column)) return selection.column.column.name
+  return ColumnNode.is(selection) ? selection.column.name : undefined
+}
+
+/** Writes SQL and never connects. */
+const cold = new Kysely<unknown>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+  plugins: [new PropertyNames()],
+})

@@ -1,0 +1,55 @@
+import { AppError } from '../core/error.ts'
+import { SearchTooBroad } from '../core/errors.ts'
+import { FairGate } from '../core/fair-gate.ts'
+import type { Sql } from '../core/sql.ts'
+import type { Database } from './database.ts'
+
+/** Time that PostgreSQL has for one statement of a search, in milliseconds. */
+const STATEMENT_MS = 2_000
+
+/** Searches of a workspace that may wait, and how long. */
+const WAITING = { waiting: 20, waitMs: 5_000 }
+
+/** What PostgreSQL answers for a statement that took too long (`query_canceled`). */
+const CANCELLED = '57014'
+
+/**
+ * Runs searches: reads whose cost grows with the data of their workspace. The time of each is limited, and so is how many
+ * run at once for a workspace and on this node.
+ */
+export class Searches {
+  readonly #database: Database
+  readonly #gate: FairGate
+  readonly #statementMs: number
+
+  /**
+   * @param connections how many connections to the database the node has. Searches use less than half of them, and those
+   *   of one workspace half of that, so that there are always some for other requests.
+   */
+  constructor(database: Database, connections: number, statementMs = STATEMENT_MS) {
+    this.#database = database
+    const total = Math.max(1, Math.floor(connections * 0.4))
+    this.#gate = new FairGate({ ...WAITING, total, each: Math.ceil(total / 2) })
+    this.#statementMs = statementMs
+  }
+
+  /**
+   * Runs `search` in a transaction of its own.
+   * @throws AppError search_too_broad when a statement took too long; overloaded when too many searches wait
+   */
+  async run<T>(workspaceId: string, search: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#gate.run(workspaceId, async () => {
+      try {
+        return await this.#database.transaction(async (tx) => {
+          await tx.rows(`select set_config('statement_timeout', $1, true)`, [String(this.#statementMs)])
+          return search(tx)
+        })
+      } catch (error) {
+        if (!(error instanceof AppError) && (error as { code?: string }).code === CANCELLED) {
+          throw SearchTooBroad({ cause: error })
+        }
+        throw error
+      }
+    })
+  }
+}

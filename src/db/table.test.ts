@@ -1,0 +1,257 @@
+import { defineEntity, p } from '@mikro-orm/postgresql'
+import { sql as rawSql } from 'kysely'
+import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test } from 'vitest'
+import { createEmptyDatabase, type TestDatabase } from '../../test/support/postgres.ts'
+import { createLog } from '../core/log.ts'
+import { uuidv7 } from '../core/id.ts'
+import { anyOf, atLeast, not, sameText } from './condition.ts'
+import { references, timestamp } from './columns.ts'
+import { Database } from './database.ts'
+import { increment } from './increment.ts'
+import { isUniqueViolation } from './prepared-sql.ts'
+import { query } from './query.ts'
+import type { Row } from './row.ts'
+import { table } from './table.ts'
+
+const Shelf = defineEntity({
+  name: 'Shelf',
+  tableName: 'shelves',
+  properties: { id: p.uuid().primary(), name: p.text().unique('shelves_name_key') },
+})
+
+const Book = defineEntity({
+  name: 'Book',
+  tableName: 'books',
+  properties: {
+    id: p.uuid().primary(),
+    shelfId: references(Shelf, { name: 'books_shelf_id_fkey', onDelete: 'cascade' }),
+    title: p.text(),
+    status: p.text().$type<'open' | 'lent'>().default('open'),
+    tags: p.array().columnType('text[]').defaultRaw(`'{}'`),
+    facts: p.json<{ pages: number } | string[]>().nullable(),
+    lentAt: timestamp().nullable(),
+    version: p.integer().default(1),
+    bytes: p.bigint('number').default(0),
+    createdAt: timestamp(),
+  },
+})
+
+const shelves = table(Shelf)
+const books = table(Book)
+
+let made: TestDatabase
+let database: Database
+let shelfId: string
+
+beforeAll(async () => {
+  made = await createEmptyDatabase()
+  database = await Database.connect({
+    url: made.url,
+    poolSize: 2,
+    entities: [Shelf, Book],
+    log: createLog({ level: 'silent' }),
+  })
+  for (const statement of (await database.drift()).split(';').filter((text) => text.trim() !== '')) {
+    await database.run(statement)
+  }
+})
+afterAll(async () => {
+  await database?.close()
+  await made?.drop()
+})
+beforeEach(async () => {
+  await database.run('delete from shelves')
+  shelfId = id()
+  await shelves.insert(database, { id: shelfId, name: `shelf ${shelfId}` })
+})
+
+let now = Date.parse('2026-11-22T10:00:00Z')
+const id = () => uuidv7((now += 1_000))
+const book = (title: string, more: Partial<Omit<Row<typeof Book>, 'createdAt'>> = {}) => ({
+  id: id(),
+  shelfId,
+  title,
+  createdAt: new Date(now),
+  ...more,
+})
+
+test('the entity says what the schema is', async () => {
+  expect(await database.drift()).toBe('')
+})
+
+test('a row comes back as it was written', async () => {
+  const row = book('Emma', { tags: ['novel'], facts: ['a', 'b'], lentAt: '2026-01-02T03:04:05.678Z' })
+  await books.insert(database, row)
+  expect(await books.first(database, { id: row.id })).toEqual({
+    ...row,
+    status: 'open',
+    version: 1,
+    bytes: 0,
+    createdAt: row.createdAt.toISOString(),
+  })
+  await books.update(database, { id: row.id }, { facts: { pages: 3 }, tags: [], lentAt: null })
+  expect(await books.first(database, { id: row.id }, { columns: ['facts', 'tags', 'lentAt'] })).toEqual({
+    facts: { pages: 3 },
+    tags: [],
+    lentAt: null,
+  })
+})
+
+test('rows are found by every kind of condition', async () => {
+  const lent = { status: 'lent', lentAt: '2026-02-01T00:00:00.000Z' } as const
+  const open = { status: 'open', lentAt: null } as const
+  const rows = [book('Emma', open), book('Ulysses', lent), book('Walden', open)]
+  expect(await books.insertAll(database, rows)).toBe(3)
+  const titles = async (where: Parameters<typeof books.find>[1]) =>
+    (await books.find(database, where, { columns: ['title'], orderBy: ['title asc'] })).map(({ title }) => title)
+  expect(await titles({})).toEqual(['Emma', 'Ulysses', 'Walden'])
+  expect(await titles({ status: 'open', shelfId })).toEqual(['Emma', 'Walden'])
+  expect(await titles({ status: not('open') })).toEqual(['Ulysses'])
+  expect(await titles({ lentAt: null })).toEqual(['Emma', 'Walden'])
+  expect(await titles({ lentAt: not(null) })).toEqual(['Ulysses'])
+  expect(await titles({ title: anyOf(['Emma', 'Walden', 'Moby-Dick']) })).toEqual(['Emma', 'Walden'])
+  expect(await titles({ title: anyOf<string>([]) })).toEqual([])
+  expect(await titles({ title: sameText('eMMa') })).toEqual(['Emma'])
+  expect(await titles({ createdAt: atLeast(rows[1]?.createdAt ?? new Date()) })).toEqual(['Ulysses', 'Walden'])
+  expect(await books.count(database, { status: 'open' })).toBe(2)
+  expect(await books.exists(database, { title: 'Emma' })).toBe(true)
+  expect(await books.exists(database, { title: 'Persuasion' })).toBe(false)
+})
+
+test('a page goes on after the last row of the page before', async () => {
+  const rows = Array.from({ length: 5 }, (_, index) => book(`volume ${index + 1}`))
+  await books.insertAll(database, rows)
+  const first = await books.page(database, { shelfId }, { limit: 2, after: undefined }, ['id', 'title'])
+  expect(first.map(({ title }) => title)).toEqual(['volume 5', 'volume 4', 'volume 3'])
+  const after = { id: first[1]?.id ?? '', createdAt: '' }
+  const next = await books.page(database, { shelfId }, { limit: 5, after }, ['title'])
+  expect(next.map(({ title }) => title)).toEqual(['volume 3', 'volume 2', 'volume 1'])
+})
+
+test('changes count on, return rows, and upsert', async () => {
+  const row = book('Emma')
+  await books.insert(database, row)
+  expect(await books.update(database, { id: row.id, version: 1 }, { version: increment(), bytes: increment(5) })).toBe(
+    1,
+  )
+  expect(await books.update(database, { id: row.id, version: 1 }, { title: 'Other' })).toBe(0)
+  const [changed] = await books.updateReturning(database, { id: row.id }, { title: 'Emma (1815)' })
+  expect(changed).toMatchObject({ title: 'Emma (1815)', version: 2, bytes: 5, shelfId })
+  await books.upsert(database, { ...row, title: 'Emma II', status: 'lent' }, ['id'], ['title'])
+  expect(await books.first(database, { id: row.id })).toMatchObject({ title: 'Emma II', status: 'open' })
+  expect(await books.insert(database, row, { ignoreConflict: true })).toBe(0)
+  await expect(shelves.insert(database, { id: id(), name: `shelf ${shelfId}` })).rejects.toSatisfy((error) =>
+    isUniqueViolation(error, 'shelves_name_key'),
+  )
+  expect(await books.deleteReturning(database, { id: row.id })).toHaveLength(1)
+  expect(await books.delete(database, { id: row.id })).toBe(0)
+})
+
+test('rows that are inserted together name the same properties', async () => {
+  const rows = [book('Emma'), book('Ulysses', { status: 'lent' })]
+  await expect(async () => books.insertAll(database, rows)).rejects.toThrow('different properties')
+})
+
+test('a reference keeps its row from being orphaned', async () => {
+  await books.insert(database, book('Emma'))
+  await shelves.delete(database, { id: shelfId })
+  expect(await books.count(database, {})).toBe(0)
+  await expect(books.insert(database, book('Emma'))).rejects.toThrow(/books_shelf_id_fkey/)
+})
+
+test('a lost filter is an error and never matches every row', async () => {
+  const lost: { id?: string } = { id: undefined as never }
+  await expect(async () => books.find(database, lost)).rejects.toThrow('the condition on id is undefined')
+  await expect(async () => books.delete(database, lost)).rejects.toThrow('the condition on id is undefined')
+  await expect(async () => books.delete(database, {})).rejects.toThrow('delete of books without a condition')
+  await expect(async () => books.update(database, {}, { title: 'x' })).rejects.toThrow('without a condition')
+  await expect(async () => books.update(database, { id: shelfId }, {})).rejects.toThrow('changes nothing')
+})
+
+describe('query', () => {
+  const onShelf = query({ shelves, books }, (db, $: { name: string; status?: 'open' | 'lent' }) => {
+    const found = db
+      .selectFrom('books')
+      .innerJoin('shelves', 'shelves.id', 'books.shelfId')
+      .select(['books.id', 'books.createdAt', 'shelves.name as shelfName'])
+      .select((e) =>
+        e
+          .selectFrom('books as other')
+          .select((c) => c.fn.countAll<number>().as('n'))
+          .as('bookCount'),
+      )
+      .where('shelves.name', '=', $.name)
+      .orderBy('books.createdAt', 'desc')
+    return $.status === undefined ? found : found.where('books.status', '=', $.status)
+  })
+
+  test('joins tables and leaves out filters that are absent', async () => {
+    const [emma, ulysses] = [book('Emma'), book('Ulysses', { status: 'lent' })]
+    await books.insertAll(database, [emma])
+    await books.insertAll(database, [ulysses])
+    const name = `shelf ${shelfId}`
+    const all = await onShelf.rows(database, { name })
+    expectTypeOf(all).toEqualTypeOf<{ id: string; createdAt: string; shelfName: string; bookCount: number | null }[]>()
+    expect(all).toEqual([
+      { id: ulysses.id, createdAt: ulysses.createdAt.toISOString(), shelfName: name, bookCount: 2 },
+      { id: emma.id, createdAt: emma.createdAt.toISOString(), shelfName: name, bookCount: 2 },
+    ])
+    expect((await onShelf.rows(database, { name, status: 'lent' })).map(({ id: found }) => found)).toEqual([ulysses.id])
+    expect(await onShelf.row(database, { name: 'none' })).toBeUndefined()
+  })
+
+  test('subqueries and common table expressions keep their columns', async () => {
+    await books.insert(database, book('Emma'))
+    const latest = query({ books }, (db, $: { ids: readonly string[] }) =>
+      db
+        .with('recent', (inner) =>
+          inner
+            .selectFrom('books')
+            .select(['shelfId', 'createdAt'])
+            .where(rawSql<boolean>`shelf_id = any(${$.ids})`),
+        )
+        .selectFrom('recent')
+        .select(['recent.shelfId', 'recent.createdAt as newestAt']),
+    )
+    expect(await latest.rows(database, { ids: [shelfId] })).toEqual([
+      { shelfId, newestAt: new Date(now).toISOString() },
+    ])
+  })
+
+  test('writes return property names', async () => {
+    const row = book('Emma')
+    await books.insert(database, row)
+    const lend = query({ books }, (db, $: { id: string; at: Date }) =>
+      db.updateTable('books').set({ status: 'lent', lentAt: $.at }).where('id', '=', $.id).returning(['id', 'lentAt']),
+    )
+    const at = new Date('2026-03-01T00:00:00Z')
+    expect(await lend.rows(database, { id: row.id, at })).toEqual([{ id: row.id, lentAt: at.toISOString() }])
+    expect(await lend.run(database, { id: shelfId, at })).toBe(0)
+  })
+
+  test('a table must be named in camel case', () => {
+    expect(() => query({ volumes: books }, (db) => db.selectFrom('volumes').select('id'))).toThrow(/camel case/)
+  })
+})
+
+test('wrong columns and types do not compile', () => {
+  expectTypeOf<Row<typeof Book>['createdAt']>().toEqualTypeOf<string>()
+  expectTypeOf<Row<typeof Book>['status']>().toEqualTypeOf<'open' | 'lent'>()
+  expectTypeOf<Row<typeof Book>['shelfId']>().toEqualTypeOf<string>()
+  expectTypeOf<Row<typeof Book>['bytes']>().toEqualTypeOf<number>()
+  const never = async () => {
+    // @ts-expect-error there is no such column
+    await books.find(database, { titel: 'x' })
+    // @ts-expect-error a number is no title
+    await books.find(database, { title: 1 })
+    // @ts-expect-error the title is missing
+    await books.insert(database, { id: id(), shelfId, createdAt: new Date() })
+    // @ts-expect-error no such status
+    await books.update(database, { id: id() }, { status: 'lost' })
+    // @ts-expect-error no such order
+    await books.find(database, {}, { orderBy: ['title up'] })
+    // @ts-expect-error a column that was not read
+    void (await books.first(database, {}, { columns: ['id'] }))?.title
+  }
+  expect(never).toBeInstanceOf(Function)
+})

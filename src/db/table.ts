@@ -1,0 +1,344 @@
+import { JsonType } from '@mikro-orm/core'
+import type { PageRequest } from '../core/page.ts'
+import type { Sql, SqlValue } from '../core/sql.ts'
+import { comparisonOf, conditionText, lessThan, takesParameter, type Where } from './condition.ts'
+import { Increment } from './increment.ts'
+import { columnName } from './naming.ts'
+import type { AnyEntity, NewRow, Row, RowInput } from './row.ts'
+
+type Direction = 'asc' | 'desc'
+
+export interface FindOptions<E extends AnyEntity, K extends keyof Row<E>> {
+  /** Properties to read; all when absent. */
+  readonly columns?: readonly K[]
+  readonly orderBy?: readonly `${keyof Row<E> & string} ${Direction}`[]
+  readonly limit?: number
+  /** Locks the rows until the transaction ends. */
+  readonly lock?: 'for update' | 'for share' | 'for no key update' | 'for update skip locked'
+}
+
+/** New values by property; `increment()` counts on from the value that is there. */
+export type Changes<E extends AnyEntity> = { readonly [K in keyof RowInput<E>]?: RowInput<E>[K] | Increment }
+
+/**
+ * Typed statements on one table, derived from its entity, the only place where columns and types are named. Rows have
+ * the entity's property names; times are ISO 8601 text when read, text or `Date` when written.
+ *
+ * Each method runs one prepared statement. Its text depends on which properties are named and how they are compared,
+ * never on values. Conditions that are `undefined` throw, so that a filter that got lost cannot match every row.
+ */
+export class Table<E extends AnyEntity> {
+  readonly name: string
+  readonly entity: E
+  /** Database names of the columns by property. */
+  readonly #columns: ReadonlyMap<string, string>
+  readonly #json: ReadonlySet<string>
+  readonly #texts = new Map<string, string>()
+
+  constructor(entity: E) {
+    this.entity = entity
+    this.name = entity.meta.tableName
+    const columns = columnsOf(entity)
+    this.#columns = new Map(columns.map(({ property, column }) => [property, column]))
+    this.#json = new Set(columns.filter(({ json }) => json).map(({ property }) => property))
+  }
+
+  /** The rows that match all conditions. */
+  find<K extends keyof Row<E> & string = keyof Row<E> & string>(
+    sql: Sql,
+    where: Where<RowInput<E>>,
+    options: FindOptions<E, K> = {},
+  ): Promise<Pick<Row<E>, K>[]> {
+    const { columns, orderBy = [], limit, lock = '' } = options
+    const { key, values, text } = this.#where(where)
+    const name = `find ${columns?.join() ?? '*'} ${key} ${orderBy.join()} ${limit === undefined ? '' : '#'} ${lock}`
+    const statement = this.#text(name, () => {
+      const order = orderBy.map((entry) => {
+        const [property = '', direction] = entry.split(' ')
+        return `${this.#column(property)} ${direction}`
+      })
+      return (
+        `select ${this.#selection(columns)} from ${this.name}${text(1)}` +
+        (order.length === 0 ? '' : ` order by ${order.join(', ')}`) +
+        (limit === undefined ? '' : ` limit $${values.length + 1}`) +
+        (lock === '' ? '' : ` ${lock}`)
+      )
+    })
+    return sql.rows(statement, limit === undefined ? values : [...values, limit])
+  }
+
+  /** The first row that matches, if any. */
+  async first<K extends keyof Row<E> & string = keyof Row<E> & string>(
+    sql: Sql,
+    where: Where<RowInput<E>>,
+    options: Omit<FindOptions<E, K>, 'limit'> = {},
+  ): Promise<Pick<Row<E>, K> | undefined> {
+    const [row] = await this.find(sql, where, { ...options, limit: 1 })
+    return row
+  }
+
+  /**
+   * A page of `limit + 1` rows for `pageOf`, newest first. Ids are UUIDs of version 7, so their order is the order of
+   * creation, and one column is enough to continue from.
+   */
+  page<K extends keyof Row<E> & string = keyof Row<E> & string>(
+    sql: Sql,
+    where: Where<RowInput<E>>,
+    { after, limit }: PageRequest,
+    columns?: readonly K[],
+  ): Promise<Pick<Row<E>, K>[]> {
+    const from = after === undefined ? where : { ...where, id: lessThan(after.id) }
+    return this.find(sql, from, {
+      ...(columns && { columns }),
+      orderBy: ['id desc'] as never,
+      limit: limit + 1,
+    })
+  }
+
+  async exists(sql: Sql, where: Where<RowInput<E>>): Promise<boolean> {
+    const { key, values, text } = this.#where(where)
+    const statement = this.#text(`exists ${key}`, () => `select 1 from ${this.name}${text(1)} limit 1`)
+    return (await sql.row(statement, values)) !== undefined
+  }
+
+  async count(sql: Sql, where: Where<RowInput<E>>): Promise<number> {
+    const { key, values, text } = this.#where(where)
+    const statement = this.#text(`count ${key}`, () => `select count(*) as count from ${this.name}${text(1)}`)
+    const row = await sql.row<{ count: number }>(statement, values)
+    return row?.count ?? 0
+  }
+
+  /**
+   * Inserts one row. @returns how many rows were inserted: none where `ignoreConflict` met a row that was there
+   * @throws the violation of a constraint (see `isUniqueViolation`)
+   */
+  async insert(sql: Sql, row: NewRow<E>, options: { readonly ignoreConflict?: boolean } = {}): Promise<number> {
+    const { properties, values } = this.#input(row)
+    const { ignoreConflict = false } = options
+    const statement = this.#text(`insert ${properties.join()} ${ignoreConflict}`, () => {
+      const conflict = ignoreConflict ? ' on conflict do nothing' : ''
+      return `${this.#into(properties)} values (${places(properties.length)})${conflict}`
+    })
+    return sql.run(statement, values)
+  }
+
+  /**
+   * Inserts rows in one statement with one parameter. @returns how many
+   * @throws TypeError for rows that name different properties: a column that one of them lacks would be null
+   */
+  async insertAll(sql: Sql, rows: readonly NewRow<E>[]): Promise<number> {
+    const [first] = rows
+    if (first === undefined) return 0
+    const properties = Object.keys(first)
+    const shape = properties.join()
+    if (rows.some((row) => Object.keys(row).join() !== shape)) {
+      throw new TypeError(`rows for ${this.name} name different properties`)
+    }
+    const statement = this.#text(`insert all ${shape}`, () => {
+      const columns = properties.map((property) => this.#column(property)).join(', ')
+      return `${this.#into(properties)} select ${columns} from json_populate_recordset(null::${this.name}, $1::json)`
+    })
+    return sql.run(statement, [JSON.stringify(rows.map((row) => this.toColumns(row)))])
+  }
+
+  /**
+   * Inserts a row, or changes the one that has the same key.
+   * @param key the properties of a unique constraint
+   * @param changes what to change in a row that is there; the inserted values of all other properties when absent
+   */
+  async upsert(
+    sql: Sql,
+    row: NewRow<E>,
+    key: readonly (keyof Row<E> & string)[],
+    changes?: readonly (keyof Row<E> & string)[],
+  ): Promise<number> {
+    const { properties, values } = this.#input(row)
+    const changed = changes ?? properties.filter((property) => !(key as readonly string[]).includes(property))
+    const statement = this.#text(`upsert ${properties.join()} ${key.join()} ${changed.join()}`, () => {
+      const sets = changed.map((property) => `${this.#column(property)} = excluded.${this.#column(property)}`)
+      const target = key.map((property) => this.#column(property)).join(', ')
+      return (
+        `${this.#into(properties)} values (${places(properties.length)}) ` +
+        `on conflict (${target}) do update set ${sets.join(', ')}`
+      )
+    })
+    return sql.run(statement, values)
+  }
+
+  /** Changes the rows that match. @returns how many */
+  async update(sql: Sql, where: Where<RowInput<E>>, changes: Changes<E>): Promise<number> {
+    const { statement, values } = this.#update(where, changes, '')
+    return sql.run(statement, values)
+  }
+
+  /** Changes the rows that match. @returns them as they are now */
+  async updateReturning(sql: Sql, where: Where<RowInput<E>>, changes: Changes<E>): Promise<Row<E>[]> {
+    const { statement, values } = this.#update(where, changes, this.#returning())
+    return sql.rows<Row<E>>(statement, values)
+  }
+
+  /** Deletes the rows that match. @returns how many */
+  async delete(sql: Sql, where: Where<RowInput<E>>): Promise<number> {
+    const { statement, values } = this.#delete(where, '')
+    return sql.run(statement, values)
+  }
+
+  /** Deletes the rows that match. @returns them as they were */
+  async deleteReturning(sql: Sql, where: Where<RowInput<E>>): Promise<Row<E>[]> {
+    const { statement, values } = this.#delete(where, this.#returning())
+    return sql.rows<Row<E>>(statement, values)
+  }
+
+  /** A row by its database names, as `json_populate_recordset` and `Turn.insert` take it. */
+  toColumns(row: NewRow<E>): Record<string, unknown> {
+    return Object.fromEntries(
+      Object.entries(row)
+        .filter(([, value]) => value !== undefined)
+        .map(([property, value]) => [this.#column(property), value]),
+    )
+  }
+
+  /** A select list: `a.id, a.workspace_id as "workspaceId"`. For SQL that is written by hand. */
+  selection(alias?: string, columns?: readonly (keyof Row<E> & string)[]): string {
+    return this.#selection(columns, alias)
+  }
+
+  #update(where: object, changes: object, returning: string): { statement: string; values: SqlValue[] } {
+    const entries = Object.entries(changes).filter(([, value]) => value !== undefined)
+    if (entries.length === 0) throw new TypeError(`an update of ${this.name} changes nothing`)
+    const conditions = this.#where(where)
+    this.#requireConditions(conditions.key, 'update')
+    const values = entries.map(([property, value]) =>
+      value instanceof Increment ? value.by : this.#value(property, value),
+    )
+    const key = entries.map(([property, value]) => (value instanceof Increment ? `+${property}` : property)).join()
+    const statement = this.#text(`update ${key} ${conditions.key} ${returning !== ''}`, () => {
+      const sets = entries.map(([property, value], index) => {
+        const column = this.#column(property)
+        return value instanceof Increment ? `${column} = ${column} + $${index + 1}` : `${column} = $${index + 1}`
+      })
+      return `update ${this.name} set ${sets.join(', ')}${conditions.text(entries.length + 1)}${returning}`
+    })
+    return { statement, values: [...values, ...conditions.values] }
+  }
+
+  #delete(where: object, returning: string): { statement: string; values: SqlValue[] } {
+    const { key, values, text } = this.#where(where)
+    this.#requireConditions(key, 'delete')
+    const statement = this.#text(
+      `delete ${key} ${returning !== ''}`,
+      () => `delete from ${this.name}${text(1)}${returning}`,
+    )
+    return { statement, values }
+  }
+
+  #requireConditions(key: string, verb: string): void {
+    if (key === '') throw new TypeError(`${verb} of ${this.name} without a condition`)
+  }
+
+  #where(where: object) {
+    const conditions = Object.entries(where).map(([property, value]) => ({
+      property,
+      comparison: comparisonOf(property, value),
+    }))
+    const values: SqlValue[] = []
+    let key = ''
+    for (const { property, comparison } of conditions) {
+      key += `${property}${comparison.through}${comparison.operator},`
+      if (takesParameter(comparison)) values.push(comparison.operand as SqlValue)
+    }
+    const text = (first: number) => {
+      let next = first
+      const parts = conditions.map(({ property, comparison }) => {
+        const part = conditionText(this.#column(property), comparison, next)
+        if (takesParameter(comparison)) next += 1
+        return part
+      })
+      return parts.length === 0 ? '' : ` where ${parts.join(' and ')}`
+    }
+    return { key, values, text }
+  }
+
+  #input(row: object): { properties: string[]; values: SqlValue[] } {
+    const entries = Object.entries(row).filter(([, value]) => value !== undefined)
+    return {
+      properties: entries.map(([property]) => property),
+      values: entries.map(([property, value]) => this.#value(property, value)),
+    }
+  }
+
+  /** The driver writes an array as a PostgreSQL array, which a JSON column is not. */
+  #value(property: string, value: unknown): SqlValue {
+    return this.#json.has(property) && value !== null ? JSON.stringify(value) : (value as SqlValue)
+  }
+
+  #into(properties: readonly string[]): string {
+    return `insert into ${this.name} (${properties.map((property) => this.#column(property)).join(', ')})`
+  }
+
+  #selection(properties: Iterable<string> | undefined, alias?: string): string {
+    const prefix = alias === undefined ? '' : `${alias}.`
+    return [...(properties ?? this.#columns.keys())]
+      .map((property) => {
+        const column = this.#column(property)
+        return column === property ? `${prefix}${column}` : `${prefix}${column} as "${property}"`
+      })
+      .join(', ')
+  }
+
+  #returning(): string {
+    return ` returning ${this.#selection(undefined)}`
+  }
+
+  #column(property: string): string {
+    const column = this.#columns.get(property)
+    if (column === undefined) throw new TypeError(`${this.name} has no property ${property}`)
+    return column
+  }
+
+  #text(key: string, make: () => string): string {
+    let text = this.#texts.get(key)
+    if (text === undefined) {
+      text = make()
+      this.#texts.set(key, text)
+    }
+    return text
+  }
+}
+
+/** Typed statements on the table of an entity. */
+export function table<E extends AnyEntity>(entity: E): Table<E> {
+  return new Table(entity)
+}
+
+function places(count: number): string {
+  return Array.from({ length: count }, (_, index) => `$${index + 1}`).join(', ')
+}
+
+interface Column {
+  readonly property: string
+  readonly column: string
+  readonly json: boolean
+}
+
+/** The columns that an entity declares, before MikroORM has discovered it. */
+function columnsOf(entity: AnyEntity): Column[] {
+  const properties = entity.meta.properties as Record<string, ColumnMeta>
+  return Object.entries(properties)
+    .filter(([, meta]) => meta.persist !== false && (meta.kind === undefined || meta.kind === 'scalar' || meta.mapToPk))
+    .map(([property, meta]) => ({
+      property,
+      column: meta.fieldName ?? meta.joinColumn ?? meta.fieldNames?.[0] ?? columnName(property),
+      json: meta.type === JsonType,
+    }))
+}
+
+interface ColumnMeta {
+  readonly persist?: boolean
+  readonly kind?: string
+  readonly mapToPk?: boolean
+  readonly fieldName?: string
+  readonly fieldNames?: readonly string[]
+  readonly joinColumn?: string
+  readonly type?: unknown
+}
