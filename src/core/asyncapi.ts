@@ -2,7 +2,7 @@ import { type Json, ComponentSchemas } from './openapi-schemas.ts'
 import type { EventType } from './event.ts'
 import type { NamedOperation } from './operation.ts'
 import { ErrorBody, Timestamp, type TSchema } from './schema.ts'
-import { eventInWords, type SocketMessageType, type SocketProtocol } from './socket-protocol.ts'
+import { eventExample, eventInWords, type SocketMessageType, type SocketProtocol } from './socket-protocol.ts'
 
 const CHANNEL = '#/channels/socket'
 
@@ -21,9 +21,12 @@ export function asyncApiDocument(protocol: SocketProtocol): Json {
     schemas.learn(schema)
   }
   const parts = [
-    ...events.map((event) => sent(event.name, event.summary, eventInWords(event), eventMessage(event, schemas))),
-    ...serverMessages.map(({ data, description, name, summary }) =>
-      sent(name, summary, description, schemas.write(data)),
+    ...events.map((event) => {
+      const words = [event.description, eventInWords(event)].filter(Boolean).join(' ')
+      return sent(event.name, event.summary, words, eventMessage(event, schemas), eventExample(event))
+    }),
+    ...serverMessages.map(({ data, description, example, name, summary }) =>
+      sent(name, summary, description, schemas.write(data), example),
     ),
     ...clientMessages.flatMap((message) => received(message, calls, schemas)),
     ...calls.flatMap((op) => callable(op, schemas)),
@@ -43,7 +46,7 @@ export function asyncApiDocument(protocol: SocketProtocol): Json {
         host: 'localhost:3000',
         pathname: '/socket.io/',
         protocol: 'ws',
-        description: 'The server of this document, by socket.io (protocol 5) over WebSocket or long polling',
+        description: 'The server of this document, by socket.io (protocol 5) over WebSocket',
         security: [{ $ref: '#/components/securitySchemes/token' }],
       },
     },
@@ -80,9 +83,9 @@ interface Part {
 const refer = (name: string): Json => ({ $ref: `${CHANNEL}/messages/${name}` })
 
 /** What the server says. */
-function sent(name: string, summary: string, description: string, payload: Json): Part {
+function sent(name: string, summary: string, description: string, payload: Json, example: unknown): Part {
   return {
-    messages: [[name, { name, title: name, summary, description, payload }]],
+    messages: [[name, { name, title: name, summary, description, payload, examples: [{ payload: example }] }]],
     operations: [[`send.${name}`, { action: 'send', channel: { $ref: CHANNEL }, summary, messages: [refer(name)] }]],
   }
 }

@@ -5,8 +5,16 @@ export interface Caller {
   readonly userId: string
   readonly email: string
   readonly isAdmin: boolean
+  /** Whether the address was confirmed. Until then only operations that declare `unconfirmed` are open. */
+  readonly emailVerified: boolean
   /** The login session behind an access token; absent for API keys. */
   readonly sessionId?: string
+  /** The API key of the request, and what it is limited to; null where it may do what its user may. */
+  readonly apiKey?: {
+    readonly id: string
+    readonly scopes: ReadonlySet<Scope> | null
+    readonly workspaceIds: ReadonlySet<string> | null
+  }
   /** `ticket`: a credential made for one operation, which checks what else it says. */
   readonly via: 'token' | 'api_key' | 'ticket'
 }
@@ -17,4 +25,6 @@ export interface Member {
   readonly userId: string
   readonly role: string
   readonly scopes: ReadonlySet<Scope>
+  /** The scopes are also limited by the caller's API key. */
+  readonly key?: 'limited'
 }

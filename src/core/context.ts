@@ -1,3 +1,4 @@
+import type { IfMatch } from './precondition.ts'
 import type { Caller, Member } from './caller.ts'
 import type { RequestContext } from './operation.ts'
 import type { Services } from './services.ts'
@@ -15,7 +16,7 @@ export interface RequestData {
   readonly requestId: string
   readonly remoteAddress: string
   readonly userAgent: string
-  readonly ifMatch: string | undefined
+  readonly ifMatch: IfMatch
   /** A token that only its operation knows; never part of what crosses to another node, because no turn takes one. */
   readonly bearer?: string | undefined
   /** A file on its way in; never part of what crosses to another node, because no turn takes one. */
@@ -40,7 +41,7 @@ export function contextFactory(services: Services): ContextFactory {
     readonly member: Member
     readonly requestId: string
     readonly userAgent: string
-    readonly ifMatch: string | undefined
+    readonly ifMatch: IfMatch
     readonly turn: Turn | undefined
     readonly upload: Upload | undefined
     readonly #data: RequestData

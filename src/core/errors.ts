@@ -37,6 +37,30 @@ export const CredentialExpired = defineError({
   cause: 'Access tokens live 15 minutes.',
   fix: 'Get a new pair with POST /api/auth/refresh.',
 })
+export const OriginNotAllowed = defineError({
+  code: 'origin_not_allowed',
+  status: 403,
+  message:
+    'Pages of this origin may not use this server. The operator can allow it: set CORS_ORIGINS to the page’s origin, or PUBLIC_URL to the address of this server.',
+  cause:
+    'A page that was loaded from another server called the API or opened a socket, and its origin is neither in CORS_ORIGINS nor that of PUBLIC_URL.',
+  fix: 'Add the origin of the page to CORS_ORIGINS. Behind a proxy that changes the Host header, set PUBLIC_URL, or TRUST_PROXY and X-Forwarded-Host.',
+})
+export const EmailUnverified = defineError({
+  code: 'email_unverified',
+  status: 403,
+  message: 'Confirm your e-mail address first.',
+  cause:
+    'The credential is right, but the address of the account was never confirmed with the code that was mailed. Such an account, and its API key, can only read its own profile.',
+  fix: 'Send the code to POST /api/auth/verify-otp. Ask for a new one with POST /api/auth/resend-otp.',
+})
+export const ApiKeyLimited = defineError({
+  code: 'api_key_limited',
+  status: 403,
+  message: 'This API key does not reach that far.',
+  cause: 'A key that is limited to scopes or workspaces acts in workspaces alone. It cannot change its user’s account.',
+  fix: 'Log in, or use an API key without limits.',
+})
 export const PlanLimit = defineError({
   code: 'plan_limit_reached',
   status: 402,
@@ -71,6 +95,13 @@ export const MethodNotAllowed = defineError({
   message: 'This path does not take that method.',
   cause: 'The path exists, but not with this HTTP method.',
   fix: 'Use a method from the Allow header.',
+})
+export const RequestTimeout = defineError({
+  code: 'request_timeout',
+  status: 408,
+  message: 'The body came too slowly.',
+  cause: 'The body of the request came at less than 2,000 bytes a second.',
+  fix: 'Send the request again over a better connection. Large files go up in pieces.',
 })
 export const Conflict = defineError({
   code: 'conflict',
@@ -121,12 +152,26 @@ export const IdempotencyMismatch = defineError({
   cause: 'The key belongs to an earlier request with a different path or body.',
   fix: 'Use a new key for each new request.',
 })
+export const SearchTooBroad = defineError({
+  code: 'search_too_broad',
+  status: 422,
+  message: 'The search was stopped because it would have to look at too much.',
+  cause: 'Too much of the workspace matches the words, or has to be read to find what matches.',
+  fix: 'Use longer or rarer words, or narrow the search with the other parameters.',
+})
 export const RateLimited = defineError({
   code: 'rate_limited',
   status: 429,
   message: 'Too many requests.',
   cause: 'The limit of this class of operations is used up for now.',
   fix: 'Wait as many seconds as Retry-After says.',
+})
+export const TooManyUploads = defineError({
+  code: 'too_many_uploads',
+  status: 429,
+  message: 'Too many of your uploads are under way.',
+  cause: 'One caller may send 32 files at a time to a node.',
+  fix: 'Wait for an upload to end before the next one begins.',
 })
 export const InternalError = defineError({
   code: 'internal_error',

@@ -9,6 +9,8 @@ import type { Scope } from './scope.ts'
 export interface EventType<S extends TSchema = TSchema> {
   readonly name: `${string}.${string}`
   readonly summary: string
+  /** What the summary cannot say: when it comes, and what a client does with it. Markdown. */
+  readonly description?: string
   /** A member without this scope never sees the event, on no channel. */
   readonly scope: Scope
   /** Scopes that single events of this type may ask for in its place. */
@@ -19,6 +21,8 @@ export interface EventType<S extends TSchema = TSchema> {
    */
   readonly stored?: false
   readonly data: S
+  /** What `data` may look like: shown in the AsyncAPI document and on `/docs/sockets`. */
+  readonly example: Static<S>
 }
 
 export type EventData<E extends EventType> = Static<E['data']>
@@ -46,6 +50,6 @@ export interface WorkspaceEvent {
 }
 
 /** Declares an event. */
-export function event<const S extends TSchema>(declaration: EventType<S>): EventType<S> {
+export function event<S extends TSchema>(declaration: EventType<S>): EventType<S> {
   return declaration
 }

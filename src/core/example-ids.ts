@@ -8,4 +8,17 @@ export const EXAMPLE = {
   channelId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e81',
   messageId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e82',
   attachmentId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e83',
+  streamId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e91',
+  destinationId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e92',
+  rtmpDestinationId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e93',
+  broadcastId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e94',
+  sessionId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e95',
+  assetId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ea1',
+  renditionId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ea2',
+  folderId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ea3',
+  uploadId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4ea4',
+  jobId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4eb1',
 } as const
+
+/** The time in examples. */
+export const EXAMPLE_TIME = '2026-11-21T18:30:00.000Z'

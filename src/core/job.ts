@@ -8,6 +8,11 @@ export interface QueueSettings {
   readonly summary: string
   /** Jobs that one node runs at once. */
   readonly concurrency: number
+  /**
+   * Workspaces are served in turn: one job each, however many a workspace has waiting. For work that is heavy, so that
+   * one workspace cannot keep the others waiting.
+   */
+  readonly fair?: true
   /** Jobs that all nodes together start in a span of time. */
   readonly rate?: { readonly max: number; readonly perMs: number }
 }
@@ -19,13 +24,16 @@ export type QueueBounds = Partial<Pick<QueueSettings, 'concurrency' | 'rate'>>
 export const QUEUES = {
   default: { summary: 'Short work of any kind', concurrency: 50 },
   mail: { summary: 'Mails', concurrency: 5 },
-  media: { summary: 'Thumbnails and probing: heavy', concurrency: 2 },
-  transcodes: { summary: 'Renditions: heavy, and long', concurrency: 1 },
+  media: { summary: 'Thumbnails and probing: heavy', concurrency: 2, fair: true },
+  transcodes: { summary: 'Renditions: heavy, and long', concurrency: 1, fair: true },
   maintenance: { summary: 'Housekeeping by schedule', concurrency: 2 },
 } as const satisfies Record<string, QueueSettings>
 
 export type QueueName = keyof typeof QUEUES
 export const QUEUE_NAMES = Object.keys(QUEUES) as [QueueName, ...QueueName[]]
+
+/** Queues that serve workspaces in turn. */
+export const FAIR_QUEUES: readonly QueueName[] = QUEUE_NAMES.filter((name) => 'fair' in QUEUES[name])
 
 /** Whether this version has a queue of that name; stored jobs may name one that it has not. */
 export function isQueue(name: string): name is QueueName {

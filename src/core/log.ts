@@ -1,6 +1,7 @@
 import pino, { type Logger } from 'pino'
 import { systemClock } from './clock.ts'
 import { LogWriter } from './log-writer.ts'
+import { PrettyLog } from './pretty-log.ts'
 
 export type { Logger }
 
@@ -28,7 +29,12 @@ const SECRET_FIELDS = [
 const STANDARD_ERROR = 2
 
 /** Makes the root logger. Subsystems take `log.child({ part: 'media' })`. */
-export function createLog(options: { level: string; destination?: pino.DestinationStream }): Logger {
+export function createLog(options: {
+  readonly level: string
+  readonly destination?: pino.DestinationStream
+  /** Lines for people instead of JSON, where no destination is given. */
+  readonly pretty?: boolean
+}): Logger {
   return pino(
     {
       level: options.level,
@@ -40,8 +46,13 @@ export function createLog(options: { level: string; destination?: pino.Destinati
       },
       serializers: { error: pino.stdSerializers.err },
     },
-    options.destination ?? new LogWriter(STANDARD_ERROR),
+    options.destination ?? standardError(options.pretty === true),
   )
+}
+
+function standardError(pretty: boolean): pino.DestinationStream {
+  const writer = new LogWriter(STANDARD_ERROR)
+  return pretty ? new PrettyLog(writer) : writer
 }
 
 /** Writes finished lines of JSON where a logger writes its own. */

@@ -1,3 +1,4 @@
+import type { IfMatch } from './precondition.ts'
 import type { Static, TSchema } from 'typebox'
 import type { Caller, Member } from './caller.ts'
 import type { ErrorDefinition } from './error.ts'
@@ -15,7 +16,7 @@ export type Route = `${Method} /${string}`
 export type Access = 'public' | 'user' | 'admin' | 'internal' | Scope
 
 /** Rate-limit class; the limits themselves are in `core/limits.ts`. */
-export type LimitClass = 'read' | 'write' | 'auth' | 'mail' | 'none'
+export type LimitClass = 'read' | 'write' | 'auth' | 'mail' | 'page' | 'bodiless' | 'none'
 
 /** Messages of sockets that are operations under a short name. */
 export type SocketMessage = 'sync' | 'resume'
@@ -60,7 +61,7 @@ export interface RequestContext<P, Q, B> {
   readonly remoteAddress: string
   readonly userAgent: string
   /** The If-Match header, without quotes; `*` is undefined. */
-  readonly ifMatch: string | undefined
+  readonly ifMatch: IfMatch
   /** The token in Authorization, where the operation takes its own; undefined without one. */
   readonly bearer: string | undefined
 }
@@ -116,6 +117,8 @@ export interface OperationDeclaration<
   /** Runs as a turn of the workspace's actor: in order, in one transaction, audited. */
   readonly turn?: true
   readonly limit?: LimitClass
+  /** Answered also when the server takes no more requests: what says how the server is. */
+  readonly alwaysAnswered?: true
   readonly path?: P
   readonly query?: Q
   readonly body?: B
@@ -154,6 +157,10 @@ export interface OperationDeclaration<
   readonly ticket?: string
   /** A signed URL (`SignedLinks`) does in place of a credential, whoever has it: for what everybody may be shown alike. */
   readonly link?: true
+  /** Open to accounts whose address was never confirmed; others are refused with `email_unverified`. */
+  readonly unconfirmed?: true
+  /** Open to API keys that are limited to scopes or workspaces, though it names no workspace. */
+  readonly limitedKeys?: true
   /** Kept off the audit log although it is a turn. */
   readonly audit?: false
   readonly example: Example
@@ -204,6 +211,8 @@ export interface NamedOperation extends Operation {
   readonly method: Method
   /** The path with `{parameter}` placeholders. */
   readonly pattern: string
+  /** What a PUT or PATCH edits, as its own reply and the GET of the same path show it; undefined for other methods. */
+  readonly resource: TSchema | undefined
 }
 
 /** Whether the answer is a file, of which a client may ask for a part. */
@@ -214,23 +223,45 @@ export function returnsFile(op: Pick<NamedOperation, 'returns'>): boolean {
 /** Every operation of a registry. @throws when a declaration contradicts itself, naming it. */
 export function walk(registry: Registry): NamedOperation[] {
   const operations: NamedOperation[] = []
+  const shown = resourcesOf(registry)
   const routes = new Set<string>()
   for (const [domain, group] of Object.entries(registry)) {
     for (const [name, declared] of Object.entries(group)) {
       const route = declared.route as string
       const space = route.indexOf(' ')
+      const method = route.slice(0, space) as Method
+      const pattern = route.slice(space + 1)
       const named = {
         ...(declared as Operation),
         name,
         domain,
-        method: route.slice(0, space) as Method,
-        pattern: route.slice(space + 1),
+        method,
+        pattern,
+        resource: method === 'PUT' || method === 'PATCH' ? shown.get(pattern) : undefined,
       }
       check(named, routes)
       operations.push(named)
     }
   }
   return operations
+}
+
+/** By path: the fields that GET, PUT and PATCH reply with in `data`, where that is an object. */
+function resourcesOf(registry: Registry): ReadonlyMap<string, TSchema> {
+  const resources = new Map<string, { type: 'object'; properties: object }>()
+  for (const { returns, route } of Object.values(registry).flatMap((group) => Object.values(group))) {
+    const [method = '', pattern = ''] = (route as string).split(' ')
+    const envelope = (returns as Record<number, ObjectSchema | null>)[200]
+    const data = envelope?.properties?.['data']
+    if (!['GET', 'PUT', 'PATCH'].includes(method) || data?.properties === undefined) continue
+    const known = resources.get(pattern)?.properties
+    resources.set(pattern, { type: 'object', properties: { ...known, ...data.properties } })
+  }
+  return resources
+}
+
+interface ObjectSchema {
+  readonly properties?: Readonly<Record<string, ObjectSchema>>
 }
 
 function check(op: NamedOperation, routes: Set<string>): void {
@@ -248,6 +279,8 @@ function check(op: NamedOperation, routes: Set<string>): void {
   if (op.ticket && op.method !== 'GET') fail('a ticket in the query only reads')
   if (op.bearer && op.access !== 'public') fail('a token of its own is no credential of ours: it must be public')
   if (op.bodyType && (op.socket || op.turn || op.upload)) fail('a body that is no JSON comes over HTTP alone')
+  if (op.unconfirmed && op.access !== 'user')
+    fail('only what concerns the caller alone is open to unconfirmed accounts')
   if (op.turn && op.upload) fail('a turn takes no file: store it first, then run a turn')
   if (op.upload?.kind === 'raw' && op.body !== undefined) fail('a raw body has no fields')
   const parameters = [...op.pattern.matchAll(/\{(\w+)\}/g)].map((match) => match[1])

@@ -1,3 +1,4 @@
+import type { AppError } from './error.ts'
 import { ValidationFailed } from './errors.ts'
 import { Input, Type } from './schema.ts'
 import type { PageResult } from './reply.ts'
@@ -38,11 +39,15 @@ export function pageRequest(query: { limit?: number; cursor?: string }): PageReq
 function decodeCursor(text: string): Cursor {
   const [createdAt = '', id = ''] = Buffer.from(text, 'base64url').toString().split('|', 2)
   if (!isTimestamp(createdAt) || !isUuid(id)) {
-    throw ValidationFailed({
-      errors: [{ path: '/query/cursor', code: 'cursor', message: 'must be a `nextCursor` from an earlier page' }],
-    })
+    throw unknownCursor()
   }
   return { createdAt, id }
+}
+
+/** The error for a cursor that the list did not make. */
+export function unknownCursor(): AppError {
+  const message = 'must be a `nextCursor` from an earlier page'
+  return ValidationFailed({ errors: [{ path: '/query/cursor', code: 'cursor', message }] })
 }
 
 /** Whether a text is a point in time as the database and JavaScript write it: one that there is. */

@@ -1,5 +1,5 @@
 import type { Caller, Member } from './caller.ts'
-import type { LimitClass } from './operation.ts'
+import type { RateLimitName } from './limits.ts'
 
 /** What the request pipeline needs of the domains. Values may come at once or later: a hit in a cache costs no wait. */
 
@@ -9,6 +9,8 @@ export interface Authenticator {
    * @throws AppError invalid_credential or credential_expired
    */
   authenticate(credential: Credential): Caller | Promise<Caller>
+  /** Notes that a credential was used. @param address is asked for only when the use is written down */
+  used(caller: Caller, address: () => string): void
 }
 
 /** Credentials that are good for one operation alone. */
@@ -42,8 +44,11 @@ export interface Channels {
 export interface Owners {
   /** The workspace of a row; undefined when there is no such row. A resource never moves between workspaces. */
   workspaceOf(table: string, id: string): string | undefined | Promise<string | undefined>
-  /** The workspace that a registered lookup yields for a value (an invitation token, for example). */
-  lookup(name: string, value: string): Promise<string | undefined>
+  /**
+   * The workspace that a registered lookup yields for a value (an invitation token, for example). Undefined also for
+   * what the user must not learn the existence of.
+   */
+  lookup(name: string, value: string, userId: string | undefined): Promise<string | undefined>
 }
 
 export interface RateDecision {
@@ -58,7 +63,7 @@ export interface RateDecision {
 
 export interface RateLimiter {
   /** Takes one token of a bucket. */
-  take(limit: Exclude<LimitClass, 'none'>, key: string): RateDecision | Promise<RateDecision>
+  take(limit: RateLimitName, key: string): RateDecision | Promise<RateDecision>
 }
 
 export interface Switches {

@@ -5,5 +5,6 @@ import type { Scope } from './scope.ts'
 /** @throws AppError forbidden when the member lacks what an operation asks for */
 export function requireScope(member: Member, access: string): void {
   if (member.scopes.has(access as Scope)) return
-  throw Forbidden({ message: `Your role ${member.role} lacks the scope ${access} in this workspace.` })
+  const who = member.key === 'limited' ? 'The API key, or your role, lacks' : `Your role ${member.role} lacks`
+  throw Forbidden({ message: `${who} the scope ${access} in this workspace.` })
 }

@@ -1,4 +1,6 @@
 import { Type, type Static, type TObject, type TProperties, type TSchema } from 'typebox'
+import { Format } from 'typebox/format'
+import { parseInstant } from './instant.ts'
 
 /**
  * Building blocks of request and response schemas. A schema is plain JSON Schema 2020-12, which is what OpenAPI 3.1
@@ -34,12 +36,20 @@ export const Timestamp = Type.String({
   description: 'ISO 8601, UTC, with milliseconds',
 })
 
-/** A date and time that a caller sends: any offset is taken, a missing one is refused. */
+// Stricter than the library's, which takes dates that no calendar has and moments outside PostgreSQL's or ISO's range.
+Format.Set('date-time', (text) => parseInstant(text) !== undefined)
+
+/** A date and time that a caller sends, with an offset. Read it with `instant`. */
 export const InstantInput = Type.String({
   format: 'date-time',
   maxLength: 40,
-  description: 'ISO 8601 date and time with an offset or Z',
+  description: 'ISO 8601 date and time with an offset or Z, from year 1 to year 9999 in UTC',
 })
+
+/** A place in an order that is counted in whole numbers, such as `seq`. */
+export function Sequence(options: object = {}) {
+  return Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, ...options })
+}
 
 /** Trimmed text of `min` to `max` characters. */
 export function Text(min: number, max: number, options: object = {}) {
@@ -53,6 +63,30 @@ export function Nullable<S extends TSchema>(schema: S) {
 /** One of a few strings; documented as `enum`. */
 export function OneOf<const V extends readonly [string, ...string[]]>(values: V, options: object = {}) {
   return Type.Unsafe<V[number]>({ type: 'string', enum: [...values], ...options })
+}
+
+/** What a schema of `States` says of itself beside its values. */
+export interface StateTable {
+  readonly title: string
+  readonly description: string
+  /** Each value with its meaning: Markdown, a sentence without a full stop. */
+  readonly 'x-enumDescriptions': Readonly<Record<string, string>>
+}
+
+/**
+ * One of a few states, or of reasons and codes that programs act on, each with its meaning. Both API documents list
+ * the values under `name`, and `/docs/states` prints them as a table.
+ *
+ * @param name of the component in the documents
+ * @param description what it is the state of
+ */
+export function States<const M extends Readonly<Record<string, string>>>(
+  name: string,
+  description: string,
+  meanings: M,
+) {
+  const table: StateTable = { title: name, description, 'x-enumDescriptions': meanings }
+  return named(name, Type.Unsafe<keyof M & string>({ type: 'string', enum: Object.keys(meanings), ...table }))
 }
 
 /** `{ status: true, message, data }`: the envelope of every reply but those that the contract names. */

@@ -1,4 +1,5 @@
 import type { EventType } from './event.ts'
+import { EXAMPLE, EXAMPLE_TIME } from './example-ids.ts'
 import type { NamedOperation } from './operation.ts'
 import type { TSchema } from './schema.ts'
 
@@ -29,10 +30,16 @@ export interface SocketProtocol {
   readonly limits: readonly string[]
 }
 
+/** An event as a client gets it. */
+export function eventExample({ example, name, stored }: EventType): unknown {
+  if (stored === false) return example
+  return { seq: 1201, type: name, workspaceId: EXAMPLE.workspaceId, at: EXAMPLE_TIME, data: example }
+}
+
 /** Whom an event reaches, and how it is numbered. */
 export function eventInWords({ scope, stored }: EventType): string {
-  const whom = `Reaches those in the workspace who hold \`${scope}\`, of a private channel its members alone.`
+  const whom = `Sent to members with \`${scope}\`; what concerns a private channel, to its members only.`
   return stored === false
-    ? `${whom} It is kept nowhere and has no number of the workspace.`
-    : `${whom} It is numbered (\`seq\`) and can be had later by \`resume\` and GET /api/workspaces/{workspaceId}/events.`
+    ? `${whom} It is not kept and has no number.`
+    : `${whom} It has a number (\`seq\`) and can be read later, with \`resume\` or \`GET /api/workspaces/{workspaceId}/events\`.`
 }

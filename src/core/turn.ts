@@ -10,6 +10,13 @@ export interface MemoryKey<T> {
   readonly make: () => T
 }
 
+/** A table that takes rows by property names (`Table` of `src/db`). */
+export interface InsertTarget<N extends object> {
+  readonly name: string
+  /** The row by its database names. */
+  toColumns(row: N): Record<string, unknown>
+}
+
 /**
  * One turn of a workspace's actor, as a handler sees it: a place in the workspace's order, inside one database
  * transaction. A turn does nothing but that: no HTTP, no other actor, no process. What it emits leaves after the
@@ -27,6 +34,8 @@ export interface Turn {
    * turn, so that it hurts this turn alone.
    */
   insert(table: string, row: Readonly<Record<string, unknown>>): void
+  /** The same for a declared table, with the row by property names. */
+  insert<N extends object>(table: InsertTarget<N>, row: N): void
   /**
    * What the turns of this actor remember between transactions: a rebuildable copy of rows that only turns write, so
    * that a turn need not read them. Change it in `settled` alone. It is forgotten when a batch goes back and when the

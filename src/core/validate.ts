@@ -1,4 +1,5 @@
 import { Compile } from 'typebox/compile'
+import { Settings } from 'typebox/system'
 import type { TSchema } from 'typebox'
 import type { FieldError } from './error.ts'
 
@@ -26,65 +27,120 @@ export type Validated =
 
 export type Validator = (value: unknown) => Validated
 
-/** Levels of nesting that any input may have; deeper is an attack on whoever walks it. */
+/** Levels of nesting that any input may have. Deeper input would exhaust the stack of code that walks it. */
 const MOST_LEVELS = 64
 
 const HALF_A_PAIR = 'must be well-formed Unicode: it has half of a surrogate pair'
 
-/** Faults named in one reply at most. */
+/** The most faults that one reply names. */
 const MOST_ERRORS = 20
+
+// The library stops at 8 otherwise, and what an option of a union misses counts, too.
+Settings.Set({ maxErrors: 5 * MOST_ERRORS })
 
 /**
  * Compiles a validator.
  * @param at where the value sits: `/body`, `/query` or `/path`
+ * @param resource what the value edits, as replies show it. Its fields that `schema` does not have are read-only: they
+ * are dropped, so that a client can send back what it got.
  */
-export function validator(schema: TSchema, at: string): Validator {
+export function validator(schema: TSchema, at: string, resource?: TSchema): Validator {
   const compiled = Compile(schema)
   return (value) => {
-    const faults: FieldError[] = []
-    const trimmed = trim(value, schema, at, faults, 0)
-    if (faults.length > 0) return { ok: false, errors: faults.slice(0, MOST_ERRORS) }
-    if (compiled.Check(trimmed)) return { ok: true, value: trimmed }
-    return { ok: false, errors: explain(compiled.Errors(trimmed), trimmed, schema, at) }
+    const found: Findings = { faults: [], unknown: [], tooDeep: false }
+    const trimmed = trim(value, schema, resource, at, found, 0)
+    const { faults, tooDeep, unknown } = found
+    const invalid = tooDeep || compiled.Check(trimmed) ? [] : explain(compiled.Errors(trimmed), trimmed, schema, at)
+    // Unknown fields come last: there can be many, and they must not hide what is missing.
+    const errors = [
+      ...faults,
+      ...invalid.filter(({ path }) => !faults.some((fault) => fault.path === path)),
+      ...unknown,
+    ]
+    return errors.length === 0 ? { ok: true, value: trimmed } : { ok: false, errors: errors.slice(0, MOST_ERRORS) }
   }
 }
 
-/** Trims strings; finds what PostgreSQL cannot store (NUL, half a surrogate pair), and nesting that goes too deep. */
+/** Whether a value is nested deeper than any input may be. */
+export function isTooDeep(value: unknown, levels = MOST_LEVELS): boolean {
+  if (value === null || typeof value !== 'object' || ArrayBuffer.isView(value)) return false
+  return levels < 0 || Object.values(value).some((item) => isTooDeep(item, levels - 1))
+}
+
+interface Findings {
+  readonly faults: FieldError[]
+  readonly unknown: FieldError[]
+  tooDeep: boolean
+}
+
+/**
+ * Trims strings and drops read-only fields. Finds what PostgreSQL cannot store (NUL, half a surrogate pair), whole
+ * numbers that JavaScript cannot tell apart, nesting that goes too deep, and unknown fields.
+ */
 function trim(
   value: unknown,
   schema: JsonSchema | undefined,
+  resource: JsonSchema | undefined,
   at: string,
-  faults: FieldError[],
+  found: Findings,
   level: number,
 ): unknown {
+  const { faults, unknown } = found
   if (typeof value === 'string') {
     if (value.includes('\0')) faults.push({ path: at, code: 'nul', message: 'must not contain the NUL character' })
     if (!value.isWellFormed()) faults.push({ path: at, code: 'ill_formed', message: HALF_A_PAIR })
     return schema?.['x-verbatim'] ? value : value.trim()
   }
+  if (typeof value === 'number') {
+    const isWhole = branch(schema, 'integer')?.type === 'integer' && Number.isInteger(value)
+    if (isWhole && !Number.isSafeInteger(value)) faults.push({ path: at, code: 'unsafe_integer', message: UNSAFE })
+    return value
+  }
+  if (value === null || typeof value !== 'object') return value
   if (level > MOST_LEVELS) {
     faults.push({ path: at, code: 'too_deep', message: `must not be nested deeper than ${MOST_LEVELS} levels` })
+    found.tooDeep = true
     return value
   }
   if (Array.isArray(value)) {
     const items = branch(schema, 'array')?.items
-    return value.map((item, index) => trim(item, items, `${at}/${index}`, faults, level + 1))
+    const shown = branch(resource, 'array')?.items
+    return value.map((item, index) => trim(item, items, shown, `${at}/${index}`, found, level + 1))
   }
-  if (value !== null && typeof value === 'object') {
-    const object = branch(schema, 'object')
-    const result: Record<string, unknown> = {}
-    for (const [key, item] of Object.entries(value)) {
-      if (key.includes('\0'))
-        faults.push({ path: at, code: 'nul', message: 'must not have a field with the NUL character' })
-      if (!key.isWellFormed()) faults.push({ path: at, code: 'ill_formed', message: HALF_A_PAIR })
-      // Own property even for `__proto__`, so that it is refused as unknown and never acts.
-      const inner = trim(item, object?.properties?.[key], `${at}/${escape(key)}`, faults, level + 1)
-      if (key === '__proto__') Object.defineProperty(result, key, { value: inner, enumerable: true })
-      else result[key] = inner
+  const properties = branch(schema, 'object')?.properties
+  const known = closedProperties(schema)
+  const shown = branch(resource, 'object')?.properties ?? {}
+  const result: Record<string, unknown> = {}
+  for (const [key, item] of Object.entries(value)) {
+    const path = `${at}/${escape(key)}`
+    if (key.includes('\0'))
+      faults.push({ path: at, code: 'nul', message: 'must not have a field with the NUL character' })
+    if (!key.isWellFormed()) faults.push({ path: at, code: 'ill_formed', message: HALF_A_PAIR })
+    if (known && !Object.hasOwn(known, key)) {
+      if (Object.hasOwn(shown, key)) continue
+      if (unknown.length < MOST_ERRORS)
+        unknown.push({ path, code: 'unknown_field', message: unknownField(key, Object.keys(known)) })
+      continue
     }
-    return result
+    const inner = trim(item, own(properties, key), own(shown, key), path, found, level + 1)
+    // Own property even for `__proto__`, which a map may have, so that it never acts.
+    if (key === '__proto__') Object.defineProperty(result, key, { value: inner, enumerable: true })
+    else result[key] = inner
   }
-  return value
+  return result
+}
+
+const UNSAFE = `must be a whole number between ${Number.MIN_SAFE_INTEGER} and ${Number.MAX_SAFE_INTEGER}`
+
+function own(properties: JsonSchema['properties'], key: string): JsonSchema | undefined {
+  return properties && Object.hasOwn(properties, key) ? properties[key] : undefined
+}
+
+/** The fields of an object that takes no others; undefined where it does, or where it may be one of several forms. */
+function closedProperties(schema: JsonSchema | undefined): JsonSchema['properties'] {
+  if ((schema?.anyOf ?? []).filter((option) => option.type === 'object').length > 1) return undefined
+  const object = branch(schema, 'object')
+  return object?.additionalProperties === false ? (object.properties ?? {}) : undefined
 }
 
 function branch(schema: JsonSchema | undefined, type: string): JsonSchema | undefined {

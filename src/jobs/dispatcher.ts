@@ -2,10 +2,12 @@ import type { Clock } from '../core/clock.ts'
 import type { QueueName } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import type { Backend } from './backend.ts'
+import type { Lines } from './lines.ts'
 import type { DueRow, Outbox } from './outbox.ts'
 
 export interface DispatcherOptions {
   readonly outbox: Outbox
+  readonly lines: Lines
   readonly clock: Clock
   readonly log: Logger
   /** The backend, opened when first needed. */
@@ -66,9 +68,14 @@ export class Dispatcher {
 
   /** @returns whether there may be more */
   async #dispatch(): Promise<boolean> {
-    const { outbox } = this.#options
-    const rows = await outbox.claimDue(AT_ONCE)
-    if (rows.length === 0) return false
+    const { lines, outbox } = this.#options
+    const [rows, ofLines] = await Promise.all([outbox.claimDue(AT_ONCE), lines.claim()])
+    await this.#give([...rows, ...ofLines])
+    return rows.length === AT_ONCE
+  }
+
+  async #give(rows: readonly DueRow[]): Promise<void> {
+    if (rows.length === 0) return
     const left = new Set(rows.map(({ id }) => id))
     try {
       const backend = await this.#options.backend()
@@ -79,10 +86,9 @@ export class Dispatcher {
       }
     } catch (error) {
       // Also when some of them were added: an id is only ever added once. Should this fail, the sweep finds them.
-      await outbox.giveBack([...left])
+      await this.#options.outbox.giveBack([...left])
       throw error
     }
-    return rows.length === AT_ONCE
   }
 
   #sleepUntil(next: number | undefined): void {

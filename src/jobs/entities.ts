@@ -7,7 +7,22 @@ const OutboxRow = defineEntity({
   name: 'OutboxRow',
   tableName: 'outbox',
   indexes: [
-    { name: 'outbox_due', expression: `create index outbox_due on outbox (run_at) where state = 'waiting'` },
+    {
+      name: 'outbox_due',
+      expression: `create index outbox_due on outbox (run_at) where state = 'waiting' and line is null`,
+    },
+    {
+      name: 'outbox_lines',
+      expression: `create index outbox_lines on outbox (queue, line, run_at) where state = 'waiting' and line is not null`,
+    },
+    {
+      name: 'outbox_lines_due',
+      expression: `create index outbox_lines_due on outbox (run_at) where state = 'waiting' and line is not null`,
+    },
+    {
+      name: 'outbox_lines_given',
+      expression: `create index outbox_lines_given on outbox (queue) where state = 'queued' and line is not null`,
+    },
     {
       name: 'outbox_given',
       expression: `create index outbox_given on outbox (updated_at) where state in ('queued', 'running')`,
@@ -23,6 +38,8 @@ const OutboxRow = defineEntity({
     name: p.text(),
     queue: p.text(),
     workspaceId: p.uuid().nullable(),
+    /** Of a fair queue: the workspace, or `NO_WORKSPACE`. The lines of a queue are served in turn. */
+    line: p.uuid().nullable(),
     /** While it waits, no second job of the same name and key is added. */
     key: p.text().nullable(),
     data: p.json(),

@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { startJobNode, type JobNode, type JobNodeOptions } from '../../test/support/jobs.ts'
 import { createDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { startRedis, type TestRedis } from '../../test/support/redis.ts'
@@ -40,7 +40,13 @@ const secret = job({
     throw new HopelessError(`no answer from rtmp://me:${token}@example.com`)
   },
 })
-const jobs: AnyJob[] = [count, secret]
+const heavy = job({ ...count, name: 'test.heavy', queue: 'media', backoff: { firstMs: 400, maxMs: 400 } })
+const jobs: AnyJob[] = [count, secret, heavy]
+const [ADA, BOB, CYD] = ['a', 'b', 'c'].map((end) => `01939c5e-7a3b-7c21-9f58-00000000000${end}`) as [
+  string,
+  string,
+  string,
+]
 
 const patience = { timeoutMs: 25_000 }
 
@@ -312,6 +318,91 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
       await waitFor(async () => (await finished(node)).length === 2, patience)
     },
   )
+
+  describe('of a fair queue', () => {
+    const queues = { media: { concurrency: 1 } }
+    /** Workspaces in the order in which their jobs were run. */
+    let served: string[] = []
+    /** Jobs end when it opens. */
+    let gate = Promise.withResolvers<void>()
+
+    beforeEach(() => {
+      served = []
+      gate = Promise.withResolvers()
+      meet = async ({ workspaceId = 'none' }) => {
+        served.push(workspaceId)
+        await gate.promise
+      }
+    })
+    afterEach(() => gate.resolve())
+
+    const add = async (node: JobNode, workspaceId: string, howMany: number) => {
+      await node.database.transaction(async (tx) => {
+        for (let n = 1; n <= howMany; n += 1) await node.jobs.add(tx, heavy, { n }, { workspaceId })
+      })
+    }
+
+    test('the first of a workspace runs before those that another one has waiting', async () => {
+      const node = await start({ queues })
+      await add(node, ADA, 30)
+      await waitFor(() => served.length === 1, patience)
+      await add(node, BOB, 1)
+      await add(node, CYD, 3)
+      gate.resolve()
+      await waitFor(async () => (await finished(node)).length === 34, patience)
+      // One ran, and a few were with the backend already.
+      expect(served.indexOf(BOB)).toBeLessThan(8)
+      expect(served.indexOf(CYD)).toBeLessThan(8)
+      expect(served.lastIndexOf(CYD)).toBeLessThan(16)
+      expect(await left(node)).toEqual([])
+    })
+
+    test('tries of a workspace that fail do not come before the jobs of others', async () => {
+      const node = await start({ queues })
+      meet = async ({ attempt, workspaceId = 'none' }) => {
+        if (workspaceId === ADA && attempt.number === 1) throw new Error('not yet')
+        served.push(workspaceId)
+        await gate.promise
+      }
+      await add(node, ADA, 20)
+      await waitFor(() => served.length === 1, patience)
+      const due = () => node.database.rows('select id from outbox where attempts = 1 and run_at <= now()')
+      await waitFor(async () => (await due()).length === 19, patience)
+      await add(node, BOB, 1)
+      gate.resolve()
+      await waitFor(async () => (await finished(node)).length === 21, patience)
+      expect(served.indexOf(BOB)).toBeLessThan(8)
+    })
+
+    test('a node gives the backend few jobs at a time, and two nodes do not give it more', async () => {
+      const node = await start({ queues })
+      await start({ queues })
+      await add(node, ADA, 30)
+      await waitFor(() => served.length === 2, patience)
+      const given = () => node.database.rows(`select id from outbox where state = 'queued'`)
+      await waitFor(async () => (await given()).length === 4, patience)
+      gate.resolve()
+      await waitFor(async () => (await finished(node)).length === 30, patience)
+    })
+
+    test('jobs of no workspace have a line of their own', async () => {
+      const node = await start({ queues })
+      await add(node, ADA, 10)
+      await waitFor(() => served.length === 1, patience)
+      await node.jobs.add(node.database, heavy, { n: 1 })
+      gate.resolve()
+      await waitFor(async () => (await finished(node)).length === 11, patience)
+      expect(served.indexOf('none')).toBeLessThan(8)
+    })
+
+    test('what was added for a queue that is no longer fair runs all the same', async () => {
+      const node = await start({ queues })
+      gate.resolve()
+      await node.jobs.add(node.database, count, { n: 1 }, { runAt: new Date(Date.now() + 60_000), workspaceId: ADA })
+      await node.database.run('update outbox set line = workspace_id, run_at = now()')
+      await waitFor(async () => (await finished(node)).length === 1, patience)
+    })
+  })
 
   test('runs as many at once as the queue allows, and no more', async () => {
     const node = await start({ queues: { default: { concurrency: 3 } } })

@@ -14,6 +14,8 @@ export interface StartedRow {
   readonly name: string
   readonly queue: string
   readonly workspace_id: string | null
+  /** Of a fair queue, whose workspaces are served in turn. */
+  readonly line: string | null
   readonly data: unknown
   readonly attempts: number
   readonly run_at: string
@@ -39,7 +41,7 @@ const START = `
     started_at = $3, updated_at = $3
   from unnest($1::uuid[], $2::uuid[]) as s (id, attempt_id), ${NOT_WAITED_FOR}
   where o.id = s.id and o.state <> 'dead'
-  returning o.id, o.attempt_id, o.name, o.queue, o.workspace_id, o.data, o.attempts, o.run_at`
+  returning o.id, o.attempt_id, o.name, o.queue, o.workspace_id, o.line, o.data, o.attempts, o.run_at`
 
 const finishOf = (alone: boolean) => `
   with gone as (

@@ -49,14 +49,14 @@ export class JobObserver {
     if (row.attempts === 1) this.#counts.wait.observe({ queue: row.queue }, waitedMs / 1_000)
     this.#log(run)
     if (outcome !== 'done' && outcome !== 'dead') return
-    announce(this.#options, row, jobFinished, { state: outcome, reason: reason ?? null })
+    announce(this.#options, row, jobFinished, { state: outcome, error: reason ?? null })
   }
 
   /** A job turned out to have ended before; whoever ended it may not have lived to say so. */
   endedBefore(job: EndedJob): void {
     const { id, name, reason, state } = job
     this.#options.log.info({ job: name, id, state }, 'a job had ended already')
-    announce(this.#options, job, jobFinished, { state, reason })
+    announce(this.#options, job, jobFinished, { state, error: reason })
   }
 
   #log({ outcome, ranMs, reason, row, waitedMs }: JobRun): void {

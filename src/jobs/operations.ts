@@ -37,7 +37,7 @@ export const cleanQueue = operation({
   summary: 'Remove old jobs of one state',
   body: CleanBody,
   example: { body: { queue: 'mail', state: 'dead', olderThan: 86_400 } },
-  handle: async ({ body, queues }) => ok('Jobs removed', { removed: await queues.clean(body) }),
+  handle: async ({ body, queues }) => ok('Jobs removed', { removedCount: await queues.clean(body) }),
 })
 
 export const clearQueue = operation({
@@ -46,7 +46,7 @@ export const clearQueue = operation({
   summary: 'Remove every job of a queue that does not run',
   body: QueueBody,
   example: { body: { queue: 'mail' } },
-  handle: async ({ body, queues }) => ok('Queue cleared', { removed: await queues.clear(body.queue) }),
+  handle: async ({ body, queues }) => ok('Queue cleared', { removedCount: await queues.clear(body.queue) }),
 })
 
 export const drainQueue = operation({
@@ -56,7 +56,7 @@ export const drainQueue = operation({
   description: 'Those that run go on to their end; dead ones stay.',
   body: QueueBody,
   example: { body: { queue: 'mail' } },
-  handle: async ({ body, queues }) => ok('Queue drained', { removed: await queues.drain(body.queue) }),
+  handle: async ({ body, queues }) => ok('Queue drained', { removedCount: await queues.drain(body.queue) }),
 })
 
 export const retryQueueJob = operation({

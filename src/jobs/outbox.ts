@@ -36,8 +36,8 @@ export interface EndedJob {
 
 /** One statement for one row or many; a key that waits already wins over the new one. */
 const INSERT = `
-  insert into outbox (id, name, queue, workspace_id, key, data, state, run_at, attempts, added, created_at, updated_at)
-  select id, name, queue, workspace_id, key, data, state, run_at, attempts, added, created_at, updated_at
+  insert into outbox (id, name, queue, workspace_id, line, key, data, state, run_at, attempts, added, created_at, updated_at)
+  select id, name, queue, workspace_id, line, key, data, state, run_at, attempts, added, created_at, updated_at
   from json_populate_recordset(null::outbox, $1::json) on conflict do nothing`
 
 /** The statements on the outbox. Claims and ends of jobs that come together share one. */
@@ -56,11 +56,15 @@ export class Outbox {
     await sql.run(INSERT, [JSON.stringify(rows)])
   }
 
-  /** Takes rows that are due, the oldest first; nobody else gets them. Those of a queue that is no more go to `default`. */
+  /**
+   * Takes rows of queues that are not fair that are due, oldest first. No other node gets them. Rows of a queue that
+   * this version does not have go to `default`.
+   */
   async claimDue(limit: number): Promise<DueRow[]> {
     const rows = await this.#sql.rows<DueRow>(
       `with due as (
-         select id from outbox where state = 'waiting' and run_at <= $1 order by run_at limit $2 for update skip locked)
+         select id from outbox where state = 'waiting' and line is null and run_at <= $1
+         order by run_at limit $2 for update skip locked)
        update outbox o set state = 'queued', added = o.added + 1, updated_at = $1,
          queue = case when o.queue = any($3) then o.queue else 'default' end
        from due, ${NOT_WAITED_FOR} where o.id = due.id
@@ -70,10 +74,13 @@ export class Outbox {
     return rows.sort((a, b) => (a.run_at === b.run_at ? (a.id < b.id ? -1 : 1) : a.run_at < b.run_at ? -1 : 1))
   }
 
-  /** When the next row is due. */
+  /** When the next row is due. Rows of fair queues that are due already wait for room, not for a time. */
   async nextDue(): Promise<number | undefined> {
     const row = await this.#sql.row<{ at: string | null }>(
-      `select min(run_at) as at from outbox where state = 'waiting'`,
+      `select least(
+         (select min(run_at) from outbox where state = 'waiting' and line is null),
+         (select min(run_at) from outbox where state = 'waiting' and line is not null and run_at > $1)) as at`,
+      [this.#now()],
     )
     return row?.at == null ? undefined : Date.parse(row.at)
   }
@@ -153,10 +160,14 @@ export class Outbox {
     if (done.length === 0) throw new AttemptLostError('another attempt has taken over, or the job was removed')
   }
 
-  /** Notes a failure: to be run again at a time, or dead. False when the attempt is not the newest any more. */
+  /**
+   * Notes a failure: to be run again at a time, or dead. The next try of a fair queue waits in its line.
+   * @returns false when the attempt is not the newest any more
+   */
   async fail({ id, attemptId }: AttemptKey, reason: string, again: Date | undefined): Promise<boolean> {
     const changed = await this.#sql.run(
-      `update outbox set state = $3, reason = $4, run_at = coalesce($5::timestamptz, run_at), attempt_id = null,
+      `update outbox set state = case when $3 = 'queued' and line is not null then 'waiting' else $3 end, reason = $4,
+         run_at = coalesce($5::timestamptz, run_at), attempt_id = null,
          updated_at = $6
        where id = $1 and attempt_id = $2`,
       [id, attemptId, again === undefined ? 'dead' : 'queued', reason, again ?? null, this.#now()],

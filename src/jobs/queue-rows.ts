@@ -108,7 +108,7 @@ export function jobView(row: JobRow, maxAttempts: number | undefined): Static<ty
     workspaceId: row.workspace_id,
     attempts: row.attempts,
     maxAttempts: maxAttempts ?? null,
-    reason: row.reason,
+    error: row.reason,
     data: sealed ? null : redacted(row.data),
     sealed,
     runAt: row.run_at,

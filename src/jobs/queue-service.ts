@@ -150,7 +150,7 @@ export class QueueService {
       coordination.publish(JOBS_REMOVED, { queue: name, ids: some.slice(0, TOLD_AT_ONCE).map(({ id }) => id) })
     }
     for (const row of rows) {
-      if (row.state !== 'dead') announce(this.#options, row, jobFinished, { state: 'dead', reason: REMOVED })
+      if (row.state !== 'dead') announce(this.#options, row, jobFinished, { state: 'dead', error: REMOVED })
     }
     return rows.length
   }

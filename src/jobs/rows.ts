@@ -1,9 +1,12 @@
 import type { Static, TSchema } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import { uuidv7 } from '../core/id.ts'
-import { HopelessError, type AnyJob, type JobDeclaration, type JobOptions } from '../core/job.ts'
+import { FAIR_QUEUES, HopelessError, type AnyJob, type JobDeclaration, type JobOptions } from '../core/job.ts'
 import type { SealedBox } from '../core/sealed-box.ts'
 import { validator, type Validator } from '../core/validate.ts'
+
+/** The line of jobs that belong to no workspace. */
+const NO_WORKSPACE = '00000000-0000-0000-0000-000000000000'
 
 const MOST_BYTES = 256 * 1024
 
@@ -40,6 +43,7 @@ export class JobRows {
       name: declared.name,
       queue: declared.queue,
       workspace_id: workspaceId ?? null,
+      line: FAIR_QUEUES.includes(declared.queue) ? (workspaceId ?? NO_WORKSPACE) : null,
       key: key ?? null,
       data: declared.sealed ? { sealed: this.#box.seal(text) } : data,
       state: 'waiting',

@@ -30,6 +30,8 @@ export interface RunnerOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly services: () => Services
+  /** Hears that a job of a fair queue has started or waits for another try: there may be work for the dispatcher. */
+  readonly onLine: () => void
   /** Hears of every attempt that has ended. */
   readonly onRun: (run: JobRun) => void
   /** Hears of jobs that turn out to have ended before: whoever ended them may have died before it could say so. */
@@ -98,6 +100,7 @@ export class Runner {
     const { clock } = this.#options
     const row = await this.#begin(id, give)
     if (row === undefined) return
+    if (row.line !== null) this.#options.onLine()
     const began = clock.monotonic()
     const waitedMs = Math.max(0, clock.now() - Date.parse(row.run_at))
     const { outcome, verdict, reason } = await this.#settle(row, stop, give)
@@ -186,9 +189,11 @@ export class Runner {
         log.warn({ job: row.name, id: row.id, reason }, 'a job failed after its effect was committed: it is done')
         return { outcome: 'done', verdict: DONE }
       }
-      return inMs === undefined
-        ? { outcome: 'dead', verdict: { kind: 'dead', reason }, reason }
-        : { outcome: 'again', verdict: { kind: 'again', inMs, reason }, reason }
+      if (inMs === undefined) return { outcome: 'dead', verdict: { kind: 'dead', reason }, reason }
+      if (row.line === null) return { outcome: 'again', verdict: { kind: 'again', inMs, reason }, reason }
+      // The next try waits in its line, so that retries of one workspace do not come before the jobs of others.
+      this.#options.onLine()
+      return { outcome: 'again', verdict: DONE, reason }
     } catch (failed) {
       // The next attempt finds the row as it is.
       log.warn({ error: failed, job: row.name, id: row.id }, 'what became of a job could not be written down')

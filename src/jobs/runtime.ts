@@ -8,6 +8,7 @@ import type { Database } from '../db/database.ts'
 import { Backend, BACKEND_TIMES, type BackendTimes } from './backend.ts'
 import { queueBoard } from './board.ts'
 import { Dispatcher } from './dispatcher.ts'
+import { Lines } from './lines.ts'
 import { Runner, type RunnerOptions } from './runner.ts'
 import { Schedules } from './schedules.ts'
 import { JOBS_REMOVED } from './queue-service.ts'
@@ -60,6 +61,7 @@ export class JobRuntime {
   readonly #options: JobRuntimeOptions
   readonly #times: JobTimes
   readonly #dispatcher: Dispatcher
+  readonly #lines: Lines
   readonly #runner: Runner
   readonly #schedules: Schedules
   readonly #sweeper: Sweeper
@@ -71,17 +73,20 @@ export class JobRuntime {
   #sweptAt: number
   readonly #startedAt: number
   #closed = false
+  #closing: Promise<void> | undefined
 
   constructor(options: JobRuntimeOptions) {
     const { clock, coordination, database, jobs, log } = options
     this.#options = options
     this.#times = { ...JOB_TIMES, ...options.times }
     const { outbox, rows, declared } = jobs
-    this.#runner = new Runner({ ...options, outbox, rows, declared })
+    this.#runner = new Runner({ ...options, outbox, rows, declared, onLine: () => this.#dispatcher.wake() })
     this.#schedules = new Schedules(database, clock, jobs)
     this.#sweeper = new Sweeper({ outbox, clock, log, graceMs: this.#times.graceMs })
+    this.#lines = new Lines(database, clock)
     this.#dispatcher = new Dispatcher({
       outbox,
+      lines: this.#lines,
       clock,
       log,
       backend: () => this.backend(),
@@ -120,7 +125,11 @@ export class JobRuntime {
   }
 
   /** Takes no more jobs, gives those under way some time, and hands back what takes longer. Within 10 s. */
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    return (this.#closing ??= this.#close())
+  }
+
+  async #close(): Promise<void> {
     this.#closed = true
     for (const end of this.#ends) end()
     await soon(Promise.all([this.#dispatcher.close(), this.#round]))
@@ -170,9 +179,11 @@ export class JobRuntime {
     await this.#runSchedules()
     const idle = QUEUE_NAMES.filter((queue) => !this.#working.has(queue))
     for (const queue of await jobs.outbox.queuesInUse(idle)) await this.#work(queue as QueueName)
-    if (this.#opening === undefined || performance.now() - this.#sweptAt < this.#times.sweepMs) return
+    if (performance.now() - this.#sweptAt < this.#times.sweepMs) return
     this.#sweptAt = performance.now()
-    if ((await this.#sweeper.sweep(await this.backend())) > 0) this.#dispatcher.wake()
+    const dissolved = await this.#lines.dissolve()
+    const found = this.#opening === undefined ? 0 : await this.#sweeper.sweep(await this.backend())
+    if (dissolved + found > 0) this.#dispatcher.wake()
   }
 
   async #runSchedules(): Promise<void> {

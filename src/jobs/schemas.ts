@@ -1,16 +1,32 @@
 import { QUEUE_NAMES } from '../core/job.ts'
 import { pageFields } from '../core/page.ts'
-import { Id, Input, named, Nullable, OneOf, ResourceBase, Timestamp, Type } from '../core/schema.ts'
+import {
+  Id,
+  Input,
+  named,
+  Nullable,
+  OneOf,
+  ResourceBase,
+  States,
+  Timestamp,
+  Type,
+  type Static,
+} from '../core/schema.ts'
 
-/** `waiting` is due, `delayed` has its time to come (also after a failure), `active` runs now. */
-export const JOB_STATES = ['waiting', 'delayed', 'active', 'done', 'dead'] as const
-export type JobState = (typeof JOB_STATES)[number]
+export const JobState = States('JobState', 'How a job is doing', {
+  waiting: 'Is due and waits for its turn',
+  delayed: 'Runs at `runAt`: it was scheduled for then, or is repeated after a failure',
+  active: 'Runs now',
+  done: 'Has succeeded',
+  dead: 'Has failed for good, for the reason in `error`, or was removed',
+})
+export type JobState = Static<typeof JobState>
 
 export const QueueParameter = OneOf(QUEUE_NAMES)
 
 export const JobQuery = Input({
   queue: Type.Optional(QueueParameter),
-  state: Type.Optional(OneOf(JOB_STATES)),
+  state: Type.Optional(JobState),
   name: Type.Optional(Type.String({ maxLength: 100, description: 'As `assets.thumbnail`' })),
   workspaceId: Type.Optional(Id),
   ...pageFields,
@@ -24,7 +40,7 @@ export const CleanBody = Input({
   olderThan: Type.Integer({ minimum: 0, maximum: 31_536_000, description: 'Seconds since the last change' }),
 })
 
-export const Removed = Type.Object({ removed: Type.Integer() })
+export const Removed = Type.Object({ removedCount: Type.Integer() })
 
 export const JobView = named(
   'Job',
@@ -32,11 +48,11 @@ export const JobView = named(
     ...ResourceBase,
     queue: Type.String(),
     name: Type.String(),
-    state: OneOf(JOB_STATES),
+    state: JobState,
     workspaceId: Nullable(Id),
     attempts: Type.Integer(),
     maxAttempts: Nullable(Type.Integer()),
-    reason: Nullable(Type.String({ description: 'Why the last attempt failed' })),
+    error: Nullable(Type.String({ description: 'Why the last attempt failed' })),
     data: Type.Unknown({ description: 'Null when it is done, or sealed because it holds a secret' }),
     sealed: Type.Boolean(),
     runAt: Timestamp,

@@ -1,0 +1,58 @@
+import { expect, test, vi } from 'vitest'
+import { FairGate } from './fair-gate.ts'
+
+/** Work that ends when it is told to, and notes when it starts. */
+function workshop(gate: FairGate) {
+  const started: string[] = []
+  const ends = new Map<string, () => void>()
+  const run = (key: string, name: string) =>
+    gate.run(key, () => {
+      started.push(name)
+      return new Promise<void>((resolve) => ends.set(name, resolve))
+    })
+  return { started, run, end: (name: string) => ends.get(name)?.() }
+}
+
+test('a key has its limit, and keys that wait take turns', async () => {
+  const { end, run, started } = workshop(new FairGate({ total: 3, each: 2, waiting: 10, waitMs: 60_000 }))
+  const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((name) => run(name.charAt(0), name))
+  expect(started).toEqual(['a1', 'a2', 'b1'])
+  const order = ['b2', 'c1', 'a3', 'a4']
+  for (const [index, name] of ['b1', 'a1', 'b2', 'a2'].entries()) {
+    end(name)
+    await vi.waitFor(() => expect(started).toHaveLength(4 + index))
+  }
+  expect(started.slice(3).toSorted()).toEqual(order.toSorted())
+  // The third and fourth of the busy key come after the first of every other one.
+  expect(started.indexOf('c1')).toBeLessThan(started.indexOf('a4'))
+  expect(started.indexOf('b2')).toBeLessThan(started.indexOf('a3'))
+  for (const name of ['a3', 'a4', 'c1']) end(name)
+  await Promise.all(all)
+})
+
+test('work that is too much, or waits too long, is refused and leaves nothing behind', async () => {
+  vi.useFakeTimers()
+  try {
+    const { end, run, started } = workshop(new FairGate({ total: 1, each: 1, waiting: 1, waitMs: 1_000 }))
+    const first = run('a', 'a1')
+    const second = run('a', 'a2')
+    await expect(run('a', 'a3')).rejects.toMatchObject({ code: 'overloaded', retryAfter: 2 })
+    const refused = expect(second).rejects.toMatchObject({ code: 'overloaded' })
+    await vi.advanceTimersByTimeAsync(1_000)
+    await refused
+    end('a1')
+    await first
+    const last = run('a', 'a4')
+    expect(started).toEqual(['a1', 'a4'])
+    end('a4')
+    await last
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+test('work that fails makes room', async () => {
+  const gate = new FairGate({ total: 1, each: 1, waiting: 1, waitMs: 1_000 })
+  await expect(gate.run('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
+  expect(await gate.run('a', async () => 'yes')).toBe('yes')
+})

@@ -1,0 +1,31 @@
+import { stripVTControlCharacters } from 'node:util'
+import { expect, test } from 'vitest'
+import { createLog, lineSink } from './log.ts'
+import { PrettyLog } from './pretty-log.ts'
+
+function lines(write: (log: ReturnType<typeof createLog>) => void): string[] {
+  let text = ''
+  const log = createLog({ level: 'info', destination: new PrettyLog({ write: (line) => void (text += line) }) })
+  write(log)
+  return stripVTControlCharacters(text).trimEnd().split('\n')
+}
+
+test('lines for a terminal say time, level, part and message before their fields', () => {
+  const [admitted, request, plain] = lines((log) => {
+    log.child({ part: 'media' }).warn({ streamId: 's-1', token: 'hunter2', why: 'two words' }, 'publisher admitted')
+    lineSink(log)('{"level":30,"time":"2026-11-22T10:00:00.123Z","op":"listPlans","status":200,"ms":3.1}\n')
+    lineSink(log)('no JSON\n')
+  })
+  expect(admitted).toMatch(
+    /^\d\d:\d\d:\d\d\.\d{3} WARN  media publisher admitted streamId=s-1 token="\[secret\]" why="two words"$/,
+  )
+  expect(request).toBe('10:00:00.123 INFO  listPlans 200 3.1 ms')
+  expect(plain).toBe('no JSON')
+})
+
+test('an error shows its stack below its line', () => {
+  const [line, ...stack] = lines((log) => log.error({ error: new TypeError('broken') }, 'it failed'))
+  expect(line).toMatch(/ERROR it failed$/)
+  expect(stack[0]).toBe('    TypeError: broken')
+  expect(stack.length).toBeGreaterThan(1)
+})

@@ -1,0 +1,115 @@
+import type { Clock } from '../core/clock.ts'
+import { FAIR_QUEUES, type QueueName } from '../core/job.ts'
+import type { Sql } from '../core/sql.ts'
+import type { Database } from '../db/database.ts'
+import type { DueRow } from './outbox.ts'
+
+/**
+ * Jobs of a fair queue that are given to the backend before a worker is free for them: enough that no worker has to wait
+ * for the outbox. The backend runs them in the order it got them, so what it has is what a newcomer has to wait for.
+ */
+const MOST_GIVEN = 4
+
+/** Any number that nothing else locks. */
+const LINES_LOCK = 0x6c_69_6e_65
+
+/** Fair queues that have rows waiting, and how many rows the backend has that no worker has started. */
+const GIVEN = `
+  select queue, (select count(*) from outbox where queue = q.queue and state = 'queued' and line is not null) as given
+  from unnest($1::text[]) as q (queue)
+  where exists (select from outbox where queue = q.queue and state = 'waiting' and line is not null)`
+
+const NEXT_LINE = `
+  select line from outbox where queue = $1 and state = 'waiting' and line is not null`
+
+/**
+ * The oldest due row of each line behind `$2`, in the order of lines, at most `$4`. The lines are found by one look into
+ * the index each, however many rows wait in them.
+ */
+export const CLAIM = `
+  with recursive lines (line) as (
+    (${NEXT_LINE} and ($2::uuid is null or line > $2) order by line limit 1)
+    union all
+    select (${NEXT_LINE} and line > lines.line order by line limit 1) from lines where lines.line is not null
+  ), due as (
+    select oldest.id from lines cross join lateral (
+      select id from outbox
+      where queue = $1 and line = lines.line and state = 'waiting' and run_at <= $3 order by run_at limit 1
+    ) oldest where lines.line is not null limit $4
+  )
+  update outbox o set state = 'queued', added = o.added + 1, updated_at = $3 from due
+  where o.id = due.id and o.state = 'waiting'
+  returning o.id, o.name, o.queue, o.workspace_id, o.run_at, o.added, o.line`
+
+interface LineRow extends DueRow {
+  readonly line: string
+}
+
+/**
+ * Fair queues: their rows wait in the outbox in one line for each workspace, and the lines are served in turn. Only a few
+ * rows are with the backend at a time, so a workspace that has just added its first job is served after one job of each
+ * other workspace, however many those have waiting.
+ */
+export class Lines {
+  readonly #database: Database
+  readonly #clock: Clock
+  /** The line that was served last, by queue. */
+  readonly #last = new Map<string, string>()
+
+  constructor(database: Database, clock: Clock) {
+    this.#database = database
+    this.#clock = clock
+  }
+
+  /** Takes rows that the backend has room for. No other node gets them. In the order in which they are to run. */
+  async claim(): Promise<DueRow[]> {
+    const waiting = await this.#given(this.#database)
+    if (waiting.every(({ given }) => given >= MOST_GIVEN)) return []
+    return this.#database.transaction(async (tx) => {
+      // One node at a time: two that saw the same room would both fill it.
+      await tx.rows(`select pg_advisory_xact_lock($1), set_config('synchronous_commit', 'off', true)`, [LINES_LOCK])
+      const claimed: DueRow[] = []
+      for (const { queue, given } of await this.#given(tx)) {
+        claimed.push(...(await this.#claimOf(tx, queue, MOST_GIVEN - given)))
+      }
+      return claimed
+    })
+  }
+
+  /**
+   * Rows of queues that are not fair in this version are served in the order of their time.
+   * @returns how many rows there were
+   */
+  async dissolve(): Promise<number> {
+    return this.#database.run(
+      `update outbox set line = null where line is not null and state = 'waiting' and not (queue = any($1))`,
+      [FAIR_QUEUES],
+    )
+  }
+
+  #given(sql: Sql): Promise<{ queue: QueueName; given: number }[]> {
+    return sql.rows(GIVEN, [FAIR_QUEUES])
+  }
+
+  /** Goes round the lines, one row of each, until there is no more room or nothing is due. */
+  async #claimOf(sql: Sql, queue: QueueName, room: number): Promise<DueRow[]> {
+    const claimed: DueRow[] = []
+    while (claimed.length < room) {
+      const last = this.#last.get(queue)
+      const rows = await sql.rows<LineRow>(CLAIM, [
+        queue,
+        last ?? null,
+        new Date(this.#clock.now()),
+        room - claimed.length,
+      ])
+      const inOrder = rows.toSorted((a, b) => (a.line < b.line ? -1 : 1))
+      claimed.push(...inOrder)
+      const newest = inOrder.at(-1)
+      if (newest !== undefined) this.#last.set(queue, newest.line)
+      // Behind the last line comes the first one.
+      else if (last !== undefined) this.#last.delete(queue)
+      else break
+    }
+    return claimed
+  }
+}
