@@ -1,15 +1,23 @@
 import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
+import { AdminAccess, type AdminAccessOptions } from './admin-access.ts'
+
+/** What a page of the admin port answers: JSON, with 200 unless it says otherwise. */
+export interface AdminPage {
+  readonly status?: 200 | 503
+  readonly body: unknown
+}
 
 export interface AdminServerOptions {
   readonly host: string
   /** Undefined takes the usual port, or a free one when that is taken; 0 a free one. */
   readonly port: number | undefined
+  readonly access: AdminAccessOptions
   readonly metrics: Registry
   readonly version: string
-  /** Pages beside `/metrics` and `/healthz`: each gives what is shown as JSON. */
-  readonly pages?: Readonly<Record<`/${string}`, () => Promise<unknown>>>
+  /** Pages beside `/metrics` and `/healthz`. */
+  readonly pages?: Readonly<Record<`/${string}`, () => Promise<AdminPage>>>
   /** Pages of the job queues, below `path`; undefined on a node that has none. */
   readonly queues?: { readonly path: string; readonly open: () => Promise<RequestListener> } | undefined
 }
@@ -22,14 +30,16 @@ export interface AdminServer {
 const USUAL_PORT = 9090
 
 /**
- * The port of those who run Crier: `/metrics` for Prometheus, `/healthz`, and pages of the parts. On an address of its own, because it asks
- * for no credential; on Node's own server, so that it answers also when the API's does not.
- * @throws Error when a port that was asked for is taken
+ * The port of those who run Crier: `/metrics` for Prometheus, `/healthz`, and pages of the parts. `AdminAccess` decides
+ * who may read it. It is Node's own server on an address of its own, so that it answers also when the API's does not.
+ * @throws Error with the system's `code` when the port cannot be bound
  */
 export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {
+  const access = new AdminAccess(options.access)
   const server = createServer((request, response) => {
-    answer(options, request, response).catch((error: unknown) => {
-      response.writeHead(500, { 'Content-Type': 'text/plain' }).end(`${(error as Error).message}\n`)
+    response.setHeader('X-Content-Type-Options', 'nosniff').setHeader('Cache-Control', 'no-store')
+    answer(options, access, request, response).catch((error: unknown) => {
+      sendText(response, 500, `${(error as Error).message}\n`)
     })
   })
   await listen(server, options)
@@ -49,9 +59,7 @@ async function listen(server: Server, { host, port }: AdminServerOptions): Promi
   try {
     await listenOn(server, host, port ?? USUAL_PORT)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    if (port !== undefined)
-      throw new Error(`port ${port} on ${host} is taken: set ADMIN_PORT to a free one`, { cause: error })
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE' || port !== undefined) throw error
     await listenOn(server, host, 0)
   }
 }
@@ -66,28 +74,40 @@ function listenOn(server: Server, host: string, port: number): Promise<void> {
   })
 }
 
-async function answer(options: AdminServerOptions, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  options: AdminServerOptions,
+  access: AdminAccess,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const { queues } = options
   const { pathname } = new URL(request.url ?? '/', 'http://admin')
-  if (request.method !== 'GET' && request.method !== 'HEAD') {
-    response.writeHead(405, { Allow: 'GET, HEAD', 'Content-Type': 'text/plain' }).end('GET only\n')
+  const refusal = access.refuse(request, pathname)
+  if (refusal !== undefined) {
+    sendText(response, refusal.status, refusal.text, refusal.headers)
+  } else if (request.method !== 'GET' && request.method !== 'HEAD') {
+    sendText(response, 405, 'GET only\n', { Allow: 'GET, HEAD' })
   } else if (pathname === '/metrics') {
     const text = await options.metrics.metrics()
     response.writeHead(200, { 'Content-Type': options.metrics.contentType }).end(text)
   } else if (pathname === '/healthz') {
-    sendJson(response, { status: 'alive', version: options.version })
+    sendJson(response, { body: { status: 'alive', version: options.version } })
   } else if (queues !== undefined && (pathname === queues.path || pathname.startsWith(`${queues.path}/`))) {
     const pages = await queues.open()
     pages(request, response)
   } else {
     const page = Object.entries(options.pages ?? {}).find(([path]) => path === pathname)?.[1]
     if (page) sendJson(response, await page())
-    else response.writeHead(404, { 'Content-Type': 'text/plain' }).end(`${pathsOf(options).join('\n')}\n`)
+    else sendText(response, 404, `${pathsOf(options).join('\n')}\n`)
   }
 }
 
-function sendJson(response: ServerResponse, body: unknown): void {
-  response.writeHead(200, { 'Content-Type': 'application/json' }).end(`${JSON.stringify(body)}\n`)
+function sendJson(response: ServerResponse, { body, status = 200 }: AdminPage): void {
+  response.writeHead(status, { 'Content-Type': 'application/json' }).end(`${JSON.stringify(body)}\n`)
+}
+
+function sendText(response: ServerResponse, status: number, text: string, headers = {}): void {
+  response.writeHead(status, { 'Content-Type': 'text/plain', ...headers }).end(text)
 }
 
 function pathsOf({ pages = {}, queues }: AdminServerOptions): string[] {

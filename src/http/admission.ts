@@ -1,5 +1,15 @@
 import type { Caller, Member } from '../core/caller.ts'
-import { Forbidden, InvalidCredential, NotFound, RateLimited, Unauthorized } from '../core/errors.ts'
+import { networkOf } from '../core/client-address.ts'
+import {
+  ApiKeyLimited,
+  EmailUnverified,
+  Forbidden,
+  InvalidCredential,
+  NotFound,
+  RateLimited,
+  Unauthorized,
+} from '../core/errors.ts'
+import { isLimited, withinKey } from '../core/key-limits.ts'
 import { limitClassOf, RATE_LIMITS } from '../core/limits.ts'
 import type { NamedOperation, WorkspaceSource } from '../core/operation.ts'
 import type { Authenticator, Memberships, Owners, RateDecision, RateLimiter, Tickets } from '../core/ports.ts'
@@ -62,7 +72,7 @@ export function takeToken(op: NamedOperation, limiter: RateLimiter, passage: Pas
   const limit = limitClassOf(op)
   if (limit === 'none') return
   const perCaller = RATE_LIMITS[limit].per === 'caller' ? passage.caller?.userId : undefined
-  const taken = limiter.take(limit, perCaller ?? passage.exchange.remoteAddress)
+  const taken = limiter.take(limit, perCaller ?? networkOf(passage.exchange.remoteAddress))
   if (taken instanceof Promise) return taken.then((rate) => noteRate(limit, passage, rate))
   noteRate(limit, passage, taken)
 }
@@ -86,7 +96,8 @@ export interface Gate {
 /**
  * The caller as a member of the operation's workspace, where it names one.
  * @returns a promise only where something must be read
- * @throws AppError not_found for a stranger, exactly as for a workspace that does not exist; forbidden without the scope
+ * @throws AppError email_unverified; api_key_limited; not_found for a stranger, exactly as for a workspace that does not exist;
+ *   forbidden without the scope
  */
 export function admit(
   op: NamedOperation,
@@ -94,16 +105,25 @@ export function admit(
   passage: Passage,
   data: Input,
 ): Member | undefined | Promise<Member | undefined> {
+  if (op.access !== 'public' && op.unconfirmed !== true && passage.caller?.emailVerified === false) {
+    throw EmailUnverified()
+  }
+  if (passage.caller && !op.limitedKeys && isAccountWide(op) && isLimited(passage.caller)) throw ApiKeyLimited()
   if (op.access === 'admin' && !passage.caller?.isAdmin) {
     throw Forbidden({ message: 'Only a platform administrator may do this.' })
   }
   // Workers sign their requests; until there are any, nobody is one.
   if (op.access === 'internal') throw Forbidden()
   if (op.workspace === undefined) return undefined
-  const found = findWorkspace(op.workspace, gate.owners, data)
+  const found = findWorkspace(op.workspace, gate.owners, data, passage.caller?.userId)
   return found instanceof Promise
     ? found.then((workspaceId) => admitTo(op, gate, passage, workspaceId))
     : admitTo(op, gate, passage, found)
+}
+
+/** Whether an operation asks for the caller alone, not for a scope in a workspace. */
+function isAccountWide({ access }: NamedOperation): boolean {
+  return access === 'user' || access === 'admin'
 }
 
 function admitTo(
@@ -116,7 +136,9 @@ function admitTo(
   passage.workspaceId = workspaceId
   if (!op.access.includes(':') || passage.linked) return undefined
   const member = gate.memberships.find(workspaceId, passage.caller?.userId ?? '')
-  return member instanceof Promise ? member.then((read) => withScope(op, read)) : withScope(op, member)
+  return member instanceof Promise
+    ? member.then((read) => withScope(op, withinKey(read, passage.caller)))
+    : withScope(op, withinKey(member, passage.caller))
 }
 
 function withScope(op: NamedOperation, member: Member | undefined): Member {
@@ -129,10 +151,11 @@ function findWorkspace(
   source: WorkspaceSource,
   owners: Owners,
   data: Input,
+  userId: string | undefined,
 ): string | undefined | Promise<string | undefined> {
   if (source.in === 'owner' || source.in === 'lookup') {
     const value = (data.path as Record<string, string>)[source.field] ?? ''
-    return source.in === 'owner' ? owners.workspaceOf(source.table, value) : owners.lookup(source.name, value)
+    return source.in === 'owner' ? owners.workspaceOf(source.table, value) : owners.lookup(source.name, value, userId)
   }
   return (data[source.in] as Record<string, string | undefined> | undefined)?.[source.field]
 }

@@ -44,7 +44,7 @@ export function sendReply(answering: Answering, passage: Passage, reply: Reply):
     const { contentType, source } = reply.body
     const { http } = passage.exchange
     if (!http) throw new Error(`${op.name} answers a stream, which cannot go over a socket`)
-    headers.push(['Content-Type', contentType], ['Cache-Control', 'no-store'], ['X-Content-Type-Options', 'nosniff'])
+    headers.push(['Content-Type', contentType])
     http.sendLive(headers, source)
     return reply.status
   }

@@ -1,9 +1,11 @@
 import type { ErrorDefinition } from '../core/error.ts'
 import {
+  ApiKeyLimited,
   BadRequest,
   CredentialExpired,
   DatabaseUnavailable,
   DeadlineExceeded,
+  EmailUnverified,
   Forbidden,
   IdempotencyMismatch,
   IdempotencyRunning,
@@ -15,13 +17,14 @@ import {
   PayloadTooLarge,
   RangeNotSatisfiable,
   RateLimited,
+  RequestTimeout,
   ServiceDisabled,
   ShuttingDown,
+  TooManyUploads,
   Unauthorized,
   UnsupportedMediaType,
   ValidationFailed,
 } from '../core/errors.ts'
-import { limitClassOf } from '../core/limits.ts'
 import { returnsFile, type NamedOperation } from '../core/operation.ts'
 
 /** Domains that are never switched off: without them nobody could switch anything on again. */
@@ -37,15 +40,18 @@ export function pipelineErrors(op: NamedOperation): ErrorDefinition[] {
     ShuttingDown,
     DatabaseUnavailable,
   ]
-  errors.push(InvalidCredential, CredentialExpired)
+  // The last one for networks from which many credentials were refused, whatever the operation's own limit.
+  errors.push(InvalidCredential, CredentialExpired, RateLimited)
   if (op.access !== 'public') errors.push(Unauthorized)
+  if (op.access !== 'public' && op.unconfirmed !== true) errors.push(EmailUnverified)
+  if ((op.access === 'user' || op.access === 'admin') && !op.limitedKeys) errors.push(ApiKeyLimited)
   if (op.access === 'admin' || op.access.includes(':')) errors.push(Forbidden)
   if (op.workspace !== undefined || op.path !== undefined) errors.push(NotFound)
   if (op.method !== 'GET') errors.push(PayloadTooLarge)
+  if (op.method !== 'GET') errors.push(op.upload ? TooManyUploads : RequestTimeout)
   if ((op.body ?? op.upload) !== undefined) errors.push(UnsupportedMediaType)
   if (returnsFile(op)) errors.push(RangeNotSatisfiable)
   if (op.method === 'POST') errors.push(IdempotencyRunning, IdempotencyMismatch)
-  if (limitClassOf(op) !== 'none') errors.push(RateLimited)
   if (!ALWAYS_ON.has(op.domain)) errors.push(ServiceDisabled)
   if (op.turn) errors.push(DeadlineExceeded, OutcomeUnknown)
   return errors

@@ -1,11 +1,16 @@
 import { errorTable } from '../core/error.ts'
 import { openApiDocument } from '../core/openapi.ts'
+import type { EventType } from '../core/event.ts'
 import type { NamedOperation } from '../core/operation.ts'
+import type { TSchema } from '../core/schema.ts'
+import { docPage, once } from './doc-page.ts'
+import { guidePage } from './guide-page.ts'
+import { statesPage } from './states-page.ts'
 import { DocsScript } from './docs-script.ts'
 import { errorPage } from './error-page.ts'
 import { pipelineErrors } from './declared-errors.ts'
 import { GUARDED, page } from './page.ts'
-import type { Page } from './server.ts'
+import type { Page, PageContent } from './server.ts'
 
 export interface DocumentOptions {
   readonly version: string
@@ -16,12 +21,18 @@ export interface DocumentOptions {
 const DESCRIPTION = `
 One server to publish to social networks, to go live everywhere at once, and to work together while doing it.
 
+**New here?** [Getting started](/docs/getting-started) goes from sign-up to a stream, an uploaded file and live events.
+**You run the server?** [Running Crier](/docs/operations): backup, restore, upgrade, rollback.
+
 **Credentials.** Send \`Authorization: Bearer <access token>\` (from log-in; 15 minutes) or \`X-API-Key: <key>\`. An
 unknown, expired or revoked credential is 401, also where none is needed.
 
+**Editing:** a PUT or PATCH changes the fields that it names; the others keep their values. Fields of the resource that cannot
+be changed are ignored, so that what GET gave can be edited and sent back; any other unknown field is refused.
+
 **Replies** are \`{ "status": true, "message", "data" }\`; lists add \`pagination\` with \`nextCursor\`, to be sent back
 as \`cursor\`. **Errors** are \`{ "status": false, "message", "code", "requestId", "docUrl", "errors"? }\`, or an RFC 9457
-problem where \`Accept: application/problem+json\` asks for one. [All codes, with cause and fix](/docs/errors).
+problem where \`Accept: application/problem+json\` asks for one. [All codes, with cause and fix](/docs/errors). [What each \`status\` means](/docs/states).
 
 **Live.** Events, chat and calls over sockets: [how they work](/docs/sockets), [AsyncAPI](/api/asyncapi.json).
 
@@ -77,16 +88,36 @@ const START_SCRIPT = `Scalar.createApiReference('#reference', ${JSON.stringify({
 })})
 `
 
+/** Whoever opens the bare address gets to the documentation. */
+const START: PageContent = {
+  status: 302,
+  contentType: 'text/plain; charset=utf-8',
+  content: 'The documentation is at /docs.\n',
+  headers: { Location: '/docs' },
+}
+
 /** The pages that describe the API. */
-export function documentPages(operations: readonly NamedOperation[], options: DocumentOptions): Page[] {
+export function documentPages(
+  operations: readonly NamedOperation[],
+  events: readonly EventType[],
+  options: DocumentOptions,
+): Page[] {
   const script = new DocsScript()
   const description = once(() => page('application/json', openApiText(operations, options)))
-  const errors = once(() => page('text/html; charset=utf-8', errorPage(errorTable()), GUARDED))
+  const errors = once(() => docPage(errorPage(errorTable())))
+  const states = once(() => {
+    const replies = operations.flatMap(({ returns }) => Object.values(returns)) as TSchema[]
+    return docPage(statesPage([...replies, ...events.map(({ data }) => data)]))
+  })
   const docs = page('text/html; charset=utf-8', DOCS_PAGE, GUARDED)
   const start = page('text/javascript; charset=utf-8', START_SCRIPT)
   return [
+    { path: '/', serve: () => START },
     { path: '/docs', serve: () => docs },
     { path: '/docs/errors', serve: errors },
+    { path: '/docs/states', serve: states },
+    { path: '/docs/getting-started', serve: once(() => docPage(guidePage('getting-started.md'))) },
+    { path: '/docs/operations', serve: once(() => docPage(guidePage('operations.md'))) },
     { path: '/docs/start.js', serve: () => start },
     {
       path: '/docs/scalar.js',
@@ -96,9 +127,4 @@ export function documentPages(operations: readonly NamedOperation[], options: Do
     },
     { path: '/api/openapi.json', serve: description },
   ]
-}
-
-function once<T>(make: () => T): () => T {
-  let made: T | undefined
-  return () => (made ??= make())
 }

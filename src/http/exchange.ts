@@ -1,37 +1,16 @@
 import type { Readable } from 'node:stream'
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
+import { clientAddress, networkOf } from '../core/client-address.ts'
+import { Overloaded, RequestTimeout } from '../core/errors.ts'
+import { BodyChunks } from './body-chunks.ts'
 import { BodyStream, tooLarge } from './body-stream.ts'
+import type { ClientBounds } from './client-bounds.ts'
 import type { ReceiveBuffers } from './receive-buffers.ts'
 import { HttpHeaders, type HeaderNeeds, type RequestHeaders } from './request-headers.ts'
-import { Departure, dropSource, sendChunks, sendWhole } from './send-chunks.ts'
-
-const STATUS_LINES: Record<number, string> = {
-  200: '200 OK',
-  201: '201 Created',
-  202: '202 Accepted',
-  204: '204 No Content',
-  206: '206 Partial Content',
-  302: '302 Found',
-  304: '304 Not Modified',
-  400: '400 Bad Request',
-  401: '401 Unauthorized',
-  402: '402 Payment Required',
-  403: '403 Forbidden',
-  404: '404 Not Found',
-  405: '405 Method Not Allowed',
-  406: '406 Not Acceptable',
-  409: '409 Conflict',
-  410: '410 Gone',
-  412: '412 Precondition Failed',
-  413: '413 Payload Too Large',
-  415: '415 Unsupported Media Type',
-  416: '416 Range Not Satisfiable',
-  422: '422 Unprocessable Content',
-  429: '429 Too Many Requests',
-  500: '500 Internal Server Error',
-  503: '503 Service Unavailable',
-  507: '507 Insufficient Storage',
-}
+import { STATUS_LINES } from './status-lines.ts'
+import { Departure, dropSource, sendChunks, sendRest, sendWhole } from './send-chunks.ts'
+import type { Transfer } from './transfers.ts'
+import type { WorkGate } from './work-gate.ts'
 
 const NO_EXTRA: Readonly<Record<string, string>> = {}
 
@@ -51,32 +30,49 @@ export class HttpExchange {
   readonly headers: HttpHeaders
   readonly query: string
   readonly #response: HttpResponse
+  readonly #bounds: ClientBounds
+  readonly #trustedProxies: number
   readonly #forwarded: string
   #remoteAddress: string | undefined
   #ended = false
   aborted = false
+  /** Where the request counts while it is worked on: from `beginWork`, or the end of its body, to its reply. */
+  gate: WorkGate | undefined
+  #isWorking = false
   /** Called once, when the reply was sent or the client has gone. */
   onOver: (() => void) | undefined
   /** Sent with whatever reply. */
   corsHeaders: readonly (readonly [string, string])[] = []
   /** A HEAD request: the reply is told without its body. */
   headOnly = false
+  /** The reply tells the client to open another connection for what comes next, unless it is a file. */
+  isLastOnConnection = false
   /** More body is coming than it is worth waiting for: the reply ends the connection. */
   #endless = false
   /** Headers that only some operations look at, by their names. */
   readonly extra: Readonly<Record<string, string>>
   #body: BodyStream | undefined
-  /** A file is being sent: the reply has begun. */
+  /** A body that is not complete, or a reply that is not read. */
+  #transfer: Transfer | undefined
+  /** The reply has begun. */
   #sending = false
   #departure: Departure | undefined
   /** uWS's handler has returned. Until then it has the socket corked, and nobody can go away. */
   #isLate = false
 
-  constructor(response: HttpResponse, request: HttpRequest, needs: HeaderNeeds, trustProxy: boolean) {
+  constructor(
+    response: HttpResponse,
+    request: HttpRequest,
+    needs: HeaderNeeds,
+    bounds: ClientBounds,
+    trustedProxies: number,
+  ) {
     this.#response = response
+    this.#bounds = bounds
     this.query = request.getQuery() ?? ''
     this.headers = new HttpHeaders(request, needs)
-    this.#forwarded = trustProxy ? (request.getHeader('x-forwarded-for').split(',').at(-1)?.trim() ?? '') : ''
+    this.#trustedProxies = trustedProxies
+    this.#forwarded = trustedProxies > 0 ? allOf(request, 'x-forwarded-for') : ''
     this.extra =
       needs.extra.length === 0
         ? NO_EXTRA
@@ -93,9 +89,10 @@ export class HttpExchange {
     this.#response.onAborted(() => {
       const wasOver = this.over
       this.aborted = true
+      this.#endTransfer()
       this.#body?.abort()
       this.#departure?.announce()
-      if (!wasOver) this.onOver?.()
+      if (!wasOver) this.#isOver()
     })
   }
 
@@ -103,11 +100,15 @@ export class HttpExchange {
     return this
   }
 
-  /** The client's address, behind a trusted proxy the one that the proxy names. */
+  /** The client's address; see `clientAddress`. */
   get remoteAddress(): string {
-    this.#remoteAddress ??=
-      this.#forwarded || (this.aborted ? 'unknown' : addressText(this.#response.getRemoteAddressAsText()))
+    this.#remoteAddress ??= clientAddress(this.#peer(), this.#forwarded, this.#trustedProxies)
     return this.#remoteAddress
+  }
+
+  /** Empty once the connection has ended: uWS no longer knows it. */
+  #peer(): string {
+    return this.aborted ? '' : Buffer.from(this.#response.getRemoteAddressAsText()).toString('latin1')
   }
 
   /** Whether the reply was sent or can no longer be. */
@@ -118,7 +119,8 @@ export class HttpExchange {
   /**
    * The whole body, at most `limit` bytes. Of a larger one the rest is read and dropped within bounds, because a client
    * that is still sending when the connection ends never sees the reply.
-   * @throws AppError payload_too_large; a client that goes away leaves the promise pending, with nothing held
+   * @throws AppError payload_too_large, request_timeout, overloaded; a client that goes away leaves the promise pending,
+   * with nothing held
    */
   body(limit: number): Promise<Buffer> {
     const announced = Number(this.headers.contentLength)
@@ -128,19 +130,26 @@ export class HttpExchange {
       return Promise.reject(tooLarge(limit))
     }
     return new Promise((resolve, reject) => {
-      let chunks: Buffer[] = []
-      let size = 0
+      const chunks = new BodyChunks(limit)
+      let isSettled = false
+      const transfer = this.#bounds.bodies.begin(networkOf(this.remoteAddress), (reason) => {
+        // What may still come is not waited for.
+        this.#endless = true
+        isSettled = true
+        chunks.drop()
+        reject(reason === 'slow' ? RequestTimeout() : Overloaded({ retryAfter: 1 }))
+      })
+      this.#transfer = transfer
       this.#response.onData((chunk, isLast) => {
-        size += chunk.byteLength
-        if (size > limit) {
-          chunks = []
-          this.#endless = size > MOST_DROPPED
-          if (isLast || this.#endless) reject(tooLarge(limit))
-          return
-        }
-        // uWS reuses the memory of a chunk after this callback.
-        if (chunk.byteLength > 0) chunks.push(Buffer.from(new Uint8Array(chunk.slice(0))))
-        if (isLast) resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks))
+        transfer.bytes += chunk.byteLength
+        chunks.take(chunk)
+        this.#endless ||= chunks.size > MOST_DROPPED
+        if (isSettled || (!isLast && !this.#endless)) return
+        isSettled = true
+        this.#endTransfer()
+        if (chunks.isTooLarge) reject(tooLarge(limit))
+        else if (!this.beginWork()) reject(Overloaded({ retryAfter: 1 }))
+        else resolve(chunks.whole())
       })
     })
   }
@@ -162,12 +171,7 @@ export class HttpExchange {
   /** Sends what a file's reply says about it, without the file. */
   sendEmpty(status: number, headers: readonly (readonly [string, string])[], length: number): void {
     if (this.over || this.#sending) return
-    this.#ended = true
-    this.#write(() => {
-      this.#writeHead(status, headers)
-      this.#response.endWithoutBody(length)
-    })
-    this.onOver?.()
+    this.#write(() => this.#endBodiless(status, headers, length, false))
   }
 
   /** Sends a file as fast as the client takes it; a source that fails ends the connection. */
@@ -179,13 +183,13 @@ export class HttpExchange {
   ): Promise<void> {
     if (this.over || this.#sending) return dropSource(source)
     this.#sending = true
+    this.#answered()
     this.#write(() => this.#writeHead(status, headers))
     this.#departure = new Departure()
     const sent = await sendChunks(this.#response, source, length, this.#departure)
     if (this.aborted) return
     if (sent) {
-      this.#ended = true
-      this.onOver?.()
+      this.#isOver()
     } else this.#response.close()
   }
 
@@ -202,6 +206,7 @@ export class HttpExchange {
     this.#sending = true
     this.#write(() => this.#writeHead(200, headers))
     void this.#stream(source)
+    this.#answered()
     this.onOver?.()
     this.onOver = undefined
   }
@@ -222,23 +227,26 @@ export class HttpExchange {
 
   /**
    * One call into uWS writes all headers: a call costs as much as the text of ten. By index, because this runs for every
-   * reply, and taking pairs apart by an iterator costs as much as writing them.
+   * reply, and taking pairs apart by an iterator costs as much as writing them. No browser guesses what a reply is, and
+   * nobody stores one that does not say how: replies carry tokens and what only the caller may see.
    */
   #writeHead(status: number, headers: readonly (readonly [string, string])[]): void {
     const response = this.#response
     // What uWS writes by itself.
     if (status !== 200) response.writeStatus(STATUS_LINES[status] ?? String(status))
-    const first = headers[0] as readonly [string, string]
-    let rest = first[1]
-    for (let index = 1; index < headers.length; index += 1) {
+    let rest = 'nosniff'
+    let saysWhoStores = false
+    for (let index = 0; index < headers.length; index += 1) {
       const header = headers[index] as readonly [string, string]
       rest += `\r\n${header[0]}: ${header[1]}`
+      saysWhoStores ||= header[0] === 'Cache-Control'
     }
+    if (!saysWhoStores) rest += '\r\nCache-Control: no-store'
     for (let index = 0; index < this.corsHeaders.length; index += 1) {
       const header = this.corsHeaders[index] as readonly [string, string]
       rest += `\r\n${header[0]}: ${header[1]}`
     }
-    response.writeHeader(first[0], rest)
+    response.writeHeader('X-Content-Type-Options', rest)
   }
 
   /** What is still coming of a streamed body is dropped, within bounds. */
@@ -251,48 +259,121 @@ export class HttpExchange {
   }
 
   /**
-   * Sends the reply, once.
+   * Sends the reply, once. A client that does not read it gets no further request answered: uWS ends a connection on
+   * which another one comes meanwhile.
    * @param close ends the connection too
    */
   send(
     status: number,
     headers: readonly (readonly [string, string])[],
     body: string | Uint8Array,
-    close = false,
+    close = this.isLastOnConnection,
   ): void {
     if (this.over || this.#sending) return
     this.#leaveBody()
-    this.#ended = true
-    if (this.#isLate) this.#response.cork(() => this.#writeReply(status, headers, body, close))
-    else this.#writeReply(status, headers, body, close)
-    this.onOver?.()
+    this.#sending = true
+    this.#answered()
+    if (close || this.#endless) this.#sendLast(status, headers, body)
+    else this.#write(() => this.#writeReply(status, headers, body))
   }
 
-  #writeReply(
+  /**
+   * Sends a reply that ends the connection, after uWS has parsed all that it has read: a request that came behind this
+   * one would be answered too, and the connection would stay.
+   */
+  #sendLast(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void {
+    setImmediate(() => {
+      if (this.aborted) return
+      this.#response.cork(() => {
+        if (this.headOnly) {
+          this.#endBodiless(status, headers, Buffer.byteLength(body), true)
+          return
+        }
+        this.#writeHead(status, headers)
+        this.#response.end(body, true)
+        this.#isOver()
+      })
+    })
+  }
+
+  #writeReply(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void {
+    const size = Buffer.byteLength(body)
+    if (this.headOnly || size === 0) {
+      this.#endBodiless(status, headers, status === 304 || status === 204 ? undefined : size, false)
+      return
+    }
+    this.#writeHead(status, headers)
+    const [, done] = this.#response.tryEnd(body, size)
+    if (done) {
+      this.#isOver()
+      return
+    }
+    const transfer = this.#bounds.replies.begin(networkOf(this.remoteAddress), () => this.#response.close())
+    this.#transfer = transfer
+    sendRest(this.#response, typeof body === 'string' ? Buffer.from(body) : body, (offset, complete) => {
+      transfer.bytes = offset
+      if (complete) this.#isOver()
+    })
+  }
+
+  /** @param length what Content-Length says; undefined leaves the header out */
+  #endBodiless(
     status: number,
     headers: readonly (readonly [string, string])[],
-    body: string | Uint8Array,
+    length: number | undefined,
     close: boolean,
   ): void {
+    if (!this.#bounds.allowsBodiless(this.remoteAddress)) {
+      this.#isOver()
+      this.#response.close()
+      return
+    }
     this.#writeHead(status, headers)
-    if (status === 304 || status === 204) this.#response.endWithoutBody()
-    else if (this.headOnly) this.#response.endWithoutBody(Buffer.byteLength(body), close)
-    else this.#response.end(body, close || this.#endless)
+    this.#response.endWithoutBody(length, close)
+    this.#isOver()
+  }
+
+  /** The request is complete, and counts at the gate. @returns false when the server is full */
+  beginWork(): boolean {
+    if (this.gate?.enter() === false) return false
+    this.#isWorking = this.gate !== undefined
+    return true
+  }
+
+  #answered(): void {
+    if (!this.#isWorking) return
+    this.#isWorking = false
+    this.gate?.leave()
+  }
+
+  #endTransfer(): void {
+    if (this.#transfer === undefined) return
+    const { bodies, replies } = this.#bounds
+    bodies.end(this.#transfer)
+    replies.end(this.#transfer)
+    this.#transfer = undefined
+  }
+
+  /** The reply was sent, or can no longer be. */
+  #isOver(): void {
+    this.#ended = true
+    this.#endTransfer()
+    this.#answered()
+    this.onOver?.()
   }
 }
 
 /** Bytes of an oversized body that are read and dropped before the connection is ended instead. */
 const MOST_DROPPED = 16_000_000
 
-const IPV4_MAPPED = /^0{4}:0{4}:0{4}:0{4}:0{4}:ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/
-
-/** uWS prints IPv4 callers on a dual-stack socket as IPv6. */
-function addressText(bytes: ArrayBuffer): string {
-  const text = Buffer.from(bytes).toString('latin1')
-  const mapped = IPV4_MAPPED.exec(text)
-  if (!mapped) return text
-  return mapped
-    .slice(1)
-    .map((byte) => Number.parseInt(byte, 16))
-    .join('.')
+/**
+ * The values of every header of this name, joined by commas: some proxies append to the header that came, others add one
+ * of their own. To be called before uWS's handler returns. @param header in lower case
+ */
+export function allOf(request: HttpRequest, header: string): string {
+  const values: string[] = []
+  request.forEach((name, value) => {
+    if (name === header) values.push(value)
+  })
+  return values.join(',')
 }

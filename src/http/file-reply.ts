@@ -20,7 +20,6 @@ export async function sendFile(exchange: HttpExchange, common: [string, string][
   }
   headers.push(['Content-Type', file.contentType])
   headers.push(['Content-Disposition', contentDisposition(file.disposition, file.name)])
-  headers.push(['X-Content-Type-Options', 'nosniff'])
   // Whatever a file turns out to be, it runs nothing and is framed by nobody else's page.
   headers.push(['Content-Security-Policy', "default-src 'none'; sandbox"])
   const range = isCurrent(exchange.extra['if-range'] ?? '', etag, file.modifiedAt)

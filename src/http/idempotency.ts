@@ -16,6 +16,23 @@ const RUNNING_MS = MINUTE
 /** The answer to repeat, or the claim under which the request may run. */
 export type Claimed = { readonly replay: Reply } | { readonly claim: IdempotencyClaim; readonly release: () => void }
 
+/** What identifies the file of a request, once it has been read; undefined when it never was, to the end. */
+type Content = () => Promise<string | undefined>
+
+/** A request with an idempotency key. */
+export interface KeyedRequest {
+  /** Whose key it is: the caller, or the address of an anonymous one. */
+  readonly principal: string
+  readonly operation: string
+  readonly key: string
+  /** Everything in the request that must be the same in a repetition, but its file. */
+  readonly request: string
+  /** The request will run as a turn, which writes its own reply. */
+  readonly isTurn: boolean
+  /** Where the request comes with a file. While it runs the key stands for the request without it. */
+  readonly content?: Content | undefined
+}
+
 interface KeptRow {
   readonly fingerprint: string
   /** Null while the request runs. */
@@ -41,12 +58,8 @@ export class IdempotencyKeys {
     this.#box = box
   }
 
-  /**
-   * @param principal whose key it is: the caller, or the address of an anonymous one
-   * @param isTurn the request will run as a turn, which writes its own reply
-   * @throws AppError bad_request, idempotency_key_in_use, idempotency_key_reused
-   */
-  async claim(principal: string, operation: string, key: string, request: string, isTurn: boolean): Promise<Claimed> {
+  /** @throws AppError bad_request, idempotency_key_in_use, idempotency_key_reused */
+  async claim({ content, isTurn, key, operation, principal, request }: KeyedRequest): Promise<Claimed> {
     if (key.length > 255 || !/^[\x21-\x7e]+$/.test(key)) {
       throw BadRequest({ message: 'Idempotency-Key must be 1 to 255 visible ASCII characters.' })
     }
@@ -58,7 +71,7 @@ export class IdempotencyKeys {
     try {
       const claim = { principal, key, fingerprint: sha256(request), keepMs: KEEP_MS }
       if (!isTurn && (await this.#take(operation, claim))) return { claim, release }
-      const replay = await this.#find(operation, claim)
+      const replay = await this.#find(operation, claim, content)
       if (replay === undefined) return { claim, release }
       release()
       return { replay }
@@ -68,14 +81,18 @@ export class IdempotencyKeys {
     }
   }
 
-  /** Keeps the answer of a request that was no turn. */
-  async keep(operation: string, claim: IdempotencyClaim, reply: Reply): Promise<void> {
-    if (reply.body instanceof RawBody) {
+  /**
+   * Keeps the answer of a request that was no turn. One whose content the handler did not read to the end is not kept:
+   * nobody could tell whether a later request repeats it.
+   */
+  async keep(operation: string, claim: IdempotencyClaim, reply: Reply, content?: Content): Promise<void> {
+    const fingerprint = content === undefined ? claim.fingerprint : await withContent(claim.fingerprint, content)
+    if (reply.body instanceof RawBody || fingerprint === undefined) {
       await this.giveUp(operation, claim)
       return
     }
     await this.#sql.run(
-      `update idempotency_keys set status = $4, reply = $5, expires_at = $6
+      `update idempotency_keys set status = $4, reply = $5, expires_at = $6, fingerprint = $7
        where principal = $1 and operation = $2 and key = $3`,
       [
         claim.principal,
@@ -84,6 +101,7 @@ export class IdempotencyKeys {
         reply.status,
         this.#box.seal(JSON.stringify(reply)),
         new Date(this.#clock.now() + claim.keepMs),
+        fingerprint,
       ],
     )
   }
@@ -122,8 +140,8 @@ export class IdempotencyKeys {
     return taken === 1
   }
 
-  /** What is kept for a key; undefined when it is free. */
-  async #find(operation: string, claim: IdempotencyClaim): Promise<Reply | undefined> {
+  /** What is kept for a key; undefined when it is free. Reads the content only where there is a reply to repeat. */
+  async #find(operation: string, claim: IdempotencyClaim, content?: Content): Promise<Reply | undefined> {
     const key = [claim.principal, operation, claim.key]
     const row = await this.#sql.row<KeptRow>(
       `select fingerprint, reply, expires_at <= $4 as expired from idempotency_keys
@@ -138,8 +156,15 @@ export class IdempotencyKeys {
       )
       return undefined
     }
-    if (row.fingerprint !== claim.fingerprint) throw IdempotencyMismatch()
+    const fingerprint =
+      row.reply === null || content === undefined ? claim.fingerprint : await withContent(claim.fingerprint, content)
+    if (row.fingerprint !== fingerprint) throw IdempotencyMismatch()
     if (row.reply === null) throw IdempotencyRunning({ retryAfter: 1 })
     return JSON.parse(this.#box.open(row.reply)) as Reply
   }
+}
+
+async function withContent(fingerprint: string, content: Content): Promise<string | undefined> {
+  const digest = await content()
+  return digest === undefined ? undefined : sha256(`${fingerprint}\n${digest}`)
 }

@@ -26,7 +26,7 @@ export function inputReader(op: NamedOperation): InputReader {
     checkPath: op.path && validator(op.path, '/path'),
     readQuery: queryReader(op.query ?? { properties: {} }),
     checkQuery: op.query && validator(op.query, '/query'),
-    checkBody: op.body && validator(op.body, '/body'),
+    checkBody: op.body && validator(op.body, '/body', op.resource),
     parse: parserOf(op),
   }
 }

@@ -27,7 +27,13 @@ export class HttpMetrics {
   readonly #byCode = new Map<string, Durations[]>()
   /** Requests being answered right now; the server says how many. */
   inFlight: () => number = () => 0
+  /** Bodies that are not complete; the server says how many. */
+  bodies: () => number = () => 0
+  /** Replies that their clients have not read. */
+  replies: () => number = () => 0
   readonly refused: Counter
+  /** Transfers that were ended because their clients were too slow, or too many. */
+  readonly cut: Counter<'what' | 'reason'>
 
   constructor(registry: Registry) {
     const durations = this.#durations
@@ -48,6 +54,14 @@ export class HttpMetrics {
     }
     registry.registerMetric(metric as unknown as Histogram)
     watch(registry, 'crier_http_in_flight', 'Requests being answered', () => this.inFlight())
+    watch(registry, 'crier_http_bodies_pending', 'Requests whose body is not complete', () => this.bodies())
+    watch(registry, 'crier_http_replies_pending', 'Replies that wait for their clients', () => this.replies())
+    this.cut = new Counter({
+      name: 'crier_http_cut_total',
+      help: 'Bodies and replies ended because the client was too slow (slow), or had too many (crowded)',
+      labelNames: ['what', 'reason'],
+      registers: [registry],
+    })
     this.refused = new Counter({
       name: 'crier_http_overloaded_total',
       help: 'Requests refused because too many were in flight',

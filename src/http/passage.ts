@@ -1,3 +1,4 @@
+import { readIfMatch, type IfMatch } from '../core/precondition.ts'
 import type { Caller, Member } from '../core/caller.ts'
 import type { RequestData } from '../core/context.ts'
 import { requestId as newRequestId } from '../core/id.ts'
@@ -18,6 +19,8 @@ export interface Passage {
   replayed: boolean
   /** The file that comes with the request, once the operation lets it in. */
   upload: Upload | undefined
+  /** Gives back the place among the uploads under way. */
+  leaveUploads: (() => void) | undefined
 }
 
 /** The parts of a request that its operation describes, checked. */
@@ -37,7 +40,7 @@ export class Request implements RequestData {
   readonly workspaceId: string | undefined
   readonly requestId: string
   readonly userAgent: string
-  readonly ifMatch: string | undefined
+  readonly ifMatch: IfMatch
   readonly upload: Upload | undefined
   readonly #exchange: Exchange
 
@@ -51,7 +54,7 @@ export class Request implements RequestData {
     this.workspaceId = passage.workspaceId
     this.requestId = passage.requestId
     this.userAgent = exchange.headers.userAgent.slice(0, 300)
-    this.ifMatch = entityTag(exchange.headers.ifMatch)
+    this.ifMatch = readIfMatch(exchange.headers.ifMatch)
     this.upload = passage.upload
     this.#exchange = exchange
   }
@@ -69,10 +72,4 @@ export class Request implements RequestData {
 export function requestIdOf(exchange: Exchange): string {
   const given = exchange.headers.requestId
   return given !== '' && /^[\w-]{1,128}$/.test(given) ? given : newRequestId()
-}
-
-/** `"3"`, `W/"3"` or `*` of If-Match: the bare tag; undefined asks for nothing. */
-function entityTag(header: string): string | undefined {
-  if (header === '' || header === '*') return undefined
-  return /^(?:W\/)?"(.*)"$/.exec(header.trim())?.[1] ?? header.trim()
 }

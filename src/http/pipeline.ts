@@ -1,16 +1,19 @@
 import type { Caller } from '../core/caller.ts'
+import { networkOf } from '../core/client-address.ts'
 import type { AppError } from '../core/error.ts'
 import { ServiceDisabled } from '../core/errors.ts'
 import type { ContextFactory, RequestData } from '../core/context.ts'
 import { limitClassOf, RATE_LIMITS } from '../core/limits.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import type { Authenticator, Memberships, Owners, RateLimiter, Switches, Tickets } from '../core/ports.ts'
+import { refuseCredential } from '../core/refused-credential.ts'
 import type { Reply } from '../core/reply.ts'
 import type { SignedLinks } from '../core/signed-links.ts'
 import type { Turns } from '../turns/turn-runner.ts'
 import { admit, bringsLink, followLink, identify, takeToken } from './admission.ts'
 import { sendError, sendReply, type Answering } from './answer.ts'
 import type { BodyStream } from './body-stream.ts'
+import { digested, type DigestedUpload } from './content-digest.ts'
 import { ALWAYS_ON, pipelineErrors } from './declared-errors.ts'
 import { publicError } from './error-reply.ts'
 import type { Exchange } from './exchange.ts'
@@ -22,6 +25,7 @@ import type { ReceiveBuffers } from './receive-buffers.ts'
 import type { RequestLog } from './request-log.ts'
 import { serializers } from './serialize.ts'
 import { openUpload, takeBody } from './upload.ts'
+import type { UploadSlots } from './upload-slots.ts'
 
 /** What the pipeline is built from. */
 export interface PipelineOptions {
@@ -38,6 +42,7 @@ export interface PipelineOptions {
   readonly requestLog: RequestLog
   /** Where bodies of files wait that come faster than they are taken. */
   readonly buffers: ReceiveBuffers
+  readonly uploads: UploadSlots
   readonly publicUrl: string
   /** Check every reply and error against the declaration. */
   readonly checkReplies: boolean
@@ -74,6 +79,7 @@ export function compileOperation(op: NamedOperation, options: PipelineOptions): 
       rate: undefined,
       replayed: false,
       upload: undefined,
+      leaveUploads: undefined,
     }
     try {
       const reply = answer({ compiled, options, passage, parameters, bytes: undefined, stream: undefined })
@@ -115,6 +121,8 @@ function end(
   failure?: AppError,
 ): void {
   passage.upload?.stream.destroy()
+  passage.leaveUploads?.()
+  passage.leaveUploads = undefined
   requestLog.write({
     op: op.name,
     status,
@@ -164,6 +172,8 @@ interface Running {
   bytes: Buffer | undefined
   /** The body of an upload, not read yet. */
   stream: BodyStream | undefined
+  /** What identifies the file of a request with an idempotency key. */
+  content?: DigestedUpload['digest']
 }
 
 /**
@@ -192,9 +202,15 @@ function authenticated(running: Running): Reply | Promise<Reply> {
     passage.linked = followLink(op, options.links, passage.exchange, parameters)
     return withinLimits(running, undefined)
   }
-  const caller = identify(op, options, passage.exchange)
+  const refused = (error: unknown) => refuseCredential(options.limiter, passage.exchange.remoteAddress, error)
+  let caller: Caller | undefined | Promise<Caller>
+  try {
+    caller = identify(op, options, passage.exchange)
+  } catch (error) {
+    return refused(error)
+  }
   return caller instanceof Promise
-    ? caller.then((found) => withinLimits(running, found))
+    ? caller.then((found) => withinLimits(running, found), refused)
     : withinLimits(running, caller)
 }
 
@@ -202,6 +218,7 @@ function authenticated(running: Running): Reply | Promise<Reply> {
 function withinLimits(running: Running, caller: Caller | undefined): Reply | Promise<Reply> {
   const { compiled, options, passage } = running
   passage.caller = caller
+  if (caller?.apiKey) options.authenticator.used(caller, () => passage.exchange.remoteAddress)
   const taken = takeToken(compiled.op, options.limiter, passage)
   return taken ? taken.then(() => switchedOn(running)) : switchedOn(running)
 }
@@ -214,8 +231,14 @@ function switchedOn(running: Running): Reply | Promise<Reply> {
     throw ServiceDisabled({ message: `The service ${op.domain} is switched off at the moment.`, retryAfter: 30 })
   }
   if (!op.upload || !stream) return admitted(running, bytes ? decode(bytes) : '')
+  passage.leaveUploads = options.uploads.enter(passage.caller?.userId ?? networkOf(passage.exchange.remoteAddress))
   return openUpload(op.upload, passage.exchange, stream).then(({ text, upload }) => {
     passage.upload = upload
+    if (isKeyed(op, passage)) {
+      const file = digested(upload)
+      passage.upload = file.upload
+      running.content = file.digest
+    }
     return admitted(running, text)
   })
 }
@@ -232,13 +255,13 @@ function admitted(running: Running, text: string): Reply | Promise<Reply> {
 }
 
 /** Idempotency replay, handler. */
-function handled({ compiled, options, passage }: Running, context: Request, text: string): Reply | Promise<Reply> {
-  const { op } = compiled
-  const { contentLength, idempotencyKey } = passage.exchange.headers
-  if (idempotencyKey === '' || op.method !== 'POST') return run(compiled, options, context)
-  // A file is not read to know a request again: its fields and its size tell enough.
-  const told = op.upload ? `${text}\n${contentLength}` : text
-  return runOnce(compiled, options, passage, context, idempotencyKey, told)
+function handled(running: Running, context: Request, text: string): Reply | Promise<Reply> {
+  const { compiled, options, passage } = running
+  return isKeyed(compiled.op, passage) ? runOnce(running, context, text) : run(compiled, options, context)
+}
+
+function isKeyed(op: NamedOperation, { exchange }: Passage): boolean {
+  return op.method === 'POST' && exchange.headers.idempotencyKey !== ''
 }
 
 function run(compiled: Compiled, options: PipelineOptions, context: RequestData): Reply | Promise<Reply> {
@@ -253,17 +276,22 @@ function run(compiled: Compiled, options: PipelineOptions, context: RequestData)
 }
 
 async function runOnce(
-  compiled: Compiled,
-  options: PipelineOptions,
-  passage: Passage,
-  context: RequestData,
-  key: string,
+  { compiled, content, options, passage }: Running,
+  context: Request,
   text: string,
 ): Promise<Reply> {
   const { op } = compiled
-  const principal = passage.caller?.userId ?? `address:${context.remoteAddress}`
-  const request = `${op.name}\n${JSON.stringify(context.path)}\n${JSON.stringify(context.query)}\n${text}`
-  const claimed = await options.idempotency.claim(principal, op.name, key, request, op.turn === true)
+  const { idempotency } = options
+  const { path, query } = context
+  const claimed = await idempotency.claim({
+    principal: passage.caller?.userId ?? `address:${context.remoteAddress}`,
+    operation: op.name,
+    key: passage.exchange.headers.idempotencyKey,
+    // Where the operation takes a bearer token of its own, the principal does not say who asks.
+    request: [op.name, JSON.stringify(path), JSON.stringify(query), ownBearer(op, context), text].join('\n'),
+    isTurn: op.turn === true,
+    content,
+  })
   if ('replay' in claimed) {
     passage.replayed = true
     return claimed.replay
@@ -272,18 +300,22 @@ async function runOnce(
   try {
     if (!op.turn) {
       const reply = await op.handle(options.context(context))
-      await options.idempotency.keep(op.name, claim, reply)
+      await idempotency.keep(op.name, claim, reply, content)
       return reply
     }
     const payload = { kind: 'operation' as const, operation: op.name, audited: op.audit !== false, context }
     return await options.turns.operation({ ...payload, idempotency: claim })
   } catch (error) {
-    if (!op.turn) await options.idempotency.giveUp(op.name, claim)
-    const kept = await options.idempotency.afterConflict(op.name, claim, error)
+    if (!op.turn) await idempotency.giveUp(op.name, claim)
+    const kept = await idempotency.afterConflict(op.name, claim, error)
     if (kept === undefined) throw error
     passage.replayed = true
     return kept
   } finally {
     release()
   }
+}
+
+function ownBearer(op: NamedOperation, context: Request): string {
+  return op.bearer === 'own' ? (context.bearer ?? '') : ''
 }

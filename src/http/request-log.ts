@@ -25,15 +25,23 @@ export const NO_OPERATION = {
   replayed: false,
 } as const
 
+/** Refusals of one kind that leave a line each in an interval; those beyond leave one line with their count. */
+const WHOLE_LINES = 100
+const INTERVAL_MS = 10_000
+
 /**
  * The one canonical line a request leaves in the log, and its metrics. The line of an ordinary request is put together
  * here and not by the logger: it is written for every request, its fields are few and known, and none can hold a
- * secret or a quote.
+ * secret or a quote. Of requests that anybody can have refused any number of times (no or a wrong credential, no such
+ * route, too many) the first hundred of a kind in ten seconds leave a line; the rest are counted.
  */
 export class RequestLog {
   readonly #log: Logger
   readonly #sink: (line: string) => void
   readonly #metrics: HttpMetrics
+  /** Refusals of the present interval, by operation and error. */
+  readonly #refusals = new Map<string, { readonly record: RequestRecord; count: number }>()
+  #timer: NodeJS.Timeout | undefined
 
   constructor(log: Logger, metrics: HttpMetrics) {
     this.#log = log
@@ -43,6 +51,7 @@ export class RequestLog {
 
   write(record: RequestRecord): void {
     this.#metrics.observe(record.op, record.status, record.ms / 1000)
+    if (isCheapRefusal(record) && this.#isCounted(record)) return
     const { failure } = record
     if (failure?.cause === undefined || failure.status < 500) {
       if (this.#log.isLevelEnabled('info')) this.#sink(canonicalLine(record))
@@ -63,6 +72,33 @@ export class RequestLog {
       'request',
     )
   }
+
+  /** Writes the counts of refusals that left no line. */
+  flush(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    for (const { count, record } of this.#refusals.values()) {
+      if (count <= WHOLE_LINES) continue
+      const fields = { op: record.op, status: record.status, error: record.failure?.code }
+      this.#log.info({ ...fields, count: count - WHOLE_LINES, seconds: INTERVAL_MS / 1_000 }, 'requests refused')
+    }
+    this.#refusals.clear()
+  }
+
+  /** Counts a refusal; whether it is one too many to leave a line of its own. */
+  #isCounted(record: RequestRecord): boolean {
+    this.#timer ??= setTimeout(() => this.flush(), INTERVAL_MS).unref()
+    const key = `${record.op} ${record.status} ${record.failure?.code}`
+    const refusal = this.#refusals.get(key) ?? { record, count: 0 }
+    this.#refusals.set(key, refusal)
+    refusal.count += 1
+    return refusal.count > WHOLE_LINES
+  }
+}
+
+/** Whether a request was refused before anything was done for it, at no cost for whoever sent it. */
+function isCheapRefusal({ failure, status, userId }: RequestRecord): boolean {
+  return failure !== undefined && failure.cause === undefined && (status === 429 || userId === undefined)
 }
 
 function canonicalLine(record: RequestRecord): string {

@@ -104,3 +104,20 @@ function sendChunk(response: HttpResponse, chunk: Buffer, length: number, depart
     })
   })
 }
+
+/**
+ * Sends what `tryEnd` left of a body, whenever the socket takes more.
+ * @param body the whole body
+ * @param onProgress told how many bytes were taken; after `complete` the response must not be touched
+ */
+export function sendRest(
+  response: HttpResponse,
+  body: Uint8Array,
+  onProgress: (offset: number, complete: boolean) => void,
+): void {
+  response.onWritable((offset) => {
+    const [ok, done] = response.tryEnd(body.subarray(offset), body.length)
+    onProgress(done ? body.length : response.getWriteOffset(), done)
+    return ok
+  })
+}

@@ -1,18 +1,31 @@
+import { createServer } from 'node:net'
 import * as uWS from 'uWebSockets.js'
 import type { HttpRequest, HttpResponse, TemplatedApp, us_listen_socket } from 'uWebSockets.js'
+import type { Clock } from '../core/clock.ts'
 import type { AppError } from '../core/error.ts'
-import { MethodNotAllowed, Overloaded, RouteNotFound, ShuttingDown } from '../core/errors.ts'
+import {
+  BadRequest,
+  MethodNotAllowed,
+  OriginNotAllowed,
+  Overloaded,
+  RateLimited,
+  RouteNotFound,
+  ShuttingDown,
+} from '../core/errors.ts'
 import type { Logger } from '../core/log.ts'
 import { returnsFile, type Method, type NamedOperation } from '../core/operation.ts'
-import type { Cors } from './cors.ts'
+import { ClientBounds, type NodeLimiter } from './client-bounds.ts'
+import type { Cors, RequestHosts } from './cors.ts'
 import { errorReply } from './error-reply.ts'
-import { HttpExchange } from './exchange.ts'
+import { allOf, HttpExchange } from './exchange.ts'
+import { framingFault } from './framing.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { knows } from './entity-tag.ts'
 import { PLAIN_GET, type HeaderNeeds } from './request-headers.ts'
 import { requestIdOf } from './passage.ts'
 import { NO_OPERATION } from './request-log.ts'
 import { compileOperation, type PipelineOptions, type RequestHandler } from './pipeline.ts'
+import { WorkGate } from './work-gate.ts'
 
 /** A page that is no operation: documentation, its script, the API description. */
 export interface Page {
@@ -21,6 +34,8 @@ export interface Page {
 }
 
 export interface PageContent {
+  /** 200 when absent. */
+  readonly status?: 302
   readonly contentType: string
   readonly content: string | Uint8Array
   readonly headers?: Readonly<Record<string, string>>
@@ -32,10 +47,14 @@ export interface ServerOptions {
   readonly pages: readonly Page[]
   readonly metrics: HttpMetrics
   readonly log: Logger
-  readonly trustProxy: boolean
+  /** Proxies in front of this server that add to X-Forwarded-For. */
+  readonly trustedProxies: number
   /** Requests answered at the same time; past it the rest is told to come back. */
   readonly mostInFlight: number
   readonly cors: Cors
+  readonly clock: Clock
+  /** Counts what no operation counts: pages, refusals and replies without a body. */
+  readonly limiter: NodeLimiter
 }
 
 type Header = readonly [string, string]
@@ -56,30 +75,34 @@ export class HttpServer {
   readonly app: TemplatedApp
   readonly #options: ServerOptions
   #listening: us_listen_socket | undefined
-  #inFlight = 0
+  readonly #bounds: ClientBounds
+  readonly #gate: WorkGate
+  /** Requests whose reply was not sent yet, with those whose body has not come. */
+  #open = 0
   #draining = false
+  #endsConnections = false
   #whenIdle: (() => void) | undefined
   readonly #requestOver = () => {
-    this.#inFlight -= 1
-    if (this.#inFlight === 0) this.#whenIdle?.()
+    this.#open -= 1
+    if (this.#open === 0) this.#whenIdle?.()
   }
 
   constructor(options: ServerOptions) {
     this.#options = options
     this.app = uWS.App()
-    options.metrics.inFlight = () => this.#inFlight
+    this.#bounds = new ClientBounds(options.clock, options.limiter, options.metrics)
+    this.#gate = new WorkGate(options.mostInFlight)
+    options.metrics.inFlight = () => this.#gate.count
     const methods = new Map<string, Method[]>()
     const accepted = new Map<string, Header[]>()
     for (const op of options.operations) {
       const pattern = op.pattern.replace(/\{(\w+)\}/g, ':$1')
       const parameters = [...op.pattern.matchAll(/\{\w+\}/g)].length
       const handle = compileOperation(op, options.pipeline)
-      const needs = headersOf(op)
-      this.app[VERBS[op.method]](pattern, (response, request) =>
-        this.#serve(response, request, needs, parameters, handle),
-      )
+      const served: Served = { needs: headersOf(op), parameters, handle, count: countOf(op) }
+      this.app[VERBS[op.method]](pattern, (response, request) => this.#serve(response, request, served, false))
       if (op.method === 'GET') {
-        this.app.head(pattern, (response, request) => this.#serve(response, request, needs, parameters, handle, true))
+        this.app.head(pattern, (response, request) => this.#serve(response, request, served, true))
       }
       methods.set(pattern, [...(methods.get(pattern) ?? []), op.method])
       accepted.set(pattern, [...(accepted.get(pattern) ?? []), ...acceptedBody(op)])
@@ -110,19 +133,24 @@ export class HttpServer {
     this.app.any(pattern, refuse)
   }
 
+  /** Refuses requests on a path that is served to WebSockets alone. */
+  refuseHttp(pattern: string, error: () => AppError): void {
+    this.app.any(pattern, (response, request) => this.#refuse(response, request, error, [['Upgrade', 'websocket']]))
+  }
+
   /** Answers everything that no route takes. Called last: sockets add their own routes before. */
   finishRoutes(): void {
     this.app.any('/*', (response, request) => this.#refuse(response, request, RouteNotFound, []))
   }
 
-  /** @returns the port that was bound. @throws Error when it is taken */
+  /** @returns the port that was bound. @throws Error with the system's `code` when it cannot be bound */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       // Exclusive: two servers sharing one port would each get half of the requests.
       const listen = this.app.listen.bind(this.app) as unknown as ListenWithOptions
       listen(host, port, EXCLUSIVE_PORT, (socket) => {
         if (!socket) {
-          reject(new Error(`port ${port} on ${host} is taken: set PORT to a free one`))
+          void whyNotBound(host, port).then(reject)
           return
         }
         this.#listening = socket
@@ -131,12 +159,21 @@ export class HttpServer {
     })
   }
 
+  /**
+   * From now on every reply ends its connection: clients and load balancers open the next one elsewhere, and none is
+   * left to be cut when the server closes.
+   */
+  endConnections(): void {
+    this.#endsConnections = true
+  }
+
   /** Stops listening; requests under way are answered, new ones on open connections get 503. */
   async drain(withinMs: number): Promise<void> {
     this.#draining = true
+    this.#endsConnections = true
     if (this.#listening) uWS.us_listen_socket_close(this.#listening)
     this.#listening = undefined
-    if (this.#inFlight === 0) return
+    if (this.#open === 0) return
     let timer: NodeJS.Timeout | undefined
     await Promise.race([
       new Promise<void>((resolve) => {
@@ -151,32 +188,33 @@ export class HttpServer {
 
   /** Closes every connection. */
   close(): void {
+    this.#options.pipeline.requestLog.flush()
+    this.#options.cors.flush()
     this.app.close()
   }
 
-  #serve(
-    response: HttpResponse,
-    request: HttpRequest,
-    needs: HeaderNeeds,
-    parameters: number,
-    handle: RequestHandler,
-    headOnly = false,
-  ): void {
-    const exchange = new HttpExchange(response, request, needs, this.#options.trustProxy)
+  #serve(response: HttpResponse, request: HttpRequest, served: Served, headOnly: boolean): void {
+    const { count, handle, needs, parameters } = served
+    const exchange = this.#exchange(response, request, needs)
+    if (exchange === undefined) return
     exchange.headOnly = headOnly
-    exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin)
-    if (this.#draining) {
-      this.#fail(exchange, ShuttingDown({ retryAfter: 5 }))
-      return
-    }
-    if (this.#inFlight >= this.#options.mostInFlight) {
-      this.#options.metrics.refused.inc()
-      this.#fail(exchange, Overloaded({ retryAfter: 1 }))
-      return
+    if (count !== 'never') {
+      if (this.#draining) {
+        this.#fail(exchange, ShuttingDown({ retryAfter: 5 }))
+        exchange.outlive()
+        return
+      }
+      if (count !== 'upload') exchange.gate = this.#gate
+      if (count === 'at once' ? !exchange.beginWork() : this.#gate.isFull) {
+        this.#options.metrics.refused.inc()
+        this.#fail(exchange, Overloaded({ retryAfter: 1 }))
+        exchange.outlive()
+        return
+      }
     }
     const values: string[] = []
     for (let index = 0; index < parameters; index += 1) values.push(request.getParameter(index) ?? '')
-    this.#inFlight += 1
+    this.#open += 1
     exchange.onOver = this.#requestOver
     try {
       handle(exchange, values)?.catch((error: unknown) => this.#giveUp(exchange, error))
@@ -186,47 +224,78 @@ export class HttpServer {
     exchange.outlive()
   }
 
+  /** The request and its reply; undefined when it was refused, because nobody can say where its body ends. */
+  #exchange(response: HttpResponse, request: HttpRequest, needs: HeaderNeeds): HttpExchange | undefined {
+    const exchange = new HttpExchange(response, request, needs, this.#bounds, this.#options.trustedProxies)
+    exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin, () => hostsOf(request))
+    exchange.isLastOnConnection = this.#endsConnections
+    const fault = framingFault(request, needs.body)
+    if (fault === undefined) return exchange
+    this.#fail(exchange, BadRequest({ message: fault }), [], true)
+    exchange.outlive()
+    return undefined
+  }
+
   #giveUp(exchange: HttpExchange, error: unknown): void {
     this.#options.log.error({ error }, 'a request could not be answered')
     this.#fail(exchange, Overloaded({ retryAfter: 1 }))
   }
 
   #page(response: HttpResponse, request: HttpRequest, page: Page, headOnly: boolean): void {
-    const exchange = new HttpExchange(response, request, PLAIN_GET, this.#options.trustProxy)
+    const exchange = this.#exchange(response, request, PLAIN_GET)
+    if (exchange === undefined) return
     exchange.headOnly = headOnly
-    exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin)
-    this.#servePage(exchange, page).catch((error: unknown) => {
-      this.#options.log.error({ error, path: page.path }, 'a page could not be served')
-      this.#fail(exchange, Overloaded({ retryAfter: 1 }))
-    })
+    if (this.#mayAsk(exchange)) {
+      this.#servePage(exchange, page).catch((error: unknown) => {
+        this.#options.log.error({ error, path: page.path }, 'a page could not be served')
+        this.#fail(exchange, Overloaded({ retryAfter: 1 }))
+      })
+    }
     exchange.outlive()
   }
 
+  /** Takes a token of the client's network; without one the request is refused. */
+  #mayAsk(exchange: HttpExchange): boolean {
+    const { allowed, resetSeconds } = this.#bounds.takePage(exchange.remoteAddress)
+    if (!allowed) this.#fail(exchange, RateLimited({ retryAfter: Math.max(1, resetSeconds) }))
+    return allowed
+  }
+
   async #servePage(exchange: HttpExchange, page: Page): Promise<void> {
-    const { contentType, content, headers = {} } = await page.serve()
+    const { contentType, content, headers = {}, status = 200 } = await page.serve()
     const known = headers['ETag'] !== undefined && knows(exchange.headers.ifNoneMatch, headers['ETag'])
     const all: [string, string][] = [['Content-Type', contentType], ...Object.entries(headers)]
-    exchange.send(known ? 304 : 200, all, known ? '' : content)
+    exchange.send(known ? 304 : status, all, known ? '' : content)
   }
 
   #preflight(response: HttpResponse, request: HttpRequest, methods: string, bodies: readonly Header[]): void {
-    const exchange = new HttpExchange(response, request, PLAIN_GET, this.#options.trustProxy)
-    const cors = this.#options.cors.preflight(exchange.headers.origin, methods)
-    exchange.send(204, [['Allow', methods], ...bodies, ...cors], '')
+    const exchange = this.#exchange(response, request, PLAIN_GET)
+    if (exchange === undefined) return
+    const { origin } = exchange.headers
+    const isAllowed = exchange.corsHeaders.length > 0
+    exchange.corsHeaders = []
+    if (origin !== '' && !isAllowed && request.getHeader('access-control-request-method') !== '') {
+      this.#fail(exchange, OriginNotAllowed(), [['Allow', methods]])
+    } else {
+      const granted = isAllowed ? this.#options.cors.preflight(origin, methods) : []
+      exchange.send(204, [['Allow', methods], ...bodies, ...granted], '')
+    }
+    exchange.outlive()
   }
 
   #refuse(response: HttpResponse, request: HttpRequest, error: () => AppError, headers: readonly Header[]): void {
-    const exchange = new HttpExchange(response, request, PLAIN_GET, this.#options.trustProxy)
-    exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin)
+    const exchange = this.#exchange(response, request, PLAIN_GET)
+    if (exchange === undefined) return
     exchange.headOnly = request.getCaseSensitiveMethod() === 'HEAD'
-    this.#fail(exchange, error(), headers)
+    if (this.#mayAsk(exchange)) this.#fail(exchange, error(), headers)
+    exchange.outlive()
   }
 
-  #fail(exchange: HttpExchange, error: AppError, extra: readonly Header[] = []): void {
+  #fail(exchange: HttpExchange, error: AppError, extra: readonly Header[] = [], close = this.#endsConnections): void {
     const id = requestIdOf(exchange)
     const { publicUrl, requestLog } = this.#options.pipeline
     const reply = errorReply(error, exchange.headers.accept, id, publicUrl)
-    exchange.send(reply.status, [['X-Request-Id', id], ...extra, ...reply.headers], reply.body, this.#draining)
+    exchange.send(reply.status, [['X-Request-Id', id], ...extra, ...reply.headers], reply.body, close)
     requestLog.write({
       ...NO_OPERATION,
       status: reply.status,
@@ -235,6 +304,42 @@ export class HttpServer {
       aborted: exchange.aborted,
     })
   }
+}
+
+/** To be called before uWS's handler returns. */
+function hostsOf(request: HttpRequest): RequestHosts {
+  return { host: request.getHeader('host'), forwarded: allOf(request, 'x-forwarded-host') }
+}
+
+/** uWS does not say why it could not listen: Node's own server, asked for the same, does. */
+function whyNotBound(host: string, port: number): Promise<Error> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', resolve)
+    probe.listen({ host, port, exclusive: true }, () => {
+      probe.close(() => resolve(new Error(`port ${port} on ${host} could not be opened: try again`)))
+    })
+  })
+}
+
+/** An operation as the server runs it. */
+interface Served {
+  readonly needs: HeaderNeeds
+  readonly parameters: number
+  readonly handle: RequestHandler
+  readonly count: Count
+}
+
+/**
+ * When a request counts among those that are answered at a time: at once, when its body has come, or not at all.
+ * Uploads have limits of their own, and what says how the server is answers always.
+ */
+type Count = 'at once' | 'with its body' | 'upload' | 'never'
+
+function countOf(op: NamedOperation): Count {
+  if (op.alwaysAnswered) return 'never'
+  if (op.upload) return 'upload'
+  return op.method === 'GET' ? 'at once' : 'with its body'
 }
 
 function headersOf(op: NamedOperation): HeaderNeeds {

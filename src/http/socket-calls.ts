@@ -1,5 +1,6 @@
 import { BadRequest, InternalError, RouteNotFound } from '../core/errors.ts'
 import type { NamedOperation, SocketMessage } from '../core/operation.ts'
+import { isTooDeep } from '../core/validate.ts'
 import type { CallReply, SocketCalls, SocketClient } from '../core/socket-calls.ts'
 import { errorReply, publicError } from './error-reply.ts'
 import { requestIdOf } from './passage.ts'
@@ -45,6 +46,7 @@ export class PipelineCalls implements SocketCalls {
 
   async call(message: unknown, client: SocketClient): Promise<CallReply> {
     if (!isFields(message)) return this.refuse(BadRequest({ message: 'A call is an object.' }), client)
+    if (isTooDeep(message)) return this.refuse(BadRequest({ message: TOO_DEEP }), client)
     const { operation, path = {}, query = {}, body, idempotencyKey = '', ifMatch = '', requestId = '' } = message
     const texts = { idempotencyKey, ifMatch, requestId }
     const wrong =
@@ -70,6 +72,7 @@ export class PipelineCalls implements SocketCalls {
     const callable = this.#messages.get(message)
     if (callable === undefined) return this.refuse(RouteNotFound(), client)
     if (!isFields(fields)) return this.refuse(BadRequest({ message: `${message} takes an object.` }), client)
+    if (isTooDeep(fields)) return this.refuse(BadRequest({ message: TOO_DEEP }), client)
     const { op, pathNames, queryNames } = callable
     const rest = Object.entries(fields).filter(([name]) => !pathNames.includes(name))
     // What no schema knows goes where it is refused by name.
@@ -89,6 +92,9 @@ export class PipelineCalls implements SocketCalls {
     return replyOf(exchange)
   }
 }
+
+/** Such a message could not be written as JSON again, which is how the pipeline gets it. */
+const TOO_DEEP = 'The message is nested too deeply.'
 
 const KNOWN = new Set(['operation', 'path', 'query', 'body', 'idempotencyKey', 'ifMatch', 'requestId'])
 

@@ -5,8 +5,8 @@ const form = document.querySelector('form')
 
 const invitation = await get(path)
 if (invitation.ok) {
-  const { expiresAt, inviter, role, workspaceName } = invitation.data
-  const by = inviter === null ? '' : `${inviter} invites you: `
+  const { expiresAt, inviterName, role, workspaceName } = invitation.data
+  const by = inviterName === null ? '' : `${inviterName} invites you: `
   const until = new Date(expiresAt).toLocaleString()
   document.querySelector('#about').textContent = `${by}workspace “${workspaceName}”, role ${role}. Good until ${until}.`
   form.hidden = false

@@ -1,0 +1,80 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
+
+export interface AdminAccessOptions {
+  /** The credential that every page but `/healthz` asks for; undefined asks for none. */
+  readonly token: string | undefined
+  /** Host names that requests without the token may use. */
+  readonly names: readonly string[]
+}
+
+/** Why a request to the admin port is refused. */
+export interface AdminRefusal {
+  readonly status: 401 | 421
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+}
+
+const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="Crier", Bearer realm="Crier"' }
+
+/**
+ * Decides who may read the admin port.
+ *
+ * A page on any site can point its own host name at this address (DNS rebinding) and have a browser on this machine read
+ * the port for it. Such a request carries that name in its Host header, so names must be known: an IP address and
+ * `localhost` cannot be rebound. A request with the token needs no check of its name, because that page has no token.
+ */
+export class AdminAccess {
+  readonly #token: Buffer | undefined
+  readonly #names: ReadonlySet<string>
+
+  constructor({ names, token }: AdminAccessOptions) {
+    this.#token = token === undefined ? undefined : digest(token)
+    this.#names = new Set(['localhost', ...names.map((name) => name.toLowerCase())])
+  }
+
+  /** @returns undefined when the request may go on */
+  refuse(request: IncomingMessage, pathname: string): AdminRefusal | undefined {
+    if (this.#hasToken(request.headers.authorization)) return undefined
+    const name = hostName(request.headers.host)
+    if (!this.#isKnown(name)) {
+      return {
+        status: 421,
+        headers: {},
+        text: `This host name is not known here: use an IP address or localhost, list the name in ADMIN_NAMES, or send ADMIN_TOKEN.\n`,
+      }
+    }
+    if (this.#token === undefined || pathname === '/healthz') return undefined
+    return { status: 401, headers: CHALLENGE, text: 'Send ADMIN_TOKEN as a bearer token or as the password.\n' }
+  }
+
+  #isKnown(name: string): boolean {
+    return isIP(name) > 0 || this.#names.has(name)
+  }
+
+  #hasToken(authorization = ''): boolean {
+    if (this.#token === undefined) return false
+    const [, scheme = '', value = ''] = /^(basic|bearer) +(.+)$/i.exec(authorization) ?? []
+    const given = scheme.toLowerCase() === 'basic' ? passwordOf(value) : value
+    return timingSafeEqual(digest(given), this.#token)
+  }
+}
+
+/** The name of a Host header (RFC 9110, 7.2) in lower case, without port and brackets; empty where there is none. */
+function hostName(host = ''): string {
+  return host
+    .toLowerCase()
+    .replace(/:\d*$/, '')
+    .replace(/^\[(.*)\]$/, '$1')
+}
+
+/** The password of a Basic credential (RFC 7617); the user name is not looked at. */
+function passwordOf(value: string): string {
+  const text = Buffer.from(value, 'base64').toString()
+  return text.slice(text.indexOf(':') + 1)
+}
+
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest()
+}

@@ -1,0 +1,33 @@
+/** The chunks of a body that is read whole, at most `limit` bytes; of a larger one nothing is kept. */
+export class BodyChunks {
+  readonly #limit: number
+  #chunks: Buffer[] = []
+  #isDropped = false
+  /** Bytes that came, also those that were not kept. */
+  size = 0
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get isTooLarge(): boolean {
+    return this.size > this.#limit
+  }
+
+  take(chunk: ArrayBuffer): void {
+    this.size += chunk.byteLength
+    if (this.isTooLarge) this.drop()
+    // uWS reuses the memory of a chunk after its callback.
+    else if (chunk.byteLength > 0 && !this.#isDropped) this.#chunks.push(Buffer.from(new Uint8Array(chunk.slice(0))))
+  }
+
+  /** Nobody wants the body any more. */
+  drop(): void {
+    this.#isDropped = true
+    this.#chunks = []
+  }
+
+  whole(): Buffer {
+    return this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks)
+  }
+}

@@ -1,0 +1,44 @@
+import { networkOf } from '../core/client-address.ts'
+import { SECOND, type Clock } from '../core/clock.ts'
+import type { RateDecision } from '../core/ports.ts'
+import type { HttpMetrics } from './metrics.ts'
+import { Transfers } from './transfers.ts'
+
+/** Counts requests of a network on this node alone. */
+export interface NodeLimiter {
+  take(limit: 'page' | 'bodiless', network: string): RateDecision
+}
+
+/** Bodies that are read whole; each is at most as large as its operation takes. */
+const BODIES = { perNetwork: 256, total: 1_024, graceMs: 10 * SECOND, bytesPerSecond: 2_000 }
+
+/** Replies that their clients have not read. */
+const REPLIES = { perNetwork: 256, total: 1_024, graceMs: 20 * SECOND, bytesPerSecond: 2_000 }
+
+/** What clients can make the server hold before anybody knows who they are. */
+export class ClientBounds {
+  readonly bodies: Transfers
+  readonly replies: Transfers
+  readonly #limiter: NodeLimiter
+
+  constructor(clock: Clock, limiter: NodeLimiter, metrics: HttpMetrics) {
+    this.#limiter = limiter
+    this.bodies = new Transfers(BODIES, clock, (reason) => metrics.cut.inc({ what: 'body', reason }))
+    this.replies = new Transfers(REPLIES, clock, (reason) => metrics.cut.inc({ what: 'reply', reason }))
+    metrics.bodies = () => this.bodies.count
+    metrics.replies = () => this.replies.count
+  }
+
+  /** Takes a token for a page, or for a refusal that no operation counts. */
+  takePage(address: string): RateDecision {
+    return this.#limiter.take('page', networkOf(address))
+  }
+
+  /**
+   * Whether a reply without a body may be sent. uWS does not say whether the client has read the replies before it, as
+   * it does for one with a body, so these are counted instead.
+   */
+  allowsBodiless(address: string): boolean {
+    return this.#limiter.take('bodiless', networkOf(address)).allowed
+  }
+}

@@ -1,0 +1,109 @@
+import { SECOND, type Clock } from '../core/clock.ts'
+
+/** Bounds of what clients may leave half-done at a time. */
+export interface TransferLimits {
+  /** Of one network; see `networkOf`. */
+  readonly perNetwork: number
+  readonly total: number
+  /** Bytes a second that a transfer must average once `graceMs` have passed. */
+  readonly bytesPerSecond: number
+  readonly graceMs: number
+}
+
+/** Why a transfer was ended: below the minimum rate, or the oldest when there were too many. */
+export type CutReason = 'slow' | 'crowded'
+
+/** One body on its way in, or one reply on its way out. */
+export class Transfer {
+  readonly network: string
+  readonly startedAt: number
+  readonly cut: (reason: CutReason) => void
+  bytes = 0
+
+  constructor(network: string, startedAt: number, cut: (reason: CutReason) => void) {
+    this.network = network
+    this.startedAt = startedAt
+    this.cut = cut
+  }
+}
+
+const CHECK_EVERY_MS = SECOND
+
+/**
+ * Transfers whose pace the client decides. A client that sends or reads a byte now and then costs memory for as long as
+ * it likes, so each must keep a minimum rate. A new transfer always gets a place: where there are too many, the oldest
+ * of that network ends, or of the network that has the most. What a client transfers at once is never in anybody's way.
+ */
+export class Transfers {
+  readonly #limits: TransferLimits
+  readonly #clock: Clock
+  readonly #onCut: (reason: CutReason) => void
+  /** By network, each in the order of their beginning. */
+  readonly #networks = new Map<string, Set<Transfer>>()
+  #count = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(limits: TransferLimits, clock: Clock, onCut: (reason: CutReason) => void = () => undefined) {
+    this.#limits = limits
+    this.#clock = clock
+    this.#onCut = onCut
+  }
+
+  /** Transfers under way. */
+  get count(): number {
+    return this.#count
+  }
+
+  /** @param cut ends the transfer for the client; it is over then, and `end` need not be called */
+  begin(network: string, cut: (reason: CutReason) => void): Transfer {
+    const { perNetwork, total } = this.#limits
+    const own = this.#networks.get(network)
+    if (own !== undefined && own.size >= perNetwork) this.#cutOldest(own)
+    else if (this.#count >= total) this.#cutOldest(this.#largest())
+    const transfer = new Transfer(network, this.#clock.monotonic(), cut)
+    const peers = this.#networks.get(network) ?? new Set()
+    this.#networks.set(network, peers.add(transfer))
+    this.#count += 1
+    this.#timer ??= setInterval(() => this.#check(), CHECK_EVERY_MS).unref()
+    return transfer
+  }
+
+  /** The transfer is complete, or its client has gone. Calling it again changes nothing. */
+  end(transfer: Transfer): void {
+    const peers = this.#networks.get(transfer.network)
+    if (!peers?.delete(transfer)) return
+    this.#count -= 1
+    if (peers.size === 0) this.#networks.delete(transfer.network)
+    if (this.#count > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  #check(): void {
+    const { bytesPerSecond, graceMs } = this.#limits
+    const now = this.#clock.monotonic()
+    for (const peers of this.#networks.values()) {
+      for (const transfer of peers) {
+        const ms = now - transfer.startedAt
+        if (ms > graceMs && transfer.bytes < (ms / SECOND) * bytesPerSecond) this.#cut(transfer, 'slow')
+      }
+    }
+  }
+
+  #cutOldest(peers: ReadonlySet<Transfer> | undefined): void {
+    const [oldest] = peers ?? []
+    if (oldest !== undefined) this.#cut(oldest, 'crowded')
+  }
+
+  #cut(transfer: Transfer, reason: CutReason): void {
+    this.end(transfer)
+    this.#onCut(reason)
+    transfer.cut(reason)
+  }
+
+  #largest(): ReadonlySet<Transfer> | undefined {
+    let largest: ReadonlySet<Transfer> | undefined
+    for (const peers of this.#networks.values()) if (peers.size > (largest?.size ?? 0)) largest = peers
+    return largest
+  }
+}
