@@ -7,7 +7,7 @@ import { normalizeEmail } from '../users/email-address.ts'
 import type { UserService } from '../users/service.ts'
 import type { UserRow } from '../users/user-row.ts'
 import type { PasswordHasher } from './passwords.ts'
-import { evictStranger, markVerified } from './service.ts'
+import { evictStranger, markVerified } from './eviction.ts'
 import type { Sessions } from './sessions.ts'
 
 export interface AdministratorOptions {

@@ -1,6 +1,8 @@
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
-import { InvalidCredential } from '../core/errors.ts'
+import { CredentialExpired, InvalidCredential } from '../core/errors.ts'
+import { isLimited } from '../core/key-limits.ts'
+import { isScope } from '../core/scope.ts'
 import { sha256 } from '../core/id.ts'
 import type { Logger } from '../core/log.ts'
 import type { Authenticator, Credential } from '../core/ports.ts'
@@ -8,6 +10,7 @@ import type { Sql } from '../core/sql.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import { API_KEY } from '../users/api-keys.ts'
 import { onCredentials, type CredentialNotice } from '../users/credential-notices.ts'
+import type { ApiKeyUses } from './api-key-uses.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { RecentMap } from './recent-map.ts'
 
@@ -27,12 +30,27 @@ interface Known {
   readonly until: number
 }
 
+interface UserColumns {
+  email: string
+  is_admin: boolean
+  email_verified: boolean
+}
+
+interface KeyColumns {
+  id: string
+  key_id: string
+  scopes: string[] | null
+  workspace_ids: string[] | null
+  expires_at: string | null
+}
+
 export interface AuthenticatorOptions {
   readonly sql: Sql
   readonly tokens: AccessTokens
   readonly clock: Clock
   readonly coordination: Coordination
   readonly log: Logger
+  readonly keyUses: ApiKeyUses
 }
 
 /**
@@ -74,6 +92,10 @@ export class CredentialAuthenticator implements Authenticator {
     return this.#findOnce(credential, text)
   }
 
+  used({ apiKey }: Caller, address: () => string): void {
+    if (apiKey) this.#options.keyUses.note(apiKey.id, address)
+  }
+
   /** Drops what was revoked lately, by the database. */
   async poll(): Promise<void> {
     const { clock, sql } = this.#options
@@ -112,8 +134,8 @@ export class CredentialAuthenticator implements Authenticator {
   async #findToken(token: string): Promise<Caller> {
     const grant = this.#options.tokens.read(token)
     const generation = this.#generation
-    const row = await this.#options.sql.row<{ email: string; is_admin: boolean }>(
-      `select u.email, u.is_admin from sessions s join users u on u.id = s.user_id
+    const row = await this.#options.sql.row<UserColumns>(
+      `select u.email, u.is_admin, u.email_verified from sessions s join users u on u.id = s.user_id
        where s.id = $1 and s.user_id = $2 and s.revoked_at is null`,
       [grant.sessionId, grant.userId],
     )
@@ -122,26 +144,49 @@ export class CredentialAuthenticator implements Authenticator {
       userId: grant.userId,
       email: row.email,
       isAdmin: row.is_admin,
+      emailVerified: row.email_verified,
       sessionId: grant.sessionId,
       via: 'token',
     }
-    if (generation === this.#generation) this.#tokens.set(token, { caller, until: grant.expiresAt })
+    if (this.#mayKeep(caller, generation)) this.#tokens.set(token, { caller, until: grant.expiresAt })
     return caller
   }
 
   async #findKey(key: string): Promise<Caller> {
     if (!API_KEY.test(key)) throw InvalidCredential({ message: 'The API key does not have the form of one.' })
     const generation = this.#generation
-    const row = await this.#options.sql.row<{ id: string; email: string; is_admin: boolean }>(
-      'select id, email, is_admin from users where api_key_hash = $1',
+    const row = await this.#options.sql.row<UserColumns & KeyColumns>(
+      `select u.id, u.email, u.is_admin, u.email_verified, k.id as key_id, k.scopes, k.workspace_ids, k.expires_at
+       from api_keys k join users u on u.id = k.user_id where k.key_hash = $1`,
       [sha256(key)],
     )
     if (row === undefined) throw InvalidCredential()
-    const caller: Caller = { userId: row.id, email: row.email, isAdmin: row.is_admin, via: 'api_key' }
-    if (generation === this.#generation) {
-      this.#keys.set(key, { caller, until: this.#options.clock.now() + API_KEY_KEPT_MS })
+    const now = this.#options.clock.now()
+    const expiresAt = row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at)
+    if (expiresAt <= now) throw CredentialExpired({ message: 'The API key has expired.' })
+    const apiKey = {
+      id: row.key_id,
+      // A scope of another version of the service means nothing here.
+      scopes: row.scopes && new Set(row.scopes.filter(isScope)),
+      workspaceIds: row.workspace_ids && new Set(row.workspace_ids),
+    }
+    const caller: Caller = {
+      userId: row.id,
+      email: row.email,
+      isAdmin: row.is_admin && !isLimited({ apiKey }),
+      emailVerified: row.email_verified,
+      via: 'api_key',
+      apiKey,
+    }
+    if (this.#mayKeep(caller, generation)) {
+      this.#keys.set(key, { caller, until: Math.min(now + API_KEY_KEPT_MS, expiresAt) })
     }
     return caller
+  }
+
+  /** An unconfirmed account is read each time, so that confirming its address counts at once on every node. */
+  #mayKeep(caller: Caller, generation: number): boolean {
+    return caller.emailVerified && generation === this.#generation
   }
 
   #drop(notice: CredentialNotice): void {

@@ -61,8 +61,28 @@ export const OneTimeCode = defineEntity({
       .unique(false),
     codeHash: p.text(),
     tries: p.integer().default(0),
+    /** From the network of the sign-up. */
+    knownTries: p.integer().default(0),
     sentAt: time(),
     expiresAt: time(),
+  },
+})
+
+/** Who signed up with an address, until it is confirmed. */
+export const PendingSignUp = defineEntity({
+  name: 'PendingSignUp',
+  tableName: 'pending_sign_ups',
+  properties: {
+    user: p
+      .oneToOne(User)
+      .primary()
+      .deleteRule('cascade')
+      .updateRule('no action')
+      .foreignKeyName('pending_sign_ups_user_id_fkey')
+      .unique(false),
+    network: p.text(),
+    userAgent: p.text(),
+    createdAt: time(),
   },
 })
 
@@ -100,4 +120,4 @@ export const UsedNonce = defineEntity({
   },
 })
 
-export const authEntities = [Identity, Session, OneTimeCode, PasswordReset, LoginThrottle, UsedNonce]
+export const authEntities = [Identity, Session, OneTimeCode, PendingSignUp, PasswordReset, LoginThrottle, UsedNonce]

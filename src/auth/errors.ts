@@ -1,12 +1,5 @@
 import { defineError } from '../core/error.ts'
 
-export const EmailUnverified = defineError({
-  code: 'email_unverified',
-  status: 403,
-  message: 'Confirm your e-mail address first.',
-  cause: 'The password is right, but the address has not been confirmed with the code that was mailed.',
-  fix: 'Send the code to POST /api/auth/verify-otp; ask for a new one with POST /api/auth/resend-otp.',
-})
 export const WrongLogin = defineError({
   code: 'wrong_login',
   status: 401,
@@ -19,8 +12,8 @@ export const TooManyAttempts = defineError({
   status: 429,
   message: 'Too many failed attempts at this address.',
   cause:
-    'After several failures in a row an address is locked for a time that doubles with each, up to 15 minutes. Unknown addresses lock alike.',
-  fix: 'Wait as many seconds as Retry-After says. A password reset ends the lock too.',
+    'After several failures in a row an address is locked for a time that doubles with each, up to 15 minutes. Unknown addresses lock alike. Failures on networks and devices that the account is known to use are counted apart.',
+  fix: 'Wait as many seconds as Retry-After says, or send the `deviceToken` of an earlier sign-in. A password reset ends the lock too.',
 })
 export const WrongCode = defineError({
   code: 'wrong_code',

@@ -9,6 +9,7 @@ const PAUSE_MS = MINUTE
 interface CodeRow {
   code_hash: string
   tries: number
+  known_tries: number
   expires_at: string
 }
 
@@ -32,7 +33,7 @@ export class OneTimeCodes {
     const written = await sql.run(
       `insert into one_time_codes as c (user_id, code_hash, tries, sent_at, expires_at) values ($1, $2, 0, $3, $4)
        on conflict (user_id) do update
-         set code_hash = excluded.code_hash, tries = 0, sent_at = excluded.sent_at, expires_at = excluded.expires_at
+         set code_hash = excluded.code_hash, tries = 0, known_tries = 0, sent_at = excluded.sent_at, expires_at = excluded.expires_at
          where c.sent_at <= $5`,
       [userId, this.#mac(userId, code), new Date(now), new Date(now + LIFETIME_MS), new Date(now - PAUSE_MS)],
     )
@@ -42,18 +43,22 @@ export class OneTimeCodes {
   /**
    * Judges a code: `right` uses it up, `wrong` counts the try (so the transaction must commit), `none` says that there
    * is no code to compare with.
+   * @param isKnown from the network of the sign-up: it has tries of its own, which strangers cannot use up
    */
-  async use(sql: Sql, userId: string, code: string): Promise<'right' | 'wrong' | 'none'> {
+  async use(sql: Sql, userId: string, code: string, isKnown: boolean): Promise<'right' | 'wrong' | 'none'> {
     const row = await sql.row<CodeRow>(
-      'select code_hash, tries, expires_at from one_time_codes where user_id = $1 for update',
+      'select code_hash, tries, known_tries, expires_at from one_time_codes where user_id = $1 for update',
       [userId],
     )
-    if (row === undefined || row.tries >= TRIES || Date.parse(row.expires_at) <= this.#clock.now()) return 'none'
+    const tries = isKnown ? row?.known_tries : row?.tries
+    if (row === undefined || tries === undefined || tries >= TRIES || Date.parse(row.expires_at) <= this.#clock.now())
+      return 'none'
     if (timingSafeEqual(Buffer.from(row.code_hash), Buffer.from(this.#mac(userId, code)))) {
       await sql.run('delete from one_time_codes where user_id = $1', [userId])
       return 'right'
     }
-    await sql.run('update one_time_codes set tries = tries + 1 where user_id = $1', [userId])
+    const column = isKnown ? 'known_tries' : 'tries'
+    await sql.run(`update one_time_codes set ${column} = ${column} + 1 where user_id = $1`, [userId])
     return 'wrong'
   }
 

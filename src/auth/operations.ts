@@ -1,11 +1,11 @@
-import { NotFound } from '../core/errors.ts'
+import type { Caller } from '../core/caller.ts'
+import { EmailUnverified, NotFound } from '../core/errors.ts'
 import { operation } from '../core/operation.ts'
 import { PageQuery } from '../core/page.ts'
 import { done, list, ok } from '../core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf } from '../core/schema.ts'
 import { EmailInUse } from '../users/errors.ts'
 import {
-  EmailUnverified,
   InvalidRefreshToken,
   InvalidResetToken,
   ProviderEmailUnverified,
@@ -19,6 +19,7 @@ import {
 } from './errors.ts'
 import {
   ByEmail,
+  Confirmed,
   Login,
   Logout,
   ProviderPath,
@@ -39,43 +40,52 @@ export const signUp = operation({
   route: 'POST /api/auth/signup',
   summary: 'Sign up with e-mail and password',
   description:
-    'The API key is shown this once and works at once. A six-digit code is mailed; POST /api/auth/verify-otp confirms the address with it.',
+    'The API key is shown this once; until the address is confirmed it only reads the profile. A six-digit code is mailed; POST /api/auth/verify-otp confirms the address with it.',
   access: 'public',
   limit: 'auth',
   body: SignUp,
   returns: { 201: SignedUp },
   errors: [EmailInUse],
   example: { body: { email: 'ada@example.com', password: 'correct horse battery staple', name: 'Ada Lovelace' } },
-  handle: async ({ auth, body }) => ({
+  handle: async ({ auth, body, remoteAddress, userAgent }) => ({
     status: 201 as const,
-    body: { message: 'Signed up. Confirm your address with the code that was mailed.', user: await auth.signUp(body) },
+    body: {
+      message: 'Signed up. Confirm your address with the code that was mailed.',
+      user: await auth.signUp(body, { remoteAddress, userAgent }),
+    },
   }),
 })
 
 export const verifyEmail = operation({
   route: 'POST /api/auth/verify-otp',
   summary: 'Confirm an e-mail address with the mailed code, and sign in',
+  description:
+    'The code proves that you read the mailbox, not that you signed up: anybody can sign up with your address. Prove it with the `password` of the sign-up, or with its API key as the credential of this request; otherwise the network and the User-Agent of the sign-up are taken as proof for an hour. Without proof the password and the API key of the sign-up are removed, and `passwordReset` lets you choose a password.',
   access: 'public',
   limit: 'auth',
   body: VerifyEmail,
-  returns: { 200: Envelope(SignedIn) },
+  returns: { 200: Envelope(Confirmed) },
   errors: [WrongCode, TooManyAttempts],
   example: { body: { email: 'ada@example.com', otp: '123456' } },
-  handle: async ({ auth, body, remoteAddress, userAgent }) =>
-    ok('Address confirmed', await auth.verifyEmail(body.email, body.otp, { remoteAddress, userAgent })),
+  handle: async ({ body, caller, emailConfirmation, remoteAddress, userAgent }) => {
+    // Public operations have a caller only where a credential came along.
+    const callerId = (caller as Caller | undefined)?.userId
+    const confirmed = await emailConfirmation.confirm(body, { remoteAddress, userAgent }, callerId)
+    return ok(confirmed.passwordReset ? 'Address confirmed. Choose a password.' : 'Address confirmed', confirmed)
+  },
 })
 
 export const resendOtp = operation({
   route: 'POST /api/auth/resend-otp',
   summary: 'Mail another code',
-  description: 'Always 200, whether or not the address waits for a code. At most one mail a minute.',
+  description: 'Always 200, whether or not the address waits for a code. At most one mail a minute, and five an hour.',
   access: 'public',
   limit: 'mail',
   body: ByEmail,
   returns: { 200: Done },
   example: { body: { email: 'ada@example.com' } },
-  handle: async ({ auth, body }) => {
-    await auth.resendCode(body.email)
+  handle: async ({ body, emailConfirmation, remoteAddress, userAgent }) => {
+    await emailConfirmation.resend(body.email, { remoteAddress, userAgent })
     return done('If the address waits for a code, another one is on its way.')
   },
 })
@@ -84,7 +94,7 @@ export const login = operation({
   route: 'POST /api/auth/login',
   summary: 'Sign in with e-mail and password',
   description:
-    'After five failures in a row the address is locked for 1 s, then 2, 4, 8 … up to 15 min, whether or not it has an account.',
+    'After five failures in a row the address is locked for 1 s, then 2, 4, 8 … up to 15 min, whether or not it has an account. Networks and devices from which somebody has signed in count for themselves: a device shows it with its `deviceToken`.',
   access: 'public',
   limit: 'auth',
   body: Login,
@@ -92,7 +102,7 @@ export const login = operation({
   errors: [WrongLogin, EmailUnverified, TooManyAttempts],
   example: { body: { email: 'ada@example.com', password: 'correct horse battery staple' } },
   handle: async ({ auth, body, remoteAddress, userAgent }) =>
-    ok('Signed in', await auth.login(body.email, body.password, { remoteAddress, userAgent })),
+    ok('Signed in', await auth.login(body, { remoteAddress, userAgent })),
 })
 
 export const signInWithProvider = operation({
@@ -121,14 +131,14 @@ export const signInWithProvider = operation({
 export const forgotPassword = operation({
   route: 'POST /api/auth/forgot-password',
   summary: 'Mail a link to choose a new password',
-  description: 'Always 200, whether or not the address has an account. At most one mail a minute.',
+  description: 'Always 200, whether or not the address has an account. At most one mail a minute, and five an hour.',
   access: 'public',
   limit: 'mail',
   body: ByEmail,
   returns: { 200: Done },
   example: { body: { email: 'ada@example.com' } },
-  handle: async ({ auth, body }) => {
-    await auth.forgotPassword(body.email)
+  handle: async ({ auth, body, remoteAddress, userAgent }) => {
+    await auth.forgotPassword(body.email, { remoteAddress, userAgent })
     return done('If the address has an account, a link is on its way.')
   },
 })
@@ -169,11 +179,12 @@ export const logout = operation({
   summary: 'End the caller’s session, that of a refresh token, or all',
   description: 'Access tokens of the ended sessions are refused at once. API keys stay.',
   access: 'user',
+  unconfirmed: true,
   body: Logout,
   bodyOptional: true,
   returns: { 200: Envelope(Revoked) },
   example: { body: { everywhere: false } },
-  handle: async ({ auth, body, caller }) => ok('Signed out', { revoked: await auth.logout(caller, body ?? {}) }),
+  handle: async ({ auth, body, caller }) => ok('Signed out', { revokedCount: await auth.logout(caller, body ?? {}) }),
 })
 
 export const listSessions = operation({

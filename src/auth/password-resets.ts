@@ -27,6 +27,20 @@ export class PasswordResets {
     return written > 0 ? token : undefined
   }
 
+  /** A new token for somebody who has just proven to own the mailbox, however young the last one is. */
+  async create(sql: Sql, userId: string): Promise<{ token: string; expiresAt: string }> {
+    const token = secretToken(32)
+    const now = this.#clock.now()
+    const expiresAt = new Date(now + LIFETIME_MS)
+    await sql.run('insert into password_resets (token_hash, user_id, created_at, expires_at) values ($1, $2, $3, $4)', [
+      sha256(token),
+      userId,
+      new Date(now),
+      expiresAt,
+    ])
+    return { token, expiresAt: expiresAt.toISOString() }
+  }
+
   /** Whose token it is, while it is good. */
   async find(sql: Sql, token: string): Promise<string | undefined> {
     if (!TOKEN.test(token)) return undefined

@@ -13,10 +13,11 @@ import { normalizeEmail } from '../users/email-address.ts'
 import { EmailInUse } from '../users/errors.ts'
 import type { UserService } from '../users/service.ts'
 import type { UserRow } from '../users/user-row.ts'
+import { evictStranger, markVerified } from './eviction.ts'
 import { ProviderEmailUnverified, ProviderNotConfigured } from './errors.ts'
 import { refuse, type ProvenIdentity, type SignInProvider } from './providers/provider.ts'
-import type { ProviderSignInData } from './schemas.ts'
-import { evictStranger, markVerified, type SignedInData } from './service.ts'
+import type { KnownDevices } from './known-devices.ts'
+import type { ProviderSignInData, SignedInData } from './schemas.ts'
 import type { Origin, Sessions } from './sessions.ts'
 
 declare module '../core/services.ts' {
@@ -33,6 +34,7 @@ export interface ProviderSignInOptions {
   readonly users: UserService
   readonly sessions: Sessions
   readonly postman: Postman
+  readonly devices: KnownDevices
   readonly providers: ReadonlyMap<string, SignInProvider>
 }
 
@@ -80,8 +82,9 @@ export class ProviderSignIn {
     const identity = await provider.prove(proof)
     const { arrival, pair } = await this.#admit(name, provider.label, identity, origin)
     if (arrival.evicted) announceCredentials(this.#options.coordination, { kind: 'user', userId: arrival.row.id })
-    const { database, users } = this.#options
-    return { user: await users.viewOf(database, arrival.row), ...pair, created: arrival.how === 'created' }
+    const { database, devices, users } = this.#options
+    const user = await users.viewOf(database, arrival.row)
+    return { user, ...pair, deviceToken: devices.issue(user._id), created: arrival.how === 'created' }
   }
 
   /** First sign-ins at once: those that come second find what the first has made. */

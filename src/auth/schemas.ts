@@ -11,11 +11,23 @@ export const SignedUp = Type.Object({ message: Type.String(), user: UserWithKey 
 export const VerifyEmail = Input({
   email: EmailInput,
   otp: Type.String({ pattern: '^\\d{6}$', description: 'the six digits from the mail' }),
+  password: Type.Optional({
+    ...NewPassword,
+    description: 'The password of the sign-up, as proof that you signed up. Another one replaces it',
+  }),
 })
+export type VerifyEmailData = Static<typeof VerifyEmail>
 
 export const ByEmail = Input({ email: EmailInput })
 
-export const Login = Input({ email: EmailInput, password: GivenPassword })
+export const Login = Input({
+  email: EmailInput,
+  password: GivenPassword,
+  deviceToken: Type.Optional(
+    Text(1, 100, { description: 'From an earlier sign-in on this device: strangers who guess cannot lock it out' }),
+  ),
+})
+export type LoginData = Static<typeof Login>
 
 export const ResetPassword = Input({
   token: Text(1, 200, { description: 'The token from the mail' }),
@@ -37,10 +49,34 @@ const tokens = {
 }
 
 export const Tokens = named('Tokens', Type.Object(tokens))
-export const SignedIn = named('SignedIn', Type.Object({ user: UserView, ...tokens }))
+
+const signedIn = {
+  user: UserView,
+  ...tokens,
+  deviceToken: Type.String({ description: 'Keep it on the device and send it with later logins. It opens nothing' }),
+}
+export const SignedIn = named('SignedIn', Type.Object(signedIn))
+export type SignedInData = Static<typeof SignedIn>
+
+export const Confirmed = named(
+  'ConfirmedEmail',
+  Type.Object({
+    ...signedIn,
+    passwordReset: Type.Optional(
+      Type.Object(
+        { token: Type.String({ description: 'For POST /api/auth/reset-password, once' }), expiresAt: Timestamp },
+        {
+          description:
+            'Only where the account had to be taken over from whoever signed up: it has no password and no API key any more',
+        },
+      ),
+    ),
+  }),
+)
+export type ConfirmedData = Static<typeof Confirmed>
 export const SignedInWithProvider = named(
   'SignedInWithProvider',
-  Type.Object({ user: UserView, ...tokens, created: Type.Boolean({ description: 'The account was made just now' }) }),
+  Type.Object({ ...signedIn, created: Type.Boolean({ description: 'The account was made just now' }) }),
 )
 
 export const SessionView = named(
@@ -58,7 +94,7 @@ export const SessionView = named(
   }),
 )
 
-export const Revoked = Type.Object({ revoked: Type.Integer({ description: 'Sessions that were ended' }) })
+export const Revoked = Type.Object({ revokedCount: Type.Integer({ description: 'Sessions that were ended' }) })
 
 export const ProviderPath = Input({
   provider: Type.String({

@@ -1,16 +1,18 @@
 import type { Caller } from '../core/caller.ts'
+import { networkOf } from '../core/client-address.ts'
 import type { Clock } from '../core/clock.ts'
-import { NotFound } from '../core/errors.ts'
+import { EmailUnverified, NotFound } from '../core/errors.ts'
 import type { Jobs } from '../core/job.ts'
 import type { Logger } from '../core/log.ts'
 import { pageOf, pageRequest } from '../core/page.ts'
 import type { PageResult } from '../core/reply.ts'
 import type { Static } from '../core/schema.ts'
-import type { Sql, Transaction } from '../core/sql.ts'
+import type { Transaction } from '../core/sql.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import type { Database } from '../db/database.ts'
+import type { MailLimits } from '../mail/limits.ts'
 import type { Postman } from '../mail/postman.ts'
-import { passwordResetMail, securityMail, verificationMail, welcomeMail } from '../mail/templates.ts'
+import { passwordResetMail, securityMail } from '../mail/templates.ts'
 import { newApiKey } from '../users/api-keys.ts'
 import { announceCredentials } from '../users/credential-notices.ts'
 import { normalizeEmail } from '../users/email-address.ts'
@@ -18,13 +20,15 @@ import type { UserData } from '../users/schemas.ts'
 import { emailInUse, type UserService } from '../users/service.ts'
 import type { UserRow } from '../users/user-row.ts'
 import { deviceName } from './device.ts'
-import { mailCode, mailReset } from './jobs.ts'
-import { EmailUnverified, InvalidResetToken, WrongCode, WrongLogin } from './errors.ts'
-import type { OneTimeCodes } from './one-time-codes.ts'
+import { mailReset } from './jobs.ts'
+import { InvalidResetToken, WrongLogin } from './errors.ts'
+import type { EmailConfirmation } from './email-confirmation.ts'
+import { evictStranger, markVerified } from './eviction.ts'
+import type { KnownDevices } from './known-devices.ts'
 import type { PasswordHasher } from './passwords.ts'
 import type { PasswordResets } from './password-resets.ts'
 import { checkPassword } from './password-rules.ts'
-import type { SessionView, SignUpData } from './schemas.ts'
+import type { LoginData, SessionView, SignedInData, SignUpData } from './schemas.ts'
 import type { Origin, SessionRow, Sessions, TokenPair } from './sessions.ts'
 import type { AttemptThrottle } from './throttle.ts'
 
@@ -43,21 +47,21 @@ export interface AuthServiceOptions {
   readonly users: UserService
   readonly sessions: Sessions
   readonly hasher: PasswordHasher
-  readonly codes: OneTimeCodes
+  readonly confirmation: EmailConfirmation
+  readonly devices: KnownDevices
   readonly resets: PasswordResets
   readonly throttle: AttemptThrottle
   readonly postman: Postman
+  readonly mailLimits: MailLimits
   readonly jobs: Jobs
 }
-
-export type SignedInData = { user: UserData } & TokenPair
 
 /**
  * Signing up and in with e-mail and password.
  *
  * Whether an address has an account is told by nothing but sign-up, which must say that it is taken. An account that
- * was never confirmed is not given to whoever signs up next: its API key works, so it may own things. The owner of the
- * mailbox gets it with a password reset, which ends every access that somebody else had to it.
+ * was never confirmed is not given to whoever signs up next, who may be a stranger too. The owner of the mailbox gets it
+ * with the mailed code or a password reset, which end every access that somebody else had to it.
  */
 export class AuthService {
   readonly #options: AuthServiceOptions
@@ -67,8 +71,8 @@ export class AuthService {
   }
 
   /** @throws AppError email_in_use, validation_failed, overloaded */
-  async signUp(data: SignUpData): Promise<UserData & { apiKey: string }> {
-    const { codes, database, hasher, postman, users } = this.#options
+  async signUp(data: SignUpData, origin: Origin): Promise<UserData & { apiKey: string }> {
+    const { confirmation, database, hasher, users } = this.#options
     const email = normalizeEmail(data.email)
     checkPassword(data.password, email)
     hasher.admit()
@@ -77,63 +81,26 @@ export class AuthService {
     const apiKey = newApiKey()
     return database.transaction(async (tx) => {
       const row = await users.insert(tx, { email, name: data.name, passwordHash, apiKey })
-      const code = await codes.issue(tx, row.id)
-      const view = await users.viewOf(tx, row)
-      if (code !== undefined) await postman.post(tx, verificationMail(view, code))
-      return { ...view, apiKey: apiKey.key }
+      await confirmation.begin(tx, row, origin)
+      return { ...(await users.viewOf(tx, row)), apiKey: apiKey.key }
     })
-  }
-
-  /** Confirms an address with its code, and signs in. @throws AppError wrong_code, too_many_attempts */
-  async verifyEmail(address: string, otp: string, origin: Origin): Promise<SignedInData> {
-    const { codes, database, postman, publicUrl, sessions, throttle, users } = this.#options
-    const email = normalizeEmail(address)
-    await throttle.begin('code', email)
-    // A wrong code is not thrown in the transaction: the count of tries must stay.
-    const result = await database.transaction(async (tx) => {
-      const row = await users.findByEmail(tx, email)
-      const judged = row === undefined ? 'none' : await codes.use(tx, row.id, otp)
-      if (row === undefined || judged !== 'right') {
-        if (judged === 'none') await throttle.touch('code', email, tx)
-        return undefined
-      }
-      await markVerified(tx, row.id, this.#now())
-      const pair = await sessions.start(tx, row.id, 'code', origin)
-      const user = await this.#fresh(tx, email)
-      await postman.post(tx, welcomeMail(user, publicUrl))
-      return { user, pair }
-    })
-    if (result === undefined) throw WrongCode()
-    await throttle.clear('code', email)
-    return { user: result.user, ...result.pair }
-  }
-
-  /** Mails a new code when there is somebody to mail it to; the caller never learns whether. */
-  async resendCode(address: string): Promise<void> {
-    const email = normalizeEmail(address)
-    await this.#options.jobs.add(this.#options.database, mailCode, { email }, { key: email })
-  }
-
-  /** The job behind `resendCode`. */
-  async mailCode(tx: Transaction, email: string): Promise<void> {
-    const { codes, postman, users } = this.#options
-    const row = await users.findByEmail(tx, email)
-    if (row === undefined || row.email_verified) return
-    const code = await codes.issue(tx, row.id)
-    if (code !== undefined) await postman.post(tx, verificationMail(row, code))
   }
 
   /** @throws AppError wrong_login, email_unverified, too_many_attempts, overloaded */
-  async login(address: string, password: string, origin: Origin): Promise<SignedInData> {
-    const { database, hasher, sessions, throttle, users } = this.#options
-    const email = normalizeEmail(address)
+  async login({ deviceToken, password, ...data }: LoginData, origin: Origin): Promise<SignedInData> {
+    const { database, devices, hasher, sessions, throttle, users } = this.#options
+    const email = normalizeEmail(data.email)
     hasher.admit()
-    await throttle.begin('password', email)
     const row = await users.findByEmail(database, email)
+    const networks = await sessions.networksOf(database, email)
+    const network = networkOf(origin.remoteAddress)
+    const isKnownDevice = row !== undefined && devices.isOf(row.id, deviceToken)
+    const source = isKnownDevice ? 'known device' : networks.has(network) ? (`network ${network}` as const) : 'anybody'
+    await throttle.begin('password', email, source)
     // The same work whether or not there is such a user, and nothing that depends on it before it is done.
     const matches = await hasher.verify(row?.password_hash, password)
     if (row === undefined || !matches) throw WrongLogin()
-    await throttle.clear('password', email)
+    await throttle.clear('password', email, [source])
     if (!row.email_verified) throw EmailUnverified()
     const pair = await database.transaction(async (tx) => {
       // A reset that was committed while we hashed has ended what this password opens.
@@ -144,21 +111,28 @@ export class AuthService {
       return still && sessions.start(tx, row.id, 'password', origin)
     })
     if (pair === undefined) throw WrongLogin()
-    return { user: await users.viewOf(database, row), ...pair }
+    return { user: await users.viewOf(database, row), ...pair, deviceToken: devices.issue(row.id) }
   }
 
   /** Mails a reset token when there is somebody to mail it to; the caller never learns whether. */
-  async forgotPassword(address: string): Promise<void> {
-    const email = normalizeEmail(address)
-    await this.#options.jobs.add(this.#options.database, mailReset, { email }, { key: email })
+  async forgotPassword(address: string, origin: Origin): Promise<void> {
+    const data = { email: normalizeEmail(address), network: networkOf(origin.remoteAddress) }
+    await this.#options.jobs.add(this.#options.database, mailReset, data, { key: `${data.email} ${data.network}` })
   }
 
-  /** The job behind `forgotPassword`. */
-  async mailReset(tx: Transaction, email: string): Promise<void> {
-    const { postman, publicUrl, resets, users } = this.#options
+  /** The job behind `forgotPassword`. @param network of the one who asked */
+  async mailReset(tx: Transaction, email: string, network: string): Promise<void> {
+    const { mailLimits, postman, publicUrl, resets, sessions, users } = this.#options
     const row = await users.findByEmail(tx, email)
-    const token = row && (await resets.issue(tx, row.id))
-    if (row && token) await postman.post(tx, passwordResetMail(row, publicUrl, token))
+    const isKnown = (await sessions.networksOf(tx, email)).has(network)
+    const mail = { kind: isKnown ? 'known_reset' : 'reset', to: email } as const
+    if (row === undefined || !(await mailLimits.allows(tx, mail))) return
+    const token = await resets.issue(tx, row.id)
+    if (token === undefined) return
+    await mailLimits.count(tx, mail)
+    // A name that nobody has confirmed may be a stranger's advertisement.
+    const to = row.email_verified ? row : { email, name: '' }
+    await postman.post(tx, passwordResetMail(to, publicUrl, token))
   }
 
   /**
@@ -183,7 +157,8 @@ export class AuthService {
       ])
       await markVerified(tx, user.id, this.#now())
       await sessions.revokeAll(tx, user.id, 'password')
-      await throttle.clear('password', user.email, tx)
+      const networks = [...(await sessions.networksOf(tx, user.email))].map((network) => `network ${network}` as const)
+      await throttle.clear('password', user.email, ['anybody', 'known device', ...networks], tx)
       await postman.post(tx, securityMail(user, { kind: 'password_changed' }))
       return true
     })
@@ -250,39 +225,9 @@ export class AuthService {
     if (user) await postman.post(tx, securityMail(user, { kind: 'refresh_token_replayed', device }))
   }
 
-  async #fresh(sql: Sql, email: string): Promise<UserData> {
-    const row = await this.#options.users.findByEmail(sql, email)
-    if (row === undefined) throw WrongCode()
-    return this.#options.users.viewOf(sql, row)
-  }
-
   #now(): Date {
     return new Date(this.#options.clock.now())
   }
-}
-
-/** The address is confirmed: what proves it is used up. */
-export async function markVerified(sql: Sql, userId: string, now: Date): Promise<void> {
-  await sql.run(
-    `update users set email_verified = true, version = version + 1, updated_at = $2
-     where id = $1 and not email_verified`,
-    [userId, now],
-  )
-  await sql.run('delete from one_time_codes where user_id = $1', [userId])
-}
-
-/**
- * Whoever signed up with an address that was never confirmed may be a stranger: their password, API key and sessions
- * go. For the transaction in which the owner of the mailbox has shown to be one; a confirmed account stays as it is.
- */
-export async function evictStranger(sql: Sql, sessions: Sessions, userId: string, now: Date): Promise<boolean> {
-  const evicted = await sql.run(
-    `update users set password_hash = null, api_key_hash = null, api_key_prefix = null, credentials_changed_at = $2,
-       version = version + 1, updated_at = $2 where id = $1 and not email_verified`,
-    [userId, now],
-  )
-  if (evicted > 0) await sessions.revokeAll(sql, userId, 'takeover')
-  return evicted > 0
 }
 
 function sessionView(row: SessionRow, caller: Caller): Static<typeof SessionView> {

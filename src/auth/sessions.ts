@@ -1,4 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
+import { networkOf } from '../core/client-address.ts'
 import { DAY, SECOND, type Clock } from '../core/clock.ts'
 import { secretToken, uuidv7 } from '../core/id.ts'
 import type { Sql, Transaction } from '../core/sql.ts'
@@ -10,6 +11,8 @@ const LIFETIME_MS = 30 * DAY
 /** Two tabs that refresh with the same token at once both go on. */
 const GRACE_MS = 10 * SECOND
 const PREFIX = 'crr_'
+/** The newest sessions of a user, by which their networks are known. */
+const REMEMBERED = 100
 
 /** Where a request came from. */
 export interface Origin {
@@ -120,6 +123,16 @@ export class Sessions {
     if (named === undefined) return undefined
     const row = await sql.row<SessionRow>('select * from sessions where id = $1', [named.sessionId])
     return row !== undefined && timingSafeEqual(named.mac, this.#mac(row, named.generation)) ? row : undefined
+  }
+
+  /** The networks from which the account with an address was lately used; none for an address without an account. */
+  async networksOf(sql: Sql, email: string): Promise<Set<string>> {
+    const rows = await sql.rows<{ remote_address: string }>(
+      `select s.remote_address from users u join sessions s on s.user_id = u.id
+       where u.email = $1 order by s.created_at desc limit ${REMEMBERED}`,
+      [email],
+    )
+    return new Set(rows.map((row) => networkOf(row.remote_address)))
   }
 
   /** Ends one session of a user. False when there is none such that still lives. */

@@ -13,9 +13,16 @@ const FORGET_MS = HOUR
 export type Guarded = 'password' | 'code'
 
 /**
+ * Who is guessing. A device or network that the account is known to use has a count of its own. Everybody else shares
+ * one, however many networks they come from.
+ */
+export type AttemptSource = 'anybody' | 'known device' | `network ${string}`
+
+/**
  * Counts failed attempts at an address and locks it for a time that doubles: 1 s after the fifth, 2 s after the sixth,
- * up to 15 min. Whether the address has an account plays no part, so a lock tells nothing. An attempt is counted
- * before it is judged; a hundred at once are no way around the count.
+ * up to 15 min. The lock concerns one source, so strangers who guess do not keep the owner out. Whether the address has
+ * an account plays no part, so a lock tells nothing. An attempt is counted before it is judged; a hundred at once are no
+ * way around the count.
  */
 export class AttemptThrottle {
   readonly #sql: Sql
@@ -28,9 +35,9 @@ export class AttemptThrottle {
     this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'attempt throttle', 32))
   }
 
-  /** Counts one attempt. @throws AppError too_many_attempts while the address is locked */
-  async begin(guarded: Guarded, email: string): Promise<void> {
-    const key = this.#name(guarded, email)
+  /** Counts one attempt. @throws AppError too_many_attempts while the address is locked for this source */
+  async begin(guarded: Guarded, email: string, source: AttemptSource): Promise<void> {
+    const key = this.#name(guarded, email, source)
     const now = this.#clock.now()
     const counted = await this.#sql.run(
       `insert into login_throttles as t (key, failures, last_failed_at, locked_until) values ($1, 1, $2, null)
@@ -55,14 +62,15 @@ export class AttemptThrottle {
     })
   }
 
-  /** The attempt succeeded, or the owner has shown to be one: what was counted is forgotten. */
-  async clear(guarded: Guarded, email: string, sql: Sql = this.#sql): Promise<void> {
-    await sql.run('delete from login_throttles where key = $1', [this.#name(guarded, email)])
+  /** The attempt succeeded, or the owner has proven to be one: what was counted for these sources is forgotten. */
+  async clear(guarded: Guarded, email: string, sources: readonly AttemptSource[], sql: Sql = this.#sql): Promise<void> {
+    const keys = sources.map((source) => this.#name(guarded, email, source))
+    await sql.run('delete from login_throttles where key = any($1)', [keys])
   }
 
   /** Writes without changing anything: for an answer that must take as long as another that writes. */
-  async touch(guarded: Guarded, email: string, sql: Sql): Promise<void> {
-    await sql.run('update login_throttles set failures = failures where key = $1', [this.#name(guarded, email)])
+  async touch(guarded: Guarded, email: string, source: AttemptSource, sql: Sql): Promise<void> {
+    await sql.run('update login_throttles set failures = failures where key = $1', [this.#name(guarded, email, source)])
   }
 
   /** Removes what no longer counts, which keeps the table as small as what can be tried in an hour. */
@@ -71,7 +79,7 @@ export class AttemptThrottle {
     await this.#sql.run('delete from login_throttles where last_failed_at < $1', [before])
   }
 
-  #name(guarded: Guarded, email: string): string {
-    return createHmac('sha256', this.#key).update(`${guarded} ${email}`).digest('base64url')
+  #name(guarded: Guarded, email: string, source: AttemptSource): string {
+    return createHmac('sha256', this.#key).update(`${guarded} ${email} ${source}`).digest('base64url')
   }
 }

@@ -1,4 +1,4 @@
-import { HopelessError, job } from '../core/job.ts'
+import { HopelessError, job, schedule } from '../core/job.ts'
 import { Type } from '../core/schema.ts'
 import { MailRefusedError, type Mailer } from './mailer.ts'
 
@@ -32,4 +32,11 @@ export const sendMail = job({
       throw error
     }
   },
+})
+
+export const mailHousekeeping = schedule({
+  name: 'mail.housekeeping',
+  summary: 'Delete the counts of mails that no limit looks at any more',
+  cron: '*/10 * * * *',
+  run: async ({ mailLimits }) => mailLimits.sweep(),
 })

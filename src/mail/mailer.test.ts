@@ -1,10 +1,10 @@
-import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import PostalMime, { type Email } from 'postal-mime'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { startSmtpServer, type SmtpServer } from '../../test/support/smtp-server.ts'
-import { ManualClock } from '../core/clock.ts'
+import { DAY, ManualClock } from '../core/clock.ts'
 import { MailRefusedError, type Mailer } from './mailer.ts'
 import { OutboxMailer } from './outbox-mailer.ts'
 import { SmtpMailer } from './smtp-mailer.ts'
@@ -113,7 +113,7 @@ describe('the outbox', () => {
   test('names files by time and recipient, readable by their owner alone, and leaves no drafts', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'crier-outbox-'))
     const mailer = new OutboxMailer(folder, FROM, new ManualClock(Date.parse('2026-11-01T12:00:00.500Z')))
-    await mailer.send(verificationMail({ email: '../../etc/ada@example.com', name: '' }, '123456'), ID)
+    await mailer.send(verificationMail({ email: '../../etc/ada@example.com' }, '123456'), ID)
     await mailer.send(verificationMail(ada, '123456'), ID)
     const names = (await readdir(folder)).sort()
     expect(names).toEqual([
@@ -168,4 +168,21 @@ describe('the templates', () => {
     expect(linked.subject).toContain('Google')
     expect(linked.text).toContain('If that was not you')
   })
+})
+
+test('the outbox forgets mails after their time, and leaves files of others alone', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'crier-outbox-'))
+  const clock = new ManualClock()
+  const mailer = new OutboxMailer(folder, FROM, clock, 30)
+  await writeFile(join(folder, 'notes.txt'), 'mine')
+  await mailer.send({ to: 'ada@example.com', subject: 'old', text: '', html: '' }, 'one')
+  clock.advance(29 * DAY)
+  await mailer.send({ to: 'ada@example.com', subject: 'new', text: '', html: '' }, 'two')
+  await mailer.sweep()
+  expect(await readdir(folder)).toHaveLength(3)
+  clock.advance(2 * DAY)
+  await mailer.sweep()
+  expect((await readdir(folder)).toSorted()).toEqual([expect.stringContaining('ada@example.com'), 'notes.txt'])
+  await mailer.close()
+  await rm(folder, { recursive: true })
 })

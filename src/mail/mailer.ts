@@ -16,6 +16,8 @@ export interface Mailer {
    * @throws when it was not taken; trying again is right but for a `MailRefusedError`
    */
   send(mail: Mail, id: string): Promise<void>
+  /** Tries whether mails would be taken now, without sending one. @throws Error that says why not */
+  check(): Promise<void>
   close(): Promise<void>
 }
 

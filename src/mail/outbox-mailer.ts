@@ -1,7 +1,7 @@
-import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
-import type { Clock } from '../core/clock.ts'
+import { DAY, HOUR, type Clock } from '../core/clock.ts'
 import { secretToken } from '../core/id.ts'
 import { messageIdOf, type Mail, type Mailer } from './mailer.ts'
 
@@ -15,9 +15,15 @@ export class OutboxMailer implements Mailer {
   readonly #from: string
   readonly #clock: Clock
   readonly #transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
+  readonly #timer: NodeJS.Timeout
+  readonly #keptMs: number
   #count = 0
 
-  constructor(folder: string, from: string, clock: Clock) {
+  /** @param keptDays days after which a mail is removed */
+  constructor(folder: string, from: string, clock: Clock, keptDays = 30) {
+    this.#keptMs = keptDays * DAY
+    this.#timer = setInterval(() => void this.sweep().catch(() => undefined), HOUR).unref()
+    void this.sweep().catch(() => undefined)
     this.destination = folder
     this.#folder = folder
     this.#from = from
@@ -28,7 +34,7 @@ export class OutboxMailer implements Mailer {
     const date = new Date(this.#clock.now())
     const messageId = messageIdOf(id, this.#from)
     const { message } = await this.#transport.sendMail({ ...mail, from: this.#from, date, messageId })
-    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+    await this.check()
     const file = join(this.#folder, this.#name(mail.to, date))
     const draft = `${file}.${secretToken(6)}.part`
     try {
@@ -40,7 +46,22 @@ export class OutboxMailer implements Mailer {
     }
   }
 
+  async check(): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 })
+  }
+
+  /** Removes mails that are older than what is kept. Files of other names are nobody's business here. */
+  async sweep(): Promise<void> {
+    const names = await readdir(this.#folder).catch(() => [])
+    for (const name of names) {
+      const [, day, hour, minute, rest] = /^(\d{4}-\d\d-\d\dT)(\d\d)-(\d\d)-(\d\d\.\d{3}Z)-\d{6}-/.exec(name) ?? []
+      const at = Date.parse(`${day}${hour}:${minute}:${rest}`)
+      if (at < this.#clock.now() - this.#keptMs) await rm(join(this.#folder, name), { force: true })
+    }
+  }
+
   async close(): Promise<void> {
+    clearInterval(this.#timer)
     this.#transport.close()
   }
 

@@ -28,6 +28,10 @@ export class SmtpMailer implements Mailer {
     }
   }
 
+  async check(): Promise<void> {
+    await this.#transport.verify()
+  }
+
   async close(): Promise<void> {
     this.#transport.close()
   }

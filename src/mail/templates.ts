@@ -1,5 +1,6 @@
 import type { Mail } from './mailer.ts'
 import { renderMail } from './layout.ts'
+import { plainName, quotedName } from './user-text.ts'
 
 /** Who gets a mail. */
 export interface Recipient {
@@ -7,11 +8,12 @@ export interface Recipient {
   readonly name: string
 }
 
-const hello = ({ name }: Recipient): string => (name === '' ? 'Hello,' : `Hello ${name},`)
+const hello = ({ name }: Recipient): string => (name === '' ? 'Hello,' : `Hello ${plainName(name)},`)
 
-export function verificationMail(to: Recipient, code: string): Mail {
+/** Anybody can have this sent to any address, so it says nothing that whoever signed up has written. */
+export function verificationMail(to: Pick<Recipient, 'email'>, code: string): Mail {
   return renderMail(to.email, `${code} is your Crier code`, [
-    hello(to),
+    'Hello,',
     'Enter this code to confirm your e-mail address. It works for 10 minutes.',
     { code },
     'If you did not sign up for Crier, ignore this mail and give the code to nobody: without it nothing happens.',
@@ -26,21 +28,37 @@ export function welcomeMail(to: Recipient, url: string): Mail {
   ])
 }
 
+/** The address was confirmed by somebody who did not prove to have signed up. */
+export function confirmedElsewhereMail(to: Recipient, url: string, token: string): Mail {
+  return renderMail(to.email, 'Choose a password for Crier', [
+    hello(to),
+    'Your e-mail address is confirmed. It was not confirmed from where somebody signed up with it, so the password and the API key of the sign-up were removed. The link works once, within 30 minutes.',
+    resetLink(url, token),
+    'If the page asks for the token, it is:',
+    token,
+  ])
+}
+
 export function passwordResetMail(to: Recipient, url: string, token: string): Mail {
   return renderMail(to.email, 'Reset your Crier password', [
     hello(to),
     'Somebody asked to reset the password of your Crier account. The link works once, within 30 minutes.',
-    { link: `${url}/reset-password?token=${encodeURIComponent(token)}`, label: 'Choose a new password' },
+    resetLink(url, token),
     'If the page asks for the token, it is:',
     token,
     'If that was not you, ignore this mail: your password stays as it is.',
   ])
 }
 
+function resetLink(url: string, token: string) {
+  return { link: `${url}/reset-password?token=${encodeURIComponent(token)}`, label: 'Choose a new password' }
+}
+
 /** What has happened to an account, told to its owner so that a stranger's doing is noticed. */
 export type SecurityEvent =
   | { readonly kind: 'password_changed' }
   | { readonly kind: 'api_key_created' }
+  | { readonly kind: 'api_key_added'; readonly key: string }
   | { readonly kind: 'sign_in_linked'; readonly provider: string }
   | { readonly kind: 'refresh_token_replayed'; readonly device: string }
 
@@ -58,6 +76,12 @@ function describe(event: SecurityEvent): { subject: string; text: string } {
     return {
       subject: 'Your Crier password was changed',
       text: 'The password of your Crier account was changed, and all its sessions were ended.',
+    }
+  }
+  if (event.kind === 'api_key_added') {
+    return {
+      subject: 'A new Crier API key was created',
+      text: `A new API key, ${quotedName(event.key)}, was created for your Crier account. The earlier keys go on working.`,
     }
   }
   if (event.kind === 'api_key_created') {

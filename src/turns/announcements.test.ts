@@ -16,7 +16,13 @@ import { Announcements } from './announcements.ts'
 import { TurnExecutor } from './turn-executor.ts'
 
 const log = createLog({ level: 'silent' })
-const said = event({ name: 'word.said', summary: 'x', scope: 'team:read', data: Type.Object({ word: Type.String() }) })
+const said = event({
+  name: 'word.said',
+  summary: 'x',
+  scope: 'team:read',
+  data: Type.Object({ word: Type.String() }),
+  example: { word: 'x' },
+})
 const heard = event({ ...said, name: 'word.heard', stored: false })
 
 const say = systemTurn<{ words: string[]; stored?: boolean }, null>({

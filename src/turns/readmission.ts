@@ -1,4 +1,4 @@
-import type { Member } from '../core/caller.ts'
+import type { Caller, Member } from '../core/caller.ts'
 import type { NamedOperation, PreludeBatch } from '../core/operation.ts'
 import type { Turn } from '../core/turn.ts'
 import type { OperationTurn } from './payload.ts'
@@ -14,7 +14,7 @@ export interface Readmission {
    * The caller as a member, as of this place in the workspace's order.
    * @throws AppError not_found, forbidden
    */
-  member(operation: NamedOperation, userId: string, turn: Turn): Member | Promise<Member>
+  member(operation: NamedOperation, caller: Caller, turn: Turn): Member | Promise<Member>
 }
 
 /** Whether the door asked for a membership. */

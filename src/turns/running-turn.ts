@@ -2,7 +2,7 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Static, TSchema } from 'typebox'
 import type { Audience, EventType, WorkspaceEvent } from '../core/event.ts'
 import type { JobDeclaration, JobOptions } from '../core/job.ts'
-import type { MemoryKey, Turn } from '../core/turn.ts'
+import type { MemoryKey, InsertTarget, Turn } from '../core/turn.ts'
 import type { ActivationMemory } from './actor-memory.ts'
 import { PendingRows, TurnSql, type Batch, type Row } from './batch.ts'
 
@@ -66,8 +66,9 @@ export class RunningTurn implements Turn {
     return this.#em
   }
 
-  insert(table: string, row: Readonly<Record<string, unknown>>): void {
-    this.own.add(table, row)
+  insert<N extends object>(table: string | InsertTarget<N>, row: N): void {
+    if (typeof table === 'string') this.own.add(table, row as Readonly<Record<string, unknown>>)
+    else this.own.add(table.name, table.toColumns(row))
   }
 
   memory<T>(key: MemoryKey<T>): T {

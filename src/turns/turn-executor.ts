@@ -305,7 +305,7 @@ export class TurnExecutor implements ActorHost {
     if (operation === undefined) throw new Error(`no operation is called ${payload.operation}`)
     const { context, readmission } = this.#options
     const asks = readmission !== undefined && asksForMember(operation, payload)
-    const member = asks ? await readmission.member(operation, payload.context.caller.userId, turn) : undefined
+    const member = asks ? await readmission.member(operation, payload.context.caller, turn) : undefined
     return operation.handle(context()(payload.context, turn, member))
   }
 
@@ -320,6 +320,7 @@ export class TurnExecutor implements ActorHost {
           workspace_id: workspaceId,
           actor_id: context.caller.userId,
           actor_via: context.caller.via,
+          api_key_id: context.caller.apiKey?.id ?? null,
           action: payload.operation,
           target_kind: target?.kind ?? null,
           target_id: target?.id ?? null,

@@ -27,6 +27,7 @@ const noted = event({
   summary: 'A note was written',
   scope: 'team:read',
   data: Type.Object({ text: Type.String() }),
+  example: { text: 'x' },
 })
 
 /** How a turn of these tests behaves beside writing its note. */
@@ -387,7 +388,13 @@ describe('a database that goes away', () => {
   })
 })
 
-const CALLER = { userId: uuidv7(Date.now()), email: 'ada@example.com', isAdmin: false, via: 'token' as const }
+const CALLER = {
+  userId: uuidv7(Date.now()),
+  email: 'ada@example.com',
+  isAdmin: false,
+  emailVerified: true,
+  via: 'token' as const,
+}
 
 function payload(text: string) {
   const context: RequestData = {

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import type { StoredSettings } from './settings.ts'
 
-const UserSchema = defineEntity({
+export const UserSchema = defineEntity({
   name: 'User',
   tableName: 'users',
   indexes: [
@@ -29,9 +29,6 @@ const UserSchema = defineEntity({
     /** Only what the user has set; the rest is filled in from the defaults. */
     settings: p.json<StoredSettings>().defaultRaw(`'{}'`),
     settingsVersion: p.integer().default(1),
-    apiKeyHash: p.text().nullable().unique('users_api_key_hash_key'),
-    /** The first characters of the key, by which its owner knows it again. */
-    apiKeyPrefix: p.text().nullable(),
     /** When something was revoked for the whole user; nodes that missed the notice find it by this. */
     credentialsChangedAt: p.datetime().columnType('timestamptz').nullable().index('users_by_credentials_change'),
     version: p.integer().default(1),

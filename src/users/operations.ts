@@ -3,9 +3,10 @@ import { operation } from '../core/operation.ts'
 import { created, ok } from '../core/reply.ts'
 import { Envelope } from '../core/schema.ts'
 import { EmailInUse } from './errors.ts'
-import { ApiKeyView, NewUser, OnboardingChange, ProfileChange, SettingsView, UserView, UserWithKey } from './schemas.ts'
+import { NewUser, OnboardingChange, ProfileChange, SettingsView, UserView, UserWithKey } from './schemas.ts'
 import { NotificationChange, PublishingChange, UiChange } from './settings.ts'
 
+export * from './api-key-operations.ts'
 export * from './picture-operations.ts'
 
 export const createUserWithApiKey = operation({
@@ -25,6 +26,8 @@ export const getProfile = operation({
   route: 'GET /api/users/me',
   summary: 'Show the caller’s profile',
   access: 'user',
+  unconfirmed: true,
+  limitedKeys: true,
   returns: { 200: Envelope(UserView) },
   etag: true,
   example: {},
@@ -93,16 +96,6 @@ export const updateUiPreferences = operation({
   example: { body: { theme: 'dark', calendarStartDay: 'sunday' } },
   handle: async ({ body, caller, ifMatch, users }) =>
     ok('Preferences changed', await users.updateSettings(caller, 'ui', body, ifMatch)),
-})
-
-export const regenerateApiKey = operation({
-  route: 'POST /api/users/me/api-key',
-  summary: 'Replace the caller’s API key',
-  description: 'The new key is shown this once. The old one stops working at once, on every node.',
-  access: 'user',
-  returns: { 200: Envelope(ApiKeyView) },
-  example: {},
-  handle: async ({ caller, users }) => ok('New API key', await users.regenerateApiKey(caller)),
 })
 
 export const completeOnboarding = operation({

@@ -1,18 +1,16 @@
+import { requireVersion, type IfMatch } from '../core/precondition.ts'
 import { LockMode } from '@mikro-orm/postgresql'
 import type { Clock } from '../core/clock.ts'
 import type { Caller } from '../core/caller.ts'
-import { InvalidCredential, PreconditionFailed } from '../core/errors.ts'
+import { InvalidCredential } from '../core/errors.ts'
 import { uuidv7 } from '../core/id.ts'
 import type { Sql } from '../core/sql.ts'
-import type { Coordination } from '../coordination/coordination.ts'
 import type { Database, Transaction } from '../db/database.ts'
 import { isUniqueViolation } from '../db/prepared-sql.ts'
-import type { Postman } from '../mail/postman.ts'
-import { securityMail } from '../mail/templates.ts'
 import type { PlanName } from '../plans/plans.ts'
 import type { PlanService } from '../plans/service.ts'
+import type { ApiKeyService } from './api-key-service.ts'
 import { newApiKey, type NewApiKey } from './api-keys.ts'
-import { announceCredentials } from './credential-notices.ts'
 import { normalizeEmail } from './email-address.ts'
 import { User } from './entities.ts'
 import { EmailInUse } from './errors.ts'
@@ -29,9 +27,8 @@ declare module '../core/services.ts' {
 export interface UserServiceOptions {
   readonly database: Database
   readonly clock: Clock
-  readonly coordination: Coordination
   readonly plans: PlanService
-  readonly postman: Postman
+  readonly apiKeys: ApiKeyService
 }
 
 /** What a new user starts with; the address must be normalised. */
@@ -46,7 +43,7 @@ export interface NewUserData {
   readonly apiKey?: NewApiKey
 }
 
-/** Users: their profile, settings and API key. */
+/** Users: their profile and settings. */
 export class UserService {
   readonly #options: UserServiceOptions
 
@@ -63,8 +60,8 @@ export class UserService {
     const id = uuidv7(now)
     try {
       await tx.run(
-        `insert into users (id, email, name, password_hash, email_verified, is_admin, api_key_hash, api_key_prefix,
-           created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $9)`,
+        `insert into users (id, email, name, password_hash, email_verified, is_admin, created_at, updated_at)
+         values ($1, $2, $3, $4, $5, $6, $7, $7)`,
         [
           id,
           data.email,
@@ -72,8 +69,6 @@ export class UserService {
           data.passwordHash ?? null,
           data.emailVerified ?? false,
           data.isAdmin ?? false,
-          data.apiKey?.hash ?? null,
-          data.apiKey?.prefix ?? null,
           new Date(now),
         ],
       )
@@ -81,7 +76,8 @@ export class UserService {
       if (isUniqueViolation(error, 'users_email_key')) throw emailInUse()
       throw error
     }
-    await this.#options.plans.start(tx, id, data.plan ?? 'free')
+    if (data.apiKey) await this.#options.apiKeys.setDefault(tx, id, data.apiKey)
+    await this.#options.plans.start(tx, id, data.plan)
     return this.#row(tx, id)
   }
 
@@ -97,7 +93,8 @@ export class UserService {
 
   /** @param sql the transaction that wrote the row, when it is not committed yet */
   async viewOf(sql: Sql, row: UserRow): Promise<UserData> {
-    return userView(row, await this.#options.plans.subscriptionOf(row.id, sql))
+    const { apiKeys, plans } = this.#options
+    return userView(row, await plans.subscriptionOf(row.id, sql), await apiKeys.defaultPrefix(sql, row.id))
   }
 
   /** The user with an address, in whatever spelling. */
@@ -111,7 +108,7 @@ export class UserService {
   }
 
   /** @param ifMatch the version that the caller has read. @throws AppError precondition_failed */
-  async updateProfile(caller: Caller, changes: ProfileChanges, ifMatch: string | undefined): Promise<UserData> {
+  async updateProfile(caller: Caller, changes: ProfileChanges, ifMatch: IfMatch): Promise<UserData> {
     return this.#change(caller, ifMatch, (user) => {
       const locale = changes.locale === undefined ? {} : { locale: Intl.getCanonicalLocales(changes.locale)[0] ?? 'en' }
       Object.assign(user, changes, locale)
@@ -122,7 +119,7 @@ export class UserService {
   async onboard(
     caller: Caller,
     { step, completed }: { step?: string; completed: boolean },
-    ifMatch: string | undefined,
+    ifMatch: IfMatch,
   ): Promise<UserData> {
     return this.#change(caller, ifMatch, (user) => {
       if (step !== undefined) user.onboardingStep = step
@@ -146,11 +143,11 @@ export class UserService {
     caller: Caller,
     section: keyof Settings,
     change: object,
-    ifMatch: string | undefined,
+    ifMatch: IfMatch,
   ): Promise<SettingsData> {
     return this.#options.database.transaction(async (tx) => {
       const user = await this.#locked(tx, caller)
-      matches(ifMatch, user.settingsVersion)
+      requireVersion(ifMatch, user.settingsVersion)
       user.settings = { ...user.settings, [section]: mergeDeep(user.settings[section] ?? {}, change) }
       user.settingsVersion += 1
       user.updatedAt = new Date(this.#options.clock.now())
@@ -158,25 +155,10 @@ export class UserService {
     })
   }
 
-  /** A new API key in place of the old one, which stops working on every node. */
-  async regenerateApiKey(caller: Caller): Promise<{ apiKey: string; apiKeyPrefix: string }> {
-    const { clock, coordination, database, postman } = this.#options
-    const { key, hash, prefix } = newApiKey()
-    await database.transaction(async (tx) => {
-      const locked = await this.#locked(tx, caller)
-      Object.assign(locked, { apiKeyHash: hash, apiKeyPrefix: prefix, version: locked.version + 1 })
-      locked.credentialsChangedAt = new Date(clock.now())
-      locked.updatedAt = new Date(clock.now())
-      await postman.post(tx, securityMail(locked, { kind: 'api_key_created' }))
-    })
-    announceCredentials(coordination, { kind: 'user', userId: caller.userId })
-    return { apiKey: key, apiKeyPrefix: prefix }
-  }
-
-  async #change(caller: Caller, ifMatch: string | undefined, apply: (user: User) => void): Promise<UserData> {
+  async #change(caller: Caller, ifMatch: IfMatch, apply: (user: User) => void): Promise<UserData> {
     return this.#options.database.transaction(async (tx) => {
       const user = await this.#locked(tx, caller)
-      matches(ifMatch, user.version)
+      requireVersion(ifMatch, user.version)
       apply(user)
       user.version += 1
       user.updatedAt = new Date(this.#options.clock.now())
@@ -201,8 +183,4 @@ export class UserService {
 /** The 400 of an address that is taken, naming the field. */
 export function emailInUse() {
   return EmailInUse({ errors: [{ path: '/body/email', code: 'in_use', message: 'is in use already' }] })
-}
-
-function matches(ifMatch: string | undefined, version: number): void {
-  if (ifMatch !== undefined && ifMatch !== String(version)) throw PreconditionFailed()
 }

@@ -19,15 +19,13 @@ export interface UserRow {
   onboarding_completed_at: string | null
   settings: StoredSettings
   settings_version: number
-  api_key_hash: string | null
-  api_key_prefix: string | null
   version: number
   created_at: string
   updated_at: string
 }
 
 /** What the API shows of a user. */
-export function userView(row: UserRow, subscription: UserData['subscription']): UserData {
+export function userView(row: UserRow, subscription: UserData['subscription'], apiKeyPrefix: string | null): UserData {
   return {
     _id: row.id,
     email: row.email,
@@ -44,7 +42,7 @@ export function userView(row: UserRow, subscription: UserData['subscription']): 
       completed: row.onboarding_completed_at !== null,
       completedAt: row.onboarding_completed_at,
     },
-    apiKeyPrefix: row.api_key_prefix,
+    apiKeyPrefix,
     subscription,
     version: row.version,
     createdAt: row.created_at,
