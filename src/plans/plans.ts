@@ -17,7 +17,14 @@ export const LIMITS = {
   workspaces: 'Workspaces that one user owns',
   members: 'Members of one workspace, open invitations included',
   socialAccounts: 'Connected social accounts over all workspaces',
+  streams: 'Streams of one workspace',
   streamDestinations: 'Destinations of one stream',
+  rtmpDestinations: 'RTMP destinations of one workspace',
+  folders: 'Folders in the media library of one workspace',
+  openUploads: 'Uploads of one workspace that are under way',
+  channels: 'Channels of one workspace, archived ones included',
+  groups: 'Groups of one workspace',
+  roles: 'Roles of one workspace beside the built-in ones',
   streamingMinutesPerMonth: 'Minutes of live streaming a month over all workspaces',
   concurrentStreams: 'Streams that are live at the same time over all workspaces',
   storageBytes: 'Bytes in the media libraries of all workspaces',
@@ -35,6 +42,14 @@ export interface Plan {
   readonly prices: Readonly<Record<Term, Money>>
   readonly limits: PlanLimits
 }
+
+/** What holds where no plan limits anybody: more than anyone has, and little enough to count with. */
+export const UNLIMITED = Object.fromEntries(
+  Object.keys(LIMITS).map((name) => [name, name === 'storageBytes' ? 1_000_000_000_000_000 : 1_000_000_000]),
+) as PlanLimits
+
+/** The plan that new users get; `unlimited` means that plans limit nobody. */
+export type DefaultPlan = PlanName | 'unlimited'
 
 const GB = 1_000_000_000
 
@@ -54,7 +69,14 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
       workspaces: 3,
       members: 5,
       socialAccounts: 5,
+      streams: 500,
       streamDestinations: 10,
+      rtmpDestinations: 100,
+      folders: 200,
+      openUploads: 50,
+      channels: 100,
+      groups: 20,
+      roles: 20,
       streamingMinutesPerMonth: 600,
       concurrentStreams: 4,
       storageBytes: 5 * GB,
@@ -70,7 +92,14 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
       workspaces: 5,
       members: 10,
       socialAccounts: 15,
+      streams: 2_000,
       streamDestinations: 15,
+      rtmpDestinations: 200,
+      folders: 500,
+      openUploads: 100,
+      channels: 200,
+      groups: 50,
+      roles: 30,
       streamingMinutesPerMonth: 1_200,
       concurrentStreams: 6,
       storageBytes: 25 * GB,
@@ -86,7 +115,14 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
       workspaces: 15,
       members: 30,
       socialAccounts: 50,
+      streams: 20_000,
       streamDestinations: 25,
+      rtmpDestinations: 500,
+      folders: 2_000,
+      openUploads: 200,
+      channels: 500,
+      groups: 100,
+      roles: 50,
       streamingMinutesPerMonth: 6_000,
       concurrentStreams: 10,
       storageBytes: 150 * GB,
@@ -102,7 +138,14 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
       workspaces: 100,
       members: 200,
       socialAccounts: 300,
+      streams: 1_000_000,
       streamDestinations: 50,
+      rtmpDestinations: 2_000,
+      folders: 2_000,
+      openUploads: 500,
+      channels: 500,
+      groups: 200,
+      roles: 50,
       streamingMinutesPerMonth: 45_000,
       concurrentStreams: 20,
       storageBytes: 1_000 * GB,

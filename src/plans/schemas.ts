@@ -1,4 +1,4 @@
-import { named, OneOf, Timestamp, Type } from '../core/schema.ts'
+import { named, OneOf, States, Timestamp, Type } from '../core/schema.ts'
 import { LIMITS, PLAN_NAMES, type LimitName } from './plans.ts'
 
 const Money = named(
@@ -29,13 +29,15 @@ export const PlanView = named(
   }),
 )
 
-const SUBSCRIPTION_STATUSES = ['active', 'past_due', 'cancelled'] as const
-
 export const SubscriptionSummary = named(
   'SubscriptionSummary',
   Type.Object({
     plan: OneOf(PLAN_NAMES),
-    status: OneOf(SUBSCRIPTION_STATUSES),
+    status: States('SubscriptionStatus', 'How a subscription is doing', {
+      active: 'Paid for, or free',
+      past_due: 'A payment has failed and is tried again',
+      cancelled: 'Ends at `endDate` and is not renewed',
+    }),
     creditsRemaining: Type.Integer({ description: 'AI credits left in this cycle' }),
     creditsPerMonth: Type.Integer(),
     startDate: Timestamp,

@@ -2,7 +2,9 @@ import type { ChannelMembers } from '../chat/channel-members.ts'
 import type { Clock } from '../core/clock.ts'
 import type { Services } from '../core/services.ts'
 import type { Database } from '../db/database.ts'
+import type { Searches } from '../db/searches.ts'
 import type { RowOwners } from '../db/owners.ts'
+import type { MailLimits } from '../mail/limits.ts'
 import type { PlanService } from '../plans/service.ts'
 import type { MemberCache } from '../workspaces/memberships.ts'
 import { TeamGroups } from './groups.ts'
@@ -20,6 +22,8 @@ export interface TeamNeeds {
   readonly memberships: MemberCache
   readonly owners: RowOwners
   readonly publicUrl: string
+  readonly mailLimits: MailLimits
+  readonly searches: Searches
   readonly channelMembers: ChannelMembers
 }
 
@@ -27,15 +31,22 @@ type TeamServices = Pick<Services, 'members' | 'invitations' | 'invitationAnswer
 
 /** Builds the services of the domain, and makes the workspace of an invitation known. */
 export function composeTeam(needs: TeamNeeds): TeamServices {
-  const { channelMembers, clock, database, memberships, owners, plans, publicUrl } = needs
+  const { channelMembers, clock, database, mailLimits, memberships, owners, plans, publicUrl, searches } = needs
   const seats = new Seats(plans)
   const invitationAnswers = new InvitationAnswers(database, clock, seats, memberships)
-  owners.register('invitation', (tokenOrId) => invitationAnswers.workspaceOf(tokenOrId))
+  owners.register('invitation', (tokenOrId, userId) => invitationAnswers.workspaceOf(tokenOrId, userId))
   return {
-    members: new TeamMembers(database, clock, memberships, new Ownership(plans), channelMembers),
-    invitations: new Invitations({ sql: database, clock, seats, publicUrl }),
+    members: new TeamMembers({
+      sql: database,
+      clock,
+      cache: memberships,
+      ownership: new Ownership(plans),
+      channels: channelMembers,
+      searches,
+    }),
+    invitations: new Invitations({ sql: database, clock, seats, mailLimits, publicUrl }),
     invitationAnswers,
-    roles: new TeamRoles(database, clock, memberships),
-    groups: new TeamGroups(database, clock, memberships),
+    roles: new TeamRoles(database, clock, memberships, plans),
+    groups: new TeamGroups(database, clock, memberships, plans),
   }
 }

@@ -7,6 +7,13 @@ export const CannotGrant = defineError({
   cause: 'What you asked for would give someone, or a role or group, a scope that you lack. The message names it.',
   fix: 'Leave those scopes out, or ask a member who holds them.',
 })
+export const Outranked = defineError({
+  code: 'outranked',
+  status: 403,
+  message: 'You cannot change a member, role, group or invitation that has scopes you lack.',
+  cause: 'The member, role, group or invitation has more rights than you do. The message names the scopes.',
+  fix: 'Ask an owner, or a member who holds these scopes.',
+})
 export const OwnersOnly = defineError({
   code: 'owners_only',
   status: 403,

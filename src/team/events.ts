@@ -1,12 +1,52 @@
 import { event } from '../core/event.ts'
-import { Id, Nullable, Timestamp, Type } from '../core/schema.ts'
+import { EXAMPLE, EXAMPLE_TIME } from '../core/example-ids.ts'
+import { Id, Nullable, States, Timestamp, Type, type Static } from '../core/schema.ts'
 import { GroupView, MemberState, RoleView } from './schemas.ts'
+
+const { groupId, invitationId, roleId, userId, workspaceId } = EXAMPLE
+const times = { createdAt: EXAMPLE_TIME, updatedAt: EXAMPLE_TIME }
+
+const member: Static<typeof MemberState> = {
+  ...times,
+  _id: userId,
+  workspaceId,
+  name: 'Ada Lovelace',
+  email: 'ada@example.com',
+  pictureUrl: null,
+  role: 'Moderator',
+  roleId,
+  scopes: ['team:read', 'chat:read', 'chat:write'],
+  overrides: { granted: [], revoked: [] },
+  groups: [{ _id: groupId, name: 'Night shift' }],
+  version: 1,
+}
+
+const role: Static<typeof RoleView> = {
+  ...times,
+  _id: roleId,
+  name: 'Moderator',
+  builtIn: false,
+  scopes: ['team:read', 'chat:read', 'chat:write'],
+  memberCount: 1,
+  version: 1,
+}
+
+const group: Static<typeof GroupView> = {
+  ...times,
+  _id: groupId,
+  workspaceId,
+  name: 'Night shift',
+  scopes: ['streams:read'],
+  memberIds: [userId],
+  version: 1,
+}
 
 export const memberAdded = event({
   name: 'member.added',
   summary: 'Somebody has joined the workspace',
   scope: 'team:read',
   data: MemberState,
+  example: member,
 })
 
 export const memberUpdated = event({
@@ -14,28 +54,44 @@ export const memberUpdated = event({
   summary: 'A member has another role or other overrides',
   scope: 'team:read',
   data: MemberState,
+  example: member,
 })
 
 export const memberRemoved = event({
   name: 'member.removed',
   summary: 'Somebody has left the workspace or was removed; they are in none of its groups any more',
   scope: 'team:read',
-  data: Type.Object({ userId: Id, left: Type.Boolean({ description: 'Of their own accord' }) }),
+  data: Type.Object({
+    userId: Id,
+    reason: States('MemberRemovalReason', 'Why somebody is no longer a member', {
+      left: 'They left by themselves',
+      removed: 'Somebody removed them',
+    }),
+  }),
+  example: { userId, reason: 'left' },
 })
 
 /** No event of an invitation carries its token. */
 const invitation = Type.Object({
   invitationId: Id,
-  email: Type.String(),
-  role: Nullable(Type.String()),
-  expiresAt: Timestamp,
+  email: Type.String({ description: 'The address that was invited' }),
+  role: Nullable(Type.String({ description: 'Name of the role; null when it was deleted meanwhile' })),
+  expiresAt: Type.String({ ...Timestamp, description: 'Until when it can be accepted' }),
 })
+
+const invitationExample: Static<typeof invitation> = {
+  invitationId,
+  email: 'grace@example.com',
+  role: 'editor',
+  expiresAt: '2026-11-28T18:30:00.000Z',
+}
 
 export const invitationCreated = event({
   name: 'invitation.created',
   summary: 'Somebody was invited',
   scope: 'team:manage',
   data: invitation,
+  example: invitationExample,
 })
 
 export const invitationResent = event({
@@ -43,6 +99,7 @@ export const invitationResent = event({
   summary: 'An invitation was sent again and is good for seven more days',
   scope: 'team:manage',
   data: invitation,
+  example: invitationExample,
 })
 
 export const invitationRevoked = event({
@@ -50,6 +107,7 @@ export const invitationRevoked = event({
   summary: 'An invitation was withdrawn',
   scope: 'team:manage',
   data: invitation,
+  example: invitationExample,
 })
 
 export const invitationAccepted = event({
@@ -57,6 +115,7 @@ export const invitationAccepted = event({
   summary: 'An invitation was accepted',
   scope: 'team:manage',
   data: invitation,
+  example: invitationExample,
 })
 
 export const invitationDeclined = event({
@@ -64,6 +123,7 @@ export const invitationDeclined = event({
   summary: 'An invitation was declined',
   scope: 'team:manage',
   data: invitation,
+  example: invitationExample,
 })
 
 export const roleCreated = event({
@@ -71,6 +131,7 @@ export const roleCreated = event({
   summary: 'The workspace has a new role',
   scope: 'team:read',
   data: RoleView,
+  example: role,
 })
 
 export const roleUpdated = event({
@@ -78,6 +139,7 @@ export const roleUpdated = event({
   summary: 'A role was changed, and with it what its members may do',
   scope: 'team:read',
   data: RoleView,
+  example: role,
 })
 
 export const roleDeleted = event({
@@ -86,8 +148,9 @@ export const roleDeleted = event({
   scope: 'team:read',
   data: Type.Object({
     roleId: Id,
-    replacedBy: Nullable(Type.String({ description: '`_id` of the role that its members have now' })),
+    replacementRoleId: Nullable(Type.String({ description: 'The role that its members have now' })),
   }),
+  example: { roleId, replacementRoleId: 'editor' },
 })
 
 export const groupCreated = event({
@@ -95,6 +158,7 @@ export const groupCreated = event({
   summary: 'The workspace has a new group',
   scope: 'team:read',
   data: GroupView,
+  example: group,
 })
 
 export const groupUpdated = event({
@@ -102,6 +166,7 @@ export const groupUpdated = event({
   summary: 'A group was changed, and with it what its members may do',
   scope: 'team:read',
   data: GroupView,
+  example: group,
 })
 
 export const groupDeleted = event({
@@ -109,4 +174,5 @@ export const groupDeleted = event({
   summary: 'A group was deleted',
   scope: 'team:read',
   data: Type.Object({ groupId: Id }),
+  example: { groupId },
 })

@@ -1,20 +1,22 @@
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
-import { Conflict, NotFound } from '../core/errors.ts'
+import { NotFound } from '../core/errors.ts'
 import { uuidv7 } from '../core/id.ts'
 import { pageOf, type PageRequest } from '../core/page.ts'
-import { requireVersion } from '../core/precondition.ts'
+import { requireVersion, type IfMatch } from '../core/precondition.ts'
 import type { PageResult } from '../core/reply.ts'
 import type { Static } from '../core/schema.ts'
 import { isScope } from '../core/scope.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
-import { countOf, isNameTaken } from '../workspaces/collections.ts'
+import type { PlanService } from '../plans/service.ts'
+import { isNameTaken, requireRoom } from '../workspaces/collections.ts'
 import type { MemberCache } from '../workspaces/memberships.ts'
 import { requireMembers } from '../workspaces/named-members.ts'
-import { managerOf, requireGrantable } from './authority.ts'
+import { managerOf, requireGrantable, requireNotOutranked, requireReachable, type Actor } from './authority.ts'
 import { NameTaken } from './errors.ts'
 import { groupCreated, groupDeleted, groupUpdated } from './events.ts'
+import { findMembers } from './member-row.ts'
 import type { GroupChange, GroupData, NewGroup } from './schemas.ts'
 
 declare module '../core/services.ts' {
@@ -22,8 +24,6 @@ declare module '../core/services.ts' {
     readonly groups: TeamGroups
   }
 }
-
-const MOST_GROUPS = 200
 
 interface GroupRow {
   id: string
@@ -41,6 +41,11 @@ const SELECT = `
     array(select gm.user_id::text from group_members gm where gm.group_id = g.id order by gm.user_id) as member_ids
   from groups g where g.workspace_id = $1`
 const ONE = `${SELECT} and g.id = $2`
+const SCOPES_OF_OTHERS = `
+  select gm.user_id, array_agg(distinct s.scope) as scopes
+  from group_members gm join groups g on g.id = gm.group_id cross join unnest(g.scopes) as s(scope)
+  where gm.workspace_id = $1 and gm.user_id = any($2) and gm.group_id <> $3
+  group by gm.user_id`
 const PAGE = `${SELECT} and ($2::timestamptz is null or (g.created_at, g.id) < ($2, $3::uuid))
   order by g.created_at desc, g.id desc limit $4`
 
@@ -49,11 +54,13 @@ export class TeamGroups {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #cache: MemberCache
+  readonly #plans: PlanService
 
-  constructor(sql: Sql, clock: Clock, cache: MemberCache) {
+  constructor(sql: Sql, clock: Clock, cache: MemberCache, plans: PlanService) {
     this.#sql = sql
     this.#clock = clock
     this.#cache = cache
+    this.#plans = plans
   }
 
   /** Newest first. */
@@ -73,18 +80,17 @@ export class TeamGroups {
     return view(await find(this.#sql, workspaceId, id))
   }
 
-  /** @throws AppError cannot_grant, name_taken, conflict, validation_failed */
+  /** @throws AppError cannot_grant, outranked, name_taken, plan_limit_reached, validation_failed */
   async create(turn: Turn, caller: Caller, input: Static<typeof NewGroup>): Promise<GroupData> {
     const actor = await managerOf(turn, caller)
     const scopes = [...(input.scopes ?? [])].sort()
     requireGrantable(actor, scopes)
     await requireFree(turn, input.name)
-    if ((await countOf(turn, 'groups')) >= MOST_GROUPS) {
-      throw Conflict({ message: `A workspace has at most ${MOST_GROUPS} groups.` })
-    }
+    await requireRoom(turn, this.#plans, 'groups')
     await requireMembers(turn, 'memberIds', input.memberIds)
     const now = new Date(this.#clock.now())
     const id = uuidv7(now.getTime())
+    await requireMembersReachable(turn, actor, { id, memberIds: input.memberIds, scopesOf: () => scopes })
     const times = { created_at: now, updated_at: now }
     turn.insert('groups', { id, workspace_id: turn.workspaceId, name: input.name, scopes, version: 1, ...times })
     addMembers(turn, id, input.memberIds)
@@ -96,16 +102,16 @@ export class TeamGroups {
   }
 
   /**
-   * Changes name, scopes or members; `memberIds` replaces the whole list. Whoever is added gains all that the group
-   * has, so the caller must hold all of it.
-   * @throws AppError not_found, precondition_failed, cannot_grant, name_taken, validation_failed
+   * Changes name, scopes or members; `memberIds` replaces the whole list. The caller must hold all scopes that the group
+   * has and gets, and more than anyone whose rights change.
+   * @throws AppError not_found, precondition_failed, outranked, cannot_grant, name_taken, validation_failed
    */
   async update(
     turn: Turn,
     caller: Caller,
     id: string,
     change: Static<typeof GroupChange>,
-    ifMatch: string | undefined,
+    ifMatch: IfMatch,
   ): Promise<GroupData> {
     const actor = await managerOf(turn, caller)
     const before = await find(turn.sql, turn.workspaceId, id)
@@ -114,9 +120,13 @@ export class TeamGroups {
     const memberIds = change.memberIds ?? before.member_ids
     const joining = memberIds.filter((userId) => !before.member_ids.includes(userId))
     const leaving = before.member_ids.filter((userId) => !memberIds.includes(userId))
-    requireGrantable(actor, joining.length > 0 ? scopes : scopes.filter((scope) => !before.scopes.includes(scope)))
+    requireMayChange(actor, before)
+    requireGrantable(actor, scopes)
     if (change.name !== undefined) await requireFree(turn, change.name, id)
     await requireMembers(turn, 'memberIds', joining, memberIds)
+    const reached = change.scopes === undefined ? [...joining, ...leaving] : [...memberIds, ...leaving]
+    const scopesOf = (userId: string) => (leaving.includes(userId) ? [] : scopes)
+    await requireMembersReachable(turn, actor, { id, memberIds: reached, scopesOf })
     await turn.sql.run(
       'update groups set name = $2, scopes = $3, version = version + 1, updated_at = $4 where id = $1',
       [id, change.name ?? before.name, scopes, new Date(this.#clock.now())],
@@ -139,11 +149,13 @@ export class TeamGroups {
     return group
   }
 
-  /** @throws AppError not_found, precondition_failed */
-  async delete(turn: Turn, caller: Caller, id: string, ifMatch: string | undefined): Promise<void> {
-    await managerOf(turn, caller)
+  /** @throws AppError not_found, precondition_failed, outranked */
+  async delete(turn: Turn, caller: Caller, id: string, ifMatch: IfMatch): Promise<void> {
+    const actor = await managerOf(turn, caller)
     const group = await find(turn.sql, turn.workspaceId, id)
     requireVersion(ifMatch, group.version)
+    requireMayChange(actor, group)
+    await requireMembersReachable(turn, actor, { id, memberIds: group.member_ids, scopesOf: () => [] })
     await turn.sql.run('delete from groups where id = $1', [id])
     turn.audit({
       kind: 'group',
@@ -159,6 +171,36 @@ async function find(sql: Sql, workspaceId: string, id: string): Promise<GroupRow
   const row = await sql.row<GroupRow>(ONE, [workspaceId, id])
   if (row === undefined) throw NotFound()
   return row
+}
+
+function requireMayChange(actor: Actor, group: GroupRow): void {
+  requireNotOutranked(actor, group.scopes.filter(isScope), `The group “${group.name}”`)
+}
+
+/** A change of a group, as far as it concerns its members. */
+interface MembersChange {
+  readonly id: string
+  /** Those whom the change may give or take something. */
+  readonly memberIds: readonly string[]
+  /** What the group gives a member after the change. */
+  readonly scopesOf: (userId: string) => readonly string[]
+}
+
+/** @throws AppError outranked when the change reaches a member who has more rights than the actor */
+async function requireMembersReachable(turn: Turn, actor: Actor, change: MembersChange): Promise<void> {
+  const { id, memberIds, scopesOf } = change
+  if (memberIds.length === 0) return
+  const members = await findMembers(turn.sql, turn.workspaceId, memberIds)
+  const rows = await turn.sql.rows<{ user_id: string; scopes: string[] }>(SCOPES_OF_OTHERS, [
+    turn.workspaceId,
+    memberIds,
+    id,
+  ])
+  const fromOthers = new Map(rows.map((row) => [row.user_id, row.scopes]))
+  requireReachable(actor, members, (member) => ({
+    ...member,
+    group_scopes: [...(fromOthers.get(member.user_id) ?? []), ...scopesOf(member.user_id)],
+  }))
 }
 
 async function requireFree(turn: Turn, name: string, except: string | null = null): Promise<void> {

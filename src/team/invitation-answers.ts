@@ -1,16 +1,15 @@
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
-import { NotFound } from '../core/errors.ts'
+import { EmailUnverified, NotFound } from '../core/errors.ts'
 import { isUuid, sha256 } from '../core/id.ts'
 import { pageOf, type PageRequest } from '../core/page.ts'
 import type { PageResult } from '../core/reply.ts'
 import type { Static } from '../core/schema.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
-import { EmailUnverified } from '../auth/errors.ts'
 import { normalizeEmail } from '../users/email-address.ts'
 import type { MemberCache } from '../workspaces/memberships.ts'
-import { lackedBy, rightsOf } from './authority.ts'
+import { lackedBy, rightsOf, unrestrictedScopes } from './authority.ts'
 import {
   AlreadyMember,
   InvitationExpired,
@@ -24,7 +23,6 @@ import {
   invitationFacts,
   invitationPreview,
   myInvitation,
-  promisedScopes,
   SELECT_INVITATION,
   statusOf,
   type InvitationRow,
@@ -41,7 +39,9 @@ declare module '../core/services.ts' {
 
 const TOKEN = /^[\w-]{43}$/
 const BY_TOKEN = `${SELECT_INVITATION} where i.token_hash = $1`
-const BY_ID = `${SELECT_INVITATION} where i.id = $1`
+const BY_ID = `${SELECT_INVITATION}
+  join users me on me.email = i.email and me.email_verified
+  where i.id = $1 and me.id = $2`
 const MINE = `${SELECT_INVITATION}
   join users me on me.email = i.email and me.email_verified
   where me.id = $1 and i.status = 'open' and i.expires_at > $2
@@ -65,7 +65,7 @@ export class InvitationAnswers {
   /** What a stranger with the link may know. @throws AppError not_found, invitation_expired, …_revoked, …_used */
   async preview(token: string): Promise<Static<typeof InvitationPreview>> {
     // Ids are no secrets: here nothing but the token counts.
-    const row = TOKEN.test(token) ? await find(this.#sql, token) : undefined
+    const row = TOKEN.test(token) ? await find(this.#sql, token, undefined) : undefined
     if (row === undefined) throw NotFound()
     this.#requireOpen(row)
     return invitationPreview(row)
@@ -83,15 +83,18 @@ export class InvitationAnswers {
     return pageOf(rows, page.limit, (row) => ({ createdAt: row.created_at, id: row.id }), myInvitation)
   }
 
-  /** The workspace of an invitation, whatever its state, so that the turn can say what is wrong with it. */
-  async workspaceOf(tokenOrId: string): Promise<string | undefined> {
-    return (await find(this.#sql, tokenOrId))?.workspace_id
+  /**
+   * The workspace of an invitation, whatever its state, so that the turn can say what is wrong with it. A token is a
+   * secret that its holder may ask about; an id is not, so it is known to the invited account alone.
+   */
+  async workspaceOf(tokenOrId: string, userId: string | undefined): Promise<string | undefined> {
+    return (await find(this.#sql, tokenOrId, userId))?.workspace_id
   }
 
   /**
    * Makes the caller a member. Inviting was a promise: whether the inviter may still keep it is looked at now.
    * @param tokenOrId the token of the mail, or the id of `mine`: only the invited address gets in by either
-   * @throws AppError not_found, invitation_for_another, email_unverified, invitation_expired, invitation_revoked,
+   * @throws AppError not_found (also for the id of an invitation to somebody else), invitation_for_another, email_unverified, invitation_expired, invitation_revoked,
    *   invitation_used, already_member, inviter_may_not_grant, plan_limit_reached
    */
   async accept(turn: Turn, caller: Caller, tokenOrId: string): Promise<MemberData> {
@@ -134,7 +137,7 @@ export class InvitationAnswers {
 
   /** The open invitation, in the hands of the one it was meant for. */
   async #find(turn: Turn, caller: Caller, tokenOrId: string): Promise<InvitationRow> {
-    const row = await find(turn.sql, tokenOrId)
+    const row = await find(turn.sql, tokenOrId, caller.userId)
     if (row === undefined || row.workspace_id !== turn.workspaceId) throw NotFound()
     const user = await turn.sql.row<{ email: string; email_verified: boolean }>(
       'select email, email_verified from users where id = $1',
@@ -159,8 +162,9 @@ export class InvitationAnswers {
   }
 }
 
-function find(sql: Sql, tokenOrId: string): Promise<InvitationRow | undefined> {
-  if (isUuid(tokenOrId)) return sql.row<InvitationRow>(BY_ID, [tokenOrId])
+/** By its token, whoever asks; by its id for the confirmed account of the invited address alone. */
+async function find(sql: Sql, tokenOrId: string, userId: string | undefined): Promise<InvitationRow | undefined> {
+  if (isUuid(tokenOrId)) return userId === undefined ? undefined : sql.row<InvitationRow>(BY_ID, [tokenOrId, userId])
   return sql.row<InvitationRow>(BY_TOKEN, [sha256(tokenOrId)])
 }
 
@@ -170,6 +174,6 @@ async function requireKept(turn: Turn, row: InvitationRow): Promise<void> {
     inviter !== undefined &&
     inviter.scopes.has('team:manage') &&
     (row.built_in_role !== 'owner' || inviter.isOwner) &&
-    lackedBy(inviter, promisedScopes(row)).length === 0
+    lackedBy(inviter, unrestrictedScopes(row)).length === 0
   if (!kept) throw InviterMayNotGrant()
 }

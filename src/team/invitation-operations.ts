@@ -1,10 +1,10 @@
-import { EmailUnverified } from '../auth/errors.ts'
 import { Conflict, PlanLimit, ValidationFailed } from '../core/errors.ts'
 import { EXAMPLE } from '../core/example-ids.ts'
 import { from, operation, type WorkspaceSource } from '../core/operation.ts'
 import { PageQuery, pageRequest } from '../core/page.ts'
 import { created, done, list, ok } from '../core/reply.ts'
 import { Done, Envelope, ListOf } from '../core/schema.ts'
+import { TooManyMails } from '../mail/limits.ts'
 import {
   AlreadyInvited,
   AlreadyMember,
@@ -14,6 +14,7 @@ import {
   InvitationRevoked,
   InvitationUsed,
   InviterMayNotGrant,
+  Outranked,
   OwnersOnly,
 } from './errors.ts'
 import {
@@ -37,8 +38,7 @@ const invitation: WorkspaceSource = { in: 'lookup', name: 'invitation', field: '
 export const listMyInvitations = operation({
   route: 'GET /api/team/invitations/mine',
   summary: 'List the open invitations to your address',
-  description:
-    'None while your address is not confirmed. The `_id` of each accepts and declines in place of the token.',
+  description: 'The `_id` of each accepts and declines in place of the token.',
   access: 'user',
   query: PageQuery,
   returns: { 200: ListOf(MyInvitation) },
@@ -71,7 +71,6 @@ export const acceptInvitation = operation({
   returns: { 200: Envelope(MemberState) },
   errors: [
     InvitationForAnother,
-    EmailUnverified,
     InvitationExpired,
     InvitationRevoked,
     InvitationUsed,
@@ -93,7 +92,7 @@ export const declineInvitation = operation({
   turn: true,
   path: TokenPath,
   returns: { 200: Done },
-  errors: [InvitationForAnother, EmailUnverified, InvitationExpired, InvitationRevoked, InvitationUsed],
+  errors: [InvitationForAnother, InvitationExpired, InvitationRevoked, InvitationUsed],
   example: { path: { token } },
   handle: async ({ turn, caller, path, invitationAnswers }) => {
     await invitationAnswers.decline(turn, caller, path.token)
@@ -113,7 +112,7 @@ export const inviteMember = operation({
   path: TeamPath,
   body: NewInvitation,
   returns: { 201: Envelope(InvitationView) },
-  errors: [AlreadyMember, AlreadyInvited, CannotGrant, OwnersOnly, PlanLimit, ValidationFailed],
+  errors: [AlreadyMember, AlreadyInvited, CannotGrant, OwnersOnly, PlanLimit, TooManyMails, ValidationFailed],
   example: {
     path: { workspaceId },
     body: { email: 'grace@example.com', role: 'editor', message: 'Come and write with us' },
@@ -137,13 +136,14 @@ export const listInvitations = operation({
 
 export const revokeInvitation = operation({
   route: 'DELETE /api/team/{workspaceId}/invitations/{id}',
-  summary: 'Withdraw an invitation',
+  summary: 'Revoke an invitation',
+  description: 'An invitation that grants scopes you lack can be revoked by its inviter and by members who hold them.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,
   path: ItemPath,
   returns: { 200: Done },
-  errors: [Conflict],
+  errors: [Conflict, Outranked, OwnersOnly],
   example: { path: { workspaceId, id } },
   handle: async ({ turn, caller, path, invitations }) => {
     await invitations.revoke(turn, caller, path.id)
@@ -162,7 +162,7 @@ export const resendInvitation = operation({
   limit: 'mail',
   path: ItemPath,
   returns: { 200: Envelope(InvitationView) },
-  errors: [Conflict, AlreadyMember, AlreadyInvited, CannotGrant, OwnersOnly, PlanLimit],
+  errors: [Conflict, AlreadyMember, AlreadyInvited, CannotGrant, OwnersOnly, PlanLimit, TooManyMails],
   example: { path: { workspaceId, id } },
   handle: async ({ turn, caller, path, invitations }) =>
     ok('Invitation sent again', await invitations.resend(turn, caller, path.id)),

@@ -1,5 +1,4 @@
 import type { Static } from '../core/schema.ts'
-import type { Scope } from '../core/scope.ts'
 import type { Sql } from '../core/sql.ts'
 import { mergedScopes, roleName, type MemberRow } from '../workspaces/memberships.ts'
 import type { InvitationData, InvitationPreview, InvitationStatus, MyInvitation } from './schemas.ts'
@@ -54,7 +53,7 @@ export function invitationView(row: InvitationRow, now: number): InvitationData 
     scopes: [...mergedScopes(row)].sort(),
     message: row.message,
     status: statusOf(row, now),
-    invitedBy:
+    inviter:
       row.invited_by === null
         ? null
         : { _id: row.invited_by, name: row.inviter_name ?? '', email: row.inviter_email ?? '' },
@@ -68,7 +67,7 @@ export function invitationView(row: InvitationRow, now: number): InvitationData 
 export function invitationPreview(row: InvitationRow): Static<typeof InvitationPreview> {
   return {
     workspaceName: row.workspace_name,
-    inviter: row.inviter_name || row.inviter_email,
+    inviterName: row.inviter_name || row.inviter_email,
     role: roleName(row),
     expiresAt: row.expires_at,
   }
@@ -89,11 +88,6 @@ export function myInvitation(row: InvitationRow): Static<typeof MyInvitation> {
 export function invitationFacts(row: InvitationRow) {
   const role = hasRole(row) ? roleName(row) : null
   return { invitationId: row.id, email: row.email, role, expiresAt: row.expires_at }
-}
-
-/** All that an invitation's sender must hold: also what its overrides take away again for now. */
-export function promisedScopes(row: InvitationRow): Set<Scope> {
-  return mergedScopes({ ...row, removed_scopes: [] })
 }
 
 export function hasRole(row: InvitationRow): boolean {

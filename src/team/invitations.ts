@@ -9,8 +9,16 @@ import type { Scope } from '../core/scope.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
 import { sendMail } from '../mail/jobs.ts'
+import type { MailLimits } from '../mail/limits.ts'
 import { normalizeEmail } from '../users/email-address.ts'
-import { managerOf, requireGrantable, requireOwner, type Actor } from './authority.ts'
+import {
+  managerOf,
+  requireGrantable,
+  requireNotOutranked,
+  requireOwner,
+  unrestrictedScopes,
+  type Actor,
+} from './authority.ts'
 import { AlreadyInvited, AlreadyMember } from './errors.ts'
 import { invitationCreated, invitationResent, invitationRevoked } from './events.ts'
 import {
@@ -18,7 +26,6 @@ import {
   hasRole,
   invitationFacts,
   invitationView,
-  promisedScopes,
   SELECT_INVITATION,
   statusOf,
   type InvitationRow,
@@ -48,6 +55,7 @@ export interface InvitationsOptions {
   readonly sql: Sql
   readonly clock: Clock
   readonly seats: Seats
+  readonly mailLimits: MailLimits
   readonly publicUrl: string
 }
 
@@ -77,7 +85,8 @@ export class Invitations {
 
   /**
    * Invites an address: for seven days, for whoever has that address, and for no more than the inviter may do.
-   * @throws AppError cannot_grant, owners_only, already_member, already_invited, plan_limit_reached, validation_failed
+   * @throws AppError cannot_grant, owners_only, already_member, already_invited, plan_limit_reached,
+   *   validation_failed, too_many_mails
    */
   async invite(turn: Turn, caller: Caller, input: Static<typeof NewInvitation>): Promise<InvitationData> {
     const actor = await managerOf(turn, caller)
@@ -90,6 +99,7 @@ export class Invitations {
     const email = normalizeEmail(input.email)
     await this.#requireNew(turn, email, now)
     await this.#options.seats.requireForInvitation(turn, now)
+    await this.#requireMail(turn, caller, email)
     const token = secretToken(32)
     const id = uuidv7(now.getTime())
     turn.insert('invitations', {
@@ -119,7 +129,7 @@ export class Invitations {
    * Sends an open or expired invitation again, in the name of the caller: with a new link, for seven days from now.
    * The link before stops working.
    * @throws AppError not_found, conflict, cannot_grant, owners_only, already_member, already_invited,
-   *   plan_limit_reached
+   *   plan_limit_reached, too_many_mails
    */
   async resend(turn: Turn, caller: Caller, id: string): Promise<InvitationData> {
     const actor = await managerOf(turn, caller)
@@ -131,11 +141,12 @@ export class Invitations {
     }
     if (!hasRole(before)) throw Conflict({ message: 'The role of the invitation was deleted; invite anew.' })
     requireOwnerFor(actor, before.built_in_role)
-    requireGrantable(actor, promisedScopes(before))
+    requireGrantable(actor, unrestrictedScopes(before))
     if (status === 'expired') {
       await this.#requireNew(turn, before.email, now, id)
       await this.#options.seats.requireForInvitation(turn, now)
     }
+    await this.#requireMail(turn, caller, before.email)
     const token = secretToken(32)
     await turn.sql.run(
       `update invitations set token_hash = $2, status = 'open', invited_by = $3, sent_at = $4, expires_at = $5,
@@ -148,10 +159,17 @@ export class Invitations {
     return this.#audited(turn, row)
   }
 
-  /** The link stops working at once. @throws AppError not_found; conflict when it was answered or revoked before */
+  /**
+   * The link stops working at once. Inviters may always revoke what they sent.
+   * @throws AppError not_found, owners_only, outranked; conflict when it was answered or revoked before
+   */
   async revoke(turn: Turn, caller: Caller, id: string): Promise<void> {
-    await managerOf(turn, caller)
+    const actor = await managerOf(turn, caller)
     const row = await this.#find(turn, id)
+    if (row.invited_by !== caller.userId) {
+      if (row.built_in_role === 'owner') requireOwner(actor, 'Only an owner may revoke the invitation of an owner.')
+      requireNotOutranked(actor, unrestrictedScopes(row), 'This invitation')
+    }
     if (row.status !== 'open' && row.status !== 'expired') {
       throw Conflict({ message: `The invitation was ${row.status} already.` })
     }
@@ -181,6 +199,12 @@ export class Invitations {
       [turn.workspaceId, email, except],
     )
     if (open !== undefined) throw AlreadyInvited({ details: { invitationId: open.id } })
+  }
+
+  /** Counts a mail that is about to be sent. @throws AppError too_many_mails */
+  async #requireMail(turn: Turn, { userId: accountId }: Caller, to: string): Promise<void> {
+    const { workspaceId } = turn
+    await this.#options.mailLimits.require(turn.sql, { kind: 'invitation', to, accountId, workspaceId })
   }
 
   #send(turn: Turn, row: InvitationRow, token: string): void {

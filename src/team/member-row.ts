@@ -33,6 +33,7 @@ export const SELECT_MEMBER = `
 
 const ONE = `${SELECT_MEMBER} where m.workspace_id = $1 and m.user_id = $2`
 const SOME = `${SELECT_MEMBER} where m.workspace_id = $1 and m.user_id = any($2) order by m.user_id`
+const HOLDERS = `${SELECT_MEMBER} where m.workspace_id = $1 and m.role_id = $2 order by m.user_id`
 
 /** A member of a workspace that is not deleted. */
 export function findMember(sql: Sql, workspaceId: string, userId: string): Promise<TeamMemberRow | undefined> {
@@ -41,6 +42,11 @@ export function findMember(sql: Sql, workspaceId: string, userId: string): Promi
 
 export function findMembers(sql: Sql, workspaceId: string, userIds: readonly string[]): Promise<TeamMemberRow[]> {
   return sql.rows<TeamMemberRow>(SOME, [workspaceId, userIds])
+}
+
+/** The members who have a custom role. */
+export function findHolders(sql: Sql, workspaceId: string, roleId: string): Promise<TeamMemberRow[]> {
+  return sql.rows<TeamMemberRow>(HOLDERS, [workspaceId, roleId])
 }
 
 /** What the API shows of a member; who is online is known elsewhere. */

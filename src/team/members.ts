@@ -2,15 +2,23 @@ import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import { NotFound, ValidationFailed } from '../core/errors.ts'
 import { pageOf, pageRequest } from '../core/page.ts'
-import { requireVersion } from '../core/precondition.ts'
+import { requireVersion, type IfMatch } from '../core/precondition.ts'
 import type { PageResult } from '../core/reply.ts'
 import type { Static } from '../core/schema.ts'
 import { isScope, type Scope } from '../core/scope.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
+import type { Searches } from '../db/searches.ts'
 import type { ChannelMembers } from '../chat/channel-members.ts'
 import { mergedScopes, type MemberCache } from '../workspaces/memberships.ts'
-import { managerOf, requireGrantable, requireOwner, type Actor } from './authority.ts'
+import {
+  managerOf,
+  requireGrantable,
+  requireNotOutranked,
+  requireOwner,
+  unrestrictedScopes,
+  type Actor,
+} from './authority.ts'
 import { memberRemoved, memberUpdated } from './events.ts'
 import { findMember, memberState, SELECT_MEMBER, type TeamMemberRow } from './member-row.ts'
 import { overridesFor } from './overrides.ts'
@@ -33,17 +41,28 @@ const PAGE = `${SELECT_MEMBER}
     and ($6::uuid is null or m.role_id = $6)
   order by m.joined_at desc, m.user_id desc limit $7`
 
+interface TeamMembersNeeds {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly cache: MemberCache
+  readonly ownership: Ownership
+  readonly channels: ChannelMembers
+  readonly searches: Searches
+}
+
 /** The members of workspaces: who they are, what they may do, and how they go. */
 export class TeamMembers {
   readonly #sql: Sql
+  readonly #searches: Searches
   readonly #clock: Clock
   readonly #cache: MemberCache
   readonly #ownership: Ownership
   readonly #channels: ChannelMembers
   #presence: Presence = nobodyOnline
 
-  constructor(sql: Sql, clock: Clock, cache: MemberCache, ownership: Ownership, channels: ChannelMembers) {
+  constructor({ cache, channels, clock, ownership, searches, sql }: TeamMembersNeeds) {
     this.#sql = sql
+    this.#searches = searches
     this.#clock = clock
     this.#cache = cache
     this.#ownership = ownership
@@ -55,12 +74,12 @@ export class TeamMembers {
     this.#presence = presence
   }
 
-  /** Newest first, with who is there. */
+  /** Newest first, with who is online. @throws AppError; with `q` also search_too_broad, overloaded */
   async list(workspaceId: string, query: Static<typeof MemberQuery>): Promise<PageResult<Static<typeof MemberView>>> {
     const { after, limit } = pageRequest(query)
     const { q, roleId } = query
     const builtIn = roleId !== undefined && isBuiltIn(roleId)
-    const rows = await this.#sql.rows<TeamMemberRow>(PAGE, [
+    const values = [
       workspaceId,
       after?.createdAt ?? null,
       after?.id ?? null,
@@ -68,31 +87,33 @@ export class TeamMembers {
       builtIn ? roleId : null,
       builtIn ? null : (roleId ?? null),
       limit + 1,
-    ])
+    ]
+    const read = (sql: Sql) => sql.rows<TeamMemberRow>(PAGE, values)
+    const rows = await (q === undefined ? read(this.#sql) : this.#searches.run(workspaceId, read))
     const page = pageOf(rows, limit, (row) => ({ createdAt: row.joined_at, id: row.user_id }), memberState)
     const presences = await this.#presence.of(page.items.map((member) => member._id))
     const items = page.items.map((member) => {
       const { lastSeenAt = null, state = 'offline' } = presences.get(member._id) ?? {}
-      return { ...member, online: state !== 'offline', presence: state, lastSeenAt }
+      return { ...member, presence: state, lastSeenAt }
     })
     return { ...page, items }
   }
 
   /**
    * Gives a member another role or other overrides. Overrides stay when only the role changes; an owner has none.
-   * @throws AppError not_found, precondition_failed, cannot_grant, owners_only, last_owner, plan_limit_reached,
-   *   validation_failed
+   * @throws AppError not_found, precondition_failed, outranked, cannot_grant, owners_only, last_owner,
+   *   plan_limit_reached, validation_failed
    */
   async update(
     turn: Turn,
     caller: Caller,
     userId: string,
     change: Static<typeof MemberChange>,
-    ifMatch: string | undefined,
+    ifMatch: IfMatch,
   ): Promise<MemberData> {
     const actor = await managerOf(turn, caller)
     const before = await this.#find(turn, userId, ifMatch)
-    if (before.built_in_role === 'owner') requireOwner(actor, 'Only an owner may change an owner.')
+    requireMayChange(actor, before, 'Only an owner may change an owner.')
     const role = (await roleOf(turn, change)) ?? presentRole(before)
     const after = withRole(before, role, change.scopes)
     if (role.builtIn === 'owner') requireOwner(actor, 'Only an owner may make somebody an owner.')
@@ -132,14 +153,12 @@ export class TeamMembers {
     return state
   }
 
-  /** @throws AppError not_found, precondition_failed, owners_only, last_owner, plan_limit_reached */
-  async remove(turn: Turn, caller: Caller, userId: string, ifMatch: string | undefined): Promise<void> {
+  /** @throws AppError not_found, precondition_failed, outranked, owners_only, last_owner, plan_limit_reached */
+  async remove(turn: Turn, caller: Caller, userId: string, ifMatch: IfMatch): Promise<void> {
     const actor = await managerOf(turn, caller)
     const member = await this.#find(turn, userId, ifMatch)
-    if (member.built_in_role === 'owner') {
-      requireOwner(actor, 'Only an owner may remove an owner.')
-      await this.#release(turn, userId, actor)
-    }
+    requireMayChange(actor, member, 'Only an owner may remove an owner.')
+    if (member.built_in_role === 'owner') await this.#release(turn, userId, actor)
     await this.#delete(turn, caller, member)
   }
 
@@ -167,16 +186,22 @@ export class TeamMembers {
       userId,
     ])
     turn.audit({ kind: 'member', id: userId, details: { email: member.email, role: memberState(member).role } })
-    turn.emit(memberRemoved, { userId, left: userId === caller.userId })
+    turn.emit(memberRemoved, { userId, reason: userId === caller.userId ? 'left' : 'removed' })
     this.#cache.changes(turn)
   }
 
-  async #find(turn: Turn, userId: string, ifMatch: string | undefined): Promise<TeamMemberRow> {
+  async #find(turn: Turn, userId: string, ifMatch: IfMatch): Promise<TeamMemberRow> {
     const row = await findMember(turn.sql, turn.workspaceId, userId)
     if (row === undefined) throw NotFound()
     requireVersion(ifMatch, row.version)
     return row
   }
+}
+
+/** Members may change themselves, and others who have no more rights. @throws AppError owners_only, outranked */
+function requireMayChange(actor: Actor, member: TeamMemberRow, ownersOnly: string): void {
+  if (member.built_in_role === 'owner') requireOwner(actor, ownersOnly)
+  if (member.user_id !== actor.userId) requireNotOutranked(actor, unrestrictedScopes(member), 'This member')
 }
 
 function presentRole(row: TeamMemberRow): ChosenRole {

@@ -1,19 +1,27 @@
 import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
-import { Conflict, NotFound } from '../core/errors.ts'
+import { NotFound } from '../core/errors.ts'
 import { uuidv7 } from '../core/id.ts'
-import { requireVersion } from '../core/precondition.ts'
+import { requireVersion, type IfMatch } from '../core/precondition.ts'
 import type { PageResult } from '../core/reply.ts'
 import type { Static } from '../core/schema.ts'
 import { BUILT_IN_ROLES, isScope, type BuiltInRole, type Scope } from '../core/scope.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
-import { countOf, isNameTaken } from '../workspaces/collections.ts'
+import type { PlanService } from '../plans/service.ts'
+import { isNameTaken, requireRoom } from '../workspaces/collections.ts'
 import type { MemberCache } from '../workspaces/memberships.ts'
-import { managerOf, requireGrantable, requireOwner } from './authority.ts'
+import {
+  managerOf,
+  requireGrantable,
+  requireNotOutranked,
+  requireOwner,
+  requireReachable,
+  type Actor,
+} from './authority.ts'
 import { BuiltInRoleFixed, NameTaken, RoleInUse } from './errors.ts'
 import { memberUpdated, roleCreated, roleDeleted, roleUpdated } from './events.ts'
-import { findMembers, memberState } from './member-row.ts'
+import { findHolders, findMembers, memberState } from './member-row.ts'
 import { isBuiltIn, refused, roleById, type ChosenRole } from './role-choice.ts'
 import type { NewRole, RoleChange, RoleData } from './schemas.ts'
 
@@ -22,9 +30,6 @@ declare module '../core/services.ts' {
     readonly roles: TeamRoles
   }
 }
-
-/** Roles of its own that a workspace may have; with the built-in ones they fit one page. */
-const MOST_ROLES = 50
 
 interface RoleRow {
   id: string
@@ -48,11 +53,13 @@ export class TeamRoles {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #cache: MemberCache
+  readonly #plans: PlanService
 
-  constructor(sql: Sql, clock: Clock, cache: MemberCache) {
+  constructor(sql: Sql, clock: Clock, cache: MemberCache, plans: PlanService) {
     this.#sql = sql
     this.#clock = clock
     this.#cache = cache
+    this.#plans = plans
   }
 
   /** The built-in roles, then the workspace's own, oldest first. */
@@ -61,14 +68,12 @@ export class TeamRoles {
     return { items: [...builtIn, ...own.map(view)], limit: 100, nextCursor: null }
   }
 
-  /** @throws AppError cannot_grant, name_taken, conflict */
+  /** @throws AppError cannot_grant, name_taken, plan_limit_reached */
   async create(turn: Turn, caller: Caller, input: Static<typeof NewRole>): Promise<RoleData> {
     const actor = await managerOf(turn, caller)
     requireGrantable(actor, input.scopes)
     await this.#requireFree(turn, input.name)
-    if ((await countOf(turn, 'roles')) >= MOST_ROLES) {
-      throw Conflict({ message: `A workspace has at most ${MOST_ROLES} roles of its own.` })
-    }
+    await requireRoom(turn, this.#plans, 'roles')
     const now = new Date(this.#clock.now())
     const id = uuidv7(now.getTime())
     turn.insert('roles', {
@@ -88,22 +93,21 @@ export class TeamRoles {
 
   /**
    * Changes what everyone with the role may do, at once.
-   * @throws AppError not_found, built_in_role, precondition_failed, cannot_grant, name_taken
+   * @throws AppError not_found, built_in_role, precondition_failed, outranked, cannot_grant, name_taken
    */
   async update(
     turn: Turn,
     caller: Caller,
     id: string,
     change: Static<typeof RoleChange>,
-    ifMatch: string | undefined,
+    ifMatch: IfMatch,
   ): Promise<RoleData> {
     const actor = await managerOf(turn, caller)
     const before = await this.#own(turn, id, ifMatch)
     const scopes = change.scopes ?? before.scopes.filter(isScope)
-    requireGrantable(
-      actor,
-      scopes.filter((scope) => !before.scopes.includes(scope)),
-    )
+    requireMayChange(actor, before)
+    requireGrantable(actor, scopes)
+    await this.#requireHoldersReachable(turn, actor, before, { builtIn: null, scopes })
     if (change.name !== undefined) await this.#requireFree(turn, change.name, id)
     await turn.sql.run(
       'update roles set name = $2, scopes = $3, version = version + 1, updated_at = $4 where id = $1',
@@ -122,25 +126,24 @@ export class TeamRoles {
 
   /**
    * @param replaceWith the role that members and open invitations get in its place
-   * @throws AppError not_found, built_in_role, precondition_failed, role_in_use, cannot_grant, owners_only,
-   *   validation_failed
+   * @throws AppError not_found, built_in_role, precondition_failed, role_in_use, outranked, cannot_grant,
+   *   owners_only, validation_failed
    */
   async delete(
     turn: Turn,
     caller: Caller,
     id: string,
     replaceWith: string | undefined,
-    ifMatch: string | undefined,
+    ifMatch: IfMatch,
   ): Promise<void> {
     const actor = await managerOf(turn, caller)
     const role = await this.#own(turn, id, ifMatch)
+    requireMayChange(actor, role)
     const replacement = await this.#replacement(turn, id, replaceWith)
     if (replacement !== undefined) {
       if (replacement.builtIn === 'owner') requireOwner(actor, 'Only an owner may make somebody an owner.')
-      requireGrantable(
-        actor,
-        replacement.scopes.filter((scope) => !role.scopes.includes(scope)),
-      )
+      requireGrantable(actor, replacement.scopes)
+      await this.#requireHoldersReachable(turn, actor, role, replacement)
     }
     const now = new Date(this.#clock.now())
     await this.#requireUnused(turn, role, replacement, now)
@@ -148,9 +151,9 @@ export class TeamRoles {
     // Closed invitations forget the role.
     await turn.sql.run(`update invitations set status = 'expired' where role_id = $1 and status = 'open'`, [id])
     await turn.sql.run('delete from roles where id = $1', [id])
-    const replacedBy = replacement === undefined ? null : (replacement.roleId ?? replacement.name)
-    turn.audit({ kind: 'role', id, details: { name: role.name, scopes: role.scopes, replacedBy } })
-    turn.emit(roleDeleted, { roleId: id, replacedBy })
+    const replacementRoleId = replacement === undefined ? null : (replacement.roleId ?? replacement.name)
+    turn.audit({ kind: 'role', id, details: { name: role.name, scopes: role.scopes, replacementRoleId } })
+    turn.emit(roleDeleted, { roleId: id, replacementRoleId })
     this.#cache.changes(turn)
   }
 
@@ -160,6 +163,19 @@ export class TeamRoles {
     const role = await roleById(turn.sql, turn.workspaceId, replaceWith)
     if (role === undefined) throw refused('/query/replaceWith', 'is no role of this workspace')
     return role
+  }
+
+  /** @throws AppError outranked when the change reaches a holder who has more rights than the actor */
+  async #requireHoldersReachable(
+    turn: Turn,
+    actor: Actor,
+    role: RoleRow,
+    next: Pick<ChosenRole, 'builtIn' | 'scopes'>,
+  ): Promise<void> {
+    if (role.member_count === 0) return
+    const holders = await findHolders(turn.sql, turn.workspaceId, role.id)
+    const { builtIn, scopes } = next
+    requireReachable(actor, holders, (row) => ({ ...row, built_in_role: builtIn, role_scopes: [...scopes] }))
   }
 
   async #requireUnused(turn: Turn, role: RoleRow, replacement: ChosenRole | undefined, now: Date): Promise<void> {
@@ -202,7 +218,7 @@ export class TeamRoles {
     if (taken) throw NameTaken({ message: `There is a role called “${name}” already.` })
   }
 
-  async #own(turn: Turn, id: string, ifMatch: string | undefined): Promise<RoleRow> {
+  async #own(turn: Turn, id: string, ifMatch: IfMatch): Promise<RoleRow> {
     if (isBuiltIn(id)) throw BuiltInRoleFixed()
     const row = await this.#find(turn, id)
     requireVersion(ifMatch, row.version)
@@ -235,6 +251,10 @@ export class TeamRoles {
       updatedAt: at,
     }))
   }
+}
+
+function requireMayChange(actor: Actor, role: RoleRow): void {
+  requireNotOutranked(actor, role.scopes.filter(isScope), `The role “${role.name}”`)
 }
 
 /** The roles that every workspace has. */

@@ -1,7 +1,20 @@
 import { pageFields } from '../core/page.ts'
-import { Id, Input, named, Nullable, OneOf, ResourceBase, Text, Timestamp, Type, type Static } from '../core/schema.ts'
+import {
+  Id,
+  Input,
+  named,
+  Nullable,
+  OneOf,
+  ResourceBase,
+  States,
+  Text,
+  Timestamp,
+  Type,
+  type Static,
+} from '../core/schema.ts'
 import { ALL_SCOPES, BUILT_IN_ROLES, type BuiltInRole, type Scope } from '../core/scope.ts'
 import { EmailInput } from '../users/email-address.ts'
+import { PresenceState } from '../core/presence-state.ts'
 import { PICTURE_URL } from '../users/schemas.ts'
 
 const BUILT_IN = Object.keys(BUILT_IN_ROLES) as [BuiltInRole, ...BuiltInRole[]]
@@ -42,8 +55,8 @@ const member = {
   ...ResourceBase,
   _id: Type.String({ ...Id, description: 'The user’s id' }),
   workspaceId: Id,
-  name: Type.String(),
-  email: Type.String(),
+  name: Type.String({ description: 'Name of the person; empty when they gave none' }),
+  email: Type.String({ description: 'Address of the person' }),
   pictureUrl: Nullable(Type.String({ description: PICTURE_URL })),
   role: Type.String({ description: 'Name of the role' }),
   roleId: Type.String({ description: 'Its `_id`: a built-in role’s is its name' }),
@@ -52,7 +65,7 @@ const member = {
     { granted: Type.Array(Type.String()), revoked: Type.Array(Type.String()) },
     { description: 'What the member has beyond, and short of, role and groups' },
   ),
-  groups: Type.Array(Type.Object({ _id: Id, name: Type.String() })),
+  groups: Type.Array(Type.Object({ _id: Id, name: Type.String() }), { description: 'The groups that they are in' }),
   createdAt: Type.String({ ...Timestamp, description: 'When they joined' }),
   version: Type.Integer({ description: 'Grows with every change of role or overrides; for If-Match' }),
 }
@@ -64,10 +77,7 @@ export const MemberView = named(
   'Member',
   Type.Object({
     ...member,
-    online: Type.Boolean({ description: 'Has a socket open' }),
-    presence: OneOf(['online', 'away', 'offline'], {
-      description: 'away: every program of theirs has said that they are not at it',
-    }),
+    presence: PresenceState,
     lastSeenAt: Nullable(
       Type.String({ ...Timestamp, description: 'When they last had a socket open; null while they have one' }),
     ),
@@ -101,8 +111,14 @@ export const NewInvitation = Input({
   message: Type.Optional(Message),
 })
 
-export const INVITATION_STATUSES = ['open', 'expired', 'accepted', 'declined', 'revoked'] as const
-export type InvitationStatus = (typeof INVITATION_STATUSES)[number]
+export const InvitationStatus = States('InvitationStatus', 'What became of an invitation', {
+  open: 'Can be accepted or declined until `expiresAt`',
+  expired: 'Nobody answered in time. Send it again to open it again',
+  accepted: 'The person is a member',
+  declined: 'The person does not want to join',
+  revoked: 'Was withdrawn by the workspace',
+})
+export type InvitationStatus = Static<typeof InvitationStatus>
 
 export const InvitationView = named(
   'Invitation',
@@ -114,8 +130,8 @@ export const InvitationView = named(
     roleId: Nullable(Type.String()),
     scopes: Type.Array(ScopeName, { description: 'What the person will be able to do' }),
     message: Nullable(Type.String()),
-    status: OneOf(INVITATION_STATUSES),
-    invitedBy: Nullable(Type.Object({ _id: Id, name: Type.String(), email: Type.String() })),
+    status: InvitationStatus,
+    inviter: Nullable(Type.Object({ _id: Id, name: Type.String(), email: Type.String() })),
     sentAt: Timestamp,
     expiresAt: Timestamp,
   }),
@@ -124,7 +140,9 @@ export type InvitationData = Static<typeof InvitationView>
 
 export const InvitationQuery = Input({
   ...pageFields,
-  status: Type.Optional(OneOf(INVITATION_STATUSES, { description: 'Open and expired ones when absent' })),
+  status: Type.Optional(
+    Type.Unsafe<InvitationStatus>({ ...InvitationStatus, description: 'Open and expired ones when absent' }),
+  ),
 })
 
 /** All that a stranger who has the link may know. */
@@ -132,7 +150,7 @@ export const InvitationPreview = named(
   'InvitationPreview',
   Type.Object({
     workspaceName: Type.String(),
-    inviter: Nullable(Type.String({ description: 'Name of whoever invites, else their address' })),
+    inviterName: Nullable(Type.String({ description: 'The inviter’s name, or their address if they have no name' })),
     role: Type.String(),
     expiresAt: Timestamp,
   }),
@@ -145,7 +163,7 @@ export const MyInvitation = named(
     _id: Type.String({ ...Id, description: 'Accepts and declines in place of the token' }),
     workspaceId: Id,
     workspaceName: Type.String(),
-    inviter: Nullable(Type.String()),
+    inviterName: Nullable(Type.String()),
     role: Type.String(),
     message: Nullable(Type.String()),
     expiresAt: Timestamp,
@@ -157,11 +175,11 @@ export const RoleView = named(
   Type.Object({
     ...ResourceBase,
     _id: Type.String({ description: 'A built-in role’s id is its name' }),
-    name: Type.String(),
+    name: Type.String({ description: 'Name of the role, unique in the workspace' }),
     builtIn: Type.Boolean({ description: 'The same in every workspace; cannot be changed' }),
-    scopes: Type.Array(ScopeName),
-    memberCount: Type.Integer(),
-    version: Type.Integer(),
+    scopes: Type.Array(ScopeName, { description: 'What the role allows' }),
+    memberCount: Type.Integer({ description: 'How many members have it' }),
+    version: Type.Integer({ description: 'Grows with every change; for If-Match' }),
   }),
 )
 export type RoleData = Static<typeof RoleView>
@@ -180,10 +198,10 @@ export const GroupView = named(
   Type.Object({
     ...ResourceBase,
     workspaceId: Id,
-    name: Type.String(),
-    scopes: Type.Array(ScopeName),
-    memberIds: Type.Array(Id),
-    version: Type.Integer(),
+    name: Type.String({ description: 'Name of the group' }),
+    scopes: Type.Array(ScopeName, { description: 'What its members may do beyond their roles' }),
+    memberIds: Type.Array(Id, { description: 'Users who are in it' }),
+    version: Type.Integer({ description: 'Grows with every change; for If-Match' }),
   }),
 )
 export type GroupData = Static<typeof GroupView>

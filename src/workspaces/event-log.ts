@@ -31,6 +31,9 @@ export class EventLog {
     // Read before the events: what is committed in between waits for the next page instead of being stepped over.
     const lastSeq = await this.#lastSeq(member.workspaceId)
     if (after > lastSeq) return { events: [], after: 0, lastSeq, hasMore: false, reset: true }
+    if (after < lastSeq && (await this.#isForgotten(member.workspaceId, after + 1))) {
+      return { events: [], after: lastSeq, lastSeq, hasMore: false, reset: true }
+    }
     const until = Math.min(lastSeq, after + WINDOW)
     const { userId, workspaceId } = member
     const channels = (await this.#channels.of(workspaceId, [userId])).get(userId) ?? []
@@ -53,6 +56,15 @@ export class EventLog {
 
   #visibleTo(member: Member): string[] {
     return [...this.#types.keys()].filter((type) => this.mayBeSeen(type, member))
+  }
+
+  /** Whether the event of a number is no longer kept. Numbers have no gaps: it is when the oldest kept is newer. */
+  async #isForgotten(workspaceId: string, seq: number): Promise<boolean> {
+    const row = await this.#sql.row<{ oldest: number | null }>(
+      'select min(seq) as oldest from workspace_events where workspace_id = $1',
+      [workspaceId],
+    )
+    return (row?.oldest ?? Number.POSITIVE_INFINITY) > seq
   }
 
   async #lastSeq(workspaceId: string): Promise<number> {

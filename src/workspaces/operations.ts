@@ -1,4 +1,4 @@
-import { Forbidden, PlanLimit, PreconditionFailed } from '../core/errors.ts'
+import { Forbidden, PlanLimit, PreconditionFailed, SearchTooBroad } from '../core/errors.ts'
 import { EXAMPLE } from '../core/example-ids.ts'
 import { from, operation } from '../core/operation.ts'
 import { PageQuery, pageRequest } from '../core/page.ts'
@@ -24,11 +24,12 @@ export const listWorkspaces = operation({
   route: 'GET /api/workspaces',
   summary: 'List the workspaces that you are a member of',
   access: 'user',
+  limitedKeys: true,
   query: PageQuery,
   returns: { 200: ListOf(WorkspaceView) },
   example: { query: { limit: 30 } },
   handle: async ({ caller, query, workspaces }) =>
-    list('Workspaces', await workspaces.list(caller.userId, pageRequest(query))),
+    list('Workspaces', await workspaces.list(caller, pageRequest(query))),
 })
 
 export const createWorkspace = operation({
@@ -125,6 +126,7 @@ export const listAuditLog = operation({
   path: WorkspacePath,
   query: AuditQuery,
   returns: { 200: ListOf(AuditEntry) },
+  errors: [SearchTooBroad],
   example: { path: inPath, query: { action: 'updateWorkspace', from: '2026-11-01T00:00:00Z' } },
   handle: async ({ member, query, auditLog }) => list('Audit log', await auditLog.list(member.workspaceId, query)),
 })

@@ -1,7 +1,9 @@
-import type { Member } from '../core/caller.ts'
+import type { Caller, Member } from '../core/caller.ts'
 import { NotFound } from '../core/errors.ts'
-import type { NamedOperation, PreludeBatch } from '../core/operation.ts'
+import { withinKey } from '../core/key-limits.ts'
+import type { Access, NamedOperation, PreludeBatch } from '../core/operation.ts'
 import { requireScope } from '../core/require-scope.ts'
+import type { Scope } from '../core/scope.ts'
 import type { Turn } from '../core/turn.ts'
 import { KNOWN_MEMBERS, membersAmong } from './memberships.ts'
 
@@ -16,19 +18,32 @@ export class MemberReadmission {
     for (const member of members) known.set(member.userId, member)
   }
 
-  member(operation: NamedOperation, userId: string, turn: Turn): Member | Promise<Member> {
-    const known = turn.memory(KNOWN_MEMBERS).get(userId)
-    return known === undefined ? this.#read(operation, userId, turn) : admitted(operation, known)
+  member(operation: NamedOperation, caller: Caller, turn: Turn): Member | Promise<Member> {
+    const known = turn.memory(KNOWN_MEMBERS).get(caller.userId)
+    return known === undefined ? this.#read(operation, caller, turn) : admitted(operation.access, known, caller)
   }
 
-  async #read(operation: NamedOperation, userId: string, turn: Turn): Promise<Member> {
-    await this.prepare(turn, [userId])
-    return admitted(operation, turn.memory(KNOWN_MEMBERS).get(userId) ?? null)
+  async #read(operation: NamedOperation, caller: Caller, turn: Turn): Promise<Member> {
+    await this.prepare(turn, [caller.userId])
+    return admitted(operation.access, turn.memory(KNOWN_MEMBERS).get(caller.userId) ?? null, caller)
   }
 }
 
-function admitted(operation: NamedOperation, member: Member | null): Member {
-  if (member === null) throw NotFound()
-  requireScope(member, operation.access)
+/**
+ * For system turns that finish what a user began: whether the user may still do it, at this place in the workspace's
+ * order.
+ * @throws AppError not_found for somebody who is no member any more, forbidden without the scope
+ */
+export async function requireStillMember(turn: Turn, userId: string, scope: Scope): Promise<Member> {
+  const known = turn.memory(KNOWN_MEMBERS).get(userId)
+  if (known !== undefined) return admitted(scope, known)
+  const [member = null] = await membersAmong(turn.sql, turn.workspaceId, [userId])
+  return admitted(scope, member)
+}
+
+function admitted(access: Access, known: Member | null, caller?: Caller): Member {
+  const member = withinKey(known ?? undefined, caller)
+  if (member === undefined) throw NotFound()
+  requireScope(member, access)
   return member
 }

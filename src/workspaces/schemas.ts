@@ -7,6 +7,7 @@ import {
   Nullable,
   OneOf,
   ResourceBase,
+  Sequence,
   Text,
   Timestamp,
   Type,
@@ -42,7 +43,10 @@ const aiSettings = {
   model: Nullable(Text(1, 100, { description: 'Model of the provider; null takes the service’s choice' })),
 }
 
-const AiSettings = named('AiSettings', Type.Object(aiSettings))
+const AiSettings = named(
+  'AiSettings',
+  Type.Object(aiSettings, { description: 'How texts for this workspace are generated' }),
+)
 export type AiSettingsData = Static<typeof AiSettings>
 
 export const AI_DEFAULTS: AiSettingsData = {
@@ -68,11 +72,11 @@ export const AiSettingsChange = Input(
 
 const shared = {
   ...ResourceBase,
-  name: Type.String(),
+  name: Type.String({ description: 'Name of the workspace' }),
   timezone: Type.String({ description: 'IANA time zone in which the workspace plans' }),
   logo: Nullable(Type.String({ description: 'URL of a picture' })),
   aiSettings: AiSettings,
-  ownerId: Id,
+  ownerId: Type.String({ ...Id, description: 'The user whose plan the workspace counts against' }),
   version: Type.Integer({ description: 'Grows with every change; the ETag' }),
 }
 
@@ -107,7 +111,7 @@ export const DeletedWorkspace = named(
 
 export const AuditQuery = Input({
   ...PageQuery.properties,
-  actor: Type.Optional(Id),
+  actorId: Type.Optional(Type.String({ ...Id, description: 'The user who did it' })),
   action: Type.Optional(Text(1, 64, { description: 'Name of an operation, such as updateWorkspace' })),
   from: Type.Optional(InstantInput),
   to: Type.Optional(InstantInput),
@@ -125,19 +129,18 @@ export const AuditEntry = named(
       ),
     ),
     via: Type.String({ description: 'token or api_key' }),
+    apiKeyId: Nullable(Id),
     action: Type.String({ description: 'Name of the operation' }),
-    target: Nullable(Type.Object({ kind: Type.String(), id: Type.String() })),
+    target: Nullable(Type.Object({ kind: Type.String(), _id: Type.String() })),
     details: Nullable(Type.Record(Type.String(), Type.Unknown())),
-    remoteAddress: Type.String(),
+    ip: Type.String(),
     userAgent: Type.String(),
     requestId: Type.String(),
   }),
 )
 
 export const SyncQuery = Input({
-  after: Type.Optional(
-    Type.Integer({ minimum: 0, default: 0, description: 'The last sequence number that the client has seen' }),
-  ),
+  after: Type.Optional(Sequence({ default: 0, description: 'The last sequence number that the client has seen' })),
   limit: PageQuery.properties.limit,
 })
 
@@ -161,7 +164,8 @@ export const SyncPage = named(
     lastSeq: Type.Integer({ description: 'Number of the newest event of the workspace' }),
     hasMore: Type.Boolean({ description: 'Ask again at once, with the new `after`' }),
     reset: Type.Boolean({
-      description: '`after` is ahead of the workspace: forget what was seen and load everything anew',
+      description:
+        '`after` is ahead of the workspace, or events behind it are no longer kept: load everything anew, then go on with the new `after`',
     }),
   }),
 )

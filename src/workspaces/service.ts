@@ -4,9 +4,9 @@ import { DAY, type Clock } from '../core/clock.ts'
 import { Forbidden, NotFound, ValidationFailed } from '../core/errors.ts'
 import { uuidv7 } from '../core/id.ts'
 import { pageOf, type PageRequest } from '../core/page.ts'
-import { requireVersion } from '../core/precondition.ts'
+import { requireVersion, type IfMatch } from '../core/precondition.ts'
 import type { PageResult } from '../core/reply.ts'
-import { BUILT_IN_ROLES } from '../core/scope.ts'
+import { BUILT_IN_ROLES, type Scope } from '../core/scope.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
 import type { Database } from '../db/database.ts'
@@ -51,21 +51,23 @@ export class WorkspaceService {
     this.#members = members
   }
 
-  /** Those that a user is a member of, newest first. */
-  async list(userId: string, page: PageRequest): Promise<PageResult<View>> {
+  /** Those that the caller is a member of, and that their API key opens, newest first. */
+  async list(caller: Caller, page: PageRequest): Promise<PageResult<View>> {
+    const only = caller.apiKey?.workspaceIds
     const rows = await this.#database.rows<WorkspaceRow & MemberRow>(
       `select ${WORKSPACE_COLUMNS}, ${MEMBER_COLUMNS} from workspace_members m
        join workspaces w on w.id = m.workspace_id and w.deleted_at is null
        left join roles r on r.id = m.role_id
        where m.user_id = $1 and ($2::timestamptz is null or (w.created_at, w.id) < ($2, $3::uuid))
+         and ($5::uuid[] is null or w.id = any($5))
        order by w.created_at desc, w.id desc limit $4`,
-      [userId, page.after?.createdAt ?? null, page.after?.id ?? null, page.limit + 1],
+      [caller.userId, page.after?.createdAt ?? null, page.after?.id ?? null, page.limit + 1, only ? [...only] : null],
     )
     return pageOf(
       rows,
       page.limit,
       (row) => ({ createdAt: row.created_at, id: row.id }),
-      (row) => viewOf(row, { role: roleName(row), scopes: mergedScopes(row) }),
+      (row) => viewOf(row, { role: roleName(row), scopes: scopesOf(row, caller) }),
     )
   }
 
@@ -114,13 +116,18 @@ export class WorkspaceService {
   }
 
   /** @throws AppError not_found, precondition_failed */
-  async update(turn: Turn, member: Member, change: Static<typeof WorkspaceChange>, ifMatch?: string): Promise<View> {
+  async update(turn: Turn, member: Member, change: Static<typeof WorkspaceChange>, ifMatch?: IfMatch): Promise<View> {
     const row = await this.#inTurn(turn, ifMatch)
     return this.#save(turn, member, { ...row, ...change }, change)
   }
 
   /** @throws AppError not_found, precondition_failed */
-  async updateAi(turn: Turn, member: Member, change: Static<typeof AiSettingsChange>, ifMatch?: string): Promise<View> {
+  async updateAi(
+    turn: Turn,
+    member: Member,
+    change: Static<typeof AiSettingsChange>,
+    ifMatch?: IfMatch,
+  ): Promise<View> {
     const row = await this.#inTurn(turn, ifMatch)
     return this.#save(turn, member, { ...row, ai_settings: { ...row.ai_settings, ...change } }, change)
   }
@@ -134,7 +141,7 @@ export class WorkspaceService {
     turn: Turn,
     member: Member,
     typedName: string,
-    ifMatch?: string,
+    ifMatch?: IfMatch,
   ): Promise<Static<typeof DeletedWorkspace>> {
     if (member.role !== 'owner') throw Forbidden({ message: 'Only an owner may delete the workspace.' })
     const row = await this.#inTurn(turn, ifMatch)
@@ -152,11 +159,11 @@ export class WorkspaceService {
       [row.id, deletedAt, purgeAt],
     )
     for (const hook of this.#deleteHooks) await hook(turn)
-    const deleted = { _id: row.id, deletedAt: deletedAt.toISOString(), purgeAt: purgeAt.toISOString() }
+    const times = { deletedAt: deletedAt.toISOString(), purgeAt: purgeAt.toISOString() }
     turn.audit({ kind: 'workspace', id: row.id, details: { name: row.name } })
-    turn.emit(workspaceDeleted, deleted)
+    turn.emit(workspaceDeleted, { workspaceId: row.id, ...times })
     this.#members.changes(turn)
-    return deleted
+    return { _id: row.id, ...times }
   }
 
   /** Adds what a domain must do when a workspace is deleted. */
@@ -226,7 +233,7 @@ export class WorkspaceService {
     return row
   }
 
-  async #inTurn(turn: Turn, ifMatch: string | undefined): Promise<WorkspaceRow> {
+  async #inTurn(turn: Turn, ifMatch: IfMatch): Promise<WorkspaceRow> {
     const row = await turn.sql.row<WorkspaceRow>(
       `select ${WORKSPACE_COLUMNS} from workspaces w where w.id = $1 and w.deleted_at is null`,
       [turn.workspaceId],
@@ -247,4 +254,9 @@ export class WorkspaceService {
     turn.emit(workspaceUpdated, stateOf(row))
     return viewOf(row, member)
   }
+}
+
+function scopesOf(row: MemberRow, { apiKey }: Caller): Set<Scope> {
+  const scopes = mergedScopes(row)
+  return apiKey?.scopes ? scopes.intersection(apiKey.scopes) : scopes
 }
