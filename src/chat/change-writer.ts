@@ -7,7 +7,7 @@ type DataOf<K extends ChangeKind> = Extract<ChangeData, { type: K }>['data']
 
 interface NewChange<K extends ChangeKind> {
   readonly type: K
-  readonly by: string
+  readonly actorId: string
   /** ISO 8601. */
   readonly at: string
   readonly messageId?: string
@@ -21,14 +21,14 @@ interface NewChange<K extends ChangeKind> {
  */
 export function writeChange<K extends ChangeKind>(turn: Turn, room: Room, change: NewChange<K>): number {
   const seq = room.seq + 1
-  const { at, by, data, messageId, type } = change
+  const { actorId, at, data, messageId, type } = change
   const { _id: channelId } = room.channel
   turn.insert('chat_log', {
     channel_id: channelId,
     seq,
     type,
     message_id: messageId ?? null,
-    by_id: by,
+    by_id: actorId,
     data: kept(type, data),
     at,
   })
@@ -36,7 +36,7 @@ export function writeChange<K extends ChangeKind>(turn: Turn, room: Room, change
     room.seq = seq
   })
   // oxlint-disable-next-line typescript/consistent-type-assertions -- the pairs of type and data are those of the union
-  const message = { workspaceId: turn.workspaceId, channelId, seq, type, at, by, data } as ChangeData
+  const message = { workspaceId: turn.workspaceId, channelId, seq, type, at, actorId, data } as ChangeData
   turn.emit(chatChange, message, room.channel.private ? { channel: channelId } : undefined)
   return seq
 }

@@ -113,8 +113,8 @@ function details(row: DetailsRow, messages: ReadonlyMap<string, MessageRow>): Ch
     seq: row.seq,
     readSeq: row.read_seq,
     muted: row.muted,
-    unread: row.unread,
-    mentions: row.mentions,
+    unreadCount: row.unread,
+    mentionCount: row.mentions,
     lastMessage: last === undefined ? null : messageView(last),
   }
 }

@@ -81,11 +81,11 @@ export class ChannelMembers {
     }
   }
 
-  #write(turn: Turn, room: Room, by: string, added: readonly string[], removed: readonly string[]): ChannelData {
+  #write(turn: Turn, room: Room, actorId: string, added: readonly string[], removed: readonly string[]): ChannelData {
     const kept = room.channel.memberIds.filter((id) => !removed.includes(id) && !added.includes(id))
     const channel = { ...room.channel, memberIds: [...kept, ...added].sort(byCode) }
     const at = new Date(this.#clock.now()).toISOString()
-    writeChange(turn, room, { type: 'members', by, at, data: { added: [...added], removed: [...removed] } })
+    writeChange(turn, room, { type: 'members', actorId, at, data: { added: [...added], removed: [...removed] } })
     turn.settled(() => {
       room.channel = channel
     })

@@ -1,4 +1,4 @@
-import { Conflict, Forbidden, PreconditionFailed, ValidationFailed } from '../core/errors.ts'
+import { Conflict, Forbidden, PlanLimit, PreconditionFailed, ValidationFailed } from '../core/errors.ts'
 import { EXAMPLE } from '../core/example-ids.ts'
 import { from, operation } from '../core/operation.ts'
 import { pageRequest } from '../core/page.ts'
@@ -52,7 +52,7 @@ export const createChannel = operation({
   body: NewChannel,
   etag: true,
   returns: { 200: Envelope(ChannelState), 201: Envelope(ChannelState) },
-  errors: [ChannelNameTaken, Conflict, ValidationFailed],
+  errors: [ChannelNameTaken, Conflict, PlanLimit, ValidationFailed],
   example: { path: { workspaceId }, body: { kind: 'channel', name: 'launch-week', topic: 'Who posts what' } },
   handle: async ({ turn, caller, body, channels }) => {
     const { channel, isNew } = await channels.create(turn, caller, body)
@@ -167,7 +167,7 @@ export const syncChannel = operation({
   route: 'GET /api/team/{workspaceId}/channels/{channelId}/changes',
   summary: 'Get what changed in a channel after a number',
   description:
-    'Every change of a channel (message, edit, deletion, reaction, pin, the channel itself) has the next number of the channel. Whoever was away applies what comes after the last number they saw, page after page while `more`, and ends in exactly the state of one who never left. Kept are the newest 1,000 changes of a channel, none older than 90 days: who is behind them, or ahead of the channel (as after the restore of a backup), gets a snapshot in place of changes. An edit is told with the text that the message has now.',
+    'Every change of a channel (message, edit, deletion, reaction, pin, the channel itself) has the next number of the channel. Whoever was away applies what comes after the last number they saw, page after page while `hasMore`, and ends in exactly the state of one who never left. Kept are the newest 1,000 changes of a channel, none older than 90 days: who is behind them, or ahead of the channel (as after the restore of a backup), gets a snapshot in place of changes. An edit is told with the text that the message has now.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   socket: 'sync',

@@ -2,10 +2,11 @@ import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
 import { Conflict, ValidationFailed } from '../core/errors.ts'
 import { sha256, uuidv7 } from '../core/id.ts'
-import { requireVersion } from '../core/precondition.ts'
+import { requireVersion, type IfMatch } from '../core/precondition.ts'
 import type { Static } from '../core/schema.ts'
 import type { Turn } from '../core/turn.ts'
-import { countOf, isNameTaken } from '../workspaces/collections.ts'
+import type { PlanService } from '../plans/service.ts'
+import { isNameTaken, requireRoom } from '../workspaces/collections.ts'
 import { requireMembers } from '../workspaces/named-members.ts'
 import { CHANNEL_COLUMNS, channelState, type ChannelRow } from './channel-row.ts'
 import type { ChannelPeople } from './channel-people.ts'
@@ -24,7 +25,6 @@ declare module '../core/services.ts' {
 
 type NewChannelInput = Static<typeof NewChannel>
 
-const MOST_CHANNELS = 500
 export const MOST_MEMBERS = 500
 const MOST_OTHERS = 8
 
@@ -32,15 +32,17 @@ const MOST_OTHERS = 8
 export class ChannelService {
   readonly #clock: Clock
   readonly #people: ChannelPeople
+  readonly #plans: PlanService
 
-  constructor(clock: Clock, people: ChannelPeople) {
+  constructor(clock: Clock, people: ChannelPeople, plans: PlanService) {
     this.#clock = clock
     this.#people = people
+    this.#plans = plans
   }
 
   /**
    * @returns the channel, and whether it was made: the same people have one direct conversation
-   * @throws AppError validation_failed, channel_name_taken, conflict
+   * @throws AppError validation_failed, channel_name_taken, plan_limit_reached, conflict
    */
   async create(turn: Turn, caller: Caller, input: NewChannelInput): Promise<{ channel: ChannelData; isNew: boolean }> {
     return input.kind === 'dm' ? this.#openDm(turn, caller, input) : this.#createChannel(turn, caller, input)
@@ -52,7 +54,7 @@ export class ChannelService {
     caller: Caller,
     channelId: string,
     change: Static<typeof ChannelChange>,
-    ifMatch: string | undefined,
+    ifMatch: IfMatch,
   ): Promise<ChannelData> {
     const room = await roomOf(turn, caller, channelId)
     const before = room.channel
@@ -75,7 +77,7 @@ export class ChannelService {
       `update channels set name = $2, topic = $3, archived_at = $4, version = $5, updated_at = $6 where id = $1`,
       [channelId, channel.name, channel.topic, channel.archivedAt, channel.version, at],
     )
-    writeChange(turn, room, { type: 'channel', by: caller.userId, at, data: { channel } })
+    writeChange(turn, room, { type: 'channel', actorId: caller.userId, at, data: { channel } })
     turn.settled(() => {
       room.channel = channel
     })
@@ -85,7 +87,7 @@ export class ChannelService {
   }
 
   /** @throws AppError not_found, precondition_failed, wrong_channel_kind */
-  async delete(turn: Turn, caller: Caller, channelId: string, ifMatch: string | undefined): Promise<void> {
+  async delete(turn: Turn, caller: Caller, channelId: string, ifMatch: IfMatch): Promise<void> {
     const { channel } = await roomOf(turn, caller, channelId)
     requireVersion(ifMatch, channel.version)
     if (channel.kind === 'dm') throw NotOfThisKind({ message: 'A direct conversation cannot be deleted.' })
@@ -106,9 +108,7 @@ export class ChannelService {
       throw fault('memberIds', 'not_here', 'only a private channel has members')
     }
     await requireFree(turn, name)
-    if ((await countOf(turn, 'channels')) >= MOST_CHANNELS) {
-      throw Conflict({ message: `A workspace has at most ${MOST_CHANNELS} channels, archived ones included.` })
-    }
+    await requireRoom(turn, this.#plans, 'channels')
     const isPrivate = input.private === true
     const members = isPrivate ? [...new Set([caller.userId, ...memberIds])].sort(byCode) : []
     if (members.length > MOST_MEMBERS) throw Conflict({ message: `A channel has at most ${MOST_MEMBERS} members.` })
@@ -154,7 +154,7 @@ export class ChannelService {
     const whole = { ...channel, memberIds: members }
     const room = await anyRoomOf(turn, channel._id)
     const at = new Date(this.#clock.now()).toISOString()
-    writeChange(turn, room, { type: 'members', by: caller.userId, at, data: { added, removed: [] } })
+    writeChange(turn, room, { type: 'members', actorId: caller.userId, at, data: { added, removed: [] } })
     turn.settled(() => {
       room.channel = whole
     })
@@ -193,7 +193,7 @@ export class ChannelService {
     })
     addMembers(turn, channel._id, members)
     const room = new Room(channel, 0)
-    writeChange(turn, room, { type: 'channel', by: caller.userId, at, data: { channel } })
+    writeChange(turn, room, { type: 'channel', actorId: caller.userId, at, data: { channel } })
     turn.settled(() => turn.memory(ROOMS).add(room))
     turn.emit(channelCreated, channel, audienceOf(channel))
     if (channel.private) this.#people.changed(turn)

@@ -75,12 +75,12 @@ export class ChatLog {
     const changes = rows.map((row) => changeOf(workspaceId, channelId, row))
     const reached = changes.at(-1)?.seq ?? after
     const seq = Math.max(top, reached)
-    return { seq, more: reached < seq, changes, snapshot: null }
+    return { seq, hasMore: reached < seq, changes, snapshot: null }
   }
 
   async #snapshot(workspaceId: string, userId: string, channelId: string): Promise<SyncData> {
     const snapshot = await this.snapshot(workspaceId, userId, channelId)
-    return { seq: snapshot.seq, more: false, changes: [], snapshot }
+    return { seq: snapshot.seq, hasMore: false, changes: [], snapshot }
   }
 
   /** The present state of a channel. @throws AppError not_found */
@@ -113,8 +113,8 @@ function withTimes(row: MessageRow): MessageRow {
 }
 
 function changeOf(workspaceId: string, channelId: string, row: LogRow): ChangeData {
-  const { at, by_id: by, change_seq: seq, type } = row
-  return { workspaceId, channelId, seq, type, at, by, data: dataOf(row) } as ChangeData
+  const { at, by_id: actorId, change_seq: seq, type } = row
+  return { workspaceId, channelId, seq, type, at, actorId, data: dataOf(row) } as ChangeData
 }
 
 /** The log keeps no texts: they come from the message as it is now, and changes that follow find them there already. */
@@ -124,7 +124,7 @@ function dataOf(row: LogRow): object {
     case 'message':
       return { message: asSent(messageView(row)) }
     case 'edit':
-      return { messageId, ...row.data, body: row.body, mentions: { users: row.mentions, channel: row.mentions_all } }
+      return { messageId, ...row.data, body: row.body, mentions: { userIds: row.mentions, everyone: row.mentions_all } }
     case 'pin':
     case 'unpin':
       return { messageId }

@@ -2,6 +2,8 @@ import type { Clock } from '../core/clock.ts'
 import type { Services } from '../core/services.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import type { Database } from '../db/database.ts'
+import type { Searches } from '../db/searches.ts'
+import type { PlanService } from '../plans/service.ts'
 import type { Storage } from '../storage/storage.ts'
 import { ChatAttachments } from './attachments.ts'
 import { ChannelList } from './channel-list.ts'
@@ -22,6 +24,8 @@ export interface ChatNeeds {
   readonly clock: Clock
   readonly coordination: Coordination
   readonly storage: Storage
+  readonly plans: PlanService
+  readonly searches: Searches
   /** Whether the limits of how fast people write hold. */
   readonly paced: boolean
 }
@@ -42,7 +46,7 @@ type ChatServices = Pick<
 >
 
 /** Builds the services of the domain, and who is in which channel. */
-export function composeChat({ clock, coordination, database, paced, storage }: ChatNeeds): {
+export function composeChat({ clock, coordination, database, paced, plans, searches, storage }: ChatNeeds): {
   readonly services: ChatServices
   readonly people: ChannelPeople
 } {
@@ -51,14 +55,14 @@ export function composeChat({ clock, coordination, database, paced, storage }: C
   return {
     people,
     services: {
-      channels: new ChannelService(clock, people),
+      channels: new ChannelService(clock, people, plans),
       channelList: new ChannelList(database),
       channelMembers: new ChannelMembers(clock, people),
       chatAttachments,
       chatLog: new ChatLog(database),
       chatLogRetention: new ChatLogRetention(database, clock),
       chatReads: new ChatReads(clock),
-      chatSearch: new ChatSearch(database),
+      chatSearch: new ChatSearch(searches),
       marks: new Marks(clock),
       messageList: new MessageList(database),
       messages: new Messages(clock, new Pace(clock, paced), chatAttachments),

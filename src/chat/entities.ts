@@ -100,13 +100,20 @@ const MessageSchema = defineEntity({
       expression: 'create index chat_messages_to_all on chat_messages (channel_id, seq) where mentions_all',
     },
     {
-      name: 'chat_messages_words',
-      expression: `create index chat_messages_words on chat_messages using gin (to_tsvector('simple', body))`,
+      name: 'chat_messages_terms',
+      expression:
+        'create index chat_messages_terms on chat_messages using gin (chat_terms(workspace_id, body)) with (gin_pending_list_limit = 512)',
+    },
+    {
+      name: 'chat_messages_by_time',
+      expression: 'create index chat_messages_by_time on chat_messages (workspace_id, created_at desc, id desc)',
     },
   ],
   properties: {
     id: p.uuid().primary(),
     channel: inChannel('chat_messages_channel_id_fkey').index(false),
+    /** The workspace of the channel, repeated here for the index of search terms. */
+    workspaceId: p.uuid(),
     seq: p.bigint('number'),
     authorId: p.uuid(),
     clientId: p.text().nullable(),

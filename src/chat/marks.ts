@@ -34,18 +34,18 @@ export class Marks {
 
   /** @throws AppError not_found, channel_archived, message_deleted, validation_failed, conflict */
   async react(turn: Turn, caller: Caller, { channelId, messageId }: MessagePlace, emoji: string): Promise<MessageData> {
-    const { by, message, room } = await this.#open(turn, caller, channelId, messageId)
+    const { actorId, message, room } = await this.#open(turn, caller, channelId, messageId)
     if (!isEmoji(emoji)) {
       throw ValidationFailed({ errors: [{ path: '/path/emoji', code: 'emoji', message: 'must be one emoji' }] })
     }
-    const reactions = withReaction(message.reactions, emoji, by)
+    const reactions = withReaction(message.reactions, emoji, actorId)
     if (reactions === message.reactions) return message
     if (reactions.length > MOST_EMOJI || count(reactions) > MOST_REACTIONS) {
       throw Conflict({ message: `A message takes ${MOST_EMOJI} different emoji and ${MOST_REACTIONS} reactions.` })
     }
     const at = this.#now()
-    const seq = writeChange(turn, room, { type: 'react', by, at, messageId, data: { messageId, emoji } })
-    turn.insert('chat_reactions', { message_id: messageId, emoji, user_id: by, seq })
+    const seq = writeChange(turn, room, { type: 'react', actorId, at, messageId, data: { messageId, emoji } })
+    turn.insert('chat_reactions', { message_id: messageId, emoji, user_id: actorId, seq })
     return { ...message, reactions }
   }
 
@@ -56,37 +56,37 @@ export class Marks {
     { channelId, messageId }: MessagePlace,
     emoji: string,
   ): Promise<MessageData> {
-    const { by, message, room } = await this.#open(turn, caller, channelId, messageId)
-    const reactions = withoutReaction(message.reactions, emoji, by)
+    const { actorId, message, room } = await this.#open(turn, caller, channelId, messageId)
+    const reactions = withoutReaction(message.reactions, emoji, actorId)
     if (count(reactions) === count(message.reactions)) return message
     await turn.sql.run('delete from chat_reactions where message_id = $1 and emoji = $2 and user_id = $3', [
       messageId,
       emoji,
-      by,
+      actorId,
     ])
-    writeChange(turn, room, { type: 'unreact', by, at: this.#now(), messageId, data: { messageId, emoji } })
+    writeChange(turn, room, { type: 'unreact', actorId, at: this.#now(), messageId, data: { messageId, emoji } })
     return { ...message, reactions }
   }
 
   /** @throws AppError not_found, channel_archived, message_deleted, conflict */
   async pin(turn: Turn, caller: Caller, { channelId, messageId }: MessagePlace, pinned: boolean): Promise<MessageData> {
-    const { by, message, room } = await this.#open(turn, caller, channelId, messageId)
+    const { actorId, message, room } = await this.#open(turn, caller, channelId, messageId)
     if ((message.pinnedAt !== null) === pinned) return message
     if (pinned) await requireRoomForPin(turn, channelId)
     const at = this.#now()
-    const mark = pinned ? { pinnedAt: at, pinnedBy: by } : { pinnedAt: null, pinnedBy: null }
+    const mark = pinned ? { pinnedAt: at, pinnedBy: actorId } : { pinnedAt: null, pinnedBy: null }
     await turn.sql.run('update chat_messages set pinned_at = $2, pinned_by = $3 where id = $1', [
       messageId,
       mark.pinnedAt,
       mark.pinnedBy,
     ])
-    writeChange(turn, room, { type: pinned ? 'pin' : 'unpin', by, at, messageId, data: { messageId } })
+    writeChange(turn, room, { type: pinned ? 'pin' : 'unpin', actorId, at, messageId, data: { messageId } })
     return { ...message, ...mark }
   }
 
   async #open(turn: Turn, caller: Caller, channelId: string, messageId: string) {
     const room = await openRoomOf(turn, caller, channelId)
-    return { by: caller.userId, room, message: await findLiving(turn, channelId, messageId) }
+    return { actorId: caller.userId, room, message: await findLiving(turn, channelId, messageId) }
   }
 
   #now(): string {

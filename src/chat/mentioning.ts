@@ -12,10 +12,10 @@ type Mentions = MessageData['mentions']
  * @throws AppError channel_mention_forbidden
  */
 export async function mentionsOf(turn: Turn, member: Member, channel: ChannelData, body: string): Promise<Mentions> {
-  const { users, channel: all } = mentionsIn(body)
-  if (all && channel.kind !== 'dm' && !member.scopes.has('team:manage')) throw ChannelMentionForbidden()
-  if (channel.private) return { users: users.filter((id) => channel.memberIds.includes(id)), channel: all }
-  return { users: await onlyMembers(turn, users), channel: all }
+  const { everyone, userIds } = mentionsIn(body)
+  if (everyone && channel.kind !== 'dm' && !member.scopes.has('team:manage')) throw ChannelMentionForbidden()
+  if (channel.private) return { userIds: userIds.filter((id) => channel.memberIds.includes(id)), everyone }
+  return { userIds: await onlyMembers(turn, userIds), everyone }
 }
 
 /** Nobody is told that they have mentioned themselves. */

@@ -8,15 +8,15 @@ const MOST = 100
 
 export interface Mentioned {
   /** Ids as written, each once, in order; who they are is not checked. */
-  readonly users: readonly string[]
-  readonly channel: boolean
+  readonly userIds: readonly string[]
+  readonly everyone: boolean
 }
 
 /** Whom a text mentions: `<@user id>` somebody, `<!channel>` everybody in the channel. Past 100 people no more count. */
 export function mentionsIn(body: string): Mentioned {
   if (!body.includes('<')) return NOBODY
-  const users = [...body.matchAll(USER)].map(([, id = '']) => id).filter(isUuid)
-  return { users: [...new Set(users)].slice(0, MOST), channel: body.includes(CHANNEL) }
+  const userIds = [...body.matchAll(USER)].map(([, id = '']) => id).filter(isUuid)
+  return { userIds: [...new Set(userIds)].slice(0, MOST), everyone: body.includes(CHANNEL) }
 }
 
-const NOBODY: Mentioned = { users: [], channel: false }
+const NOBODY: Mentioned = { userIds: [], everyone: false }

@@ -1,5 +1,6 @@
 import type { Member } from '../core/caller.ts'
 import { NotFound, ValidationFailed } from '../core/errors.ts'
+import { unknownCursor } from '../core/page.ts'
 import type { Static } from '../core/schema.ts'
 import type { Sql } from '../core/sql.ts'
 import { findVisible } from './channel-row.ts'
@@ -13,12 +14,14 @@ declare module '../core/services.ts' {
 }
 
 type Query = Static<typeof MessagesQuery>
+/** Where a page begins; the newest messages when empty. */
+type Place = { readonly [name in 'before' | 'after' | 'around']?: number | undefined }
 type Listed = Static<typeof ListedMessage>
 
 export interface MessagePage {
   readonly messages: readonly Listed[]
   readonly limit: number
-  readonly hasMore: boolean
+  readonly nextCursor: string | null
   /** Number of the newest change that these messages tell of. */
   readonly seq: number
 }
@@ -58,47 +61,56 @@ export class MessageList {
   }
 
   /**
-   * Before, after or around a number; the newest when none is named. By ascending number.
+   * Before, after or around a number, or where a cursor goes on; the newest when none is named. By ascending number.
    * @throws AppError not_found, validation_failed
    */
   async list({ userId, workspaceId }: Member, channelId: string, query: Query): Promise<MessagePage> {
     requireOnePlace(query)
+    const place = query.cursor === undefined ? query : decodePlace(query.cursor)
     const channel = await findVisible(this.#sql, workspaceId, userId, channelId)
     if (channel === undefined) throw NotFound()
     const limit = query.history ? Math.min(query.limit ?? MOST_WITH_HISTORY, MOST_WITH_HISTORY) : (query.limit ?? 30)
     // An empty page names a number from before it was read: applying the changes after that is right all the same.
     const top = await this.#sql.row<{ top: number }>(TOP, [channelId])
-    const { rows, hasMore } = await this.#page(channelId, query, limit)
+    const { next, rows } = await this.#page(channelId, query, place, limit)
     const messages = rows.map(messageView)
     return {
       limit,
-      hasMore,
+      nextCursor: next && encodePlace(next),
       seq: rows[0]?.top ?? top?.top ?? 0,
       messages: query.history ? await this.#withHistory(messages) : messages,
     }
   }
 
-  async #page(channelId: string, query: Query, limit: number): Promise<{ rows: PageRow[]; hasMore: boolean }> {
-    const filter = query.thread !== undefined ? 'thread' : query.pinned ? 'pinned' : 'all'
+  async #page(
+    channelId: string,
+    query: Query,
+    place: Place,
+    limit: number,
+  ): Promise<{ rows: PageRow[]; next: Place | null }> {
+    const filter = query.replyTo !== undefined ? 'thread' : query.pinned ? 'pinned' : 'all'
     const read = (text: string, seq: number, most: number) =>
-      this.#sql.rows<PageRow>(text, [channelId, seq, most + 1, query.thread ?? null])
-    if (query.after !== undefined) {
-      const rows = await read(AFTER[filter], query.after, limit)
-      return { rows: rows.slice(0, limit), hasMore: rows.length > limit }
+      this.#sql.rows<PageRow>(text, [channelId, seq, most + 1, query.replyTo ?? null])
+    if (place.after !== undefined) {
+      const found = await read(AFTER[filter], place.after, limit)
+      const rows = found.slice(0, limit)
+      return { rows, next: found.length > limit ? { after: rows.at(-1)?.seq } : null }
     }
-    if (query.around === undefined) {
-      const rows = await read(BEFORE[filter], query.before ?? END, limit)
-      return { rows: rows.slice(0, limit).toReversed(), hasMore: rows.length > limit }
+    if (place.around === undefined) {
+      const found = await read(BEFORE[filter], place.before ?? END, limit)
+      const rows = found.slice(0, limit).toReversed()
+      return { rows, next: found.length > limit ? { before: rows[0]?.seq } : null }
     }
     const half = Math.floor(limit / 2)
-    const earlier = await read(BEFORE[filter], query.around, half)
+    const earlier = await read(BEFORE[filter], place.around, half)
     // The lower number of the two readings holds for both: see `seq`.
-    const later = await read(AFTER[filter], query.around - 1, limit - half)
+    const later = await read(AFTER[filter], place.around - 1, limit - half)
     const tops = [...earlier, ...later].map((row) => row.top)
     const rows = [...earlier.slice(0, half).toReversed(), ...later.slice(0, limit - half)]
     return {
       rows: rows.map((row) => ({ ...row, top: Math.min(...tops) })),
-      hasMore: earlier.length > half || later.length > limit - half,
+      // Behind the place, one asks with `after`; pages go on to what is earlier, as without a place.
+      next: earlier.length > half ? { before: rows[0]?.seq ?? place.around } : null,
     }
   }
 
@@ -114,8 +126,21 @@ export class MessageList {
 }
 
 function requireOnePlace(query: Query): void {
-  const places = (['before', 'after', 'around'] as const).filter((name) => query[name] !== undefined)
+  const places = (['before', 'after', 'around', 'cursor'] as const).filter((name) => query[name] !== undefined)
   if (places.length < 2) return
-  const message = 'cannot stand beside another of before, after and around'
+  const message = 'cannot stand beside another of before, after, around and cursor'
   throw ValidationFailed({ errors: [{ path: `/query/${places[1]}`, code: 'one_place', message }] })
+}
+
+function encodePlace(place: Place): string {
+  return Buffer.from(place.after === undefined ? `before:${place.before}` : `after:${place.after}`).toString(
+    'base64url',
+  )
+}
+
+/** @throws AppError validation_failed for a cursor that this list did not make */
+function decodePlace(cursor: string): Place {
+  const [, way, digits] = /^(before|after):(\d{1,15})$/.exec(Buffer.from(cursor, 'base64url').toString()) ?? []
+  if (way === undefined) throw unknownCursor()
+  return { [way]: Number(digits) }
 }

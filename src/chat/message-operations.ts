@@ -1,4 +1,4 @@
-import { Conflict, ValidationFailed } from '../core/errors.ts'
+import { Conflict, SearchTooBroad, ValidationFailed } from '../core/errors.ts'
 import { EXAMPLE } from '../core/example-ids.ts'
 import { from, operation } from '../core/operation.ts'
 import { pageRequest } from '../core/page.ts'
@@ -25,7 +25,7 @@ export const listMessages = operation({
   route: 'GET /api/team/{workspaceId}/channels/{channelId}/messages',
   summary: 'List messages of a channel before, after or around a number',
   description:
-    'By ascending `seq`; the newest ones when no number is named. What was deleted is there as an empty message with `deletedAt`. `seq` beside the list is the number after which changes go on: get them from /changes, or over a socket.',
+    'A page is by ascending `seq`. Without a number the newest page comes first, and `cursor` goes on to earlier ones; after `after` it goes on to later ones. Around a number it goes on to earlier ones: ask for later ones with `after`. What was deleted is there as an empty message with `deletedAt`. `seq` beside the list is the number after which changes go on: get them from /changes, or over a socket.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   socket: true,
@@ -35,9 +35,9 @@ export const listMessages = operation({
   errors: [ValidationFailed],
   example: { path: { workspaceId, channelId }, query: { before: 43, limit: 50 } },
   handle: async ({ member, path, query, messageList }) => {
-    const { hasMore, limit, messages, seq } = await messageList.list(member, path.channelId, query)
-    const { body } = list('Messages', { items: messages, limit, nextCursor: null })
-    return reply(200, { ...body, pagination: { limit, hasMore, nextCursor: null }, seq })
+    const { limit, messages, nextCursor, seq } = await messageList.list(member, path.channelId, query)
+    const { body } = list('Messages', { items: messages, limit, nextCursor })
+    return reply(200, { ...body, seq })
   },
 })
 
@@ -143,13 +143,15 @@ export const unreactToMessage = operation({
 export const searchMessages = operation({
   route: 'GET /api/team/{workspaceId}/messages/search',
   summary: 'Search messages in the channels that the caller may see',
-  description: 'Newest first. All words must occur; the last one may be the beginning of a word.',
+  description:
+    'Newest first. All words must occur; the last one may be the beginning of a word. A page for frequent words may have fewer messages than `limit`, even none: there are more as long as `nextCursor` is not null.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   socket: true,
   path: ChannelsPath,
   query: SearchQuery,
   returns: { 200: ListOf(FoundMessage) },
+  errors: [SearchTooBroad],
   example: { path: { workspaceId }, query: { q: 'launch' } },
   handle: async ({ member, query, chatSearch }) =>
     list('Messages', await chatSearch.find(member, query, pageRequest(query))),

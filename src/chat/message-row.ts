@@ -42,9 +42,9 @@ export function messageView(row: MessageRow): MessageData {
     clientId: row.client_id,
     body: row.body,
     attachments: row.attachments,
-    mentions: { users: row.mentions, channel: row.mentions_all },
+    mentions: { userIds: row.mentions, everyone: row.mentions_all },
     replyTo: row.reply_to,
-    thread: { replies: row.replies, lastReplySeq: row.last_reply_seq, lastReplyAt: row.last_reply_at },
+    thread: { replyCount: row.replies, lastReplySeq: row.last_reply_seq, lastReplyAt: row.last_reply_at },
     reactions: (row.reactions ?? []).sort((a, b) => byCode(a.emoji, b.emoji)),
     edits: row.edits,
     editedAt: row.edited_at,
@@ -60,7 +60,7 @@ export function messageView(row: MessageRow): MessageData {
 export function asSent(message: MessageData): MessageData {
   return {
     ...message,
-    thread: { replies: 0, lastReplySeq: null, lastReplyAt: null },
+    thread: { replyCount: 0, lastReplySeq: null, lastReplyAt: null },
     reactions: [],
     edits: 0,
     editedAt: null,

@@ -101,7 +101,7 @@ export class Messages {
       attachments: await this.#attachments.ofMessage(turn, caller, attachments),
       mentions: await mentionsOf(turn, member, room.channel, body),
       replyTo: root,
-      thread: { replies: 0, lastReplySeq: null, lastReplyAt: null },
+      thread: { replyCount: 0, lastReplySeq: null, lastReplyAt: null },
       reactions: [],
       edits: 0,
       editedAt: null,
@@ -118,9 +118,9 @@ export class Messages {
       )
     }
     insertMessage(turn, message)
-    insertMentions(turn, message, message.mentions.users)
+    insertMentions(turn, message, message.mentions.userIds)
     await this.#attachments.bind(turn, message._id, attachments)
-    writeChange(turn, room, { type: 'message', by: caller.userId, at, messageId: message._id, data: { message } })
+    writeChange(turn, room, { type: 'message', actorId: caller.userId, at, messageId: message._id, data: { message } })
     if (clientId !== undefined) turn.settled(() => room.remember(resendKey(caller.userId, clientId), message))
     return { message, isNew: true }
   }
@@ -145,14 +145,14 @@ export class Messages {
     await turn.sql.run(
       `update chat_messages set body = $2, mentions = $3::uuid[], mentions_all = $4, edits = $5, edited_at = $6
        where id = $1`,
-      [messageId, body, mentions.users, mentions.channel, edits, at],
+      [messageId, body, mentions.userIds, mentions.everyone, edits, at],
     )
     await turn.sql.run('delete from chat_mentions where channel_id = $1 and seq = $2', [channelId, before.seq])
-    insertMentions(turn, before, mentions.users)
+    insertMentions(turn, before, mentions.userIds)
     turn.insert('chat_edits', { message_id: messageId, edit: edits, body: before.body, at: before.updatedAt })
     writeChange(turn, room, {
       type: 'edit',
-      by: caller.userId,
+      actorId: caller.userId,
       at,
       messageId,
       data: { messageId, body, mentions, edits },
@@ -188,7 +188,7 @@ export class Messages {
     }
     writeChange(turn, room, {
       type: 'delete',
-      by: caller.userId,
+      actorId: caller.userId,
       at,
       messageId,
       data: { messageId, replyTo: message.replyTo },

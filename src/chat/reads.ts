@@ -45,7 +45,13 @@ export class ChatReads {
     if (marked === 0) throw NotFound()
     const row = await sql.row<{ read_seq: number; muted: boolean; unread: number; mentions: number }>(STATE, place)
     if (row === undefined) throw NotFound()
-    const state = { channelId, readSeq: row.read_seq, muted: row.muted, unread: row.unread, mentions: row.mentions }
+    const state = {
+      channelId,
+      readSeq: row.read_seq,
+      muted: row.muted,
+      unreadCount: row.unread,
+      mentionCount: row.mentions,
+    }
     turn.emit(chatRead, { workspaceId, ...state }, { user: userId })
     return state
   }

@@ -5,7 +5,10 @@ import {
   named,
   Nullable,
   OneOf,
+  PageInfo,
   ResourceBase,
+  Sequence,
+  States,
   Text,
   Timestamp,
   Type,
@@ -29,7 +32,7 @@ export const ReactionPath = Input({
   emoji: Type.String({ minLength: 1, maxLength: 64, description: 'One emoji, percent-encoded' }),
 })
 
-const Seq = Type.Integer({ minimum: 0, description: 'Place in the order of all changes of the channel' })
+const Seq = Sequence({ description: 'Place in the order of all changes of the channel' })
 
 export const Attachment = named(
   'ChatAttachment',
@@ -54,12 +57,12 @@ export const MessageView = named(
     body: Type.String({ description: 'Empty once deleted' }),
     attachments: Type.Array(Attachment),
     mentions: Type.Object({
-      users: Type.Array(Id, { description: 'Those who are mentioned by `<@their id>` and may see the channel' }),
-      channel: Type.Boolean({ description: 'Everybody in the channel, by `<!channel>`' }),
+      userIds: Type.Array(Id, { description: 'Users mentioned by `<@user id>` who may see the channel' }),
+      everyone: Type.Boolean({ description: 'Whether `<!channel>` mentions everybody in the channel' }),
     }),
     replyTo: Nullable(Type.String({ ...Id, description: 'The message at the root of the thread' })),
     thread: Type.Object({
-      replies: Type.Integer({ description: 'Replies that are not deleted' }),
+      replyCount: Type.Integer({ description: 'Replies that are not deleted' }),
       lastReplySeq: Nullable(Type.Integer()),
       lastReplyAt: Nullable(Timestamp),
     }),
@@ -79,12 +82,14 @@ export type MessageData = Static<typeof MessageView>
 const channel = {
   ...ResourceBase,
   workspaceId: Id,
-  kind: OneOf(['channel', 'dm']),
+  kind: OneOf(['channel', 'dm'], { description: 'A channel, or a direct conversation' }),
   name: Nullable(Type.String({ description: 'A direct conversation has none' })),
-  topic: Nullable(Type.String()),
+  topic: Nullable(Type.String({ description: 'What it is about' })),
   private: Type.Boolean({ description: 'Only its members see it; so is every direct conversation' }),
-  archivedAt: Nullable(Timestamp),
-  createdBy: Nullable(Id),
+  archivedAt: Nullable(
+    Type.String({ ...Timestamp, description: 'Since when nothing can be written in it; null while it is open' }),
+  ),
+  createdBy: Nullable(Type.String({ ...Id, description: 'The user who created it; null when they are gone' })),
   memberIds: Type.Array(Id, {
     description:
       'Of a private channel or direct conversation; empty for a public one, which is open to all with chat:read',
@@ -102,8 +107,8 @@ export const ChannelView = named(
     seq: Type.Integer({ description: 'Number of the newest change' }),
     readSeq: Type.Integer({ description: 'How far the caller has read' }),
     muted: Type.Boolean({ description: 'By the caller' }),
-    unread: Type.Integer({ description: 'Messages of others after `readSeq`; counted up to 1,000' }),
-    mentions: Type.Integer({ description: 'Those among them that mention the caller; counted up to 1,000' }),
+    unreadCount: Type.Integer({ description: 'Messages of others after `readSeq`; counted up to 1,000' }),
+    mentionCount: Type.Integer({ description: 'Those among them that mention the caller; counted up to 1,000' }),
     lastMessage: Nullable(MessageView),
   }),
 )
@@ -178,11 +183,11 @@ export const MessageChange = Input(
 )
 
 export const MessagesQuery = Input({
-  limit: pageFields.limit,
+  ...pageFields,
   before: Type.Optional(Seq),
   after: Type.Optional(Seq),
   around: Type.Optional(Seq),
-  thread: Type.Optional(Type.String({ ...Id, description: 'Only the replies to this message' })),
+  replyTo: Type.Optional(Type.String({ ...Id, description: 'Only the replies to this message' })),
   pinned: Type.Optional(Type.Literal(true, { description: 'Only pinned messages' })),
   history: Type.Optional(
     Type.Literal(true, { description: 'With what each message said before its edits; at most 10 messages' }),
@@ -201,17 +206,13 @@ export const MessageList = Type.Object({
   status: Type.Literal(true),
   message: Type.String(),
   data: Type.Array(ListedMessage, { description: 'By ascending `seq`' }),
-  pagination: Type.Object({
-    limit: Type.Integer(),
-    hasMore: Type.Boolean(),
-    nextCursor: Type.Null({ description: 'Pages are asked for by `before` and `after`' }),
-  }),
+  pagination: PageInfo,
   seq: Type.Integer({ description: 'Number of the channel’s newest change: where changes go on from' }),
 })
 
 export const ReadMarker = Input(
   {
-    seq: Type.Optional(Type.Integer({ minimum: 0, description: 'Read up to here; never goes back' })),
+    seq: Type.Optional(Sequence({ description: 'Read up to here; never goes back' })),
     muted: Type.Optional(Type.Boolean({ description: 'Whether the caller wants no notice of the channel' })),
   },
   { minProperties: 1 },
@@ -221,10 +222,10 @@ export const ReadState = named(
   'ReadState',
   Type.Object({
     channelId: Id,
-    readSeq: Type.Integer(),
-    muted: Type.Boolean(),
-    unread: Type.Integer(),
-    mentions: Type.Integer(),
+    readSeq: Type.Integer({ description: 'How far the reader has read' }),
+    muted: Type.Boolean({ description: 'Whether the reader has muted the channel' }),
+    unreadCount: Type.Integer({ description: 'Messages of others after `readSeq`; counted up to 1,000' }),
+    mentionCount: Type.Integer({ description: 'Those among them that mention the reader; counted up to 1,000' }),
   }),
 )
 
@@ -243,18 +244,18 @@ export const FoundMessage = named(
   }),
 )
 
-export const CHANGE_KINDS = [
-  'channel',
-  'members',
-  'message',
-  'edit',
-  'delete',
-  'react',
-  'unreact',
-  'pin',
-  'unpin',
-] as const
-export type ChangeKind = (typeof CHANGE_KINDS)[number]
+const ChangeKind = States('ChatChangeType', 'What changed in a channel', {
+  channel: 'The channel itself: name, topic or archive. `data.channel` is the whole of it',
+  members: 'Who is in it: `data.added` and `data.removed`',
+  message: 'A new message: `data.message`',
+  edit: 'A message has another text: `data.body`, `data.mentions` and `data.edits`',
+  delete: 'A message was deleted: `data.messageId`, and `data.replyTo` when it was in a thread',
+  react: '`actorId` reacted to a message with `data.emoji`',
+  unreact: '`actorId` took the reaction `data.emoji` back',
+  pin: 'A message was pinned: `data.messageId`',
+  unpin: 'A message is no longer pinned: `data.messageId`',
+})
+export type ChangeKind = Static<typeof ChangeKind>
 
 const Ref = { messageId: Id }
 
@@ -276,13 +277,15 @@ export const CHANGE_DATA = {
   unpin: Type.Object(Ref),
 } as const
 
+export const CHANGE_KINDS = Object.keys(CHANGE_DATA) as ChangeKind[]
+
 interface ChangeOf<K extends ChangeKind> {
   workspaceId: string
   channelId: string
   seq: number
   type: K
   at: string
-  by: string
+  actorId: string
   data: Static<(typeof CHANGE_DATA)[K]>
 }
 
@@ -299,9 +302,9 @@ export const Change = named(
       workspaceId: Id,
       channelId: Id,
       seq: Type.Integer({ description: 'Dense per channel, from 1: a missing number is a gap to sync over' }),
-      type: OneOf(CHANGE_KINDS),
+      type: ChangeKind,
       at: Timestamp,
-      by: Type.String({ ...Id, description: 'Who did it' }),
+      actorId: Type.String({ ...Id, description: 'The user who did it' }),
       data: Type.Partial(Type.Object(anyData), {
         description: `By \`type\`: ${Object.entries(CHANGE_DATA)
           .map(([type, { properties }]) => `${type}: ${Object.keys(properties).join(', ')}`)
@@ -323,14 +326,14 @@ export const Snapshot = named(
 export type SnapshotData = Static<typeof Snapshot>
 
 export const SyncQuery = Input({
-  after: Type.Integer({ minimum: 0, description: '`seq` of the last change that was applied; 0 for none' }),
+  after: Sequence({ description: '`seq` of the last change that was applied; 0 for none' }),
 })
 
 export const SyncPage = named(
   'ChatSync',
   Type.Object({
     seq: Type.Integer({ description: 'Number of the newest change of the channel' }),
-    more: Type.Boolean({ description: 'Ask again after the last change' }),
+    hasMore: Type.Boolean({ description: 'Ask again, after the last change' }),
     changes: Type.Array(Change, { description: 'In order, without a gap; empty beside a snapshot' }),
     snapshot: Nullable(Snapshot),
   }),

@@ -50,7 +50,7 @@ export function applyChange(state: ChannelState, change: ChangeData): ChannelSta
 type Step<K extends ChangeKind> = (
   state: ChannelState,
   data: Extract<ChangeData, { type: K }>['data'],
-  change: Pick<ChangeData, 'at' | 'by' | 'seq'>,
+  change: Pick<ChangeData, 'at' | 'actorId' | 'seq'>,
 ) => ChannelState
 
 const STEPS: { readonly [K in ChangeKind]: Step<K> } = {
@@ -64,7 +64,7 @@ const STEPS: { readonly [K in ChangeKind]: Step<K> } = {
 
   message: (state, { message }, { at, seq }) => {
     const answered = withMessage(state, message.replyTo, ({ thread }) => ({
-      thread: { replies: thread.replies + 1, lastReplySeq: seq, lastReplyAt: at },
+      thread: { replyCount: thread.replyCount + 1, lastReplySeq: seq, lastReplyAt: at },
     }))
     return { ...answered, messages: [...answered.messages, message].slice(-WINDOW) }
   },
@@ -74,20 +74,20 @@ const STEPS: { readonly [K in ChangeKind]: Step<K> } = {
 
   delete: (state, { messageId, replyTo }, { at }) => {
     const answered = withMessage(state, replyTo, ({ thread }) => ({
-      thread: { ...thread, replies: thread.replies - 1 },
+      thread: { ...thread, replyCount: thread.replyCount - 1 },
     }))
     const erased = withMessage(answered, messageId, () => ({ ...ERASED, deletedAt: at, updatedAt: at }))
     return { ...erased, pins: erased.pins.filter((id) => id !== messageId) }
   },
 
-  react: (state, { messageId, emoji }, { by }) =>
-    withMessage(state, messageId, ({ reactions }) => ({ reactions: withReaction(reactions, emoji, by) })),
+  react: (state, { messageId, emoji }, { actorId }) =>
+    withMessage(state, messageId, ({ reactions }) => ({ reactions: withReaction(reactions, emoji, actorId) })),
 
-  unreact: (state, { messageId, emoji }, { by }) =>
-    withMessage(state, messageId, ({ reactions }) => ({ reactions: withoutReaction(reactions, emoji, by) })),
+  unreact: (state, { messageId, emoji }, { actorId }) =>
+    withMessage(state, messageId, ({ reactions }) => ({ reactions: withoutReaction(reactions, emoji, actorId) })),
 
-  pin: (state, { messageId }, { at, by }) => {
-    const pinned = withMessage(state, messageId, () => ({ pinnedAt: at, pinnedBy: by }))
+  pin: (state, { messageId }, { at, actorId }) => {
+    const pinned = withMessage(state, messageId, () => ({ pinnedAt: at, pinnedBy: actorId }))
     return { ...pinned, pins: [...pinned.pins.filter((id) => id !== messageId), messageId].sort(byCode) }
   },
 
@@ -98,14 +98,14 @@ const STEPS: { readonly [K in ChangeKind]: Step<K> } = {
 }
 
 /** What is left of a deleted message is its place, its author and its thread. */
-export const ERASED = {
+export const ERASED: Pick<MessageData, 'body' | 'attachments' | 'mentions' | 'reactions' | 'pinnedAt' | 'pinnedBy'> = {
   body: '',
   attachments: [],
-  mentions: { users: [], channel: false },
+  mentions: { userIds: [], everyone: false },
   reactions: [],
   pinnedAt: null,
   pinnedBy: null,
-} satisfies Partial<MessageData>
+}
 
 /** A message outside the window is left to whoever holds it. */
 function withMessage(

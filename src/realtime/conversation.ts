@@ -1,10 +1,11 @@
 import { InvalidCredential, ShuttingDown, ValidationFailed } from '../core/errors.ts'
-import type { Logger } from '../core/log.ts'
-import type { Authenticator } from '../core/ports.ts'
+import type { TallyLog } from '../core/tally-log.ts'
+import type { Caller } from '../core/caller.ts'
+import type { Credential } from '../core/ports.ts'
 import type { CallReply, SocketCalls, SocketClient } from '../core/socket-calls.ts'
 import { validator } from '../core/validate.ts'
 import { acknowledgeAsText, type Acknowledge } from './acknowledgements.ts'
-import { credentialOf, describe } from './credentials.ts'
+import { addressOf, credentialOf, describe } from './credentials.ts'
 import { TooManyCalls } from './errors.ts'
 import { SOCKET_LIMITS } from './limits.ts'
 import type { UserSocket } from './people.ts'
@@ -12,13 +13,16 @@ import { PresenceMessage } from './protocol.ts'
 import type { Typing } from './typing.ts'
 
 export interface ConversationOptions {
-  readonly authenticator: Authenticator
+  /** Who holds a credential that came over a socket. @throws AppError */
+  readonly authenticate: (socket: UserSocket, credential: Credential) => Promise<Caller>
   readonly calls: SocketCalls
   readonly typing: Typing
   /** A user says at one socket that they are there, or away. */
   readonly onPresence: (socket: UserSocket, isAway: boolean) => void
-  readonly trustProxy: boolean
-  readonly log: Logger
+  /** A socket goes by another credential from now on, which may reach less far or farther. */
+  readonly onRenewed: (userId: string) => Promise<unknown>
+  readonly trustedProxies: number
+  readonly failures: TallyLog
 }
 
 const checkPresence = validator(PresenceMessage, '/presence')
@@ -53,7 +57,7 @@ export class Conversation {
     serve('presence', async (message) => {
       const checked = checkPresence(message)
       if (!checked.ok) throw ValidationFailed({ errors: checked.errors })
-      onPresence(socket, (checked.value as { state: string }).state === 'away')
+      onPresence(socket, (checked.value as { presence: string }).presence === 'away')
       return DONE
     })
     socket.on('auth', (...said: unknown[]) => void this.#renew(socket, said))
@@ -102,32 +106,26 @@ export class Conversation {
 
   /** A client whose token runs out sends the next one, of the same user. */
   async #renew(socket: UserSocket, said: readonly unknown[]): Promise<void> {
-    const { authenticator, log } = this.#options
+    const { authenticate, failures } = this.#options
     const { message, acknowledge } = heard(said)
     try {
       const credential = credentialOf((message as { token?: unknown } | null | undefined)?.token)
-      const caller = await authenticator.authenticate(credential)
+      const caller = await authenticate(socket, credential)
       if (caller.userId !== socket.data.caller.userId)
         throw InvalidCredential({ message: 'The token is another user’s.' })
       socket.data = { ...socket.data, caller, credential }
+      await this.#options.onRenewed(caller.userId)
       acknowledge({ status: true, message: 'The token was taken' })
     } catch (error) {
-      acknowledge({ status: false, ...describe(error, log) })
+      acknowledge({ status: false, ...describe(error, failures) })
     }
   }
 
   #clientOf(socket: UserSocket): SocketClient {
-    const { address, headers } = socket.handshake
-    const forwarded = this.#options.trustProxy
-      ? String(headers['x-forwarded-for'] ?? '')
-          .split(',')
-          .at(-1)
-          ?.trim()
-      : ''
     return {
       credential: socket.data.credential,
-      remoteAddress: forwarded || address.replace(/^(?:0{4}:){5}ffff:/, '') || 'unknown',
-      userAgent: headers['user-agent'] ?? '',
+      remoteAddress: addressOf(socket, this.#options.trustedProxies),
+      userAgent: socket.handshake.headers['user-agent'] ?? '',
     }
   }
 }

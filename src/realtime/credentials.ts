@@ -1,9 +1,23 @@
+import { clientAddress } from '../core/client-address.ts'
+import { reasonOf, type TallyLog } from '../core/tally-log.ts'
 import { AppError } from '../core/error.ts'
 import { InternalError, Unauthorized } from '../core/errors.ts'
-import type { Logger } from '../core/log.ts'
 import type { Credential } from '../core/ports.ts'
 
 const TOKEN_LENGTH = 4_096
+
+/** The parts of a socket that tell where it comes from. */
+interface Arrived {
+  readonly handshake: {
+    readonly address: string
+    readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  }
+}
+
+/** The address of a client. @param trustedProxies how many proxies add to X-Forwarded-For */
+export function addressOf({ handshake: { address, headers } }: Arrived, trustedProxies: number): string {
+  return clientAddress(address, String(headers['x-forwarded-for'] ?? ''), trustedProxies)
+}
 
 /** What a client handed in as `auth.token`. @throws AppError unauthorized */
 export function credentialOf(token: unknown): Credential {
@@ -14,14 +28,19 @@ export function credentialOf(token: unknown): Credential {
 }
 
 /** What a client is told of a failure; one that was not meant for it is logged. */
-export function describe(error: unknown, log: Logger): { code: string; message: string } {
+export function describe(error: unknown, failures: TallyLog): { code: string; message: string } {
   if (error instanceof AppError) return { code: error.code, message: error.message }
-  log.error({ error }, 'a socket could not be admitted')
+  failures.add({
+    level: 'error',
+    message: 'a socket could not be admitted',
+    reason: reasonOf(error),
+    fields: { error },
+  })
   return { code: InternalError.code, message: InternalError.message }
 }
 
 /** The client sees it as `connect_error`, with `error.data.code`. */
-export function refusal(error: unknown, log: Logger): Error {
-  const { code, message } = describe(error, log)
+export function refusal(error: unknown, failures: TallyLog): Error {
+  const { code, message } = describe(error, failures)
   return Object.assign(new Error(message), { data: { code, message } })
 }

@@ -14,3 +14,10 @@ export const TooManySockets = defineError({
   cause: 'One user may have 50 sockets at a time on a node.',
   fix: 'Close sockets that are not used; share one between the parts of a program.',
 })
+export const WebSocketRequired = defineError({
+  code: 'websocket_required',
+  status: 426,
+  message: 'Sockets are served over WebSocket alone: connect with transports: ["websocket"].',
+  cause: 'The request polls, as socket.io clients do at first unless they are told otherwise.',
+  fix: 'Give the client the option `transports: ["websocket"]`. For networks without WebSocket an administrator sets SOCKET_POLLING=1.',
+})

@@ -1,9 +1,9 @@
 import { event } from '../core/event.ts'
-import { Id, Nullable, OneOf, Timestamp, Type } from '../core/schema.ts'
+import { EXAMPLE } from '../core/example-ids.ts'
+import { PresenceState } from '../core/presence-state.ts'
+import { Id, Nullable, Timestamp, Type } from '../core/schema.ts'
 
-/** Whether somebody is there: `away` when every program of theirs has said so, `offline` without a socket. */
-export const PRESENCE_STATES = ['online', 'away', 'offline'] as const
-export type PresenceState = (typeof PRESENCE_STATES)[number]
+const { channelId, userId, workspaceId } = EXAMPLE
 
 export const chatTyping = event({
   name: 'chat.typing',
@@ -16,17 +16,21 @@ export const chatTyping = event({
     userId: Id,
     expiresInSeconds: Type.Integer({ description: 'Show it no longer than this, unless it comes again' }),
   }),
+  example: { workspaceId, channelId, userId, expiresInSeconds: 6 },
 })
 
 export const presenceChanged = event({
-  name: 'presence.changed',
-  summary: 'A member has come, gone away or left',
+  name: 'presence.updated',
+  summary: 'A member came online, went away or went offline',
   scope: 'team:read',
   stored: false,
   data: Type.Object({
     workspaceId: Id,
     userId: Id,
-    presence: OneOf(PRESENCE_STATES),
-    lastSeenAt: Nullable(Timestamp),
+    presence: PresenceState,
+    lastSeenAt: Nullable(
+      Type.String({ ...Timestamp, description: 'When they last had a socket open; null while they have one' }),
+    ),
   }),
+  example: { workspaceId, userId, presence: 'online', lastSeenAt: null },
 })

@@ -1,41 +1,53 @@
 import { Server } from 'socket.io'
 import type { Registry } from 'prom-client'
+import type { Caller } from '../core/caller.ts'
 import type { Clock } from '../core/clock.ts'
+import { clientAddress } from '../core/client-address.ts'
 import { AppError } from '../core/error.ts'
-import { ShuttingDown } from '../core/errors.ts'
+import { EmailUnverified, OriginNotAllowed, ShuttingDown } from '../core/errors.ts'
 import type { EventType, WorkspaceEvent } from '../core/event.ts'
+import { TallyLog } from '../core/tally-log.ts'
 import type { Logger } from '../core/log.ts'
-import type { Authenticator, Memberships } from '../core/ports.ts'
+import type { Authenticator, Credential, Memberships, RateLimiter } from '../core/ports.ts'
+import { refuseCredential } from '../core/refused-credential.ts'
 import type { SocketCalls } from '../core/socket-calls.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import { Broadcasts } from './broadcasts.ts'
 import { Conversation } from './conversation.ts'
-import { credentialOf, refusal } from './credentials.ts'
+import { addressOf, credentialOf, refusal } from './credentials.ts'
 import { TooManySockets } from './errors.ts'
 import { presenceChanged } from './events.ts'
 import { measure, type GatewayCounts } from './gateway-metrics.ts'
-import { MessageBudget, SOCKET_LIMITS } from './limits.ts'
+import { SOCKET_LIMITS } from './limits.ts'
 import type { PeopleSource } from './people-source.ts'
 import { People, type SocketData, type UserSocket } from './people.ts'
 import { Presence, type PresenceChange } from './presence.ts'
 import { channelRoom, scopeRoom, workspaceRoom } from './rooms.ts'
 import { StalledReaders } from './stalled-readers.ts'
+import { Strangers, type EngineConnection } from './strangers.ts'
 import { Turnstile } from './turnstile.ts'
 import { Typing } from './typing.ts'
+import { refuseOnce } from './upgrade-refusals.ts'
 import { appForEngine } from './uws-app.ts'
 
 export interface GatewayOptions {
   /** The uWS application of the HTTP server, its catch-all route not yet set. */
   readonly app: object
-  readonly allowsOrigin: (origin: string | undefined) => boolean
+  /** Whether a page of this origin may connect; `hosts` are the names that its request gives for this server. */
+  readonly allowsOrigin: (origin: string, hosts: () => { host: string; forwarded: string }) => boolean
   readonly authenticator: Authenticator
+  /** Counts credentials that are refused. */
+  readonly limiter: RateLimiter
   readonly people: PeopleSource
   readonly memberships: Memberships
   readonly sql: Sql
   /** Runs what clients call. */
   readonly calls: SocketCalls
-  readonly trustProxy: boolean
+  /** Proxies in front of this server that add to X-Forwarded-For. */
+  readonly trustedProxies: number
+  /** Whether clients without WebSocket may poll. */
+  readonly polling: boolean
   readonly eventTypes: ReadonlyMap<string, EventType>
   readonly coordination: Coordination
   /** Calls back when a credential was revoked, after the authenticator has heard of it. */
@@ -45,6 +57,12 @@ export interface GatewayOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly metrics: Registry
+}
+
+/** A connection of engine.io with the request that opened it. */
+type RequestedConnection = EngineConnection & {
+  readonly remoteAddress: string
+  readonly request: { readonly headers: Readonly<Record<string, string | undefined>> }
 }
 
 const CHECK_EVERY_MS = 1_000
@@ -65,19 +83,23 @@ export class Gateway {
   /** Who is there, on all nodes. */
   readonly presence: Presence
   readonly #stalled: StalledReaders
+  readonly #strangers: Strangers
   readonly #entrance = new Turnstile(SOCKET_LIMITS.entering)
   readonly #timer: NodeJS.Timeout
   readonly #ends: (() => void)[]
   readonly #counts: GatewayCounts
+  /** Everybody’s socket comes again when one of them fails to be admitted. */
+  readonly #failures: TallyLog
   #draining = false
 
   constructor(options: GatewayOptions) {
     this.#options = options
     const { app, clock, coordination, eventTypes, log, metrics, people } = options
     this.#broadcasts = new Broadcasts(app)
+    this.#failures = new TallyLog(log)
     this.#people = new People(people, eventTypes.values(), log)
     this.#conversation = new Conversation({
-      authenticator: options.authenticator,
+      authenticate: (socket, credential) => this.#authenticate(socket, credential),
       calls: options.calls,
       typing: new Typing({
         channels: people.channels,
@@ -90,8 +112,9 @@ export class Gateway {
         socket.data.isAway = isAway
         this.#tellPresence(socket)
       },
-      trustProxy: options.trustProxy,
-      log,
+      onRenewed: (userId) => this.#people.refresh(userId),
+      trustedProxies: options.trustedProxies,
+      failures: this.#failures,
     })
     this.presence = new Presence({
       sql: options.sql,
@@ -101,6 +124,7 @@ export class Gateway {
       onChange: (changes) => void this.#announce(changes),
     })
     this.#stalled = new StalledReaders(clock)
+    this.#strangers = new Strangers(clock)
     this.#io = this.#serve(app)
     this.#counts = measure(
       metrics,
@@ -136,20 +160,24 @@ export class Gateway {
   }
 
   #serve(app: object) {
-    const { allowsOrigin } = this.#options
+    const { polling } = this.#options
     const io = new Server<never, never, never, SocketData>({
       serveClient: false,
+      transports: polling ? ['polling', 'websocket'] : ['websocket'],
       maxHttpBufferSize: SOCKET_LIMITS.messageBytes,
       connectTimeout: SOCKET_LIMITS.authenticateWithinMs,
       pingInterval: 25_000,
       pingTimeout: 20_000,
-      cors: { origin: (origin, decide) => decide(null, allowsOrigin(origin)) },
-      allowRequest: (request, decide) => {
+      // Pages of other origins may read answers, so that they learn why they are refused.
+      cors: { origin: true },
+      allowRequest: (_request, decide) => {
         const full = this.#draining || io.engine.clientsCount >= SOCKET_LIMITS.perNode
-        decide(null, !full && allowsOrigin(request.headers.origin))
+        decide(full ? 'the server is full or stops: try again in a moment' : null, !full)
       },
     })
-    io.attachApp(appForEngine(app), { maxBackpressure: SOCKET_LIMITS.waitingBytesHard } as never)
+    io.attachApp(appForEngine(app, { polling }), { maxBackpressure: SOCKET_LIMITS.waitingBytesHard } as never)
+    refuseOnce(io.engine)
+    io.engine.on('connection', (connection: RequestedConnection) => this.#greet(connection))
     keepFastPath(io.of('/').adapter)
     io.use((socket, next) => {
       void this.#admit(socket, next)
@@ -158,15 +186,29 @@ export class Gateway {
     return io
   }
 
+  #greet(connection: RequestedConnection): void {
+    const { remoteAddress, request } = connection
+    const forwarded = request.headers['x-forwarded-for'] ?? ''
+    this.#strangers.greet(connection, clientAddress(remoteAddress, forwarded, this.#options.trustedProxies))
+  }
+
   async #admit(socket: UserSocket, next: (refused?: Error) => void): Promise<void> {
     try {
       patience(socket)
+      // Not in the handshake: browsers do not tell a page why a WebSocket could not be opened.
+      if (!this.#allowsOrigin(socket)) throw OriginNotAllowed()
       await this.#entrance.pass(() => this.#enter(socket))
     } catch (error) {
-      next(refusal(error, this.#options.log))
+      this.#strangers.refused(socket.conn)
+      next(refusal(error, this.#failures))
       return
     }
     next()
+  }
+
+  #allowsOrigin({ handshake: { headers } }: UserSocket): boolean {
+    const hosts = () => ({ host: headers.host ?? '', forwarded: String(headers['x-forwarded-host'] ?? '') })
+    return this.#options.allowsOrigin(headers.origin ?? '', hosts)
   }
 
   /** @throws AppError when the socket may not come in */
@@ -174,7 +216,9 @@ export class Gateway {
     // Gone while it waited in line.
     if (socket.conn.readyState !== 'open') throw ShuttingDown()
     const credential = credentialOf((socket.handshake.auth as { token?: unknown }).token)
-    const caller = await this.#options.authenticator.authenticate(credential)
+    const caller = await this.#authenticate(socket, credential)
+    if (!caller.emailVerified) throw EmailUnverified()
+    this.#options.authenticator.used(caller, () => addressOf(socket, this.#options.trustedProxies))
     socket.data = { caller, credential, isAway: false }
     // In the rooms before the client is told that it is connected: from then on it misses nothing.
     await this.#people.enter(socket, () => {
@@ -187,13 +231,17 @@ export class Gateway {
     this.#tellPresence(socket)
   }
 
+  async #authenticate(socket: UserSocket, credential: Credential): Promise<Caller> {
+    const { authenticator, limiter, trustedProxies } = this.#options
+    try {
+      return await authenticator.authenticate(credential)
+    } catch (error) {
+      return refuseCredential(limiter, addressOf(socket, trustedProxies), error)
+    }
+  }
+
   #welcome(socket: UserSocket): void {
-    const { clock } = this.#options
-    const budget = new MessageBudget(clock.monotonic())
-    socket.use((_packet, next) => {
-      if (budget.take(clock.monotonic())) next()
-      else this.#cut(socket, 'too_many_messages')
-    })
+    this.#strangers.admitted(socket.conn, () => this.#cut(socket, 'too_many_messages'))
     this.#broadcasts.join(socket)
     this.#conversation.join(socket)
   }
@@ -265,10 +313,18 @@ export class Gateway {
     }
     try {
       const found = this.#options.authenticator.authenticate(credential)
-      if (found instanceof Promise) found.catch(failed)
+      if (found instanceof Promise) found.then((caller) => this.#recognize(socket, credential, caller), failed)
+      else this.#recognize(socket, credential, found)
     } catch (error) {
       failed(error)
     }
+  }
+
+  /** The API key of a socket may have other limits by now. */
+  #recognize(socket: UserSocket, credential: Credential, caller: Caller): void {
+    if (caller === socket.data.caller || socket.data.credential !== credential) return
+    socket.data.caller = caller
+    if (caller.apiKey) void this.#people.refresh(caller.userId)
   }
 
   #cut(socket: UserSocket, reason: string): void {

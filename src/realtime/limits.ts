@@ -26,10 +26,20 @@ export const SOCKET_LIMITS = {
   stalledMs: 10 * SECOND,
 } as const
 
+/** Bounds of connections that have not said who they are. */
+export const STRANGER_LIMITS = {
+  /** Of one network, on one node; the oldest ends. */
+  perNetwork: 1_000,
+  /** Packets of one connection. */
+  packets: 16,
+  /** Times that one connection is refused before it ends. */
+  refusals: 3,
+} as const
+
 /** How often and how long somebody is said to type. */
 export const TYPING_LIMITS = { everyMs: 3 * SECOND, expiresInSeconds: 6 } as const
 
-/** A token bucket for the messages of one socket. Times are monotonic milliseconds. */
+/** A token bucket for the packets of one connection. Times are monotonic milliseconds. */
 export class MessageBudget {
   #left: number = SOCKET_LIMITS.burst
   #at: number

@@ -2,6 +2,7 @@ import type { Socket } from 'socket.io'
 import type { Caller } from '../core/caller.ts'
 import type { EventType } from '../core/event.ts'
 import type { Logger } from '../core/log.ts'
+import { withinKey } from '../core/key-limits.ts'
 import type { Credential } from '../core/ports.ts'
 import type { Scope } from '../core/scope.ts'
 import { placesIn, placesOf, type PeopleSource } from './people-source.ts'
@@ -79,7 +80,7 @@ export class People {
       mayEnter()
       const sockets = this.#sockets.get(userId) ?? new Set()
       this.#sockets.set(userId, sockets.add(socket))
-      void socket.join([userRoom(userId), ...this.#rooms(places.values())])
+      void socket.join([userRoom(userId), ...this.#rooms(places.values(), socket)])
     })
   }
 
@@ -138,8 +139,9 @@ export class People {
   async refresh(userId: string): Promise<boolean> {
     try {
       await this.#withPlaces(userId, (places) => {
-        const wanted = new Set(this.#rooms(places.values()))
-        for (const socket of this.socketsOf(userId)) move(socket, 'workspace:', wanted)
+        for (const socket of this.socketsOf(userId)) {
+          move(socket, 'workspace:', new Set(this.#rooms(places.values(), socket)))
+        }
       })
       return true
     } catch (error) {
@@ -193,13 +195,18 @@ export class People {
     } while (moving.again)
     for (const userId of users) {
       const place = places.get(userId)
-      const wanted = new Set(place ? this.#rooms([place]) : [])
-      for (const socket of this.socketsOf(userId)) move(socket, workspaceRoom(workspaceId), wanted)
+      for (const socket of this.socketsOf(userId)) {
+        move(socket, workspaceRoom(workspaceId), new Set(place ? this.#rooms([place], socket) : []))
+      }
     }
   }
 
-  #rooms(places: Iterable<Place>): string[] {
-    return [...places].flatMap((place) => roomsOf(place, this.#scopes))
+  /** What a socket hears of its user's places: no more than its API key may. */
+  #rooms(places: Iterable<Place>, { data }: UserSocket): string[] {
+    return [...places].flatMap(({ channels, member: whole }) => {
+      const member = withinKey(whole, data.caller)
+      return member === undefined ? [] : roomsOf({ member, channels }, this.#scopes)
+    })
   }
 }
 

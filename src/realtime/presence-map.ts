@@ -1,4 +1,4 @@
-import type { PresenceState } from './events.ts'
+import type { PresenceState } from '../core/presence-state.ts'
 
 export type Here = Exclude<PresenceState, 'offline'>
 /** Users and what they are; null: gone. */

@@ -4,7 +4,7 @@ import { Listeners, type Coordination } from '../coordination/coordination.ts'
 import { ManualClock, SECOND } from '../core/clock.ts'
 import { createLog } from '../core/log.ts'
 import type { Sql } from '../core/sql.ts'
-import type { PresenceState } from './events.ts'
+import type { PresenceState } from '../core/presence-state.ts'
 import { Presence } from './presence.ts'
 
 /** What joins the nodes of a test: a node that is cut off neither hears nor is heard. */

@@ -3,7 +3,7 @@ import { secretToken } from '../core/id.ts'
 import type { Logger } from '../core/log.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Coordination } from '../coordination/coordination.ts'
-import type { PresenceState } from './events.ts'
+import type { PresenceState } from '../core/presence-state.ts'
 import { PresenceMap, type Here, type PresenceNotice } from './presence-map.ts'
 
 export interface PresenceOptions {

@@ -1,7 +1,7 @@
 import { EXAMPLE } from '../core/example-ids.ts'
 import { Id, Input, OneOf, Text, Timestamp, Type } from '../core/schema.ts'
 import type { SocketMessageType } from '../core/socket-protocol.ts'
-import { SOCKET_LIMITS, TYPING_LIMITS } from './limits.ts'
+import { SOCKET_LIMITS, STRANGER_LIMITS, TYPING_LIMITS } from './limits.ts'
 
 /**
  * What is said over sockets beside the events: the one source of `/api/asyncapi.json` and `/docs/sockets`. Operations
@@ -10,7 +10,7 @@ import { SOCKET_LIMITS, TYPING_LIMITS } from './limits.ts'
 
 export const TypingMessage = Input({ workspaceId: Id, channelId: Id })
 
-export const PresenceMessage = Input({ state: OneOf(['online', 'away']) })
+export const PresenceMessage = Input({ presence: OneOf(['online', 'away']) })
 
 const AuthReply = Type.Union([
   Type.Object({ status: Type.Literal(true), message: Type.String() }),
@@ -89,7 +89,7 @@ export const clientMessages: readonly SocketMessageType[] = [
     description: 'A socket begins as `online`. A user is away when every socket of theirs is.',
     data: PresenceMessage,
     ack: 'reply',
-    example: { state: 'away' },
+    example: { presence: 'away' },
   },
 ]
 
@@ -125,6 +125,10 @@ export const REFUSALS: Readonly<Record<string, string>> = {
   unauthorized: 'No token in `auth`. One in the URL is refused: addresses end up in logs.',
   invalid_credential: 'The token or key is malformed, unknown or was revoked.',
   credential_expired: 'The access token has expired.',
+  origin_not_allowed:
+    'The page was loaded from an origin that is neither the server’s own nor in `CORS_ORIGINS`. The log names it.',
+  rate_limited: 'Too many refused credentials came from the network lately. Wait.',
+  email_unverified: 'The address of the account was never confirmed.',
   too_many_sockets: `The user has ${SOCKET_LIMITS.perUser} sockets on the node.`,
   shutting_down: 'The server stops. Try again in a moment.',
 }
@@ -135,6 +139,7 @@ export const LIMITS_IN_WORDS: readonly string[] = [
   `${SOCKET_LIMITS.messageBytes / 1_000} kB a message. A larger one ends the connection.`,
   `${SOCKET_LIMITS.burst} messages at once and ${SOCKET_LIMITS.perSecond} a second for longer; past it the socket is ended with \`too_many_messages\`.`,
   `${SOCKET_LIMITS.pendingCalls} calls of a socket that wait for their answers; past it 429 \`too_many_calls\`. Calls also take from the same rate limits as REST.`,
-  `A connection that does not say who it is within ${SOCKET_LIMITS.authenticateWithinMs / 1_000} seconds is ended.`,
+  'WebSocket alone, unless the server has SOCKET_POLLING=1: connect with `transports: ["websocket"]`.',
+  `A connection that does not say who it is within ${SOCKET_LIMITS.authenticateWithinMs / 1_000} seconds is ended. Until then it may send ${STRANGER_LIMITS.packets} packets, one CONNECT at a time, and be refused ${STRANGER_LIMITS.refusals} times.`,
   `A client that does not read is ended with \`too_slow\` and never starved silently.`,
 ]

@@ -1,6 +1,7 @@
 import type { Clock } from '../core/clock.ts'
 import { Forbidden, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { WorkspaceEvent } from '../core/event.ts'
+import { withinKey } from '../core/key-limits.ts'
 import type { Channels, Memberships } from '../core/ports.ts'
 import type { Static } from '../core/schema.ts'
 import { validator } from '../core/validate.ts'
@@ -37,10 +38,11 @@ export class Typing {
     const checked = check(message)
     if (!checked.ok) throw ValidationFailed({ errors: checked.errors })
     const { channelId, workspaceId } = checked.value as Static<typeof TypingMessage>
-    const { userId } = socket.data.caller
+    const { caller } = socket.data
+    const { userId } = caller
     const { channels, clock, coordination, memberships, whenPlaced } = this.#options
     await new Promise<void>((resolve) => whenPlaced(workspaceId, resolve))
-    const member = await memberships.find(workspaceId, userId)
+    const member = withinKey(await memberships.find(workspaceId, userId), caller)
     if (member === undefined || !member.scopes.has('chat:read')) throw NotFound()
     const isPrivate = socket.rooms.has(channelRoom(workspaceId, channelId))
     if (!isPrivate && !(await channels.isPublic(workspaceId, channelId))) throw NotFound()
