@@ -3,9 +3,11 @@ import type { TranscodeSpec } from '../../media/work/transcode/spec.ts'
 import type { MediaWork } from '../../media/work/types.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import type { Clock } from '../core/clock.ts'
+import type { Memberships } from '../core/ports.ts'
 import type { SignedLinks } from '../core/signed-links.ts'
 import type { TurnRunner } from '../core/system-turn.ts'
 import type { Database } from '../db/database.ts'
+import type { Searches } from '../db/searches.ts'
 import type { PlanService } from '../plans/service.ts'
 import type { Storage } from '../storage/storage.ts'
 import { GuardedFetcher } from '../fetch/guarded-fetch.ts'
@@ -38,6 +40,7 @@ interface AssetsNeeds {
   readonly plans: PlanService
   readonly workspaces: WorkspaceService
   readonly turns: TurnRunner
+  readonly memberships: Memberships
   readonly secret: string
   readonly publicUrl: string
   readonly allowPrivateAddresses: boolean
@@ -46,6 +49,7 @@ interface AssetsNeeds {
   readonly previewSeconds: number
   /** @throws MediaWorkError for what cannot be made of such a file */
   readonly checkFitness: (spec: TranscodeSpec, source: SourceFacts) => void
+  readonly searches: Searches
   /** Folder for what is under way. */
   readonly tempDir: string
 }
@@ -55,7 +59,7 @@ export function composeAssets(needs: AssetsNeeds) {
   const { clock, database: sql, plans, storage, turns, workspaces } = needs
   const uses = new AssetUses()
   const views = new AssetViews(needs.links)
-  const folders = new AssetFolders(sql, clock)
+  const folders = new AssetFolders(sql, clock, plans)
   const quota = new Quota(needs)
   const intake = new Intake(storage, clock)
   const { checkFitness, previewSeconds } = needs
@@ -71,6 +75,8 @@ export function composeAssets(needs: AssetsNeeds) {
     intake,
     folders,
     turns,
+    plans,
+    memberships: needs.memberships,
     signatures,
     publicUrl: needs.publicUrl,
     finishing: new UploadFinishing({ sql, clock, storage, quota, intake }),
@@ -82,7 +88,7 @@ export function composeAssets(needs: AssetsNeeds) {
     assets: library,
     assetIntake: intake,
     assetQuota: quota,
-    assetReader: new AssetReader({ sql, downloads, quota, plans, workspaces, uses, views }),
+    assetReader: new AssetReader({ sql, searches: needs.searches, downloads, quota, plans, workspaces, uses, views }),
     assetFolders: folders,
     assetUses: uses,
     assetUploads: new AssetUploads({ sql, clock, quota, intake, folders, library, uploads, turns, views }),

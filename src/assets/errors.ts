@@ -61,6 +61,6 @@ export const BadSignature = defineError({
   code: 'bad_signature',
   status: 403,
   message: 'The URL is not valid, or not any more.',
-  cause: 'The signed URL was changed, or has expired.',
+  cause: 'The signed URL was changed, has expired, or the member who opened the upload may not add media any more.',
   fix: 'Open a new upload and use its URL as it is.',
 })

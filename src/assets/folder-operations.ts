@@ -1,4 +1,4 @@
-import { Conflict } from '../core/errors.ts'
+import { Conflict, PlanLimit } from '../core/errors.ts'
 import { from, operation, owner } from '../core/operation.ts'
 import { created, done, ok } from '../core/reply.ts'
 import { Done, Envelope, Input, Type } from '../core/schema.ts'
@@ -27,7 +27,7 @@ export const createFolder = operation({
   turn: true,
   body: NewFolder,
   returns: { 201: Envelope(FolderView) },
-  errors: [Conflict],
+  errors: [Conflict, PlanLimit],
   example: { body: { workspaceId: WORKSPACE, name: 'Launch' } },
   handle: async ({ body, turn, assetFolders }) =>
     created('Folder created', await assetFolders.create(turn, body.name, body.parentId ?? null)),

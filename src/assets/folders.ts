@@ -3,7 +3,9 @@ import { Conflict, NotFound } from '../core/errors.ts'
 import { uuidv7 } from '../core/id.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
-import { foldersChanged } from './events.ts'
+import type { PlanService } from '../plans/service.ts'
+import { requireRoom } from '../workspaces/collections.ts'
+import { folderUpdated } from './events.ts'
 import type { FolderNodeData } from './schemas.ts'
 
 declare module '../core/services.ts' {
@@ -14,19 +16,18 @@ declare module '../core/services.ts' {
 
 /** Folders within folders, at most. */
 const MOST_LEVELS = 20
-const MOST_FOLDERS = 2_000
 
 interface FolderRow {
   readonly id: string
   readonly parent_id: string | null
   readonly name: string
-  readonly assets: number
+  readonly asset_count: number
   readonly created_at: string
   readonly updated_at: string
 }
 
 const SELECT = `select f.id, f.parent_id, f.name, f.created_at, f.updated_at,
-    (select count(*)::int from assets a where a.folder_id = f.id and a.deleted_at is null) as assets
+    (select count(*)::int from assets a where a.folder_id = f.id and a.deleted_at is null) as asset_count
   from asset_folders f`
 
 /**
@@ -36,10 +37,12 @@ const SELECT = `select f.id, f.parent_id, f.name, f.created_at, f.updated_at,
 export class AssetFolders {
   readonly #sql: Sql
   readonly #clock: Clock
+  readonly #plans: PlanService
 
-  constructor(sql: Sql, clock: Clock) {
+  constructor(sql: Sql, clock: Clock, plans: PlanService) {
     this.#sql = sql
     this.#clock = clock
+    this.#plans = plans
   }
 
   /** Every folder, each behind its parent and among its siblings by name. */
@@ -61,17 +64,11 @@ export class AssetFolders {
     return nodes
   }
 
-  /** @throws AppError not_found (the parent), conflict (the name, too many, too deep) */
+  /** @throws AppError not_found (the parent), plan_limit_reached, conflict (the name, too deep) */
   async create(turn: Turn, given: string, parentId: string | null) {
     const name = given.normalize()
     if (parentId !== null && (await this.#above(turn, parentId)).length >= MOST_LEVELS) throw tooDeep()
-    const count = await turn.sql.row<{ count: number }>(
-      'select count(*)::int as count from asset_folders where workspace_id = $1',
-      [turn.workspaceId],
-    )
-    if ((count?.count ?? 0) >= MOST_FOLDERS) {
-      throw Conflict({ message: `A workspace has at most ${MOST_FOLDERS} folders.` })
-    }
+    await requireRoom(turn, this.#plans, 'folders')
     const now = new Date(this.#clock.now())
     const id = uuidv7(now.getTime())
     await this.#requireFreeName(turn, name, parentId, id)
@@ -81,7 +78,7 @@ export class AssetFolders {
       [id, turn.workspaceId, parentId, name, now],
     )
     turn.audit({ kind: 'asset_folder', id })
-    turn.emit(foldersChanged, {})
+    turn.emit(folderUpdated, {})
     return this.#read(turn, id)
   }
 
@@ -103,7 +100,7 @@ export class AssetFolders {
       new Date(this.#clock.now()),
     ])
     turn.audit({ kind: 'asset_folder', id })
-    turn.emit(foldersChanged, {})
+    turn.emit(folderUpdated, {})
     return this.#read(turn, id)
   }
 
@@ -127,7 +124,7 @@ export class AssetFolders {
   async #delete(turn: Turn, id: string, gone: readonly string[]): Promise<void> {
     await turn.sql.run('delete from asset_folders where id = any($1)', [gone])
     turn.audit({ kind: 'asset_folder', id })
-    turn.emit(foldersChanged, {})
+    turn.emit(folderUpdated, {})
   }
 
   /** @throws AppError not_found when the workspace has no such folder */
@@ -215,7 +212,7 @@ function view(row: FolderRow) {
     _id: row.id,
     name: row.name,
     parentId: row.parent_id,
-    assets: row.assets,
+    assetCount: row.asset_count,
     createdAt: row.created_at,
     updatedAt: row.updated_at,
   }

@@ -1,12 +1,12 @@
 import { DAY, type Clock } from '../core/clock.ts'
 import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
 import { uuidv7 } from '../core/id.ts'
-import { requireVersion } from '../core/precondition.ts'
+import { requireVersion, type IfMatch } from '../core/precondition.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
 import { ACCEPTED, contradicts } from './content/types.ts'
 import type { AssetFolders } from './folders.ts'
-import { assetCreated, assetsDeleted, assetUpdated } from './events.ts'
+import { assetCreated, assetDeleted, assetUpdated } from './events.ts'
 import type { Received } from './intake.ts'
 import { examineAsset } from './jobs.ts'
 import type { Quota } from './quota.ts'
@@ -146,7 +146,7 @@ export class AssetLibrary {
    * Changes an asset, and takes it out of the bin where that is asked for.
    * @throws AppError not_found, precondition_failed, validation_failed (the name), storage_limit_reached
    */
-  async change(turn: Turn, id: string, edit: AssetChange, ifMatch: string | undefined): Promise<AssetData> {
+  async change(turn: Turn, id: string, edit: AssetChange, ifMatch: IfMatch): Promise<AssetData> {
     const row = await this.#own(turn, id, edit.deletedAt === null ? findAssetInBinToo : findAsset)
     requireVersion(ifMatch, row.version)
     requireFittingName(edit.name, row)
@@ -174,7 +174,7 @@ export class AssetLibrary {
   }
 
   /** To the bin. @throws AppError not_found, precondition_failed, conflict when a scheduled post or a broadcast needs it */
-  async remove(turn: Turn, id: string, ifMatch: string | undefined): Promise<void> {
+  async remove(turn: Turn, id: string, ifMatch: IfMatch): Promise<void> {
     const row = await this.#own(turn, id)
     requireVersion(ifMatch, row.version)
     const [outcome] = await this.removeMany(turn, [id], false)
@@ -191,7 +191,7 @@ export class AssetLibrary {
     const rows = ids.map((id): DeletedRowData => {
       const usedIn = (uses.get(id) ?? []).map(useView)
       if (!there.has(id)) {
-        return { _id: id, status: 'not_found', code: 404, message: 'There is no such asset.', usedIn: [] }
+        return { _id: id, status: 'not_found', httpStatus: 404, message: 'There is no such asset.', usedIn: [] }
       }
       const [first, ...others] = usedIn.filter((use) => use.scheduled)
       if (first !== undefined && !force) {
@@ -199,12 +199,12 @@ export class AssetLibrary {
         return {
           _id: id,
           status: 'in_use',
-          code: 409,
+          httpStatus: 409,
           message: `The ${first.kind} “${first.title}” ${more} it.`,
           usedIn,
         }
       }
-      return { _id: id, status: 'deleted', code: 200, message: 'In the bin for 30 days.', usedIn }
+      return { _id: id, status: 'deleted', httpStatus: 200, message: 'In the bin for 30 days.', usedIn }
     })
     const gone = rows.filter((row) => row.status === 'deleted').map((row) => row._id)
     await this.#toBin(turn, gone)
@@ -244,7 +244,7 @@ export class AssetLibrary {
       [ids, new Date(this.#clock.now())],
     )
     await cancelRenditions(turn.sql, ids)
-    turn.emit(assetsDeleted, { ids: [...ids] })
+    turn.emit(assetDeleted, { assetIds: [...ids] })
   }
 
   /** The row of a content; made when the workspace does not have it, with the work that every new content needs. */

@@ -1,4 +1,4 @@
-import { Conflict, NotFound, PreconditionFailed, ValidationFailed } from '../core/errors.ts'
+import { Conflict, NotFound, PreconditionFailed, SearchTooBroad, ValidationFailed } from '../core/errors.ts'
 import { from, operation, owner } from '../core/operation.ts'
 import { accepted, created, done, FILE, list, ok } from '../core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf, Type } from '../core/schema.ts'
@@ -47,7 +47,7 @@ export const listAssets = operation({
   workspace: from.query('workspaceId'),
   query: AssetQuery,
   returns: { 200: ListOf(AssetView) },
-  errors: [ValidationFailed],
+  errors: [ValidationFailed, SearchTooBroad],
   example: { query: { workspaceId: WORKSPACE, type: 'image', sort: 'newest', limit: 20 } },
   handle: async ({ query, assetReader }) => list('Assets', await assetReader.list(query)),
 })
@@ -69,7 +69,7 @@ export const deleteAssets = operation({
 
 export const uploadAsset = operation({
   route: 'POST /api/assets/upload',
-  summary: 'Add a file to the media library',
+  summary: 'Upload a file to the media library',
   description:
     'The file streams to the storage. What it is is told from its content: images, video, sound and PDF are taken; its name must not say otherwise. A content that the workspace has already is kept once.',
   access: 'media:write',
@@ -95,7 +95,7 @@ export const uploadAsset = operation({
 
 export const createSignedUpload = operation({
   route: 'POST /api/assets/signed-upload',
-  summary: 'Open an upload whose URL takes the file in pieces',
+  summary: 'Get a signed URL to upload a large file in pieces',
   description:
     'Size, type and checksum are bound into the URL. Send the file with PUT, whole or in pieces with Content-Range, then confirm.',
   ...OPENING,
@@ -104,7 +104,7 @@ export const createSignedUpload = operation({
 
 export const confirmSignedUpload = operation({
   route: 'POST /api/assets/signed-upload/{uploadId}/confirm',
-  summary: 'Make an asset of a signed upload whose bytes are there',
+  summary: 'Confirm a signed upload and make it an asset',
   access: 'media:write',
   workspace: owner('uploads', 'uploadId'),
   turn: true,
@@ -214,7 +214,7 @@ export const transcodeAsset = operation({
   route: 'POST /api/assets/{id}/renditions',
   summary: 'Order a rendition of an asset: for a platform, or as set',
   description:
-    'A job makes it. Sockets hear of its progress as `job.progress` with `jobId`, and of its end as `asset.rendition`; GET of the asset lists it. Ordered again, the same settings give the same rendition; one that has failed is tried again. DELETE of the asset with `rendition` cancels or deletes it. Renditions count against the plan. The preset `preview` makes HLS to look through a video; a long one gets it by itself (ten minutes, unless the server says otherwise).',
+    'A job makes it. Sockets hear of its progress as `job.progress` with `jobId`, and of its end as `rendition.updated`; GET of the asset lists it. Ordered again, the same settings give the same rendition; one that has failed is tried again. DELETE of the asset with `rendition` cancels or deletes it. Renditions count against the plan. The preset `preview` makes HLS to look through a video; a long one gets it by itself (ten minutes, unless the server says otherwise).',
   access: 'media:write',
   workspace: owner('assets'),
   turn: true,
@@ -229,7 +229,7 @@ export const transcodeAsset = operation({
 
 export const downloadAsset = operation({
   route: 'GET /api/assets/{id}/file',
-  summary: 'Get the file of an asset, a thumbnail or a rendition',
+  summary: 'Download the file of an asset, a thumbnail or a rendition',
   description:
     'A page shows it by the `signedUrl` of an asset, a thumbnail or a rendition, which needs no header: `<img src>`, `<video src>`, Range included. Where files are kept in S3, the answer is a redirect to a signed URL of the bucket. A preview is an HLS playlist whose pieces carry their credential, so that a player needs its `signedUrl` alone.',
   access: 'media:read',

@@ -4,6 +4,7 @@ import type { Sql } from '../core/sql.ts'
 import type { PlanService } from '../plans/service.ts'
 import type { AssetDownloads } from './downloads.ts'
 import type { WorkspaceService } from '../workspaces/service.ts'
+import type { Searches } from '../db/searches.ts'
 import { listAssets } from './listing.ts'
 import type { Quota } from './quota.ts'
 import type { AssetData, AssetFilter } from './schemas.ts'
@@ -19,6 +20,7 @@ declare module '../core/services.ts' {
 
 interface ReaderNeeds {
   readonly sql: Sql
+  readonly searches: Searches
   readonly downloads: AssetDownloads
   readonly quota: Quota
   readonly plans: PlanService
@@ -35,8 +37,11 @@ export class AssetReader {
     this.#needs = needs
   }
 
+  /** @throws AppError validation_failed; with words to look for also search_too_broad, overloaded */
   list(filter: AssetFilter): Promise<PageResult<AssetData>> {
-    return listAssets(this.#needs.sql, this.#needs.views, filter)
+    const { searches, sql, views } = this.#needs
+    if (filter.q === undefined) return listAssets(sql, views, filter)
+    return searches.run(filter.workspaceId, (search) => listAssets(search, views, filter))
   }
 
   /** @throws AppError not_found, also for what is in the bin */
@@ -69,10 +74,10 @@ export class AssetReader {
     })
   }
 
-  tags(workspaceId: string): Promise<{ tag: string; assets: number }[]> {
+  tags(workspaceId: string): Promise<{ tag: string; assetCount: number }[]> {
     return this.#needs.sql.rows(
-      `select tag, count(*)::int as assets from assets, unnest(tags) tag
-       where workspace_id = $1 and deleted_at is null group by tag order by assets desc, tag limit 1000`,
+      `select tag, count(*)::int as "assetCount" from assets, unnest(tags) tag
+       where workspace_id = $1 and deleted_at is null group by tag order by 2 desc, tag limit 1000`,
       [workspaceId],
     )
   }
@@ -86,8 +91,8 @@ export class AssetReader {
          and exists (select 1 from assets a where a.file_id = f.id and a.deleted_at is null) group by kind`,
       [workspaceId],
     )
-    const other = await sql.row<{ assets: number; renditions: number }>(
-      `select (select count(*)::int from assets where workspace_id = $1 and deleted_at is null) as assets,
+    const other = await sql.row<{ asset_count: number; renditions: number }>(
+      `select (select count(*)::int from assets where workspace_id = $1 and deleted_at is null) as asset_count,
          (select coalesce(sum(r.size), 0)::bigint from asset_renditions r join assets a on a.id = r.asset_id
            where r.workspace_id = $1 and a.deleted_at is null) as renditions`,
       [workspaceId],
@@ -102,8 +107,8 @@ export class AssetReader {
       workspaceId,
       bytes: Object.values(byKind).reduce((sum, bytes) => sum + bytes, 0),
       byKind,
-      assets: other?.assets ?? 0,
-      plan: { limit, used: total, held: used.held, left: Math.max(0, limit - total - used.held) },
+      assetCount: other?.asset_count ?? 0,
+      quota: { limit, used: total, held: used.held, left: Math.max(0, limit - total - used.held) },
     }
   }
 

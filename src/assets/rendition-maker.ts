@@ -194,11 +194,11 @@ async function makeOf(
   return { ...made, files: [media, { path: made.playlist, size: made.playlistBytes, type: PLAYLIST_TYPE }] }
 }
 
-/** What another try would not mend. A transcode that took too long once takes too long again. */
+/** Whether another try would fail in the same way. */
 function isFinal(error: unknown): boolean {
   if (error instanceof AppError) return error.status < 500
-  const { code, name, retryable } = error as MediaWorkError
-  return name === 'MediaWorkError' && (!retryable || code === 'timed_out')
+  const { name, retryable } = error as MediaWorkError
+  return name === 'MediaWorkError' && !retryable
 }
 
 /** For people: errors of ours say what it is, others only that. */

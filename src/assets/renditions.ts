@@ -7,7 +7,7 @@ import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
 import type { Storage } from '../storage/storage.ts'
 import { RenditionNotPossible } from './errors.ts'
-import { renditionChanged, renditionDeleted } from './events.ts'
+import { renditionUpdated, renditionDeleted } from './events.ts'
 import { makeRendition } from './jobs.ts'
 import type { Quota } from './quota.ts'
 import {
@@ -128,7 +128,7 @@ export class Renditions {
     )
     if (gone === undefined) throw NotFound()
     turn.audit({ kind: 'rendition', id })
-    turn.emit(renditionDeleted, { assetId, ids: [id] })
+    turn.emit(renditionDeleted, { assetId, renditionIds: [id] })
     const keys = renditionKeys(turn.workspaceId, id, gone.type)
     turn.afterCommit(async () => {
       for (const key of keys) await this.#needs.storage.delete(key)
@@ -175,7 +175,7 @@ export class Renditions {
     ])
     if (row === undefined) throw NotFound()
     const shown = this.#needs.views.rendition(row)
-    turn.emit(renditionChanged, shown)
+    turn.emit(renditionUpdated, shown)
     return shown
   }
 

@@ -1,9 +1,13 @@
 import { pageFields } from '../core/page.ts'
-import { Id, Input, named, Nullable, OneOf, ResourceBase, Text, Type, type Static } from '../core/schema.ts'
+import { Id, Input, named, Nullable, OneOf, ResourceBase, States, Text, Type, type Static } from '../core/schema.ts'
 import { KINDS } from './content/types.ts'
 
-export const MEDIA_STATES = ['pending', 'ready', 'failed'] as const
-export type MediaState = (typeof MEDIA_STATES)[number]
+export const MediaState = States('MediaStatus', 'Whether a thumbnail or a rendition has been made', {
+  pending: 'Waits for its turn, or is being made',
+  ready: 'Can be downloaded',
+  failed: 'Could not be made, for the reason in `error`',
+})
+export type MediaState = Static<typeof MediaState>
 
 const SIGNED =
   'The same with its credential in it, for `src` of an image or a video: a path below the server, taken as it is'
@@ -19,12 +23,15 @@ const ThumbnailImage = Type.Object({
 
 export const ThumbnailView = named(
   'Thumbnail',
-  Type.Object({
-    status: OneOf(MEDIA_STATES),
-    error: Nullable(Type.String({ description: 'Why there is none' })),
-    blurhash: Nullable(Type.String({ description: 'A blurred picture of 20 to 30 characters (blurha.sh)' })),
-    images: Type.Array(ThumbnailImage),
-  }),
+  Type.Object(
+    {
+      status: MediaState,
+      error: Nullable(Type.String({ description: 'Why there is none' })),
+      blurhash: Nullable(Type.String({ description: 'A blurred picture of 20 to 30 characters (blurha.sh)' })),
+      images: Type.Array(ThumbnailImage),
+    },
+    { description: 'Small pictures of it, made soon after it came' },
+  ),
 )
 export type ThumbnailData = Static<typeof ThumbnailView>
 
@@ -34,16 +41,16 @@ export const RenditionView = named(
     _id: Id,
     assetId: Id,
     name: Type.String({ description: 'The preset, or `custom`' }),
-    status: OneOf(MEDIA_STATES),
-    progress: Type.Integer({ minimum: 0, maximum: 100 }),
+    status: MediaState,
+    progress: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent' }),
     error: Nullable(Type.String({ description: 'Why there is none' })),
     jobId: Nullable(Type.String({ description: 'Of the job that makes it: `job.progress` names it' })),
     url: Nullable(Type.String({ description: 'Path of the file below the server; needs the same credential' })),
     signedUrl: Nullable(Type.String({ description: SIGNED })),
-    type: Nullable(Type.String()),
+    type: Nullable(Type.String({ description: 'Media type of the file' })),
     size: Nullable(Type.Integer({ description: 'Bytes' })),
-    width: Nullable(Type.Integer()),
-    height: Nullable(Type.Integer()),
+    width: Nullable(Type.Integer({ description: 'Pixels' })),
+    height: Nullable(Type.Integer({ description: 'Pixels' })),
     duration: Nullable(Type.Number({ description: 'Seconds' })),
     createdAt: ResourceBase.createdAt,
     updatedAt: ResourceBase.updatedAt,
@@ -54,30 +61,33 @@ export type RenditionData = Static<typeof RenditionView>
 const asset = {
   ...ResourceBase,
   workspaceId: Id,
-  name: Type.String(),
-  altText: Type.String(),
-  tags: Type.Array(Type.String()),
-  folderId: Nullable(Id),
-  kind: OneOf(KINDS),
+  name: Type.String({ description: 'Name of the file, for people' }),
+  altText: Type.String({ description: 'What it shows, for those who cannot see it; empty for none' }),
+  tags: Type.Array(Type.String(), { description: 'Words to find it by' }),
+  folderId: Nullable(Type.String({ ...Id, description: 'The folder that it is in; null for none' })),
+  kind: OneOf(KINDS, { description: 'What the file is, by content' }),
   type: Type.String({ description: 'Media type, by content' }),
   size: Type.Integer({ description: 'Bytes' }),
   checksum: Type.String({ description: 'SHA-256, hexadecimal' }),
   width: Nullable(Type.Integer({ description: 'Pixels, as shown' })),
-  height: Nullable(Type.Integer()),
+  height: Nullable(Type.Integer({ description: 'Pixels, as shown' })),
   duration: Nullable(Type.Number({ description: 'Seconds' })),
-  codecs: Type.Object({ video: Nullable(Type.String()), audio: Nullable(Type.String()) }),
+  codecs: Type.Object(
+    { video: Nullable(Type.String()), audio: Nullable(Type.String()) },
+    { description: 'How pictures and sound are encoded, such as `h264` and `aac`' },
+  ),
   url: Type.String({ description: 'Path of the file below the server; needs the same credential' }),
   signedUrl: Type.String({ description: SIGNED }),
   signedUntil: Type.String({ format: 'date-time', description: SIGNED_UNTIL }),
   thumbnail: ThumbnailView,
-  uploadedBy: Id,
+  createdBy: Type.String({ ...Id, description: 'The user who uploaded it' }),
   deletedAt: Nullable(
     Type.String({
       format: 'date-time',
       description: 'When it went to the bin, from which it is removed after 30 days',
     }),
   ),
-  version: Type.Integer(),
+  version: Type.Integer({ description: 'Grows with every edit; for If-Match' }),
 }
 
 export const AssetView = named('Asset', Type.Object(asset))
@@ -85,7 +95,7 @@ export type AssetData = Static<typeof AssetView>
 
 const AssetUseView = Type.Object({
   kind: Type.String({ description: 'For example `post`' }),
-  id: Id,
+  _id: Id,
   title: Type.String(),
   scheduled: Type.Boolean({ description: 'It still needs the file: deleting asks for `force`' }),
 })
@@ -140,8 +150,12 @@ export const AssetsToDelete = Input({
 })
 export const DeletedRow = Type.Object({
   _id: Id,
-  status: OneOf(['deleted', 'not_found', 'in_use']),
-  code: Type.Integer({ description: '200, 404 or 409' }),
+  status: States('AssetDeletion', 'What became of an asset that was to be deleted', {
+    deleted: 'Went to the bin',
+    not_found: 'The workspace has no such asset',
+    in_use: 'Kept because `usedIn` still needs it. `force` deletes it all the same',
+  }),
+  httpStatus: Type.Integer({ description: '200, 404 or 409: the status that a request for this one would get' }),
   message: Type.String(),
   usedIn: Type.Array(AssetUseView),
 })
@@ -172,8 +186,8 @@ export const StorageUsageView = named(
       document: Type.Integer(),
       renditions: Type.Integer(),
     }),
-    assets: Type.Integer(),
-    plan: Type.Object({
+    assetCount: Type.Integer(),
+    quota: Type.Object({
       limit: Type.Integer({ description: 'Bytes over all workspaces of the owner' }),
       used: Type.Integer(),
       held: Type.Integer({ description: 'By uploads under way' }),
@@ -197,7 +211,7 @@ export const FileQuery = Input({
 
 export const FolderView = named(
   'AssetFolder',
-  Type.Object({ ...ResourceBase, name: Type.String(), parentId: Nullable(Id), assets: Type.Integer() }),
+  Type.Object({ ...ResourceBase, name: Type.String(), parentId: Nullable(Id), assetCount: Type.Integer() }),
 )
 
 export const FolderNode = Type.Object({
@@ -206,7 +220,7 @@ export const FolderNode = Type.Object({
   parentId: Nullable(Id),
   path: Type.String({ description: 'Names from the top, joined by slashes' }),
   depth: Type.Integer({ description: '0 at the top' }),
-  assets: Type.Integer({ description: 'Directly in it' }),
+  assetCount: Type.Integer({ description: 'Assets directly in it' }),
   childIds: Type.Array(Id),
 })
 export type FolderNodeData = Static<typeof FolderNode>
@@ -218,4 +232,4 @@ const FolderName = Text(1, 100, {
 export const NewFolder = Input({ workspaceId: Id, name: FolderName, parentId: Type.Optional(Id) })
 export const FolderEdit = Input({ name: Type.Optional(FolderName), parentId: Type.Optional(Nullable(Id)) })
 
-export const TagCount = Type.Object({ tag: Type.String(), assets: Type.Integer() })
+export const TagCount = Type.Object({ tag: Type.String(), assetCount: Type.Integer() })

@@ -1,19 +1,27 @@
 import { systemTurn } from '../core/system-turn.ts'
+import { requireStillMember } from '../workspaces/readmission.ts'
 import type { Examined, NewAsset } from './library.ts'
 import type { Made } from './renditions.ts'
 import type { AssetData } from './schemas.ts'
 
 /** Turns that the service asks for by itself, when a file has come or was looked at. */
 
+/** @throws AppError not_found, forbidden when the uploader has left or lost the scope while the file came */
 export const addAsset = systemTurn<NewAsset, { asset: AssetData; fileId: string }>({
   name: 'assets.add',
-  run: async ({ turn, input, assets }) => assets.add(turn, input),
+  run: async ({ turn, input, assets }) => {
+    await requireStillMember(turn, input.userId, 'media:write')
+    return assets.add(turn, input)
+  },
 })
 
-/** @throws AppError not_found when the upload was dropped meanwhile, conflict */
-export const confirmUpload = systemTurn<{ readonly uploadId: string }, AssetData>({
+/** @throws AppError not_found when the upload or the member is gone meanwhile, forbidden, conflict */
+export const confirmUpload = systemTurn<{ readonly uploadId: string; readonly userId: string }, AssetData>({
   name: 'assets.confirm',
-  run: async ({ turn, input, assetUploads }) => assetUploads.confirm(turn, input.uploadId),
+  run: async ({ turn, input, assetUploads }) => {
+    await requireStillMember(turn, input.userId, 'media:write')
+    return assetUploads.confirm(turn, input.uploadId)
+  },
 })
 
 export const noteExamined = systemTurn<Examined>({

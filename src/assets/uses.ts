@@ -34,5 +34,5 @@ export class AssetUses {
 
 /** Without the asset that it is told of. */
 export function useView({ id, kind, scheduled, title }: AssetUse) {
-  return { kind, id, title, scheduled }
+  return { kind, _id: id, title, scheduled }
 }

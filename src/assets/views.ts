@@ -29,7 +29,7 @@ export class AssetViews {
       ...this.#urls(row.id),
       signedUntil: new Date(this.#links.until).toISOString(),
       thumbnail: this.thumbnail(row),
-      uploadedBy: row.uploaded_by,
+      createdBy: row.uploaded_by,
       deletedAt: row.deleted_at,
       version: row.version,
       createdAt: row.created_at,

@@ -1,6 +1,7 @@
-import { mkdir, open, rm, stat, truncate } from 'node:fs/promises'
+import { open, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
 import { AppendGuard, dropped } from './append-guard.ts'
+import { FILE_MODE, makeFolder } from './disk-modes.ts'
 import { missing, storageError } from './disk-errors.ts'
 import type { PieceStore, StoredFile } from './storage.ts'
 
@@ -21,7 +22,7 @@ export class DiskPieces implements PieceStore {
     const discard = () => this.discard(id)
     return this.#guard.run({ id, offset, length, discard }, async (start) => {
       try {
-        await mkdir(this.#directory, { recursive: true })
+        await makeFolder(this.#directory)
         await this.#write(path, body)
         return await length()
       } catch (error) {
@@ -35,7 +36,7 @@ export class DiskPieces implements PieceStore {
 
   /** Chunk by chunk, because a pipe throws away what it holds when the sender leaves. */
   async #write(path: string, body: AsyncIterable<Buffer>): Promise<void> {
-    const file = await open(path, 'a')
+    const file = await open(path, 'a', FILE_MODE)
     try {
       for await (const chunk of body) await file.appendFile(chunk)
     } finally {

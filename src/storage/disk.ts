@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { constants, copyFile, link, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises'
+import { chmod, constants, copyFile, link, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -7,6 +7,7 @@ import type { Clock } from '../core/clock.ts'
 import { uuidv7 } from '../core/id.ts'
 import type { ByteRange } from '../core/reply.ts'
 import { missing, storageError } from './disk-errors.ts'
+import { closeToOthers, FILE_MODE, makeFolder } from './disk-modes.ts'
 import { DiskPieces } from './disk-pieces.ts'
 import { checkKey, isKey, type PutOptions, type Storage, type StoredFile } from './storage.ts'
 
@@ -23,12 +24,14 @@ export interface DiskOptions {
 export class DiskStorage implements Storage {
   readonly kind = 'disk'
   readonly pieces: DiskPieces
+  readonly #root: string
   readonly #files: string
   readonly #incoming: string
   readonly #pieces: string
   readonly #clock: Clock
 
   constructor({ directory, clock }: DiskOptions) {
+    this.#root = directory
     this.#files = join(directory, 'files')
     this.#incoming = join(directory, 'incoming')
     this.#clock = clock
@@ -40,8 +43,8 @@ export class DiskStorage implements Storage {
     const target = this.localPath(key)
     const temporary = join(this.#incoming, uuidv7(this.#clock.now()))
     try {
-      await mkdir(this.#incoming, { recursive: true })
-      await pipeline(body, createWriteStream(temporary, { flags: 'wx', flush: true, highWaterMark: 256 * 1024 }))
+      await makeFolder(this.#incoming)
+      await pipeline(body, createWriteStream(temporary, WRITING))
       const { size } = await stat(temporary)
       if (options.size !== undefined && size !== options.size) {
         throw new Error(`${size} bytes came for a file of ${options.size}`)
@@ -108,9 +111,12 @@ export class DiskStorage implements Storage {
   }
 
   async ping(): Promise<void> {
-    await mkdir(this.#files, { recursive: true }).catch((error: unknown) => {
+    try {
+      await makeFolder(this.#files)
+      await closeToOthers(this.#root)
+    } catch (error) {
       throw storageError(error)
-    })
+    }
   }
 
   localPath(key: string): string {
@@ -130,7 +136,7 @@ export class DiskStorage implements Storage {
   async #link(from: string, key: string): Promise<StoredFile> {
     const target = this.localPath(key)
     try {
-      await mkdir(dirname(target), { recursive: true })
+      await makeFolder(dirname(target))
       await link(from, target)
       await syncFolder(dirname(target))
     } catch (error) {
@@ -143,8 +149,9 @@ export class DiskStorage implements Storage {
   async #copy(from: string, target: string): Promise<void> {
     const temporary = join(this.#incoming, uuidv7(this.#clock.now()))
     try {
-      await mkdir(this.#incoming, { recursive: true })
+      await makeFolder(this.#incoming)
       await copyFile(from, temporary, constants.COPYFILE_EXCL)
+      await chmod(temporary, FILE_MODE)
       await place(temporary, target)
     } catch (error) {
       throw storageError(error)
@@ -158,6 +165,8 @@ export class DiskStorage implements Storage {
     return { size, modifiedAt: mtime.toISOString() }
   }
 }
+
+const WRITING = { flags: 'wx', flush: true, highWaterMark: 256 * 1024, mode: FILE_MODE } as const
 
 const BLOCK_BYTES = 256 * 1024
 
@@ -187,7 +196,7 @@ async function namesIn(folder: string, kind: 'folders' | 'files'): Promise<strin
 
 /** Gives a written file its name, durably. */
 async function place(from: string, to: string): Promise<void> {
-  await mkdir(dirname(to), { recursive: true })
+  await makeFolder(dirname(to))
   await rename(from, to)
   await syncFolder(dirname(to))
 }

@@ -1,4 +1,5 @@
 import { event } from '../core/event.ts'
+import { EXAMPLE } from '../core/example-ids.ts'
 import { Id, Type } from '../core/schema.ts'
 
 export const uploadProgress = event({
@@ -9,7 +10,13 @@ export const uploadProgress = event({
   data: Type.Object({
     workspaceId: Id,
     uploadId: Id,
-    received: Type.Integer({ description: 'Bytes' }),
-    size: Type.Integer({ description: 'Bytes that are to come in all' }),
+    received: Type.Integer({ description: 'Bytes that have arrived' }),
+    size: Type.Integer({ description: 'Bytes of the whole file' }),
   }),
+  example: {
+    workspaceId: EXAMPLE.workspaceId,
+    uploadId: EXAMPLE.uploadId,
+    received: 16_777_216,
+    size: 48_211_904,
+  },
 })

@@ -1,5 +1,5 @@
 import { StorageLimit, UnsupportedFile } from '../assets/errors.ts'
-import { NotFound } from '../core/errors.ts'
+import { NotFound, PlanLimit } from '../core/errors.ts'
 import { from } from '../core/operation.ts'
 import { Envelope } from '../core/schema.ts'
 import { StorageUnavailable } from '../storage/errors.ts'
@@ -11,7 +11,7 @@ export const OPENING = {
   workspace: from.body('workspaceId'),
   body: NewUpload,
   returns: { 201: Envelope(SignedUploadView) },
-  errors: [NotFound, UnsupportedFile, StorageLimit, StorageUnavailable],
+  errors: [NotFound, PlanLimit, UnsupportedFile, StorageLimit, StorageUnavailable],
   example: {
     body: {
       workspaceId: '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01',

@@ -23,7 +23,7 @@ const CONTENT = [UnsupportedFile, UnsafeFile, DamagedFile, EmptyFile, ImageTooLa
 
 export const createUpload = operation({
   route: 'POST /api/uploads/signed-url',
-  summary: 'Open an upload and get the URL to send the file to',
+  summary: 'Start to upload a file and get the signed URL to send it to',
   description:
     'Where files are kept in S3, the URL is the bucket’s own, and size, type and checksum are bound into its signature. Otherwise it is PUT /api/uploads/{uploadId}/content, which takes pieces too. POST /api/uploads/{uploadId}/complete makes the asset.',
   ...OPENING,
@@ -32,9 +32,9 @@ export const createUpload = operation({
 
 export const putUpload = operation({
   route: 'PUT /api/uploads/{uploadId}/content',
-  summary: 'Send the file of an upload to its signed URL, whole or in pieces',
+  summary: 'Upload the bytes of a file to its signed URL, whole or in pieces',
   description:
-    'Without Content-Range the body is the whole file. `Content-Range: bytes <first>-<last>/<size>` sends a piece, which must begin where the last one ended; after a cut, `bytes */<size>` with an empty body (or GET of the upload) tells how much is there. With the last byte the file is looked at, and refused when it is not what was announced.',
+    'Without Content-Range the body is the whole file. `Content-Range: bytes <first>-<last>/<size>` sends a piece, which must begin where the last one ended; after a cut, `bytes */<size>` with an empty body (or GET of the upload) tells how much is there. With the last byte the file is looked at, and refused when it is not what was announced; from then on only the same bytes may be sent again. The URL stops working when the member who opened the upload may not add media any more.',
   access: 'public',
   path: UploadPath,
   query: SignedQuery,
@@ -61,7 +61,7 @@ export const listUploads = operation({
 
 export const getUpload = operation({
   route: 'GET /api/uploads/{uploadId}',
-  summary: 'Say how far an upload is',
+  summary: 'Get how far an upload is',
   access: 'media:read',
   workspace: owner('uploads', 'uploadId'),
   path: UploadPath,
@@ -72,7 +72,7 @@ export const getUpload = operation({
 
 export const deleteUpload = operation({
   route: 'DELETE /api/uploads/{uploadId}',
-  summary: 'Drop an upload and what came of it',
+  summary: 'Cancel an upload and discard what came of it',
   description: 'An asset that was made of it stays.',
   access: 'media:write',
   workspace: owner('uploads', 'uploadId'),
@@ -88,15 +88,15 @@ export const deleteUpload = operation({
 
 export const completeUpload = operation({
   route: 'POST /api/uploads/{uploadId}/complete',
-  summary: 'Make an asset of an upload whose bytes are there',
+  summary: 'Confirm an upload and make it an asset',
   access: 'media:write',
   workspace: owner('uploads', 'uploadId'),
   path: UploadPath,
   returns: { 201: Envelope(AssetDetails) },
   errors: [Conflict, StorageUnavailable, ...CONTENT],
   example: { path: { uploadId: UPLOAD } },
-  handle: async ({ path, uploads, assetReader }) =>
-    created('Asset added', await assetReader.get(await uploads.complete(path.uploadId))),
+  handle: async ({ path, caller, uploads, assetReader }) =>
+    created('Asset added', await assetReader.get(await uploads.complete(path.uploadId, caller.userId))),
 })
 
 export const validateMediaUrl = operation({

@@ -1,10 +1,16 @@
 import { FileName, Tags } from '../assets/schemas.ts'
 import { MEDIA_PLATFORMS } from '../platforms/media-rules.ts'
 import { pageFields } from '../core/page.ts'
-import { Id, Input, named, Nullable, OneOf, ResourceBase, Text, Type, type Static } from '../core/schema.ts'
+import { Id, Input, named, Nullable, OneOf, ResourceBase, States, Text, Type, type Static } from '../core/schema.ts'
 
-export const UPLOAD_STATES = ['open', 'received', 'complete', 'failed', 'expired'] as const
-export type UploadState = (typeof UPLOAD_STATES)[number]
+export const UploadState = States('UploadState', 'How far a signed upload is', {
+  open: 'Takes bytes at its signed URL',
+  received: 'All bytes are there and the file was accepted. Confirm it to make the asset',
+  complete: 'Confirmed: the asset is `assetId`',
+  failed: 'The file was refused, for the reason in `error`',
+  expired: 'Was not completed before `expiresAt`. What came of it is discarded',
+})
+export type UploadState = Static<typeof UploadState>
 
 /** Bytes of one file: what S3 takes in one piece. */
 export const MOST_FILE_BYTES = 5 * 1024 ** 3
@@ -47,7 +53,7 @@ export const UploadView = named(
     type: Type.String(),
     size: Type.Integer(),
     received: Type.Integer({ description: 'Bytes that are there: go on behind them' }),
-    state: OneOf(UPLOAD_STATES),
+    state: UploadState,
     error: Nullable(Type.String()),
     assetId: Nullable(Id),
     expiresAt: ResourceBase.createdAt,
@@ -73,9 +79,9 @@ export const MediaUrlView = named(
   Type.Object({
     url: Type.String({ description: 'After redirects' }),
     reachable: Type.Boolean(),
-    status: Nullable(Type.Integer({ description: 'That its server answered' })),
-    problem: Nullable(Type.String()),
-    code: Nullable(Type.String({ description: 'Of the problem, as in the table of errors' })),
+    httpStatus: Nullable(Type.Integer({ description: 'Of its server’s reply' })),
+    error: Nullable(Type.String({ description: 'What is wrong with it, for people' })),
+    code: Nullable(Type.String({ description: 'Code of the error, as in the table of errors' })),
     type: Nullable(Type.String({ description: 'Media type, by content' })),
     kind: Nullable(Type.String()),
     size: Nullable(Type.Integer({ description: 'Bytes; null when the server does not say' })),

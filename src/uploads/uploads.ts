@@ -1,17 +1,22 @@
+import { createHash } from 'node:crypto'
 import { HOUR, type Clock } from '../core/clock.ts'
 import { BadRequest, Conflict, NotFound, UnsupportedMediaType } from '../core/errors.ts'
 import { uuidv7 } from '../core/id.ts'
+import type { Memberships } from '../core/ports.ts'
 import { pageOf, pageRequest } from '../core/page.ts'
-import type { PageResult } from '../core/reply.ts'
+import type { ByteRange, PageResult } from '../core/reply.ts'
 import type { Sql } from '../core/sql.ts'
 import type { TurnRunner } from '../core/system-turn.ts'
 import type { Upload } from '../core/upload.ts'
+import type { Database } from '../db/database.ts'
+import type { PlanService } from '../plans/service.ts'
 import { ACCEPTED, canonicalType, contradicts } from '../assets/content/types.ts'
 import { BadSignature, UnsupportedFile, UploadMismatch } from '../assets/errors.ts'
 import type { AssetFolders } from '../assets/folders.ts'
 import { fileKey, type Intake } from '../assets/intake.ts'
 import { fileName } from '../assets/library.ts'
 import type { Quota } from '../assets/quota.ts'
+import { findAsset } from '../assets/store.ts'
 import { confirmUpload } from '../assets/turns.ts'
 import type { Storage } from '../storage/storage.ts'
 import { readContentRange } from './content-range.ts'
@@ -31,13 +36,15 @@ declare module '../core/services.ts' {
 const OPEN_MS = 24 * HOUR
 
 interface UploadsNeeds {
-  readonly sql: Sql
+  readonly sql: Database
+  readonly plans: PlanService
   readonly clock: Clock
   readonly storage: Storage
   readonly quota: Quota
   readonly intake: Intake
   readonly folders: AssetFolders
   readonly turns: TurnRunner
+  readonly memberships: Memberships
   readonly signatures: UploadSignatures
   readonly publicUrl: string
   readonly progress: UploadProgress
@@ -55,7 +62,7 @@ export class Uploads {
   /**
    * Opens an upload and holds room for it.
    * @param direct whether the bytes may go straight to another storage
-   * @throws AppError not_found (the folder), storage_limit_reached, unsupported_file (what would be refused at its end)
+   * @throws AppError not_found (the folder), storage_limit_reached, plan_limit_reached, unsupported_file (what would be refused at its end)
    */
   async open(input: NewUploadData, userId: string, direct: boolean) {
     const { clock, folders, quota, sql, storage } = this.#needs
@@ -71,24 +78,27 @@ export class Uploads {
     const expiresAt = new Date(now + OPEN_MS)
     await quota.hold(input.workspaceId, id, input.size, OPEN_MS)
     try {
-      await sql.run(
-        `insert into uploads (id, workspace_id, user_id, target, name, type, size, sha256, folder_id, tags, state, expires_at, created_at, updated_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', $11, $12, $12)`,
-        [
-          id,
-          input.workspaceId,
-          userId,
-          signed ? 'storage' : 'api',
-          fileName(input.name),
-          type,
-          input.size,
-          sha256,
-          input.folderId ?? null,
-          input.tags ?? [],
-          expiresAt,
-          new Date(now),
-        ],
-      )
+      await sql.transaction(async (tx) => {
+        await this.#requireRoom(tx, input.workspaceId, now)
+        await tx.run(
+          `insert into uploads (id, workspace_id, user_id, target, name, type, size, sha256, folder_id, tags, state, expires_at, created_at, updated_at)
+           values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', $11, $12, $12)`,
+          [
+            id,
+            input.workspaceId,
+            userId,
+            signed ? 'storage' : 'api',
+            fileName(input.name),
+            type,
+            input.size,
+            sha256,
+            input.folderId ?? null,
+            input.tags ?? [],
+            expiresAt,
+            new Date(now),
+          ],
+        )
+      })
     } catch (error) {
       await quota.release(id)
       throw error
@@ -105,7 +115,8 @@ export class Uploads {
   }
 
   /**
-   * Takes the file, or a piece of it, that comes to a signed URL. With the last byte the file is looked at.
+   * Takes the file, or a piece of it, that comes to a signed URL. With the last byte the file is looked at. Once the file
+   * is there, the same bytes may be sent again, and others are refused.
    * @throws AppError bad_signature, upload_mismatch, conflict (another place to go on), those of the inspection
    */
   async take(
@@ -126,13 +137,17 @@ export class Uploads {
         return this.#view(await finishing.finish(row))
       return this.#view(row)
     }
-    if (row.state === 'received' || row.state === 'complete') return this.#view(row)
+    if (row.state === 'received' || row.state === 'complete') {
+      await this.#requireRepeated(row, range, upload)
+      return this.#view(row)
+    }
     if (row.state !== 'open') throw Conflict({ message: whyNot(row, this.#needs.clock.now()) })
     const most = range ? range.end - range.start + 1 : row.size
     if ((upload.announced ?? 0) > most) throw tooMany(most)
     // Without a range the file begins anew.
     const append = () => pieces.append(row.id, range?.start, atMost(upload.blocks, most))
     const length = await progress.during(row, () => pieces.length(row.id), append)
+    await this.#requireUploader(row)
     if (length >= row.size) return this.#view(await finishing.finish(row))
     if (!range) throw BadRequest({ message: `${length} of ${row.size} bytes came: go on with Content-Range.` })
     return this.#view(row)
@@ -140,14 +155,15 @@ export class Uploads {
 
   /**
    * Makes an asset of an upload whose bytes are there. Doing it twice gives the same asset.
+   * @param userId who asks for it
    * @returns the id of the asset
    * @throws AppError conflict when the bytes are not there yet; those of the inspection
    */
-  async complete(uploadId: string): Promise<string> {
+  async complete(uploadId: string, userId: string): Promise<string> {
     const row = await this.#row(uploadId)
     if (row.state === 'open' && row.target === 'storage' && !isLate(row, this.#needs.clock.now()))
       await this.#needs.finishing.finish(row)
-    const { _id: assetId } = await this.#needs.turns.system(row.workspace_id, confirmUpload, { uploadId })
+    const { _id: assetId } = await this.#needs.turns.system(row.workspace_id, confirmUpload, { uploadId, userId })
     return assetId
   }
 
@@ -217,6 +233,19 @@ export class Uploads {
     if (assetId === null && file !== null) await intake.discard(workspaceId, file.fileId)
   }
 
+  /** Uploads that are open, or whose asset is not made yet, are bounded. @throws AppError plan_limit_reached */
+  async #requireRoom(tx: Sql, workspaceId: string, now: number): Promise<void> {
+    const { plans } = this.#needs
+    // The lock keeps others of the same workspace from adding one meanwhile.
+    await tx.row('select 1 from workspaces where id = $1 for no key update', [workspaceId])
+    const row = await tx.row<{ count: number }>(
+      `select count(*) as count from uploads
+       where workspace_id = $1 and state in ('open', 'received') and expires_at > $2`,
+      [workspaceId, new Date(now)],
+    )
+    await plans.requireRoom(tx, workspaceId, 'openUploads', row?.count ?? 0)
+  }
+
   async #signed(uploadId: string, query: { expires: number; signature: string }): Promise<UploadRow> {
     const { clock, signatures, sql } = this.#needs
     const row = await findUpload(sql, uploadId)
@@ -228,7 +257,37 @@ export class Uploads {
       signatures.holds({ uploadId, size: row.size, type: row.type, sha256: row.sha256, expires }, signature)
     // The same for an upload that does not exist: who has no URL learns nothing.
     if (!right) throw BadSignature()
+    await this.#requireUploader(row)
     return row
+  }
+
+  /** A signed URL is good for as long as the member who opened the upload may add media. @throws AppError bad_signature */
+  async #requireUploader(row: UploadRow): Promise<void> {
+    const member = await this.#needs.memberships.find(row.workspace_id, row.user_id)
+    if (!member?.scopes.has('media:write')) throw BadSignature()
+  }
+
+  /**
+   * What comes after the end must be what came before: a client whose connection broke before the answer repeats its
+   * request, but the bytes of another file would be lost without a word.
+   * @throws AppError upload_mismatch
+   */
+  async #requireRepeated(row: UploadRow, range: ByteRange | undefined, upload: Upload): Promise<void> {
+    const { start, end } = range ?? { start: 0, end: row.size - 1 }
+    const sent = await sha256Of(atMost(upload.blocks, end - start + 1))
+    const isWhole = start === 0 && end === row.size - 1
+    if (sent === (isWhole ? row.file?.sha256 : await this.#sha256Of(row, { start, end }))) return
+    throw UploadMismatch({ message: 'This upload has received other bytes already: open a new one for another file.' })
+  }
+
+  /** Of a part of the file that came; undefined when it is not kept any more. */
+  async #sha256Of(row: UploadRow, range: ByteRange): Promise<string | undefined> {
+    const { sql, storage } = this.#needs
+    // An asset may show an older file with the same content.
+    const asset = row.asset_id === null ? undefined : await findAsset(sql, row.asset_id)
+    const fileId = asset?.file_id ?? row.file?.fileId
+    const blocks = fileId && (await storage.blocks(fileKey(row.workspace_id, fileId), range))
+    return blocks ? sha256Of(blocks) : undefined
   }
 
   #row(uploadId: string): Promise<UploadRow> {
@@ -267,6 +326,12 @@ async function* atMost(body: AsyncIterable<Buffer>, most: number): AsyncGenerato
     left -= chunk.length
     if (left < 0) throw tooMany(most)
   }
+}
+
+async function sha256Of(blocks: AsyncIterable<Buffer>): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const block of blocks) hash.update(block)
+  return hash.digest('hex')
 }
 
 function tooMany(most: number) {

@@ -42,7 +42,7 @@ test('type, size and pixels are told, and that platforms take it; after a redire
     expect(found).toMatchObject({
       url: `${url}/a.png`,
       reachable: true,
-      problem: null,
+      error: null,
       type: 'image/png',
       kind: 'image',
       width: 40,
@@ -67,5 +67,5 @@ test.each([
 ])('%s is answered with what is wrong', async (path, reachable, problem, code) => {
   const found = await check.check(url + path)
   expect([found.reachable, found.code]).toEqual([reachable, code])
-  expect(found.problem).toMatch(problem)
+  expect(found.error).toMatch(problem)
 })

@@ -25,17 +25,17 @@ export class UrlCheck {
     const nothing = { type: null, kind: null, size: null, width: null, height: null, platforms: [] }
     try {
       const found = await this.#fetcher.get(url, { maxBytes: HEAD_BYTES, timeoutMs: TIMEOUT_MS })
-      const { size, status } = found
-      const answered = { url: found.url, status, size: size ?? null }
-      if (status !== 200 && status !== 206) {
-        return { ...nothing, ...answered, reachable: false, problem: `The server answered ${status}.`, code: null }
+      const { size, status: httpStatus } = found
+      const answered = { url: found.url, httpStatus, size: size ?? null }
+      if (httpStatus !== 200 && httpStatus !== 206) {
+        return { ...nothing, ...answered, reachable: false, error: `The server answered ${httpStatus}.`, code: null }
       }
       try {
         const { height, kind, type, width } = await inspectHead(found.bytes, '')
         return {
           ...answered,
           reachable: true,
-          problem: mismatch(found.contentType, type),
+          error: mismatch(found.contentType, type),
           code: null,
           type,
           kind,
@@ -49,11 +49,11 @@ export class UrlCheck {
         }
       } catch (error) {
         if (!(error instanceof AppError)) throw error
-        return { ...nothing, ...answered, reachable: true, problem: error.message, code: error.code }
+        return { ...nothing, ...answered, reachable: true, error: error.message, code: error.code }
       }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      return { ...nothing, url, status: null, reachable: false, problem: error.message, code: error.code }
+      return { ...nothing, url, httpStatus: null, reachable: false, error: error.message, code: error.code }
     }
   }
 }

@@ -17,6 +17,32 @@ const pdf = Buffer.from('%PDF-1.7\n1 0 obj\n<<>>\nendobj\ntrailer\n<<>>\n%%EOF\n
 const svg = (inside: string) =>
   Buffer.from(`<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9">${inside}</svg>`)
 
+/** As design programs write a shadow. */
+const SHADOW =
+  '<filter id="shadow"><feFlood/><feColorMatrix/><feOffset dy="4"/><feGaussianBlur stdDeviation="2"/><feColorMatrix/><feBlend/></filter>'
+const filtered = (primitives: string, times = 1) =>
+  `<filter id="f">${primitives}</filter>${'<rect filter="url(#f)" width="9" height="9"/>'.repeat(times)}`
+const BLUR = '<feGaussianBlur stdDeviation="50"/>'
+/** Small drawings that take a processor for a minute or more. */
+const COSTLY = {
+  'widened again and again': filtered('<feMorphology radius="2000"/>'.repeat(3)),
+  'widened once, with a prefix': `<g xmlns:s="http://www.w3.org/2000/svg">${filtered('<s:feMorphology radius="2000"/>', 3)}</g>`,
+  'a chain of blurs': filtered(BLUR.repeat(3_000)),
+  'blurs of many parts': filtered(BLUR, 200),
+  'blurs of repeated parts': `${filtered(BLUR.repeat(10))}<g id="g">${'<rect filter="url(#f)"/>'.repeat(20)}</g>${'<use href="#g"/>'.repeat(9)}`,
+  'filter functions': `<rect filter="${'blur(50px) '.repeat(200)}"/>`,
+  'filter functions in a style': `<rect style="filter:${'drop-shadow(1px 1px 9px red) '.repeat(200)}"/>`,
+  'filter functions with escapes': `<rect style="filter:${'b\\6cur(50px) '.repeat(200)}"/>`,
+  'a style sheet with a filter': `<style>.a{filter:url(#f)}</style>${filtered(BLUR)}${'<g class="a"/>'.repeat(200)}`,
+  'a style sheet with a filter function': `<style>rect{filter:blur(50px)}</style>${'<rect/>'.repeat(200)}`,
+  'a style sheet in a CDATA section': `<style><![CDATA[/*<x "*/ .a{filter:url(#f)} /*">*/]]></style>${filtered(BLUR)}${'<g class="a"/>'.repeat(200)}`,
+  clouds: filtered('<feTurbulence baseFrequency="0.05" numOctaves="1000"/>', 60),
+  'a large kernel': filtered('<feConvolveMatrix order="20" kernelMatrix="1"/>', 3),
+  displacements: filtered('<feDisplacementMap in="SourceGraphic" in2="SourceGraphic" scale="9"/>', 40),
+  masks: `<mask id="m"><rect width="9" height="9"/></mask>${'<rect mask="url(#m)"/>'.repeat(3_000)}`,
+  'markers of many parts': `<marker id="m">${'<rect width="9" height="9"/>'.repeat(100)}</marker><path marker-mid="url(#m)" d="M0 0${'l1 1'.repeat(9_000)}"/>`,
+}
+
 /** As an upload is judged: by its head, then by the rest. */
 async function judge(file: Buffer, name = 'file'): Promise<Inspected> {
   const found = await inspectHead(file.subarray(0, HEAD_BYTES), name)
@@ -41,6 +67,12 @@ describe('taken', () => {
     ['h.svg', svg('<rect width="3" height="3" fill="url(#a)"/><use href="#b"/>'), 'image/svg+xml'],
     ['report.final', png, 'image/png'],
     ['repeated.svg', svg(repeating(3)), 'image/svg+xml'],
+    [
+      'shadows.svg',
+      svg(`${SHADOW}${'<g filter="url(#shadow)"><rect width="3" height="3"/></g>'.repeat(50)}`),
+      'image/svg+xml',
+    ],
+    ['styled.svg', svg(`<style>.a{fill:url(#p);opacity:.5}</style>${'<g class="a"/>'.repeat(9_000)}`), 'image/svg+xml'],
     ['in itself.svg', svg('<g id="a"><a href="#a"/><use href="#a"/></g>'), 'image/svg+xml'],
     ['picture.svg', svg(`<image href="${embedded(png)}"/>`), 'image/svg+xml'],
     ['an hour in fragments.mp4', Buffer.concat([mp4, ...fragments(7_200)]), 'video/mp4'],
@@ -167,6 +199,7 @@ describe('refused', () => {
     ['a drawing that refers to things too often', 'unsafe_file', svg(referring())],
     ['the same behind comments and signs', 'unsafe_file', svg(repeating(9, '<!--</g>--> <desc a=">"/>'))],
     ['a drawing that is nested thousands of times', 'unsafe_file', svg('<g>'.repeat(9_000) + '</g>'.repeat(9_000))],
+    ...Object.entries(COSTLY).map(([what, inside]) => [what, 'unsafe_file', svg(inside)] as [string, string, Buffer]),
     ['an SVG in UTF-16', 'unsupported_file', Buffer.from('\uFEFF<svg><script/></svg>', 'utf16le')],
     ['a huge SVG', 'unsupported_file', svg(' '.repeat(1_000_001))],
   ]
@@ -175,17 +208,30 @@ describe('refused', () => {
     await expect(judge(file, name)).rejects.toMatchObject({ code, message: expect.stringMatching(/^[A-Z].*\.$/) })
   })
 
-  test.each(['a', '<a', '<!--', '<?', '<![CDATA[', '<set ', '<!DOCTYPE', '<!DOCTYPE [', ' ', '"', '\\', '&#'])(
-    'in a moment: a drawing of nothing but %s',
-    async (part) => {
-      const started = process.cpuUsage()
-      for (const begin of ['', ' href=', ' fill=url(', '<set attributeName=', '<b']) {
-        await judge(svg(begin + part.repeat(Math.floor(900_000 / part.length)) + '>')).catch(() => undefined)
-      }
-      const { system, user } = process.cpuUsage(started)
-      expect(user + system).toBeLessThan(5_000_000)
-    },
-  )
+  test.each([
+    'a',
+    '<a',
+    '<!--',
+    '<?',
+    '<![CDATA[',
+    '<style>',
+    '<a d="1 ',
+    'blur(',
+    '<set ',
+    '<!DOCTYPE',
+    '<!DOCTYPE [',
+    ' ',
+    '"',
+    '\\',
+    '&#',
+  ])('in a moment: a drawing of nothing but %s', async (part) => {
+    const started = process.cpuUsage()
+    for (const begin of ['', ' href=', ' fill=url(', '<set attributeName=', '<b']) {
+      await judge(svg(begin + part.repeat(Math.floor(900_000 / part.length)) + '>')).catch(() => undefined)
+    }
+    const { system, user } = process.cpuUsage(started)
+    expect(user + system).toBeLessThan(5_000_000)
+  })
 
   test('without decoding: a picture of a gigapixel costs what any other costs', async () => {
     const started = process.cpuUsage()

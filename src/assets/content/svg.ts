@@ -1,10 +1,10 @@
 import { UnsafeFile, UnsupportedFile } from '../errors.ts'
-import { drawnElements } from './svg-weight.ts'
+import { drawingCost } from './svg-weight.ts'
 
 /** Bytes of a drawing: it is read whole, and drawn by a program. */
 const MOST_BYTES = 1_000_000
-/** Elements that are drawn within seconds; the largest maps have fewer. */
-const MOST_DRAWN = 500_000
+/** Plain elements, or what costs as much: 20 s of a processor at worst. The largest maps have fewer elements. */
+const MOST_COST = 100_000
 
 /** Whether a text begins as an SVG drawing does. */
 export function looksLikeSvg(head: Buffer): boolean {
@@ -49,9 +49,10 @@ export function checkSvg(content: Buffer, size: number): Buffer[] {
       if (pattern.test(form)) throw UnsafeFile({ message: `The SVG drawing has ${what} in it.` })
     }
   }
-  const read = (attributes: string) => withoutEscapes(withoutReferences(attributes))
-  if (drawnElements(source, read) > MOST_DRAWN)
-    throw UnsafeFile({ message: 'The SVG drawing has too many parts to be drawn.' })
+  const read = (part: string) => withoutEscapes(withoutReferences(part))
+  if (drawingCost(source, read) > MOST_COST) {
+    throw UnsafeFile({ message: 'The SVG drawing has too many parts, filters or masks to be drawn.' })
+  }
   return embeddedPictures(text)
 }
 
