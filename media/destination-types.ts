@@ -45,6 +45,8 @@ export interface Destination {
   readonly rules?: DestinationRules
   /** Absent where the stream goes out as it comes. */
   readonly rendering?: Rendering
+  /** Whether its server has taken media with this key before: a refusal may then be temporary. */
+  readonly hasWorked?: boolean
 }
 
 export type DestinationState =
@@ -69,6 +71,10 @@ export interface DestinationFault {
     | 'tls_failed'
     | 'handshake_failed'
     | 'rejected'
+    /** Refused because somebody publishes with the key: often a session that the server still holds. */
+    | 'key_in_use'
+    /** Closed without a word at `publish` or soon after: how many servers refuse a key. */
+    | 'closed_on_publish'
     | 'publish_timeout'
     | 'stalled'
     | 'closed_by_peer'
@@ -76,6 +82,8 @@ export interface DestinationFault {
     | 'protocol'
     | 'codec_refused'
   readonly message: string
+  /** What a person may want to check; absent where the message says it all. */
+  readonly hint?: string
   /** ISO 8601, UTC. */
   readonly at: string
 }
@@ -103,4 +111,6 @@ export interface DestinationStatus {
   readonly lastError: DestinationFault | null
   /** ISO 8601: when the next attempt is due; null when none is. */
   readonly nextRetryAt: string | null
+  /** Whether its server has ever taken media with this key. */
+  readonly hasWorked: boolean
 }

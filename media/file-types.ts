@@ -23,6 +23,11 @@ export interface DesiredRecording {
   readonly prefix: string
   /** A file ends with the first keyframe after this time. */
   readonly splitMs: number
+  /**
+   * What becomes of an outage. `cut` (the default): it is left out of all tracks. `slate`: the slate that viewers saw is
+   * recorded, with its silence; where none was shown, or where it cannot continue the file, the outage is cut out.
+   */
+  readonly gaps?: 'cut' | 'slate'
 }
 
 /** How far a playout is. */
@@ -35,6 +40,8 @@ export interface PlayoutPosition {
 }
 
 export type PlayoutEvent =
+  /** Where a file really begins after a start or a change of place: at a keyframe, which may lie before what was asked. */
+  | ({ readonly type: 'playout.began'; readonly streamId: string; readonly playoutId: string } & PlayoutPosition)
   /** How far files are played: when one begins, and about once a second. `cue` is the last that was heeded. */
   | ({ readonly type: 'playout.moved'; readonly streamId: string; readonly playoutId: string } & PlayoutPosition)
   /** A file could not be played and was left out. */

@@ -1,4 +1,5 @@
 import { ChangeWatch } from './change-watch.ts'
+import { logWith } from './log.ts'
 import { CpuMeter } from './cpu-meter.ts'
 import { startPreviewServer, type PreviewServer, type PreviewSettings } from './preview/preview-server.ts'
 import { startRtmpIngest, type IngestLimits, type Publisher, type RtmpsSettings } from './ingest/rtmp-ingest.ts'
@@ -47,8 +48,8 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
   const { host, port, log, onEvent, allowPrivateAddresses } = settings
   const limits: RelayLimits = { ...DEFAULT_RELAY_LIMITS, ...settings.limits?.relay }
   const slots = { used: 0, most: MOST_TRANSCODES }
-  const ffmpeg = settings.whip?.ffmpeg?.path
-  const slates = new SlateRenderer(ffmpeg, log)
+  const ffmpeg = settings.whip?.ffmpeg
+  const slates = new SlateRenderer(ffmpeg?.path, log)
   const relay = {
     ffmpeg,
     slots,
@@ -67,9 +68,14 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
   const watch = new ChangeWatch()
   const cpu = new CpuMeter()
 
+  const newStream = (stream: DesiredStream): RelayStream => {
+    const { streamId } = stream
+    return new RelayStream(stream, { ...relay, log: logWith(log, { streamId }) })
+  }
+
   const hold = (stream: DesiredStream): void => {
     const existing = streams.get(stream.streamId)
-    if (existing === undefined) streams.set(stream.streamId, new RelayStream(stream, relay))
+    if (existing === undefined) streams.set(stream.streamId, newStream(stream))
     else existing.apply(stream)
   }
 
@@ -113,7 +119,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
         {
           viewersOf: (id) => streams.get(id)?.viewers,
           whip: takeWhip,
-          watch: async (current, sdp) => (await whip?.watch(current, sdp)) ?? NO_WHEP,
+          watch: async (streamId, current, sdp) => (await whip?.watch(streamId, current, sdp)) ?? NO_WHEP,
           endWatch: (session) => whip?.endWatch(session) ?? false,
         },
         settings.log,
@@ -126,6 +132,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
         onPublisher,
         lastFrameAt,
         pictureSize: (streamId) => streams.get(streamId)?.pictureSize ?? null,
+        onLost: (lost) => onEvent({ type: 'webrtc.lost', ...lost }),
         log,
         limits: ingestLimits,
       }).catch((error: Error) => {

@@ -33,7 +33,7 @@ export interface MediaMessage {
   readonly isHeader: boolean
   /** A video message that starts a closed group of pictures. */
   readonly isKeyframe: boolean
-  /** Shown in place of a publisher that is away: nothing that it sent, so it is not recorded. */
+  /** Shown in place of a publisher that is away. Recordings leave it out unless they are to keep it. */
   readonly isSlate?: true
 }
 
@@ -50,6 +50,12 @@ export interface SlateStatus {
    */
   readonly state: 'waiting' | 'preparing' | 'ready' | 'shown' | 'unavailable'
   readonly reason: string | null
+}
+
+export interface PreferredInput {
+  readonly source: 'primary' | 'backup'
+  /** Whether a person chose it: then it takes over at once, and not only when it has proved to be steady. */
+  readonly selected: boolean
 }
 
 /** What a stream ought to look like on this node. Applying the same state twice changes nothing. */
@@ -72,6 +78,8 @@ export interface DesiredStream {
   readonly recording?: DesiredRecording
   /** Absent when nothing is shown while the publisher is away. */
   readonly slate?: DesiredSlate
+  /** Which publisher feeds the stream while both send. Absent: the one that does, until it fails. */
+  readonly preferredInput?: PreferredInput
   /** How long connections are kept without a publisher, milliseconds; the node's own limit when absent. */
   readonly holdMs?: number
 }
@@ -97,12 +105,18 @@ export type WarningCode =
   | 'audio_missing'
   | 'video_codec'
   | 'audio_codec'
+  | 'pixel_format'
+  | 'audio_channels'
+  | 'keyframe_missing'
   | 'keyframe_interval'
   | 'frame_rate_varies'
   | 'bitrate'
   | 'clock_drift'
+  | 'audio_offset'
+  | 'timestamps_forward'
   | 'timestamps_back'
   | 'resolution_changed'
+  | 'key_contested'
 
 /** What is wrong with what a publisher sends, in words. */
 export interface MediaWarning {
@@ -177,6 +191,20 @@ export type MediaEvent =
     }
   /** Destinations are shown the slate from now on, or not any more. */
   | { readonly type: 'slate.changed'; readonly streamId: string; readonly shown: boolean }
+  /** Another publisher feeds the stream, without an interruption. */
+  | {
+      readonly type: 'input.changed'
+      readonly streamId: string
+      readonly source: IngestStatus['source']
+      readonly previous: IngestStatus['source']
+      /** `preferred`: it came or came back; `selected` by a person; `silent`: the other one sends nothing; else it has ended. */
+      readonly reason: 'preferred' | 'selected' | 'silent' | 'ended'
+    }
+  /**
+   * The process that WebRTC runs in ended, and these clients of the stream were cut off with it: 0 or 1 publishers, and
+   * viewers of the preview. The next client starts another process.
+   */
+  | { readonly type: 'webrtc.lost'; readonly streamId: string; readonly publishers: number; readonly viewers: number }
   /** Somebody came to watch the preview, or left. */
   | { readonly type: 'viewers.changed'; readonly streamId: string; readonly viewers: number }
   /** Once a second for every stream that is taking in media while live. `liveMs` counts since `ingest.started` of `sessionId`, monotonic. */
@@ -259,7 +287,8 @@ export type WhipRequest =
       readonly session: string
       readonly fragment: string
       /** The ETag that the client knows; undefined asks for none. */
-      readonly ifMatch?: string | undefined
+      /** Tags of which one must be the session's; undefined for any. */
+      readonly ifMatch?: readonly string[] | undefined
     }
   | { readonly type: 'delete'; readonly path: string; readonly keyHash: string; readonly session: string }
 

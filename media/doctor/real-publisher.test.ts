@@ -36,6 +36,36 @@ test('ffmpeg with faults is told so, and ffmpeg without is left alone', { timeou
   const publishing = Promise.all([
     publish('sparse', ...H264, '-g', '120', '-keyint_min', '120', '-sc_threshold', '0', '-an'),
     publish('uneven', ...TONE, '-vf', ONE_PICTURE_IN_FOUR_TWICE, '-vsync', 'vfr', ...H264, '-g', '10', '-c:a', 'aac'),
+    publish(
+      'studio',
+      ...TONE,
+      '-c:v',
+      'libx264',
+      '-preset',
+      'ultrafast',
+      '-pix_fmt',
+      'yuv444p',
+      '-g',
+      '40',
+      '-c:a',
+      'aac',
+      '-ac',
+      '6',
+    ),
+    publish(
+      'tenbit',
+      ...TONE,
+      '-c:v',
+      'libx264',
+      '-preset',
+      'ultrafast',
+      '-pix_fmt',
+      'yuv420p10le',
+      '-g',
+      '40',
+      '-c:a',
+      'aac',
+    ),
     publish('healthy', ...TONE, ...H264, '-g', '40', '-c:a', 'aac'),
   ])
   const found = new Map<string, Set<string>>()
@@ -53,7 +83,7 @@ test('ffmpeg with faults is told so, and ffmpeg without is left alone', { timeou
   await waitFor(
     () => {
       look()
-      return codes('sparse').length >= 2 && codes('uneven').length >= 1
+      return codes('sparse').length >= 2 && codes('uneven').length >= 1 && codes('studio').length >= 2
     },
     { timeoutMs: 60_000, what: 'the faults to be told' },
   )
@@ -61,5 +91,7 @@ test('ffmpeg with faults is told so, and ffmpeg without is left alone', { timeou
   expect(codes('uneven')).toEqual(['frame_rate_varies'])
   await publishing
   look()
+  expect(codes('studio')).toEqual(['audio_channels', 'pixel_format'])
+  expect(codes('tenbit')).toEqual(['pixel_format'])
   expect(codes('healthy')).toEqual([])
 })

@@ -18,6 +18,8 @@ interface Feeding {
   readonly frameMs?: (frame: number) => number
   readonly keyframeEvery?: number
   readonly audio?: boolean
+  /** By how much timestamps of sound are ahead of those of the picture, milliseconds. */
+  readonly audioAheadMs?: number
   readonly videoCodec?: string
   /** Media milliseconds that pass in one real one. */
   readonly pace?: number
@@ -41,14 +43,14 @@ function practice(patients: readonly Patient[] = []) {
   }
   const feed = (feeding: Feeding): string[] => {
     const { seconds, frameMs = () => 20, keyframeEvery = 100, audio = true, videoCodec = 'h264' } = feeding
-    const { pace = 1, bitrate = 2_000_000 } = feeding
+    const { audioAheadMs = 0, pace = 1, bitrate = 2_000_000 } = feeding
     const until = now + seconds * 1_000
     let examineAt = Math.ceil(now / 1_000) * 1_000
     while (now < until) {
       const video = { kind: 'video', isHeader: false, isFrame: true, codec: videoCodec } as const
       doctor.message({ ...video, isKeyframe: frames % keyframeEvery === 0 } satisfies Classification, media, now)
       const sound: Classification = { kind: 'audio', isHeader: false, isFrame: true, isKeyframe: false, codec: 'aac' }
-      if (audio) doctor.message(sound, media, now)
+      if (audio) doctor.message(sound, media + audioAheadMs, now)
       const step = frameMs(frames)
       frames += 1
       media += step
@@ -121,6 +123,50 @@ test('a clock that drifts, fast or slow', () => {
   expect(fast.doctor.warnings[0]?.message).toMatch(/ahead of the clock/)
 })
 
+test('sound whose timestamps are off against the picture', () => {
+  const late = practice()
+  expect(late.feed({ seconds: 20, audioAheadMs: -2_000 })).toEqual(['+audio_offset'])
+  expect(late.doctor.warnings[0]?.message).toMatch(/2\.0 s behind those of the picture/)
+  expect(late.feed({ seconds: 20, audioAheadMs: -2_000 })).toEqual([])
+  const early = practice()
+  expect(early.feed({ seconds: 20, audioAheadMs: 2_000 })).toEqual(['+audio_offset'])
+  expect(early.doctor.warnings[0]?.message).toMatch(/ahead of/)
+})
+
+test('sound that stops for a while is not off against the picture', () => {
+  const { feed } = practice()
+  feed({ seconds: 10 })
+  expect(feed({ seconds: 4, audio: false })).toEqual([])
+  expect(feed({ seconds: 10 })).toEqual([])
+})
+
+test('a jump of the timestamps is told as one, not as an encoder that cannot keep its pace', () => {
+  const { doctor, feed, jump } = practice()
+  feed({ seconds: 15 })
+  jump(3_600_000)
+  expect(feed({ seconds: 30 })).toEqual(['+timestamps_forward'])
+  expect(doctor.warnings[0]?.message).toMatch(/jumped forward by 1 h 0 min/)
+  expect(feed({ seconds: 60 })).toEqual(['-timestamps_forward'])
+})
+
+test('a pause of the encoder is no jump', () => {
+  const { feed } = practice()
+  feed({ seconds: 15 })
+  expect(feed({ seconds: 0.02, frameMs: () => 4_000 })).toEqual([])
+  expect(feed({ seconds: 20 })).toEqual([])
+})
+
+test('video without any keyframe', () => {
+  const doctor = new StreamDoctor(DEFAULT_DOCTOR_LIMITS, 0)
+  const picture = { kind: 'video', isHeader: false, isFrame: true, isKeyframe: false, codec: 'h264' } as const
+  const raised: string[] = []
+  for (let now = 0; now < 8_000; now += 20) {
+    doctor.message(picture, now, now)
+    if (now % 1_000 === 0) raised.push(...doctor.examine(0, [], now, '').raised.map(({ code }) => code))
+  }
+  expect(raised).toContain('keyframe_missing')
+})
+
 test('timestamps that go back are told at once, and for a minute', () => {
   const { doctor, feed, jump } = practice()
   feed({ seconds: 5 })
@@ -145,4 +191,19 @@ test('a codec that a destination does not take', () => {
   const { doctor, feed } = practice([TWITCH])
   expect(feed({ seconds: 6, videoCodec: 'hevc' })).toEqual(['+video_codec', '+video_codec@twitch'])
   expect(doctor.warnings[1]?.message).toBe('Twitch does not take hevc video; it takes h264.')
+})
+
+test('a track that was announced and does not come is told within two seconds, and taken back when it comes', () => {
+  const doctor = new StreamDoctor(DEFAULT_DOCTOR_LIMITS, 0, { video: true, audio: true })
+  const sound: Classification = { kind: 'audio', isHeader: false, isFrame: true, isKeyframe: false, codec: 'aac' }
+  const examine = (now: number) => {
+    const { cleared, raised } = doctor.examine(0, [], now, '')
+    return [...raised.map(({ code }) => `+${code}`), ...cleared.map(({ code }) => `-${code}`)]
+  }
+  doctor.message(sound, 0, 100)
+  expect(examine(900)).toEqual([])
+  doctor.message(sound, 1_700, 1_800)
+  expect(examine(1_900)).toEqual(['+video_missing'])
+  doctor.message({ ...sound, kind: 'video', isKeyframe: true, codec: 'h264' }, 1_900, 2_000)
+  expect(examine(2_900)).toEqual(['-video_missing'])
 })

@@ -4,6 +4,9 @@ import type { DestinationRules, MediaWarning, WarningCode } from '../types.ts'
 import { ClockDrift } from './clock-drift.ts'
 import { isForeign } from './refusal.ts'
 import { FrameRhythm } from './frame-rhythm.ts'
+import type { PixelFormat } from './media-format.ts'
+import { TrackOffset } from './track-offset.ts'
+import { unusualForms } from './unusual-forms.ts'
 
 export interface DoctorLimits {
   /** A finding is told once it has held for this long; what happened once (a jump, a new size) is told at once. */
@@ -12,6 +15,8 @@ export interface DoctorLimits {
   readonly clearMs: number
   /** How long a stream may be without one of its tracks. */
   readonly trackPatienceMs: number
+  /** The same for a track that the publisher announced. It is told at once. */
+  readonly announcedPatienceMs: number
   /** How long something that happened once stays told. */
   readonly rememberMs: number
 }
@@ -20,6 +25,7 @@ export const DEFAULT_DOCTOR_LIMITS: DoctorLimits = {
   raiseMs: 3_000,
   clearMs: 10_000,
   trackPatienceMs: 5_000,
+  announcedPatienceMs: 1_000,
   rememberMs: 60_000,
 }
 
@@ -32,6 +38,11 @@ const BITRATE_TOLERANCE = 1.1
 /** Greatest step back within a track that a reordering encoder makes, milliseconds. */
 const REORDERING_MS = 5
 
+/** A step forward by this much more than the time that passed is a jump of the clock, milliseconds. */
+const JUMP_MS = 2_000
+/** Seconds. Viewers notice far less, but encoders interleave as loosely as that. */
+const LARGEST_TRACK_OFFSET = 1
+
 /** Codecs that every platform takes. */
 const COMMON = { video: ['h264'], audio: ['aac'] }
 
@@ -39,6 +50,12 @@ const COMMON = { video: ['h264'], audio: ['aac'] }
 export interface Patient {
   readonly id: string
   readonly rules: DestinationRules
+}
+
+/** Tracks that a publisher said it would send, before it sent anything. */
+export interface AnnouncedTracks {
+  readonly video: boolean
+  readonly audio: boolean
 }
 
 interface Finding {
@@ -70,24 +87,34 @@ export interface Diagnosis {
 export class StreamDoctor {
   readonly #limits: DoctorLimits
   readonly #startedAt: number
+  readonly #announced: AnnouncedTracks
   readonly #rhythm = new FrameRhythm()
   readonly #drift = new ClockDrift()
+  readonly #trackOffset = new TrackOffset()
   readonly #cases = new Map<string, Case>()
   readonly #lastTimestamp = { audio: Number.NEGATIVE_INFINITY, video: Number.NEGATIVE_INFINITY }
   #lastAudioAt: number | null = null
   #lastVideoAt: number | null = null
   #videoCodec: string | null = null
   #audioCodec: string | null = null
+  #hasKeyframe = false
   #lastKeyframe: number | null = null
   #interval: number | null = null
   #size: PictureSize | null = null
   #resizedAt = Number.NEGATIVE_INFINITY
   #resize = ''
+  #pixelFormat: PixelFormat | null = null
+  #channels: number | null = null
+  #jump = ''
+  #jumpedAt = Number.NEGATIVE_INFINITY
   #stepsBack = 0
   #steppedBackAt = Number.NEGATIVE_INFINITY
+  #contests = 0
+  #contestedAt = Number.NEGATIVE_INFINITY
 
-  constructor(limits: DoctorLimits, now: number) {
+  constructor(limits: DoctorLimits, now: number, announced: AnnouncedTracks = { video: false, audio: false }) {
     this.#limits = limits
+    this.#announced = announced
     this.#startedAt = now
   }
 
@@ -107,7 +134,9 @@ export class StreamDoctor {
     else this.#videoCodec = codec ?? this.#videoCodec
     if (!isFrame) return
     if (timestamp < this.#lastTimestamp[kind] - REORDERING_MS) this.steppedBack(now)
-    else this.#drift.add(timestamp, now)
+    else this.#noteJump(kind, timestamp, now)
+    this.#drift.add(timestamp, now)
+    this.#trackOffset.add(kind, timestamp, now)
     if (kind === 'audio') this.#lastAudioAt = now
     else {
       this.#rhythm.add(timestamp)
@@ -115,6 +144,7 @@ export class StreamDoctor {
     }
     this.#lastTimestamp[kind] = timestamp
     if (!isKeyframe) return
+    this.#hasKeyframe = true
     if (this.#lastKeyframe !== null) this.#interval = (timestamp - this.#lastKeyframe) / 1_000
     this.#lastKeyframe = timestamp
   }
@@ -123,7 +153,37 @@ export class StreamDoctor {
   steppedBack(now: number): void {
     this.#stepsBack += 1
     this.#steppedBackAt = now
+    this.#restart()
+  }
+
+  /** A frame is further ahead of all before it than the time that passed: the publisher's clock has jumped. */
+  #noteJump(kind: 'audio' | 'video', timestamp: number, now: number): void {
+    // A track that is ahead of the other from its start on has not jumped.
+    if (this.#lastTimestamp[kind] === Number.NEGATIVE_INFINITY) return
+    const latest = Math.max(this.#lastTimestamp.audio, this.#lastTimestamp.video)
+    const latestAt = Math.max(this.#lastAudioAt ?? now, this.#lastVideoAt ?? now)
+    const jump = timestamp - latest - (now - latestAt)
+    if (jump < JUMP_MS) return
+    this.#jump = `The encoder's timestamps jumped forward by ${duration(jump)}. Check its clock and its source; players may stop.`
+    this.#jumpedAt = now
+    this.#restart()
+    this.#lastKeyframe = this.#interval = null
+  }
+
+  /** What was measured on the publisher's clock says nothing any more. */
+  #restart(): void {
     this.#drift.restart()
+    this.#trackOffset.restart()
+  }
+
+  /** A video configuration says how colour is stored; null where it does not. */
+  pixelFormat(format: PixelFormat | null): void {
+    this.#pixelFormat = format
+  }
+
+  /** An audio configuration says how many channels there are; null where it does not. */
+  soundForm(channels: number | null): void {
+    this.#channels = channels
   }
 
   /** A video configuration says this size. */
@@ -139,6 +199,12 @@ export class StreamDoctor {
   fitted(from: PictureSize, to: PictureSize, now: number): void {
     this.#resize = `The picture comes in as ${shown(from)} and goes out as ${shown(to)}, encoded anew.`
     this.#resizedAt = now
+  }
+
+  /** Another encoder uses the same key; they have cut each other off so many times lately. */
+  contested(count: number, now: number): void {
+    this.#contests = count
+    this.#contestedAt = now
   }
 
   /** What holds now. */
@@ -183,18 +249,20 @@ export class StreamDoctor {
     const find = (code: WarningCode, message: string, once?: true): void => {
       findings.push({ code, destinationId: null, message, ...(once ? { once } : {}) })
     }
-    if (this.#isMissing(this.#lastVideoAt, this.#lastAudioAt, now)) find('video_missing', 'No video is coming in.')
-    if (this.#isMissing(this.#lastAudioAt, this.#lastVideoAt, now)) {
-      find(
-        'audio_missing',
-        'No audio is coming in; some platforms refuse such a stream. Send silence where there is none.',
-      )
-    }
+    findings.push(...this.#missingTracks(now))
     if (isForeign(this.#videoCodec, COMMON.video)) {
       find('video_codec', `Video is ${this.#videoCodec}; only H.264 is taken by every platform.`)
     }
     if (isForeign(this.#audioCodec, COMMON.audio)) {
       find('audio_codec', `Audio is ${this.#audioCodec}; only AAC is taken by every platform.`)
+    }
+    const form = { videoCodec: this.#videoCodec, pixelFormat: this.#pixelFormat, channels: this.#channels }
+    for (const { code, message } of unusualForms(form)) find(code, message)
+    if (this.#lastVideoAt !== null && !this.#hasKeyframe) {
+      find(
+        'keyframe_missing',
+        'Video comes in without a keyframe: nothing is shown before one comes. Set the encoder to one every 2 s.',
+      )
     }
     const interval = this.keyframeInterval
     if (interval !== null && interval > LONGEST_KEYFRAME_INTERVAL + INTERVAL_TOLERANCE) {
@@ -211,11 +279,24 @@ export class StreamDoctor {
         `Media runs ${Math.abs(drift).toFixed(1)} s ${way} the clock: the encoder cannot keep its pace.`,
       )
     }
+    const offset = this.#trackOffset.seconds
+    if (offset !== null && Math.abs(offset) > LARGEST_TRACK_OFFSET) {
+      const way = offset > 0 ? 'ahead of' : 'behind'
+      find(
+        'audio_offset',
+        `The timestamps of the sound are ${duration(Math.abs(offset) * 1_000)} ${way} those of the picture: they are shown out of step. Check the encoder's sync offset.`,
+      )
+    }
+    if (now - this.#jumpedAt < rememberMs) find('timestamps_forward', this.#jump, true)
     if (now - this.#steppedBackAt < rememberMs) {
       find('timestamps_back', `The encoder's clock went back ${times(this.#stepsBack)}.`, true)
     }
     if (now - this.#resizedAt < rememberMs) {
       find('resolution_changed', this.#resize, true)
+    }
+    if (now - this.#contestedAt < rememberMs) {
+      const message = `Two encoders use the same key: they have cut each other off ${times(this.#contests)} within a minute. Stop one of them, or give it the backup key.`
+      find('key_contested', message, true)
     }
     return findings
   }
@@ -242,6 +323,30 @@ export class StreamDoctor {
     return findings
   }
 
+  #missingTracks(now: number): Finding[] {
+    const [video, audio] = [this.#lastVideoAt, this.#lastAudioAt]
+    const findings: Finding[] = []
+    if (this.#announced.video && this.#hasNotCome(video, now)) {
+      const message = 'No video is coming in, although the encoder announced it. Check its camera and its encoder.'
+      findings.push({ code: 'video_missing', destinationId: null, message, once: true })
+    } else if (this.#isMissing(video, audio, now)) {
+      findings.push({ code: 'video_missing', destinationId: null, message: 'No video is coming in.' })
+    }
+    const silent = 'some platforms refuse such a stream. Send silence where there is none.'
+    if (this.#announced.audio && this.#hasNotCome(audio, now)) {
+      const message = `No audio is coming in, although the encoder announced it; ${silent}`
+      findings.push({ code: 'audio_missing', destinationId: null, message, once: true })
+    } else if (this.#isMissing(audio, video, now)) {
+      findings.push({ code: 'audio_missing', destinationId: null, message: `No audio is coming in; ${silent}` })
+    }
+    return findings
+  }
+
+  /** Whether nothing at all has come of a track that was announced. */
+  #hasNotCome(lastAt: number | null, now: number): boolean {
+    return lastAt === null && now - this.#startedAt >= this.#limits.announcedPatienceMs
+  }
+
   /** Whether one track is missing though the other comes: a publisher that sends nothing at all is dropped instead. */
   #isMissing(lastAt: number | null, otherAt: number | null, now: number): boolean {
     if (otherAt === null || (lastAt !== null && otherAt <= lastAt)) return false
@@ -256,6 +361,14 @@ function warningOf({ finding }: Case, since: string): MediaWarning {
 
 function shown({ height, width }: PictureSize): string {
   return `${width}×${height}`
+}
+
+/** Seconds up to a minute, then hours and minutes. */
+function duration(ms: number): string {
+  const seconds = ms / 1_000
+  if (seconds < 60) return `${seconds.toFixed(1)} s`
+  const minutes = Math.round(seconds / 60)
+  return minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`
 }
 
 function times(count: number): string {

@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net'
+import { networkOf } from '../network-address.ts'
 import type { IngestLimits } from './limits.ts'
 
 interface AddressRecord {
@@ -80,18 +80,4 @@ export class AddressGate {
     record.tokens = Math.min(this.#burst, record.tokens + earned)
     record.refilledAt = now
   }
-}
-
-/** The address, or with IPv6 its /64: one host has all of that to itself. */
-export function networkOf(address: string): string {
-  if (address.startsWith('::ffff:') && address.includes('.')) return address.slice(7)
-  if (!isIPv6(address)) return address
-  const [head = '', tail] = address.split('%')[0]!.split('::')
-  const groups = head === '' ? [] : head.split(':')
-  if (tail !== undefined) {
-    const after = tail === '' ? [] : tail.split(':')
-    while (groups.length + after.length < 8) groups.push('0')
-    groups.push(...after)
-  }
-  return `${groups.slice(0, 4).join(':')}::/64`
 }

@@ -6,6 +6,7 @@ import { decodeAmf0 } from '../rtmp/amf0.ts'
 import type { AmfValue } from '../rtmp/amf0.ts'
 import { RtmpProtocolError } from '../rtmp/errors.ts'
 import { AUDIO, DATA, DATA_AMF3, VIDEO } from '../rtmp/flv.ts'
+import type { TallyLog } from '../tally-log.ts'
 import type { DesiredStream, MediaLog, MediaNodeOptions } from '../types.ts'
 import { authorize } from './authorize.ts'
 import type { EngineConnection } from './engine.ts'
@@ -20,9 +21,11 @@ export interface ConnectionOptions {
   readonly engine: EngineConnection
   readonly limits: IngestLimits
   readonly log: MediaLog
+  /** For lines that strangers can cause any number of times. */
+  readonly tally: TallyLog
   readonly authorizePublish: MediaNodeOptions['authorizePublish']
-  /** Asked once the key is good; false when a newer publisher of the path is there already. Ends an older one. */
-  readonly admit: (connection: Connection) => boolean
+  /** Asked once the key is good; why not, in words, when another publisher of the path stays. Ends an older one. */
+  readonly admit: (connection: Connection) => string | null
   /** Shows the publisher to its owner, before Publish.Start is said. */
   readonly onPublisher: (publisher: PublisherSession) => void
   readonly onClosed: (connection: Connection) => void
@@ -66,6 +69,7 @@ export class Connection {
   #ackWindow = DEFAULT_ACK_WINDOW
   #lastBytesAt: number
   #lastMediaAt = 0
+  #hasSent = false
   #closeAt = Infinity
 
   static #publishOrders = 0
@@ -94,6 +98,11 @@ export class Connection {
 
   get path(): string | null {
     return this.#fingerprint?.path ?? null
+  }
+
+  /** Whether media came within the last `withinMs`. */
+  isSending(now: number, withinMs: number): boolean {
+    return this.#phase === 'publishing' && this.#hasSent && now - this.#lastMediaAt < withinMs
   }
 
   /** Drops the peer if one of its deadlines has passed. Called every so often. */
@@ -157,9 +166,13 @@ export class Connection {
       const fields = { ...this.#logFields(), phase: this.#phase }
       if (error instanceof RtmpProtocolError)
         this.#options.log.debug({ ...fields, error: error.message }, 'protocol error')
-      else this.#options.log.error({ ...fields, error: (error as Error).stack }, 'ingest failed')
+      else this.#noteFailure(fields, error as Error)
       this.end('protocol error')
     }
+  }
+
+  #noteFailure(fields: object, { message: reason, stack: error }: Error): void {
+    this.#options.tally.add({ level: 'error', message: 'ingest failed', reason, fields: { ...fields, error } })
   }
 
   #afterBytes(): void {
@@ -214,6 +227,7 @@ export class Connection {
   #media(message: RtmpMessage): void {
     if (this.#phase !== 'publishing' || this.publisher === null) return
     this.#lastMediaAt = this.#lastBytesAt
+    this.#hasSent = true
     this.publisher.deliver(message)
   }
 
@@ -289,10 +303,10 @@ export class Connection {
   }
 
   async #authorize(fingerprint: KeyFingerprint): Promise<void> {
-    const { authorizePublish, limits, log } = this.#options
+    const { authorizePublish, limits, tally } = this.#options
     const request = { ...fingerprint, remoteAddress: this.remoteAddress }
-    const decision = await authorize(authorizePublish, request, limits.authorizeTimeoutMs, (error) =>
-      log.warn({ ...this.#logFields(), error: error.message }, 'publisher could not be checked'),
+    const decision = await authorize(authorizePublish, request, limits.authorizeTimeoutMs, ({ message: reason }) =>
+      tally.add({ level: 'warn', message: 'publisher could not be checked', reason, fields: this.#logFields() }),
     )
     if (this.#phase !== 'authorizing') return
     this.#lastBytesAt = this.#lastMediaAt = this.#options.now()
@@ -316,9 +330,10 @@ export class Connection {
       drop: (reason) => this.end(reason),
       refuse: (reason) => this.#refuseMedia(reason),
     })
-    if (!admit(this)) {
+    const refusal = admit(this)
+    if (refusal !== null) {
       this.publisher = null
-      this.#refuse('NetStream.Publish.BadName', 'A newer publisher with this key has taken over.')
+      this.#refuse('NetStream.Publish.BadName', refusal)
       return
     }
     this.#engine.publish(fingerprint.path)
@@ -341,7 +356,8 @@ export class Connection {
 
   #refuse(code: string, reason: string): void {
     const description = reason.slice(0, LONGEST_DESCRIPTION)
-    this.#options.log.info({ ...this.#logFields(), code, reason: description }, 'peer refused')
+    const fields = { ...this.#logFields(), code }
+    this.#options.tally.add({ level: 'info', message: 'peer refused', reason: description, fields })
     this.#close(replies.status(STREAM_ID, 'error', code, description))
   }
 
@@ -373,6 +389,7 @@ export class Connection {
   }
 
   #logFields(): object {
-    return { sessionId: this.sessionId, remoteAddress: this.remoteAddress, path: this.path }
+    const { path, publisher, remoteAddress, sessionId } = this
+    return { sessionId, remoteAddress, path, ...(publisher && { streamId: publisher.stream.streamId }) }
   }
 }

@@ -148,7 +148,7 @@ export function createEngine(options: EngineOptions): Engine {
   return {
     accept,
     async listen(host, port) {
-      const bound = await listenOn(tcpServer, host, port, 'RTMP_PORT')
+      const bound = await listenOn(tcpServer, host, port, { port: 'RTMP_PORT', host: 'RTMP_HOST' })
       tcpServer.on('error', (error) => options.log.error({ error: error.message }, 'rtmp listener failed'))
       return bound
     },

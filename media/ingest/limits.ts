@@ -1,4 +1,5 @@
 import { DEFAULT_DOCTOR_LIMITS, type DoctorLimits } from '../doctor/stream-doctor.ts'
+import { DEFAULT_CONTEST_LIMITS, type ContestLimits } from './key-contests.ts'
 
 /** What ingest grants a peer. Times are milliseconds. */
 export interface IngestLimits {
@@ -30,6 +31,8 @@ export interface IngestLimits {
   maxUnadmittedPerAddress: number
   /** New connections of one address: sustained rate a second; twice as many in a burst. */
   maxConnectionRatePerAddress: number
+  /** When encoders that cut each other off are taken to fight over a key. */
+  contest: ContestLimits
   /** When a finding about a publisher's media is told, and when it is taken back. */
   doctor: DoctorLimits
 }
@@ -50,5 +53,6 @@ export const DEFAULT_INGEST_LIMITS: IngestLimits = {
   maxUnadmitted: 1_024,
   maxUnadmittedPerAddress: 64,
   maxConnectionRatePerAddress: 64,
+  contest: DEFAULT_CONTEST_LIMITS,
   doctor: DEFAULT_DOCTOR_LIMITS,
 }

@@ -1,6 +1,13 @@
-import { StreamDoctor, type Diagnosis, type DoctorLimits, type Patient } from '../doctor/stream-doctor.ts'
+import {
+  StreamDoctor,
+  type AnnouncedTracks,
+  type Diagnosis,
+  type DoctorLimits,
+  type Patient,
+} from '../doctor/stream-doctor.ts'
 import type { RtmpMessage } from '../rtmp/chunk-reader.ts'
-import { AUDIO, classify, readMetadata, DATA_AMF3, VIDEO, type Classification } from '../rtmp/flv.ts'
+import { AUDIO, classify, DATA_AMF3, flagKeyframe, readMetadata, VIDEO, type Classification } from '../rtmp/flv.ts'
+import { headerChannels, headerPixelFormat } from '../doctor/media-format.ts'
 import type { PictureSize } from '../rtmp/sps.ts'
 import type { DesiredStream, MediaMessage, MediaWarning } from '../types.ts'
 import { IngestMeter } from './ingest-meter.ts'
@@ -15,6 +22,8 @@ export interface PublisherSessionOptions {
   readonly remoteAddress: string
   readonly stream: DesiredStream
   readonly doctor: DoctorLimits
+  /** Tracks that it said it would send; absent where the protocol has no word for that. */
+  readonly announced?: AnnouncedTracks
   readonly now: () => number
   readonly drop: (reason: string) => void
   /** Ends the publisher with a word to it. */
@@ -46,7 +55,7 @@ export class PublisherSession implements Publisher {
     this.remoteAddress = options.remoteAddress
     this.stream = options.stream
     this.meter = new IngestMeter(options.now)
-    this.#doctor = new StreamDoctor(options.doctor, options.now())
+    this.#doctor = new StreamDoctor(options.doctor, options.now(), options.announced)
     this.#now = options.now
     this.#drop = options.drop
     this.#refuse = options.refuse
@@ -72,6 +81,11 @@ export class PublisherSession implements Publisher {
   /** Its pictures come in another size than they are passed on in. */
   fitted(from: PictureSize, to: PictureSize): void {
     this.#doctor.fitted(from, to, this.#now())
+  }
+
+  /** Another encoder uses the same key; they have cut each other off so many times lately. */
+  contested(count: number): void {
+    this.#doctor.contested(count, this.#now())
   }
 
   /** Tells the owner that it is over; nothing is delivered after this. */
@@ -105,19 +119,27 @@ export class PublisherSession implements Publisher {
     const timestamp = seen.isFrame
       ? this.#timeline.frame(kind, message.timestamp)
       : this.#timeline.aside(message.timestamp)
+    // What is sent on must say so too: servers, players and encoders go by the flag.
+    if (isKeyframe) flagKeyframe(payload)
     this.meter.message(seen, payload)
-    this.#diagnose(seen, timestamp)
+    this.#diagnose(seen, timestamp, payload)
     this.onMessage({ kind, timestamp, payload, isHeader, isKeyframe })
   }
 
-  #diagnose(seen: Classification, timestamp: number): void {
+  #diagnose(seen: Classification, timestamp: number, payload: Buffer): void {
     const now = this.#now()
     const { discontinuities } = this.#timeline
     if (discontinuities > this.#discontinuities) this.#doctor.steppedBack(now)
     this.#discontinuities = discontinuities
     this.#doctor.message(seen, timestamp, now)
+    if (!seen.isHeader) return
+    if (seen.kind === 'audio') {
+      this.#doctor.soundForm(headerChannels(payload, seen.codec))
+      return
+    }
+    this.#doctor.pixelFormat(headerPixelFormat(payload, seen.codec))
     const { size } = this.meter
-    if (seen.isHeader && size !== null) this.#doctor.pictureSize(size, now)
+    if (size !== null) this.#doctor.pictureSize(size, now)
   }
 
   #deliverData(message: RtmpMessage): void {

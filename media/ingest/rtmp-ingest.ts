@@ -1,9 +1,11 @@
 import type { Socket } from 'node:net'
 import type { MediaLog, MediaNodeOptions } from '../types.ts'
+import { TallyLog } from '../tally-log.ts'
 import { AddressGate } from './address-gate.ts'
 import { Connection } from './connection.ts'
 import { createEngine } from './engine.ts'
 import type { EngineConnection } from './engine.ts'
+import { CONTESTED, KeyContests } from './key-contests.ts'
 import { DEFAULT_INGEST_LIMITS } from './limits.ts'
 import type { IngestLimits } from './limits.ts'
 import type { Publisher } from './publisher.ts'
@@ -47,8 +49,10 @@ export async function startRtmpIngest(options: IngestOptions): Promise<RtmpInges
   const limits = { ...DEFAULT_INGEST_LIMITS, ...options.limits }
   const now = (): number => performance.now()
   const gate = new AddressGate(limits)
+  const contests = new KeyContests(limits.contest)
   const connections = new Set<Connection>()
   const publishers = new Map<string, Connection>()
+  const tally = new TallyLog(log)
   let turnedAway = 0
 
   const admitSocket = (socket: Socket): boolean => {
@@ -57,14 +61,29 @@ export async function startRtmpIngest(options: IngestOptions): Promise<RtmpInges
     return entered
   }
 
-  const admit = (connection: Connection): boolean => {
+  /** Whether a newcomer takes over from the publisher that is there; both are told when they fight over the key. */
+  const challenge = (current: Connection, newcomer: Connection): string | null => {
+    if (current.publishOrder > newcomer.publishOrder) return 'A newer publisher with this key has taken over.'
+    if (!current.isSending(now(), contests.aliveMs)) return null
+    const { allowed, count } = contests.challenge(newcomer.path!, now())
+    if (count > 1) {
+      ;(allowed ? newcomer : current).publisher?.contested(count)
+      const { path, remoteAddress } = newcomer
+      const fields = { path, remoteAddresses: [current.remoteAddress, remoteAddress], takeOvers: count, allowed }
+      tally.add({ level: 'warn', message: 'encoders fight over one key', reason: newcomer.path!, fields })
+    }
+    return allowed ? null : CONTESTED
+  }
+
+  const admit = (connection: Connection): string | null => {
     const path = connection.path!
     const current = publishers.get(path)
-    if (current !== undefined && current.publishOrder > connection.publishOrder) return false
+    const refusal = current === undefined ? null : challenge(current, connection)
+    if (refusal !== null) return refusal
     current?.end('replaced')
     publishers.set(path, connection)
     gate.admit(connection.remoteAddress)
-    return true
+    return null
   }
 
   const onClosed = (connection: Connection): void => {
@@ -75,7 +94,12 @@ export async function startRtmpIngest(options: IngestOptions): Promise<RtmpInges
 
   const onConnection = (engine: EngineConnection): void => {
     const { authorizePublish, onPublisher } = options
-    connections.add(new Connection({ engine, limits, log, authorizePublish, admit, onPublisher, onClosed, now }))
+    connections.add(new Connection({ engine, limits, log, tally, authorizePublish, admit, onPublisher, onClosed, now }))
+  }
+
+  const noteTurnedAway = (connections: number): void => {
+    const line = { level: 'warn', message: 'connections turned away', reason: 'too many' } as const
+    tally.add({ ...line, fields: { connections }, count: connections })
   }
 
   const engine = createEngine({ log, admitSocket, onConnection })
@@ -107,7 +131,8 @@ export async function startRtmpIngest(options: IngestOptions): Promise<RtmpInges
     const time = now()
     for (const connection of connections) connection.checkDeadlines(time)
     gate.prune(time)
-    if (turnedAway > 0) log.warn({ connections: turnedAway }, 'connections turned away: too many')
+    contests.prune(time)
+    if (turnedAway > 0) noteTurnedAway(turnedAway)
     turnedAway = 0
   }, sweepMs)
 
@@ -117,6 +142,7 @@ export async function startRtmpIngest(options: IngestOptions): Promise<RtmpInges
     connections: () => gate.connections,
     async close() {
       clearInterval(sweep)
+      tally.flush()
       const closed = tls?.close()
       for (const connection of connections) connection.end('shutdown')
       await engine.close()

@@ -79,7 +79,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       onSocket(socket)
     })
   })
-  const port = await listenOn(server, host, options.port, 'RTMPS_PORT')
+  const port = await listenOn(server, host, options.port, { port: 'RTMPS_PORT', host: 'RTMP_HOST' })
   server.on('error', (error) => log.error({ error: error.message }, 'rtmps listener failed'))
 
   const reread = async (): Promise<void> => {

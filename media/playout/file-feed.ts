@@ -89,6 +89,7 @@ export class FileFeed {
         session.deliver({ type, payload, timestamp: timestamp % 0x1_0000_0000, streamId: 1, chunkStreamId: 0 })
       },
       onItem: () => this.#tellPosition(running),
+      onBegin: () => this.#tellPosition(running, 'playout.began'),
       onSkipped: (item, message) => this.#skipped(running, item, message),
       onEnd: (failure) => this.#onEnd(running, failure),
     })
@@ -140,8 +141,8 @@ export class FileFeed {
     running.session.end(failure === null ? 'finished' : 'failed')
   }
 
-  #tellPosition({ id, playout }: Running): void {
+  #tellPosition({ id, playout }: Running, type: 'playout.moved' | 'playout.began' = 'playout.moved'): void {
     const streamId = this.#streamId
-    this.#options.onEvent({ type: 'playout.moved', streamId, playoutId: id, ...playout.position })
+    this.#options.onEvent({ type, streamId, playoutId: id, ...playout.position })
   }
 }

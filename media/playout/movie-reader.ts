@@ -83,7 +83,7 @@ export class MovieReader {
     const isKeyframe = kind === 'video' && samples.isKeyframe(index)
     if (kind === 'audio') startAudio(payload)
     else {
-      const decoded = samples.decodeTime(index) - track.origin
+      const decoded = samples.decodeTime(index) - track.edits.origin
       const shown = decoded + samples.composition(index)
       // Both rounded in the same way, so that pictures keep their distances.
       startVideo(payload, isKeyframe, toMs(shown, timescale) - toMs(decoded, timescale))
@@ -129,16 +129,16 @@ class Cursor {
   }
 
   #msOf(time: number): number {
-    return toMs(time - this.track.origin, this.track.timescale) - this.#first
+    return toMs(time - this.track.edits.origin, this.track.timescale) - this.#first
   }
 
   #timeOf(ms: number): number {
-    return ((ms + this.#first) * this.track.timescale) / 1_000 + this.track.origin
+    return ((ms + this.#first) * this.track.timescale) / 1_000 + this.track.edits.origin
   }
 }
 
-function startOf({ origin, samples, timescale }: Track): number {
-  return toMs(samples.decodeTime(0) - origin, timescale)
+function startOf({ edits, samples, timescale }: Track): number {
+  return toMs(samples.decodeTime(0) - edits.origin, timescale)
 }
 
 function toMs(time: number, timescale: number): number {

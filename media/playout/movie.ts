@@ -1,8 +1,9 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { boxesOf, boxHeader, damaged, type Box } from './boxes.ts'
+import { readMatrix, UPRIGHT } from './display-matrix.ts'
 import { PlayoutError } from './errors.ts'
 import { readDefaults, readFragment } from './fragments.ts'
-import { readTrack, type Track } from './track.ts'
+import { readTrack, type MovieFacts, type Track } from './track.ts'
 
 /** The tables of a movie, all in memory while it is played; those of ten hours are about 30 MB. */
 const MOST_MOOV = 96 * 1024 * 1024
@@ -55,9 +56,9 @@ async function readMovie(handle: FileHandle): Promise<Movie> {
   if (moov === undefined) throw notAMovie()
   const root = { type: 'moov', start: 0, end: moov.length }
   const boxes = boxesOf(moov)
-  const { duration, timescale } = readMovieHeader(moov, boxes)
+  const header = readMovieHeader(moov, boxes)
   for (const box of boxes) {
-    const track = box.type === 'trak' ? await readTrack(moov, box, timescale) : undefined
+    const track = box.type === 'trak' ? await readTrack(moov, box, header) : undefined
     if (track !== undefined) tracks.push(track)
   }
   const defaults = readDefaults(moov, root)
@@ -65,23 +66,25 @@ async function readMovie(handle: FileHandle): Promise<Movie> {
     readFragment(await readAt(handle, position + skipped, length - skipped), position, tracks, defaults)
   }
   const used = tracks.filter(({ samples }) => samples.length > 0)
+  for (const track of used) track.end -= track.samples.decodeBeforeShown()
   return {
     video: used.find(({ kind }) => kind === 'video'),
     audio: used.find(({ kind }) => kind === 'audio'),
-    seconds: duration / timescale,
+    seconds: header.duration / header.timescale,
     bytes: size,
   }
 }
 
 /** `mvhd` (ISO/IEC 14496-12, 8.2.2); all ones are a length that nobody knew. */
-function readMovieHeader(moov: Buffer, boxes: readonly Box[]): { duration: number; timescale: number } {
+function readMovieHeader(moov: Buffer, boxes: readonly Box[]): MovieFacts & { duration: number } {
   const header = boxes.find(({ type }) => type === 'mvhd')
-  if (header === undefined) return { duration: 0, timescale: 1_000 }
+  if (header === undefined) return { duration: 0, timescale: 1_000, matrix: UPRIGHT }
   const { start } = header
   const long = moov[start] === 1
   const timescale = moov.readUInt32BE(start + (long ? 20 : 12)) || 1_000
+  const matrix = readMatrix(moov, start + (long ? 48 : 36))
   const duration = long ? Number(moov.readBigUInt64BE(start + 24)) : moov.readUInt32BE(start + 16)
-  return { duration: duration === (long ? 2 ** 64 : 0xff_ff_ff_ff) ? 0 : duration, timescale }
+  return { duration: duration === (long ? 2 ** 64 : 0xff_ff_ff_ff) ? 0 : duration, timescale, matrix }
 }
 
 /** @throws PlayoutError when the file ends before */

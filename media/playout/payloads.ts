@@ -54,6 +54,13 @@ export function soundOf(config: Buffer): { audiosamplerate: number; audiochannel
   return { audiosamplerate: SAMPLE_RATES[(bits >> 7) & 0xf] ?? 48_000, audiochannels: (bits >> 3) & 0xf }
 }
 
+/** Audio object type of an AudioSpecificConfig (ISO/IEC 14496-3, 1.6.2.1); 2 is AAC-LC. */
+export function objectTypeOf(config: Buffer): number {
+  const bits = config.length < 2 ? 0 : config.readUInt16BE()
+  const type = bits >> 11
+  return type === 31 ? 32 + ((bits >> 5) & 0x3f) : type
+}
+
 /** One frame of silence in AAC-LC, mono and stereo. */
 const SILENCE: Readonly<Record<number, string | undefined>> = { 1: '00c800802380', 2: '210049900219002380' }
 

@@ -18,6 +18,8 @@ export interface PlayoutOptions {
   readonly send: (message: PlayoutMessage) => void
   /** Another file begins. */
   readonly onItem: () => void
+  /** It begins, or goes on elsewhere after a cue: the position is that of the keyframe it begins with. */
+  readonly onBegin: () => void
   /** A file cannot be played and is left out. */
   readonly onSkipped: (item: number, reason: string) => void
   /** All was played (null), or nothing of it can be. Not called after {@link Playout.stop}. */
@@ -42,6 +44,8 @@ export class Playout {
   #item: number
   #ms: number
   #cue: number
+  /** The last cue whose beginning was told. */
+  #begun: number | undefined
   /** Where the next frame lies on the line of the playout. */
   #line = 0
   /** Monotonic: when the beginning of the line was due. */
@@ -120,6 +124,10 @@ export class Playout {
     const movie = await this.#open(path)
     this.#options.onItem()
     let start = this.#begin(movie)
+    if (this.#begun !== this.#cue) {
+      this.#begun = this.#cue
+      this.#options.onBegin()
+    }
     for (;;) {
       if (this.#desired.paused && !this.#stopped && !this.#isCued()) {
         await this.#hold(movie)

@@ -11,6 +11,7 @@ export class SampleTable {
   #sizes = new Uint32Array(1_024)
   #compositions = new Int32Array(1_024)
   #keyframes = new Uint8Array(1_024)
+  #leastComposition = 0
 
   /** @throws PlayoutError when there are too many */
   add(decodeTime: number, offset: number, size: number, composition: number, isKeyframe: boolean): void {
@@ -21,6 +22,7 @@ export class SampleTable {
     this.#sizes[index] = size
     this.#compositions[index] = composition
     this.#keyframes[index] = isKeyframe ? 1 : 0
+    if (composition < this.#leastComposition) this.#leastComposition = composition
     this.length += 1
   }
 
@@ -43,6 +45,22 @@ export class SampleTable {
 
   isKeyframe(index: number): boolean {
     return this.#keyframes[index] === 1
+  }
+
+  /**
+   * Moves the times of decoding so far back that no picture is shown before it is decoded. Files with negative
+   * composition offsets (`ctts` of version 1) say it the other way round, which RTMP has no room for.
+   * @returns by how much
+   */
+  decodeBeforeShown(): number {
+    const least = this.#leastComposition
+    if (least === 0) return 0
+    this.#leastComposition = 0
+    for (let index = 0; index < this.length; index += 1) {
+      this.#decodeTimes[index] = this.decodeTime(index) + least
+      this.#compositions[index] = this.composition(index) - least
+    }
+    return -least
   }
 
   /** The last sample that is decoded at a time or before; 0 when there is none. */

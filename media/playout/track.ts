@@ -1,23 +1,38 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { boxesOf, damaged, findBox, type Box } from './boxes.ts'
+import { multiplyMatrix, readMatrix, type DisplayMatrix } from './display-matrix.ts'
+import { readEdits, type Edits } from './edits.ts'
 import { SampleTable } from './samples.ts'
 
 /** A track of a movie: what it is coded with, and its samples. */
 export interface Track {
   readonly id: number
   readonly kind: 'video' | 'audio'
-  /** Name of the sample entry, such as `avc1`. */
+  /** Name of the first sample entry, such as `avc1`. */
   readonly format: string
+  /** How many sample entries there are: with more than one, the coding changes on the way. */
+  readonly entryCount: number
   /** `avcC` of H.264, AudioSpecificConfig of AAC; empty for what is neither. */
   readonly config: Buffer
   readonly width: number
   readonly height: number
+  /** How a player turns the picture before it shows it. */
+  readonly matrix: DisplayMatrix
+  /** Width of a pixel over its height, as the container says it; null when it does not. */
+  readonly pixelAspect: number | null
+  /** `transfer_characteristics` (ITU-T H.273, table 3), as the container says it; null when it does not. */
+  readonly transfer: number | null
   readonly timescale: number
-  /** Where the presentation begins on the track's own line, in its units; negative for a track that begins later. */
-  readonly origin: number
+  /** Which part of the media is presented. */
+  readonly edits: Edits
   readonly samples: SampleTable
   /** Where the next sample would be decoded. */
   end: number
+}
+
+/** How long a track is by its samples. */
+export function secondsOf({ end, samples, timescale }: Track): number {
+  return (end - samples.decodeTime(0)) / timescale
 }
 
 /** By version: QuickTime's second and third are longer. */
@@ -26,8 +41,14 @@ const AUDIO_ENTRY_BYTES = [28, 44, 64]
 const SAMPLES_A_TURN = 8_192
 const KINDS: Readonly<Record<string, Track['kind'] | undefined>> = { vide: 'video', soun: 'audio' }
 
+/** What the head of the movie (`mvhd`) says for all tracks. */
+export interface MovieFacts {
+  readonly timescale: number
+  readonly matrix: DisplayMatrix
+}
+
 /** Reads a `trak`; undefined for one that is neither picture nor sound. @throws PlayoutError when it is damaged */
-export async function readTrack(moov: Buffer, trak: Box, movieTimescale: number): Promise<Track | undefined> {
+export async function readTrack(moov: Buffer, trak: Box, movie: MovieFacts): Promise<Track | undefined> {
   const media = findBox(moov, trak, 'mdia')
   const handler = media && findBox(moov, media, 'hdlr')
   const kind = handler && KINDS[moov.toString('latin1', handler.start + 8, handler.start + 12)]
@@ -37,14 +58,17 @@ export async function readTrack(moov: Buffer, trak: Box, movieTimescale: number)
   const table = need(findBox(moov, media, 'minf', 'stbl'))
   const timescale = moov.readUInt32BE(mediaHeader.start + (moov[mediaHeader.start] === 1 ? 20 : 12))
   if (timescale === 0) throw damaged()
+  const descriptions = need(findBox(moov, table, 'stsd'))
   const samples = new SampleTable()
   const end = await readSamples(moov, table, samples, kind === 'video')
   return {
     id: moov.readUInt32BE(header.start + (moov[header.start] === 1 ? 20 : 12)),
     kind,
-    ...readEntry(moov, need(findBox(moov, table, 'stsd')), kind),
+    entryCount: moov.readUInt32BE(descriptions.start + 4),
+    ...readEntry(moov, descriptions, kind),
+    matrix: multiplyMatrix(readMatrix(moov, header.start + (moov[header.start] === 1 ? 52 : 40)), movie.matrix),
     timescale,
-    origin: readOrigin(moov, findBox(moov, trak, 'edts', 'elst'), timescale, movieTimescale),
+    edits: readEdits(moov, findBox(moov, trak, 'edts', 'elst'), timescale, movie.timescale),
     samples,
     end,
   }
@@ -55,13 +79,35 @@ function readEntry(moov: Buffer, stsd: Box, kind: Track['kind']) {
   const entry = need(boxesOf(moov, stsd.start + 8, stsd.end)[0])
   const { start, end, type: format } = entry
   if (kind === 'video') {
-    const config = content(moov, findBox(moov, { ...entry, start: start + 78 }, 'avcC'))
-    return { format, config, width: moov.readUInt16BE(start + 24), height: moov.readUInt16BE(start + 26) }
+    const children = { ...entry, start: start + 78 }
+    return {
+      format,
+      config: content(moov, findBox(moov, children, 'avcC')),
+      width: moov.readUInt16BE(start + 24),
+      height: moov.readUInt16BE(start + 26),
+      pixelAspect: readPixelAspect(moov, findBox(moov, children, 'pasp')),
+      transfer: readTransfer(moov, findBox(moov, children, 'colr')),
+    }
   }
   const children = start + (AUDIO_ENTRY_BYTES[moov.readUInt16BE(start + 8)] ?? 28)
   const within = { type: format, start: Math.min(children, end), end }
   const descriptor = findBox(moov, within, 'esds') ?? findBox(moov, within, 'wave', 'esds')
-  return { format, config: audioConfig(content(moov, descriptor)), width: 0, height: 0 }
+  const config = audioConfig(content(moov, descriptor))
+  return { format, config, width: 0, height: 0, pixelAspect: null, transfer: null }
+}
+
+/** PixelAspectRatioBox (ISO/IEC 14496-12, 12.1.4). */
+function readPixelAspect(moov: Buffer, pasp: Box | undefined): number | null {
+  if (pasp === undefined) return null
+  const [width, height] = [moov.readUInt32BE(pasp.start), moov.readUInt32BE(pasp.start + 4)]
+  return width > 0 && height > 0 ? width / height : null
+}
+
+/** ColourInformationBox (ISO/IEC 14496-12, 12.1.5); QuickTime calls its kind `nclc`. */
+function readTransfer(moov: Buffer, colr: Box | undefined): number | null {
+  if (colr === undefined) return null
+  const kind = moov.toString('latin1', colr.start, colr.start + 4)
+  return kind === 'nclx' || kind === 'nclc' ? moov.readUInt16BE(colr.start + 6) : null
 }
 
 /** The AudioSpecificConfig within an `esds` (ISO/IEC 14496-1, 7.2.6.5): descriptors within descriptors. */
@@ -82,22 +128,6 @@ function audioConfig(esds: Buffer): Buffer {
     else at += length
   }
   return Buffer.alloc(0)
-}
-
-/** Edit lists of one piece: where the presentation starts. Cuts within the track are played through. */
-function readOrigin(moov: Buffer, elst: Box | undefined, timescale: number, movieTimescale: number): number {
-  if (elst === undefined) return 0
-  const isLong = moov[elst.start] === 1
-  const count = moov.readUInt32BE(elst.start + 4)
-  let empty = 0
-  for (let index = 0, at = elst.start + 8; index < Math.min(count, 8); index += 1, at += isLong ? 20 : 12) {
-    if (at + (isLong ? 20 : 12) > elst.end) throw damaged()
-    const duration = isLong ? Number(moov.readBigUInt64BE(at)) : moov.readUInt32BE(at)
-    const mediaTime = isLong ? Number(moov.readBigInt64BE(at + 8)) : moov.readInt32BE(at + 4)
-    if (mediaTime >= 0) return mediaTime - empty
-    empty += Math.round((duration / movieTimescale) * timescale)
-  }
-  return 0
 }
 
 /** Reads the tables of an unfragmented track. @returns where the next sample would be decoded */

@@ -50,10 +50,11 @@ export async function startPreviewServer(
   const server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, noDelay: true })
   server.maxConnections = MOST_CONNECTIONS
   server.on('request', (request, response) => {
+    response.setHeader('X-Content-Type-Options', 'nosniff').setHeader('Cache-Control', 'no-store')
     if (request.url === WHIP_PATH) void answerWhip(request, response, settings.key, handlers.whip)
     else answer(request, response, settings.key, handlers)
   })
-  const port = await listenOn(server, settings.host, settings.port, 'MEDIA_PORT')
+  const port = await listenOn(server, settings.host, settings.port, { port: 'MEDIA_PORT', host: 'CLUSTER_HOST' })
   server.on('error', (error) => log.error({ error: error.message }, 'the listener for previews failed'))
   return {
     port,
@@ -81,7 +82,7 @@ function answer(
   const viewers = viewersOf(streamId)
   if (viewers === undefined) return refuse(response, 404)
   if (request.method === 'POST') {
-    void answerWatch(request, response, (sdp) => watch(() => viewersOf(streamId), sdp))
+    void answerWatch(request, response, (sdp) => watch(streamId, () => viewersOf(streamId), sdp))
     return
   }
   if (request.method !== 'GET') return refuse(response, 405)

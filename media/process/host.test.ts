@@ -109,6 +109,33 @@ test('comes back after a kill, at the same port, with the states it was given', 
   feed.stop()
 })
 
+test('a server that holds the session of a killed process is tried until it lets go', async () => {
+  const sink = await startSink({ keepsSessions: true })
+  closers.push(() => sink.close())
+  const streams: DesiredStream[] = []
+  const { host, port, availability, stream, key } = await startHost({}, streams)
+  const wanted = { ...stream, destinations: [towards(sink)] }
+  streams.push(wanted)
+  host.apply(wanted)
+  const publish = async () => {
+    const publisher = await TestPublisher.connect({ port })
+    await publisher.publish(key)
+    const feed = new Feed(publisher).start()
+    closers.push(async () => void feed.stop())
+  }
+  const destination = async () => (await host.status()).streams[0]!.destinations[0]!
+  await publish()
+  await waitFor(async () => (await destination()).hasWorked)
+  process.kill(host.pid()!, 'SIGKILL')
+  await waitFor(() => availability.length === 2, { timeoutMs: 10_000 })
+  await publish()
+  // Twice as often as a key is tried that never worked.
+  await waitFor(() => sink.connections.length > 6, { timeoutMs: 10_000 })
+  expect((await destination()).state).not.toBe('needs_attention')
+  sink.behaviour.keepsSessions = false
+  await waitFor(async () => (await destination()).state === 'live')
+})
+
 test('a hanging process is reported within 2 s and does not hang its host', async () => {
   const { host } = await startHost()
   const pid = host.pid()!
@@ -117,6 +144,20 @@ test('a hanging process is reported within 2 s and does not hang its host', asyn
   await expect(host.status()).rejects.toThrow(MediaUnavailableError)
   expect(performance.now() - before).toBeLessThan(2_500)
   process.kill(pid, 'SIGCONT')
+  await waitFor(() => host.status().then(() => true))
+})
+
+test('a process that goes on hanging is told of, killed and started again', async () => {
+  const watchdog = { everyMs: 100, silentAfter: 3, hangAfter: 6, startWithin: 300 }
+  const { host, availability } = await startHost({ watchdog })
+  const silences: (string | null)[] = []
+  host.onSilence((since) => silences.push(since))
+  const pid = host.pid()!
+  process.kill(pid, 'SIGSTOP')
+  await waitFor(() => availability.length === 2, { timeoutMs: 15_000 })
+  expect(silences).toEqual([expect.any(String)])
+  expect(availability).toEqual([false, true])
+  expect(isAlive(pid)).toBe(false)
   await waitFor(() => host.status().then(() => true))
 })
 

@@ -2,6 +2,7 @@ import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { ChangeWatch } from '../change-watch.ts'
 import { Backoff } from '../relay/backoff.ts'
+import { Watchdog, type WatchdogLimits } from '../watchdog.ts'
 import type {
   DesiredStream,
   MediaEvent,
@@ -23,6 +24,8 @@ export interface MediaProcessOptions extends MediaProcessSettings {
   readonly authorizePublish: MediaNodeOptions['authorizePublish']
   readonly onEvent: MediaNodeOptions['onEvent']
   readonly log: MediaNodeOptions['log']
+  /** When a process that does not answer is ended; for tests. */
+  readonly watchdog?: WatchdogLimits
   /** Added to the environment of the process, which has nothing of the host's. */
   readonly env?: Readonly<Record<string, string>>
 }
@@ -49,6 +52,11 @@ export interface MediaHost {
    * host knows were applied to it. Every publisher was cut off in between. Returns what ends it.
    */
   onAvailability(listener: (available: boolean) => void): () => void
+  /**
+   * Tells that the process has not answered since a time (ISO 8601), and with null that it answers again. One that goes
+   * on hanging is killed and started again, which {@link onAvailability} tells. Returns what ends it.
+   */
+  onSilence(listener: (since: string | null) => void): () => void
   pid(): number | undefined
   /** Lets the process drain, then ends it. */
   close(): Promise<void>
@@ -94,8 +102,10 @@ class ProcessHost implements MediaHost {
   readonly #watch = new ChangeWatch()
   readonly #questions = new Map<number, PromiseWithResolvers<Answer>>()
   readonly #listeners = new Set<(available: boolean) => void>()
+  readonly #silenceListeners = new Set<(since: string | null) => void>()
   readonly #backoff = new Backoff(RESPAWN)
   #child: ChildProcess
+  #watchdog: Watchdog | undefined
   #ports: MediaPorts | null = null
   #available = false
   #closing = false
@@ -155,6 +165,11 @@ class ProcessHost implements MediaHost {
     return () => this.#listeners.delete(listener)
   }
 
+  onSilence(listener: (since: string | null) => void): () => void {
+    this.#silenceListeners.add(listener)
+    return () => this.#silenceListeners.delete(listener)
+  }
+
   pid(): number | undefined {
     return this.#available ? this.#child.pid : undefined
   }
@@ -162,6 +177,7 @@ class ProcessHost implements MediaHost {
   async close(): Promise<void> {
     this.#closing = true
     clearTimeout(this.#respawn)
+    this.#watchdog?.stop()
     const child = this.#child
     if (child.exitCode !== null || child.signalCode !== null) return
     await new Promise<void>((resolve) => {
@@ -201,7 +217,30 @@ class ProcessHost implements MediaHost {
       ...(whip === undefined ? {} : { whip: { ...whip, port: this.#ports?.whipPort ?? whip.port } }),
     }
     child.send({ type: 'start', settings } satisfies HostMessage, () => {})
+    this.#watchdog = this.#guard(child)
     return child
+  }
+
+  /** Ends a process that hangs: its exit is followed by the start of another one. */
+  #guard(child: ChildProcess): Watchdog {
+    const { log, watchdog: limits } = this.#options
+    return new Watchdog({
+      ...(limits && { limits }),
+      ask: () => {
+        if (child.connected) child.send({ type: 'ping' } satisfies HostMessage, () => {})
+      },
+      onSilence: (since) => {
+        log.warn(
+          { pid: child.pid, since },
+          since === null ? 'the media process answers again' : 'the media process is silent',
+        )
+        for (const listener of this.#silenceListeners) listener(since)
+      },
+      onHang: () => {
+        log.error({ pid: child.pid }, 'the media process hangs: it is killed and started again')
+        child.kill('SIGKILL')
+      },
+    })
   }
 
   #send(message: HostMessage): void {
@@ -209,7 +248,10 @@ class ProcessHost implements MediaHost {
   }
 
   #onMessage(child: ChildProcess, message: ProcessMessage): void {
+    this.#watchdog?.heard()
     switch (message.type) {
+      case 'pong':
+        return
       case 'ready':
         this.#onReady({ port: message.port, whipPort: message.whipPort })
         return
@@ -219,6 +261,7 @@ class ProcessHost implements MediaHost {
         return
       case 'event':
         this.#notePosition(message.event)
+        this.#noteWorked(message.event)
         this.#options.onEvent(message.event)
         return
       case 'log':
@@ -266,6 +309,16 @@ class ProcessHost implements MediaHost {
     this.#desired.set(event.streamId, { ...stream, playout: { ...playout, item, ms } })
   }
 
+  /** A process that is started again knows which keys have worked: their old sessions may still be held. */
+  #noteWorked(event: MediaEvent): void {
+    if (event.type !== 'destination.changed' || !event.destination.hasWorked) return
+    const stream = this.#desired.get(event.streamId)
+    const destination = stream?.destinations.find(({ id }) => id === event.destination.id)
+    if (stream === undefined || destination === undefined || destination.hasWorked) return
+    const destinations = stream.destinations.map((one) => (one === destination ? { ...one, hasWorked: true } : one))
+    this.#desired.set(event.streamId, { ...stream, destinations })
+  }
+
   #onReady(ports: MediaPorts): void {
     const restarted = this.#ports !== null
     this.#ports = ports
@@ -276,6 +329,7 @@ class ProcessHost implements MediaHost {
   }
 
   #onExit(code: number | null, signal: NodeJS.Signals | null): void {
+    this.#watchdog?.stop()
     const wasAvailable = this.#available
     this.#available = false
     for (const { reject } of this.#questions.values()) reject(new MediaUnavailableError('The media process has ended.'))

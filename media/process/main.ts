@@ -71,6 +71,9 @@ function onMessage(message: HostMessage): void {
     case 'status':
       if (node !== null) send({ type: 'status', id: message.id, status: node.status() })
       return
+    case 'ping':
+      send({ type: 'pong' })
+      return
     case 'decision':
       if (message.decision === null) decisions.get(message.id)?.reject(new Error('the host could not decide'))
       else decisions.get(message.id)?.resolve(message.decision)

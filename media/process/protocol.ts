@@ -36,6 +36,8 @@ export type HostMessage =
   /** `decision` is null when the host could not decide. */
   | { readonly type: 'decision'; readonly id: number; readonly decision: PublishDecision | null }
   | { readonly type: 'whip'; readonly id: number; readonly request: WhipRequest }
+  /** Answered with `pong` as long as the event loop turns. */
+  | { readonly type: 'ping' }
   | { readonly type: 'close' }
 
 /** From the media process to its host. */
@@ -43,6 +45,7 @@ export type ProcessMessage =
   | { readonly type: 'ready'; readonly port: number; readonly whipPort: number | null }
   /** It could not start, and ends. */
   | { readonly type: 'failed'; readonly message: string }
+  | { readonly type: 'pong' }
   | { readonly type: 'event'; readonly event: MediaEvent }
   | { readonly type: 'log'; readonly level: keyof MediaLog; readonly fields: object; readonly message: string }
   | { readonly type: 'authorize'; readonly id: number; readonly request: PublishRequest }

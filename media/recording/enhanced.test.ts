@@ -163,14 +163,3 @@ test('what cannot be recorded is said, once, and the rest is recorded', async ()
   const [path = ''] = await files()
   expect((await probed(path)).streams).toMatchObject([{ codec_name: 'h264' }])
 })
-
-test('sound without a picture is not waited for in silence', async () => {
-  fixture = await startNode([])
-  fixture.change({ recording: recordingOf() })
-  const publisher = await fixture.publish()
-  for (const time of [0, 5_000, 9_000, 12_000]) publisher.audio(time, aacFrame())
-  await waitFor(() => fixture.node.status().streams[0]?.recording?.refused)
-  expect(fixture.node.status().streams[0]?.recording?.refused).toBe(
-    'Nothing is recorded: sound comes in, and no picture.',
-  )
-})

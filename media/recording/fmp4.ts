@@ -9,6 +9,8 @@ export interface RecordedTrack {
   readonly entry: Buffer
   /** What a reader has to know beyond the base format; a brand (ISO/IEC 14496-12, annex E). */
   readonly brand?: string
+  /** In front of each keyframe, where the configuration may change within the track. */
+  readonly parameterSets?: Buffer
   /** Pixels; 0 of sound. */
   readonly width: number
   readonly height: number
@@ -32,8 +34,11 @@ const UNITY = [0x1_0000, 0, 0, 0, 0x1_0000, 0, 0, 0, 0x4000_0000]
 /** What a file begins with: what it is, and its tracks. `duration` comes when it is known: see {@link durationPatches}. */
 export function initSegment(tracks: readonly RecordedTrack[]): Buffer {
   const brands = tracks.flatMap(({ brand }) => brand ?? [])
+  // By the major brand, programs tell a file of sound from a video.
+  const major = tracks.some(({ kind }) => kind === 'video') ? 'isom' : 'M4A '
+  if (major !== 'isom') brands.unshift(major)
   return Buffer.concat([
-    box('ftyp', text('isom'), u32(0x200), ...['isom', 'iso6', 'mp41', ...brands].map(text)),
+    box('ftyp', text(major), u32(0x200), ...['isom', 'iso6', 'mp41', ...brands].map(text)),
     box('moov', movieHeader(tracks), ...tracks.map(trackBox), extensions(tracks)),
   ])
 }

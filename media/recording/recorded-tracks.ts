@@ -1,4 +1,5 @@
 import { soundOf } from '../playout/payloads.ts'
+import { inBandParameterSets } from '../rtmp/avc-record.ts'
 import { av1PictureSize, temporalUnitSize, withoutDelimiter } from '../rtmp/obu.ts'
 import { avcPictureSize, hevcPictureSize, type PictureSize } from '../rtmp/sps.ts'
 import { vp9PictureSize } from '../rtmp/vp9.ts'
@@ -56,14 +57,26 @@ export function isRecorded(kind: 'video' | 'audio', codec: string | null): codec
 /** The names of what {@link isRecorded}. */
 export const RECORDED = { video: 'H.264, HEVC, AV1 and VP9', audio: 'AAC and Opus' }
 
-/** The track of pictures; undefined when its configuration or the size of its pictures cannot be read. */
-export function pictureTrack(codec: string, record: Buffer, keyframe: Buffer): RecordedTrack | undefined {
+/**
+ * The track of pictures; undefined when its configuration or the size of its pictures cannot be read.
+ * @param changes whether H.264 in other configurations is to follow, such as a slate: then each keyframe comes with its
+ *   parameter sets (ISO/IEC 14496-15, 5.4.2, `avc3`)
+ */
+export function pictureTrack(
+  codec: string,
+  record: Buffer,
+  keyframe: Buffer,
+  changes: boolean,
+): RecordedTrack | undefined {
   const coding = PICTURES[codec]
   const config = coding?.config(record)
   const size = coding?.size(record, keyframe) ?? null
   if (coding === undefined || config === undefined || size === null) return undefined
-  const { brand, format } = coding
-  return { id: 1, kind: 'video', entry: pictureEntry(format, size, config), ...size, ...(brand && { brand }) }
+  const { brand } = coding
+  const parameterSets = changes && codec === 'h264' ? inBandParameterSets(record) : undefined
+  const format = parameterSets === undefined ? coding.format : 'avc3'
+  const entry = pictureEntry(format, size, config)
+  return { id: 1, kind: 'video', entry, ...size, ...(brand && { brand }), ...(parameterSets && { parameterSets }) }
 }
 
 /** The track of sound; undefined when its configuration cannot be read. */

@@ -110,6 +110,7 @@ test('a recording holds what went out, packet by packet, and plays; cut off, it 
   const [event] = await ended(fixture)
   expect(event?.failure).toBeNull()
   const path = event?.path ?? ''
+  expect((await stat(path)).mode & 0o137, 'nothing for other users').toBe(0)
   const frames = await framesOf(path)
   expect(frames.video).toEqual(wanted(9))
   // What sounds before the first picture is left out.

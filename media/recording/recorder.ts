@@ -3,9 +3,9 @@ import type { RelayBatch, RelayMessage } from '../relay/relay-message.ts'
 import { codedBody } from '../rtmp/coded-body.ts'
 import { AUDIO, classify, VIDEO, type Classification } from '../rtmp/flv.ts'
 import type { DesiredRecording, MediaEvent, MediaLog, StreamStatus } from '../types.ts'
-import type { RecordedSample, RecordedTrack } from './fmp4.ts'
-import { isRecorded, pictureTrack, RECORDED, sampleOf, soundTrack } from './recorded-tracks.ts'
-import { RecordingFile } from './recording-file.ts'
+import { isRecorded, pictureTrack, RECORDED, soundTrack } from './recorded-tracks.ts'
+import { RecordingPart, type PartTrack } from './recording-part.ts'
+import { slateParameterSets } from './slate-fit.ts'
 
 export interface RecorderOptions {
   readonly source: Source
@@ -13,10 +13,15 @@ export interface RecorderOptions {
   readonly log: MediaLog
 }
 
-/** A fragment is written this often: whoever kills the process takes no more than that with them. */
-const FRAGMENT_MS = 500
 const TELL_MS = 1_000
-const MOST_SOUND_ALONE_MS = 10_000
+/**
+ * The first pictures wait this long for sound, which browsers send later because it is encoded again, and the first
+ * sound for pictures. Then the recording begins without.
+ */
+const PATIENCE_MS = 3_000
+const MOST_HELD_BYTES = 16 * 1024 * 1024
+
+type Kind = 'video' | 'audio'
 
 /** What a track is coded with, as its publisher last said. */
 interface Header {
@@ -25,43 +30,37 @@ interface Header {
   readonly payload: Buffer
 }
 
-/** A sample whose duration shows when the next one comes. */
-type Waiting = Omit<RecordedSample, 'duration'>
-
-interface Track {
-  readonly track: RecordedTrack
-  readonly codec: string
-  readonly samples: RecordedSample[]
-  waiting: Waiting | undefined
-}
-
-interface Part {
-  readonly name: string
-  readonly file: RecordingFile
-  /** Where the file begins on the source's line. */
-  readonly base: number
-  readonly video: Track
-  readonly audio: Track | undefined
-  fragmentStart: number
+/** Messages of one kind that wait for the other kind. Pictures begin with a keyframe. */
+interface Held {
+  readonly kind: Kind
+  readonly messages: RelayMessage[]
+  readonly since: number
+  bytes: number
 }
 
 /**
- * Writes what a stream relays into files: from a keyframe on, cut at a keyframe when one is long enough or when a
- * configuration changes. What is coded in a way that is not recorded is said; without its sound the rest is recorded.
- * The slate is left out.
+ * Writes what a stream relays into files: from a keyframe on, split at a keyframe when one is long enough or when a
+ * configuration changes. Media in a codec that is not recorded is reported; without its sound the rest is recorded. A
+ * stream of sound alone is recorded as sound. An outage is cut out, or recorded as the slate that viewers saw, as
+ * {@link DesiredRecording.gaps} says.
  */
 export class Recorder implements Output {
   readonly #options: RecorderOptions
   #streamId = ''
   #wish: DesiredRecording | undefined
-  #part: Part | undefined
-  #headers: Partial<Record<'video' | 'audio', Header>> = {}
+  #part: RecordingPart | undefined
+  #held: Held | undefined
+  #headers: Partial<Record<Kind, Header>> = {}
+  /** Configurations of the slate that is shown, where they differ from the publisher's. */
+  #slateHeaders: Partial<Record<Kind, Buffer>> = {}
+  /** In front of the slate's keyframes; undefined while no slate is recorded. */
+  #slateSets: Buffer | undefined
   /** It could not be written: not tried again in the same broadcast. */
   #gaveUp: string | undefined
   /** By kind: why it is not recorded. Each is said once in a broadcast. */
-  readonly #refusals = new Map<'video' | 'audio', string>()
-  /** Where sound began, on the source's line. */
-  #soundSince: number | undefined
+  readonly #refusals = new Map<Kind, string>()
+  /** No sound came with the first pictures: it is not waited for again. */
+  #isSilent = false
   #toldAt = 0
   #begunAt = 0
   readonly #ending = new Set<Promise<void>>()
@@ -82,7 +81,7 @@ export class Recorder implements Output {
     if (wish === undefined || wish.sessionId === this.#gaveUp) return
     this.#wish = wish
     this.#refusals.clear()
-    this.#soundSince = undefined
+    this.#isSilent = false
     // The group under way belongs to it: what goes out first is recorded too.
     for (const message of this.#options.source.replay(Infinity).messages) this.#take(message)
     this.#options.source.add(this)
@@ -117,75 +116,148 @@ export class Recorder implements Output {
 
   #take(message: RelayMessage): void {
     const { isSlate, kind, payload } = message
-    if (kind === 'data' || isSlate) return
+    if (kind === 'data') return
     const seen = classify(kind === 'video' ? VIDEO : AUDIO, payload)
+    if (isSlate) return this.#takeSlate(message, seen)
     if (seen.isHeader) return this.#takeHeader(kind, { codec: seen.codec, payload })
     if (!seen.isFrame) return
     if (!isRecorded(kind, seen.codec)) {
       const what = kind === 'video' ? 'the picture' : 'the sound'
+      if (kind === 'audio') this.#stopWaiting()
       return this.#refuse(kind, `${RECORDED[kind]} are recorded; ${what} is ${seen.codec ?? 'in another codec'}.`)
     }
-    if (kind === 'video' && seen.isKeyframe) this.#atKeyframe(message)
-    if (kind === 'audio' && this.#part === undefined) this.#atSoundAlone(message)
-    const part = this.#part
-    const track = kind === 'video' ? part?.video : part?.audio
-    if (part !== undefined && track?.codec === seen.codec) this.#add(part, track, message, seen)
+    if (this.#holds(message, seen)) return
+    this.#record(message, seen)
   }
 
-  #refuse(kind: 'video' | 'audio', message: string): void {
+  /** Records the slate where it continues the file that is being written. It never begins a recording. */
+  #takeSlate(message: RelayMessage, seen: Classification): void {
+    const { kind, payload } = message
+    if (kind === 'data') return
+    if (seen.isHeader) {
+      this.#slateHeaders[kind] = payload
+      return
+    }
+    const part = this.#part
+    if (!seen.isFrame || part?.gaps !== 'slate') return
+    if (seen.isKeyframe && kind === 'video') this.#slateSets = slateParameterSets(this.#slateHeaders, this.#headers)
+    if (this.#slateSets !== undefined) this.#record(message, seen)
+  }
+
+  #record(message: RelayMessage, seen: Classification): void {
+    const { isSlate, kind } = message
+    if (kind === 'data') return
+    if (kind === 'video' && seen.isKeyframe) this.#atKeyframe(message)
+    else if (this.#part?.isSound && kind === 'audio') this.#splitSound(message)
+    this.#part?.add(kind, message, seen, isSlate ? this.#slateSets : undefined)
+  }
+
+  /** Keeps the first media back while only one kind is known, for a while. @returns whether it has kept this message */
+  #holds(message: RelayMessage, { isKeyframe }: Classification): boolean {
+    const { kind, payload, timestamp } = message
+    if (this.#part !== undefined || kind === 'data' || this.#headers[kind === 'video' ? 'audio' : 'video']) return false
+    if (kind === 'video' && this.#held?.kind === 'audio') this.#held = undefined
+    if (this.#held === undefined) {
+      const isWaitedFor = kind === 'video' ? isKeyframe && !this.#isSilent : !this.#refusals.has('video')
+      if (!isWaitedFor || this.#trackFrom(kind, payload) === undefined) return false
+      this.#held = { kind, messages: [], since: timestamp, bytes: 0 }
+    }
+    const held = this.#held
+    if (held.kind !== kind) return false
+    held.messages.push(message)
+    held.bytes += payload.length
+    if (timestamp - held.since >= PATIENCE_MS || held.bytes > MOST_HELD_BYTES) this.#stopWaiting()
+    return true
+  }
+
+  /** The other kind does not come, or cannot be recorded. */
+  #stopWaiting(): void {
+    if (this.#held?.kind !== 'audio') this.#isSilent = true
+    this.#release()
+  }
+
+  /** Records what was held: the other kind is known now, or is not waited for any longer. */
+  #release(): void {
+    const held = this.#held
+    this.#held = undefined
+    const [first] = held?.messages ?? []
+    if (held?.kind === 'audio' && first !== undefined) this.#beginWith(first)
+    for (const message of held?.messages ?? [])
+      this.#record(message, classify(held?.kind === 'audio' ? AUDIO : VIDEO, message.payload))
+  }
+
+  #refuse(kind: Kind, message: string): void {
     if (this.#refusals.has(kind)) return
     this.#refusals.set(kind, message)
     this.#tell({ type: 'recording.refused', streamId: this.#streamId, kind, message })
   }
 
-  #takeHeader(kind: 'video' | 'audio', header: Header): void {
+  #takeHeader(kind: Kind, header: Header): void {
+    delete this.#slateHeaders[kind]
     if (this.#headers[kind]?.payload.equals(header.payload)) return
+    // What was held is in the configuration before this one.
+    if (this.#held?.kind === kind) this.#release()
+    // A recording with pictures begins with one: the sound before it is left out.
+    else if (kind === 'video') this.#held = undefined
     this.#headers[kind] = header
     this.#refusals.delete(kind)
-    // What comes is coded differently: it goes into another file, from its first keyframe on.
+    // What follows is coded differently: it goes into another file, from its first keyframe on.
     this.#endPart()
+    if (kind === 'audio') this.#release()
   }
 
   #atKeyframe(keyframe: RelayMessage): void {
     const wish = this.#wish
+    const part = this.#part
     if (wish === undefined) return
-    if (this.#part !== undefined && keyframe.timestamp - this.#part.base < wish.splitMs) return
+    // A change of the setting takes effect in the next file.
+    const isChanged = part?.gaps !== gapsOf(wish) && !keyframe.isSlate
+    if (part !== undefined && part.lengthAt(keyframe.timestamp) < wish.splitMs && !isChanged) return
+    this.#beginWith(keyframe)
+  }
+
+  /** Every frame of sound can begin a file. */
+  #splitSound(message: RelayMessage): void {
+    if (this.#part!.lengthAt(message.timestamp) >= (this.#wish?.splitMs ?? Infinity)) this.#beginWith(message)
+  }
+
+  /** Ends the file under way and begins the next one with a message: a keyframe, or sound where there are no pictures. */
+  #beginWith(message: RelayMessage): void {
     this.#endPart()
-    this.#part = this.#begin(wish, keyframe)
+    if (this.#wish !== undefined) this.#part = this.#begin(this.#wish, message)
   }
 
-  /** A recording begins with a picture: that none comes is said, not waited for in silence. */
-  #atSoundAlone({ timestamp }: RelayMessage): void {
-    this.#soundSince ??= timestamp
-    if (this.#headers.video !== undefined || timestamp - this.#soundSince < MOST_SOUND_ALONE_MS) return
-    this.#refuse('video', 'Nothing is recorded: sound comes in, and no picture.')
-  }
-
-  #begin({ prefix }: DesiredRecording, { payload, timestamp: base }: RelayMessage): Part | undefined {
-    const video = this.#trackOf('video', (codec, config) =>
-      pictureTrack(codec, config, codedBody('video', payload).data),
-    )
-    if (video === undefined) return undefined
+  #begin(wish: DesiredRecording, { kind, payload, timestamp: base }: RelayMessage): RecordingPart | undefined {
+    const gaps = gapsOf(wish)
+    const video = kind === 'video' ? this.#trackFrom('video', payload, gaps) : undefined
+    if (kind === 'video' && video === undefined) return undefined
+    const audio = this.#trackFrom('audio', payload)
+    const [first, ...more] = [video, audio].filter((track) => track !== undefined)
+    if (first === undefined) return undefined
     // Two files can begin within a millisecond, by which they are named.
     this.#begunAt = Math.max(new Date().getTime(), this.#begunAt + 1)
-    const name = `${prefix}.${this.#begunAt}.mp4`
-    const audio = this.#trackOf('audio', soundTrack)
-    const tracks = audio === undefined ? [video.track] : [video.track, audio.track]
-    const part = { name, file: new RecordingFile(name, tracks), base, video, audio, fragmentStart: base }
+    const path = `${wish.prefix}.${this.#begunAt}.mp4`
+    const part = new RecordingPart({ path, tracks: [first, ...more], base, gaps })
     this.#tell({ type: 'recording.started', ...this.#named(part) })
     return part
   }
 
-  /** A track, from the configuration that was sent; undefined when there is none, or none that can be read. */
-  #trackOf(
-    kind: 'video' | 'audio',
-    build: (codec: string, config: Buffer) => RecordedTrack | undefined,
-  ): Track | undefined {
+  /**
+   * A track, from the configuration that was sent; undefined when there is none, or none that can be read.
+   * @param keyframe the body of a message; not read for sound
+   */
+  #trackFrom(kind: Kind, keyframe: Buffer, gaps: RecordingPart['gaps'] = 'cut'): PartTrack | undefined {
     const header = this.#headers[kind]
     if (header !== undefined && !isRecorded(kind, header.codec)) return undefined
     const { codec, payload } = header ?? {}
-    const track = codec && payload && build(codec, codedBody(kind, payload).data)
-    if (codec && track) return { codec, track, samples: [], waiting: undefined }
+    if (codec && payload) {
+      const config = codedBody(kind, payload).data
+      const track =
+        kind === 'audio'
+          ? soundTrack(codec, config)
+          : pictureTrack(codec, config, codedBody('video', keyframe).data, gaps === 'slate')
+      if (track) return { codec, track }
+    }
     const what = kind === 'video' ? 'The picture' : 'The sound'
     // Sound may come later, or never.
     if (kind === 'video' || header !== undefined) {
@@ -194,40 +266,16 @@ export class Recorder implements Output {
     return undefined
   }
 
-  #add(part: Part, track: Track, { kind, payload, timestamp }: RelayMessage, { isKeyframe }: Classification): void {
-    const decodeTime = Math.max(0, timestamp - part.base)
-    const isVideo = kind === 'video'
-    const { composition, data } = codedBody(isVideo ? 'video' : 'audio', payload)
-    settle(track, decodeTime)
-    track.waiting = {
-      decodeTime,
-      composition,
-      isKeyframe: !isVideo || isKeyframe,
-      data: sampleOf(track.codec, data),
-    }
-    if (timestamp - part.fragmentStart >= FRAGMENT_MS) this.#flush(part, timestamp)
-  }
-
-  #flush(part: Part, timestamp: number): void {
-    part.fragmentStart = timestamp
-    const tracks = part.audio === undefined ? [part.video] : [part.video, part.audio]
-    part.file.add(tracks.map(({ samples, track }) => ({ track, samples: samples.splice(0) })))
-  }
-
   #endPart(cause: Error | null = null): void {
     const part = this.#part
     if (part === undefined) return
     this.#part = undefined
-    for (const track of [part.video, part.audio]) {
-      // The last one is shown as long as the one before it.
-      if (track?.waiting) settle(track, track.waiting.decodeTime + (track.samples.at(-1)?.duration ?? 33))
-    }
-    this.#flush(part, part.base)
+    part.flush()
     const ending = this.#finish(part, cause).finally(() => this.#ending.delete(ending))
     this.#ending.add(ending)
   }
 
-  async #finish(part: Part, cause: Error | null): Promise<void> {
+  async #finish(part: RecordingPart, cause: Error | null): Promise<void> {
     await part.file.end()
     const failure = cause ?? part.file.failure ?? null
     if (failure !== null)
@@ -242,13 +290,16 @@ export class Recorder implements Output {
 
   #stop(error: Error | null = null): void {
     this.#options.source.remove(this)
+    this.#release()
     this.#endPart(error)
     this.#wish = undefined
     this.#headers = {}
+    this.#slateHeaders = {}
+    this.#slateSets = undefined
   }
 
-  #named({ name }: Part) {
-    return { streamId: this.#streamId, path: name }
+  #named({ file }: RecordingPart) {
+    return { streamId: this.#streamId, path: file.path }
   }
 
   #tell(event: MediaEvent): void {
@@ -256,12 +307,8 @@ export class Recorder implements Output {
   }
 }
 
-/** Gives the sample that waits its duration. */
-function settle(track: Track, next: number): void {
-  const { waiting } = track
-  if (waiting === undefined) return
-  track.samples.push({ ...waiting, duration: Math.max(0, next - waiting.decodeTime) })
-  track.waiting = undefined
+function gapsOf({ gaps = 'cut' }: DesiredRecording): 'cut' | 'slate' {
+  return gaps
 }
 
 /** In words, without paths. */

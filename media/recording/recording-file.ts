@@ -4,6 +4,9 @@ import { durationPatches, fragmentHeader, initSegment, type RecordedSample, type
 /** Media that waits for a disk that does not keep up; beyond that the recording ends. */
 const MOST_WAITING_BYTES = 32 * 1024 * 1024
 
+/** For this process and its group, and for nobody else on the machine. */
+const FILE_MODE = 0o640
+
 /** One file of a recording, written fragment by fragment: whatever was written can be played. */
 export class RecordingFile {
   readonly path: string
@@ -63,7 +66,7 @@ export class RecordingFile {
 
   async #open(): Promise<void> {
     try {
-      this.#handle = await open(this.path, 'wx')
+      this.#handle = await open(this.path, 'wx', FILE_MODE)
     } catch (error) {
       this.#failure = error as Error
       return

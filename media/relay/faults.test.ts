@@ -149,11 +149,43 @@ test('a server that closes is back within a second, each time', async () => {
     if (round === 1) sink.resetConnections()
     else sink.closeConnections()
     await waitFor(() => backoffs() === round + 1)
-    expect(scene.destination('d2').lastError!.code).toBe('closed_by_peer')
+    expect(scene.destination('d2').lastError!.code).toMatch(/^closed_/)
     await waitFor(() => (sink.last()!.publishedAt ?? 0) > closedAt)
     expect(performance.now() - closedAt).toBeLessThan(1_000)
   }
   await waitFor(() => scene.destination('d2').reconnects === 3)
+  await expectHealthyUntouched()
+})
+
+test.each(['at publish', 'at media'] as const)(
+  'a server that closes %s three times is said to be given a wrong key, and is tried again',
+  async (closes) => {
+    const sink = await run({ closes })
+    await waitFor(() => scene.destination('d2').lastError?.hint !== undefined)
+    expect(sink.connections).toHaveLength(3)
+    expect(scene.destination('d2').lastError).toMatchObject({
+      code: 'closed_on_publish',
+      hint: expect.stringMatching(/3 times in a row.*stream key and the application/),
+    })
+    expect(scene.destination('d2')).toMatchObject({ hasWorked: false })
+    sink.behaviour.closes = undefined
+    await waitFor(() => scene.destination('d2').state === 'live')
+    await expectHealthyUntouched()
+  },
+)
+
+test('a key that has worked is tried for as long as the server holds its old session', async () => {
+  const sink = await run({ keepsSessions: true })
+  await waitFor(() => scene.destination('d2').hasWorked)
+  sink.resetConnections()
+  await waitFor(() => sink.connections.length > 5)
+  expect(scene.states('d2')).not.toContain('needs_attention')
+  expect(scene.destination('d2').lastError).toMatchObject({
+    code: 'rejected',
+    hint: expect.stringContaining('earlier'),
+  })
+  sink.behaviour.keepsSessions = false
+  await waitFor(() => scene.destination('d2').state === 'live')
   await expectHealthyUntouched()
 })
 

@@ -2,6 +2,8 @@ import type { Publisher } from '../ingest/rtmp-ingest.ts'
 import type { IngestStatus, MediaKind, MediaMessage } from '../types.ts'
 import type { GroupCacheLimits } from './group-cache.ts'
 
+/** Without a frame for this long a publisher is not steady. */
+const GAP_MS = 1_000
 /** Whoever has sent sound for this long, and nothing of a picture, has none. */
 const SOUND_ALONE_MS = 2_000
 /**
@@ -17,6 +19,8 @@ export class Feeder {
   readonly since = new Date().toISOString()
   /** Monotonic milliseconds of its last frame. */
   lastFrameAt: number
+  /** Monotonic milliseconds: since when it has sent without a gap. */
+  steadySince: number
   /** For how long its media was counted while it fed the stream, milliseconds. */
   liveMs = 0
   readonly #limits: GroupCacheLimits
@@ -33,8 +37,12 @@ export class Feeder {
   constructor(publisher: Publisher, source: IngestStatus['source'], limits: GroupCacheLimits, now: number) {
     this.publisher = publisher
     this.source = source
-    this.lastFrameAt = now
+    this.lastFrameAt = this.steadySince = now
     this.#limits = limits
+  }
+
+  get hasVideo(): boolean {
+    return this.#hasVideo
   }
 
   headers(): readonly MediaMessage[] {
@@ -68,7 +76,10 @@ export class Feeder {
       if (kind === 'video') this.#drop()
       return
     }
-    if (kind !== 'data') this.lastFrameAt = now
+    if (kind !== 'data') {
+      if (now - this.lastFrameAt > GAP_MS) this.steadySince = now
+      this.lastFrameAt = now
+    }
     if (kind === 'audio') this.#soundSince ??= now
     if (waits) this.#keep(message, kind === 'video' && isKeyframe, now)
   }

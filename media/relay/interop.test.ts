@@ -86,7 +86,7 @@ async function packets(file: string): Promise<{ video: string[]; audio: string[]
   return { video: await hashes('v'), audio: await hashes('a') }
 }
 
-async function nginxSink(): Promise<{ port: number; recording: () => Promise<string> }> {
+async function nginxSink(rules = ''): Promise<{ port: number; recording: () => Promise<string> }> {
   const port = await freePort()
   const prefix = join(folder, 'nginx')
   const recordings = join(prefix, 'recordings')
@@ -98,7 +98,7 @@ async function nginxSink(): Promise<{ port: number; recording: () => Promise<str
     pid ${prefix}/nginx.pid;
     error_log ${prefix}/error.log;
     events { worker_connections 64; }
-    rtmp { server { listen 127.0.0.1:${port}; application live { live on; record all; record_path ${recordings}; } } }
+    rtmp { access_log off; server { listen 127.0.0.1:${port}; application live { live on; ${rules} record all; record_path ${recordings}; } } }
   `
   await writeFile(join(prefix, 'nginx.conf'), configuration)
   start(NGINX, ['-p', prefix, '-c', join(prefix, 'nginx.conf'), '-e', join(prefix, 'error.log')])
@@ -153,7 +153,19 @@ test.runIf(hasNginx)('nginx-rtmp tells a key in use from a free one', async () =
   publisher.audio(0, Buffer.from('af001190', 'hex'))
   await waitFor(() => fixture!.destination('first').state === 'live')
   fixture.change({ destinations: [...fixture.stream.destinations, { id: 'second', url, streamKey: 'one-key' }] })
-  await waitFor(() => fixture!.destination('second').state === 'needs_attention')
-  expect(fixture.destination('second').lastError!.code).toBe('rejected')
+  await waitFor(() => fixture!.destination('second').reconnects > 3)
+  expect(fixture.destination('second').lastError!.code).toBe('key_in_use')
   expect(fixture.destination('first').state).toBe('live')
+  fixture.change({ destinations: fixture.stream.destinations.filter(({ id }) => id === 'second') })
+  publisher.audio(20, Buffer.from('af0121', 'hex'))
+  await waitFor(() => fixture!.destination('second').state === 'live')
+})
+
+test.runIf(hasNginx)('nginx-rtmp that allows nobody to publish is said to be given a wrong key', async () => {
+  const { port } = await nginxSink('deny publish all;')
+  fixture = await startNode([{ id: 'denied', url: `rtmp://127.0.0.1:${port}/live`, streamKey: 'one-key' }])
+  const publisher = await fixture.publish()
+  publisher.audio(0, Buffer.from('af001190', 'hex'))
+  await waitFor(() => fixture!.destination('denied').lastError?.hint)
+  expect(fixture.destination('denied').lastError!.hint).toMatch(/stream key and the application/)
 })

@@ -39,6 +39,13 @@ const TRANSIENT_CODES = new Set([
   'NetStream.Publish.Idle',
 ])
 
+/**
+ * How servers say that somebody publishes with the key: nginx-rtmp "Already publishing", node-media-server "Stream
+ * already publishing", Wowza "… is already being published". They send the code of a wrong key with it.
+ */
+const IN_USE =
+  /\b(?:already|in use|being published|is publishing|duplicate|another (?:publisher|encoder|session|connection))\b/i
+
 /** The publisher's side of the RTMP command dialogue, from `connect` to `deleteStream`, without the socket. */
 export class PublishSession {
   readonly #target: PublishTarget
@@ -159,7 +166,8 @@ export class PublishSession {
     const text = cleanPeerText(words === '' ? 'no reason given' : words, this.#target.streamKey)
     if (TRANSIENT_CODES.has(code))
       return new Fault('closed_by_peer', `The server cannot take the stream now (${text}).`)
-    return new Fault('rejected', `The server refused the stream (${text}).`)
+    const refusal = IN_USE.test(words) ? 'key_in_use' : 'rejected'
+    return new Fault(refusal, `The server refused the stream (${text}).`)
   }
 
   #pong(request: Buffer): void {

@@ -1,5 +1,4 @@
 import type { Destination, DestinationFault, DestinationState, DestinationStatus, MediaLog } from '../types.ts'
-import { Backoff } from './backoff.ts'
 import { DestinationCounters } from './counters.ts'
 import { DestinationUrlError, parseDestinationUrl } from './destination-url.ts'
 import { Fault } from './fault.ts'
@@ -7,6 +6,7 @@ import type { RelayLimits } from './limits.ts'
 import { OutputQueue } from './output-queue.ts'
 import { PushConnection } from './push-connection.ts'
 import { continues, noneOfEach, wireFor, type RelayBatch, type WirePosition } from './relay-message.ts'
+import { RetryPolicy } from './retry-policy.ts'
 import type { Output, Source } from './source.ts'
 import { tableKey, type TcpTable } from './tcp-table.ts'
 
@@ -23,6 +23,9 @@ export interface PushClientOptions {
   readonly onChange: (status: DestinationStatus) => void
 }
 
+/** Passed through with each attempt: of an unreachable server, every few seconds. */
+const STEPS: ReadonlySet<DestinationState> = new Set(['resolving', 'connecting', 'handshake', 'publishing'])
+
 /** How often TCP is asked while an output becomes live, and while it flows without RTMP acknowledgements. */
 const TCP_LOOK_MS = { starting: 100, flowing: 3_000 } as const
 
@@ -33,7 +36,7 @@ const TCP_LOOK_MS = { starting: 100, flowing: 3_000 } as const
 export class PushClient implements Output {
   readonly #options: PushClientOptions
   readonly #limits: RelayLimits
-  readonly #backoff: Backoff
+  readonly #retries: RetryPolicy
   readonly #queue: OutputQueue
   readonly #counters = new DestinationCounters()
   #state: DestinationState = 'idle'
@@ -44,12 +47,11 @@ export class PushClient implements Output {
   #connection: PushConnection | null = null
   #position: WirePosition | null = null
   #hasSource = false
-  #everLive = false
   /** Why the destination must not get what comes in; null when it may. */
   #barred: string | null = null
   #trustsSilence = true
-  #rejections = 0
-  #liveAt = 0
+  /** Monotonic: since when the present connection is live; null while it is not. */
+  #liveAt: number | null = null
   #droppedAt = 0
   #lookedAt = 0
   #looking = false
@@ -57,7 +59,7 @@ export class PushClient implements Output {
   constructor(options: PushClientOptions) {
     this.#options = options
     this.#limits = options.limits
-    this.#backoff = new Backoff(options.limits.backoff)
+    this.#retries = new RetryPolicy(options.limits, options.destination.hasWorked === true)
     this.#queue = new OutputQueue(options.limits.queue)
   }
 
@@ -102,8 +104,7 @@ export class PushClient implements Output {
     if (this.#state !== 'backoff' && this.#state !== 'needs_attention') return
     clearTimeout(this.#retryTimer)
     this.#nextRetryAt = null
-    this.#rejections = 0
-    this.#backoff.reset()
+    this.#retries.reset()
     if (this.#hasSource) this.#attempt()
     else this.#enter('idle')
   }
@@ -169,7 +170,7 @@ export class PushClient implements Output {
       this.#onFault(new Fault('stalled', `The server took no data for ${seconds} seconds.`))
       return
     }
-    if (this.#state === 'live' && now - this.#liveAt >= this.#limits.steadyMs) this.#backoff.reset()
+    if (this.#liveAt !== null) this.#noteLasting(now - this.#liveAt)
     const calm =
       now - this.#droppedAt >= this.#limits.recoverMs && this.#queue.durationMs < this.#limits.queue.maxMs / 2
     if (this.#state === 'congested' && calm) this.#enter('live')
@@ -193,7 +194,13 @@ export class PushClient implements Output {
       liveSeconds: this.#counters.liveSeconds,
       lastError: this.#lastError,
       nextRetryAt: this.#nextRetryAt,
+      hasWorked: this.#retries.hasWorked,
     }
+  }
+
+  /** Takes note that the server has taken media with this key, as the host knows. */
+  noteWorked(): void {
+    if (!this.#retries.hasWorked) this.#retries.worked()
   }
 
   #takesWhole(batch: RelayBatch): boolean {
@@ -210,9 +217,9 @@ export class PushClient implements Output {
       const { destination, allowPrivateAddresses, ca } = this.#options
       const target = parseDestinationUrl(destination.url)
       const { streamKey } = destination
-      const timeouts = this.#limits.timeouts
+      const { provenMs, timeouts } = this.#limits
       const connection = new PushConnection(
-        { target, streamKey, allowPrivateAddresses, timeouts, ca, trustsSilence: this.#trustsSilence },
+        { target, streamKey, allowPrivateAddresses, timeouts, ca, provenMs, trustsSilence: this.#trustsSilence },
         {
           onStep: (step) => this.#enter(step),
           onReady: (messageStreamId) => this.#onReady(connection, messageStreamId),
@@ -230,7 +237,8 @@ export class PushClient implements Output {
   }
 
   #onReady(connection: PushConnection, messageStreamId: number): void {
-    const { messages, base } = this.#options.source.replay(this.#limits.queue.maxBytes)
+    const { mostBehindMs, queue } = this.#limits
+    const { messages, base } = this.#options.source.replay(queue.maxBytes, mostBehindMs)
     this.#position = { base, messageStreamId, last: noneOfEach() }
     this.#queue.reset(messages)
     connection.progress.beginMedia(performance.now())
@@ -267,9 +275,16 @@ export class PushClient implements Output {
   #checkLive(): void {
     if (this.#state !== 'publishing' || this.#connection?.progress.mediaArrived !== true) return
     this.#liveAt = performance.now()
-    this.#everLive = true
-    this.#rejections = 0
     this.#enter('live')
+  }
+
+  /** Draws conclusions from how long the connection has been live: a server may also close soon after publish. */
+  #noteLasting(liveMs: number): void {
+    const { provenMs, steadyMs } = this.#limits
+    const isNews = liveMs >= provenMs && !this.#retries.hasWorked
+    if (liveMs >= provenMs) this.#retries.worked()
+    if (liveMs >= steadyMs && this.#state === 'live') this.#retries.steady()
+    if (isNews) this.#options.onChange(this.status())
   }
 
   #congested(): void {
@@ -293,19 +308,13 @@ export class PushClient implements Output {
 
   #onFault(fault: Fault): void {
     this.#release()
-    const at = new Date().toISOString()
-    this.#lastError = { code: fault.code, message: fault.message, at }
-    if (fault.cause !== undefined) this.#options.log.error({ ...this.#name(), error: fault.cause }, fault.message)
-    const isFinal = fault.code === 'rejected' || fault.code === 'address_refused'
-    if (isFinal) this.#rejections += 1
-    if (isFinal && this.#rejections >= this.#limits.maxRejections) {
-      this.#enter('needs_attention')
-    } else if (this.#hasSource) {
-      const stale = fault.code === 'rejected' && this.#everLive ? this.#limits.staleSessionMs * this.#rejections : 0
-      this.#wait(Math.max(this.#backoff.next(), stale))
-    } else {
-      this.#enter('idle')
-    }
+    const { cause, code, message } = fault
+    const { hint, waitMs } = this.#retries.after(fault)
+    this.#lastError = { code, message, ...(hint !== undefined && { hint }), at: new Date().toISOString() }
+    if (cause !== undefined) this.#options.log.error({ ...this.#name(), error: cause }, message)
+    if (waitMs === null) this.#enter('needs_attention')
+    else if (this.#hasSource) this.#wait(waitMs)
+    else this.#enter('idle')
   }
 
   #refuse(message: string): void {
@@ -329,6 +338,7 @@ export class PushClient implements Output {
     this.#options.source.remove(this)
     this.#connection = null
     this.#position = null
+    this.#liveAt = null
     this.#queue.reset([])
   }
 
@@ -342,7 +352,8 @@ export class PushClient implements Output {
     this.#state = state
     this.#since = new Date().toISOString()
     const fields = state === 'backoff' || state === 'needs_attention' ? { fault: this.#lastError } : {}
-    this.#options.log.info({ ...this.#name(), state, ...fields }, 'destination changed')
+    const level = STEPS.has(state) ? 'debug' : 'info'
+    this.#options.log[level]({ ...this.#name(), state, ...fields }, 'destination changed')
     this.#options.onChange(this.status())
   }
 

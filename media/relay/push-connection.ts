@@ -28,6 +28,8 @@ export interface PushConnectionOptions {
   readonly timeouts: ConnectionTimeouts
   /** Certificate authorities instead of the system's, PEM. For tests. */
   readonly ca: string | undefined
+  /** A server that closes sooner than this after it accepted the stream probably closes because of the key. */
+  readonly provenMs: number
   /** See {@link Progress}. */
   readonly trustsSilence: boolean
 }
@@ -53,6 +55,8 @@ export class PushConnection {
   #socket: Socket | null = null
   #timer: NodeJS.Timeout | undefined
   #step: 'resolving' | 'connecting' | 'handshake' | 'publishing' | 'ready' = 'resolving'
+  /** Monotonic: when the server accepted the stream. */
+  #publishingAt: number | null = null
   #over = false
 
   constructor(options: PushConnectionOptions, handlers: PushConnectionHandlers) {
@@ -197,6 +201,7 @@ export class PushConnection {
   #onPublishing(messageStreamId: number): void {
     clearTimeout(this.#timer)
     this.#step = 'ready'
+    this.#publishingAt = performance.now()
     this.#handlers.onReady(messageStreamId)
   }
 
@@ -217,6 +222,11 @@ export class PushConnection {
     return fault.code === 'closed_by_peer' ? this.#closedByPeer() : fault
   }
 
+  /** Whether the server has taken the stream for long enough that its key is not what made it close. */
+  #hasLasted(): boolean {
+    return this.#publishingAt !== null && performance.now() - this.#publishingAt >= this.#options.provenMs
+  }
+
   #closedByPeer(): Fault {
     switch (this.#step) {
       case 'connecting':
@@ -226,9 +236,11 @@ export class PushConnection {
       case 'handshake':
         return new Fault('handshake_failed', 'The server closed the connection during the RTMP handshake.')
       case 'publishing':
-        return new Fault('closed_by_peer', 'The server closed the connection before it accepted the stream.')
+        return new Fault('closed_on_publish', 'The server closed the connection before it accepted the stream.')
       default:
-        return new Fault('closed_by_peer', 'The server closed the connection.')
+        return this.#hasLasted()
+          ? new Fault('closed_by_peer', 'The server closed the connection.')
+          : new Fault('closed_on_publish', 'The server closed the connection right after it accepted the stream.')
     }
   }
 

@@ -16,6 +16,7 @@ import { FileFeed } from '../playout/file-feed.ts'
 import { Recorder } from '../recording/recorder.ts'
 import type { SlateRenderer } from '../slate/renderer.ts'
 import { Slate } from '../slate/slate.ts'
+import type { FfmpegProgram } from '../whip/transcode/ffmpeg-args.ts'
 import type { TcpTable } from './tcp-table.ts'
 
 export interface RelayStreamOptions {
@@ -26,8 +27,8 @@ export interface RelayStreamOptions {
   readonly log: MediaLog
   readonly onEvent: (event: MediaEvent) => void
   readonly isHosted: () => boolean
-  /** Path of ffmpeg, for renderings. */
-  readonly ffmpeg: string | undefined
+  /** For renderings; undefined where there is none. */
+  readonly ffmpeg: FfmpegProgram | undefined
   readonly slots: TranscodeSlots
   readonly slates: SlateRenderer
 }
@@ -47,7 +48,7 @@ export class RelayStream {
   readonly #files: FileFeed
   readonly #recorder: Recorder
   readonly #slate: Slate
-  /** Monotonic: since when there is no publisher; null while there is one, and when the hold is over. */
+  /** Monotonic: when the publisher that is gone sent its last frame; null while there is one, and when the hold is over. */
   #goneAt: number | null = null
   #holdTimer: NodeJS.Timeout | undefined
   /** Of the publisher before. */
@@ -55,7 +56,7 @@ export class RelayStream {
 
   constructor(desired: DesiredStream, options: RelayStreamOptions) {
     this.#options = options
-    const { group, slateAfterMs, takeOverMs } = options.limits
+    const { group, returns, slateAfterMs, takeOverMs } = options.limits
     this.#source = new Source(group)
     this.#renditions = new Renditions({ ...options, source: this.#source })
     const { streamId } = desired
@@ -73,9 +74,10 @@ export class RelayStream {
       standIn: this.#slate,
       limits: group,
       takeOverMs,
+      returns,
       onMedia: (message, now) => this.#onMedia(message, now),
       onActive: (feeder, previous, reason) => this.#onActive(feeder, previous, reason),
-      onSwitch: (feeder) => this.#onSwitch(feeder),
+      onSwitch: () => this.#onSwitch(),
       onGone: (feeder, reason) => this.#onGone(feeder, reason),
     })
     this.#recorder = new Recorder({ source: this.#source, onEvent: options.onEvent, log: options.log })
@@ -103,6 +105,7 @@ export class RelayStream {
     if (before.live && !desired.live) this.#goOff()
     this.#desired = desired
     this.#publishers.drop('key changed', ({ publisher }) => sourceOf(desired, publisher.keyHash) === null)
+    this.#publishers.prefer(desired.preferredInput)
     this.#meter.setLive(desired.live)
     this.#slate.apply(desired.slate, desired.live)
     if (desired.slate === undefined || !desired.live) this.#publishers.dismissStandIn()
@@ -220,14 +223,15 @@ export class RelayStream {
     if (previous !== null) {
       this.#options.log.info({ streamId, from: previous.source, to: feeder.source, reason }, 'publisher took over')
       this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: previous.publisher.sessionId, reason })
+      const change = { source: feeder.source, previous: previous.source, reason: switchReason(reason) }
+      this.#options.onEvent({ type: 'input.changed', streamId, ...change })
     }
     this.#judge()
     if (this.#desired.live) for (const client of this.#clients.values()) client.start()
   }
 
-  #onSwitch(feeder: Feeder): void {
-    // What encodes is set up for the slate as for the publisher that comes back.
-    if (!this.#slate.isLike(feeder)) this.#renditions.restart()
+  #onSwitch(): void {
+    this.#renditions.switched(performance.now())
     this.#render()
   }
 
@@ -246,12 +250,13 @@ export class RelayStream {
     this.#settle(feeder)
     this.#lastSize = sizeOf(feeder) ?? this.#lastSize
     this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: feeder.publisher.sessionId, reason })
-    this.#goneAt = performance.now()
+    // Not when its connection ended: one that breaks half-open is found out only after seconds of silence.
+    this.#goneAt = feeder.lastFrameAt
     if (!this.#slate.isShown) for (const client of this.#clients.values()) client.hold()
     this.#hold()
   }
 
-  /** Waits for a publisher, for as long as the stream is to be held since it has gone. */
+  /** Waits for a publisher, for as long as the stream is to be held since its last frame. */
   #hold(): void {
     if (this.#goneAt === null) return
     clearTimeout(this.#holdTimer)
@@ -285,7 +290,10 @@ export class RelayStream {
     }
     for (const destination of wanted.values()) {
       const client = this.#clients.get(destination.id)
-      if (client !== undefined && !fresh && isSame(client.destination, destination)) continue
+      if (client !== undefined && !fresh && isSame(client.destination, destination)) {
+        if (destination.hasWorked) client.noteWorked()
+        continue
+      }
       const successor = this.#create(destination)
       this.#clients.set(destination.id, successor)
       if (client !== undefined) this.#stop(client, 'stopped')
@@ -319,9 +327,10 @@ export class RelayStream {
     return this.#desired.live && (this.#publishers.active !== null || this.#slate.isShown)
   }
 
-  /** Others' forms are made while somebody sends and somebody takes. */
+  /** Encoders run while there is something to send, and while a publisher is waited for: they go on with the next one. */
   #render(): void {
-    this.#renditions.run(this.#isFed)
+    const isHeld = this.#desired.live && this.#goneAt !== null
+    this.#renditions.run(this.#isFed || isHeld)
   }
 
   #goOff(): void {
@@ -362,6 +371,12 @@ export class RelayStream {
 export function sourceOf({ backup, keyHash, whipHash }: DesiredStream, hash: string): 'primary' | 'backup' | null {
   if (hash === keyHash || hash === whipHash) return 'primary'
   return hash === backup?.keyHash ? 'backup' : null
+}
+
+const SWITCH_REASONS = ['preferred', 'selected', 'silent'] as const
+
+function switchReason(reason: string): Extract<MediaEvent, { type: 'input.changed' }>['reason'] {
+  return SWITCH_REASONS.find((one) => one === reason) ?? 'ended'
 }
 
 function sizeOf({ publisher }: Feeder): PictureSize | null {

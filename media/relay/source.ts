@@ -75,10 +75,15 @@ export class Source {
     this.#outputs.delete(output)
   }
 
-  /** Configurations and the group under way, for an output that may take `maxBytes` at once. */
-  replay(maxBytes: number): Replay {
-    const group = this.#cache.bytes <= maxBytes ? this.#cache.group() : []
-    const earliest = group.reduce((least, message) => Math.min(least, message.timestamp), Infinity)
+  /**
+   * Configurations and the group under way, for an output that may take `maxBytes` at once and start `maxMs` behind the
+   * live edge. Without the group where it is larger or longer: the output starts with the next keyframe.
+   */
+  replay(maxBytes: number, maxMs = Infinity): Replay {
+    const cached = this.#cache.bytes <= maxBytes ? this.#cache.group() : []
+    const isLate = this.#timeline.position - earliestOf(cached) > maxMs
+    const group = isLate ? [] : cached
+    const earliest = earliestOf(group)
     const base = group.length === 0 ? this.#timeline.position : earliest
     const headers = this.#cache.headers().map((header) => ({ ...header, timestamp: base, previousTimestamp: -1 }))
     const messages = [...headers, ...group]
@@ -92,4 +97,8 @@ export class Source {
     for (const message of batch.messages) this.#cache.add(message)
     for (const output of this.#outputs) output.write(batch)
   }
+}
+
+function earliestOf(messages: readonly RelayMessage[]): number {
+  return messages.reduce((least, message) => Math.min(least, message.timestamp), Infinity)
 }

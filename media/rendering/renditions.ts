@@ -1,13 +1,14 @@
 import type { RelayLimits } from '../relay/limits.ts'
 import type { Source } from '../relay/source.ts'
 import type { MediaLog, Rendering, RenderingStatus } from '../types.ts'
+import type { FfmpegProgram } from '../whip/transcode/ffmpeg-args.ts'
 import { DelayLine } from './delay-line.ts'
 import { Transcode, type TranscodeSlots } from './transcode.ts'
 
 export interface RenditionsOptions {
   readonly source: Source
   readonly limits: Pick<RelayLimits, 'group' | 'queue'>
-  readonly ffmpeg: string | undefined
+  readonly ffmpeg: FfmpegProgram | undefined
   readonly slots: TranscodeSlots
   readonly log: MediaLog
 }
@@ -55,8 +56,8 @@ export class Renditions {
   }
 
   /** Another publisher sends from here on. */
-  restart(): void {
-    for (const transcode of this.#transcodes.values()) transcode.restart()
+  switched(now: number): void {
+    for (const transcode of this.#transcodes.values()) transcode.switched(now)
   }
 
   tick(now: number): void {

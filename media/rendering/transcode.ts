@@ -3,11 +3,14 @@ import { FlvOutput } from '../preview/flv-output.ts'
 import { withDataFrame } from '../preview/flv-tag.ts'
 import { Backoff } from '../relay/backoff.ts'
 import type { RelayLimits } from '../relay/limits.ts'
-import { Source } from '../relay/source.ts'
+import type { RelayMessage } from '../relay/relay-message.ts'
+import { Source, type Output } from '../relay/source.ts'
 import { AUDIO, classify, DATA, readMetadata, VIDEO } from '../rtmp/flv.ts'
 import type { MediaLog, MediaMessage, Rendering, RenderingStatus } from '../types.ts'
 import { FlvReader, type FlvTag } from '../rtmp/flv-reader.ts'
 import { renderArguments } from './arguments.ts'
+import type { FfmpegProgram } from '../whip/transcode/ffmpeg-args.ts'
+import { formAfter, isSameForm, UNKNOWN_FORM, unreadable, type StreamForm } from './form.ts'
 import { SpeedMeter } from './speed-meter.ts'
 
 /** How many may run at the same time on this node. */
@@ -20,8 +23,8 @@ export interface TranscodeOptions {
   readonly rendering: Rendering
   readonly from: Source
   readonly limits: Pick<RelayLimits, 'group' | 'queue'>
-  /** Path of ffmpeg; undefined where there is none. */
-  readonly ffmpeg: string | undefined
+  /** Undefined where there is none. */
+  readonly ffmpeg: FfmpegProgram | undefined
   readonly slots: TranscodeSlots
   readonly log: MediaLog
 }
@@ -31,6 +34,10 @@ const STEADY_MS = 30_000
 /** Nothing comes out although it was started this long ago: it hangs. */
 const SILENT_MS = 10_000
 const MOST_SAID = 500
+/** After standing still for this long, a stream is fed from a keyframe again. */
+const PAUSE_MS = 1_000
+/** How long the sound of another publisher is waited for: ffmpeg gives nothing out without the sound that it began with. */
+const SOUND_PATIENCE_MS = 2_000
 
 /**
  * A source in another form: one ffmpeg, kept running as long as it is wanted. What it does, and its death, concerns
@@ -50,6 +57,15 @@ export class Transcode {
   #again: NodeJS.Timeout | undefined
   #input: FlvOutput | null = null
   readonly #speed = new SpeedMeter()
+  /** What comes in, and what the process was started for. */
+  #form: StreamForm = UNKNOWN_FORM
+  #startedFor: StreamForm = UNKNOWN_FORM
+  readonly #watch: Output = { write: ({ messages }) => this.#see(messages, performance.now()) }
+  #fedAt = Number.NEGATIVE_INFINITY
+  /** Since when the stream comes without a pause. */
+  #fedSince = 0
+  /** Since when the sound of another publisher is waited for; null when it is not. */
+  #soundDueSince: number | null = null
 
   constructor(options: TranscodeOptions) {
     this.#options = options
@@ -65,30 +81,69 @@ export class Transcode {
   /** Runs while there is something to render for somebody. */
   run(wanted: boolean): void {
     if (wanted === this.#wanted) return
-    this.#wanted = wanted
-    if (wanted) this.#start()
-    else this.close()
+    if (!wanted) {
+      this.close()
+      return
+    }
+    const { from } = this.#options
+    this.#wanted = true
+    this.#form = formAfter(UNKNOWN_FORM, from.replay(0).messages)
+    from.add(this.#watch)
+    this.#start()
   }
 
-  /** Another publisher sends: what ffmpeg knows of the one before does not hold. */
-  restart(): void {
-    if (!this.#wanted) return
-    this.#end()
-    this.#start()
+  /** Another publisher sends. The process goes on with it where it sends in the same form. */
+  switched(now: number): void {
+    this.#soundDueSince = this.#startedFor.audio === null ? null : now
   }
 
   tick(now: number): void {
     if (this.#process === null) return
     this.#speed.tick(now)
     if (this.#state === 'running' && now - this.#startedAt >= STEADY_MS) this.#backoff.reset()
-    const since = Math.max(this.#heardAt, this.#startedAt)
+    if (this.#soundDueSince !== null && now - this.#soundDueSince >= SOUND_PATIENCE_MS && this.#input?.isFed(now)) {
+      this.#form = { ...this.#form, audio: null }
+      this.#restart()
+      return
+    }
+    const since = Math.max(this.#heardAt, this.#startedAt, this.#fedSince)
     if (this.#input?.isFed(now) && now - since >= SILENT_MS) this.#fail('ffmpeg gives nothing out')
   }
 
   close(): void {
     this.#wanted = false
+    this.#options.from.remove(this.#watch)
     this.#end()
     this.#state = 'idle'
+  }
+
+  #see(messages: readonly RelayMessage[], now: number): void {
+    if (now - this.#fedAt > PAUSE_MS) this.#fedSince = now
+    this.#fedAt = now
+    if (messages.some(({ kind }) => kind === 'audio')) this.#soundDueSince = null
+    const form = formAfter(this.#form, messages)
+    if (isSameForm(this.#form, form)) return
+    this.#form = form
+    // The process that is started for it replays this batch: it must not be handed the batch as well.
+    queueMicrotask(() => this.#adapt())
+  }
+
+  /** The stream comes in another form than before. */
+  #adapt(): void {
+    if (!this.#wanted || isSameForm(this.#startedFor, this.#form)) return
+    const version = this.#options.ffmpeg?.version ?? ''
+    // A process that has given nothing out yet takes whatever it can read, and sound that comes a little later.
+    const { audio, video } = this.#startedFor
+    const isOpen = video === null || (audio === null && isSameForm({ video, audio }, { ...this.#form, audio }))
+    const canTake = this.#process !== null && this.#state === 'starting' && isOpen
+    if (canTake && unreadable(this.#form, version) === null) this.#startedFor = this.#form
+    else this.#restart()
+  }
+
+  #restart(): void {
+    this.#end()
+    this.#lastError = null
+    this.#start()
   }
 
   #start(): void {
@@ -98,8 +153,17 @@ export class Transcode {
       this.#retryLater(why, 'unavailable')
       return
     }
+    this.#startedFor = this.#form
+    this.#soundDueSince = null
+    const refusal = unreadable(this.#form, ffmpeg.version)
+    if (refusal !== null) {
+      // Trying again is of no use: it is started when another form comes.
+      this.#lastError = refusal
+      this.#state = 'unavailable'
+      return
+    }
     slots.used += 1
-    const child = spawn(ffmpeg, renderArguments(rendering), { stdio: 'pipe', env: {} })
+    const child = spawn(ffmpeg.path, renderArguments(rendering), { stdio: 'pipe', env: {} })
     this.#process = child
     this.#state = 'starting'
     this.#startedAt = performance.now()

@@ -13,3 +13,18 @@ export function parameterSetsOf(record: Buffer): Buffer[] {
   }
   return sets
 }
+
+/**
+ * The parameter sets of an AVCDecoderConfigurationRecord as they stand in front of a keyframe; undefined when the record
+ * is damaged, or when the lengths of NAL units are not four bytes long as these are.
+ */
+export function inBandParameterSets(record: Buffer): Buffer | undefined {
+  if (record.length < 7 || (record[4]! & 3) !== 3) return undefined
+  try {
+    const sets = parameterSetsOf(record)
+    return sets.length === 0 ? undefined : Buffer.concat(sets)
+  } catch (error) {
+    if (error instanceof RangeError) return undefined
+    throw error
+  }
+}

@@ -2,6 +2,7 @@ import { decodeAmf0, decodeFirstAmf0 } from './amf0.ts'
 import { codedBody } from './coded-body.ts'
 import { enhancedStart } from './enhanced.ts'
 import { av1PictureSize } from './obu.ts'
+import { isRandomAccessPoint } from './random-access.ts'
 import { avcPictureSize, hevcPictureSize } from './sps.ts'
 import type { PictureSize } from './sps.ts'
 import type { MediaKind } from '../types.ts'
@@ -10,6 +11,7 @@ import type { MediaKind } from '../types.ts'
 export interface Classification {
   readonly kind: MediaKind
   readonly isHeader: boolean
+  /** By its flag; or, where that is not set, by what the coded picture says. */
   readonly isKeyframe: boolean
   /** A picture or a piece of sound: neither header, nor end of sequence, nor metadata. */
   readonly isFrame: boolean
@@ -67,6 +69,10 @@ const FOURCC_CODECS: Record<string, string> = {
 /** Codecs whose legacy tags carry a packet type byte: 0 header, 1 frame, 2 end of sequence. */
 const PACKETISED = new Set([7, 12, 13])
 
+/** FrameType of the FLV specification, E.4.3.1. */
+const KEYFRAME = 1
+const GENERATED_KEYFRAME = 4
+
 const SEQUENCE_START = 0
 const CODED_FRAMES = 1
 const CODED_FRAMES_X = 3
@@ -90,7 +96,7 @@ function classifyVideo(payload: Buffer): Classification {
   if (!PACKETISED.has(codecId)) return frame('video', codec, frameType === 1)
   const packetType = payload[1]
   if (packetType === 0) return header('video', codec)
-  return packetType === 1 ? frame('video', codec, frameType === 1 || frameType === 4) : other('video', codec)
+  return packetType === 1 ? picture(codec, frameType, payload) : other('video', codec)
 }
 
 function classifyAudio(payload: Buffer): Classification {
@@ -120,7 +126,19 @@ function classifyEnhanced(kind: 'audio' | 'video', payload: Buffer): Classificat
     return header(kind, codec)
   }
   if (packetType !== CODED_FRAMES && !(kind === 'video' && packetType === CODED_FRAMES_X)) return other(kind, codec)
-  return frame(kind, codec, kind === 'video' && (frameType === 1 || frameType === 4))
+  return kind === 'video' ? picture(codec, frameType, payload) : frame(kind, codec, false)
+}
+
+/** Some senders of HEVC and AV1 flag no keyframe. */
+function picture(codec: string | null, frameType: number, payload: Buffer): Classification {
+  const isFlagged = frameType === KEYFRAME || frameType === GENERATED_KEYFRAME
+  return frame('video', codec, isFlagged || isRandomAccessPoint(codec, codedBody('video', payload).data))
+}
+
+/** Sets the frame type of a video message to keyframe, in place. It lies in the same bits of legacy and Enhanced RTMP. */
+export function flagKeyframe(payload: Buffer): void {
+  const frameType = (payload[0]! >> 4) & 0x07
+  if (frameType !== GENERATED_KEYFRAME) payload[0] = (payload[0]! & 0x8f) | (KEYFRAME << 4)
 }
 
 function header(kind: MediaKind, codec: string | null): Classification {

@@ -4,6 +4,10 @@ import { sizeOrNull, type PictureSize } from './sps.ts'
 /** Open bitstream units of AV1 (AV1 Bitstream & Decoding Process Specification, 5.3 to 5.5). */
 
 const SEQUENCE_HEADER = 1
+const FRAME_HEADER = 3
+const FRAME = 6
+/** The first bits of a frame header: not an existing frame, a keyframe, shown (5.9.2). */
+const SHOWN_KEYFRAME = { mask: 0b1111_0000, value: 0b0001_0000 }
 const TEMPORAL_DELIMITER = Buffer.of(0x12, 0x00)
 /** Bytes of an AV1CodecConfigurationRecord (AV1-ISOBMFF, 2.3.3) before the units in it. */
 const RECORD_BYTES = 4
@@ -18,18 +22,44 @@ export function av1PictureSize(record: Buffer): PictureSize | null {
 /** Picture size from the sequence header with which a keyframe begins; null when there is none. */
 export function temporalUnitSize(units: Buffer): PictureSize | null {
   return sizeOrNull(() => {
-    let at = 0
-    for (let count = 0; at < units.length && count < MOST_UNITS; count++) {
-      const header = units.readUInt8(at)
-      const type = (header >> 3) & 0x0f
-      at += (header & 4) === 0 ? 1 : 2
-      let size = units.length - at
-      if ((header & 2) !== 0) ({ size, at } = leb128(units, at))
-      if (type === SEQUENCE_HEADER) return readSequenceHeader(new BitReader(units.subarray(at, at + size)))
-      at += size
+    for (const { content, type } of unitsOf(units)) {
+      if (type === SEQUENCE_HEADER) return readSequenceHeader(new BitReader(content))
     }
     return null
   })
+}
+
+/** Whether a temporal unit holds a sequence header and then a shown keyframe, so that a decoder can start with it. */
+export function isAv1RandomAccess(units: Buffer): boolean {
+  try {
+    let hasSequenceHeader = false
+    for (const { content, type } of unitsOf(units)) {
+      if (type === SEQUENCE_HEADER) hasSequenceHeader = true
+      if (type !== FRAME && type !== FRAME_HEADER) continue
+      return hasSequenceHeader && (content.readUInt8() & SHOWN_KEYFRAME.mask) === SHOWN_KEYFRAME.value
+    }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+  }
+  return false
+}
+
+interface Unit {
+  readonly type: number
+  readonly content: Buffer
+}
+
+/** The first units in a temporal unit. Throws RangeError where one is damaged. */
+function* unitsOf(units: Buffer): Generator<Unit> {
+  let at = 0
+  for (let count = 0; at < units.length && count < MOST_UNITS; count++) {
+    const header = units.readUInt8(at)
+    at += (header & 4) === 0 ? 1 : 2
+    let size = units.length - at
+    if ((header & 2) !== 0) ({ size, at } = leb128(units, at))
+    yield { type: (header >> 3) & 0x0f, content: units.subarray(at, at + size) }
+    at += size
+  }
 }
 
 /** A temporal unit as a file has it: what delimits one from the next is left out (AV1-ISOBMFF, 2.4). */

@@ -6,8 +6,28 @@ export interface PictureSize {
   readonly height: number
 }
 
+/** What the sequence parameter set of H.264 says of the pictures. */
+export interface AvcPicture extends PictureSize {
+  /** `chroma_format_idc`: 0 is grey, 1 is 4:2:0, 2 is 4:2:2, 3 is 4:4:4. */
+  readonly chromaFormat: number
+  /** Bits of a luma sample. */
+  readonly bitDepth: number
+  /** Pictures may be coded as fields. */
+  readonly interlaced: boolean
+  /** Width of a pixel over its height; null when the stream does not say. */
+  readonly pixelAspect: number | null
+  /** `transfer_characteristics` (ITU-T H.273, table 3); null when the stream does not say. */
+  readonly transfer: number | null
+}
+
 /** Picture size from an AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3); null when it holds none. */
 export function avcPictureSize(record: Buffer): PictureSize | null {
+  const picture = avcPicture(record)
+  return picture && { width: picture.width, height: picture.height }
+}
+
+/** The first sequence parameter set of an AVCDecoderConfigurationRecord; null when there is none that can be read. */
+export function avcPicture(record: Buffer): AvcPicture | null {
   return sizeOrNull(() => {
     const count = record.readUInt8(5) & 0x1f
     if (count === 0) return null
@@ -40,7 +60,7 @@ function readerOf(nalUnit: Buffer): BitReader {
 }
 
 /** The size is a figure to show: a parameter set that cannot be read costs the figure, never the stream. */
-export function sizeOrNull(read: () => PictureSize | null): PictureSize | null {
+export function sizeOrNull<T extends PictureSize>(read: () => T | null): T | null {
   try {
     const size = read()
     return size !== null && size.width > 0 && size.height > 0 ? size : null
@@ -53,16 +73,17 @@ export function sizeOrNull(read: () => PictureSize | null): PictureSize | null {
 const PROFILES_WITH_CHROMA = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135])
 
 /** seq_parameter_set_data, H.264 section 7.3.2.1.1. */
-function readAvcSps(reader: BitReader): PictureSize {
+function readAvcSps(reader: BitReader): AvcPicture {
   reader.skip(8)
   const profile = reader.bits(8)
   reader.skip(16)
   reader.unsigned()
   let chroma = 1
+  let bitDepth = 8
   if (PROFILES_WITH_CHROMA.has(profile)) {
     chroma = reader.unsigned()
     if (chroma === 3) reader.skip(1)
-    reader.unsigned()
+    bitDepth = 8 + reader.unsigned()
     reader.unsigned()
     reader.skip(1)
     if (reader.flag()) skipScalingLists(reader, chroma === 3 ? 12 : 8)
@@ -91,6 +112,57 @@ function readAvcSps(reader: BitReader): PictureSize {
   return {
     width: widthInMacroblocks * 16 - (left + right) * unitX,
     height: heightInMapUnits * 16 * (framesOnly ? 1 : 2) - (top + bottom) * unitY,
+    chromaFormat: chroma,
+    bitDepth,
+    interlaced: !framesOnly,
+    ...readAvcVui(reader),
+  }
+}
+
+/** Pixel aspect ratios by `aspect_ratio_idc` (H.264, table E-1); 0 is unspecified. */
+const PIXEL_ASPECTS = [
+  [0, 0],
+  [1, 1],
+  [12, 11],
+  [10, 11],
+  [16, 11],
+  [40, 33],
+  [24, 11],
+  [20, 11],
+  [32, 11],
+  [80, 33],
+  [18, 11],
+  [15, 11],
+  [64, 33],
+  [160, 99],
+  [4, 3],
+  [3, 2],
+  [2, 1],
+] as const
+const EXTENDED_ASPECT = 255
+
+/** The beginning of vui_parameters, H.264 section E.1.1. */
+function readAvcVui(reader: BitReader): Pick<AvcPicture, 'pixelAspect' | 'transfer'> {
+  let pixelAspect: number | null = null
+  try {
+    if (!reader.flag()) return { pixelAspect, transfer: null }
+    if (reader.flag()) {
+      const idc = reader.bits(8)
+      const [width, height] =
+        idc === EXTENDED_ASPECT ? [reader.bits(16), reader.bits(16)] : (PIXEL_ASPECTS[idc] ?? [0, 0])
+      if (width > 0 && height > 0) pixelAspect = width / height
+    }
+    if (reader.flag()) reader.skip(1)
+    // video_signal_type: format and range, then primaries, transfer and matrix.
+    if (!reader.flag()) return { pixelAspect, transfer: null }
+    reader.skip(4)
+    if (!reader.flag()) return { pixelAspect, transfer: null }
+    reader.skip(8)
+    return { pixelAspect, transfer: reader.bits(8) }
+  } catch (error) {
+    // A parameter set that ends here still gives the size.
+    if (error instanceof RangeError) return { pixelAspect, transfer: null }
+    throw error
   }
 }
 

@@ -1,5 +1,4 @@
 import { AUDIO_HEADER_BYTES, audioConfiguration, silence, soundOf } from '../playout/payloads.ts'
-import { headerPictureSize } from '../rtmp/flv.ts'
 import type { MediaMessage } from '../types.ts'
 import type { SlateClip } from './clip.ts'
 
@@ -37,16 +36,6 @@ export class SlateLoop {
   headers(): readonly MediaMessage[] {
     const video = this.#message('video', 0, this.#clip.configuration, { isHeader: true })
     return [...this.#others, video, ...(this.#sound === null ? [] : [this.#sound.configuration])]
-  }
-
-  /** Whether a decoder can go on from one to the other as it is: pictures of one size, sound in one form. */
-  resembles(headers: readonly MediaMessage[]): boolean {
-    const [own, other] = [this.headers(), headers].map((all) => {
-      const [video, audio] = ['video', 'audio'].map((kind) => all.find((header) => header.kind === kind)?.payload)
-      const size = video && headerPictureSize(video, 'h264')
-      return `${size?.width} ${size?.height} ${audio?.toString('hex')}`
-    })
-    return own === other
   }
 
   /** What is due until a time since the beginning that was not given out before, in order. */

@@ -55,11 +55,6 @@ export class Slate implements StandIn {
     return this.#playing !== null
   }
 
-  /** Whether it is shown, in the same form as what this publisher sends. */
-  isLike(feeder: Feeder): boolean {
-    return this.#playing?.loop.resembles(feeder.headers()) ?? false
-  }
-
   /** Whether it is to be shown when it has to be. What is shown already is its owner's to end. */
   apply(wish: DesiredSlate | undefined, live: boolean): void {
     this.#wish = wish

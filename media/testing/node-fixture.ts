@@ -14,12 +14,15 @@ export const QUICK: RelayLimits = {
   timeouts: { resolveMs: 1_000, connectMs: 500, handshakeMs: 500, publishMs: 500, closeMs: 500 },
   backoff: { baseMs: 100, maxMs: 500 },
   stallMs: 1_000,
+  provenMs: 200,
   steadyMs: 300,
   recoverMs: 500,
   holdMs: 1_500,
   takeOverMs: 500,
+  returns: { steadyMs: 300, longestMs: 1_200, forgiveMs: 5_000 },
   slateAfterMs: 700,
   staleSessionMs: 50,
+  maxStaleSessionMs: 150,
   tickMs: 50,
 }
 

@@ -28,6 +28,10 @@ export interface SinkBehaviour {
   keepMedia?: boolean
   /** The message stream id given by `createStream`; 1 unless told otherwise. */
   messageStreamId?: number
+  /** Refuse a key that was published before, as servers do that have not noticed the end of a broken connection. */
+  keepsSessions?: boolean
+  /** Close without a word: in place of an answer to `publish`, or as soon as media comes. */
+  closes?: 'at publish' | 'at media' | undefined
   /** Keep what the messages carry. */
   keepPayloads?: boolean
 }
@@ -66,6 +70,7 @@ export class SinkConnection {
   readonly #kept: Buffer[] = []
   readonly socket: Socket
   readonly #behaviour: SinkBehaviour
+  readonly #isKept: (key: string) => boolean
   readonly #encoder = new ChunkEncoder()
   readonly #reader: ChunkReader
   #received = Buffer.alloc(0)
@@ -74,8 +79,9 @@ export class SinkConnection {
   #acknowledged = 0
   #stalled = false
 
-  constructor(socket: Socket, behaviour: SinkBehaviour) {
+  constructor(socket: Socket, behaviour: SinkBehaviour, isKept: (key: string) => boolean) {
     this.socket = socket
+    this.#isKept = isKept
     this.#behaviour = behaviour
     this.#reader = new ChunkReader({
       maxMessageBytes: 16 * 1024 * 1024,
@@ -160,6 +166,7 @@ export class SinkConnection {
 
   #onMessage(message: RtmpMessage): void {
     const kind = KINDS[message.type]
+    if (kind !== undefined && this.#behaviour.closes === 'at media') this.socket.end()
     if (kind !== undefined) this.#take(describe(kind, message), message.payload)
     else if (message.type === 20) this.#onCommand(decodeAmf0(message.payload))
     else if (message.type === 5) this.#window = message.payload.readUInt32BE()
@@ -187,8 +194,19 @@ export class SinkConnection {
     } else if (name === 'createStream') {
       this.#command('_result', transaction, null, messageStreamId)
     } else if (name === 'publish') {
-      this.streamKey = values[1] as string
+      const streamKey = values[1] as string
+      const isKept = this.#behaviour.keepsSessions === true && this.#isKept(streamKey)
+      this.streamKey = streamKey
       if (ignorePublish) return
+      if (this.#behaviour.closes === 'at publish') {
+        this.socket.end()
+        return
+      }
+      if (isKept) {
+        this.status('error', 'NetStream.Publish.BadName')
+        this.socket.end()
+        return
+      }
       if (refuse !== undefined) {
         this.status('error', refuse.code, refuse.description)
         this.socket.end()
@@ -238,7 +256,8 @@ export async function startSink(options: SinkOptions = {}): Promise<Sink> {
   const { port = 0, host = '127.0.0.1', tls, ...behaviour } = options
   const connections: SinkConnection[] = []
   const accept = (socket: Socket): void => {
-    connections.push(new SinkConnection(socket, behaviour))
+    const isKept = (key: string) => connections.some((one) => one.streamKey === key && one.publishedAt !== null)
+    connections.push(new SinkConnection(socket, behaviour, isKept))
   }
   const server: Server = tls === undefined ? createServer({ noDelay: true }, accept) : createTlsServer(tls, accept)
   server.on('error', () => {})

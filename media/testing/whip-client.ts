@@ -15,6 +15,10 @@ export interface WhipClientOptions {
   readonly media: WhipMedia
   readonly audio?: boolean
   readonly video?: boolean
+  /** The offer has video, and none comes. */
+  readonly withholdsVideo?: boolean
+  /** The offer names no source (`a=ssrc`). */
+  readonly anonymous?: boolean
   /** Address that it sends from. */
   readonly host?: string
   /** Sequence numbers of video begin here. */
@@ -65,7 +69,7 @@ export class WhipClient {
     if (options.audio !== false) {
       const audio = new Audio('1', 'SendOnly')
       audio.addOpusCodec(AUDIO_TYPE)
-      audio.addSSRC(this.#audio.ssrc, 'client')
+      if (!options.anonymous) audio.addSSRC(this.#audio.ssrc, 'client')
       this.#audioTrack = this.#connection.addTrack(audio)
     }
   }
@@ -105,8 +109,10 @@ export class WhipClient {
     const video = new Video('0', 'SendOnly')
     video.addH264Codec(VIDEO_TYPE, 'profile-level-id=42e01f;packetization-mode=1;level-asymmetry-allowed=1')
     video.addRTXCodec(RTX_TYPE, VIDEO_TYPE, 90_000)
-    video.addSSRC(this.#video.ssrc, 'client')
-    video.addSSRC(this.#rtx.ssrc, 'client')
+    if (!this.#options.anonymous) {
+      video.addSSRC(this.#video.ssrc, 'client')
+      video.addSSRC(this.#rtx.ssrc, 'client')
+    }
     const track = this.#connection.addTrack(video)
     track.onMessage((bytes) => this.#onFeedback(bytes))
     return track
@@ -116,7 +122,9 @@ export class WhipClient {
     if (!(this.#videoTrack ?? this.#audioTrack)?.isOpen()) return
     const media = this.#media
     const elapsed = performance.now() - this.#startedAt
-    while (this.#videoTrack !== null && this.#pictures * (1_000 / media.framesPerSecond) <= elapsed) this.#sendPicture()
+    const due =
+      this.#videoTrack === null || this.#options.withholdsVideo ? 0 : (elapsed / 1_000) * media.framesPerSecond
+    while (this.#pictures < due) this.#sendPicture()
     while (this.#audioTrack !== null && this.#sounds * 20 <= elapsed) this.#sendSound()
     if (elapsed - this.#reportedAt < REPORT_MS) return
     this.#reportedAt = elapsed

@@ -76,7 +76,7 @@ async function publish(options: Partial<WhipClientOptions> & { normalise?: boole
 
 const ask = (type: 'delete', { session }: Opened, keyHash = TOKEN) =>
   scene.node.whip({ type, session, keyHash, path: scene.stream.path })
-const trickle = ({ session }: Opened, fragment: string, ifMatch?: string) =>
+const trickle = ({ session }: Opened, fragment: string, ifMatch?: readonly string[]) =>
   scene.node.whip({ type: 'trickle', session, keyHash: TOKEN, path: scene.stream.path, fragment, ifMatch })
 const ingest = () => scene.node.status().streams[0]?.ingest ?? null
 const frames = (index: number, kind: 'audio' | 'video') =>
@@ -107,6 +107,23 @@ test('pictures go to every destination as they are, sound becomes AAC, and both 
   expect(scene.node.status().whip?.sessions).toEqual([])
   expect(await ask('delete', reply)).toMatchObject({ ok: false, code: 'not_found' })
   expect(scene.events.filter(({ type }) => type === 'ingest.ended').at(-1)).toMatchObject({ reason: 'unpublished' })
+})
+
+test('an offer that names no source of its packets (a=ssrc) is published whole', async () => {
+  const { reply } = await publish({ anonymous: true })
+  await waitFor(() => frames(0, 'video').length > 10 && frames(0, 'audio').length > 10, PATIENT)
+  // Both are reported, once a second.
+  await waitFor(() => scene.node.status().whip?.sessions[0]?.tracks.length === 2, PATIENT)
+  await ask('delete', reply)
+})
+
+test('video that was offered and does not come is a warning, which goes when it comes', async () => {
+  const { reply } = await publish({ withholdsVideo: true })
+  const codes = () => ingest()?.warnings.map(({ code }) => code) ?? []
+  await waitFor(() => codes().includes('video_missing'), PATIENT)
+  // Long before a track that nobody announced is missed.
+  expect(ingest()!.uptimeSeconds).toBeLessThan(5)
+  await ask('delete', reply)
 })
 
 test('a client that is interrupted is held as by RTMP: the next one goes on over the same connections', async () => {
@@ -161,8 +178,8 @@ test('candidates are accepted, restarts are not', async () => {
   const ufrag = /a=ice-ufrag:(\S+)/.exec(sdp)![1]!
   const fragment = `a=ice-ufrag:${ufrag}\r\na=ice-pwd:x\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=end-of-candidates\r\n`
   expect(await trickle(reply, fragment)).toEqual({ ok: true })
-  expect(await trickle(reply, fragment, reply.etag)).toEqual({ ok: true })
-  expect(await trickle(reply, fragment, 'another')).toMatchObject({ ok: false, code: 'changed' })
+  expect(await trickle(reply, fragment, ['another', reply.etag])).toEqual({ ok: true })
+  expect(await trickle(reply, fragment, ['another'])).toMatchObject({ ok: false, code: 'changed' })
   expect(await trickle(reply, fragment.replace(ufrag, 'fresh'))).toMatchObject({ ok: false, code: 'restart' })
   expect(await trickle(reply, 'hello')).toMatchObject({ ok: false, code: 'malformed' })
   expect(await ask('delete', reply)).toEqual({ ok: true })
@@ -202,15 +219,21 @@ test('normalised, video has one size and rate whatever comes', async () => {
   await ask('delete', reply)
 })
 
-test('a WHIP process that dies costs its sessions, and the next client has another', async () => {
+test.each([
+  ['dies', 'SIGKILL'],
+  ['hangs', 'SIGSTOP'],
+] as const)('a WHIP process that %s costs its sessions, and the next client has another', async (_how, signal) => {
   const first = await publish()
   await waitFor(() => ingest()?.videoCodec === 'h264', PATIENT)
   const pid = scene.node.status().whip!.pid!
-  process.kill(pid, 'SIGKILL')
+  process.kill(pid, signal)
   await waitFor(() => scene.node.status().whip?.sessions.length === 0, PATIENT)
   expect(scene.events.filter(({ type }) => type === 'ingest.ended').at(-1)).toMatchObject({
     reason: 'whip process lost',
   })
+  const { streamId } = scene.stream
+  const lost = { type: 'webrtc.lost', streamId, publishers: 1, viewers: 0 }
+  expect(scene.events.filter(({ type }) => type === 'webrtc.lost').at(-1)).toEqual(lost)
   first.client.close()
   const second = await publish()
   await waitFor(() => ingest()?.videoCodec === 'h264', PATIENT)
@@ -241,7 +264,7 @@ test('a UDP port that cannot be had is said, and everything else goes on', async
   await once(taken, 'listening')
   const { port } = taken.address()
   const other = await startNode([], {}, { whip: { host: '127.0.0.1', port } })
-  expect(other.lines.join()).toContain(`UDP port ${port} on 127.0.0.1 is taken: set WHIP_PORT to another one`)
+  expect(other.lines.join()).toContain(`port ${port} on 127.0.0.1 is taken: set WHIP_PORT to a free one`)
   expect(other.node.status().whip).toBeNull()
   const request = { type: 'offer' as const, keyHash: TOKEN, remoteAddress: '127.0.0.1', normalise: false, sdp: 'v=0' }
   expect(await other.node.whip({ ...request, path: scene.stream.path })).toMatchObject({ code: 'unavailable' })

@@ -2,15 +2,18 @@ import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { authorize } from '../ingest/authorize.ts'
 import { DEFAULT_INGEST_LIMITS, type IngestLimits } from '../ingest/limits.ts'
 import type { Publisher } from '../ingest/publisher.ts'
+import { listenError } from '../listen.ts'
+import { logWith } from '../log.ts'
 import type { Viewers } from '../preview/viewers.ts'
 import type { PictureSize } from '../rtmp/sps.ts'
+import { TallyLog } from '../tally-log.ts'
 import type { MediaLog, MediaNodeOptions, WhipReply, WhipRequest, WhipSessionStatus, WhipSettings } from '../types.ts'
 import { completeAnswer, fragmentUfrag, isFragment, type Announced } from './sdp/answer.ts'
 import { filterOffer, OfferError, type FilteredOffer } from './sdp/offer.ts'
 import { OFFER_REFUSED } from './child/protocol.ts'
 import { checkPort } from './udp-port.ts'
 import { Watching, type WatchReply } from './watch/watching.ts'
-import { WhipProcess } from './whip-process.ts'
+import { WhipProcess, type LostSessions } from './whip-process.ts'
 import { WhipSession } from './whip-session.ts'
 
 export interface WhipIngestOptions {
@@ -22,6 +25,8 @@ export interface WhipIngestOptions {
   readonly lastFrameAt: (streamId: string) => number | null
   /** In which size the stream's destinations have its pictures; null when they have none. */
   readonly pictureSize: (streamId: string) => PictureSize | null
+  /** Sessions of a stream ended because the process that WebRTC runs in did. */
+  readonly onLost: (lost: LostSessions) => void
   readonly limits?: Partial<IngestLimits> | undefined
   readonly log: MediaLog
 }
@@ -34,7 +39,7 @@ export interface WhipIngest {
   /** Never throws: what went wrong is in the reply. */
   request(request: WhipRequest): Promise<WhipReply>
   /** Lets somebody watch a stream. Never rejects. @param current its viewers, as long as it is here */
-  watch(current: () => Viewers | undefined, sdp: string): Promise<WatchReply>
+  watch(streamId: string, current: () => Viewers | undefined, sdp: string): Promise<WatchReply>
   /** Ends that. @returns whether there was such a session */
   endWatch(session: string): boolean
   /** The process that WebRTC runs in; undefined while none is needed. */
@@ -57,10 +62,11 @@ export async function startWhipIngest(options: WhipIngestOptions): Promise<WhipI
   try {
     return new Ingest(options, await checkPort(host, port))
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
+    const { code } = error as NodeJS.ErrnoException
     if (code === 'EADDRINUSE' && orFree) return new Ingest(options, await checkPort(host, 0))
-    const why = code === 'EADDRINUSE' ? 'is taken' : `cannot be had (${message})`
-    throw new Error(`UDP port ${port} on ${host} ${why}: set WHIP_PORT to another one`, { cause: error })
+    const settings = { port: 'WHIP_PORT', host: 'RTMP_HOST' }
+    const { message } = listenError(error, { host, port, settings })
+    throw new Error(`UDP: ${message}`, { cause: error })
   }
 }
 
@@ -71,12 +77,14 @@ class Ingest implements WhipIngest {
   readonly #announced: Announced | null
   readonly #sessions = new Map<string, WhipSession>()
   readonly #watching: Watching
+  readonly #tally: TallyLog
 
   constructor(options: WhipIngestOptions, port: number) {
     const { announced, host } = options.settings
     this.port = port
+    this.#tally = new TallyLog(options.log)
     this.#options = options
-    this.#process = new WhipProcess({ host, port }, options.log)
+    this.#process = new WhipProcess({ host, port }, options.log, options.onLost)
     this.#announced = announced === undefined ? null : { port, ...announced }
     this.#watching = new Watching({
       process: this.#process,
@@ -98,8 +106,8 @@ class Ingest implements WhipIngest {
     return this.#process.pid
   }
 
-  watch(current: () => Viewers | undefined, sdp: string): Promise<WatchReply> {
-    return this.#watching.open(current, sdp)
+  watch(streamId: string, current: () => Viewers | undefined, sdp: string): Promise<WatchReply> {
+    return this.#watching.open(streamId, current, sdp)
   }
 
   endWatch(session: string): boolean {
@@ -113,6 +121,7 @@ class Ingest implements WhipIngest {
   async close(): Promise<void> {
     for (const session of this.#sessions.values()) session.drop('shutdown')
     this.#watching.close()
+    this.#tally.flush()
     await this.#process.stop()
   }
 
@@ -127,7 +136,8 @@ class Ingest implements WhipIngest {
       timeoutMs,
       (error) => {
         failed = true
-        log.warn({ path, remoteAddress, error: error.message }, 'publisher could not be checked')
+        const fields = { path, remoteAddress }
+        this.#tally.add({ level: 'warn', message: 'publisher could not be checked', reason: error.message, fields })
       },
     )
     if (!decision.allowed) {
@@ -159,7 +169,7 @@ class Ingest implements WhipIngest {
       normalise: request.normalise,
       ffmpeg: this.#options.settings.ffmpeg ?? null,
       doctor: limits?.doctor ?? DEFAULT_INGEST_LIMITS.doctor,
-      log,
+      log: logWith(log, { path, streamId: stream.streamId }),
       hangUp: () => this.#process.close(session.sessionId),
       onOver: () => this.#sessions.delete(session.sessionId),
     })
@@ -184,8 +194,9 @@ class Ingest implements WhipIngest {
     this.#sessions.set(sessionId, session)
     this.#process.open(
       sessionId,
-      { sdp: offer.sdp, video: offer.video, audio: offer.audio },
+      { sdp: offer.sdp, video: offer.video, audio: offer.audio, routing: offer.routing },
       {
+        streamId: session.streamId,
         onAnswer: (sdp) => {
           answered.resolve({ ok: true, session: sessionId, etag, sdp: completeAnswer(sdp, offer, this.#announced) })
         },
@@ -213,7 +224,12 @@ class Ingest implements WhipIngest {
     const { log, onPublisher, pictureSize } = this.#options
     const publisher = session.connect(pictureSize(session.streamId))
     log.info(
-      { sessionId: session.sessionId, path: session.path, remoteAddress: publisher.remoteAddress },
+      {
+        sessionId: session.sessionId,
+        path: session.path,
+        streamId: session.streamId,
+        remoteAddress: publisher.remoteAddress,
+      },
       'publisher admitted',
     )
     onPublisher(publisher)
@@ -239,7 +255,7 @@ class Ingest implements WhipIngest {
     if (ufrag !== undefined && ufrag !== session.ufrag) {
       return { ok: false, code: 'restart', message: 'ICE restarts are not supported: open a new session.' }
     }
-    if (request.ifMatch !== undefined && request.ifMatch !== session.etag) {
+    if (request.ifMatch !== undefined && !request.ifMatch.includes(session.etag)) {
       return { ok: false, code: 'changed', message: 'The ETag is not that of the session.' }
     }
     // Candidates are not needed: the client's own checks show where it is.

@@ -1,11 +1,13 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { Watchdog } from '../watchdog.ts'
 import type { MediaLog, ReceptionStatus } from '../types.ts'
 import type { ChildMessage, CodedMedia, ParentMessage, SessionOffer, Shown } from './child/protocol.ts'
 import type { WatchOffer, WhipChildSettings } from './child/protocol.ts'
 
 /** What its owner hears of a session. */
 export interface SessionListener {
+  readonly streamId: string
   readonly onAnswer: (sdp: string) => void
   readonly onConnected: () => void
   /** Called once, last. */
@@ -17,6 +19,13 @@ export interface PublisherListener extends SessionListener {
   readonly onMedia: (media: CodedMedia) => void
   /** About once a second. */
   readonly onReception: (tracks: readonly ReceptionStatus[]) => void
+}
+
+/** Clients of a stream whose sessions ended with the process. */
+export interface LostSessions {
+  readonly streamId: string
+  readonly publishers: number
+  readonly viewers: number
 }
 
 const ENTRY = fileURLToPath(new URL('child/main.ts', import.meta.url))
@@ -33,12 +42,16 @@ const CLOSE_MS = 2_000
 export class WhipProcess {
   readonly #settings: WhipChildSettings
   readonly #log: MediaLog
+  readonly #onLost: (lost: LostSessions) => void
   readonly #sessions = new Map<string, SessionListener | PublisherListener>()
   #child: ChildProcess | null = null
+  #watchdog: Watchdog | undefined
 
-  constructor(settings: WhipChildSettings, log: MediaLog) {
+  /** @param onLost called for each stream that loses sessions when the process ends by itself */
+  constructor(settings: WhipChildSettings, log: MediaLog, onLost: (lost: LostSessions) => void) {
     this.#settings = settings
     this.#log = log
+    this.#onLost = onLost
   }
 
   /** Undefined while none is needed. */
@@ -76,6 +89,7 @@ export class WhipProcess {
 
   async stop(): Promise<void> {
     const child = this.#child
+    this.#watchdog?.stop()
     this.#sessions.clear()
     if (child === null || child.exitCode !== null || child.signalCode !== null) return
     await new Promise<void>((resolve) => {
@@ -100,6 +114,13 @@ export class WhipProcess {
     child.on('error', (error) => this.#log.error({ error: error.message }, 'the WHIP process cannot be reached'))
     child.once('exit', (code, signal) => this.#onExit(child, code, signal))
     this.#send(child, { type: 'start', settings: this.#settings })
+    this.#watchdog = new Watchdog({
+      ask: () => this.#send(child, { type: 'ping' }),
+      onHang: () => {
+        this.#log.error({ pid: child.pid }, 'the WHIP process hangs: it is killed')
+        child.kill('SIGKILL')
+      },
+    })
     return child
   }
 
@@ -108,7 +129,10 @@ export class WhipProcess {
   }
 
   #onMessage(message: ChildMessage): void {
+    this.#watchdog?.heard()
     switch (message.type) {
+      case 'pong':
+        return
       case 'ready':
         this.#log.info(this.#settings, 'whip is listening')
         return
@@ -139,10 +163,17 @@ export class WhipProcess {
   }
 
   #onExit(child: ChildProcess, code: number | null, signal: NodeJS.Signals | null): void {
-    if (this.#child === child) this.#child = null
+    if (this.#child === child) {
+      this.#child = null
+      this.#watchdog?.stop()
+    }
     const lost = [...this.#sessions.values()]
     this.#sessions.clear()
     if (lost.length > 0) this.#log.error({ exitCode: code, signal, sessions: lost.length }, 'the WHIP process ended')
+    for (const [streamId, ofStream] of Map.groupBy(lost, (listener) => listener.streamId)) {
+      const publishers = ofStream.filter((listener) => 'onMedia' in listener).length
+      this.#onLost({ streamId, publishers, viewers: ofStream.length - publishers })
+    }
     for (const listener of lost) listener.onEnd('whip process lost')
   }
 }

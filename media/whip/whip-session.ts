@@ -69,7 +69,7 @@ export class WhipSession {
 
   /** The client has connected: from here on it is a publisher. @param size that destinations have had of the stream so far */
   connect(size: PictureSize | null): PublisherSession {
-    const { doctor, keyHash, path, remoteAddress, sessionId, stream } = this.#options
+    const { doctor, ffmpeg, keyHash, offer, path, remoteAddress, sessionId, stream } = this.#options
     this.publisher = new PublisherSession({
       sessionId,
       path,
@@ -77,6 +77,8 @@ export class WhipSession {
       remoteAddress,
       stream,
       doctor,
+      // Without ffmpeg there is no sound, whatever comes.
+      announced: { video: offer.video !== null, audio: offer.audio !== null && ffmpeg !== null },
       now: () => performance.now(),
       drop: (reason) => this.drop(reason),
       refuse: (reason) => this.drop(reason),

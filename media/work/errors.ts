@@ -31,7 +31,8 @@ export type MediaWorkErrorCode =
   /** ffmpeg failed without a reason that is known here. */
   | 'failed'
 
-const RETRYABLE: ReadonlySet<MediaWorkErrorCode> = new Set(['busy', 'unavailable', 'worker_died', 'timed_out'])
+/** A file that took too long does so again: `timed_out` is not among them. */
+const RETRYABLE: ReadonlySet<MediaWorkErrorCode> = new Set(['busy', 'unavailable', 'worker_died'])
 
 /** Every failure of media work. */
 export class MediaWorkError extends Error {

@@ -7,6 +7,8 @@ import { runFfmpeg } from '../testing/ffmpeg.ts'
 import { makeHeic } from '../testing/heic-file.ts'
 import { makePdf } from '../testing/pdf-file.ts'
 import { useMediaWork } from '../testing/work-fixture.ts'
+import { DEFAULT_LIMITS } from './limits.ts'
+import { openSvg } from './thumbnails/svg.ts'
 
 const { work, folder } = useMediaWork()
 const path = (name: string) => join(folder, name)
@@ -158,6 +160,18 @@ test('a drawing reaches nothing outside itself', async () => {
   )
   const [large] = (await make('reaching')).thumbnails
   expect(nameOf(await colourAt(large?.path ?? '', 0.5, 0.5))).toBe('blue')
+})
+
+test.each([
+  ['larger than it is shown', 9_000, 6_000, [1_920, 1_280]],
+  ['smaller than it is shown', 300, 200, [1_280, 853]],
+  ['a long line', 90_000, 100, [90_000, 100]],
+])('a drawing is drawn as large as it is shown: %s', async (_what, width, height, drawn) => {
+  const text = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%"/></svg>`
+  writeFileSync(path('sized'), text)
+  const kind = { way: 'drawing', mime: 'image/svg+xml', bytes: text.length } as const
+  const picture = await openSvg(path('sized'), kind, 1_280, DEFAULT_LIMITS)
+  expect([picture.width, picture.height]).toEqual(drawn)
 })
 
 describe('video', () => {

@@ -44,6 +44,8 @@ export interface Progress {
   readonly etaSeconds: number | null
 }
 
+export type HdrTransfer = 'smpte2084' | 'arib-std-b67'
+
 export interface VideoTrack {
   readonly codec: string
   readonly profile: string | null
@@ -53,6 +55,8 @@ export interface VideoTrack {
   readonly frameRate: number | null
   readonly bitrate: number | null
   readonly pixelFormat: string | null
+  /** Transfer of high dynamic range, by ffmpeg's name: PQ or HLG; null for everything else. */
+  readonly hdr: HdrTransfer | null
 }
 
 export interface AudioTrack {

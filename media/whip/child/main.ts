@@ -3,10 +3,9 @@
  * Native code that reads what strangers send runs here and nowhere else: when it dies, its sessions end, and no more.
  * It starts no process: the sockets of its library are handed down to children.
  */
-import { initLogger } from 'node-datachannel'
 import type { MediaLog } from '../../types.ts'
-import type { ConnectionListener } from './connection.ts'
 import { Peer } from './peer.ts'
+import { initLogger, type ConnectionListener } from './rtc.ts'
 import { Viewer } from './viewer.ts'
 import { OFFER_REFUSED, type ChildMessage, type ParentMessage } from './protocol.ts'
 import type { CodedMedia, SessionOffer, WatchOffer, WhipChildSettings } from './protocol.ts'
@@ -58,7 +57,9 @@ function open<T extends Peer | Viewer>(
   create: (settings: WhipChildSettings, listener: ConnectionListener) => T,
 ): void {
   if (settings === null) return
+  let ended = false
   const onEnd = (reason: string): void => {
+    ended = true
     const tracks = peers.get(session)?.reception()
     among.delete(session)
     if (peers.size + viewers.size === 0) clearInterval(ticker)
@@ -71,6 +72,7 @@ function open<T extends Peer | Viewer>(
       onConnected: () => send({ type: 'connected', session }),
       onEnd,
     })
+    if (ended) return
     if (peers.size + viewers.size === 0) ticker = setInterval(tick, TICK_MS)
     among.set(session, opened)
   } catch (error) {
@@ -93,9 +95,20 @@ function close(session: string): void {
   one?.end('closed by the server')
 }
 
+/** Runs what a peer's media can make fail. An error ends that peer and no other. */
+function contain(session: string, one: Peer | Viewer, run: () => void): void {
+  try {
+    run()
+  } catch (error) {
+    const { message, stack } = error as Error
+    log('error', { sessionId: session, error: { message, stack } }, 'a WebRTC session failed')
+    one.end(`session failed: ${message}`)
+  }
+}
+
 function tick(): void {
   const now = performance.now()
-  for (const one of [...peers.values(), ...viewers.values()]) one.tick(now)
+  for (const [session, one] of [...peers, ...viewers]) contain(session, one, () => one.tick(now))
   if (now - reportedAt < REPORT_MS) return
   reportedAt = now
   for (const [session, peer] of peers) send({ type: 'reception', session, tracks: peer.reception() })
@@ -112,8 +125,13 @@ function onMessage(message: ParentMessage): void {
     case 'watch':
       void started.then(() => watch(message.session, message.offer))
       return
-    case 'show':
-      viewers.get(message.session)?.show(message.shown, performance.now())
+    case 'show': {
+      const viewer = viewers.get(message.session)
+      if (viewer) contain(message.session, viewer, () => viewer.show(message.shown, performance.now()))
+      return
+    }
+    case 'ping':
+      send({ type: 'pong' })
       return
     case 'close':
       void started.then(() => close(message.session))

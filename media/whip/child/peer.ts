@@ -1,19 +1,15 @@
 import { randomInt } from 'node:crypto'
-import type { PeerConnection, Track } from 'node-datachannel'
 import type { ReceptionStatus } from '../../types.ts'
 import { MediaSession } from '../rtp/media-session.ts'
-import { answer, CONNECT_MS, newConnection } from './connection.ts'
 import type { CodedMedia, SessionOffer, WhipChildSettings } from './protocol.ts'
+import { Connection, CONNECT_MS, type ConnectionListener, type MediaTrack } from './rtc.ts'
 
-export interface PeerOptions {
+/** `onEnd` is called once. */
+export interface PeerOptions extends ConnectionListener {
   readonly session: string
   readonly offer: SessionOffer
   readonly settings: WhipChildSettings
-  readonly onAnswer: (sdp: string) => void
-  readonly onConnected: () => void
   readonly onMedia: (media: CodedMedia) => void
-  /** Called once. */
-  readonly onEnd: (reason: string) => void
 }
 
 /** A client that sends nothing for this long is gone: a page that was closed says no word. */
@@ -22,8 +18,9 @@ const IDLE_MS = 8_000
 /** One client that publishes: its connection, and the media that comes over it. */
 export class Peer {
   readonly #options: PeerOptions
-  readonly #connection: PeerConnection
-  readonly #tracks = new Map<'video' | 'audio', Track>()
+  readonly #connection: Connection
+  /** The one medium that the library knows of: it carries the packets of all. */
+  #track: MediaTrack | null = null
   readonly #media: MediaSession
   readonly #startedAt = performance.now()
   #connectedAt: number | null = null
@@ -36,13 +33,12 @@ export class Peer {
     this.#media = new MediaSession({
       video: offer.video,
       audio: offer.audio,
+      routing: offer.routing,
       ssrc: randomInt(1, 2 ** 32),
       onMedia: options.onMedia,
-      send: (kind, packet) => this.#send(kind, packet),
+      send: (packet) => this.#send(packet),
     })
-    this.#connection = newConnection(session, settings)
-    this.#connection.onTrack((track) => this.#take(track))
-    answer(this.#connection, offer.sdp, {
+    this.#connection = new Connection(session, settings, {
       onAnswer: options.onAnswer,
       onConnected: () => {
         this.#connectedAt = performance.now()
@@ -50,6 +46,8 @@ export class Peer {
       },
       onEnd: (reason) => this.end(reason),
     })
+    this.#connection.onTrack((track) => this.#take(track))
+    this.#connection.answer(offer.sdp)
   }
 
   /** To be called every few hundredths of a second. */
@@ -66,8 +64,7 @@ export class Peer {
   end(reason: string): void {
     if (this.#ended) return
     this.#ended = true
-    for (const track of this.#tracks.values()) track.close()
-    this.#tracks.clear()
+    this.#track = null
     this.#connection.close()
     this.#options.onEnd(reason)
   }
@@ -76,16 +73,14 @@ export class Peer {
     return this.#media.reception()
   }
 
-  #take(track: Track): void {
-    const kind = track.type() === 'audio' ? 'audio' : 'video'
-    this.#tracks.set(kind, track)
+  #take(track: MediaTrack): void {
+    this.#track = track
     track.onMessage((bytes) => {
-      if (!this.#ended) this.#media.receive(kind, bytes, performance.now())
+      if (!this.#ended) this.#media.receive(bytes, performance.now())
     })
   }
 
-  #send(kind: 'video' | 'audio', packet: Buffer): void {
-    const track = this.#tracks.get(kind)
-    if (!this.#ended && track?.isOpen()) track.sendMessageBinary(packet)
+  #send(packet: Buffer): void {
+    if (!this.#ended) this.#track?.send(packet)
   }
 }

@@ -1,5 +1,6 @@
 import type { MediaLog, ReceptionStatus } from '../../types.ts'
 import type { ChosenCodec } from '../sdp/codecs.ts'
+import type { Routing } from '../sdp/routing.ts'
 
 /** What the WHIP process is started with. */
 export interface WhipChildSettings {
@@ -13,6 +14,7 @@ export interface SessionOffer {
   readonly sdp: string
   readonly video: ChosenCodec | null
   readonly audio: ChosenCodec | null
+  readonly routing: Routing
 }
 
 /** What of the offer of somebody who watches. */
@@ -30,10 +32,13 @@ export type ParentMessage =
   | { readonly type: 'watch'; readonly session: string; readonly offer: WatchOffer }
   | { readonly type: 'show'; readonly session: string; readonly shown: Shown }
   | { readonly type: 'close'; readonly session: string }
+  /** Answered with `pong` as long as the event loop turns. */
+  | { readonly type: 'ping' }
 
 /** From the WHIP process to the media process. Times are milliseconds on the session's line. */
 export type ChildMessage =
   | { readonly type: 'ready' }
+  | { readonly type: 'pong' }
   | { readonly type: 'failed'; readonly message: string }
   | { readonly type: 'answer'; readonly session: string; readonly sdp: string }
   | { readonly type: 'connected'; readonly session: string }

@@ -1,47 +1,25 @@
-import { randomInt } from 'node:crypto'
-import {
-  Audio,
-  H264RtpPacketizer,
-  RtcpNackResponder,
-  RtcpSrReporter,
-  RtpPacketizationConfig,
-  RtpPacketizer,
-  Video,
-  type PeerConnection,
-  type Track,
-} from 'node-datachannel'
-import { answer, CONNECT_MS, newConnection } from './connection.ts'
 import type { MediumKind, Shown, WatchOffer, WhipChildSettings } from './protocol.ts'
+import { Connection, CONNECT_MS, type ConnectionListener, type SendingTrack } from './rtc.ts'
 
-export interface ViewerOptions {
+/** `onEnd` is called once. */
+export interface ViewerOptions extends ConnectionListener {
   readonly session: string
   readonly offer: WatchOffer
   readonly settings: WhipChildSettings
-  readonly onAnswer: (sdp: string) => void
-  readonly onConnected: () => void
-  /** Called once. */
-  readonly onEnd: (reason: string) => void
 }
 
 /** A browser reports about every second; one that is silent for this long is gone. */
 const IDLE_MS = 15_000
-const MOST_PAYLOAD_BYTES = 1_150
-const PACKETS_KEPT = 1_024
 const SOUND_TICKS = 960
 /** Sound that comes later than this has had a gap. */
 const SOUND_GAP_TICKS = 24_000
 const CIRCLE = 2 ** 32
 
-interface Sending {
-  readonly track: Track
-  readonly config: RtpPacketizationConfig
-}
-
-/** One client that watches: the library makes packets, keeps them for those who ask again, and reports. */
+/** One client that watches: its connection, and the times of what it is sent. */
 export class Viewer {
   readonly #options: ViewerOptions
-  readonly #connection: PeerConnection
-  readonly #sending = new Map<MediumKind, Sending>()
+  readonly #connection: Connection
+  readonly #tracks = new Map<MediumKind, SendingTrack>()
   readonly #startedAt = performance.now()
   #heardAt: number | null = null
   #ended = false
@@ -54,9 +32,7 @@ export class Viewer {
   constructor(options: ViewerOptions) {
     const { offer, session, settings } = options
     this.#options = options
-    this.#connection = newConnection(session, settings)
-    for (const { kind, mid, payloadType } of offer.tracks) this.#sending.set(kind, this.#add(kind, mid, payloadType))
-    answer(this.#connection, offer.sdp, {
+    this.#connection = new Connection(session, settings, {
       onAnswer: options.onAnswer,
       onConnected: () => {
         this.#heardAt = performance.now()
@@ -64,6 +40,19 @@ export class Viewer {
       },
       onEnd: (reason) => this.end(reason),
     })
+    try {
+      for (const { kind, mid, payloadType } of offer.tracks) {
+        const track = this.#connection.addTrack(kind, mid, payloadType)
+        this.#tracks.set(kind, track)
+        track.onMessage(() => {
+          this.#heardAt = performance.now()
+        })
+      }
+      this.#connection.answer(offer.sdp)
+    } catch (error) {
+      this.#connection.close()
+      throw error
+    }
   }
 
   /** To be called every few hundredths of a second. */
@@ -74,39 +63,19 @@ export class Viewer {
   }
 
   show(shown: Shown, now: number): void {
-    const { config, track } = this.#sending.get(shown.kind) ?? {}
-    if (this.#ended || config === undefined || !track?.isOpen()) return
-    config.timestamp = shown.kind === 'video' ? this.#placePicture(shown.timestamp, now) : this.#placeSound(now)
-    track.sendMessageBinary(shown.data)
+    const track = this.#tracks.get(shown.kind)
+    if (this.#ended || track === undefined || this.#heardAt === null) return
+    const timestamp = shown.kind === 'video' ? this.#placePicture(shown.timestamp, now) : this.#placeSound(now)
+    track.sendFrame(shown.data, timestamp)
   }
 
   /** Ends it and says so. */
   end(reason: string): void {
     if (this.#ended) return
     this.#ended = true
-    for (const { track } of this.#sending.values()) track.close()
-    this.#sending.clear()
+    this.#tracks.clear()
     this.#connection.close()
     this.#options.onEnd(reason)
-  }
-
-  #add(kind: MediumKind, mid: string, payloadType: number): Sending {
-    const medium = kind === 'video' ? new Video(mid, 'SendOnly') : new Audio(mid, 'SendOnly')
-    if (medium instanceof Video) medium.addH264Codec(payloadType)
-    else medium.addOpusCodec(payloadType)
-    const ssrc = randomInt(1, CIRCLE)
-    medium.addSSRC(ssrc, 'crier', 'crier', kind)
-    const track = this.#connection.addTrack(medium)
-    const config = new RtpPacketizationConfig(ssrc, 'crier', payloadType, kind === 'video' ? 90_000 : 48_000)
-    const packetizer =
-      kind === 'video' ? new H264RtpPacketizer('Length', config, MOST_PAYLOAD_BYTES) : new RtpPacketizer(config)
-    packetizer.addToChain(new RtcpSrReporter(config))
-    packetizer.addToChain(new RtcpNackResponder(PACKETS_KEPT))
-    track.setMediaHandler(packetizer)
-    track.onMessage(() => {
-      this.#heardAt = performance.now()
-    })
-    return { track, config }
   }
 
   /**

@@ -107,3 +107,15 @@ function configurationRecord(sps: Buffer, pps: readonly Buffer[]): Buffer {
 function sized(nal: Buffer): Buffer {
   return Buffer.concat([Buffer.of(nal.length >> 8, nal.length & 0xff), nal])
 }
+
+/** AVCVIDEOPACKET of the FLV specification (E.4.3.2), pictures in the order in which they are shown. */
+export function avcTagBody(isKeyframe: boolean, nals: readonly Buffer[]): Buffer {
+  const body = Buffer.allocUnsafe(5 + nals.reduce((sum, nal) => sum + 4 + nal.length, 0))
+  body.set([isKeyframe ? 0x17 : 0x27, 1, 0, 0, 0])
+  let offset = 5
+  for (const nal of nals) {
+    offset = body.writeUInt32BE(nal.length, offset)
+    offset += nal.copy(body, offset)
+  }
+  return body
+}

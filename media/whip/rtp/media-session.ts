@@ -1,21 +1,23 @@
-import { AvcTrack } from './avc-track.ts'
-import { H264Depacketizer } from './h264-depacketizer.ts'
-import { AUDIO_REORDER, VIDEO_REORDER } from './reorder-buffer.ts'
-import { Receiver } from './receiver.ts'
-import { bitrateLimit, nack, pictureLoss, readSenderReports, receiverReport } from './rtcp.ts'
-import { isRtcp, parseRtp, type RtpPacket } from './rtp-packet.ts'
-import { SyncClock } from './sync-clock.ts'
-import { Vp8Depacketizer } from './vp8-depacketizer.ts'
 import type { ReceptionStatus } from '../../types.ts'
 import type { CodedMedia } from '../child/protocol.ts'
 import type { ChosenCodec } from '../sdp/codecs.ts'
+import type { Routing } from '../sdp/routing.ts'
+import { LayerChoice } from './layer-choice.ts'
+import { Receiver } from './receiver.ts'
+import { AUDIO_REORDER } from './reorder-buffer.ts'
+import { ONLY_LAYER, Router } from './router.ts'
+import { bitrateLimit, nack, pictureLoss, readSenderReports, receiverReport } from './rtcp.ts'
+import { isRtcp, parseRtp } from './rtp-packet.ts'
+import { SyncClock } from './sync-clock.ts'
+import { VideoLayer, type LayerPicture } from './video-layer.ts'
 
 export interface MediaSessionOptions {
   readonly video: ChosenCodec | null
   readonly audio: ChosenCodec | null
+  readonly routing: Routing
   readonly onMedia: (media: CodedMedia) => void
-  /** Sends an RTCP packet to the client, on the track of this kind. */
-  readonly send: (kind: 'video' | 'audio', packet: Buffer) => void
+  /** Sends an RTCP packet to the client. */
+  readonly send: (packet: Buffer) => void
   /** Our name among the sources; anything but 0. */
   readonly ssrc: number
 }
@@ -31,185 +33,170 @@ const MOST_BITS_PER_SECOND = 8_000_000
 /** The media of one session: RTP and RTCP in, coded pictures and sound out. Knows nothing of sockets; times are monotonic milliseconds. */
 export class MediaSession {
   readonly #options: MediaSessionOptions
-  readonly #video: Receiver | null
+  readonly #clock = new SyncClock()
+  readonly #router: Router
+  readonly #layers: ReadonlyMap<string, VideoLayer>
+  readonly #choice: LayerChoice
   readonly #audio: Receiver | null
-  readonly #depacketizer: H264Depacketizer | Vp8Depacketizer | null
-  readonly #avc: AvcTrack | null = null
-  #vp8AwaitsKeyframe = true
-  #now = 0
+  #sent: Buffer | null = null
+  #lastMs = Number.NEGATIVE_INFINITY
   #reportedAt = Number.NEGATIVE_INFINITY
-  #keyframeAt: number | null = null
-  #askedAt = Number.NEGATIVE_INFINITY
-  #announced = false
   /** When the last RTP packet came. */
   lastPacketAt: number | null = null
 
   constructor(options: MediaSessionOptions) {
-    const { audio, video } = options
+    const { audio, routing, video } = options
+    const names = routing.layers.length === 0 ? [ONLY_LAYER] : routing.layers
     this.#options = options
-    const clock = new SyncClock()
-    this.#video = video && this.#receiveVideo(video, clock)
-    this.#audio = audio && this.#receiveAudio(audio, clock)
-    if (video?.name === 'h264') this.#avc = this.#avcTrack(video, clock)
-    this.#depacketizer = video && this.#depacketizerOf(video, clock)
+    this.#router = new Router(routing, video, audio)
+    this.#choice = new LayerChoice(names)
+    this.#layers = new Map(video === null ? [] : names.map((name) => [name, this.#layer(name, video)]))
+    this.#audio = audio && this.#receiveAudio(audio)
   }
 
-  /** How the tracks come in. */
+  /** How the tracks come in. Counters of the layers of a simulcast are added up. */
   reception(): ReceptionStatus[] {
-    const tracks = [
-      { kind: 'video', receiver: this.#video },
-      { kind: 'audio', receiver: this.#audio },
-    ] as const
-    return tracks.flatMap(({ kind, receiver }) => (receiver === null ? [] : [{ kind, ...receiver.status() }]))
+    const layers = [...this.#layers.values()]
+    const audio = this.#audio === null ? [] : [{ kind: 'audio' as const, ...this.#audio.status() }]
+    if (layers.length === 0) return audio
+    const shown = layers.find(({ name }) => name === this.#choice.current) ?? layers[0]!
+    const statuses = layers.map(({ receiver }) => receiver.status())
+    const sum = (name: 'lost' | 'recovered' | 'requested') => statuses.reduce((total, one) => total + one[name], 0)
+    const video = {
+      kind: 'video' as const,
+      lost: sum('lost'),
+      recovered: sum('recovered'),
+      requested: sum('requested'),
+      jitterMs: shown.receiver.status().jitterMs,
+    }
+    return [video, ...audio]
   }
 
-  /** Takes what came on the track of this kind. */
-  receive(kind: 'video' | 'audio', bytes: Buffer, now: number): void {
-    this.#now = now
+  /** Takes what came. */
+  receive(bytes: Buffer, now: number): void {
     if (isRtcp(bytes)) {
       for (const report of readSenderReports(bytes)) {
-        this.#video?.senderReport(report, now)
-        this.#audio?.senderReport(report, now)
+        for (const receiver of this.#receivers()) receiver.senderReport(report, now)
       }
       return
     }
     const packet = parseRtp(bytes)
     if (packet === null) return
     this.lastPacketAt = now
-    if (kind === 'video') this.#video?.push(packet, now)
-    else this.#audio?.push(packet, now)
+    const route = this.#router.route(packet)
+    if (route?.kind === 'audio') this.#audio?.push(packet, now)
+    else if (route !== null) this.#layers.get(route.layer)?.push(packet, now)
     this.#feedBack(now)
   }
 
   /** To be called every few hundredths of a second. */
   tick(now: number): void {
-    this.#now = now
-    this.#video?.poll(now)
-    this.#audio?.poll(now)
+    for (const receiver of this.#receivers()) receiver.poll(now)
     this.#feedBack(now)
   }
 
-  #receiveVideo({ payloadType, rtxPayloadType }: ChosenCodec, clock: SyncClock): Receiver {
-    return new Receiver({
-      payloadType,
-      rtxPayloadType,
-      clockRate: 90_000,
-      limits: VIDEO_REORDER,
-      clock: clock.video,
-      onPacket: (packet, timestamp, afterLoss, now) => this.#videoPacket(packet, timestamp, afterLoss, now),
+  #receivers(): Receiver[] {
+    const video = [...this.#layers.values()].map(({ receiver }) => receiver)
+    return this.#audio === null ? video : [...video, this.#audio]
+  }
+
+  #layer(name: string, codec: ChosenCodec): VideoLayer {
+    return new VideoLayer({
+      name,
+      codec,
+      clock: this.#clock.newVideo(),
+      onPacket: (layer, now) => this.#choice.note(layer, now),
+      onPicture: (layer, picture, now) => this.#picture(layer, picture, now),
+      onDamage: (layer, now) => {
+        if (this.#isOfInterest(layer, now)) this.#askForKeyframe(layer, now)
+      },
     })
   }
 
-  #receiveAudio({ payloadType }: ChosenCodec, clock: SyncClock): Receiver {
+  #receiveAudio({ payloadType }: ChosenCodec): Receiver {
+    const { audio } = this.#clock
     return new Receiver({
       payloadType,
       rtxPayloadType: null,
       clockRate: 48_000,
       limits: AUDIO_REORDER,
-      clock: clock.audio,
+      clock: audio,
       onPacket: ({ payload }, timestamp, _afterLoss, now) => {
         if (payload.length === 0) return
-        this.#options.onMedia({ kind: 'audio', timestamp: clock.audio.place(timestamp, now), data: payload })
+        this.#options.onMedia({ kind: 'audio', timestamp: audio.place(timestamp, now), data: payload })
       },
     })
   }
 
-  #avcTrack({ parameterSets }: ChosenCodec, clock: SyncClock): AvcTrack {
+  /** Passes on pictures of the chosen layer. Another one takes its place with a keyframe. */
+  #picture(layer: VideoLayer, { data, isKeyframe, timestamp: rtp }: LayerPicture, now: number): void {
+    // Also while it is not shown: it is then ready to take over.
+    layer.clock.place(rtp, now)
+    if (layer.name !== this.#choice.current) {
+      if (!isKeyframe || this.#choice.wanted([...this.#layers.values()], now) !== layer.name) return
+      this.#choice.take(layer)
+      this.#clock.use(layer.clock)
+    }
     const { onMedia } = this.#options
-    let configuration: Buffer | null = null
-    return new AvcTrack(
-      parameterSets,
-      ({ record }) => {
-        configuration = record
-      },
-      ({ isKeyframe, nals, timestamp: rtp }) => {
-        const timestamp = clock.video.place(rtp, this.#now)
-        if (configuration !== null) onMedia({ kind: 'config', timestamp, data: configuration })
-        configuration = null
-        if (isKeyframe) this.#keyframeAt = this.#now
-        onMedia({ kind: 'video', timestamp, isKeyframe, data: avcTagBody(isKeyframe, nals) })
-      },
-    )
+    // The clocks of two layers need not agree to the millisecond.
+    const timestamp = (this.#lastMs = Math.max(this.#lastMs, layer.clock.place(rtp, now)))
+    if (isKeyframe && layer.configuration !== null && !this.#sent?.equals(layer.configuration)) {
+      this.#sent = layer.configuration
+      onMedia({ kind: 'config', timestamp, data: layer.configuration })
+    }
+    onMedia({ kind: 'video', timestamp, isKeyframe, data })
   }
 
-  #depacketizerOf({ name }: ChosenCodec, clock: SyncClock): H264Depacketizer | Vp8Depacketizer {
-    const onDamage = (): void => this.#loseVideo()
-    if (name === 'h264') return new H264Depacketizer((unit) => this.#avc?.add(unit), onDamage)
-    return new Vp8Depacketizer(({ data, isKeyframe, timestamp: rtp }) => {
-      if (this.#vp8AwaitsKeyframe && !isKeyframe) return
-      this.#vp8AwaitsKeyframe = false
-      if (isKeyframe) this.#keyframeAt = this.#now
-      this.#options.onMedia({ kind: 'video', timestamp: clock.video.place(rtp, this.#now), isKeyframe, data })
-    }, onDamage)
-  }
-
-  #videoPacket({ marker, payload }: RtpPacket, timestamp: number, afterLoss: boolean, now: number): void {
-    this.#now = now
-    if (afterLoss) this.#loseVideo()
-    this.#depacketizer?.push(timestamp, marker, payload, afterLoss)
-  }
-
-  #loseVideo(): void {
-    this.#avc?.lose()
-    this.#vp8AwaitsKeyframe = true
-    this.#askForKeyframe(this.#now)
+  /** Whether it is shown, or is to be. */
+  #isOfInterest({ name }: VideoLayer, now: number): boolean {
+    const { current } = this.#choice
+    return current === null || name === current || name === this.#choice.wanted([...this.#layers.values()], now)
   }
 
   #feedBack(now: number): void {
     const { send, ssrc } = this.#options
-    const video = this.#video?.ssrc ?? null
-    if (this.#video !== null && video !== null) {
-      if (!this.#announced) {
-        // At once: without it the sender begins at a fraction of what the line takes.
-        this.#announced = true
-        this.#report(now)
-        this.#askForKeyframe(now)
+    for (const layer of this.#layers.values()) {
+      const source = layer.receiver.ssrc
+      if (source === null) continue
+      // At once: without it the sender begins at a fraction of what the line takes.
+      if (layer.askedAt === Number.NEGATIVE_INFINITY) this.#report(now)
+      const missing = layer.receiver.missing(now)
+      if (missing.length > 0) send(compound(ssrc, nack(ssrc, source, missing)))
+      if (now - Math.max(layer.keyframeAt ?? Number.NEGATIVE_INFINITY, layer.askedAt) >= this.#patience(layer, now)) {
+        this.#askForKeyframe(layer, now)
       }
-      const missing = this.#video.missing(now)
-      if (missing.length > 0) send('video', compound(ssrc, nack(ssrc, video, missing)))
-      const since = Math.max(this.#keyframeAt ?? Number.NEGATIVE_INFINITY, this.#askedAt)
-      const patience = this.#keyframeAt === null || this.#awaitsKeyframe ? ASK_AGAIN_MS : KEYFRAME_MS
-      if (now - since >= patience) this.#askForKeyframe(now)
     }
     if (now - this.#reportedAt >= REPORT_MS) this.#report(now)
   }
 
-  get #awaitsKeyframe(): boolean {
-    return this.#avc?.awaitsKeyframe ?? this.#vp8AwaitsKeyframe
+  /** How long its last keyframe, or the request for one, will do. */
+  #patience(layer: VideoLayer, now: number): number {
+    if (layer.keyframeAt === null) return ASK_AGAIN_MS
+    if (!this.#isOfInterest(layer, now)) return Number.POSITIVE_INFINITY
+    const isShown = layer.name === this.#choice.current
+    return layer.awaitsKeyframe || !isShown ? ASK_AGAIN_MS : KEYFRAME_MS
   }
 
-  #askForKeyframe(now: number): void {
-    const video = this.#video?.ssrc ?? null
+  #askForKeyframe(layer: VideoLayer, now: number): void {
     const { send, ssrc } = this.#options
-    if (video === null || now - this.#askedAt < ASK_AGAIN_MS) return
-    this.#askedAt = now
-    send('video', compound(ssrc, pictureLoss(ssrc, video)))
+    const source = layer.receiver.ssrc
+    if (source === null || now - layer.askedAt < ASK_AGAIN_MS) return
+    layer.askedAt = now
+    send(compound(ssrc, pictureLoss(ssrc, source)))
   }
 
   #report(now: number): void {
     const { send, ssrc } = this.#options
-    const blocks = [this.#video?.report(now), this.#audio?.report(now)].filter((block) => block != null)
+    const receivers = this.#receivers()
+    const blocks = receivers.flatMap((receiver) => receiver.report(now) ?? [])
     if (blocks.length === 0) return
     this.#reportedAt = now
-    const sources = [...(this.#video?.sources ?? []), ...(this.#audio?.sources ?? [])]
-    const limit = bitrateLimit(ssrc, MOST_BITS_PER_SECOND, sources)
-    send(this.#video?.ssrc == null ? 'audio' : 'video', Buffer.concat([receiverReport(ssrc, blocks), limit]))
+    const sources = receivers.flatMap((receiver) => receiver.sources)
+    send(Buffer.concat([receiverReport(ssrc, blocks), bitrateLimit(ssrc, MOST_BITS_PER_SECOND, sources)]))
   }
 }
 
 /** Feedback goes behind a report, be it an empty one: not every client has agreed to less. */
 function compound(own: number, feedback: Buffer): Buffer {
   return Buffer.concat([receiverReport(own, []), feedback])
-}
-
-/** AVCVIDEOPACKET of the FLV specification (E.4.3.2), pictures in the order in which they are shown. */
-function avcTagBody(isKeyframe: boolean, nals: readonly Buffer[]): Buffer {
-  const body = Buffer.allocUnsafe(5 + nals.reduce((sum, nal) => sum + 4 + nal.length, 0))
-  body.set([isKeyframe ? 0x17 : 0x27, 1, 0, 0, 0])
-  let offset = 5
-  for (const nal of nals) {
-    offset = body.writeUInt32BE(nal.length, offset)
-    offset += nal.copy(body, offset)
-  }
-  return body
 }

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { senderReport } from '../../testing/rtp-writer.ts'
 import { bitrateLimit, nack, pictureLoss, readSenderReports, receiverReport } from './rtcp.ts'
 import { Reception } from './reception.ts'
+import { textElement } from './header-extension.ts'
 import { isRtcp, parseRtp, unwrapRtx } from './rtp-packet.ts'
 import { SyncClock } from './sync-clock.ts'
 import { Unwrapper } from './unwrapper.ts'
@@ -30,6 +31,18 @@ test.each([
   ['padding beyond the packet', 'a0600001 00000002 00000003 ee0000ff'],
 ])('no RTP packet: %s', (_what, bytes) => {
   expect(parseRtp(hex(bytes))).toBeNull()
+})
+
+test.each([
+  ['one byte', 'bede0003 10aa 00 31 3132 41 7879 000000', { 1: '\u{aa}', 4: 'xy', 3: '12' }],
+  ['one byte, with a stop', 'bede0001 10aa f041', { 1: '\u{aa}', 4: null }],
+  ['two bytes', '10000002 0101 aa 14 02 7879 00', { 1: '\u{aa}', 20: 'xy', 4: null }],
+  ['an element that is longer than the extension', 'bede0001 4f787979', { 4: null }],
+  ['another profile', '12340001 40780000', { 4: null }],
+])('elements of a header extension: %s', (_what, bytes, expected) => {
+  const { extension } = parseRtp(hex(`90600001 00000002 00000003 ${bytes}`))!
+  for (const [id, text] of Object.entries(expected)) expect(textElement(extension, Number(id))).toBe(text)
+  expect(textElement(extension, null)).toBeNull()
 })
 
 test('RTP and RTCP are told apart, also with a marker', () => {
@@ -131,11 +144,12 @@ test('more received than expected is no loss, and not below what fits', () => {
 
 test('tracks are placed by arrival, and put together by what sender reports tell', () => {
   const clock = new SyncClock()
-  expect(clock.video.place(90_000, 5_000)).toBe(1_000)
+  const video = clock.newVideo()
+  expect(video.place(90_000, 5_000)).toBe(1_000)
   // The sound of the same moment came 60 ms before: it is 60 ms early.
   expect(clock.audio.place(48_000, 5_000)).toBe(1_000)
-  expect(clock.video.place(93_000, 5_070)).toBe(1_033)
-  clock.video.report(1_000_000, 90_000)
+  expect(video.place(93_000, 5_070)).toBe(1_033)
+  video.report(1_000_000, 90_000)
   clock.audio.report(1_000_060, 48_000)
   // 60 ms apart: by 2 ms a report.
   expect(clock.audio.place(96_000, 6_000)).toBe(2_002)
@@ -145,25 +159,40 @@ test('tracks are placed by arrival, and put together by what sender reports tell
 
 test('what is far apart is put right at once, and nothing goes back', () => {
   const clock = new SyncClock()
-  clock.video.place(0, 0)
+  const video = clock.newVideo()
+  video.place(0, 0)
   clock.audio.place(0, 0)
-  clock.video.report(1_000, 0)
+  video.report(1_000, 0)
   clock.audio.report(1_200, 0)
   expect(clock.audio.place(48, 1)).toBe(1_201)
-  expect(clock.video.place(90, 1)).toBe(1_001)
+  expect(video.place(90, 1)).toBe(1_001)
   const other = new SyncClock()
-  other.video.place(0, 0)
+  const otherVideo = other.newVideo()
+  otherVideo.place(0, 0)
   other.audio.place(0, 0)
-  other.video.report(1_200, 0)
+  otherVideo.report(1_200, 0)
   other.audio.report(1_000, 0)
-  expect(other.video.place(90, 1)).toBe(1_201)
-  expect(other.video.place(0, 2)).toBe(1_201)
+  expect(otherVideo.place(90, 1)).toBe(1_201)
+  expect(otherVideo.place(0, 2)).toBe(1_201)
+})
+
+test('another layer goes on where the last one was, by what the reports of both tell', () => {
+  const clock = new SyncClock()
+  const [low, high] = [clock.newVideo(), clock.newVideo()]
+  expect(low.place(0, 0)).toBe(1_000)
+  // The same picture of the other layer took 40 ms longer.
+  expect(high.place(500_000, 40)).toBe(1_040)
+  low.report(7_000, 0)
+  high.report(7_000, 500_000)
+  clock.use(high)
+  expect(high.place(509_000, 140)).toBe(1_100)
 })
 
 test('a track that begins to count anew goes on when it arrives', () => {
   const clock = new SyncClock()
-  clock.video.place(0, 0)
-  expect(clock.video.place(90_000, 1_000)).toBe(2_000)
-  expect(clock.video.place(900_000_000, 1_033)).toBe(2_033)
-  expect(clock.video.place(900_003_000, 1_066)).toBe(2_066)
+  const video = clock.newVideo()
+  video.place(0, 0)
+  expect(video.place(90_000, 1_000)).toBe(2_000)
+  expect(video.place(900_000_000, 1_033)).toBe(2_033)
+  expect(video.place(900_003_000, 1_066)).toBe(2_066)
 })

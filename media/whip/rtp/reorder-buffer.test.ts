@@ -8,6 +8,7 @@ const packet = (sequence: number): RtpPacket => ({
   sequence,
   timestamp: 0,
   ssrc: 1,
+  extension: null,
   payload: Buffer.of(1),
 })
 

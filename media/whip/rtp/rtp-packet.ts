@@ -5,7 +5,16 @@ export interface RtpPacket {
   readonly sequence: number
   readonly timestamp: number
   readonly ssrc: number
+  /** Null where it has none. */
+  readonly extension: HeaderExtension | null
   readonly payload: Buffer
+}
+
+/** The header extension of a packet, as it stands in it. */
+export interface HeaderExtension {
+  /** Says how the elements are written (RFC 8285, section 4). */
+  readonly profile: number
+  readonly data: Buffer
 }
 
 const HEADER_BYTES = 12
@@ -21,9 +30,13 @@ export function parseRtp(bytes: Buffer): RtpPacket | null {
   if (bytes.length < HEADER_BYTES || bytes[0]! >> 6 !== 2) return null
   const first = bytes[0]!
   let offset = HEADER_BYTES + (first & 0x0f) * 4
+  let extension: HeaderExtension | null = null
   if (first & 0x10) {
     if (offset + 4 > bytes.length) return null
-    offset += 4 + bytes.readUInt16BE(offset + 2) * 4
+    const start = offset + 4
+    const profile = bytes.readUInt16BE(offset)
+    offset = start + bytes.readUInt16BE(offset + 2) * 4
+    extension = { profile, data: bytes.subarray(start, offset) }
   }
   const padding = first & 0x20 ? bytes.at(-1)! : 0
   const end = bytes.length - padding
@@ -34,6 +47,7 @@ export function parseRtp(bytes: Buffer): RtpPacket | null {
     sequence: bytes.readUInt16BE(2),
     timestamp: bytes.readUInt32BE(4),
     ssrc: bytes.readUInt32BE(8),
+    extension,
     payload: bytes.subarray(offset, end),
   }
 }

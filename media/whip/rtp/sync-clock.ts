@@ -41,11 +41,12 @@ export class TrackClock {
 }
 
 /**
- * The common line of a session's two tracks. Each is placed by when its first packet arrived, which is wrong by what its
+ * The common line of a session's tracks. Each is placed by when its first packet arrived, which is wrong by what its
  * encoder and pacer took; sender reports tell by how much (RFC 3550, section 6.4.1).
  */
 export class SyncClock {
-  readonly video: TrackClock = new TrackClock(this, 90_000)
+  /** Of the video that is shown: sound goes with that. */
+  #video: TrackClock | null = null
   readonly audio: TrackClock = new TrackClock(this, 48_000)
   #startedAt: number | null = null
 
@@ -55,10 +56,27 @@ export class SyncClock {
     return now - this.#startedAt + ORIGIN_MS
   }
 
+  /** A clock for one video, or for one layer of it. The first one is in use. */
+  newVideo(): TrackClock {
+    const clock = new TrackClock(this, 90_000)
+    this.#video ??= clock
+    return clock
+  }
+
+  /** Another layer is shown from now on. It goes on where the last one was, as far as reports tell. */
+  use(track: TrackClock): void {
+    const last = this.#video
+    this.#video = track
+    if (last === null || last === track || last.offset === null) return
+    if (track.wallOffset !== null && last.wallOffset !== null) {
+      track.offset = track.wallOffset + last.offset - last.wallOffset
+    }
+  }
+
   /** Moves the tracks towards each other. */
   align(): void {
-    const { audio, video } = this
-    if (audio.offset === null || video.offset === null) return
+    const [audio, video] = [this.audio, this.#video]
+    if (audio.offset === null || video === null || video.offset === null) return
     if (audio.wallOffset === null || video.wallOffset === null) return
     const ahead = video.offset - video.wallOffset - (audio.offset - audio.wallOffset)
     if (Math.abs(ahead) > JUMP_MS) {

@@ -67,3 +67,9 @@ function descriptorSize(payload: Buffer): number {
   if (extension & 0x30) size += 1
   return size
 }
+
+/** Width times height of a keyframe (RFC 6386, section 9.1); 1 when it is cut short. */
+export function vp8Area(keyframe: Buffer): number {
+  if (keyframe.length < 10) return 1
+  return (keyframe.readUInt16LE(6) & 0x3fff) * (keyframe.readUInt16LE(8) & 0x3fff) || 1
+}

@@ -1,4 +1,5 @@
-import type { FilteredOffer } from './offer.ts'
+import { simulcastLines, type FilteredOffer, type OfferedMedium } from './offer.ts'
+import { layersOf } from './routing.ts'
 import { attribute, joinSections, mediaLine, splitSections } from './sections.ts'
 
 /** Where clients are told to send. */
@@ -10,20 +11,47 @@ export interface Announced {
 /** Kilobits a second that a browser begins with; by itself it begins at 300, with a small picture. */
 const START_KILOBITS = 2_500
 
+/** Lines of the transport, which all media have in common. */
+const TRANSPORT = /^a=(setup|ice-ufrag|ice-pwd|ice-options|fingerprint|candidate|end-of-candidates)\b/
+
 /**
- * Makes the stack's answer one to the whole offer: media that are not taken are refused in their place (RFC 3264, section 6), candidates
- * name the announced address, and video begins at a decent bitrate.
+ * Makes the library's answer one to the whole offer: media that are not taken are refused in their place (RFC 3264,
+ * section 6), those that the library was not shown are answered with what was offered, candidates name the announced
+ * address, and video begins at a decent bitrate.
  */
 export function completeAnswer(answer: string, offer: FilteredOffer, announced: Announced | null): string {
   const { session, media } = splitSections(answer)
-  const taken = media[Symbol.iterator]()
+  const taken = offer.media.filter(({ codec }) => codec !== null)
+  const answered = offer.purpose === 'publish' ? mirrored(taken, media[0] ?? []) : media
+  const next = answered[Symbol.iterator]()
   const complete = offer.media.map(({ codec, line, mid }): readonly string[] => {
     if (codec === null) return refused(line, mid)
-    const section = taken.next().value ?? []
+    const section = next.next().value ?? []
     const own = announced === null ? section : withAddress(section, announced)
     return codec.name === 'opus' ? own : withStartBitrate(own, codec.payloadType)
   })
-  return joinSections({ session, media: complete })
+  return joinSections({ session: session.map((line) => bundled(line, taken)), media: complete })
+}
+
+/** What was offered as what is received, over the transport of the one medium that the library has answered. */
+function mirrored(taken: readonly OfferedMedium[], answered: readonly string[]): string[][] {
+  const transport = answered.filter((line) => TRANSPORT.test(line))
+  const credentials = transport.filter((line) => !/candidate/.test(line))
+  return taken.map(({ kept }, index) => [
+    ...kept.flatMap((line) => {
+      if (/^a=(ssrc|ssrc-group|rid|simulcast):/.test(line)) return []
+      // Parameter sets are what the sender sends: they are no part of an answer (RFC 6184, section 8.2.2).
+      return line === 'a=sendonly' ? 'a=recvonly' : line.replace(/(?<=^a=fmtp:.*);?sprop-parameter-sets=[^;]*/, '')
+    }),
+    ...simulcastLines(layersOf(kept), 'recv'),
+    // The first medium carries the candidates for all.
+    ...(index === 0 ? transport : credentials),
+  ])
+}
+
+function bundled(line: string, taken: readonly OfferedMedium[]): string {
+  if (!line.startsWith('a=group:BUNDLE')) return line
+  return `a=group:BUNDLE ${taken.flatMap(({ mid }) => mid ?? []).join(' ')}`
 }
 
 function refused(line: string, mid: string | undefined): string[] {

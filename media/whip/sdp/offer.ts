@@ -1,4 +1,5 @@
 import { chooseAudio, chooseVideo, type ChosenCodec } from './codecs.ts'
+import { extensionLines, layersOf, routingOf, type Routing } from './routing.ts'
 import { attribute, attributes, joinSections, mediaLine, splitSections } from './sections.ts'
 
 /** An offer that cannot be taken. */
@@ -23,11 +24,18 @@ export interface OfferedMedium {
   readonly codec: ChosenCodec | null
   /** Its `m=` line. */
   readonly line: string
+  /** What of it is taken, without transport; empty where it is not taken. */
+  readonly kept: readonly string[]
 }
 
 export interface FilteredOffer {
-  /** What the WebRTC stack gets to see. */
+  readonly purpose: Purpose
+  /**
+   * What the WebRTC library gets to see. Of a publisher's media only the first: the library hands over every packet then,
+   * where it would drop those of a source that the offer does not name (`a=ssrc`). Packets are told apart by `routing`.
+   */
   readonly sdp: string
+  readonly routing: Routing
   /** Every medium of the offer, in its order: an answer must have as many. */
   readonly media: readonly OfferedMedium[]
   readonly video: ChosenCodec<'h264' | 'vp8'> | null
@@ -44,12 +52,11 @@ const PROTOCOLS = new Set(['UDP/TLS/RTP/SAVPF', 'UDP/TLS/RTP/SAVP'])
 /** Passed on where they stand; everything that is not named here or rebuilt below is left out. */
 const KEPT = ['ice-ufrag', 'ice-pwd', 'fingerprint', 'setup']
 const FEEDBACK = new Set(['nack', 'nack pli', 'ccm fir', 'goog-remb'])
-const MID_EXTENSION = 'urn:ietf:params:rtp-hdrext:sdes:mid'
 const TOKEN = /^[\w!#$%&'*+.^`{|}~-]{1,64}$/
 
 /**
  * Cuts an offer down to what we take before native code reads it: one video codec with its retransmissions, Opus, no
- * header extension but the medium's name, and no candidate, so that nothing is ever sent to an address of the client's
+ * header extensions but the names of medium and layer, and no candidate, so that nothing is ever sent to an address of the client's
  * choosing: its own checks show where it is. Further media are not taken.
  * @throws OfferError
  */
@@ -68,25 +75,30 @@ export function filterOffer(text: string, purpose: Purpose = 'publish'): Filtere
     let codec: ChosenCodec | null = null
     if (video === null && isOffered(section, 'video', purpose)) video = codec = chooseVideo(section)
     else if (audio === null && isOffered(section, 'audio', purpose)) audio = codec = chooseAudio(section)
-    return { section, medium: { mid: midOf(section), codec, line: section[0]! } }
+    const kept = codec === null ? [] : keepSection(section, codec, purpose)
+    return { section, medium: { mid: midOf(section), codec, line: section[0]!, kept } }
   })
   requireCodec(media, purpose, 'video', video, 'H.264 (packetization mode 1) or VP8')
   requireCodec(media, purpose, 'audio', audio, 'Opus')
   const taken = chosen.filter(({ medium }) => medium.codec !== null)
   if (taken.length === 0) throw new OfferError('unusable', 'The offer has neither video nor audio.')
-  const kept = taken.map(({ section, medium }) => keepSection(section, medium.codec!, purpose))
-  const mids = taken.flatMap(({ medium }) => medium.mid ?? [])
+  const shown = purpose === 'publish' ? taken.slice(0, 1) : taken
+  const kept = shown.map(({ section, medium }) => withTransport(section, medium.kept))
+  const mids = shown.flatMap(({ medium }) => medium.mid ?? [])
+  const keptOf = (codec: ChosenCodec | null) => taken.find(({ medium }) => medium.codec === codec)?.medium.kept ?? null
   const head = [
     'v=0',
     session.find((line) => /^o=\S+ \d+ \d+ IN IP[46] \S+$/.test(line)) ?? 'o=- 1 1 IN IP4 0.0.0.0',
     's=-',
     't=0 0',
-    ...(mids.length === taken.length ? [`a=group:BUNDLE ${mids.join(' ')}`] : []),
+    ...(mids.length === shown.length ? [`a=group:BUNDLE ${mids.join(' ')}`] : []),
     ...keepAttributes(session),
   ]
   const { ufrag } = checkTransport([...session, ...taken.flatMap(({ section }) => section)])
   return {
+    purpose,
     sdp: joinSections({ session: head, media: kept }),
+    routing: routingOf(keptOf(video), keptOf(audio)),
     media: chosen.map(({ medium }) => medium),
     video,
     audio,
@@ -139,11 +151,8 @@ function keepSection(section: readonly string[], codec: ChosenCodec, purpose: Pu
   return [
     `m=${kind} 9 UDP/TLS/RTP/SAVPF ${types.join(' ')}`,
     'c=IN IP4 0.0.0.0',
-    ...keepAttributes(section),
     ...(mid === undefined ? [] : [`a=mid:${mid}`]),
-    ...attributes(section, 'extmap')
-      .filter((value) => value.split(' ')[1] === MID_EXTENSION)
-      .map((value) => `a=extmap:${value}`),
+    ...extensionLines(section),
     purpose === 'publish' ? 'a=sendonly' : 'a=recvonly',
     'a=rtcp-mux',
     ...ofTypes('rtpmap'),
@@ -155,7 +164,21 @@ function keepSection(section: readonly string[], codec: ChosenCodec, purpose: Pu
     ...attributes(section, 'ssrc')
       .filter((value) => /^\d{1,10} cname:\S{1,256}$/.test(value))
       .map((value) => `a=ssrc:${value}`),
+    ...(purpose === 'publish' ? simulcastLines(layersOf(section), 'send') : []),
   ]
+}
+
+/** A medium as the library gets to see it. Layers are our own business. */
+function withTransport(section: readonly string[], kept: readonly string[]): string[] {
+  const [media = '', connection = '', ...rest] = kept
+  const seen = rest.filter((line) => !/^a=(rid|simulcast):/.test(line))
+  return [media, connection, ...keepAttributes(section), ...seen]
+}
+
+/** Lines that name the layers of a medium (RFC 8851, RFC 8853); none for none. */
+export function simulcastLines(layers: readonly string[], direction: 'send' | 'recv'): string[] {
+  if (layers.length === 0) return []
+  return [...layers.map((layer) => `a=rid:${layer} ${direction}`), `a=simulcast:${direction} ${layers.join(';')}`]
 }
 
 function keepAttributes(lines: readonly string[]): string[] {

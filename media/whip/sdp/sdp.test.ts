@@ -94,7 +94,7 @@ describe('an offer', () => {
     expect(offer.audio).toMatchObject({ name: 'opus', payloadType: 111 })
     expect(offer.ufrag).toBe('abcd')
     expect(offer.sdp.split('\r\n')).toEqual([
-      ...HEAD,
+      ...HEAD.map((line) => line.replace('BUNDLE 0 1', 'BUNDLE 0')),
       'm=audio 9 UDP/TLS/RTP/SAVPF 111',
       'c=IN IP4 0.0.0.0',
       ...TRANSPORT,
@@ -105,25 +105,21 @@ describe('an offer', () => {
       'a=rtpmap:111 opus/48000/2',
       'a=fmtp:111 minptime=10;useinbandfec=1',
       'a=ssrc:3 cname:browser',
-      'm=video 9 UDP/TLS/RTP/SAVPF 102 103',
-      'c=IN IP4 0.0.0.0',
-      ...TRANSPORT,
-      'a=mid:1',
-      'a=sendonly',
-      'a=rtcp-mux',
-      'a=rtpmap:102 H264/90000',
-      'a=rtpmap:103 rtx/90000',
-      'a=rtcp-fb:102 goog-remb',
-      'a=rtcp-fb:102 ccm fir',
-      'a=rtcp-fb:102 nack',
-      'a=rtcp-fb:102 nack pli',
-      VIDEO.find((line) => line.startsWith('a=fmtp:102')),
-      'a=fmtp:103 apt=102',
-      'a=ssrc-group:FID 1 2',
-      'a=ssrc:1 cname:browser',
-      'a=ssrc:2 cname:browser',
       '',
     ])
+  })
+
+  test('tells the library of the first medium, and the answer of all', () => {
+    const offer = filterOffer(sdp(HEAD, TRANSPORT, VIDEO, AUDIO))
+    expect(offer.sdp.match(/^m=\w+/gm)).toEqual(['m=video'])
+    expect(offer.sdp).not.toMatch(/a=(rid|simulcast)/)
+    expect(offer.media.map(({ kept }) => kept[0])).toEqual([
+      'm=video 9 UDP/TLS/RTP/SAVPF 102 103',
+      'm=audio 9 UDP/TLS/RTP/SAVPF 111',
+    ])
+    expect(filterOffer(sdp(HEAD, TRANSPORT, VIDEO, AUDIO).replaceAll('sendonly', 'recvonly'), 'watch').sdp).toMatch(
+      /m=video[^]*m=audio/,
+    )
   })
 
   test('takes the plainest H.264, then one of mode 0, then VP8', () => {
@@ -210,37 +206,85 @@ describe('an answer', () => {
     sdp(HEAD, TRANSPORT, AUDIO, ['m=application 9 UDP/DTLS/SCTP webrtc-datachannel', 'a=mid:d'], VIDEO),
   )
   const answer = sdp(
-    ['v=0', 'o=x 1 0 IN IP4 127.0.0.1', 's=-', 't=0 0', 'a=group:BUNDLE 0 1'],
+    ['v=0', 'o=x 1 0 IN IP4 127.0.0.1', 's=-', 't=0 0', 'a=group:BUNDLE 0'],
     [
       'm=audio 40000 UDP/TLS/RTP/SAVPF 111',
       'a=mid:0',
+      'a=setup:active',
       'a=candidate:1 1 UDP 1 10.0.0.2 40000 typ host',
       'a=candidate:2 1 UDP 1 10.0.0.3 40000 typ host',
-    ],
-    [
-      'm=video 40000 UDP/TLS/RTP/SAVPF 102 103',
-      'a=mid:1',
-      'a=rtpmap:102 H264/90000',
-      'a=fmtp:102 packetization-mode=1',
     ],
   )
 
   test('has a medium for every one of the offer, and a start bitrate', () => {
-    expect(completeAnswer(answer, offer, null).split('\r\n').slice(5)).toEqual([
-      'm=audio 40000 UDP/TLS/RTP/SAVPF 111',
+    expect(completeAnswer(answer, offer, null).split('\r\n').slice(4)).toEqual([
+      'a=group:BUNDLE 0 1',
+      'm=audio 9 UDP/TLS/RTP/SAVPF 111',
+      'c=IN IP4 0.0.0.0',
       'a=mid:0',
+      'a=extmap:4 urn:ietf:params:rtp-hdrext:sdes:mid',
+      'a=recvonly',
+      'a=rtcp-mux',
+      'a=rtpmap:111 opus/48000/2',
+      'a=fmtp:111 minptime=10;useinbandfec=1',
+      'a=setup:active',
       'a=candidate:1 1 UDP 1 10.0.0.2 40000 typ host',
       'a=candidate:2 1 UDP 1 10.0.0.3 40000 typ host',
       'm=application 0 UDP/DTLS/SCTP webrtc-datachannel',
       'c=IN IP4 0.0.0.0',
       'a=mid:d',
       'a=inactive',
-      'm=video 40000 UDP/TLS/RTP/SAVPF 102 103',
+      'm=video 9 UDP/TLS/RTP/SAVPF 102 103',
+      'c=IN IP4 0.0.0.0',
       'a=mid:1',
+      'a=recvonly',
+      'a=rtcp-mux',
       'a=rtpmap:102 H264/90000',
-      'a=fmtp:102 packetization-mode=1;x-google-start-bitrate=2500',
+      'a=rtpmap:103 rtx/90000',
+      'a=rtcp-fb:102 goog-remb',
+      'a=rtcp-fb:102 ccm fir',
+      'a=rtcp-fb:102 nack',
+      'a=rtcp-fb:102 nack pli',
+      'a=fmtp:102 packetization-mode=1;profile-level-id=42e01f;x-google-start-bitrate=2500',
+      'a=fmtp:103 apt=102',
+      'a=setup:active',
       '',
     ])
+  })
+
+  test('takes the layers of a simulcast, each by its name', () => {
+    const rid = 'a=extmap:10 urn:ietf:params:rtp-hdrext:sdes:rtp-stream-id'
+    const layered = [
+      ...without(VIDEO, 'simulcast', 'rid:', 'ssrc'),
+      rid,
+      'a=rid:q send',
+      'a=rid:h send',
+      'a=rid:f send',
+    ]
+    const of = (simulcast: string) => filterOffer(sdp(HEAD, TRANSPORT, AUDIO, [...layered, simulcast]))
+    const taken = of('a=simulcast:send q;~h,f recv x')
+    expect(taken.routing).toEqual({
+      videoMid: '1',
+      audioMid: '0',
+      midExtension: 4,
+      ridExtension: 10,
+      repairedRidExtension: null,
+      layers: ['q', 'h'],
+    })
+    const lines = completeAnswer(answer, taken, null).split('\r\n')
+    expect(lines.filter((line) => /rid:|simulcast/.test(line))).toEqual([
+      'a=rid:q recv',
+      'a=rid:h recv',
+      'a=simulcast:recv q;h',
+    ])
+    expect(lines).toContain(rid)
+    expect(of('a=simulcast:send q;unknown').routing.layers).toEqual(['q'])
+  })
+
+  test('of a simulcast whose packets cannot be told apart takes one layer: it has none', () => {
+    const unmarked = filterOffer(sdp(HEAD, TRANSPORT, VIDEO))
+    expect(unmarked.routing.layers).toEqual([])
+    expect(completeAnswer(answer, unmarked, null)).not.toMatch(/a=(rid|simulcast)/)
   })
 
   test('names the announced address alone', () => {
@@ -251,8 +295,9 @@ describe('an answer', () => {
   })
 
   test('has a start bitrate also where there were no parameters', () => {
-    const bare = completeAnswer(answer.replace(/a=fmtp.*\r\n/, ''), offer, null)
-    expect(bare).toContain('a=rtpmap:102 H264/90000\r\na=fmtp:102 x-google-start-bitrate=2500\r\n')
+    const plain = filterOffer(sdp(HEAD, TRANSPORT, AUDIO, without(VIDEO, 'a=fmtp:104', ':102', ':100')))
+    const bare = completeAnswer(answer, plain, null)
+    expect(bare).toContain('a=rtpmap:104 H264/90000\r\na=fmtp:104 x-google-start-bitrate=2500\r\n')
   })
 })
 

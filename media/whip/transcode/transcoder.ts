@@ -23,6 +23,8 @@ export interface TranscoderOptions {
 const MOST_WAITING_BYTES = 8 * 1024 * 1024
 /** How long it may take to hand out what it has, at the end. */
 const FLUSH_MS = 1_500
+/** It was handed so many frames, over this time, and has given nothing out: it hangs. */
+const HANG = { frames: 100, ms: 10_000 } as const
 const LINES_KEPT = 10
 
 /** One ffmpeg that turns a track into what RTMP carries. */
@@ -32,12 +34,17 @@ export class Transcoder {
   readonly #exited = Promise.withResolvers<void>()
   readonly #said: string[] = []
   #over = false
+  /** Frames since the last tag came out, and when the first of them was handed over (monotonic). */
+  #owed = { frames: 0, since: 0 }
 
   constructor(options: TranscoderOptions) {
     const { args, onTag, origin, path, track } = options
     this.#options = options
     this.#process = spawn(path, args, { stdio: 'pipe', env: {} })
-    const reader = new FlvReader(({ body, timestamp, type }) => onTag({ type, body, timestamp: timestamp + origin }))
+    const reader = new FlvReader(({ body, timestamp, type }) => {
+      this.#owed.frames = 0
+      onTag({ type, body, timestamp: timestamp + origin })
+    })
     this.#process.stdout.on('data', (bytes: Buffer) => reader.push(bytes))
     this.#process.stderr.setEncoding('utf8').on('data', (text: string) => this.#hear(text))
     // That it cannot be written to any more shows as its end.
@@ -54,6 +61,13 @@ export class Transcoder {
     if (this.#over || time < 0) return
     if (stdin.writableLength > MOST_WAITING_BYTES) {
       this.#fail('ffmpeg does not keep up')
+      return
+    }
+    const now = performance.now()
+    if (this.#owed.frames === 0) this.#owed.since = now
+    this.#owed.frames += 1
+    if (this.#owed.frames > HANG.frames && now - this.#owed.since > HANG.ms) {
+      this.#fail('ffmpeg gives nothing out')
       return
     }
     stdin.write(matroskaFrame(time, isKeyframe, data))

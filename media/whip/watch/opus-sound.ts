@@ -16,6 +16,9 @@ const GAP_MS = 1_000
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 60_000
 
+/** Of the stream's time: ffmpeg was handed sound for this long and has given nothing out: it hangs. */
+const HANG_MS = 10_000
+
 const PACKET_MS = 20
 /** What ffmpeg made good while it started would be heard late for ever: of the first packets, those further behind than this are left out. */
 const LATE_MS = 150
@@ -39,6 +42,8 @@ export class OpusSound implements Output {
   #configuration: RelayMessage | null = null
   #startedAt = 0
   #lastAt = 0
+  /** Of the stream's time: when the last packet came out, or ffmpeg was started. */
+  #heardAt = 0
   #failures = 0
   /** Of the stream's time; until then there is silence. */
   #againAt = Number.NEGATIVE_INFINITY
@@ -78,6 +83,8 @@ export class OpusSound implements Output {
     if (this.#configuration === null || timestamp < this.#againAt) return
     this.#process ??= this.#start(this.#configuration, timestamp)
     const { stdin } = this.#process
+    // Its end is followed by another one.
+    if (timestamp - this.#heardAt > HANG_MS) this.#process.kill('SIGKILL')
     if (stdin.writableLength < MOST_WAITING_BYTES) stdin.write(flvTag(message, timestamp - this.#startedAt))
   }
 
@@ -87,6 +94,7 @@ export class OpusSound implements Output {
     const reader = new OggReader((packet) => {
       const behindMs = this.#lastAt - timestamp - count * PACKET_MS
       count += 1
+      if (this.#process === child) this.#heardAt = this.#lastAt
       if (this.#process !== child || (count <= STARTING_PACKETS && behindMs > LATE_MS)) return
       for (const listener of this.#listeners) listener(packet)
     })
@@ -105,7 +113,7 @@ export class OpusSound implements Output {
     }
     child.once('error', (error) => over(error.message))
     child.once('close', (code, signal) => over(signal ?? `code ${code}`))
-    this.#startedAt = timestamp
+    this.#startedAt = this.#heardAt = timestamp
     child.stdin.write(Buffer.concat([flvHeader({ audio: true, video: false }), flvTag(configuration, 0)]))
     return child
   }

@@ -21,6 +21,16 @@ export type WatchReply =
   | { readonly ok: true; readonly session: string; readonly sdp: string; readonly feed: PictureFeed }
   | { readonly ok: false; readonly code: 'malformed' | 'unusable' | 'full' | 'unavailable'; readonly message: string }
 
+/** A session that is to be opened. */
+interface Opening {
+  readonly streamId: string
+  readonly viewers: Viewers
+  /** The viewers of the stream at the moment of asking; undefined when it is gone. */
+  readonly current: () => Viewers | undefined
+  readonly offer: FilteredOffer
+  readonly asked: WatchOffer
+}
+
 const ANSWER_MS = 10_000
 /** Beyond those who watch: such as have not connected yet. */
 const MOST_SESSIONS = 256
@@ -39,7 +49,7 @@ export class Watching {
   }
 
   /** Answers an offer. Never rejects. @param current the viewers of that stream when they are asked for: it may be gone by then */
-  async open(current: () => Viewers | undefined, sdp: string): Promise<WatchReply> {
+  async open(streamId: string, current: () => Viewers | undefined, sdp: string): Promise<WatchReply> {
     const viewers = current()
     if (viewers === undefined) return FAILED
     let offer: FilteredOffer
@@ -58,7 +68,7 @@ export class Watching {
     if (viewers.isFull || this.#feeds.size >= MOST_SESSIONS) {
       return { ok: false, code: 'full', message: 'Enough people are watching.' }
     }
-    return this.#begin(viewers, current, offer, asked)
+    return this.#begin({ streamId, viewers, current, offer, asked })
   }
 
   /** @returns whether there was such a session */
@@ -72,12 +82,7 @@ export class Watching {
     for (const feed of this.#feeds.values()) feed.destroy()
   }
 
-  #begin(
-    viewers: Viewers,
-    current: () => Viewers | undefined,
-    offer: FilteredOffer,
-    asked: WatchOffer,
-  ): Promise<WatchReply> {
+  #begin({ asked, current, offer, streamId, viewers }: Opening): Promise<WatchReply> {
     const { announced, process } = this.#options
     const session = randomBytes(16).toString('hex')
     const { promise, resolve } = Promise.withResolvers<WatchReply>()
@@ -95,6 +100,7 @@ export class Watching {
       resolve(FAILED)
     })
     process.watch(session, asked, {
+      streamId,
       onAnswer: (sdp) => {
         clearTimeout(timer)
         resolve({ ok: true, session, sdp: completeAnswer(sdp, offer, announced), feed })

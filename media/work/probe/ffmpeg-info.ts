@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { INPUT_GUARD } from '../ffmpeg/ffmpeg.ts'
 import { failureOf } from '../ffmpeg/failure.ts'
-import { hasAlphaFormat, quarterTurns, shownSize, type Streams } from './streams.ts'
+import { hasAlphaFormat, hdrTransfer, quarterTurns, shownSize, type Streams } from './streams.ts'
 
 /**
  * The same as ffprobe, out of what `ffmpeg -i` prints for people, for where there is an ffmpeg without ffprobe. It tells
@@ -71,6 +71,7 @@ function parseVideo(stream: string, rotation: number): Streams['video'] {
     frameRate: rate === undefined ? null : Number.parseFloat(rate) * (rate.endsWith('k') ? 1000 : 1),
     bitrate: kilobits(line),
     pixelFormat: pixelFormat ?? null,
+    hdr: hdrTransfer(line),
   }
 }
 

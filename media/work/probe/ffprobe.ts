@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { INPUT_GUARD } from '../ffmpeg/ffmpeg.ts'
 import { failureOf } from '../ffmpeg/failure.ts'
-import { hasAlphaFormat, quarterTurns, shownSize, type Streams } from './streams.ts'
+import { hasAlphaFormat, hdrTransfer, quarterTurns, shownSize, type Streams } from './streams.ts'
 
 interface RawStream {
   readonly codec_type?: string
@@ -14,6 +14,7 @@ interface RawStream {
   readonly avg_frame_rate?: string
   readonly r_frame_rate?: string
   readonly pix_fmt?: string
+  readonly color_transfer?: string
   readonly bit_rate?: string
   readonly duration?: string
   readonly channels?: number
@@ -96,6 +97,7 @@ function toStreams({ streams = [], format = {} }: Raw): Streams {
             frameRate: ratio(video.avg_frame_rate) ?? ratio(video.r_frame_rate),
             bitrate: number(video.bit_rate),
             pixelFormat,
+            hdr: hdrTransfer(video.color_transfer),
           },
     audio:
       audio === undefined

@@ -1,4 +1,4 @@
-import type { AudioTrack, VideoTrack } from '../types.ts'
+import type { AudioTrack, HdrTransfer, VideoTrack } from '../types.ts'
 
 /** What ffprobe, or else `ffmpeg -i`, tells of a file. */
 export interface Streams {
@@ -27,6 +27,12 @@ export function shownSize(
 ): { width: number; height: number } {
   const width = pixelAspect > 0 && Number.isFinite(pixelAspect) ? Math.round(size.width * pixelAspect) : size.width
   return rotation % 180 === 0 ? { width, height: size.height } : { width: size.height, height: width }
+}
+
+/** The transfer of high dynamic range that ffmpeg or ffprobe names in a text. */
+export function hdrTransfer(text: string | undefined): HdrTransfer | null {
+  const [found = null] = /\b(?:smpte2084|arib-std-b67)\b/.exec(text ?? '') ?? []
+  return found as HdrTransfer | null
 }
 
 export function hasAlphaFormat(pixelFormat: string | null): boolean {

@@ -95,6 +95,9 @@ function onMessage(message: HostMessage): void {
     case 'run':
       void run(message.id, message.task, message.scratch)
       return
+    case 'ping':
+      send({ type: 'pong' })
+      return
     case 'cancel':
       running.get(message.id)?.abort(new MediaWorkError(message.code, message.message))
   }

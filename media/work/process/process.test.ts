@@ -159,7 +159,7 @@ test('higher priorities go first', async () => {
 describe('bounds', () => {
   test('time', async () => {
     const { work: hasty } = useMediaWork({ limits: { longSeconds: 1 } })
-    await expect(encode({}, hasty)).rejects.toMatchObject({ code: 'timed_out', retryable: true })
+    await expect(encode({}, hasty)).rejects.toMatchObject({ code: 'timed_out', retryable: false })
     await nothingLeft()
   })
 

@@ -43,10 +43,13 @@ export type HostMessage =
   | { readonly type: 'start'; readonly settings: WorkSettings }
   | { readonly type: 'run'; readonly id: number; readonly task: Task; readonly scratch: string }
   | { readonly type: 'cancel'; readonly id: number; readonly code: MediaWorkErrorCode; readonly message: string }
+  /** Answered with `pong` as long as the event loop turns. */
+  | { readonly type: 'ping' }
 
 /** From a work process to its host. A job is done or failed once nothing of it runs any more. */
 export type WorkMessage =
   | { readonly type: 'ready' }
+  | { readonly type: 'pong' }
   | { readonly type: 'progress'; readonly id: number; readonly progress: Progress }
   | { readonly type: 'done'; readonly id: number; readonly result: unknown }
   | { readonly type: 'failed'; readonly id: number; readonly code: MediaWorkErrorCode; readonly message: string }

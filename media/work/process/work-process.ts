@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { MediaLog } from '../../types.ts'
+import { Watchdog } from '../../watchdog.ts'
 import { MediaWorkError, type MediaWorkErrorCode } from '../errors.ts'
 import type { Progress } from '../types.ts'
 import { residentBytes } from './memory.ts'
@@ -34,10 +35,12 @@ interface Pending {
 
 const ENTRY = fileURLToPath(new URL('main.ts', import.meta.url))
 /** Half a second of a processor, of which others may leave little. */
-const START_MS = 120_000
+const START_SECONDS = 120
 /** How long a job may take to stop after it was told to; then the process is ended, and its other jobs begin anew. */
 const STOP_MS = 5_000
 const MEMORY_WATCH_MS = 250
+/** It runs behind everything else, so its event loop may have to wait for long. */
+const HANG_SECONDS = 60
 
 /**
  * One work process: jobs in, results out. It leads a process group, which every ffmpeg it starts is in; when it ends,
@@ -50,6 +53,7 @@ export class WorkProcess {
   readonly #jobs = new Map<number, Pending>()
   readonly #ready = Promise.withResolvers<void>()
   readonly #watch: NodeJS.Timeout
+  readonly #watchdog: Watchdog
   #nextId = 1
   #ended = false
   #memory = false
@@ -85,11 +89,16 @@ export class WorkProcess {
     })
     child.on('message', (message) => this.#onMessage(message as WorkMessage))
     this.#send({ type: 'start', settings })
-    const late = setTimeout(() => this.kill(), START_MS)
-    this.#ready.promise.then(
-      () => clearTimeout(late),
-      () => clearTimeout(late),
-    )
+    // Whoever waits for it learns of its end; nobody has to.
+    this.#ready.promise.catch(() => {})
+    this.#watchdog = new Watchdog({
+      limits: { everyMs: 1_000, silentAfter: HANG_SECONDS, hangAfter: HANG_SECONDS, startWithin: START_SECONDS },
+      ask: () => this.#send({ type: 'ping' }),
+      onHang: () => {
+        log.warn({ pid: child.pid }, 'a media work process hangs and is ended')
+        this.kill()
+      },
+    })
     this.#watch = setInterval(() => this.#watchMemory(settings.limits.processBytes), MEMORY_WATCH_MS)
     this.#watch.unref()
   }
@@ -158,7 +167,10 @@ export class WorkProcess {
   }
 
   #onMessage(message: WorkMessage): void {
+    this.#watchdog.heard()
     switch (message.type) {
+      case 'pong':
+        return
       case 'ready':
         this.#wasReady = true
         this.#ready.resolve()
@@ -190,6 +202,7 @@ export class WorkProcess {
     this.#ended = true
     this.#endedIdle = this.#wasReady && this.#jobs.size === 0
     clearInterval(this.#watch)
+    this.#watchdog.stop()
     if (this.#child.pid !== undefined) killGroup(this.#child.pid)
     const error = new ProcessDiedError(
       `The media work process ended (${signal ?? `code ${code ?? 'unknown'}`}).`,

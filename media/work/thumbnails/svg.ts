@@ -9,6 +9,8 @@ const MAX_BYTES = 4 * 2 ** 20
 /** Of a drawing that is drawn larger than it says, so that thumbnails are crisp. */
 const MAX_DENSITY = 2400
 const DENSITY = 72
+/** sharp takes no less. */
+const MIN_DENSITY = 1
 
 /**
  * A drawing as librsvg draws it: scripts are not run, and as it comes from memory it has no place that a reference to
@@ -38,15 +40,23 @@ export async function readSvg(
   return { buffer, width, height }
 }
 
-/** @param edge what the longer edge is to have at least, if the drawing may be drawn so large */
+/**
+ * @param edge what the longer edge is to have at least, if the drawing may be drawn so large. A drawing that says that it is
+ *   larger is drawn so small that its shorter edge is as long: the time it takes grows with its pixels.
+ */
 export async function openSvg(path: string, kind: FileKind, edge: number, limits: MediaWorkLimits): Promise<Picture> {
   const { buffer, width, height } = await readSvg(path, kind, limits)
-  const scale = Math.max(1, Math.min(MAX_DENSITY / DENSITY, edge / Math.max(width, height)))
-  const options = { ...inputOptions(limits), density: DENSITY * scale }
+  const options = { ...inputOptions(limits), density: DENSITY * scaleFor(edge, width, height) }
   const drawn = await sharp(buffer, options)
     .metadata()
     .catch((error: unknown) => {
       throw pictureError(error)
     })
   return { width: drawn.width, height: drawn.height, open: () => sharp(buffer, options) }
+}
+
+function scaleFor(edge: number, width: number, height: number): number {
+  const larger = edge / Math.max(width, height)
+  const smaller = edge / Math.min(width, height)
+  return Math.max(MIN_DENSITY / DENSITY, Math.min(MAX_DENSITY / DENSITY, Math.max(larger, Math.min(1, smaller))))
 }

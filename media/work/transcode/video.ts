@@ -2,7 +2,7 @@ import { MediaWorkError } from '../errors.ts'
 import type { WorkContext } from '../process/context.ts'
 import type { SourceFile } from '../probe/source-file.ts'
 import { probeWorkable, type TimedMedia } from '../probe/timed.ts'
-import type { TranscodeResult, VideoTrack } from '../types.ts'
+import type { HdrTransfer, TranscodeResult, VideoTrack } from '../types.ts'
 import { clipOf, encodeTimed, kilobitsFor } from './encode-timed.ts'
 import { checkLength } from './fitness.ts'
 import { frame, type Frame, type FrameRule } from './framing.ts'
@@ -90,15 +90,31 @@ export function pictureFilter(target: Frame, source: TimedMedia, rate: number): 
   const padded = scaled.width !== width || scaled.height !== height
   // White behind what lets through, as on a page; MP4 would show black, or what was left there.
   const white = 'format=rgba,split[under][over];[under]lutrgb=r=255:g=255:b=255:a=255[white];[white][over]overlay'
+  const hdr = source.video?.hdr
   return [
+    // Frames that are not marked as interlaced pass unchanged.
+    'yadif=deint=interlaced',
     ...(source.hasAlpha ? [white] : []),
     // Without a rate of its own, or with a varying one, frames come when they come: players and platforms want a rate.
     ...(own === null || own === undefined || Math.abs(own - rate) > 0.01 ? [`fps=${rate}`] : []),
     'scale=trunc(iw*sar):ih,setsar=1',
     ...(cropped ? [`crop=${crop.width}:${crop.height}`] : []),
     `scale=${scaled.width}:${scaled.height}:flags=bicubic`,
+    ...(hdr ? [toneMapped(hdr)] : []),
     ...(padded ? [`pad=${width}:${height}:(ow-iw)/2:(oh-ih)/2`] : []),
     'setsar=1',
+  ].join(',')
+}
+
+/** High dynamic range (BT.2020) into BT.709, highlights compressed: most players and all live platforms show nothing else. */
+function toneMapped(transfer: HdrTransfer): string {
+  return [
+    `zscale=tin=${transfer}:pin=bt2020:min=bt2020nc:t=linear:npl=100`,
+    'format=gbrpf32le',
+    'zscale=p=bt709',
+    'tonemap=tonemap=hable:desat=0',
+    'zscale=t=bt709:m=bt709:r=tv',
+    'format=yuv420p',
   ].join(',')
 }
 

@@ -1,0 +1,141 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { waitFor } from '../../test/support/wait.ts'
+import { makeFlv, useFfmpeg } from '../testing/ffmpeg.ts'
+import { newKey } from '../testing/ingest-fixture.ts'
+import { hashOf, startScene, type Scene } from '../testing/node-fixture.ts'
+import { startSink } from '../testing/sink.ts'
+import type { PreferredInput } from '../types.ts'
+
+const BACKUP = newKey('pathofthebackup')
+const PATIENT = { timeoutMs: 20_000 }
+
+let folder: string
+let file: string
+let ffmpeg: string
+let scene: Scene
+let encoders: ChildProcess[] = []
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crier-inputs-'))
+  file = join(folder, 'source.flv')
+  ;({ path: ffmpeg } = await useFfmpeg())
+  await makeFlv(file, 4)
+}, 60_000)
+afterEach(async () => {
+  for (const encoder of encoders.splice(0)) encoder.kill('SIGKILL')
+  await scene.close()
+})
+afterAll(() => rm(folder, { recursive: true, force: true }))
+
+async function start(preferredInput?: PreferredInput): Promise<void> {
+  scene = await startScene([await startSink()])
+  const backup = { path: 'pathofthebackup', keyHash: hashOf(BACKUP) }
+  scene.change({ backup, ...(preferredInput && { preferredInput }) })
+}
+
+/** An ffmpeg that publishes until it is ended. */
+function encode(key: string): ChildProcess {
+  const url = `rtmp://127.0.0.1:${scene.port}/live/${key}`
+  const input = ['-nostdin', '-loglevel', 'quiet', '-re', '-stream_loop', '-1', '-i', file]
+  const output = ['-c', 'copy', '-f', 'flv', '-flvflags', 'no_duration_filesize', url]
+  const encoder = spawn(ffmpeg, [...input, ...output], { stdio: 'ignore' })
+  encoders.push(encoder)
+  return encoder
+}
+
+const status = () => scene.node.status().streams[0]!
+const onAir = (source: string) => waitFor(() => status().ingest?.source === source, { ...PATIENT, what: source })
+const standsBy = (source: string) => waitFor(() => status().standby?.source === source, { ...PATIENT, what: source })
+const changes = () =>
+  scene.events.flatMap((event) =>
+    event.type === 'input.changed' ? [`${event.previous} ${event.source} ${event.reason}`] : [],
+  )
+
+/** One connection carried everything, and time never went back on it. */
+function expectUnbroken(): void {
+  const [sink] = scene.sinks
+  expect(sink!.connections).toHaveLength(1)
+  const times = sink!
+    .last()!
+    .of('video')
+    .map(({ timestamp }) => timestamp)
+  expect(times).toEqual(times.toSorted((left, right) => left - right))
+}
+
+test('the primary takes over when it comes second, and again when it is back', { timeout: 60_000 }, async () => {
+  await start({ source: 'primary', selected: false })
+  encode(BACKUP)
+  await onAir('backup')
+  await waitFor(() => scene.destination('d0').state === 'live', PATIENT)
+  const primary = encode(scene.key)
+  await onAir('primary')
+  await standsBy('backup')
+  primary.kill('SIGKILL')
+  await onAir('backup')
+  encode(scene.key)
+  await onAir('primary')
+  expect(changes()).toEqual(['backup primary preferred', 'primary backup ended', 'backup primary preferred'])
+  expectUnbroken()
+})
+
+test('without a preference the encoder on the air stays', { timeout: 60_000 }, async () => {
+  await start()
+  encode(BACKUP)
+  await onAir('backup')
+  encode(scene.key)
+  await standsBy('primary')
+  const seen = status().standby!.bytesReceived
+  await waitFor(() => status().standby!.bytesReceived > seen + 500_000, PATIENT)
+  expect(status().ingest?.source).toBe('backup')
+})
+
+test('an encoder that is selected goes on the air, and comes back to it', { timeout: 60_000 }, async () => {
+  await start({ source: 'primary', selected: false })
+  encode(scene.key)
+  await onAir('primary')
+  await waitFor(() => scene.destination('d0').state === 'live', PATIENT)
+  const backup = encode(BACKUP)
+  await standsBy('backup')
+  await waitFor(() => status().standby!.keyframeIntervalSeconds !== null, PATIENT)
+  scene.change({ preferredInput: { source: 'backup', selected: true } })
+  expect(status().ingest?.source).toBe('backup')
+  backup.kill('SIGKILL')
+  await onAir('primary')
+  encode(BACKUP)
+  await onAir('backup')
+  expect(changes()).toEqual(['primary backup selected', 'backup primary ended', 'primary backup selected'])
+  expectUnbroken()
+})
+
+test('encoders that fight over one key are told of; the fourth take-over is refused', { timeout: 60_000 }, async () => {
+  await start()
+  encode(scene.key)
+  await onAir('primary')
+  for (let takeOver = 1; takeOver <= 3; takeOver++) {
+    const { sessionId } = status().ingest!
+    await waitFor(() => status().ingest!.bytesReceived > 20_000, PATIENT)
+    encode(scene.key)
+    await waitFor(() => status().ingest && status().ingest!.sessionId !== sessionId, PATIENT)
+  }
+  const { sessionId } = status().ingest!
+  await waitFor(() => status().ingest!.warnings.some(({ code }) => code === 'key_contested'), PATIENT)
+  const told = scene.events.some(
+    (event) => event.type === 'warnings.changed' && event.raised.some(({ code }) => code === 'key_contested'),
+  )
+  expect(told).toBe(true)
+  const refused = encode(scene.key)
+  await waitFor(() => refused.exitCode !== null, PATIENT)
+  expect(status().ingest?.sessionId).toBe(sessionId)
+  await waitFor(() => scene.lines.some((line) => line.includes('Another encoder is sending with this key')), PATIENT)
+  // An encoder that has fallen silent is not cut off by its successor: that is let in.
+  encoders.findLast((one) => one.exitCode === null)?.kill('SIGSTOP')
+  const publishes = () => {
+    if (encoders.at(-1)!.exitCode !== null) encode(scene.key)
+    return status().ingest !== null && status().ingest!.sessionId !== sessionId
+  }
+  await waitFor(publishes, PATIENT)
+})

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { Fault, type FaultCode } from './fault.ts'
+import { DEFAULT_RELAY_LIMITS } from './limits.ts'
+import { RetryPolicy } from './retry-policy.ts'
+
+const policy = (hasWorked: boolean) => new RetryPolicy(DEFAULT_RELAY_LIMITS, hasWorked)
+const after = (one: RetryPolicy, code: FaultCode, times: number) =>
+  Array.from({ length: times }, () => one.after(new Fault(code, 'words')))
+
+test('a key that never worked is given up after three refusals', () => {
+  const waits = after(policy(false), 'rejected', 3).map(({ waitMs }) => waitMs)
+  expect(waits).toEqual([expect.any(Number), expect.any(Number), null])
+})
+
+test.each([
+  ['a key that has worked', true, 'rejected'],
+  ['a key that is in use', false, 'key_in_use'],
+] as const)('%s is tried without end, at 30 s at most', (_what, hasWorked, code) => {
+  const waits = after(policy(hasWorked), code, 50).map(({ waitMs }) => waitMs ?? Infinity)
+  expect(waits.slice(0, 2)).toEqual([10_000, 20_000])
+  expect(Math.max(...waits)).toBe(30_000)
+})
+
+test('a new attempt by hand starts the count again', () => {
+  const one = policy(false)
+  after(one, 'rejected', 3)
+  one.reset()
+  expect(after(one, 'rejected', 1)[0]?.waitMs).not.toBeNull()
+})
+
+test('only closes in a row cast suspicion on the key', () => {
+  const one = policy(false)
+  after(one, 'closed_on_publish', 2)
+  after(one, 'connection_refused', 1)
+  const hints = after(one, 'closed_on_publish', 3).map(({ hint }) => hint !== undefined)
+  expect(hints).toEqual([false, false, true])
+})

@@ -1,0 +1,62 @@
+import { isAv1RandomAccess } from './obu.ts'
+import { vp9PictureSize } from './vp9.ts'
+
+/** Bytes of the length before each NAL unit. RTMP encoders write four; a configuration record may allow fewer. */
+const LENGTH_BYTES = 4
+/** nal_unit_type of H.264 (table 7-1): slices are 1 to 5, and 5 is one of an IDR picture. */
+const AVC_IDR = 5
+/** nal_unit_type of HEVC (table 7-1): below 32 are slices, and of these 16 to 23 belong to IRAP pictures. */
+const HEVC_IRAP = { first: 16, last: 23 }
+const HEVC_FIRST_NON_SLICE = 32
+/** Start code of a VP8 keyframe (RFC 6386, 9.1). */
+const VP8_START_CODE = 0x9d_01_2a
+
+/**
+ * Whether a decoder can start with this coded picture, by what the picture itself says. For senders that do not flag
+ * their keyframes.
+ *
+ * @param data the coded picture, without the headers of its RTMP message
+ * @returns false for unknown codecs and damaged pictures
+ */
+export function isRandomAccessPoint(codec: string | null, data: Buffer): boolean {
+  switch (codec) {
+    case 'h264':
+      return firstSliceType(data, avcSliceType) === AVC_IDR
+    case 'hevc': {
+      const type = firstSliceType(data, hevcSliceType) ?? -1
+      return type >= HEVC_IRAP.first && type <= HEVC_IRAP.last
+    }
+    case 'av1':
+      return isAv1RandomAccess(data)
+    case 'vp9':
+      return vp9PictureSize(data) !== null
+    case 'vp8':
+      return data.length >= 6 && (data[0]! & 1) === 0 && data.readUIntBE(3, 3) === VP8_START_CODE
+    default:
+      return false
+  }
+}
+
+/** The type of the first slice in a picture; null when there is none. */
+function firstSliceType(data: Buffer, sliceType: (header: number) => number | null): number | null {
+  let at = 0
+  while (at + LENGTH_BYTES < data.length) {
+    const length = data.readUInt32BE(at)
+    const start = at + LENGTH_BYTES
+    at = start + length
+    if (length === 0 || at > data.length) return null
+    const type = sliceType(data[start]!)
+    if (type !== null) return type
+  }
+  return null
+}
+
+function avcSliceType(header: number): number | null {
+  const type = header & 0x1f
+  return type >= 1 && type <= AVC_IDR ? type : null
+}
+
+function hevcSliceType(header: number): number | null {
+  const type = (header >> 1) & 0x3f
+  return type < HEVC_FIRST_NON_SLICE ? type : null
+}
