@@ -4,6 +4,7 @@ import { uuidv7 } from '../core/id.ts'
 import type { Turn } from '../core/turn.ts'
 import type { PlanService } from '../plans/service.ts'
 import { streamUpdated } from './events.ts'
+import type { InputSource } from './inputs.ts'
 import type { MediaDirectory } from './media-directory.ts'
 import type { StreamNotices } from './notices.ts'
 import type { Placement } from './placement.ts'
@@ -90,9 +91,10 @@ export class Broadcasts {
       `update stream_destinations set status = 'stopped', since = $2 where stream_id = $1 and enabled and status <> 'stopped'`,
       [row.id, now],
     )
-    await turn.sql.run('update streams set ingest_id = null, ingest_node = null, session_id = null where id = $1', [
-      row.id,
-    ])
+    await turn.sql.run(
+      'update streams set ingest_id = null, ingest_node = null, session_id = null, input_selected = null where id = $1',
+      [row.id],
+    )
     await turn.sql.run(
       `update stream_broadcasts set status = 'stopped', ended_at = $2, updated_at = $2, node_id = null
        where stream_id = $1 and status in ('scheduled', 'preparing', 'playing', 'paused')`,
@@ -103,25 +105,25 @@ export class Broadcasts {
 
   /**
    * Writes a new status (or only that something else has changed), announces it, and tells the media nodes. Going live
-   * opens a broadcast.
+   * opens a broadcast. The version stays: it counts edits.
    */
   async move(turn: Turn, row: StreamRow, status: StreamStatus): Promise<void> {
     const now = new Date(this.#options.clock.now())
     const changed = status !== row.status
     const opened = status === 'live' && row.session_id === null ? await this.#openSession(turn, row.id, now) : null
-    const [updated] = await turn.sql.rows<{ version: number }>(
+    await turn.sql.run(
       `update streams set status = $2, status_reason = $3, status_since = case when $4 then $5 else status_since end,
          session_id = coalesce($6, session_id), live_at = case when $6::uuid is null then live_at else $5 end,
-         version = version + 1, updated_at = $5
-       where id = $1 returning version`,
+         updated_at = $5
+       where id = $1`,
       [row.id, status, row.status_reason, changed, now, opened],
     )
     turn.emit(streamUpdated, {
       streamId: row.id,
       title: row.title,
       status,
-      statusReason: row.status_reason,
-      version: updated?.version ?? row.version + 1,
+      endReason: row.status_reason,
+      version: row.version,
     })
     this.#options.notices.changed(turn, row.id)
   }
@@ -150,6 +152,32 @@ export class Broadcasts {
     turn.audit({ kind: 'stream_destination', id: destinationId })
     this.#options.notices.retry(turn, id, destinationId)
     return destination
+  }
+
+  /**
+   * Puts one of two connected encoders on the air, and prefers it until another is selected or the stream ends.
+   * @throws AppError not_found, conflict, media_unavailable
+   */
+  async switchInput(turn: Turn, id: string, source: InputSource): Promise<StreamRow> {
+    const row = await this.find(turn, id)
+    const { media, notices } = this.#options
+    media.require()
+    const { ingest = null, standby = null } = media.statusOf(id)?.status ?? {}
+    if (ingest?.source === 'file') {
+      throw Conflict({ message: 'Files are on the air: cancel their broadcast to put an encoder in their place.' })
+    }
+    if (![ingest, standby].some((one) => one?.source === source)) {
+      throw Conflict({ message: `The ${source} encoder is not connected: start it first.` })
+    }
+    const changed = await turn.sql.row<{ version: number }>(
+      'update streams set input_selected = $2, version = version + 1, updated_at = $3 where id = $1 returning version',
+      [id, source, new Date(this.#options.clock.now())],
+    )
+    turn.audit({ kind: 'stream', id, details: { source } })
+    const { status, status_reason: endReason, title } = row
+    turn.emit(streamUpdated, { streamId: id, title, status, endReason, version: changed?.version ?? row.version })
+    notices.changed(turn, id)
+    return this.find(turn, id)
   }
 
   /** Keeps what became of destinations that leave a broadcast before its end. */

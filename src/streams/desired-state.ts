@@ -6,9 +6,11 @@ import type { SealedBox } from '../core/sealed-box.ts'
 import type { Sql } from '../core/sql.ts'
 import type { PlanService } from '../plans/service.ts'
 import { fileKey } from '../assets/intake.ts'
+import type { InputPreference, InputSource } from './inputs.ts'
 import { backupPath, primaryPath } from './keys.ts'
 import type { LivePlatformName } from './live-platforms.ts'
 import { rulesOf } from './platform-choice.ts'
+import type { RecordGaps } from './recording/gaps.ts'
 import { renderingOf, type RenderingData } from './rendering.ts'
 import { isOnAir, type StreamStatus } from './state.ts'
 import { monthOf, usedMs } from './usage.ts'
@@ -43,6 +45,7 @@ export interface DesiredState {
   readonly slate?: { readonly key: string | null }
   /** The broadcast that is to be recorded, if it is. */
   readonly recordSession: string | null
+  readonly recordGaps: RecordGaps
 }
 
 interface Row {
@@ -60,11 +63,21 @@ interface Row {
   media_node: string | null
   workspace_deleted: boolean
   record: boolean
+  record_gaps: RecordGaps
   destinations:
-    | { id: string; url: string; key: string; platform: LivePlatformName | null; rendering: RenderingData | null }[]
+    | {
+        id: string
+        url: string
+        key: string
+        platform: LivePlatformName | null
+        rendering: RenderingData | null
+        has_worked: boolean
+      }[]
     | null
   playout: DesiredPlayout | null
   hold_seconds: number
+  input_preference: InputPreference
+  input_selected: InputSource | null
   has_slate: boolean
   /** Of the picture that the slate shows, as long as there is one. */
   slate_file: string | null
@@ -72,13 +85,13 @@ interface Row {
 
 const SELECT = `
   select s.id, s.workspace_id, w.owner_id, s.path, s.key_hash, s.backup_key_hash, s.whip_token_hash, s.key_expires_at, s.status, s.session_id, s.ingest_node, s.media_node,
-    s.record, s.hold_seconds, s.slate is not null as has_slate,
+    s.record, s.record_gaps, s.hold_seconds, s.input_preference, s.input_selected, s.slate is not null as has_slate,
     (select a.file_id from assets a join asset_files f on f.id = a.file_id
       where a.id = (s.slate->>'assetId')::uuid and a.workspace_id = s.workspace_id and a.deleted_at is null
         and f.kind = 'image') as slate_file,
     w.deleted_at is not null as workspace_deleted,
     (select json_agg(json_build_object('id', d.id, 'url', r.url, 'platform', r.platform, 'key', r.key_sealed,
-        'rendering', d.rendering) order by d.id)
+        'rendering', d.rendering, 'has_worked', r.worked_at is not null) order by d.id)
       from stream_destinations d join rtmp_destinations r on r.id = d.account_id
       where d.stream_id = s.id and d.enabled) as destinations,
     (select json_build_object('id', b.id, 'items', b.items, 'loop', b.loop, 'paused', b.status = 'paused', 'item', b.item,
@@ -158,12 +171,14 @@ export class DesiredStates {
         ...(row.whip_token_hash === null ? {} : { whipHash: row.whip_token_hash }),
         live: isOnAir(row.status),
         holdMs: row.hold_seconds * SECOND,
-        destinations: (row.destinations ?? []).map(({ id, url, key, platform, rendering }) => ({
+        ...preferredInput(row),
+        destinations: (row.destinations ?? []).map(({ id, url, key, platform, rendering, has_worked: hasWorked }) => ({
           id,
           url,
           streamKey: this.#options.keys.open(key),
           ...(platform === null ? {} : { rules: rulesOf(platform) }),
           ...(rendering === null ? {} : { rendering: renderingOf(rendering) }),
+          ...(hasWorked && { hasWorked }),
         })),
       },
       workspaceId: row.workspace_id,
@@ -173,12 +188,22 @@ export class DesiredStates {
       ingestNode: row.ingest_node,
       mediaNode: row.media_node,
       recordSession: row.record && (row.status === 'live' || row.status === 'interrupted') ? row.session_id : null,
+      recordGaps: row.record_gaps,
       ...(row.playout === null ? {} : { playout: row.playout }),
       ...(row.has_slate && {
         slate: { key: row.slate_file === null ? null : fileKey(row.workspace_id, row.slate_file) },
       }),
     }
   }
+}
+
+/** Which encoder is to be on the air: the one that was selected, or the primary unless the stream wants none moved. */
+function preferredInput({
+  input_preference: preference,
+  input_selected: selected,
+}: Row): Pick<DesiredStream, 'preferredInput'> {
+  if (selected !== null) return { preferredInput: { source: selected, selected: true } }
+  return preference === 'primary' ? { preferredInput: { source: 'primary', selected: false } } : {}
 }
 
 /** Of the credential that the publisher claims to have: what is good for one way in is not for another. */

@@ -8,6 +8,8 @@ import type { PageResult } from '../core/reply.ts'
 import type { SealedBox } from '../core/sealed-box.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
+import type { PlanService } from '../plans/service.ts'
+import { requireRoom } from '../workspaces/collections.ts'
 import { RtmpDestination } from './entities.ts'
 import { rtmpDestinationCreated, rtmpDestinationDeleted, streamUpdated } from './events.ts'
 import { keyHint, masked } from './keys.ts'
@@ -44,6 +46,7 @@ export interface RtmpDestinationsOptions {
   readonly sql: Sql
   readonly clock: Clock
   readonly keys: SealedBox
+  readonly plans: PlanService
   readonly allowPrivateAddresses: boolean
 }
 
@@ -55,12 +58,13 @@ export class RtmpDestinations {
     this.#options = options
   }
 
-  /** @throws AppError validation_failed for a URL that is none, carries a credential or points inside; for a key that cannot be one */
+  /** @throws AppError validation_failed for a URL that is none, carries a credential or points inside; for a key that cannot be one; plan_limit_reached */
   async create(turn: Turn, body: NewRtmpDestinationData): Promise<RtmpDestinationData> {
     const place = keyFault(body) ?? placeOf(body)
     if ('field' in place) refuse(place.field, place.code, place.message)
     const { url } = place
     this.#checkUrl(url)
+    await requireRoom(turn, this.#options.plans, 'rtmpDestinations')
     const now = new Date(this.#options.clock.now())
     const destination = turn.em.create(RtmpDestination, {
       id: uuidv7(now.getTime()),
@@ -74,8 +78,8 @@ export class RtmpDestinations {
       updatedAt: now,
     })
     turn.audit({ kind: 'rtmp_destination', id: destination.id })
-    const { id: destinationId, name, platform } = destination
-    turn.emit(rtmpDestinationCreated, { destinationId, name, platform: platform ?? null })
+    const { id: rtmpDestinationId, name, platform } = destination
+    turn.emit(rtmpDestinationCreated, { rtmpDestinationId, name, platform: platform ?? null })
     const at = now.toISOString()
     return view({
       id: destination.id,
@@ -125,9 +129,9 @@ export class RtmpDestinations {
       [using.map((stream) => stream.id), new Date(this.#options.clock.now())],
     )
     for (const { id: streamId, title, status, version } of changed) {
-      turn.emit(streamUpdated, { streamId, title, status, statusReason: null, version })
+      turn.emit(streamUpdated, { streamId, title, status, endReason: null, version })
     }
-    turn.emit(rtmpDestinationDeleted, { destinationId: id })
+    turn.emit(rtmpDestinationDeleted, { rtmpDestinationId: id })
     turn.audit({ kind: 'rtmp_destination', id })
   }
 

@@ -1,9 +1,12 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
-import type { DestinationFault, DestinationState } from '../../media/types.ts'
+import type { DestinationFault } from '../../media/types.ts'
 import type { BroadcastStatus } from './files/schemas.ts'
 import type { LivePlatformName } from './live-platforms.ts'
-import type { RecordingStatus } from './recording/store.ts'
+import type { RecordGaps } from './recording/gaps.ts'
+import type { RecordingStatus } from './recording/schemas.ts'
+import type { InputPreference, InputSource } from './inputs.ts'
 import type { RenderingData } from './rendering.ts'
+import type { ShownDestinationState } from './schemas.ts'
 import type { SlateData } from './slate.ts'
 import type { StreamStatus } from './state.ts'
 
@@ -39,6 +42,8 @@ const StreamSchema = defineEntity({
     status: p.text().$type<StreamStatus>(),
     statusReason: p.text().nullable(),
     statusSince: time(),
+    /** Since when the media node that takes it in has not answered; null while it answers. */
+    unconfirmedSince: time().nullable(),
     /** The public part of the ingest key. */
     path: p.text(),
     keyHash: p.text(),
@@ -51,10 +56,16 @@ const StreamSchema = defineEntity({
     keyExpiresAt: time(),
     scheduledFor: time().nullable(),
     record: p.boolean(),
+    /** What a recording does with an outage. */
+    recordGaps: p.text().$type<RecordGaps>().default('cut'),
     /** What is shown while the publisher is away; null for nothing. */
     slate: p.json<SlateData>().nullable(),
     /** How long it may be. */
     holdSeconds: p.integer().default(60),
+    /** Which encoder is on the air while both send, unless one was selected by hand. */
+    inputPreference: p.text().$type<InputPreference>().default('primary'),
+    /** The encoder that was selected by hand in this broadcast. */
+    inputSelected: p.text().$type<InputSource>().nullable(),
     profile: p.text(),
     /** The broadcast under way. */
     sessionId: p.uuid().nullable(),
@@ -93,6 +104,8 @@ const RtmpDestinationSchema = defineEntity({
     keySealed: p.text(),
     /** The last characters of the key, by which its owner knows it again. */
     keyHint: p.text(),
+    /** When the server first took media with this key; null until it has. */
+    workedAt: time().nullable(),
     createdAt: time(),
     updatedAt: time(),
   },
@@ -125,7 +138,7 @@ const StreamDestination = defineEntity({
       .index('stream_destinations_by_account'),
     name: p.text(),
     enabled: p.boolean(),
-    status: p.text().$type<DestinationState>(),
+    status: p.text().$type<ShownDestinationState>(),
     since: time(),
     lastError: p.json<DestinationFault>().nullable(),
     rendering: p.json<RenderingData>().nullable(),

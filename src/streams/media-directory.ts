@@ -35,6 +35,8 @@ export interface MediaNodeEntry {
   readonly status: MediaNodeStatus | null
   /** ISO 8601: when it last spoke. */
   readonly at: string
+  /** ISO 8601: when its media process last answered; null when it has not. */
+  readonly lastSeenAt: string | null
   readonly ingestUrl: string | undefined
   readonly mostStreams: number
   /** Streams that it takes in. */
@@ -42,6 +44,8 @@ export interface MediaNodeEntry {
 }
 
 interface Heard extends Omit<MediaNodeEntry, 'ok'> {
+  /** Streams that it had when its media process last answered. */
+  readonly lastStreams: ReadonlySet<string>
   readonly previewAddress: string | undefined
   /** Monotonic: it is taken for gone from then on. */
   readonly until: number
@@ -126,6 +130,14 @@ export class MediaDirectory {
     return found
   }
 
+  /** ISO 8601: when a node that had a stream last told how it is; null when none has lately. */
+  lastSeenAt(streamId: string): string | null {
+    const seen = [...this.#heard.values()].flatMap(({ lastSeenAt, lastStreams }) =>
+      lastSeenAt !== null && lastStreams.has(streamId) ? [lastSeenAt] : [],
+    )
+    return seen.toSorted().at(-1) ?? null
+  }
+
   /** Where previews of a node are read; undefined when it is not there, or gives none. */
   previewAddressOf(nodeId: string): string | undefined {
     return this.isThere(nodeId) ? this.#heard.get(nodeId)?.previewAddress : undefined
@@ -149,10 +161,15 @@ export class MediaDirectory {
     }
     const now = this.#clock.monotonic()
     const { ingestUrl, mostStreams = MOST_STREAMS, nodeId, previewAddress, status } = report
+    const at = new Date(this.#clock.now()).toISOString()
+    const before = this.#heard.get(nodeId)
     this.#heard.set(nodeId, {
       nodeId,
       status,
-      at: new Date(this.#clock.now()).toISOString(),
+      at,
+      lastSeenAt: status === null ? (before?.lastSeenAt ?? null) : at,
+      lastStreams:
+        status === null ? (before?.lastStreams ?? new Set()) : new Set(status.streams.map(({ streamId }) => streamId)),
       ingestUrl,
       mostStreams,
       ingests: (status?.streams ?? []).filter((stream) => stream.ingest !== null).length,
@@ -166,8 +183,8 @@ export class MediaDirectory {
 }
 
 function entryOf(heard: Heard, now: number): MediaNodeEntry {
-  const { at, ingests, ingestUrl, mostStreams, nodeId, status, until } = heard
-  return { nodeId, status, ok: status !== null && now <= until, at, ingestUrl, mostStreams, ingests }
+  const { at, ingests, ingestUrl, lastSeenAt, mostStreams, nodeId, status, until } = heard
+  return { nodeId, status, ok: status !== null && now <= until, at, lastSeenAt, ingestUrl, mostStreams, ingests }
 }
 
 /** A node that was lost is shown as such this long. */

@@ -13,8 +13,6 @@ import {
   Platforms,
   PreviewQuery,
   PreviewToken,
-  RelayHealthView,
-  RelayStatusView,
   RtmpDestinationView,
   StreamEdit,
   StreamingUsageView,
@@ -23,6 +21,8 @@ import {
   StreamQuery,
   StreamView,
 } from './schemas.ts'
+import { RelayHealthView, RelayStatusView } from './relay-schemas.ts'
+import { SwitchInput } from './inputs.ts'
 import { SessionQuery, StreamSessionView } from './session-schemas.ts'
 
 const ID = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a11'
@@ -46,7 +46,7 @@ export const createStream = operation({
   route: 'POST /api/streams',
   summary: 'Create a stream',
   description:
-    'The reply has what to enter in OBS: `rtmpIngestUrl` as server and `streamKey` as key. A tool that takes one URL gets both, joined by a slash. A second encoder with `backupStreamKey` stands by: it takes over within 2 s when the first one ends or falls silent, and stays; the first one, back again, then stands by in turn.',
+    'The reply has what to enter in OBS: `rtmpIngestUrl` as server and `streamKey` as key. A tool that takes one URL gets both, joined by a slash. A second encoder with `backupStreamKey` stands by: it takes over within 2 s when the first one ends or falls silent. `inputPreference` says which one is on the air while both send.',
   access: 'streams:manage',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -105,6 +105,7 @@ export const createRtmpDestination = operation({
   turn: true,
   body: NewRtmpDestination,
   returns: { 201: Envelope(RtmpDestinationView) },
+  errors: [PlanLimit],
   example: {
     body: {
       workspaceId: WORKSPACE,
@@ -141,7 +142,7 @@ export const getStream = operation({
   access: 'streams:read',
   workspace: owner('streams'),
   path: StreamPath,
-  etag: true,
+  etag: 'edits',
   returns: { 200: Envelope(StreamView) },
   example: { path: { id: ID } },
   handle: async ({ path, member, streams }) => ok('Stream', await streams.get(path.id, member)),
@@ -151,7 +152,7 @@ export const updateStream = operation({
   route: 'PUT /api/streams/{id}',
   summary: 'Change a stream, also while it is live',
   description:
-    'Optional fields that are absent keep their values. `platforms` replaces the whole list: on the air, destinations that leave are closed, new ones are connected, and the others notice nothing.',
+    'Fields that are absent keep their values, so that a program that does not know a new field does not reset it. `platforms` replaces the whole list: on the air, destinations that leave are closed, new ones are connected, and the others notice nothing.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,
@@ -231,6 +232,23 @@ export const stopStream = operation({
   example: { path: { id: ID } },
   handle: async ({ path, member, turn, broadcasts, streams }) =>
     ok('Stream stopped', streams.viewFor(await broadcasts.stop(turn, path.id), member)),
+})
+
+export const switchInput = operation({
+  route: 'POST /api/streams/{id}/switch-input',
+  summary: 'Put the primary or the backup encoder on the air',
+  description:
+    'Without an interruption, at a keyframe. The encoder that is selected is preferred until another one is, or the stream ends; when it fails, the other one still takes over. 409 when it is not connected.',
+  access: 'streams:manage',
+  workspace: owner('streams'),
+  turn: true,
+  path: StreamPath,
+  body: SwitchInput,
+  returns: { 200: Envelope(StreamView) },
+  errors: [Conflict, MediaUnavailable],
+  example: { path: { id: ID }, body: { source: 'backup' } },
+  handle: async ({ path, body, member, turn, broadcasts, streams }) =>
+    ok('Input is being switched', streams.viewFor(await broadcasts.switchInput(turn, path.id, body.source), member)),
 })
 
 export const getRelayStatus = operation({

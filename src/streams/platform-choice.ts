@@ -1,6 +1,6 @@
 import type { DestinationRules } from '../../media/types.ts'
 import { LIVE_PLATFORM_NAMES, livePlatform, type LivePlatform, type LivePlatformName } from './live-platforms.ts'
-import type { PlatformCapsData } from './schemas.ts'
+import type { PlatformCapsData } from './relay-schemas.ts'
 
 /** What is wrong with a destination as it was entered: the field, a stable code, and words that say what to do. */
 export interface ChoiceFault {
@@ -76,8 +76,8 @@ export function capsOf(name: LivePlatformName): PlatformCapsData {
     videoCodecs: { ...videoCodecs, value: [...videoCodecs.value] },
     audioCodecs: { ...audioCodecs, value: [...audioCodecs.value] },
     maxBitrate,
-    keyframeInterval,
-    maxKeyframeInterval,
+    keyframeIntervalSeconds: keyframeInterval,
+    maxKeyframeIntervalSeconds: maxKeyframeInterval,
     maxHours,
   }
 }

@@ -7,6 +7,14 @@ import type { PlanService } from '../plans/service.ts'
 import { chosenRendering } from './rendering.ts'
 import type { PlatformInput, StreamPlatformData } from './schemas.ts'
 
+/** The platform of an RTMP destination that was made without one. Also accepted for every other RTMP destination. */
+const CUSTOM = 'custom'
+
+interface NamedDestination {
+  readonly name: string
+  readonly platform: string
+}
+
 /** What stands in `stream_destinations` for a new row, and what the API shows of it. */
 export interface ChosenPlatform {
   readonly row: Readonly<Record<string, unknown>>
@@ -27,20 +35,27 @@ export class PlatformChooser {
   }
 
   /**
-   * Rows for platforms that a stream does not have yet, of a list that `checkForm` has seen.
-   * @param kept how many it has and keeps
+   * Checks every platform of a stream and makes rows for those that it does not have yet.
+   * @param present those that it has
    * @throws AppError validation_failed; plan_limit_reached
    */
-  async choose(turn: Turn, streamId: string, platforms: readonly PlatformInput[], kept = 0): Promise<ChosenPlatform[]> {
+  async choose(
+    turn: Turn,
+    streamId: string,
+    platforms: readonly PlatformInput[],
+    present: readonly StreamPlatformData[] = [],
+  ): Promise<ChosenPlatform[]> {
     if (platforms.length === 0) return []
-    const names = await this.#namesOf(turn, platforms)
-    await this.#checkCount(turn, platforms.length + kept)
+    refuseTwice(platforms)
+    const destinations = await this.#destinationsOf(turn, platforms)
+    const added = platforms.filter(({ accountId }) => !present.some((one) => one.accountId === accountId))
+    if (added.length > 0) await this.#checkCount(turn, platforms.length)
     const now = this.#clock.now()
     const at = new Date(now).toISOString()
-    return platforms.map(({ platform, accountId, rendering: wanted }) => {
+    return added.map(({ accountId, rendering: wanted }) => {
+      const { name = '', platform = CUSTOM } = destinations.get(accountId) ?? {}
       const rendering = chosenRendering(wanted)
       const id = uuidv7(now)
-      const name = names.get(accountId) ?? ''
       return {
         row: {
           id,
@@ -80,38 +95,37 @@ export class PlatformChooser {
     throw this.#plans.limitError(allowance, 'streamDestinations', count, message)
   }
 
-  async #namesOf(turn: Turn, platforms: readonly PlatformInput[]): Promise<ReadonlyMap<string, string>> {
-    const rows = await turn.sql.rows<{ id: string; name: string }>(
-      'select id, name from rtmp_destinations where workspace_id = $1 and id = any($2)',
-      [turn.workspaceId, platforms.map((platform) => platform.accountId)],
+  /** The RTMP destinations that are named, by id. @throws AppError validation_failed */
+  async #destinationsOf(
+    turn: Turn,
+    platforms: readonly PlatformInput[],
+  ): Promise<ReadonlyMap<string, NamedDestination>> {
+    const rows = await turn.sql.rows<NamedDestination & { id: string }>(
+      `select id, name, coalesce(platform, '${CUSTOM}') as platform from rtmp_destinations where workspace_id = $1 and id = any($2)`,
+      [turn.workspaceId, platforms.map(({ accountId }) => accountId)],
     )
-    const names = new Map(rows.map((row) => [row.id, row.name]))
+    const destinations = new Map(rows.map((row) => [row.id, row]))
     refuseIf(
-      platforms.flatMap(({ accountId }, index) =>
-        names.has(accountId)
-          ? []
-          : [
-              {
-                path: `/body/platforms/${index}/accountId`,
-                code: 'unknown',
-                message: 'is no RTMP destination of this workspace',
-              },
-            ],
-      ),
+      platforms.flatMap(({ accountId, platform }, index) => {
+        const fault = (field: string, code: string, message: string) => [
+          { path: `/body/platforms/${index}/${field}`, code, message },
+        ]
+        const destination = destinations.get(accountId)
+        if (destination === undefined) return fault('accountId', 'unknown', 'is no RTMP destination of this workspace')
+        if (platform === CUSTOM || platform === destination.platform) return []
+        const names = [...new Set([CUSTOM, destination.platform])].join(' or ')
+        return fault('platform', 'platform', `must be ${names} for this destination`)
+      }),
     )
-    return names
+    return destinations
   }
 }
 
-/** @throws AppError validation_failed for platforms that cannot be streamed to, or that are named twice */
-export function checkForm(platforms: readonly PlatformInput[]): void {
+/** @throws AppError validation_failed for destinations that are named twice */
+function refuseTwice(platforms: readonly PlatformInput[]): void {
   const seen = new Set<string>()
   refuseIf(
-    platforms.flatMap(({ platform, accountId }, index) => {
-      if (platform !== 'custom') {
-        const message = `must be custom: streaming to ${platform} comes by connecting an account, which this version cannot do yet`
-        return [{ path: `/body/platforms/${index}/platform`, code: 'platform', message }]
-      }
+    platforms.flatMap(({ accountId }, index) => {
       if (seen.has(accountId)) {
         return [{ path: `/body/platforms/${index}/accountId`, code: 'duplicate', message: 'is named twice' }]
       }

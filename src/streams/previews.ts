@@ -73,8 +73,8 @@ interface Viewer extends Holding {
 
 const TOKEN_LIFE_MS = 10 * MINUTE
 const CLAIMS = 5
-/** In place of the session in a token that was made with an API key. */
-const API_KEY = '-'
+/** Before the id of an API key, which stands in the place of the session. */
+const API_KEY = 'key:'
 /** What no notice told of is found out within this time. */
 const RECHECK_MS = 5 * SECOND
 
@@ -100,9 +100,9 @@ export class Previews implements Tickets {
     const { clock, publicUrl, tokens } = this.#options
     const row = await this.#find(streamId)
     if (row.status === 'ended') throw Conflict({ message: 'The stream has ended: arm it before it can be watched.' })
-    const { sessionId, since, userId } = holdingOf(caller, clock.now())
+    const { apiKeyId, sessionId, since, userId } = holdingOf(caller, clock.now())
     const expiresAt = since + TOKEN_LIFE_MS
-    const token = tokens.seal([userId, sessionId ?? API_KEY, streamId, row.path, expiresAt].join(' '))
+    const token = tokens.seal([userId, sessionId ?? `${API_KEY}${apiKeyId}`, streamId, row.path, expiresAt].join(' '))
     const pageUrl = `${publicUrl}/preview/${streamId}?token=${token}`
     const whepUrl = `${publicUrl}/api/streams/${streamId}/whep`
     return { token, expiresAt: new Date(expiresAt).toISOString(), pageUrl, whepUrl }
@@ -111,7 +111,7 @@ export class Previews implements Tickets {
   /** @throws AppError invalid_credential, credential_expired */
   redeem(operation: string, token: string): Caller {
     if (operation !== 'previewStream') throw InvalidCredential()
-    return { userId: this.#read(token).userId, email: '', isAdmin: false, via: 'ticket' }
+    return { userId: this.#read(token).userId, email: '', isAdmin: false, emailVerified: true, via: 'ticket' }
   }
 
   /**
@@ -122,7 +122,7 @@ export class Previews implements Tickets {
    */
   async watch(streamId: string, caller: Caller, member: Member, token: string | undefined): Promise<Readable> {
     const row = await this.#find(streamId)
-    const { userId, sessionId, since } =
+    const holding =
       token === undefined ? holdingOf(caller, this.#options.clock.now()) : await this.#check(this.#read(token), row)
     const address = this.#addressOf(row)
     let source: Readable
@@ -131,7 +131,7 @@ export class Previews implements Tickets {
     } catch (error) {
       throw refusal(error)
     }
-    this.#follow(source, { userId, sessionId, since, workspaceId: member.workspaceId })
+    this.#follow(source, { ...holdingIn(holding), workspaceId: member.workspaceId })
     return source
   }
 
@@ -179,12 +179,13 @@ export class Previews implements Tickets {
   async #bearer(streamId: string, token: string | undefined): Promise<{ row: StreamRow; viewer: Viewer }> {
     if (token === undefined) throw unknownToken()
     const claims = this.#read(token)
+    // Before the stream is looked for: a token for another one does not tell whether this one exists.
+    requireSameStream(claims, streamId)
     const row = await this.#find(streamId)
-    const { userId, sessionId, since } = await this.#check(claims, row)
-    const viewer = { userId, sessionId, since, workspaceId: row.workspace_id }
-    // Whoever may not see the stream does not learn that there is one.
-    if (!(await this.#mayWatch(viewer))) throw NotFound()
-    return { row, viewer }
+    // Whoever may not see the stream learns neither that it exists nor what became of its broadcast.
+    const { workspace_id: workspaceId } = row
+    if (!(await this.#mayWatch({ userId: claims.userId, workspaceId }))) throw NotFound()
+    return { row, viewer: { ...holdingIn(await this.#check(claims, row)), workspaceId } }
   }
 
   #read(token: string): Claims {
@@ -201,8 +202,9 @@ export class Previews implements Tickets {
     if (this.#options.clock.now() >= expiresAt) {
       throw CredentialExpired({ message: 'The preview token has expired: ask for a new one.' })
     }
-    const sessionId = session === API_KEY ? null : session
-    return { userId, sessionId, streamId, path, since: expiresAt - TOKEN_LIFE_MS }
+    const isKey = session.startsWith(API_KEY)
+    const by = { sessionId: isKey ? null : session, apiKeyId: isKey ? session.slice(API_KEY.length) : null }
+    return { userId, ...by, streamId, path, since: expiresAt - TOKEN_LIFE_MS }
   }
 
   async #find(streamId: string): Promise<StreamRow> {
@@ -213,11 +215,11 @@ export class Previews implements Tickets {
 
   /** @throws AppError invalid_credential for a token of another stream or arming, or of a credential that was revoked */
   async #check(claims: Claims, row: StreamRow): Promise<Holding> {
-    if (claims.streamId !== row.id) throw InvalidCredential({ message: 'The preview token is for another stream.' })
+    requireSameStream(claims, row.id)
     if (claims.path !== row.path || row.status === 'ended') {
       throw InvalidCredential({ message: 'The preview token ended with the broadcast: ask for a new one.' })
     }
-    const [held] = await stillHeld(this.#options.sql, [claims])
+    const [held] = await stillHeld(this.#options.sql, [claims], this.#options.clock.now())
     if (held === undefined) {
       throw InvalidCredential({ message: 'The preview token ended with the session or API key that it was made with.' })
     }
@@ -230,7 +232,7 @@ export class Previews implements Tickets {
     if (watching.length === 0) return
     try {
       const viewers = watching.map(([, viewer]) => viewer)
-      const held = new Set(await stillHeld(this.#options.sql, viewers))
+      const held = new Set(await stillHeld(this.#options.sql, viewers, this.#options.clock.now()))
       for (const [source, viewer] of watching) {
         if (!held.has(viewer) || !(await this.#mayWatch(viewer))) source.destroy()
       }
@@ -239,10 +241,15 @@ export class Previews implements Tickets {
     }
   }
 
-  async #mayWatch({ userId, workspaceId }: Viewer): Promise<boolean> {
+  async #mayWatch({ userId, workspaceId }: Pick<Viewer, 'userId' | 'workspaceId'>): Promise<boolean> {
     const member = await this.#options.memberships.find(workspaceId, userId)
     return member?.scopes.has('streams:read') ?? false
   }
+}
+
+/** A holding without what a token says beside it. */
+function holdingIn({ apiKeyId, sessionId, since, userId }: Holding): Holding {
+  return { userId, sessionId, apiKeyId, since }
 }
 
 async function answered<T>(answer: Promise<T>): Promise<T> {
@@ -251,6 +258,11 @@ async function answered<T>(answer: Promise<T>): Promise<T> {
   } catch (error) {
     throw MediaUnavailable({ retryAfter: 2, cause: error })
   }
+}
+
+/** @throws AppError invalid_credential */
+function requireSameStream(claims: Claims, streamId: string): void {
+  if (claims.streamId !== streamId) throw InvalidCredential({ message: 'The preview token is for another stream.' })
 }
 
 function unknownToken() {

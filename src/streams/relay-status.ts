@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import type { DestinationStatus, MediaWarning, StreamStatus } from '../../media/types.ts'
+import type { DestinationStatus, MediaWarning, RenderingStatus, StreamStatus } from '../../media/types.ts'
 import { NotFound } from '../core/errors.ts'
 import type { Member } from '../core/caller.ts'
 import type { Memberships } from '../core/ports.ts'
@@ -8,15 +8,13 @@ import type { MediaDirectory } from './media-directory.ts'
 import { loadOf } from './placement.ts'
 import { capsOf } from './platform-choice.ts'
 import type { LivePlatformName } from './live-platforms.ts'
-import type {
-  PlatformCapsData,
-  RelayDestination,
-  RelayHealthView,
-  RelayStatusView,
-  StreamPlatformData,
-} from './schemas.ts'
+import type { RenderingStatusView } from './rendering.ts'
+import type { PlatformCapsData, RelayDestination, RelayHealthView, RelayStatusView } from './relay-schemas.ts'
+import type { StreamPlatformData } from './schemas.ts'
+import type { SlateStatusView } from './slate.ts'
 import { isOnAir } from './state.ts'
 import { findStream } from './store.ts'
+import { canBeUnknown } from './turns.ts'
 
 declare module '../core/services.ts' {
   interface Services {
@@ -50,15 +48,20 @@ export class RelayStatus {
       status: row.status,
       path: row.path,
       live: isOnAir(row.status),
+      lastSeenAt: found?.at ?? this.#media.lastSeenAt(id),
       ingest: found?.status.ingest ? ingestView(found.status.ingest) : null,
       standby: found?.status.standby ? ingestView(found.status.standby) : null,
       viewers: found?.status.viewers ?? 0,
-      slate: found?.status.slate ?? null,
+      slate: slateView(found?.status.slate ?? null),
       recording: recordingView(found?.status.recording ?? null),
       destinations: (row.platforms ?? []).map((platform) => ({
-        ...destinationView(platform, figures.get(platform._id), found?.status.ingest?.warnings ?? []),
+        ...destinationView(
+          found ? platform : unconfirmed(platform),
+          figures.get(platform._id),
+          found?.status.ingest?.warnings ?? [],
+        ),
         caps: named.get(platform.accountId) ?? null,
-        rendering: figures.get(platform._id)?.rendering ?? null,
+        rendering: renderingView(figures.get(platform._id)?.rendering ?? null),
       })),
       at: found?.at ?? null,
     }
@@ -75,10 +78,11 @@ export class RelayStatus {
         nodeId: node.nodeId,
         ok: node.ok,
         at: node.at,
+        lastSeenAt: node.lastSeenAt,
         uptimeSeconds: node.status?.uptimeSeconds ?? 0,
         connections: node.status?.connections ?? 0,
         streams: node.ingests,
-        mostStreams: node.mostStreams,
+        maxStreams: node.mostStreams,
         load: node.ok ? Math.min(1, Math.round(loadOf(node) * 100) / 100) : 0,
       })),
       paths: await this.#visible(userId, active),
@@ -115,10 +119,25 @@ export class RelayStatus {
   }
 }
 
+/** A destination of which no media node tells: what was said of it before may not hold. */
+function unconfirmed(platform: StreamPlatformData): StreamPlatformData {
+  return canBeUnknown(platform.status) ? { ...platform, status: 'unknown' } : platform
+}
+
 function recordingView(recording: StreamStatus['recording']): Static<typeof RelayStatusView>['recording'] {
   if (recording === null) return null
-  const { bytes, refused, seconds: duration } = recording
-  return { bytes, duration, refused }
+  const { bytes, refused: error, seconds: duration } = recording
+  return { bytes, duration, error }
+}
+
+function slateView(slate: StreamStatus['slate']): Static<typeof SlateStatusView> | null {
+  return slate && { status: slate.state, error: slate.reason }
+}
+
+function renderingView(rendering: RenderingStatus | null): Static<typeof RenderingStatusView> | null {
+  if (rendering === null) return null
+  const { lastError: error, state: status, ...figures } = rendering
+  return { status, ...figures, error }
 }
 
 function pathView(row: { id: string; workspace_id: string; title: string }, stream: StreamStatus): PathView {
@@ -157,7 +176,7 @@ function destinationView(
     platform: platform.platform,
     accountId: platform.accountId,
     name: platform.name,
-    state: figures?.state ?? platform.status,
+    status: figures?.state ?? platform.status,
     since: figures?.since ?? platform.since,
     bytesSent: figures?.bytesSent ?? 0,
     bytesAcknowledged: figures?.bytesAcknowledged ?? 0,

@@ -1,4 +1,4 @@
-import { Input, named, Nullable, OneOf, Type, type Static } from '../core/schema.ts'
+import { Input, named, Nullable, OneOf, States, Type, type Static } from '../core/schema.ts'
 
 const MOST_DELAY_SECONDS = 30
 
@@ -28,15 +28,19 @@ export type RenderingData = Static<typeof RenderingView>
 export const RenderingStatusView = named(
   'RenderingStatus',
   Type.Object({
-    state: OneOf(['idle', 'starting', 'running', 'restarting', 'unavailable'] as const, {
-      description: '`unavailable`: the media node has no ffmpeg, or renders as much as it may',
+    status: States('RenderingState', 'How the encoding for one destination is doing', {
+      idle: 'Nothing to encode: the stream is not on the air',
+      starting: 'The encoder starts',
+      running: 'Encodes',
+      restarting: 'The encoder has failed, as `error` says, and is started again',
+      unavailable: 'The media node has no ffmpeg, or renders as much as it may',
     }),
     restarts: Type.Integer(),
     speed: Nullable(
       Type.Number({ description: 'Seconds of media that come out in a second; below 1 it does not keep up' }),
     ),
     droppedVideo: Type.Integer({ description: 'Pictures left out because encoding does not keep up' }),
-    lastError: Nullable(Type.String()),
+    error: Nullable(Type.String({ description: 'Why it failed last' })),
   }),
 )
 

@@ -1,4 +1,3 @@
-import type { TSchema } from 'typebox'
 import {
   Id,
   Input,
@@ -7,53 +6,70 @@ import {
   Nullable,
   OneOf,
   ResourceBase,
+  States,
   Text,
   Timestamp,
   Type,
   type Static,
 } from '../core/schema.ts'
 import { pageFields } from '../core/page.ts'
-import { RenderingInput, RenderingStatusView, RenderingView } from './rendering.ts'
-import { HoldSeconds, SlateInput, SlateStatusView, SlateView } from './slate.ts'
+import { RenderingInput, RenderingView } from './rendering.ts'
+import { inputPreference, inputSelected } from './inputs.ts'
+import { recordGaps } from './recording/gaps.ts'
+import { HoldSeconds, SlateInput, SlateView } from './slate.ts'
 import { LIVE_PLATFORM_NAMES } from './live-platforms.ts'
-import { STREAM_STATUSES } from './state.ts'
+import { StreamStatus } from './state.ts'
 
-export const DESTINATION_STATES = [
-  'idle',
-  'resolving',
-  'connecting',
-  'handshake',
-  'publishing',
-  'live',
-  'congested',
-  'backoff',
-  'needs_attention',
-  'stopped',
-] as const
+/** As the media node tells it, or `unknown` while the node does not answer. */
+export const DestinationStatus = States('DestinationStatus', 'How a destination of a stream is doing', {
+  idle: 'Nothing is sent: the stream is not on the air, or the destination is switched off',
+  resolving: 'Looks up the address of the platform’s server',
+  connecting: 'Opens the connection, with TLS for rtmps',
+  handshake: 'Connected. Exchanges the RTMP handshake',
+  publishing: 'The server was asked to take the stream with this key and has not confirmed any media yet',
+  live: 'The server takes the stream and confirms the media',
+  congested: 'Live, but the server or the network takes less than comes in. Video is left out up to a keyframe',
+  backoff: 'The last attempt failed, as `lastError` says. The next one follows by itself',
+  needs_attention: 'Attempts have ended because they cannot succeed, as `lastError` says. Correct the destination',
+  stopped: 'Was on the air and has ended in good order',
+  unknown: 'The media node that has the stream does not answer at the moment',
+})
+export type ShownDestinationState = Static<typeof DestinationStatus>
 
-export const END_REASONS = ['stopped', 'source_lost', 'minutes_used_up', 'deleted', 'finished', 'failed'] as const
-export type EndReason = (typeof END_REASONS)[number]
+export const EndReason = States('StreamEndReason', 'Why a stream ended', {
+  stopped: 'Somebody stopped it',
+  source_lost: 'The encoder went away and did not come back within `holdSeconds`',
+  minutes_used_up: 'The streaming minutes of the plan were used up',
+  deleted: 'The stream or its workspace was deleted',
+  finished: 'Its broadcast of files came to the end',
+  failed: 'Its broadcast of files could not be played',
+})
+export type EndReason = Static<typeof EndReason>
 
-export const FaultView = named(
-  'DestinationFault',
-  Type.Object({
-    code: Type.String({ description: 'Stable, for programs: for example `rejected` or `connection_refused`' }),
-    message: Type.String({ description: 'For people' }),
-    at: Timestamp,
+export const FAULT_FIELDS = {
+  code: Type.String({
+    description: 'Stable, for programs: for example `rejected`, `key_in_use` or `connection_refused`',
   }),
-)
+  message: Type.String({ description: 'For people' }),
+  hint: Type.Optional(Type.String({ description: 'What to check, for people' })),
+  at: Timestamp,
+}
 
-const Platform = Text(1, 40, { description: '`custom` for an RTMP destination of the workspace' })
+export const FaultView = named('DestinationFault', Type.Object(FAULT_FIELDS))
+
+const Platform = Text(1, 40, {
+  description: 'The `platform` of the RTMP destination, such as `youtube`; `custom` is accepted for all of them',
+})
 
 export const StreamPlatform = named(
   'StreamPlatform',
   Type.Object({
     _id: Id,
-    platform: Type.String(),
+    platform: Type.String({ description: 'Such as `youtube`; `custom` for an RTMP destination without a platform' }),
     accountId: Id,
     name: Type.String({ description: 'Name of the destination' }),
     enabled: Type.Boolean({ description: 'Whether going live sends to it' }),
-    status: OneOf(DESTINATION_STATES),
+    status: DestinationStatus,
     since: Timestamp,
     lastError: Nullable(FaultView),
     rendering: Nullable(RenderingView),
@@ -67,9 +83,13 @@ export const StreamView = named(
     workspaceId: Id,
     title: Type.String(),
     description: Type.String(),
-    status: OneOf(STREAM_STATUSES),
-    statusReason: Nullable(OneOf(END_REASONS, { description: 'Why it ended' })),
+    status: StreamStatus,
+    endReason: Nullable(EndReason),
     statusSince: Timestamp,
+    unconfirmedSince: Type.Union([Timestamp, Type.Null()], {
+      description:
+        'Since when the media node that has the stream does not answer: `status` is the last that it told. Null while it answers',
+    }),
     rtmpIngestUrl: Type.String({ description: 'The server to enter in OBS' }),
     streamKey: Type.Optional(
       Type.String({ description: 'The key to enter in OBS; a secret. Only for members with streams:manage' }),
@@ -85,10 +105,13 @@ export const StreamView = named(
     scheduledFor: Nullable(Timestamp),
     liveAt: Nullable(Timestamp),
     record: Type.Boolean(),
+    recordGaps,
     slate: SlateView,
     holdSeconds: Type.Integer(),
+    inputPreference,
+    inputSelected,
     profile: Type.String(),
-    version: Type.Integer(),
+    version: Type.Integer({ description: 'Grows with every edit, not with what happens on the air; the ETag' }),
   }),
 )
 export type StreamData = Static<typeof StreamView>
@@ -99,7 +122,7 @@ const MOST_PLATFORMS = 50
 export const Platforms = Type.Array(
   Input({
     platform: Platform,
-    accountId: Type.String({ ...Id, description: 'Of a custom RTMP destination, with platform `custom`' }),
+    accountId: Type.String({ ...Id, description: 'The `_id` of the RTMP destination' }),
     rendering: Type.Optional(Nullable(RenderingInput)),
   }),
   { maxItems: MOST_PLATFORMS },
@@ -115,10 +138,16 @@ const editable = {
   platforms: Type.Optional(Platforms),
   scheduledFor: Type.Optional(Nullable(InstantInput)),
   record: Type.Optional(
-    Type.Boolean({ default: false, description: 'Record what goes out into the media library, while it is live' }),
+    Type.Boolean({
+      default: false,
+      description:
+        'Record what goes out into the media library, while it is live. A stream without pictures is recorded as an audio file',
+    }),
   ),
+  recordGaps: Type.Optional(recordGaps),
   slate: Type.Optional(SlateInput),
   holdSeconds: Type.Optional(HoldSeconds),
+  inputPreference: Type.Optional(inputPreference),
   profile: Type.Optional(Profile),
 }
 
@@ -132,7 +161,7 @@ export const StreamPath = Input({ id: Id })
 
 export const StreamQuery = Input({
   workspaceId: Id,
-  status: Type.Optional(OneOf(STREAM_STATUSES)),
+  status: Type.Optional(StreamStatus),
   from: Type.Optional(Type.String({ ...InstantInput, description: 'Created at this time or later' })),
   to: Type.Optional(Type.String({ ...InstantInput, description: 'Created before this time' })),
   ...pageFields,
@@ -238,154 +267,6 @@ export const StreamingUsageView = named(
         minutesUsed: Type.Number(),
         activeStreams: Type.Integer(),
         owned: Type.Boolean({ description: 'Whether its minutes count against your own plan' }),
-      }),
-    ),
-  }),
-)
-
-export const WARNING_CODES = [
-  'video_missing',
-  'audio_missing',
-  'video_codec',
-  'audio_codec',
-  'keyframe_interval',
-  'frame_rate_varies',
-  'bitrate',
-  'clock_drift',
-  'timestamps_back',
-  'resolution_changed',
-] as const
-
-const WarningView = named(
-  'StreamWarning',
-  Type.Object({
-    code: OneOf(WARNING_CODES, { description: 'Stable, for programs' }),
-    message: Type.String({ description: 'For people' }),
-    since: Timestamp,
-  }),
-)
-
-const IngestView = Type.Object({
-  sessionId: Type.String(),
-  source: OneOf(['primary', 'backup', 'file'] as const, {
-    description: 'By which of the two keys it came; `file` when files are broadcast',
-  }),
-  since: Timestamp,
-  videoCodec: Nullable(Type.String()),
-  audioCodec: Nullable(Type.String()),
-  width: Nullable(Type.Integer()),
-  height: Nullable(Type.Integer()),
-  fps: Nullable(Type.Number()),
-  bitrate: Type.Number({ description: 'Bits per second over the last few seconds' }),
-  bytesReceived: Type.Integer(),
-  keyframeIntervalSeconds: Nullable(Type.Number()),
-  uptimeSeconds: Type.Number(),
-  warnings: Type.Array(WarningView, { description: 'What is wrong with it for every destination' }),
-})
-
-/** A figure with where it comes from. */
-const fact = <S extends TSchema>(value: S) =>
-  Type.Object({
-    value,
-    source: OneOf(['obs', 'vendor', 'reported'] as const, {
-      description: 'The services list of OBS, the platform’s own pages, or what users and partners report',
-    }),
-    seen: Type.String({ description: 'Year and month in which it was read' }),
-  })
-
-export const PlatformCaps = named(
-  'PlatformCaps',
-  Type.Object({
-    platform: OneOf(LIVE_PLATFORM_NAMES),
-    videoCodecs: fact(Type.Array(Type.String())),
-    audioCodecs: fact(Type.Array(Type.String())),
-    maxBitrate: Nullable(fact(Type.Integer({ description: 'Bits per second of pictures and sound together' }))),
-    keyframeInterval: fact(Type.Number({ description: 'What it asks for, seconds' })),
-    maxKeyframeInterval: fact(Type.Number({ description: 'What it takes at most, seconds' })),
-    maxHours: Nullable(fact(Type.Number({ description: 'Longest broadcast' }))),
-  }),
-)
-export type PlatformCapsData = Static<typeof PlatformCaps>
-
-export const RelayDestination = Type.Object({
-  destinationId: Id,
-  platform: Type.String(),
-  accountId: Id,
-  name: Type.String(),
-  state: OneOf(DESTINATION_STATES),
-  since: Timestamp,
-  bytesSent: Type.Integer(),
-  bytesAcknowledged: Type.Integer(),
-  bitrate: Type.Number(),
-  queuedBytes: Type.Integer(),
-  queuedMs: Type.Number(),
-  messagesSent: Type.Integer(),
-  droppedVideo: Type.Integer(),
-  droppedAudio: Type.Integer(),
-  reconnects: Type.Integer(),
-  liveSeconds: Type.Number(),
-  lastError: Nullable(FaultView),
-  nextRetryAt: Nullable(Timestamp),
-  warnings: Type.Array(WarningView, { description: 'What this destination does not take of what comes in' }),
-  caps: Nullable(PlatformCaps),
-  rendering: Nullable(RenderingStatusView),
-})
-
-export const RelayStatusView = named(
-  'RelayStatus',
-  Type.Object({
-    streamId: Id,
-    status: OneOf(STREAM_STATUSES),
-    path: Type.String({ description: 'Public part of the ingest key' }),
-    live: Type.Boolean(),
-    ingest: Nullable(IngestView),
-    standby: Type.Union([IngestView, Type.Null()], {
-      description: 'The other publisher, which takes over within 2 s when the one that is relayed ends or falls silent',
-    }),
-    viewers: Type.Integer({ description: 'Who watch the preview now' }),
-    slate: Type.Union([SlateStatusView, Type.Null()], { description: 'Null when none is wanted' }),
-    recording: Type.Union(
-      [
-        Type.Object({
-          bytes: Type.Integer({ description: 'Of the file that is written now' }),
-          duration: Type.Number({ description: 'Seconds of that file' }),
-          refused: Nullable(Type.String({ description: 'Why something of what goes out is not recorded' })),
-        }),
-        Type.Null(),
-      ],
-      { description: 'Null when nothing is recorded now' },
-    ),
-    destinations: Type.Array(RelayDestination),
-    at: Nullable(Timestamp),
-  }),
-)
-
-export const RelayHealthView = named(
-  'RelayHealth',
-  Type.Object({
-    nodes: Type.Array(
-      Type.Object({
-        nodeId: Id,
-        ok: Type.Boolean(),
-        uptimeSeconds: Type.Integer(),
-        connections: Type.Integer(),
-        streams: Type.Integer({ description: 'Streams that take in media' }),
-        mostStreams: Type.Integer({ description: 'How many it takes' }),
-        load: Type.Number({ description: 'From 0 to 1, which is full: by streams or by work, whichever is more' }),
-        at: Timestamp,
-      }),
-    ),
-    paths: Type.Array(
-      Type.Object({
-        streamId: Id,
-        workspaceId: Id,
-        title: Type.String(),
-        path: Type.String(),
-        live: Type.Boolean(),
-        bitrate: Type.Number(),
-        videoCodec: Nullable(Type.String()),
-        audioCodec: Nullable(Type.String()),
-        readers: Type.Integer({ description: 'Destinations that are connected' }),
       }),
     ),
   }),

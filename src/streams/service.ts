@@ -1,22 +1,24 @@
 import type { Static } from 'typebox'
 import type { Clock } from '../core/clock.ts'
 import type { Member } from '../core/caller.ts'
-import { Conflict, NotFound, ValidationFailed } from '../core/errors.ts'
+import { Conflict, NotFound } from '../core/errors.ts'
 import { DAY } from '../core/clock.ts'
 import { uuidv7 } from '../core/id.ts'
-import { requireVersion } from '../core/precondition.ts'
+import { instant, LAST_INSTANT } from '../core/instant.ts'
+import { requireVersion, type IfMatch } from '../core/precondition.ts'
 import { pageOf, pageRequest } from '../core/page.ts'
 import type { PageResult } from '../core/reply.ts'
 import type { SealedBox } from '../core/sealed-box.ts'
 import type { Sql } from '../core/sql.ts'
-import type { Turn } from '../core/turn.ts'
+import type { MemoryKey, Turn } from '../core/turn.ts'
+import type { PlanService } from '../plans/service.ts'
 import type { Broadcasts } from './broadcasts.ts'
 import { streamCreated, streamDeleted, streamUpdated } from './events.ts'
 import { newBackupKey, newIngestKey, newWhipToken } from './keys.ts'
 import { chosenRendering } from './rendering.ts'
 import type { StreamNotices } from './notices.ts'
 import type { Placement } from './placement.ts'
-import { checkForm, type ChosenPlatform, type PlatformChooser } from './platforms.ts'
+import type { ChosenPlatform, PlatformChooser } from './platforms.ts'
 import type { ArmedData, NewStreamData, PlatformInput, StreamData, StreamEditData, StreamQuery } from './schemas.ts'
 import { chosenSlate, HOLD_SECONDS } from './slate.ts'
 import { isOnAir, next } from './state.ts'
@@ -33,10 +35,21 @@ export interface StreamServiceOptions {
   readonly clock: Clock
   readonly keys: SealedBox
   readonly chooser: PlatformChooser
+  readonly plans: PlanService
   readonly broadcasts: Broadcasts
   readonly notices: StreamNotices
   readonly placement: Placement
   readonly publicUrl: string
+}
+
+/** How many streams the workspace has, counted once: only its turns make and delete them. */
+const STREAMS: MemoryKey<{ count: number | undefined }> = { name: 'streams', make: () => ({ count: undefined }) }
+
+async function countStreams({ sql, workspaceId }: Turn): Promise<number> {
+  const row = await sql.row<{ count: number }>('select count(*) as count from streams where workspace_id = $1', [
+    workspaceId,
+  ])
+  return row?.count ?? 0
 }
 
 /** A key that nobody uses dies this long after it was made, or after the stream was to begin. */
@@ -44,7 +57,7 @@ const KEY_LIFE_MS = 30 * DAY
 
 /** When a key that is made now ends to work. */
 export function keyExpiry(now: number, scheduledFor: number | undefined): Date {
-  return new Date(Math.max(now, scheduledFor ?? 0) + KEY_LIFE_MS)
+  return new Date(Math.min(Math.max(now, scheduledFor ?? 0) + KEY_LIFE_MS, LAST_INSTANT))
 }
 
 /** Streams as things that are made, changed, shown and deleted. What happens on the air is in `Broadcasts`. */
@@ -63,9 +76,9 @@ export class StreamService {
     const { clock, chooser, keys, placement } = this.#options
     const now = clock.now()
     const at = new Date(now).toISOString()
-    const scheduledFor = instant(body.scheduledFor, '/body/scheduledFor')
+    const scheduledFor = instant(body.scheduledFor)
     const id = uuidv7(now)
-    checkForm(body.platforms ?? [])
+    const count = await this.#requireRoom(turn)
     const platforms = await chooser.choose(turn, id, body.platforms ?? [])
     const slate = body.slate ? await chosenSlate(turn, body.slate) : null
     const key = newIngestKey()
@@ -78,6 +91,7 @@ export class StreamService {
       status: 'idle',
       status_reason: null,
       status_since: at,
+      unconfirmed_since: null,
       path: key.path,
       key_sealed: keys.seal(key.key),
       backup_key_sealed: keys.seal(backup.key),
@@ -89,8 +103,11 @@ export class StreamService {
       ingest_node: null,
       media_node: placement.choose(id, null),
       record: body.record ?? false,
+      record_gaps: body.recordGaps ?? 'cut',
       slate,
       hold_seconds: body.holdSeconds ?? HOLD_SECONDS,
+      input_preference: body.inputPreference ?? 'primary',
+      input_selected: null,
       profile: body.profile ?? 'source',
       version: 1,
       created_at: at,
@@ -100,8 +117,9 @@ export class StreamService {
     const { platforms: _platforms, ...columns } = row
     turn.insert('streams', { ...columns, key_hash: key.hash, backup_key_hash: backup.hash })
     for (const platform of platforms) turn.insert('stream_destinations', platform.row)
+    turn.settled(() => (turn.memory(STREAMS).count = count + 1))
     turn.audit({ kind: 'stream', id })
-    turn.emit(streamCreated, { streamId: id, title: row.title, status: row.status, statusReason: null, version: 1 })
+    turn.emit(streamCreated, { streamId: id, title: row.title, status: row.status, endReason: null, version: 1 })
     // What was sealed above is known: nothing is opened.
     return {
       ...listedView(row, placement.urlOf(row.media_node)),
@@ -123,8 +141,8 @@ export class StreamService {
     const filter = {
       workspaceId: query.workspaceId,
       status: query.status,
-      from: instant(query.from, '/query/from'),
-      to: instant(query.to, '/query/to'),
+      from: instant(query.from),
+      to: instant(query.to),
     }
     const rows = await pageOfStreams(this.#options.sql, filter, page)
     return pageOf(
@@ -148,21 +166,19 @@ export class StreamService {
    * on the air.
    * @throws AppError not_found, precondition_failed, validation_failed, plan_limit_reached, conflict
    */
-  async update(turn: Turn, id: string, edit: StreamEditData, ifMatch: string | undefined): Promise<StreamData> {
+  async update(turn: Turn, id: string, edit: StreamEditData, ifMatch: IfMatch): Promise<StreamData> {
     const { clock, keys, notices, placement } = this.#options
     const row = await this.#find(turn.sql, id)
     requireVersion(ifMatch, row.version)
-    const scheduledFor =
-      edit.scheduledFor === undefined
-        ? instant(row.scheduled_for, '/body/scheduledFor')
-        : instant(edit.scheduledFor, '/body/scheduledFor')
+    const scheduledFor = edit.scheduledFor === undefined ? instant(row.scheduled_for) : instant(edit.scheduledFor)
     const slate = edit.slate ? await chosenSlate(turn, edit.slate) : row.slate
     if (edit.platforms) await this.replacePlatforms(turn, row, edit.platforms)
     const now = clock.now()
     await turn.sql.run(
       `update streams set title = $2, description = $3, scheduled_for = $4, record = $5, profile = $6,
-         key_expires_at = greatest(key_expires_at, $7), slate = $9, hold_seconds = $10, version = version + 1,
-         updated_at = $8 where id = $1`,
+         key_expires_at = greatest(key_expires_at, $7), slate = $9, hold_seconds = $10, input_preference = $11,
+         record_gaps = $12,
+         version = version + 1, updated_at = $8 where id = $1`,
       [
         id,
         edit.title,
@@ -174,6 +190,8 @@ export class StreamService {
         new Date(now),
         slate && JSON.stringify(slate),
         edit.holdSeconds ?? row.hold_seconds,
+        edit.inputPreference ?? row.input_preference,
+        edit.recordGaps ?? row.record_gaps,
       ],
     )
     const changed = await this.#find(turn.sql, id)
@@ -182,7 +200,7 @@ export class StreamService {
       streamId: id,
       title: changed.title,
       status: changed.status,
-      statusReason: changed.status_reason,
+      endReason: changed.status_reason,
       version: changed.version,
     })
     notices.changed(turn, id)
@@ -198,6 +216,7 @@ export class StreamService {
     const { broadcasts, clock, keys, placement, publicUrl } = this.#options
     const row = await this.#find(turn.sql, id)
     if (platforms) await this.replacePlatforms(turn, row, platforms)
+    const version = row.version + (platforms ? 1 : 0)
     const key = newIngestKey()
     const backup = newBackupKey(key.path)
     const whip = newWhipToken()
@@ -205,11 +224,23 @@ export class StreamService {
     const mediaNode = placement.choose(id, isOnAir(row.status) ? row.media_node : null)
     await turn.sql.run(
       `update streams set path = $2, key_hash = $3, key_sealed = $4, key_expires_at = $5,
-         backup_key_hash = $6, backup_key_sealed = $7, whip_token_hash = $8, media_node = $9, ingest_id = null, ingest_node = null
+         backup_key_hash = $6, backup_key_sealed = $7, whip_token_hash = $8, media_node = $9, ingest_id = null, ingest_node = null,
+         input_selected = null, version = $10
        where id = $1`,
-      [id, key.path, key.hash, keys.seal(key.key), expiresAt, backup.hash, keys.seal(backup.key), whip.hash, mediaNode],
+      [
+        id,
+        key.path,
+        key.hash,
+        keys.seal(key.key),
+        expiresAt,
+        backup.hash,
+        keys.seal(backup.key),
+        whip.hash,
+        mediaNode,
+        version,
+      ],
     )
-    await broadcasts.move(turn, { ...row, status_reason: null }, next(row.status, 'arm') ?? row.status)
+    await broadcasts.move(turn, { ...row, version, status_reason: null }, next(row.status, 'arm') ?? row.status)
     turn.audit({ kind: 'stream', id })
     return {
       rtmpIngestUrl: placement.urlOf(mediaNode),
@@ -227,9 +258,7 @@ export class StreamService {
     const present = row.platforms ?? []
     const isKept = (accountId: string) => wanted.some((platform) => platform.accountId === accountId)
     const removed = present.filter((platform) => !isKept(platform.accountId))
-    const added = wanted.filter((platform) => !present.some((one) => one.accountId === platform.accountId))
-    checkForm(wanted)
-    const chosen = await chooser.choose(turn, row.id, added, present.length - removed.length)
+    const chosen = await chooser.choose(turn, row.id, wanted, present)
     if (removed.length > 0) {
       await broadcasts.noteRemoved(turn, row, removed)
       await turn.sql.run('delete from stream_destinations where id = any($1)', [
@@ -241,16 +270,24 @@ export class StreamService {
   }
 
   /** @throws AppError not_found; conflict while on the air, unless forced */
-  async delete(turn: Turn, id: string, force: boolean, ifMatch: string | undefined): Promise<void> {
+  async delete(turn: Turn, id: string, force: boolean, ifMatch: IfMatch): Promise<void> {
     const row = await this.#find(turn.sql, id)
     requireVersion(ifMatch, row.version)
     if (isOnAir(row.status) && !force) {
       throw Conflict({ message: `The stream is ${row.status}: stop it first, or delete it with force=true.` })
     }
     await turn.sql.run('delete from streams where id = $1', [id])
+    turn.settled(() => (turn.memory(STREAMS).count = undefined))
     turn.audit({ kind: 'stream', id, details: { title: row.title } })
     turn.emit(streamDeleted, { streamId: id })
     this.#options.notices.changed(turn, id)
+  }
+
+  /** @returns how many streams there are @throws AppError plan_limit_reached where there is no room for one more */
+  async #requireRoom(turn: Turn): Promise<number> {
+    const count = turn.memory(STREAMS).count ?? (await countStreams(turn))
+    await this.#options.plans.requireRoom(turn.sql, turn.workspaceId, 'streams', count)
+    return count
   }
 
   /** Ends whatever a workspace that is being deleted has running. */
@@ -296,12 +333,4 @@ async function insertPlatforms(turn: Turn, chosen: readonly ChosenPlatform[]): P
     'insert into stream_destinations select * from json_populate_recordset(null::stream_destinations, $1::json)',
     [JSON.stringify(chosen.map(({ row }) => row))],
   )
-}
-
-/** @throws AppError validation_failed for a date that the calendar does not have */
-function instant(text: string | null | undefined, path: string): Date | undefined {
-  if (text === null || text === undefined) return undefined
-  const date = new Date(text)
-  if (!Number.isNaN(date.getTime()) && date.getUTCFullYear() <= 9_999) return date
-  throw ValidationFailed({ errors: [{ path, code: 'format', message: 'must be a date that the calendar has' }] })
 }

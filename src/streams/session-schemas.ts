@@ -1,7 +1,7 @@
 import { pageFields } from '../core/page.ts'
-import { Id, Input, named, Nullable, OneOf, Timestamp, Type } from '../core/schema.ts'
-import { RECORDING_STATUSES } from './recording/store.ts'
-import { DESTINATION_STATES, END_REASONS, FaultView } from './schemas.ts'
+import { Id, Input, named, Nullable, Timestamp, Type } from '../core/schema.ts'
+import { RecordingStatus } from './recording/schemas.ts'
+import { DestinationStatus, EndReason, FaultView } from './schemas.ts'
 
 export const SessionQuery = Input(pageFields)
 
@@ -12,7 +12,7 @@ export const StreamSessionView = named(
     streamId: Id,
     startedAt: Timestamp,
     endedAt: Nullable(Timestamp),
-    endReason: Nullable(OneOf(END_REASONS)),
+    endReason: Nullable(EndReason),
     duration: Type.Integer({ description: 'Seconds from going live to the end, or until now' }),
     liveSeconds: Type.Integer({ description: 'Seconds during which media came in: what counts against the plan' }),
     peakViewers: Type.Integer({ description: 'Most people who watched the preview at the same time' }),
@@ -22,14 +22,14 @@ export const StreamSessionView = named(
         platform: Type.String(),
         accountId: Id,
         name: Type.String(),
-        status: OneOf(DESTINATION_STATES),
+        status: DestinationStatus,
         lastError: Nullable(FaultView),
       }),
     ),
     recordings: Type.Array(
       Type.Object({
         assetId: Nullable(Id),
-        status: OneOf(RECORDING_STATUSES),
+        status: RecordingStatus,
         startedAt: Timestamp,
         duration: Nullable(Type.Number({ description: 'Seconds' })),
         size: Nullable(Type.Integer({ description: 'Bytes' })),

@@ -1,5 +1,5 @@
 import { Conflict, ValidationFailed } from '../core/errors.ts'
-import { Id, Input, named, Nullable, OneOf, Type, type Static } from '../core/schema.ts'
+import { Id, Input, named, Nullable, OneOf, States, Type, type Static } from '../core/schema.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Turn } from '../core/turn.ts'
 
@@ -36,11 +36,14 @@ export const NO_SLATE: SlateData = { mode: 'off', assetId: null }
 export const SlateStatusView = named(
   'SlateStatus',
   Type.Object({
-    state: OneOf(['waiting', 'preparing', 'ready', 'shown', 'unavailable'] as const, {
-      description:
-        '`waiting` for a publisher on the air, whose pictures it is made like; `unavailable`: destinations will be kept without media',
+    status: States('SlateState', 'How the slate of a stream is doing', {
+      waiting: 'Waits for a publisher on the air: the slate is encoded like its pictures',
+      preparing: 'Is being encoded',
+      ready: 'Can be shown at once',
+      shown: 'Destinations see it now, because the publisher is away',
+      unavailable: 'Cannot be shown, for the reason in `error`: destinations are kept without media',
     }),
-    reason: Nullable(Type.String({ description: 'Why it is unavailable, for people' })),
+    error: Nullable(Type.String({ description: 'Why it is unavailable, for people' })),
   }),
 )
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { isOnAir, next, STREAM_STATUSES, type Happening } from './state.ts'
+import { isOnAir, next, type Happening, type StreamStatus } from './state.ts'
+
+const STREAM_STATUSES = ['idle', 'receiving', 'starting', 'live', 'interrupted', 'ended'] satisfies StreamStatus[]
 
 test('the table in the documentation is what the code does', () => {
   const source = readFileSync(new URL('state.ts', import.meta.url), 'utf8')

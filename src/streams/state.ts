@@ -1,3 +1,5 @@
+import { States, type Static } from '../core/schema.ts'
+
 /**
  * The states of a stream. `ended` is the only one in which its ingest key is dead; `arm` makes a new key.
  *
@@ -23,8 +25,15 @@
  *
  * What keeps the state is answered as done, so that a second click does no harm.
  */
-export const STREAM_STATUSES = ['idle', 'receiving', 'starting', 'live', 'interrupted', 'ended'] as const
-export type StreamStatus = (typeof STREAM_STATUSES)[number]
+export const StreamStatus = States('StreamStatus', 'What a stream is doing', {
+  idle: 'The stream key works. Nothing comes in',
+  receiving: 'An encoder sends. Nothing goes out yet',
+  starting: 'Told to go live. Waits for the encoder and then goes out at once',
+  live: 'Media comes in and goes out',
+  interrupted: 'Was live and the encoder is away. Destinations stay connected for `holdSeconds`',
+  ended: 'Over, for the reason in `endReason`. The stream key no longer works until the stream is armed again',
+})
+export type StreamStatus = Static<typeof StreamStatus>
 
 export type Happening =
   | 'ingest_started'

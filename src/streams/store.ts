@@ -1,6 +1,8 @@
 import type { SealedBox } from '../core/sealed-box.ts'
 import type { Sql } from '../core/sql.ts'
 import type { PageRequest } from '../core/page.ts'
+import type { InputPreference, InputSource } from './inputs.ts'
+import type { RecordGaps } from './recording/gaps.ts'
 import type { EndReason, StreamData, StreamPlatformData } from './schemas.ts'
 import { NO_SLATE, type SlateData } from './slate.ts'
 import type { StreamStatus } from './state.ts'
@@ -14,11 +16,16 @@ export interface ListedStreamRow {
   readonly status: StreamStatus
   readonly status_reason: EndReason | null
   readonly status_since: string
+  /** Null too when no publisher is connected. */
+  readonly unconfirmed_since: string | null
   readonly scheduled_for: string | null
   readonly live_at: string | null
   readonly record: boolean
+  readonly record_gaps: RecordGaps
   readonly slate: SlateData | null
   readonly hold_seconds: number
+  readonly input_preference: InputPreference
+  readonly input_selected: InputSource | null
   readonly profile: string
   readonly version: number
   readonly created_at: string
@@ -42,8 +49,9 @@ export interface StreamRow extends ListedStreamRow {
 const ISO = (column: string) => `to_char(${column} at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
 
 /** Lists leave out what only the stream itself shows: a third of what a page of rows takes to read. */
-const LISTED = `s.id, s.workspace_id, s.title, s.description, s.status, s.status_reason, s.status_since, s.scheduled_for,
-    s.live_at, s.record, s.slate, s.hold_seconds, s.profile, s.version, s.created_at, s.updated_at, s.media_node,
+const LISTED = `s.id, s.workspace_id, s.title, s.description, s.status, s.status_reason, s.status_since,
+    case when s.ingest_node is null then null else s.unconfirmed_since end as unconfirmed_since, s.scheduled_for,
+    s.live_at, s.record, s.record_gaps, s.slate, s.hold_seconds, s.input_preference, s.input_selected, s.profile, s.version, s.created_at, s.updated_at, s.media_node,
     (select json_agg(json_build_object('_id', d.id, 'platform', d.platform, 'accountId', d.account_id, 'name', d.name,
         'enabled', d.enabled, 'status', d.status, 'since', ${ISO('d.since')}, 'lastError', d.last_error,
         'rendering', d.rendering) order by d.id)
@@ -98,15 +106,19 @@ export function listedView(row: ListedStreamRow, rtmpIngestUrl: string): StreamD
     title: row.title,
     description: row.description,
     status: row.status,
-    statusReason: row.status_reason,
+    endReason: row.status_reason,
     statusSince: row.status_since,
+    unconfirmedSince: row.unconfirmed_since,
     rtmpIngestUrl,
     platforms: row.platforms ?? [],
     scheduledFor: row.scheduled_for,
     liveAt: row.live_at,
     record: row.record,
+    recordGaps: row.record_gaps,
     slate: row.slate ?? NO_SLATE,
     holdSeconds: row.hold_seconds,
+    inputPreference: row.input_preference,
+    inputSelected: row.input_selected,
     profile: row.profile,
     version: row.version,
     createdAt: row.created_at,

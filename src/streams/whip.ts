@@ -1,3 +1,4 @@
+import type { IfMatch } from '../core/precondition.ts'
 import type { WhipReply, WhipRequest } from '../../media/types.ts'
 import {
   BadRequest,
@@ -82,12 +83,7 @@ export class WhipService {
   }
 
   /** @throws AppError invalid_credential, not_found, precondition_failed, ice_restart_unsupported, media_unavailable */
-  async trickle(
-    credential: WhipCredential,
-    session: string,
-    fragment: string,
-    ifMatch: string | undefined,
-  ): Promise<void> {
+  async trickle(credential: WhipCredential, session: string, fragment: string, ifMatch: IfMatch): Promise<void> {
     await this.#follow({ type: 'trickle', ...hashed(credential), session, fragment, ifMatch })
   }
 

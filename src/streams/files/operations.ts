@@ -15,7 +15,7 @@ export const broadcastFile = operation({
   route: 'POST /api/streams/{id}/broadcast',
   summary: 'Broadcast files of the media library over the stream',
   description:
-    'Plays videos at their own pace, as if an encoder sent them: now, or at `scheduledFor`. The stream goes to its destinations with the first frame and ends with the last file. A file that no platform would take (not H.264 and AAC in an MP4 file, keyframes more than 4 s apart, no sound) is made into one that all take, the rendition `live` of its asset: until that is ready the broadcast is `preparing` and says how far it is; a scheduled one has it made ahead of its time. With `transcode: never` such a file is refused with what is wrong with it. An encoder that publishes meanwhile stands by, and takes over at the end.',
+    'Plays videos at their own pace, as if an encoder sent them: now, or at `scheduledFor`. The stream goes to its destinations with the first frame and ends with the last file. A file that not every platform shows right is made into one that all take, the rendition `live` of its asset. What all take is an MP4 file with progressive 8-bit 4:2:0 H.264 of at most 60 pictures a second, SDR, with square pixels and keyframes at most 4 s apart, and AAC-LC with one or two channels of 44.1 or 48 kHz; neither rotated nor trimmed by what only a player follows (display matrix, edit list). Until the rendition is ready the broadcast is `preparing` and says how far it is; a scheduled one has it made ahead of its time. With `transcode: never` such a file is refused with what is wrong with it. An encoder that publishes meanwhile stands by, and takes over at the end.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,

@@ -6,21 +6,22 @@ import {
   Nullable,
   OneOf,
   ResourceBase,
+  States,
   Timestamp,
   Type,
   type Static,
 } from '../../core/schema.ts'
 
-export const BROADCAST_STATUSES = [
-  'scheduled',
-  'preparing',
-  'playing',
-  'paused',
-  'finished',
-  'stopped',
-  'failed',
-] as const
-export type BroadcastStatus = (typeof BROADCAST_STATUSES)[number]
+export const BroadcastStatus = States('BroadcastStatus', 'How a broadcast of files is doing', {
+  scheduled: 'Begins at `scheduledFor`',
+  preparing: 'Files are being converted to what platforms take. It begins when they are ready',
+  playing: 'A file is on the air',
+  paused: 'Halted by hand: destinations get the picture at hand, and silence',
+  finished: 'The last file has ended',
+  stopped: 'Ended by hand, or with its stream',
+  failed: 'Cannot be played, for the reason in `error`',
+})
+export type BroadcastStatus = Static<typeof BroadcastStatus>
 
 const MOST_ITEMS = 200
 
@@ -49,14 +50,18 @@ export const NewBroadcast = Input({
     }),
   ),
   loop: Type.Optional(Type.Boolean({ description: 'After the last file comes the first again' })),
-  startAt: Type.Optional({ ...Position, description: 'Seconds into the first file at which to begin' }),
+  startAt: Type.Optional({
+    ...Position,
+    description:
+      'Seconds into the first file at which to begin. It begins at the last keyframe at or before this, up to 4 s earlier: `startSeconds` of the file says where',
+  }),
   scheduledFor: Type.Optional(
     Nullable({ ...InstantInput, description: 'When to begin: ISO 8601 with an offset or Z; at once when absent' }),
   ),
   transcode: Type.Optional(
     OneOf(['auto', 'never'] as const, {
       description:
-        'What becomes of a file that no platform would take: `auto` (when absent) makes a rendition of it (the preset `live`) and begins when that is ready; `never` refuses it with what is wrong',
+        'What becomes of a file that not every platform shows right: `auto` (when absent) makes a rendition of it (the preset `live`) and begins when that is ready; `never` refuses it with what is wrong',
     }),
   ),
   goLive: Type.Optional(
@@ -75,7 +80,11 @@ export const BroadcastEdit = Input({
   loop: Type.Optional(Type.Boolean()),
   next: Type.Optional(Type.Literal(true, { description: 'Go to the next file' })),
   item: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000, description: 'Go to this file, counted from 0' })),
-  position: Type.Optional({ ...Position, description: 'Go to this time of the file, in seconds' }),
+  position: Type.Optional({
+    ...Position,
+    description:
+      'Go to this time of the file, in seconds; it goes on at the last keyframe at or before this, which `startSeconds` of the file says',
+  }),
   add: Type.Optional({ ...Items, description: 'Files to play after the others' }),
 })
 export type BroadcastEditData = Static<typeof BroadcastEdit>
@@ -85,13 +94,19 @@ export const BroadcastView = named(
   Type.Object({
     ...ResourceBase,
     streamId: Id,
-    status: OneOf(BROADCAST_STATUSES),
+    status: BroadcastStatus,
     items: Type.Array(
       Type.Object({
         assetId: Id,
         renditionId: Nullable(Id),
         name: Type.String(),
         duration: Nullable(Type.Number({ description: 'Seconds' })),
+        startSeconds: Nullable(
+          Type.Number({
+            description:
+              'Seconds into the file at which it really began: the last keyframe at or before `startAt` or `position`. Null until then, and for files that followed another one',
+          }),
+        ),
         error: Nullable(Type.String({ description: 'Why it was left out' })),
       }),
     ),
@@ -101,8 +116,8 @@ export const BroadcastView = named(
     preparation: Type.Union(
       [
         Type.Object({
-          files: Type.Integer({ description: 'How many are made into what platforms take' }),
-          ready: Type.Integer({ description: 'How many of them are made' }),
+          fileCount: Type.Integer({ description: 'How many are made into what platforms take' }),
+          readyCount: Type.Integer({ description: 'How many of them are made' }),
           progress: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent of all of them' }),
         }),
         Type.Null(),

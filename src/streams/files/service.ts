@@ -3,6 +3,7 @@ import { HOUR, MINUTE, type Clock } from '../../core/clock.ts'
 import { AppError } from '../../core/error.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/id.ts'
+import { instant } from '../../core/instant.ts'
 import type { Sql } from '../../core/sql.ts'
 import type { Turn } from '../../core/turn.ts'
 import type { Broadcasts } from '../broadcasts.ts'
@@ -49,6 +50,7 @@ const LOOK_AGAIN_MS = MINUTE
 /** What has happened to a broadcast on its media node. */
 export type BroadcastNews =
   | { readonly type: 'item'; readonly item: number; readonly ms: number }
+  | { readonly type: 'began'; readonly item: number; readonly ms: number; readonly cue: number }
   | { readonly type: 'skipped'; readonly item: number; readonly message: string }
   | {
       readonly type: 'ended'
@@ -179,6 +181,7 @@ export class FileBroadcasts {
     const row = await findBroadcast(turn.sql, id)
     if (row === undefined || row.node_id !== nodeId || (row.status !== 'playing' && row.status !== 'paused')) return
     if (news.type === 'ended') return this.#finish(turn, row, news)
+    if (news.type === 'began') return this.#noteBeginning(turn, row, news)
     if (news.type === 'skipped') {
       // What could not be made is not there to be played either: that reason is the better one.
       const items = row.items.map((one, index) => (index === news.item ? { error: news.message, ...one } : one))
@@ -191,6 +194,17 @@ export class FileBroadcasts {
       ])
     }
     this.#tell(turn, await this.#row(turn, id))
+  }
+
+  /** Only the first beginning of each cue: a node that goes on where another one stopped begins there, too. */
+  async #noteBeginning(
+    turn: Turn,
+    row: BroadcastRow,
+    { cue, item, ms }: Extract<BroadcastNews, { type: 'began' }>,
+  ): Promise<void> {
+    if (cue !== row.cue || row.items.some(({ began }) => began?.cue === cue)) return
+    const items = row.items.map((one, index) => (index === item ? { ...one, began: { cue, ms } } : one))
+    await turn.sql.run('update stream_broadcasts set items = $2 where id = $1', [row.id, JSON.stringify(items)])
   }
 
   async #finish(
@@ -284,7 +298,7 @@ export class FileBroadcasts {
       broadcastId: row.id,
       status: row.status,
       item: row.item,
-      items: row.items.length,
+      itemCount: row.items.length,
       assetId: playing?.assetId ?? null,
       name: playing?.name ?? null,
       scheduledFor: row.scheduled_for,
@@ -359,14 +373,10 @@ function checkStart(item: BroadcastItem | undefined, seconds: number | undefined
 /** Clocks differ, and requests take time. */
 const LATE_MS = MINUTE
 
-/** @throws AppError validation_failed for what the calendar does not have, or what has passed: a slip would be on the air at once */
+/** @throws AppError validation_failed for a time in the past, which would put a slip on the air at once */
 function timeOf(text: string | null | undefined, now: number): Date | undefined {
-  if (text === null || text === undefined) return undefined
-  const date = new Date(text)
-  const isDate = !Number.isNaN(date.getTime()) && date.getUTCFullYear() <= 9_999
-  if (isDate && date.getTime() >= now - LATE_MS) return date
-  const [code, message] = isDate
-    ? ['past', 'must not lie in the past: leave it out to begin at once']
-    : ['format', 'must be a date that the calendar has']
-  throw ValidationFailed({ errors: [{ path: '/body/scheduledFor', code, message }] })
+  const date = instant(text)
+  if (date === undefined || date.getTime() >= now - LATE_MS) return date
+  const message = 'must not lie in the past: leave it out to begin at once'
+  throw ValidationFailed({ errors: [{ path: '/body/scheduledFor', code: 'past', message }] })
 }

@@ -11,6 +11,8 @@ export interface BroadcastItem {
   readonly key: string
   /** The rendition was not named but is made for broadcasts: ordered by this one, or found. */
   readonly prepared?: 'ordered' | 'found'
+  /** Where it began when the broadcast began with it or was last sent to it, and by which cue. */
+  readonly began?: { readonly cue: number; readonly ms: number }
   /** Why it was left out. */
   readonly error?: string
 }
@@ -32,14 +34,14 @@ export interface BroadcastRow {
   readonly ended_at: string | null
   readonly error: string | null
   /** How far the files are that are made for it, until it begins; null where none is. */
-  readonly preparation: { readonly files: number; readonly ready: number; readonly progress: number } | null
+  readonly preparation: { readonly fileCount: number; readonly readyCount: number; readonly progress: number } | null
   readonly created_at: string
   readonly updated_at: string
 }
 
 const SELECT = `select id, stream_id, workspace_id, status, items, loop, go_live, item, position_ms, cue, node_id,
     scheduled_for, started_at, ended_at, error, created_at, updated_at,
-    (select json_build_object('files', count(*), 'ready', count(*) filter (where r.state = 'ready'),
+    (select json_build_object('fileCount', count(*), 'readyCount', count(*) filter (where r.state = 'ready'),
         'progress', floor(avg(r.progress))::int)
       from asset_renditions r
       where stream_broadcasts.status in ('scheduled', 'preparing') and r.id in (
@@ -75,11 +77,12 @@ export function broadcastView(row: BroadcastRow): BroadcastData {
     _id: row.id,
     streamId: row.stream_id,
     status: row.status,
-    items: row.items.map(({ assetId, error, name, renditionId, seconds }) => ({
+    items: row.items.map(({ assetId, began, error, name, renditionId, seconds }) => ({
       assetId,
       renditionId,
       name,
       duration: seconds,
+      startSeconds: began === undefined ? null : began.ms / 1_000,
       error: error ?? null,
     })),
     loop: row.loop,

@@ -1,3 +1,4 @@
+import type { TallyLog } from '../../core/tally-log.ts'
 import type { PublishRequest } from '../../../media/types.ts'
 import type { DesiredState, DesiredStates } from '../desired-state.ts'
 import { backupPath } from '../keys.ts'
@@ -10,6 +11,7 @@ export interface AdmissionOptions {
   readonly directory: MediaDirectory
   readonly placement: Placement
   readonly mostStreams: number
+  readonly tally: TallyLog
 }
 
 type PublishAnswer = Awaited<ReturnType<DesiredStates['authorize']>>
@@ -29,7 +31,14 @@ export class Admission {
   async decide(request: PublishRequest, ingests: number): Promise<PublishAnswer> {
     const decision = await this.#options.desired.authorize(request)
     const reason = decision.allowed && decision.state && this.#refusal(decision.state, request.path, ingests)
-    return reason ? { allowed: false, reason } : decision
+    const answer = reason ? { allowed: false as const, reason } : decision
+    if (!answer.allowed) this.#noteRefusal(request, answer.reason)
+    return answer
+  }
+
+  #noteRefusal({ path, remoteAddress }: PublishRequest, reason: string): void {
+    const fields = { path, remoteAddress }
+    this.#options.tally.add({ level: 'info', message: 'a publisher was refused', reason, fields })
   }
 
   /** Why not, in words for the publisher; undefined when it may. */

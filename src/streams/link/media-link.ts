@@ -15,14 +15,16 @@ import type { PlanService } from '../../plans/service.ts'
 import type { DesiredState, DesiredStates } from '../desired-state.ts'
 import type { MediaDirectory, MediaReport } from '../media-directory.ts'
 import { Admission } from './admission.ts'
+import { Announcer } from './announcer.ts'
 import type { Placement } from '../placement.ts'
 import type { StreamNotice, StreamNotices } from '../notices.ts'
-import { announceSlate, exhaustMinutes, reportDiagnosis } from '../turns.ts'
+import { exhaustMinutes } from '../turns.ts'
 import { MinutesWarnings } from './minutes-warnings.ts'
 import { Observer } from './observer.ts'
 import { PlayoutKeeper } from './playout-keeper.ts'
 import { RecordingKeeper, type RecordingSettings } from './recording-keeper.ts'
 import { SlateKeeper, type SlateKeeperOptions } from './slate-keeper.ts'
+import { reasonOf, TallyLog } from '../../core/tally-log.ts'
 import { UsageMeter } from './usage-meter.ts'
 import { ViewerPeaks } from './viewer-peaks.ts'
 
@@ -33,6 +35,7 @@ export interface LinkedHost {
   retry(streamId: string, destinationId: string): void
   status(): Promise<MediaNodeStatus>
   onAvailability(listener: (available: boolean) => void): unknown
+  onSilence(listener: (since: string | null) => void): unknown
 }
 
 export interface MediaLinkOptions {
@@ -91,11 +94,15 @@ export class MediaLink {
   readonly #playouts: PlayoutKeeper
   readonly #recordings: RecordingKeeper
   readonly #slates: SlateKeeper
+  readonly #announcer: Announcer
+  readonly #tally: TallyLog
   readonly #held = new Map<string, Held>()
   readonly #timer: NodeJS.Timeout
   readonly #endNotices: () => void
   #host: LinkedHost | undefined
   #available = false
+  /** ISO 8601: since when the media process has not answered; null while it answers. */
+  #silentSince: string | null = null
   #ticks = 0
   #meterFailing = false
   #closed = false
@@ -106,20 +113,13 @@ export class MediaLink {
     this.nodeId = uuidv7(clock.now())
     const refresh = (streamId: string) => this.#refresh(streamId)
     this.#playouts = new PlayoutKeeper({ ...options, nodeId: this.nodeId, refresh })
-    this.#recordings = new RecordingKeeper({
-      ...options.recording,
-      turns,
-      log,
-      refresh,
-    })
-    this.#slates = new SlateKeeper({
-      ...options,
-      draw: options.drawSlate,
-      refresh: (streamId) => this.#refresh(streamId),
-    })
-    this.#observer = new Observer({ nodeId: this.nodeId, turns, clock, log })
-    this.#admission = new Admission({ ...options, nodeId: this.nodeId })
+    const tally = (this.#tally = new TallyLog(log))
+    this.#recordings = new RecordingKeeper({ ...options.recording, turns, log, refresh })
+    this.#slates = new SlateKeeper({ ...options, draw: options.drawSlate, refresh })
+    this.#observer = new Observer({ nodeId: this.nodeId, turns, clock, tally })
+    this.#admission = new Admission({ ...options, nodeId: this.nodeId, tally })
     this.#peaks = new ViewerPeaks(sql)
+    this.#announcer = new Announcer(turns, log)
     this.#warnings = new MinutesWarnings(turns, log)
     this.#meter = new UsageMeter({
       sql,
@@ -139,11 +139,21 @@ export class MediaLink {
     this.#timer.unref()
   }
 
+  /** Which stream a log line of media is about, and whose it is: what its fields leave open. */
+  locate(fields: object): object {
+    const { path, streamId } = fields as { readonly path?: unknown; readonly streamId?: unknown }
+    for (const [id, held] of this.#held) {
+      if (id === streamId || held.path === path) return { streamId: id, workspaceId: held.workspaceId }
+    }
+    return {}
+  }
+
   /** Takes the media process. Its `authorizePublish` and `onEvent` are this link's. */
   attach(host: LinkedHost): void {
     this.#host = host
     this.#available = true
     host.onAvailability((available) => this.#availability(available))
+    host.onSilence((since) => this.#silence(since))
     // What a node has said of itself decides what it takes.
     void this.#announce().then(() => this.#takePlayouts())
     this.#try(this.#recordings.start(), 'recordings that were left could not be taken over')
@@ -153,10 +163,7 @@ export class MediaLink {
   readonly authorizePublish = async (request: PublishRequest): Promise<PublishDecision> => {
     const decision = await this.#admission.decide(request, this.#observer.ingests)
     const { path, remoteAddress } = request
-    if (!decision.allowed) {
-      this.#options.log.info({ path, remoteAddress, reason: decision.reason }, 'a publisher was refused')
-      return { allowed: false, reason: decision.reason }
-    }
+    if (!decision.allowed) return { allowed: false, reason: decision.reason }
     const { state } = decision
     const stream = state ? this.#complete(state) : decision.stream
     // By the primary key, whichever of the two was used: its path tells one arming from the next.
@@ -178,20 +185,6 @@ export class MediaLink {
       case 'destination.changed':
         if (held) this.#observer.destinationChanged(event.streamId, held.workspaceId, event.destination)
         break
-      case 'warnings.changed':
-        if (held) {
-          const { cleared, raised, streamId } = event
-          const report = this.#options.turns.system(held.workspaceId, reportDiagnosis, { streamId, raised, cleared })
-          this.#try(report, 'a diagnosis could not be announced')
-        }
-        break
-      case 'slate.changed':
-        if (held) {
-          const { shown, streamId } = event
-          const told = this.#options.turns.system(held.workspaceId, announceSlate, { streamId, shown })
-          this.#try(told, 'a slate could not be announced')
-        }
-        break
       case 'viewers.changed':
         this.#peaks.record(event.streamId, event.viewers)
         break
@@ -199,6 +192,7 @@ export class MediaLink {
         this.#meter.record(event.streamId, event.sessionId, event.liveMs)
         break
       default:
+        if (held && this.#announcer.announce(held.workspaceId, event)) return
         this.#playouts.onEvent(event)
         this.#recordings.onEvent(event)
     }
@@ -207,6 +201,7 @@ export class MediaLink {
   /** Milliseconds that the media process took to answer, with what it says. For readiness. */
   async probe(): Promise<Record<string, number>> {
     if (!this.#available || this.#host === undefined) throw new Error('the media process is starting again')
+    if (this.#silentSince !== null) throw new Error(`the media process has not answered since ${this.#silentSince}`)
     const status = await this.#host.status()
     return {
       rtmpPort: status.rtmpPort,
@@ -224,6 +219,7 @@ export class MediaLink {
     await this.#checkpoint()
     await this.#playouts.close()
     await this.#recordings.close(2_000)
+    this.#tally.flush()
     this.#options.directory.announce({ nodeId: this.nodeId, status: null, gone: true })
   }
 
@@ -283,7 +279,8 @@ export class MediaLink {
     held.refreshAgain = false
     void this.#read(streamId, held)
       .catch((error: unknown) => {
-        this.#options.log.warn({ error, streamId }, 'what a stream ought to be could not be read; trying again')
+        const line = { level: 'warn', message: 'what a stream ought to be could not be read; trying again' } as const
+        this.#tally.add({ ...line, reason: reasonOf(error), fields: { error, streamId } })
         setTimeout(() => this.#refresh(streamId), RETRY_MS).unref()
       })
       .finally(() => {
@@ -335,8 +332,15 @@ export class MediaLink {
     this.#try(this.#recordings.forget(streamId), 'room for a recording could not be given back')
   }
 
+  #silence(since: string | null): void {
+    this.#silentSince = since
+    this.#observer.silent(since)
+    void this.#announce()
+  }
+
   #availability(available: boolean): void {
     this.#available = available
+    this.#silentSince = null
     if (available) {
       this.#options.log.info({}, 'the media process is there again')
       this.#refreshAll()
@@ -363,7 +367,7 @@ export class MediaLink {
     const { directory, log } = this.#options
     if (this.#closed || this.#host === undefined) return
     try {
-      const status = this.#available ? await this.#host.status() : null
+      const status = this.#available && this.#silentSince === null ? await this.#host.status() : null
       if (!this.#closed) directory.announce(this.#report(this.#available ? status : null))
     } catch (error) {
       log.debug({ error }, 'the media process gave no status')

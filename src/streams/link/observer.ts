@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { reasonOf, type TallyLog } from '../../core/tally-log.ts'
 import type { DestinationStatus } from '../../../media/types.ts'
 import type { Clock } from '../../core/clock.ts'
-import type { Logger } from '../../core/log.ts'
 import type { TurnRunner } from '../../core/system-turn.ts'
-import { observeStream, type DestinationReport, type Observation } from '../turns.ts'
+import { canBeUnknown, observeStream, type DestinationReport, type Observation } from '../turns.ts'
 
 /** Changes of destinations alone are gathered this long: at most four reports a second, the last state wins. */
 const GATHER_MS = 250
@@ -28,7 +28,8 @@ export interface ObserverOptions {
   readonly nodeId: string
   readonly turns: TurnRunner
   readonly clock: Clock
-  readonly log: Logger
+  /** A database that is away fails every report of every stream. */
+  readonly tally: TallyLog
 }
 
 /**
@@ -38,6 +39,8 @@ export interface ObserverOptions {
 export class Observer {
   readonly #options: ObserverOptions
   readonly #streams = new Map<string, Watched>()
+  /** ISO 8601: since when the media process has not answered; null while it answers. */
+  #silentSince: string | null = null
   #closed = false
 
   constructor(options: ObserverOptions) {
@@ -57,20 +60,36 @@ export class Observer {
     this.#ingestChanged(watched)
   }
 
-  destinationChanged(streamId: string, workspaceId: string, { id, state, since, lastError }: DestinationStatus): void {
+  destinationChanged(streamId: string, workspaceId: string, status: DestinationStatus): void {
+    const { id, state, since, lastError, hasWorked } = status
     const watched = this.#watch(streamId, workspaceId)
-    watched.destinations.set(id, { id, state, since, lastError })
+    watched.destinations.set(id, { id, state, since, lastError, hasWorked })
     watched.unreported.add(id)
     this.#report(watched)
+  }
+
+  /**
+   * The media process has not answered since a time, or with null answers again: what it told before is unconfirmed
+   * until then.
+   */
+  silent(since: string | null): void {
+    this.#silentSince = since
+    for (const watched of this.#streams.values()) {
+      for (const [id, { state }] of watched.destinations) if (canBeUnknown(state)) watched.unreported.add(id)
+      if (watched.ingest !== null) this.#ingestChanged(watched)
+      else if (watched.unreported.size > 0) this.#report(watched)
+    }
   }
 
   /** The media process is gone: no publisher is left, and no destination is connected. */
   lostAll(): void {
     const since = new Date(this.#options.clock.now()).toISOString()
+    this.#silentSince = null
     for (const watched of this.#streams.values()) {
-      for (const [id, { state, lastError }] of watched.destinations) {
+      for (const [id, destination] of watched.destinations) {
+        const { state } = destination
         if (state === 'idle' || state === 'stopped') continue
-        watched.destinations.set(id, { id, state: 'idle', since, lastError })
+        watched.destinations.set(id, { ...destination, state: 'idle', since })
         watched.unreported.add(id)
       }
       const hadIngest = watched.ingest !== null
@@ -157,16 +176,26 @@ export class Observer {
           streamId: watched.streamId,
           nodeId: this.#options.nodeId,
           ingest: watched.ingest,
-          destinations: ids.flatMap((id) => watched.destinations.get(id) ?? []),
+          destinations: ids.flatMap((id) => this.#confirmed(watched.destinations.get(id)) ?? []),
+          silentSince: this.#silentSince,
+          at: new Date(this.#options.clock.now()).toISOString(),
         })
       } catch (error) {
         for (const id of ids) watched.unreported.add(id)
         watched.ingestUnreported ||= hadIngestChange
-        this.#options.log.warn({ error, streamId: watched.streamId }, 'the state of a stream could not be written')
+        const reason = reasonOf(error)
+        const line = { level: 'warn', message: 'the state of a stream could not be written' } as const
+        this.#options.tally.add({ ...line, reason, fields: { error, streamId: watched.streamId } })
         if (!this.#closed) await this.#pause(watched, RETRY_MS)
       }
       watched.reportedAt = this.#options.clock.monotonic()
     }
+  }
+
+  /** What can be said of a destination now. */
+  #confirmed(report: DestinationReport | undefined): DestinationReport | undefined {
+    if (report === undefined || this.#silentSince === null || !canBeUnknown(report.state)) return report
+    return { ...report, state: 'unknown', since: this.#silentSince }
   }
 
   async #pause(watched: Watched, ms: number): Promise<void> {

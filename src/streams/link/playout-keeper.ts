@@ -145,6 +145,11 @@ export class PlayoutKeeper {
         taken.item = item
         break
       }
+      case 'playout.began': {
+        const { cue, item, ms } = event
+        this.#note(taken, { type: 'began', item, ms, cue })
+        break
+      }
       case 'playout.lapsed':
         // This node stood still: whether the broadcast is still its own is for the database to say.
         this.#options.refresh(event.streamId)

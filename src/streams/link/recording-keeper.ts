@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { readdir, rename, rm } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { DesiredStream, MediaEvent } from '../../../media/types.ts'
@@ -9,6 +9,7 @@ import { SECOND } from '../../core/clock.ts'
 import { AppError } from '../../core/error.ts'
 import type { Logger } from '../../core/log.ts'
 import type { SystemTurn, TurnRunner } from '../../core/system-turn.ts'
+import { closeToOthers, makeFolder } from '../../storage/disk-modes.ts'
 import type { DesiredState } from '../desired-state.ts'
 import { parseRecording, recordingPrefix, type RecordingFile } from '../recording/store.ts'
 import { keepRecording, recordingBegun, recordingLost, warnOfRecording } from '../recording/turns.ts'
@@ -56,7 +57,8 @@ export class RecordingKeeper {
 
   /** Takes over what an earlier process left. */
   async start(): Promise<void> {
-    await mkdir(this.#options.folder, { recursive: true })
+    await makeFolder(this.#options.folder)
+    await closeToOthers(this.#options.folder)
     for (const name of await readdir(this.#options.folder)) {
       const recording = parseRecording(name)
       if (recording !== undefined) this.#import(recording)
@@ -74,12 +76,12 @@ export class RecordingKeeper {
   }
 
   /** The state of a stream as the media process is to hold it. */
-  complete({ recordSession, workspaceId }: DesiredState, stream: DesiredStream): DesiredStream {
+  complete({ recordGaps: gaps, recordSession, workspaceId }: DesiredState, stream: DesiredStream): DesiredStream {
     if (recordSession === null || this.#stopped.has(recordSession)) return stream
     const { streamId } = stream
     const prefix = recordingPrefix({ workspaceId, streamId, sessionId: recordSession })
     const { folder, splitMs } = this.#options
-    return { ...stream, recording: { sessionId: recordSession, prefix: join(folder, prefix), splitMs } }
+    return { ...stream, recording: { sessionId: recordSession, prefix: join(folder, prefix), splitMs, gaps } }
   }
 
   onEvent(event: MediaEvent): void {

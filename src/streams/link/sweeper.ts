@@ -74,10 +74,19 @@ export class Sweeper {
     await this.#each(expired, expireStream, (due) => ({ streamId: due.id, now }))
     if (!(await media.isSure())) return
     const lost = await sql.rows<Due>(
-      `select id, workspace_id, ingest_node from streams where ingest_node is not null and ingest_node <> all($1) limit ${MOST}`,
+      `select id, workspace_id, ingest_node from streams where ingest_node is not null and ingest_node <> all($1)
+       union all
+       select id, workspace_id, media_node from streams s
+       where status = 'interrupted' and ingest_node is null and media_node <> all($1) and exists
+         (select from stream_destinations d where d.stream_id = s.id and d.status in ('live', 'congested'))
+       limit ${MOST}`,
       [media.present()],
     )
-    await this.#each(lost, loseIngest, (due) => ({ streamId: due.id, nodeId: due.ingest_node }))
+    await this.#each(lost, loseIngest, (due) => ({
+      streamId: due.id,
+      nodeId: due.ingest_node,
+      at: new Date(now).toISOString(),
+    }))
   }
 
   async #each(rows: readonly Due[], turn: AnySystemTurn, input: (due: Due) => unknown): Promise<void> {

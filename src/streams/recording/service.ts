@@ -5,7 +5,8 @@ import { NotFound } from '../../core/errors.ts'
 import { uuidv7 } from '../../core/id.ts'
 import type { Turn } from '../../core/turn.ts'
 import { streamRecording, streamWarning } from '../events.ts'
-import { findRecording, type RecordingFile, type RecordingStatus } from './store.ts'
+import type { RecordingStatus } from './schemas.ts'
+import { findRecording, type RecordingFile } from './store.ts'
 
 declare module '../../core/services.ts' {
   interface Services {
@@ -55,7 +56,8 @@ export class Recordings {
       [turn.workspaceId, recording.streamId],
     )
     if (about === undefined) throw NotFound()
-    const name = `${about.title ?? 'Recording'} ${recording.startedAt.slice(0, 16).replace('T', ' ').replace(':', '.')}.mp4`
+    const begun = recording.startedAt.slice(0, 16).replace('T', ' ').replace(':', '.')
+    const name = `${about.title ?? 'Recording'} ${begun}.${file.kind === 'audio' ? 'm4a' : 'mp4'}`
     const { asset } = await this.#library.add(turn, {
       file,
       userId: about.owner_id,

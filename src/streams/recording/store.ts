@@ -1,7 +1,5 @@
 import type { Sql } from '../../core/sql.ts'
-
-export const RECORDING_STATUSES = ['recording', 'ready', 'failed'] as const
-export type RecordingStatus = (typeof RECORDING_STATUSES)[number]
+import type { RecordingStatus } from './schemas.ts'
 
 /** Whose recording a file is and when it began: its name says so, so that it is known again without a database. */
 export interface RecordingFile {
