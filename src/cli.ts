@@ -1,9 +1,10 @@
-import { parseArguments, UsageError } from './cli/arguments.ts'
+import { parseArguments, UsageError, type Parsed } from './cli/arguments.ts'
 import { accessOf } from './cli/access.ts'
 import { commandsOf, findCommand, readDocument, type Command } from './cli/commands.ts'
 import { commandHelp, domainHelp, generalHelp } from './cli/help.ts'
 import { login, logout } from './cli/login.ts'
-import { render } from './cli/render.ts'
+import { fieldOf, render } from './cli/render.ts'
+import { didYouMean } from './cli/did-you-mean.ts'
 import { readEnvironment } from './cli/settings.ts'
 import { fileToSend, keep, progressOn } from './cli/files.ts'
 import {
@@ -34,7 +35,9 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-async function run(args: readonly string[]): Promise<void> {
+async function run(given: readonly string[]): Promise<void> {
+  // `crier help streams create` is `crier streams create --help`.
+  const args = given[0] === 'help' && given.length > 1 ? [...given.slice(1), '--help'] : given
   const [domain, name, ...rest] = args
   if (domain === '--version' || domain === '-v') {
     print(`${readDocument().info.version}\n`)
@@ -88,7 +91,7 @@ async function call(command: Command, args: readonly string[]): Promise<void> {
   const access = accessOf(parsed, readEnvironment())
   try {
     if (command.download) await receive(access, command, request, parsed.output)
-    else show(await send(access, command.route, request), parsed.json)
+    else show(await send(access, command.route, request), parsed)
   } finally {
     told?.end()
   }
@@ -112,9 +115,10 @@ async function receive(
   await keep(reply, output)
 }
 
-function show({ body }: ClientReply, asJson: boolean): void {
+function show({ body }: ClientReply, { get, json }: Pick<Parsed, 'get' | 'json'>): void {
   if (body instanceof Uint8Array) process.stdout.write(body)
-  else if (asJson) print(body === undefined ? '' : `${JSON.stringify(body)}\n`)
+  else if (get.length > 0) print(get.map((path) => `${fieldOf(body, path)}\n`).join(''))
+  else if (json) print(body === undefined ? '' : `${JSON.stringify(body)}\n`)
   else print(`${render(body, process.stdout.columns ?? 160)}\n`)
 }
 
@@ -160,9 +164,8 @@ function flagOf(pointer: string): string {
 }
 
 function unknown(kind: string, given: string, known: readonly string[], help: string): string {
-  const alike = known.filter((name) => name.startsWith(given) || given.startsWith(name) || name.includes(given))
-  const [near] = alike.sort((a, b) => a.length - b.length)
-  return `there is no ${kind} ${given}${near ? `; did you mean ${near}?` : ''} See ${help}`
+  const hint = didYouMean(given, known)
+  return `unknown ${kind} ${given}${hint === '' ? '.' : hint} See ${help}`
 }
 
 function isHelp(word: string): boolean {

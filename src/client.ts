@@ -1,6 +1,6 @@
-import type { Static, TSchema } from 'typebox'
-import type { Api } from './api.ts'
 import { bodyOf, followed, Patience, watched } from './client-transfer.ts'
+import { randomId } from './sdk/random-id.ts'
+import type { Routes } from './sdk/routes.ts'
 
 /**
  * A typed client of the API. Its types come from the operations themselves, its run time is `fetch` and nothing else:
@@ -9,36 +9,30 @@ import { bodyOf, followed, Patience, watched } from './client-transfer.ts'
  *     const { body } = await crier('POST /api/streams', { body: { workspaceId, title: 'Launch day' } })
  */
 
-type Domains = Api
-type AnyOf = { [D in keyof Domains]: Domains[D][keyof Domains[D]] }[keyof Domains]
-
 /** Every route of the API: `GET /api/streams/{id}`. */
-export type ApiRoute = AnyOf['route']
-type At<R extends ApiRoute> = Extract<AnyOf, { readonly route: R }>
+export type ApiRoute = keyof Routes
 
-/** True where an object need have nothing in it. */
+/** True where an object may be empty. */
 type IsOptional<T> = Partial<T> extends T ? true : false
 
-type Field<Name extends string, S> = [S] extends [TSchema]
-  ? IsOptional<Static<S>> extends true
-    ? { readonly [K in Name]?: Static<S> }
-    : { readonly [K in Name]: Static<S> }
-  : { readonly [K in Name]?: undefined }
-
-type Part<Op, Name extends keyof Op> = [NonNullable<Op[Name]>] extends [never] ? undefined : NonNullable<Op[Name]>
+type Field<Name extends string, T> = [T] extends [undefined]
+  ? { readonly [K in Name]?: undefined }
+  : IsOptional<T> extends true
+    ? { readonly [K in Name]?: T }
+    : { readonly [K in Name]: T }
 
 /** The file of a route that takes one: with fields beside it, or as the whole body. */
-type FileField<U> = U extends { readonly kind: 'multipart' }
+type FileField<U> = U extends 'multipart'
   ? { readonly file: Blob }
-  : U extends { readonly kind: 'raw' }
+  : U extends 'raw'
     ? { readonly content: Blob }
     : { readonly file?: undefined; readonly content?: undefined }
 
 /** What a route takes. A `File` brings its name; in Node, `openAsBlob` of `node:fs` gives a file without reading it. */
-export type RequestOf<R extends ApiRoute> = Field<'path', Part<At<R>, 'path'>> &
-  Field<'query', Part<At<R>, 'query'>> &
-  Field<'body', Part<At<R>, 'body'>> &
-  FileField<Part<At<R>, 'upload'>> &
+export type RequestOf<R extends ApiRoute> = Field<'path', Routes[R]['path']> &
+  Field<'query', Routes[R]['query']> &
+  Field<'body', Routes[R]['body']> &
+  FileField<Routes[R]['upload']> &
   RequestSettings
 
 export interface RequestSettings {
@@ -52,17 +46,13 @@ export interface RequestSettings {
   readonly onProgress?: (done: number, total: number | undefined) => void
 }
 
-type BodyOf<S> = S extends TSchema ? Static<S> : S extends null ? undefined : Uint8Array
 /** Routes that answer a file. */
-export type FileRoute = {
-  [R in ApiRoute]: At<R>['returns'] extends { readonly 200: { readonly file: true } } ? R : never
-}[ApiRoute]
-type Success = 200 | 201 | 202 | 204 | 206
+export type FileRoute = { [R in ApiRoute]: Routes[R]['file'] extends true ? R : never }[ApiRoute]
 
 /** What a route answers when it succeeds, one of its statuses. */
 export type ReplyOf<R extends ApiRoute> = {
-  [S in keyof At<R>['returns'] & Success]: ClientReply<S, BodyOf<At<R>['returns'][S]>>
-}[keyof At<R>['returns'] & Success]
+  [S in keyof Routes[R]['replies'] & number]: ClientReply<S, Routes[R]['replies'][S]>
+}[keyof Routes[R]['replies'] & number]
 
 export interface ClientReply<S extends number = number, B = unknown> {
   readonly status: S
@@ -179,7 +169,7 @@ async function attempted<T>(
 ): Promise<T> {
   const method = route.slice(0, route.indexOf(' '))
   const retries = method === 'PATCH' ? 0 : (options.retries ?? 2)
-  const key = method === 'POST' ? (request.idempotencyKey ?? crypto.randomUUID()) : undefined
+  const key = method === 'POST' ? (request.idempotencyKey ?? randomId()) : undefined
   for (let attempt = 0; ; attempt += 1) {
     try {
       return await attemptWith(key)

@@ -75,7 +75,7 @@ describe('mistakes', () => {
     [['--count', 'many'], '--count must be a number, not many'],
     [['--quiet-hours', '22:00'], '--quiet-hours must be JSON, such as {…}'],
     [['--titel', 'x'], "unknown option '--titel'"],
-    [['another'], 'what is another?'],
+    [['another'], 'unexpected argument: another'],
     [['--input', '{'], 'the body is no JSON'],
     [['--input', '@/no/such/file'], 'cannot read /no/such/file'],
     [['--count'], "Option '--count <value>' argument missing"],

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { didYouMean } from './did-you-mean.ts'
 import { kebab, type Command, type Field, type Schema } from './commands.ts'
 
 /** The command line is not what the command takes; the message says why. */
@@ -11,6 +12,7 @@ export class UsageError extends Error {
 export const COMMON = {
   help: { type: 'boolean', short: 'h' },
   json: { type: 'boolean' },
+  get: { type: 'string', multiple: true },
   server: { type: 'string' },
   'api-key': { type: 'string' },
   'access-token': { type: 'string' },
@@ -37,6 +39,8 @@ export function optionsOf({ download, upload }: Pick<Command, 'download' | 'uplo
 export interface Parsed {
   readonly help: boolean
   readonly json: boolean
+  /** Fields of the answer to print, instead of all of it. */
+  readonly get: readonly string[]
   readonly server: string | undefined
   readonly apiKey: string | undefined
   readonly accessToken: string | undefined
@@ -67,6 +71,7 @@ export function parseArguments(command: Command, args: readonly string[]): Parse
   const parsed = {
     help: values['help'] === true,
     json: values['json'] === true,
+    get: (values['get'] ?? []) as string[],
     server: text('server'),
     apiKey: text('api-key'),
     accessToken: text('access-token'),
@@ -84,7 +89,7 @@ export function parseArguments(command: Command, args: readonly string[]): Parse
     const given = values[field.flag] ?? (field.in === 'path' ? left.shift() : undefined)
     if (given !== undefined) found[field.in][field.name] = convert(field, given)
   }
-  if (left.length > 0) throw new UsageError(`what is ${left.join(' ')}?`)
+  if (left.length > 0) throw new UsageError(`unexpected argument: ${left.join(' ')}`)
   const body = bodyOf(command, wholeBody(command, values), found.body)
   const given = { ...found, body: (body ?? {}) as Record<string, unknown> }
   const missing = command.fields.filter(
@@ -115,8 +120,11 @@ function parse(command: Command, args: readonly string[]): { values: Values; pos
     })
     return { values, positionals }
   } catch (error) {
-    const [first = 'the command line cannot be read'] = (error as Error).message.split('. ')
-    throw new UsageError(first.replace(/^Unknown option/, 'unknown option'), { cause: error })
+    const [first = 'cannot parse the command line'] = (error as Error).message.split('. ')
+    const unknown = /^Unknown option '--(?:no-)?([^']+)'/.exec(first)?.[1]
+    const flags = [...Object.keys(optionsOf(command)), ...command.fields.map((field) => field.flag)]
+    const hint = unknown === undefined ? '' : didYouMean(unknown, flags, '--')
+    throw new UsageError(first.replace(/^Unknown option/, 'unknown option') + hint, { cause: error })
   }
 }
 

@@ -2,7 +2,8 @@ import type { Command, Document, Field, Schema } from './commands.ts'
 import { typeOf } from './arguments.ts'
 
 const OPTIONS = `Options of every command
-  --json                    print the server's answer as it is
+  --json                    print the server's answer as JSON
+  --get <field>             print one field of the answer, such as _id or user.email; may be repeated
   --server <url>            the server; otherwise CRIER_URL, the saved login, http://localhost:3000
   --api-key <key>           otherwise CRIER_API_KEY, or the saved login
   --access-token <token>    otherwise CRIER_TOKEN
@@ -25,6 +26,7 @@ ${table(rows)}
   logout                    forget it
 
 crier <domain> --help lists the commands of a domain.
+crier help <domain> <command> describes one command.
 
 ${OPTIONS}
 `

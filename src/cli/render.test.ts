@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { render } from './render.ts'
+import { fieldOf, render } from './render.ts'
 
 test('a list is a table of what is no object, cut to the width', () => {
   const data = [
@@ -7,9 +7,9 @@ test('a list is a table of what is no object, cut to the width', () => {
     { _id: 'two', title: 'Second', deep: { a: 2 }, count: null, note: '' },
   ]
   expect(render({ status: true, message: 'Things', data, pagination: { hasMore: true, nextCursor: 'abc' } }, 50)).toBe(
-    `_id  title   count
-one  First   3
-two  Second  -
+    `title   _id  count
+First   one  3
+Second  two  -
 More with --cursor abc`,
   )
   expect(render({ status: true, message: 'Things', data }, 200)).toContain(`${'x'.repeat(39)}…`)
@@ -29,6 +29,26 @@ rows:
   - a  1
     b  2`,
   )
+})
+
+test('columns that name a row come before its id, other ids last', () => {
+  const data = [{ _id: 'one', workspaceId: 'acme', createdAt: 'today', title: 'First', status: 'live' }]
+  expect(render({ status: true, message: 'Things', data }, 80).split('\n')[0]).toBe(
+    'title  _id  status  createdAt  workspaceId',
+  )
+})
+
+test('a field is found in the data or beside it', () => {
+  const body = { status: true, message: 'Made', data: { _id: 'one', n: 3, rows: [{ a: 'b' }] }, user: { email: 'e' } }
+  expect(['_id', 'n', 'rows.0.a', 'rows', 'user.email', 'message'].map((path) => fieldOf(body, path))).toEqual([
+    'one',
+    '3',
+    'b',
+    '[{"a":"b"}]',
+    'e',
+    'Made',
+  ])
+  expect(() => fieldOf(body, 'nope.deeper')).toThrow('the answer has no field nope.deeper')
 })
 
 test('nothing to list, nothing to say, and bodies of another shape', () => {

@@ -1,3 +1,5 @@
+import { UsageError } from './arguments.ts'
+
 /** Readable text of what the server answered: a table of a list, names and values of a resource. */
 
 type Row = Readonly<Record<string, unknown>>
@@ -28,9 +30,9 @@ function list(items: readonly unknown[], width: number): string {
   const rows = items.filter(isRow)
   if (rows.length < items.length)
     return items.map((item) => (isRow(item) ? JSON.stringify(item) : String(item))).join('\n')
-  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))].filter((name) =>
-    rows.every((row) => !isNested(row[name])),
-  )
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))]
+    .filter((name) => rows.every((row) => !isNested(row[name])))
+    .sort((a, b) => rank(a) - rank(b))
   const columns: { name: string; cells: string[]; width: number }[] = []
   let used = 0
   for (const name of names) {
@@ -50,6 +52,27 @@ function list(items: readonly unknown[], width: number): string {
     line((column) => column.name),
     ...rows.map((_row, index) => line((column) => column.cells[index] ?? '')),
   ].join('\n')
+}
+
+/** Columns that name a row come first, then its id and what it is; ids of other things, which few read, come last. */
+const FIRST = ['name', 'title', 'email', 'key', '_id', 'status', 'state']
+
+function rank(column: string): number {
+  const place = FIRST.indexOf(column)
+  if (place >= 0) return place
+  return FIRST.length + (/Ids?$/.test(column) ? 1 : 0)
+}
+
+/**
+ * One field of the answer: `_id`, `user.email`, `platforms.0.name`. Looked for in its `data` first.
+ * @throws UsageError when the answer has no such field
+ */
+export function fieldOf(body: unknown, path: string): string {
+  const find = (from: unknown) =>
+    path.split('.').reduce<unknown>((value, name) => (isNested(value) ? (value as Row)[name] : undefined), from)
+  const value = (isRow(body) ? find(body['data']) : undefined) ?? find(body)
+  if (value === undefined) throw new UsageError(`the answer has no field ${path}; --json shows all of it`)
+  return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
 function fit(text: string, { width }: { readonly width: number }): string {

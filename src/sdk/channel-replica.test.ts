@@ -20,24 +20,24 @@ class Log {
     const messageId = target?._id ?? ''
     const data = {
       message: { message: message(seq) },
-      edit: { messageId, body: `edited at ${seq}`, mentions: { users: [], channel: false }, edits: seq },
+      edit: { messageId, body: `edited at ${seq}`, mentions: { userIds: [], everyone: false }, edits: seq },
       delete: { messageId, replyTo: null },
       react: { messageId, emoji: '👍' },
     }[type]
-    const change = { workspaceId: 'w', channelId, seq, type, at, by: `user ${seq}`, data } as ChangeData
+    const change = { workspaceId: 'w', channelId, seq, type, at, actorId: `user ${seq}`, data } as ChangeData
     this.changes.push(change)
     this.state = applyChange(this.state, change)
   }
 
   /** A page, or a snapshot for one who is far behind or ahead. */
-  after(after: number): { changes: ChangeData[]; snapshot: SnapshotData | null; more: boolean } {
+  after(after: number): { changes: ChangeData[]; snapshot: SnapshotData | null; hasMore: boolean } {
     const top = this.changes.length
     if (after > top || top - after > 40) {
       const { messages, pins, seq } = this.state
-      return { changes: [], snapshot: { channel, seq, messages: [...messages], pins: [...pins] }, more: false }
+      return { changes: [], snapshot: { channel, seq, messages: [...messages], pins: [...pins] }, hasMore: false }
     }
     const changes = this.changes.slice(after, after + 7)
-    return { changes, snapshot: null, more: after + changes.length < top }
+    return { changes, snapshot: null, hasMore: after + changes.length < top }
   }
 }
 
@@ -48,7 +48,7 @@ function message(seq: number): MessageData {
     body: `said at ${seq}`,
     clientId: null,
     replyTo: null,
-    thread: { replies: 0, lastReplySeq: null, lastReplyAt: null },
+    thread: { replyCount: 0, lastReplySeq: null, lastReplyAt: null },
     reactions: [],
   } as unknown as MessageData
 }
@@ -59,7 +59,7 @@ function catchUp(replica: ChannelReplica, log: Log): number {
     const { seq } = replica.state
     const page = log.after(seq)
     replica.take(page, seq)
-    if (!page.more || asked > 1_000) return asked
+    if (!page.hasMore || asked > 1_000) return asked
   }
 }
 

@@ -3,6 +3,7 @@ import type { ChannelState } from '../chat/state.ts'
 import { CrierError } from '../client.ts'
 import type { Caller } from './caller.ts'
 import { ChannelReplica } from './channel-replica.ts'
+import { randomId } from './random-id.ts'
 
 /** A message as it is given to `send`. */
 export interface Draft {
@@ -90,7 +91,7 @@ export class FollowedChannel {
    */
   send(draft: Draft): Promise<MessageData> {
     return new Promise((resolve, reject) => {
-      this.#outgoing.push({ draft: { ...draft, clientId: draft.clientId ?? crypto.randomUUID() }, resolve, reject })
+      this.#outgoing.push({ draft: { ...draft, clientId: draft.clientId ?? randomId() }, resolve, reject })
       this.#tell([])
       void this.#sendAll()
     })
@@ -147,7 +148,7 @@ export class FollowedChannel {
       const moved = this.#replica.take(page, after)
       this.#settle(moved)
       if (moved.length > 0 || page.snapshot !== null) this.#tell(moved)
-      more = page.more
+      more = page.hasMore
     }
   }
 

@@ -24,7 +24,10 @@ export interface ConnectionOptions {
   readonly retryDelayMs?: number
   /** A token is renewed so many milliseconds before it expires; 60,000 when absent. */
   readonly renewBeforeMs?: number
-  /** The server does not take the credential, also after a new one was asked for: the connection stays closed. */
+  /**
+   * The server refuses the credential, also after a new one was asked for, or the page (`origin_not_allowed`). The
+   * connection stays closed.
+   */
   readonly onRefused?: (code: string) => void
   /** Further options of socket.io-client. */
   readonly socketOptions?: object
@@ -35,8 +38,10 @@ export class SocketLostError extends Error {
   override readonly name = 'SocketLostError'
 }
 
-/** With these codes only another credential would be let in. */
-const REFUSALS = new Set(['credential_expired', 'invalid_credential', 'unauthorized'])
+/** With these codes only another credential is accepted. */
+const REFUSED_CREDENTIALS = new Set(['credential_expired', 'invalid_credential', 'unauthorized'])
+/** With this code no credential is accepted: the operator of the server has to allow the page. */
+const REFUSED_PAGE = 'origin_not_allowed'
 const RENEW_BEFORE_MS = 60_000
 /** Longer than this no timer can wait. */
 const LONGEST_MS = 2 ** 31 - 1
@@ -164,9 +169,9 @@ export class Connection {
   }
 
   #failed(code: string | undefined): void {
-    if (code !== undefined && REFUSALS.has(code)) {
+    if (code !== undefined && (code === REFUSED_PAGE || REFUSED_CREDENTIALS.has(code))) {
       this.#refusals += 1
-      if (this.#refusals > 1 || typeof this.#options.token === 'string') {
+      if (code === REFUSED_PAGE || this.#refusals > 1 || typeof this.#options.token === 'string') {
         this.#options.onRefused?.(code)
         this.close()
         return

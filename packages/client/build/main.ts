@@ -1,0 +1,81 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { rolldown } from 'rolldown'
+import { isolatedDeclarationSync } from 'rolldown/experimental'
+import { api } from '../../../src/api.ts'
+import { walk } from '../../../src/core/operation.ts'
+import { VERSION } from '../../../src/version.ts'
+import { chatDeclarations, narrowChange } from './chat.ts'
+import { routeDeclarations } from './routes.ts'
+import { TypeWriter } from './type-writer.ts'
+
+/**
+ * Builds the package into `dist`: one script without dependencies, and declarations that need none of the server's
+ * sources. Declarations of the client's own modules are taken from their sources; what those know of the server is
+ * written out from its schemas.
+ */
+
+const SOURCES = fileURLToPath(new URL('../../../src', import.meta.url))
+const PACKAGE = fileURLToPath(new URL('..', import.meta.url))
+const DIST = join(PACKAGE, 'dist')
+
+checkVersion()
+rmSync(DIST, { recursive: true, force: true })
+const modules = await bundle(join(SOURCES, 'sdk/index.ts'))
+const declarations = new Map([...written(), ...modules.map((path) => [path, declarationOf(path)] as const)])
+checkImports(declarations)
+for (const [path, text] of declarations) write(path.replace(/\.ts$/, '.d.ts'), text)
+
+/** Two versions that differ would leave it open which server the package is of. */
+function checkVersion(): void {
+  const { version } = JSON.parse(readFileSync(join(PACKAGE, 'package.json'), 'utf8')) as { version: string }
+  if (version !== VERSION)
+    throw new Error(`packages/client has version ${version}, the server ${VERSION}: make them equal`)
+}
+
+/** @returns the modules that went into the script, relative to the sources */
+async function bundle(input: string): Promise<string[]> {
+  const build = await rolldown({ input, platform: 'neutral', logLevel: 'warn' })
+  const { output } = await build.write({ file: join(DIST, 'index.js'), format: 'esm' })
+  await build.close()
+  const found = output[0].moduleIds.map((path) => relative(SOURCES, path).replaceAll('\\', '/'))
+  return [...new Set(['sdk/index.ts', ...found])].filter((path) => !path.startsWith('\0'))
+}
+
+/** The declarations that stand in for modules of the server, by the paths of those. */
+function written(): Map<string, string> {
+  const writer = new TypeWriter()
+  narrowChange(writer)
+  const routes = routeDeclarations(walk(api), writer)
+  const chat = chatDeclarations(writer)
+  return new Map([
+    ['sdk/routes.ts', routes],
+    ['chat/schemas.ts', chat],
+    ['schemas.ts', writer.declarations()],
+  ])
+}
+
+function declarationOf(path: string): string {
+  const { code, errors } = isolatedDeclarationSync(path, readFileSync(join(SOURCES, path), 'utf8'))
+  if (errors.length > 0) throw new Error(`src/${path}: ${errors.map(({ message }) => message).join('; ')}`)
+  return code
+}
+
+/** A declaration that names a module of the server would be of no use to those who install the package. */
+function checkImports(all: ReadonlyMap<string, string>): void {
+  for (const [path, text] of all) {
+    for (const [, name = ''] of text.matchAll(/^(?:import|export)\b[^;'"]*\bfrom ["']([^"']+)["']/gm)) {
+      const target = join(dirname(path), name).replaceAll('\\', '/')
+      if (!name.startsWith('.') || !all.has(target)) {
+        throw new Error(`src/${path} imports ${name}, which is not part of the package`)
+      }
+    }
+  }
+}
+
+function write(path: string, text: string): void {
+  const file = join(DIST, path)
+  mkdirSync(dirname(file), { recursive: true })
+  writeFileSync(file, text.replaceAll(/(from ["']\.[^"']*)\.ts(["'])/g, '$1.js$2'))
+}

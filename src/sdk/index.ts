@@ -1,0 +1,26 @@
+/** What the package `crier-client` gives to programs; `packages/client` builds it. */
+export { ConnectionError, createClient, CrierError } from '../client.ts'
+export type {
+  ApiRoute,
+  ClientOptions,
+  ClientReply,
+  CrierClient,
+  FileReply,
+  FileRoute,
+  ReplyOf,
+  RequestOf,
+  RequestSettings,
+} from '../client.ts'
+export { SocketClient, SocketLostError } from '../socket-client.ts'
+export type {
+  CallOptions,
+  ChannelListener,
+  ChannelView,
+  Draft,
+  OperationName,
+  PendingMessage,
+  SocketClientOptions,
+} from '../socket-client.ts'
+export type { ChannelState } from '../chat/state.ts'
+export type { EventsOptions, NumberedEvent } from './events.ts'
+export type { FollowedChannel } from './channel.ts'

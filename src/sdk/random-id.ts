@@ -1,0 +1,11 @@
+/**
+ * A random UUID (RFC 9562, version 4). Not `crypto.randomUUID`: browsers have it on secure pages only, and a server in a
+ * local network is often reached over plain HTTP.
+ */
+export function randomId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40
+  bytes[8] = ((bytes[8] ?? 0) & 0x3f) | 0x80
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+}
