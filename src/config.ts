@@ -1,5 +1,8 @@
-import { resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { loadEnvFile } from 'node:process'
 import { mediaSettings } from './media-settings.ts'
+import { operatorSettings } from './operator-settings.ts'
 import {
   address,
   announced,
@@ -11,9 +14,11 @@ import {
   issuers,
   list,
   oneOf,
+  origins,
   optional,
   password,
   port,
+  proxies,
   secret,
   text,
   url,
@@ -83,12 +88,7 @@ const SETTINGS = {
     secret: true,
     parse: withDefault(iceServers, [] as readonly IceServer[]),
   },
-  ADMIN_PORT: {
-    summary: 'Port of metrics and administration, on ADMIN_HOST only; 0 takes a free one',
-    fallback: '9090, or a free one when taken',
-    parse: optional(port),
-  },
-  ADMIN_HOST: { summary: 'Address of the admin port', fallback: '127.0.0.1', parse: withDefault(address, '127.0.0.1') },
+  ...operatorSettings,
   PUBLIC_URL: {
     summary: 'URL under which users reach the API: in mails, documents and the banner',
     fallback: 'http://localhost:PORT',
@@ -247,14 +247,19 @@ const SETTINGS = {
     parse: withDefault(flag, false),
   },
   TRUST_PROXY: {
-    summary: 'Take the client address from X-Forwarded-For (set by your own proxy)',
-    fallback: '0',
+    summary: 'How many proxies of yours in front of Crier add the address of their client to X-Forwarded-For',
+    fallback: '0: the header is not read',
+    parse: withDefault(proxies, 0),
+  },
+  SOCKET_POLLING: {
+    summary: 'Let socket.io clients poll where WebSocket does not get through; a client that polls costs much more',
+    fallback: '0: WebSocket alone',
     parse: withDefault(flag, false),
   },
   CORS_ORIGINS: {
     summary: 'Origins whose pages may call the API and open sockets, comma-separated; * for any',
-    fallback: 'PUBLIC_URL only',
-    parse: withDefault(list, [] as string[]),
+    fallback: 'those of this server only',
+    parse: withDefault(origins, [] as string[]),
   },
   LOG_LEVEL: {
     summary: 'trace, debug, info, warn, error or silent',
@@ -318,16 +323,36 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly mistakes: readonly string[]
 
-  constructor(mistakes: readonly string[]) {
-    super(
-      `The configuration has ${mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`}:\n  ${mistakes.join('\n  ')}`,
-    )
+  /** @param source where settings are read from, in words */
+  constructor(mistakes: readonly string[], source: string) {
+    const count = mistakes.length === 1 ? 'a mistake' : `${mistakes.length} mistakes`
+    super(`The configuration has ${count}:\n  ${mistakes.join('\n  ')}\nSettings come from ${source}.`)
     this.mistakes = mistakes
   }
 }
 
-/** Reads and checks the environment. @throws ConfigError */
-export function loadConfig(environment: Environment = process.env): Config {
+/**
+ * Reads the environment of this process and the file `.env` in a folder, where there is one. A variable that is set
+ * already, even to nothing, stays as it is: the file holds what the environment leaves open.
+ * @throws ConfigError
+ */
+export function loadProcessConfig(folder = process.cwd()): Config {
+  const file = join(folder, '.env')
+  if (!existsSync(file)) return loadConfig(process.env, `the environment; a file ${file} is read when there is one`)
+  try {
+    loadEnvFile(file)
+  } catch (error) {
+    throw new ConfigError([`${file} cannot be read: ${(error as Error).message}`], 'the environment and that file')
+  }
+  return loadConfig(process.env, `the environment and ${file}`)
+}
+
+/**
+ * Reads and checks settings.
+ * @param source where they are from, in words, for the error
+ * @throws ConfigError
+ */
+export function loadConfig(environment: Environment, source = 'the environment'): Config {
   const mistakes: string[] = []
   const values: Record<string, unknown> = {}
   for (const [name, setting] of Object.entries(SETTINGS)) {
@@ -348,7 +373,7 @@ export function loadConfig(environment: Environment = process.env): Config {
   if (mistakes.length === 0 && config.DATABASE_URL === undefined && !config.ROLES.has('api')) {
     mistakes.push('DATABASE_URL must be set on a node without the role api')
   }
-  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  if (mistakes.length > 0) throw new ConfigError(mistakes, source)
   return Object.freeze({
     ...config,
     DATA_DIR: resolve(config.DATA_DIR),
@@ -365,5 +390,6 @@ export function environmentExample(): string {
     ([name, setting]) =>
       `# ${setting.summary}${setting.secret ? ' (secret)' : ''}\n# default: ${setting.fallback}\n#${name}=\n`,
   )
-  return `# Settings of Crier. Nothing here has to be set. Written from src/config.ts: npm run env:example\n\n${rows.join('\n')}`
+  return `# Settings of Crier. Nothing here has to be set. Copy what you need to \`.env\`, which is read at the start.
+# Written from src/config.ts: npm run env:example\n\n${rows.join('\n')}`
 }

@@ -4,9 +4,12 @@ import { authEntities } from './auth/entities.ts'
 import { chatEntities } from './chat/entities.ts'
 import { foundationEntities } from './db/entities.ts'
 import { jobEntities } from './jobs/entities.ts'
+import { mailEntities } from './mail/entities.ts'
 import { planEntities } from './plans/entities.ts'
+import { ServiceSwitch } from './services/tables.ts'
 import { streamEntities } from './streams/entities.ts'
 import { teamEntities } from './team/entities.ts'
+import { ApiKey } from './users/api-key-table.ts'
 import { userEntities } from './users/entities.ts'
 import { workspaceEntities } from './workspaces/entities.ts'
 
@@ -14,10 +17,13 @@ import { workspaceEntities } from './workspaces/entities.ts'
 export const entities: readonly EntitySchema[] = [
   ...foundationEntities,
   ...userEntities,
+  ApiKey,
   ...authEntities,
   ...assetEntities,
   ...jobEntities,
+  ...mailEntities,
   ...planEntities,
+  ServiceSwitch,
   ...workspaceEntities,
   ...streamEntities,
   ...teamEntities,

@@ -54,12 +54,23 @@ export function countMediaEvents(metrics: Registry): (event: MediaEvent) => void
     help: 'Files of broadcasts that could not be played and were left out',
     registers,
   })
+  const lost = new Counter({
+    name: 'crier_whip_sessions_lost_total',
+    help: 'Publishers and viewers over WebRTC that were cut off because the WHIP process ended',
+    labelNames: ['kind'],
+    registers,
+  })
+  for (const kind of ['publisher', 'viewer']) lost.inc({ kind }, 0)
   for (const event of ['begun', 'whole', 'failed']) files.inc({ event }, 0)
   return (event) => {
     if (event.type === 'recording.started') files.inc({ event: 'begun' })
     else if (event.type === 'recording.ended') files.inc({ event: event.failure === null ? 'whole' : 'failed' })
     else if (event.type === 'recording.refused') refused.inc()
     else if (event.type === 'playout.skipped') skipped.inc()
+    else if (event.type === 'webrtc.lost') {
+      lost.inc({ kind: 'publisher' }, event.publishers)
+      lost.inc({ kind: 'viewer' }, event.viewers)
+    }
   }
 }
 

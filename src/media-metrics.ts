@@ -3,6 +3,7 @@ import type { StreamStatus } from '../media/types.ts'
 import { watch } from './http/metrics.ts'
 import { watchFeatures } from './media-feature-metrics.ts'
 import { counter, gauge, type Labels, type Sample } from './metric-samples.ts'
+import { systemClock } from './core/clock.ts'
 import type { MediaNodeEntry } from './streams/media-directory.ts'
 import { loadOf } from './streams/placement.ts'
 
@@ -11,11 +12,19 @@ import { loadOf } from './streams/placement.ts'
  * and of what else is done with a stream.
  * A stream goes by its id, never by its key or path.
  */
-export function watchMedia(metrics: Registry, node: () => MediaNodeEntry | undefined): void {
+export function watchMedia(metrics: Registry, last: () => MediaNodeEntry | undefined): void {
+  const node = () => {
+    const entry = last()
+    return entry?.ok ? entry : undefined
+  }
   const status = () => node()?.status ?? undefined
   const streams = () => status()?.streams ?? []
   const outputs = () => streams().flatMap((stream) => stream.destinations.map((one) => ({ stream, one })))
   watch(metrics, 'crier_media_up', 'Whether the media process answers', () => (status() ? 1 : 0))
+  gauge(metrics, 'crier_media_heartbeat_age_seconds', 'Since the media process last answered', [], () => {
+    const lastSeenAt = last()?.lastSeenAt
+    return lastSeenAt == null ? [] : [[{}, Math.max(0, (systemClock.now() - Date.parse(lastSeenAt)) / 1_000)]]
+  })
   watch(metrics, 'crier_media_connections', 'RTMP connections', () => status()?.connections ?? 0)
   watch(metrics, 'crier_media_ingests', 'Streams that take in media', () => ingestsOf(streams()).length)
   watch(metrics, 'crier_media_ingest_bytes_per_second', 'Media coming in', () =>

@@ -1,7 +1,13 @@
 import { integer, optional, withDefault } from './setting-readers.ts'
 
-/** Settings of recordings and of work on media files. */
+/** Settings of the relay, of recordings and of work on media files. */
 export const mediaSettings = {
+  MEDIA_JOIN_SECONDS: {
+    summary:
+      'How far behind the live edge a destination may start; where the last keyframe is older, it starts with the next one',
+    fallback: '2',
+    parse: withDefault(integer(0, 60), 2),
+  },
   RECORDING_SPLIT_MINUTES: {
     summary: 'A recording goes on in another file after this time',
     fallback: '60',

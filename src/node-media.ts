@@ -9,7 +9,7 @@ import { countMediaEvents } from './media-feature-metrics.ts'
 import { watchMedia } from './media-metrics.ts'
 import type { Config } from './config.ts'
 import type { Composition, Foundation } from './services.ts'
-import { MINUTE } from './core/clock.ts'
+import { MINUTE, SECOND } from './core/clock.ts'
 import { MediaLink } from './streams/link/media-link.ts'
 
 /** Pictures of slates are drawn this long at most: enough for 1440p. */
@@ -35,9 +35,12 @@ export async function startMedia(foundation: Foundation, composition: Compositio
   const { clock, config, database, metrics } = foundation
   const { assetExaminer, assetIntake, assetQuota, health, mediaNodes, placement, plans, storage, turns, whip } =
     composition.services
-  const log = foundation.log.child({ part: 'media' })
+  let link: MediaLink | undefined
+  // Lines of the media process name a stream or a key; whoever reads them wants to know whose it is.
+  const locate = (fields: object) => ({ ...link?.locate(fields), ...fields })
+  const log = foundation.log.child({ part: 'media' }, { formatters: { log: locate } })
   const { preview, previewHost } = previewSettings(config, foundation.secret)
-  const link = new MediaLink({
+  link = new MediaLink({
     sql: database,
     clock,
     turns,
@@ -67,6 +70,7 @@ export async function startMedia(foundation: Foundation, composition: Compositio
     host: config.RTMP_HOST,
     port: config.RTMP_PORT,
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
+    limits: { relay: { mostBehindMs: config.MEDIA_JOIN_SECONDS * SECOND } },
     ...rtmpsOf(config),
     preview,
     whip: whipSettings(config, found.ffmpeg),
@@ -97,10 +101,7 @@ export async function startMedia(foundation: Foundation, composition: Compositio
   })
   host.onAvailability((available) => void (available || lost.inc()))
   health.register('media', () => link.probe())
-  watchMedia(metrics, () => {
-    const entry = mediaNodes.entry(link.nodeId)
-    return entry?.ok ? entry : undefined
-  })
+  watchMedia(metrics, () => mediaNodes.entry(link.nodeId))
   const { port: rtmpPort, whipPort } = ports
   return { rtmpPort, whipPort, ffmpeg: found, pid: () => host.pid(), close }
 }

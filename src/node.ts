@@ -1,31 +1,31 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { listenError, type ListenSettings } from '../media/listen.ts'
 import type { Config } from './config.ts'
-import { InProcessCoordination } from './coordination/in-process.ts'
-import { RedisCoordination } from './coordination/redis.ts'
-import type { Coordination } from './coordination/coordination.ts'
 import { systemClock, type Clock } from './core/clock.ts'
 import type { Logger } from './core/log.ts'
 import type { JobRegistry } from './core/job.ts'
 import type { Registry } from './core/operation.ts'
-import { Database } from './db/database.ts'
 import { BOARD_PATH } from './jobs/board.ts'
 import type { JobRuntime, JobTimes } from './jobs/runtime.ts'
-import type { StoreChoice } from './jobs/stores.ts'
-import { entities } from './entities.ts'
+import { drainMs } from './draining.ts'
 import type { HttpServer } from './http/server.ts'
 import type { Gateway } from './realtime/gateway.ts'
-import { startAdminServer } from './http/admin-server.ts'
+import type { HealthService } from './health/service.ts'
+import { startAdminServer, type AdminPage } from './http/admin-server.ts'
 import { createMetrics } from './http/metrics.ts'
 import { actorsPage } from './actors-page.ts'
 import { watchParts } from './metrics.ts'
 import { startJobs } from './node-jobs.ts'
 import { startMedia, type NodeMedia } from './node-media.ts'
+import { jobStore, openCoordination, openDatabase } from './node-stores.ts'
 import { createGateway, createHttpServer } from './server.ts'
 import { compose, type Composition, type Foundation } from './services.ts'
-import { openDataDirectory, type DataDirectory } from './setup/data-directory.ts'
-import { startEmbeddedPostgres } from './setup/embedded-postgres.ts'
+import { openDataDirectory } from './setup/data-directory.ts'
 import type { FfmpegSearch } from './setup/ffmpeg.ts'
-import { findRedisServer, startPrivateRedis } from './setup/redis-server.ts'
 import { Sweeper } from './streams/link/sweeper.ts'
+import { checkOutside } from './start-checks.ts'
+import { describeStorage } from './storage/compose.ts'
+import { Undo } from './undo.ts'
 import { VERSION } from './version.ts'
 
 /** A running node of Crier. */
@@ -42,7 +42,10 @@ export interface Node {
   readonly foundation: Foundation
   /** What the banner tells. */
   readonly facts: readonly (readonly [string, string])[]
-  /** Unready, stop listening, finish what is under way, close everything; at most 10 s. */
+  /**
+   * Unready, serve until a load balancer has noticed, stop listening, finish what is under way, close everything.
+   * At most 10 s unless DRAIN_SECONDS says otherwise.
+   */
   stop(): Promise<void>
 }
 
@@ -58,30 +61,6 @@ export interface NodeOverrides {
 
 /** How long it may take to give the actors of this node to others. */
 const HAND_OVER_MS = 1_000
-
-/** Undoes what was started, last first; one failure does not keep the rest from closing. */
-class Undo {
-  readonly #steps: { readonly name: string; readonly run: () => Promise<void> | void }[] = []
-  readonly #log: Logger
-
-  constructor(log: Logger) {
-    this.#log = log
-  }
-
-  add(name: string, run: () => Promise<void> | void): void {
-    this.#steps.push({ name, run })
-  }
-
-  async all(): Promise<void> {
-    for (const { name, run } of this.#steps.splice(0).toReversed()) {
-      try {
-        await run()
-      } catch (error) {
-        this.#log.error({ error, step: name }, 'shutting down: a step failed')
-      }
-    }
-  }
-}
 
 /**
  * Starts everything that the configuration asks for, in the order of needs.
@@ -101,8 +80,9 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   const facts: [string, string][] = []
   const directory = await openDataDirectory(config.DATA_DIR)
   undo.add('data folder', () => directory.close())
-  const database = await openDatabase(config, directory, log, undo, facts)
-  const coordination = await openCoordination(config, directory, log, undo, facts)
+  const stores = { config, directory, log, undo, facts }
+  const database = await openDatabase(stores)
+  const coordination = await openCoordination(stores)
   const foundation: Foundation = {
     config,
     log,
@@ -118,7 +98,8 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   const composed = compose(foundation, overrides.registry, overrides.jobs)
   const composition = overrides.adapt?.(composed) ?? composed
   undo.add('services', () => composition.close())
-  await composition.ready
+  const outside = checkOutside(config, composition.services, log)
+  await explainListening(composition.ready, CLUSTER, config.CLUSTER_HOST, config.CLUSTER_PORT)
   await composition.services.switches.refresh()
   await composition.people.start()
   watchParts(foundation, composition)
@@ -130,18 +111,24 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   const port = await listen(front.server, gateway, config, undo)
   const url = config.PUBLIC_URL.replace(/:0$/, `:${port}`)
   facts.unshift(['API', `${url}/api`], ['Documentation', `${url}/docs`])
-  facts.push(['Mails', composition.services.mailer.destination])
-  const admin = await startAdminServer({
+  facts.push(['Files', describeStorage(config)], ['Mails', composition.services.mailer.destination])
+  const starting = startAdminServer({
     host: config.ADMIN_HOST,
     port: config.ADMIN_PORT,
+    access: { token: config.ADMIN_TOKEN, names: config.ADMIN_NAMES },
     metrics: foundation.metrics,
     version: VERSION,
-    pages: { '/actors': () => actorsPage(composition.actors) },
+    pages: {
+      '/ready': () => readyPage(composition.services.health),
+      '/actors': async () => ({ body: await actorsPage(composition.actors) }),
+    },
     queues: jobs && { path: BOARD_PATH, open: () => jobs.board() },
   })
+  const admin = await explainListening(starting, ADMIN, config.ADMIN_HOST, config.ADMIN_PORT ?? 0)
   undo.add('admin port', () => admin.close())
   facts.push(['Metrics', `${admin.url}/metrics`])
   facts.push(['Data', directory.path])
+  facts.push(...(await outside).map((warning): [string, string] => ['Warning', warning]))
   return {
     url,
     port,
@@ -153,10 +140,21 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
     facts,
     stop: async () => {
       composition.services.health.drain()
+      front.server.endConnections()
+      // Jobs need no load balancer to go elsewhere.
+      const jobsClosed = jobs?.close()
+      await delay(drainMs(config, composition.actors))
       await leave(composition, log)
+      await jobsClosed
       await undo.all()
     },
   }
+}
+
+/** Readiness with everything that the probes say, for those who run Crier. */
+async function readyPage(health: HealthService): Promise<AdminPage> {
+  const report = await health.readiness()
+  return { status: report.ready ? 200 : 503, body: report }
 }
 
 /** Actors go first: whatever keeps this node from ending in time, the others have them. */
@@ -167,76 +165,6 @@ async function leave({ actors }: Composition, log: Logger): Promise<void> {
   await actors.leave(HAND_OVER_MS)
   const kept = actors.stats().cluster?.owned
   log.info({ owned: cluster.owned, kept, ms: Math.round(performance.now() - began) }, 'actors were handed over')
-}
-
-async function openDatabase(
-  config: Config,
-  directory: DataDirectory,
-  log: Logger,
-  undo: Undo,
-  facts: [string, string][],
-): Promise<Database> {
-  let url = config.DATABASE_URL
-  if (url === undefined) {
-    const postgres = await startEmbeddedPostgres({ dataDirectory: directory, log: log.child({ part: 'postgres' }) })
-    undo.add('embedded PostgreSQL', () => postgres.stop())
-    url = postgres.url
-    facts.push(['Database', `embedded PostgreSQL ${postgres.version}`])
-  } else {
-    facts.push(['Database', `PostgreSQL at ${new URL(url).host}`])
-  }
-  const database = await Database.connect({ url, poolSize: config.DATABASE_POOL, entities, log })
-  undo.add('database', () => database.close())
-  const ran = await database.migrate()
-  if (ran.length > 0) log.info({ migrations: ran }, 'the database schema was brought up to date')
-  return database
-}
-
-async function openCoordination(
-  config: Config,
-  directory: DataDirectory,
-  log: Logger,
-  undo: Undo,
-  facts: [string, string][],
-): Promise<Coordination> {
-  const url = config.REDIS_URL ?? (await openPrivateRedis(config, directory, log, undo))
-  if (url === undefined) {
-    facts.push(['Coordination', 'in-process (single node; set REDIS_URL for several)'])
-    return new InProcessCoordination(log)
-  }
-  const coordination = new RedisCoordination(url, log.child({ part: 'redis' }))
-  undo.add('redis', () => coordination.close())
-  await coordination.connect()
-  const where = config.REDIS_URL === undefined ? 'a private Redis' : `Redis at ${new URL(url).host}`
-  facts.push(['Coordination', where])
-  return coordination
-}
-
-function jobStore(config: Config, database: Database, coordination: Coordination): StoreChoice {
-  const redis = coordination instanceof RedisCoordination ? coordination.url : undefined
-  const kind = config.JOBS_BACKEND ?? (redis === undefined ? 'postgres' : 'redis')
-  if (kind === 'postgres') return { kind, url: database.url }
-  if (redis === undefined) throw new Error('JOBS_BACKEND is redis, but there is no Redis: set REDIS_URL')
-  return { kind, url: redis }
-}
-
-/** A single node works without: one that cannot be started is said, and done without. */
-async function openPrivateRedis(
-  config: Config,
-  directory: DataDirectory,
-  log: Logger,
-  undo: Undo,
-): Promise<string | undefined> {
-  const binary = config.REDIS_PRIVATE ? findRedisServer(config.PATH) : undefined
-  if (binary === undefined) return undefined
-  try {
-    const redis = await startPrivateRedis({ dataDirectory: directory, binary, log: log.child({ part: 'redis' }) })
-    undo.add('private Redis', () => redis.stop())
-    return redis.url
-  } catch (error) {
-    log.warn({ error, binary }, 'the private Redis could not be started; this node goes on without')
-    return undefined
-  }
 }
 
 async function openMedia(
@@ -270,9 +198,27 @@ function ffmpegFacts(found: FfmpegSearch): [string, string][] {
 
 async function listen(server: HttpServer, gateway: Gateway, config: Config, undo: Undo): Promise<number> {
   server.finishRoutes()
-  const port = await server.listen(config.HOST, config.PORT)
+  const port = await explainListening(server.listen(config.HOST, config.PORT), HTTP, config.HOST, config.PORT)
   undo.add('http connections', () => server.close())
   undo.add('sockets', () => gateway.close())
   undo.add('http requests', () => server.drain(5_000))
   return port
+}
+
+const HTTP: ListenSettings = { port: 'PORT', host: 'HOST' }
+const ADMIN: ListenSettings = { port: 'ADMIN_PORT', host: 'ADMIN_HOST' }
+const CLUSTER: ListenSettings = { port: 'CLUSTER_PORT', host: 'CLUSTER_HOST' }
+
+/** Waits for a listener; an address that cannot be had is told by the names of its settings. */
+async function explainListening<T>(
+  listening: Promise<T>,
+  settings: ListenSettings,
+  host: string,
+  port: number,
+): Promise<T> {
+  try {
+    return await listening
+  } catch (error) {
+    throw listenError(error, { host, port, settings })
+  }
 }

@@ -1,25 +1,24 @@
-import { loadConfig } from './config.ts'
+import { loadProcessConfig } from './config.ts'
 import { createLog } from './core/log.ts'
+import { stopWithinMs } from './draining.ts'
 import { startNode } from './node.ts'
 import { releaseStartMemory } from './start-memory.ts'
 import { VERSION } from './version.ts'
-
-/** A shutdown that hangs is ended here; by then everything that must survive is committed. */
-const LAST_RESORT_MS = 9_500
 
 /** After the start, when what it has left behind is no longer needed. */
 const SETTLED_MS = 1_000
 
 async function main(): Promise<void> {
-  const config = loadConfig()
-  const log = createLog({ level: config.LOG_LEVEL })
+  const config = loadProcessConfig()
+  const pretty = config.LOG_FORMAT === undefined ? process.stderr.isTTY : config.LOG_FORMAT === 'pretty'
+  const log = createLog({ level: config.LOG_LEVEL, pretty })
   const node = await startNode(config, log)
   let stopping = false
   const stop = (signal: string) => {
     if (stopping) return
     stopping = true
     log.info({ signal }, 'shutting down')
-    setTimeout(() => process.exit(1), LAST_RESORT_MS).unref()
+    setTimeout(() => process.exit(1), stopWithinMs(config)).unref()
     void node.stop().then(() => {
       log.info('closed')
       process.exit(0)

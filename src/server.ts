@@ -1,4 +1,3 @@
-import type { Config } from './config.ts'
 import { DOMAINS } from './domains.ts'
 import { Cors } from './http/cors.ts'
 import { documentPages } from './http/documents.ts'
@@ -11,7 +10,9 @@ import { PipelineCalls } from './http/socket-calls.ts'
 import type { PipelineOptions } from './http/pipeline.ts'
 import { ReceiveBuffers } from './http/receive-buffers.ts'
 import { RequestLog } from './http/request-log.ts'
+import { UploadSlots } from './http/upload-slots.ts'
 import { onCredentials } from './users/credential-notices.ts'
+import { WebSocketRequired } from './realtime/errors.ts'
 import { Gateway } from './realtime/gateway.ts'
 import { MemoryRateLimiter, RedisRateLimiter, unlimited } from './coordination/rate-limiter.ts'
 import { RedisCoordination } from './coordination/redis.ts'
@@ -26,25 +27,32 @@ import { VERSION } from './version.ts'
 export interface FrontEnd {
   readonly server: HttpServer
   readonly calls: PipelineCalls
+  /** One for requests and sockets: they share the counts. */
+  readonly limiter: RateLimiter
+  /** One for requests and sockets: the same pages may use both. */
+  readonly cors: Cors
 }
 
 /** Puts the HTTP front end before a composed service. Routes of sockets are added by the caller, then `finishRoutes`. */
 export function createHttpServer(foundation: Foundation, composition: Composition): FrontEnd {
   const { config, log, metrics } = foundation
   const httpMetrics = new HttpMetrics(metrics)
+  const limiter = rateLimiter(foundation)
+  const cors = corsOf(foundation)
   const pipeline: PipelineOptions = {
     authenticator: composition.authenticator,
     tickets: composition.services.previews,
     links: composition.links,
     memberships: composition.memberships,
     owners: composition.owners,
-    limiter: rateLimiter(foundation),
+    limiter,
     switches: composition.services.switches,
     idempotency: composition.idempotency,
     turns: composition.turns,
     context: composition.context,
     requestLog: new RequestLog(log, httpMetrics),
     buffers: new ReceiveBuffers(foundation.scratch),
+    uploads: new UploadSlots(),
     publicUrl: config.PUBLIC_URL,
     checkReplies: config.CHECK_REPLIES,
   }
@@ -52,33 +60,37 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
     operations: composition.operations,
     pipeline,
     pages: [
-      ...documentPages(composition.operations, { version: VERSION, domains: DOMAINS }),
+      ...documentPages(composition.operations, [...eventTypes.values()], { version: VERSION, domains: DOMAINS }),
       ...mailLinkPages(),
       ...previewPages(),
       ...socketPages(socketProtocol(composition)),
     ],
     metrics: httpMetrics,
     log,
-    trustProxy: config.TRUST_PROXY,
+    trustedProxies: config.TRUST_PROXY,
     mostInFlight: config.MOST_REQUESTS,
-    cors: corsOf(config),
+    cors,
+    clock: foundation.clock,
+    limiter: config.RATE_LIMITS ? new MemoryRateLimiter(foundation.clock) : unlimited,
   })
-  return { server, calls: new PipelineCalls(composition.operations, pipeline) }
+  return { server, calls: new PipelineCalls(composition.operations, pipeline), limiter, cors }
 }
 
 /** Puts the sockets on the same port. Called before the routes are finished. */
 export function createGateway(foundation: Foundation, composition: Composition, front: FrontEnd): Gateway {
   const { clock, config, coordination, database, log, metrics } = foundation
   const { members, memberships, workspaces } = composition.services
-  const cors = corsOf(config)
+  if (!config.SOCKET_POLLING) front.server.refuseHttp('/socket.io/', WebSocketRequired)
   const gateway = new Gateway({
     app: front.server.app,
     calls: front.calls,
     memberships: composition.memberships,
     sql: database,
-    trustProxy: config.TRUST_PROXY,
-    allowsOrigin: (origin) => cors.allows(origin),
+    trustedProxies: config.TRUST_PROXY,
+    polling: config.SOCKET_POLLING,
+    allowsOrigin: (origin, hosts) => front.cors.allows(origin, hosts),
     authenticator: composition.authenticator,
+    limiter: front.limiter,
     people: {
       membershipsOf: async (userId) => {
         const own = await workspaces.ofUser(userId)
@@ -115,8 +127,8 @@ export function socketProtocol({ operations }: Pick<Composition, 'operations'>):
   }
 }
 
-function corsOf(config: Config): Cors {
-  return new Cors([...config.CORS_ORIGINS, new URL(config.PUBLIC_URL).origin])
+function corsOf({ config, log }: Foundation): Cors {
+  return new Cors([...config.CORS_ORIGINS, new URL(config.PUBLIC_URL).origin], config.TRUST_PROXY, log)
 }
 
 /** Nodes that share a Redis by configuration share their limits; a single node counts in memory, which is exact. */

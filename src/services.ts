@@ -19,6 +19,7 @@ import { SignedLinks } from './core/signed-links.ts'
 import type { Services } from './core/services.ts'
 import type { Database } from './db/database.ts'
 import { RowOwners } from './db/owners.ts'
+import { Searches } from './db/searches.ts'
 import { eventTypes } from './events.ts'
 import { IdempotencyKeys } from './http/idempotency.ts'
 import { previewOpener, whepLink } from './media-preview.ts'
@@ -27,6 +28,7 @@ import { checkFitness } from '../media/work/transcode/fitness.ts'
 import { iceLinks, whipAsker } from './media-whip.ts'
 import { mediaWorkOf, queueBounds } from './media-work.ts'
 import { HealthService } from './health/service.ts'
+import { MailLimits } from './mail/limits.ts'
 import { PlanService } from './plans/service.ts'
 import { jobs as allJobs } from './jobs.ts'
 import { QueueService } from './jobs/queue-service.ts'
@@ -36,6 +38,7 @@ import type { DesiredStates } from './streams/desired-state.ts'
 import type { StreamNotices } from './streams/notices.ts'
 import { AuditLog } from './workspaces/audit-log.ts'
 import { EventLog } from './workspaces/event-log.ts'
+import { WorkspaceLogRetention } from './workspaces/log-retention.ts'
 import { MemberReadmission } from './workspaces/readmission.ts'
 import { MemberCache } from './workspaces/memberships.ts'
 import { WorkspaceService } from './workspaces/service.ts'
@@ -166,13 +169,17 @@ export function compose(
   const storage = composeStorage(config, clock)
   health.register('storage', () => storage.ping())
 
-  const plans = new PlanService(database, clock, coordination)
-  const people = composeAuth({ ...foundation, plans, jobs })
+  const plans = new PlanService(database, clock, coordination, config.DEFAULT_PLAN)
+  const mailLimits = new MailLimits(database, clock, secret, config.RATE_LIMITS)
+  const people = composeAuth({ ...foundation, plans, jobs, mailLimits })
   const memberships = new MemberCache(database, clock, coordination)
   const stopForgetting = memberships.onChange((workspaceId) => executor.forget(workspaceId))
   const workspaces = new WorkspaceService(database, clock, plans, memberships)
-  const auditLog = new AuditLog(database)
-  const chat = composeChat({ database, clock, coordination, storage, paced: config.RATE_LIMITS })
+  const searches = new Searches(database, config.DATABASE_POOL)
+  const auditLog = new AuditLog(database, searches)
+  const logDays = { events: config.EVENT_DAYS, audit: config.AUDIT_DAYS }
+  const workspaceLogRetention = new WorkspaceLogRetention(database, clock, logDays)
+  const chat = composeChat({ database, clock, coordination, plans, storage, searches, paced: config.RATE_LIMITS })
   const channels: Channels = chat.people
   const eventLog = new EventLog(database, eventTypes, channels)
 
@@ -183,6 +190,8 @@ export function compose(
     memberships,
     owners,
     publicUrl: config.PUBLIC_URL,
+    mailLimits,
+    searches,
     channelMembers: chat.services.channelMembers,
   })
   const mediaWork = mediaWorkOf(config, foundation.scratch, log.child({ part: 'media work' }), foundation.metrics)
@@ -196,11 +205,13 @@ export function compose(
     storage,
     plans,
     workspaces,
+    memberships,
     turns,
     secret,
     publicUrl: config.PUBLIC_URL,
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
     mediaWork: mediaWork.get,
+    searches,
     previewSeconds: config.MEDIA_PREVIEW_SECONDS,
     checkFitness,
     tempDir: foundation.scratch,
@@ -245,7 +256,9 @@ export function compose(
     memberships,
     workspaces,
     auditLog,
+    workspaceLogRetention,
     eventLog,
+    mailLimits,
     ...people.services,
     profilePictures,
     ...team,

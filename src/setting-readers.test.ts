@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { announced, iceServers } from './setting-readers.ts'
+import { announced, iceServers, origins, proxies } from './setting-readers.ts'
 
 test.each([
   ['203.0.113.7', { address: '203.0.113.7' }],
@@ -22,3 +22,24 @@ test('servers that help to connect, with and without a credential', () => {
   for (const text of ['https://example.com', 'stun:', 'turn:a b', 'turn:x"y'])
     expect(() => iceServers(text)).toThrow('must')
 })
+
+test('a number of proxies, or yes and no', () => {
+  expect(['0', '1', '2', 'true', 'off'].map(proxies)).toEqual([0, 1, 2, 1, 0])
+  for (const text of ['-1', '10', 'nginx']) expect(() => proxies(text)).toThrow('must be a number of proxies')
+})
+
+test('origins are kept as browsers send them', () => {
+  expect(origins('https://App.Example.com:443/, http://localhost:5173,capacitor://localhost,*')).toEqual([
+    'https://app.example.com',
+    'http://localhost:5173',
+    'capacitor://localhost',
+    '*',
+  ])
+})
+
+test.each(['app.example.com', 'https://app.example.com/path', '//app.example.com', 'https://', 'localhost:5173'])(
+  'no origin: %s',
+  (text) => {
+    expect(() => origins(text)).toThrow('with their scheme')
+  },
+)

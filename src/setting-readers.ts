@@ -38,6 +38,16 @@ export const flag = (value: string): boolean => {
   return fail('must be 1 or 0')
 }
 
+/** A number of proxies in front of the server; yes and no stand for 1 and 0. */
+export const proxies = (value: string): number => {
+  if (/^\d$/.test(value)) return Number(value)
+  try {
+    return Number(flag(value))
+  } catch {
+    return fail('must be a number of proxies from 0 to 9')
+  }
+}
+
 export const url =
   (...protocols: string[]) =>
   (value: string): string => {
@@ -62,6 +72,19 @@ export const list = (value: string): string[] =>
     .split(',')
     .map((part) => part.trim())
     .filter(Boolean)
+
+/** Origins of pages (RFC 6454, 6.2), as a browser sends them; `*` stands for all. */
+export const origins = (value: string): string[] => list(value).map(origin)
+
+function origin(value: string): string {
+  if (value === '*') return value
+  const [, scheme = '', rest = ''] = /^([a-z][a-z0-9+.-]*):\/\/([^/?#@\s]+)\/?$/i.exec(value) ?? []
+  if (rest === '')
+    return fail('must name origins with their scheme and without a path, such as https://app.example.com, or *')
+  const isWeb = /^https?$/i.test(scheme)
+  // Browsers leave out the usual port, and write names in lower case.
+  return isWeb && URL.canParse(value) ? new URL(value).origin : `${scheme}://${rest}`.toLowerCase()
+}
 
 export const secret = (value: string): string => (value.length >= 32 ? value : fail('must have at least 32 characters'))
 export const email = (value: string): string =>

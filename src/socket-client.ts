@@ -1,4 +1,3 @@
-import type { Api } from './api.ts'
 import type { ChangeData } from './chat/schemas.ts'
 import type { ChannelState } from './chat/state.ts'
 import type { ReplyOf, RequestOf } from './client.ts'
@@ -6,6 +5,7 @@ import { Caller, type SocketReply } from './sdk/caller.ts'
 import { FollowedChannel } from './sdk/channel.ts'
 import { Connection, type ConnectionOptions } from './sdk/connection.ts'
 import { EventFollower, type EventsOptions, type NumberedEvent } from './sdk/events.ts'
+import type { OperationRoutes } from './sdk/routes.ts'
 
 /**
  * A typed client of the sockets, for browsers and Node. It does the resume, so that its users don't have to:
@@ -18,11 +18,9 @@ import { EventFollower, type EventsOptions, type NumberedEvent } from './sdk/eve
  *     const { body } = await crier.call('listMessages', { path: { workspaceId, channelId } })
  */
 
-type Named<N extends string> = { [D in keyof Api]: N extends keyof Api[D] ? Api[D][N] : never }[keyof Api]
-
 /** The operations of the API by their names; the server says which of them can be called over a socket. */
-export type OperationName = { [D in keyof Api]: keyof Api[D] & string }[keyof Api]
-type RouteOf<N extends OperationName> = Extract<Named<N>, { readonly route: string }>['route']
+export type OperationName = keyof OperationRoutes
+type RouteOf<N extends OperationName> = OperationRoutes[N]
 
 export interface CallOptions {
   /** Send it again when the connection was lost before the answer; on when an idempotency key is given. */
@@ -74,7 +72,7 @@ export class SocketClient {
     this.#connection.onConnected(listener)
   }
 
-  /** Hears every message of the server, as it comes: events of workspaces, `chat.typing`, `presence.changed` … */
+  /** Hears every message of the server, as it comes: events of workspaces, `chat.typing`, `presence.updated` … */
   onMessage(listener: (name: string, message: unknown) => void): void {
     this.#connection.onMessage(listener)
   }
@@ -100,8 +98,8 @@ export class SocketClient {
   }
 
   /** Says whether the user is at this program. */
-  presence(state: 'online' | 'away'): void {
-    if (this.isConnected) void this.#connection.ask('presence', { state }).catch(() => undefined)
+  presence(presence: 'online' | 'away'): void {
+    if (this.isConnected) void this.#connection.ask('presence', { presence }).catch(() => undefined)
   }
 
   /**

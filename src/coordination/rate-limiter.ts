@@ -1,11 +1,8 @@
 import type { Redis } from 'ioredis'
 import type { Clock } from '../core/clock.ts'
-import { RATE_LIMITS } from '../core/limits.ts'
+import { RATE_LIMITS, type RateLimitName } from '../core/limits.ts'
 import type { Logger } from '../core/log.ts'
-import type { LimitClass } from '../core/operation.ts'
 import type { RateDecision, RateLimiter } from '../core/ports.ts'
-
-type Limited = Exclude<LimitClass, 'none'>
 
 interface Bucket {
   tokens: number
@@ -24,7 +21,7 @@ export class MemoryRateLimiter implements RateLimiter {
     this.#clock = clock
   }
 
-  take(limit: Limited, key: string): RateDecision {
+  take(limit: RateLimitName, key: string): RateDecision {
     const { burst, windowSeconds } = RATE_LIMITS[limit]
     const now = this.#clock.monotonic()
     const perMs = burst / (windowSeconds * 1000)
@@ -53,7 +50,7 @@ export class MemoryRateLimiter implements RateLimiter {
   }
 }
 
-function decision(limit: Limited, allowed: boolean, tokens: number): RateDecision {
+function decision(limit: RateLimitName, allowed: boolean, tokens: number): RateDecision {
   const { burst, windowSeconds } = RATE_LIMITS[limit]
   const perSecond = burst / windowSeconds
   return {
@@ -93,7 +90,7 @@ export class RedisRateLimiter implements RateLimiter {
     this.#log = log
   }
 
-  async take(limit: Limited, key: string): Promise<RateDecision> {
+  async take(limit: RateLimitName, key: string): Promise<RateDecision> {
     if (this.#redis.status !== 'ready') return this.#local.take(limit, key)
     const { burst, windowSeconds } = RATE_LIMITS[limit]
     try {
@@ -113,6 +110,6 @@ export class RedisRateLimiter implements RateLimiter {
 }
 
 /** No limits, where the configuration says so. */
-export const unlimited: RateLimiter = {
-  take: (limit) => decision(limit, true, RATE_LIMITS[limit].burst),
+export const unlimited = {
+  take: (limit: RateLimitName): RateDecision => decision(limit, true, RATE_LIMITS[limit].burst),
 }

@@ -74,9 +74,19 @@ export class RedisCoordination implements Coordination {
     this.#subscriber.on('pmessage', (_pattern: string, channel: string, text: string) => this.#receive(channel, text))
   }
 
-  /** Connects both connections. @throws when Redis cannot be reached at all at start */
+  /** Connects both connections. @throws the error of the connection, when Redis cannot be used at the start */
   async connect(): Promise<void> {
-    await Promise.all([this.#commands.connect(), this.#subscriber.connect()])
+    // What `connect` itself rejects with says only that the connection is closed.
+    let cause: Error | undefined
+    const remember = (error: Error) => (cause ??= error)
+    this.#commands.once('error', remember)
+    try {
+      await Promise.all([this.#commands.connect(), this.#subscriber.connect()])
+    } catch (error) {
+      throw cause ?? error
+    } finally {
+      this.#commands.off('error', remember)
+    }
   }
 
   get linked(): boolean {

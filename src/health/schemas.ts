@@ -5,11 +5,15 @@ export const Liveness = named(
   Type.Object({ version: Type.String(), uptimeSeconds: Type.Integer({ minimum: 0 }) }),
 )
 
-export const Check = Type.Object({
+const Check = Type.Object({
   ok: Type.Boolean(),
-  latencyMs: Type.Number(),
-  error: Type.Optional(Type.String()),
-  details: Type.Optional(Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]))),
+  latencyMs: Type.Optional(Type.Number({ description: 'For administrators' })),
+  error: Type.Optional(Type.String({ description: 'For administrators' })),
+  details: Type.Optional(
+    Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
+      description: 'For administrators',
+    }),
+  ),
 })
 
 export const ReadinessReport = named(

@@ -14,6 +14,15 @@ export type Probe = () => Promise<Readonly<Record<string, string | number | bool
 /** A probe that takes longer counts as failed: readiness must answer when a dependency hangs. */
 const PROBE_MS = 2_000
 
+type Readiness = Static<typeof ReadinessReport>
+type Checks = Readiness['checks']
+
+/** The report for callers who are not administrators: errors and figures tell an attacker what to push on. */
+export function withoutDetails(report: Readiness): Readiness {
+  const checks = Object.fromEntries(Object.entries(report.checks).map(([name, { ok }]) => [name, { ok }]))
+  return { ...report, checks }
+}
+
 /** Liveness and readiness. Parts of the service register what they need to work. */
 export class HealthService {
   readonly #clock: Clock
@@ -21,6 +30,7 @@ export class HealthService {
   readonly #probes = new Map<string, Probe>()
   readonly version: string
   #draining = false
+  #asking: Promise<Checks> | undefined
 
   constructor(clock: Clock, version: string) {
     this.#clock = clock
@@ -41,16 +51,24 @@ export class HealthService {
     return Math.floor((this.#clock.monotonic() - this.#startedAt) / 1000)
   }
 
-  async readiness(): Promise<Static<typeof ReadinessReport>> {
-    const entries = await Promise.all(
-      [...this.#probes].map(async ([name, probe]) => [name, await this.#run(probe)] as const),
-    )
-    const checks = Object.fromEntries(entries)
-    const ready = !this.#draining && entries.every(([, check]) => check.ok)
+  /** What every probe says. Callers that come while probes run share their outcome: nobody multiplies the questions. */
+  async readiness(): Promise<Readiness> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined
+    })
+    const checks = await this.#asking
+    const ready = !this.#draining && Object.values(checks).every(({ ok }) => ok)
     return { ready, draining: this.#draining, version: this.version, checks }
   }
 
-  async #run(probe: Probe): Promise<Static<typeof ReadinessReport>['checks'][string]> {
+  async #ask(): Promise<Checks> {
+    const entries = await Promise.all(
+      [...this.#probes].map(async ([name, probe]) => [name, await this.#run(probe)] as const),
+    )
+    return Object.fromEntries(entries)
+  }
+
+  async #run(probe: Probe): Promise<Checks[string]> {
     const start = this.#clock.monotonic()
     let timer: NodeJS.Timeout | undefined
     try {
