@@ -13,6 +13,9 @@ const TOGETHER = { maxWorkers: Math.max(2, availableParallelism() - 1) }
 /** A second chance for what the machine itself does to real processes; the report names every test that took it. */
 const SECOND_CHANCE = { retry: 1 }
 
+/** The same for tests of the service, on machines that run nothing but this; a failure at a desk is seen at once. */
+const SECOND_CHANCE_IN_CI = process.env['CI'] === undefined ? {} : SECOND_CHANCE
+
 /**
  * One process for the files of a lane, one after the other: to import the whole service takes longer than most files.
  * Its tests stop what they start, and replace no modules.
@@ -32,12 +35,11 @@ export default defineConfig({
     exclude: [...configDefaults.exclude, 'data/**'],
     reporters: ['default'],
     projects: [
-      project(
-        'unit',
-        ['src/**/*.test.ts', 'actors/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'],
-        TOGETHER,
-      ),
-      project('api', ['test/api/**/*.test.ts'], { ...TOGETHER, ...IN_ONE_PROCESS }),
+      project('unit', ['src/**/*.test.ts', 'actors/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'], {
+        ...TOGETHER,
+        ...SECOND_CHANCE_IN_CI,
+      }),
+      project('api', ['test/api/**/*.test.ts'], { ...TOGETHER, ...IN_ONE_PROCESS, ...SECOND_CHANCE_IN_CI }),
       project('media', ['media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('live', ['test/media/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 120_000 }),
       project('flows', ['test/flows/**/*.test.ts'], { ...TOGETHER, ...SECOND_CHANCE, testTimeout: 300_000 }),

@@ -42,6 +42,10 @@ const EXCEPTIONS: readonly string[] = [
   // One rule for what an address may be, where a destination is entered and where it is connected.
   'src/streams/destinations.ts → media/relay/resolve.ts',
   'src/fetch/target.ts → media/relay/address.ts',
+  // One key for limits per address, over HTTP and RTMP.
+  'src/core/client-address.ts → media/network-address.ts',
+  // One way to count repeated log lines, over HTTP, sockets, RTMP and WHIP.
+  'src/core/tally-log.ts → media/tally-log.ts',
   // One list of presets, where they are asked for and where they are made.
   'src/assets/rendition-settings.ts → media/work/transcode/presets.ts',
 ]
@@ -114,6 +118,11 @@ test('only src/http talks to uWebSockets.js', () => {
   expect(
     users.filter(({ from, typeOnly }) => !from.startsWith('src/http/') && !typeOnly).map(({ from }) => from),
   ).toEqual([])
+})
+
+test('only media/whip/child/rtc.ts talks to node-datachannel', () => {
+  const users = imports.filter(({ to }) => to === 'node-datachannel').map(({ from }) => from)
+  expect([...new Set(users)]).toEqual(['media/whip/child/rtc.ts'])
 })
 
 test('only the configuration and the command line read the environment', () => {

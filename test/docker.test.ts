@@ -120,6 +120,23 @@ describe('compose.yml', () => {
     expect(redis.environment['REDIS_PASSWORD']).toMatch(required)
   })
 
+  test('starts from the words of README: its commands set every variable that has to be set', () => {
+    const [, block = ''] = /```sh\n(for name in [^`]*docker compose [^`]*)```/.exec(read('README.md')) ?? []
+    const [, names = ''] = /for name in ([A-Z_ ]+);/.exec(block) ?? []
+    const required = [...read('docker/compose.yml').matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name)
+    expect(new Set(names.split(' '))).toEqual(new Set(required))
+    expect(block).toContain('> docker/.env\n')
+    expect(block).toContain('docker compose -f docker/compose.yml up')
+  })
+
+  test('lets a Prometheus in another container read the metrics, by two settings', () => {
+    expect(filledIn['ADMIN_HOST']).toBe('127.0.0.1')
+    expect(loadConfig(filledIn).ADMIN_TOKEN).toBeUndefined()
+    const reachable = loadConfig({ ...filledIn, ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: 'metrics'.repeat(5) })
+    expect([reachable.ADMIN_HOST, reachable.ADMIN_PORT]).toEqual(['0.0.0.0', 9090])
+    for (const name of ['ADMIN_HOST', 'ADMIN_TOKEN']) expect(app.environment[name]).toContain(`\${${name}:-`)
+  })
+
   test('keeps in volumes what must outlive a container', () => {
     const mounted = [app, postgres].flatMap((service) => service.volumes ?? [])
     expect(mounted).toEqual(['data:/data', 'postgres:/var/lib/postgresql'])

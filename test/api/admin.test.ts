@@ -1,3 +1,4 @@
+import { request } from 'node:http'
 import { createServer } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Registry } from 'prom-client'
@@ -9,6 +10,17 @@ beforeAll(async () => {
   app = await startApp()
 })
 afterAll(() => app?.stop())
+
+/** The status of a page, asked for under a host name and with the headers of the caller. */
+function statusOf(url: string, headers: Record<string, string>): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { headers }, (response) => {
+      response.resume()
+      resolve(response.statusCode)
+    })
+    asked.once('error', reject).end()
+  })
+}
 
 test('/metrics has figures of requests, actors, database and event loop', async () => {
   await app.send('GET /api/health')
@@ -32,6 +44,10 @@ test('/metrics has figures of requests, actors, database and event loop', async 
 
 test('/healthz answers, anything else is 404, and only GET is taken', async () => {
   const alive = await fetch(`${app.node.adminUrl}/healthz`)
+  for (const path of ['/healthz', '/metrics', '/nothing']) {
+    const { headers } = await fetch(`${app.node.adminUrl}${path}`)
+    expect([headers.get('x-content-type-options'), headers.get('cache-control')]).toEqual(['nosniff', 'no-store'])
+  }
   expect([alive.status, await alive.json()]).toEqual([200, { status: 'alive', version: expect.any(String) }])
   expect((await fetch(`${app.node.adminUrl}/`)).status).toBe(404)
   expect((await fetch(`${app.node.adminUrl}/constructor`)).status).toBe(404)
@@ -42,12 +58,48 @@ test('the API’s port has none of it', async () => {
   expect((await app.send('GET /metrics')).status).toBe(404)
 })
 
-test('a port that was asked for and is taken is an error that says what to do; the usual one gives way', async () => {
+const OPTIONS = { host: '127.0.0.1', access: { token: undefined, names: [] as string[] }, version: '1' }
+const TOKEN = 'a token of at least thirty-two characters'
+
+test('the admin port refuses host names that it does not know: a page that rebinds its own name reads nothing', async () => {
+  const url = `${app.node.adminUrl}/metrics`
+  for (const host of ['evil.example:9090', 'localhost.evil.example', '127.0.0.1.evil.example']) {
+    expect(await statusOf(url, { host }), host).toBe(421)
+  }
+  for (const host of ['127.0.0.1', '127.0.0.1:9090', 'localhost:9090', 'LOCALHOST', '[::1]:9090', '10.1.2.3']) {
+    expect(await statusOf(url, { host }), host).toBe(200)
+  }
+})
+
+test('ADMIN_NAMES lets a name in, ADMIN_TOKEN asks for a credential, and with the credential any name does', async () => {
+  const access = { token: TOKEN, names: ['Crier.internal'] }
+  const admin = await startAdminServer({ ...OPTIONS, metrics: new Registry(), port: 0, access })
+  const basic = (password: string) => `Basic ${Buffer.from(`ops:${password}`).toString('base64')}`
+  const page = (host: string, authorization = '') =>
+    statusOf(`${admin.url}/metrics`, { host, ...(authorization !== '' && { authorization }) })
+  expect(await page('crier.internal:9090')).toBe(401)
+  expect(await page('127.0.0.1', 'Bearer wrong')).toBe(401)
+  expect(await page('127.0.0.1', basic('wrong'))).toBe(401)
+  expect(await page('127.0.0.1', `Bearer ${TOKEN}`)).toBe(200)
+  expect(await page('127.0.0.1', basic(TOKEN))).toBe(200)
+  expect(await page('prometheus.example', basic(TOKEN))).toBe(200)
+  expect(await statusOf(`${admin.url}/healthz`, { host: '127.0.0.1' })).toBe(200)
+  expect(await statusOf(`${admin.url}/healthz`, { host: 'evil.example' })).toBe(421)
+  await admin.close()
+})
+
+test('/ready on the admin port says everything', async () => {
+  const response = await fetch(`${app.node.adminUrl}/ready`)
+  expect(response.status).toBe(200)
+  expect(await response.json()).toMatchObject({ checks: { database: { ok: true, latencyMs: expect.any(Number) } } })
+})
+
+test('a port that was asked for and is taken is an error; the usual one gives way', async () => {
   const blocker = createServer()
   await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve))
   const { port } = blocker.address() as { port: number }
-  const options = { host: '127.0.0.1', metrics: new Registry(), version: '1' }
-  await expect(startAdminServer({ ...options, port })).rejects.toThrow(/ADMIN_PORT/)
+  const options = { ...OPTIONS, metrics: new Registry() }
+  await expect(startAdminServer({ ...options, port })).rejects.toThrow(/EADDRINUSE/)
   const first = await startAdminServer({ ...options, port: undefined })
   const second = await startAdminServer({ ...options, port: undefined })
   expect(first.url).not.toBe(second.url)

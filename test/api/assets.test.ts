@@ -76,7 +76,7 @@ describe('the library', () => {
       width: 40,
       height: 30,
       checksum: createHash('sha256').update(content).digest('hex'),
-      uploadedBy: world.id('ada'),
+      createdBy: world.id('ada'),
       version: 1,
     })
     const reply = await fetch(app.url + asset.url, { headers: { 'X-API-Key': world.key('ada') } })
@@ -160,8 +160,8 @@ describe('the library', () => {
       expect([forged.status, forged.body.errors[0].path], JSON.stringify(value)).toEqual([400, '/query/cursor'])
     }
     expect((await get('GET /api/assets/tags', { workspaceId })).body.data).toEqual([
-      { tag: 'blue', assets: 2 },
-      { tag: 'red', assets: 2 },
+      { tag: 'blue', assetCount: 2 },
+      { tag: 'red', assetCount: 2 },
     ])
   })
 
@@ -215,7 +215,7 @@ describe('the library', () => {
     await added({ workspaceId: world.id('other') }, content)
     expect((await storedFiles()).length).toBe(before.length + 2)
     const usage = await get('GET /api/assets/storage', { workspaceId: world.id('twins') })
-    expect(usage.body.data).toMatchObject({ bytes: content.length, assets: 2, byKind: { image: content.length } })
+    expect(usage.body.data).toMatchObject({ bytes: content.length, assetCount: 2, byKind: { image: content.length } })
   })
 
   test('bulk deletion answers for each; the bin is emptied after 30 days, with the files', async () => {
@@ -228,7 +228,7 @@ describe('the library', () => {
     )
     const body = { workspaceId: world.id('acme'), ids: [free._id, used._id, unknown] }
     const reply = await world.as('ada').call('POST /api/assets/bulk-delete', { body })
-    expect(reply.body.data.map((row: { code: number }) => row.code)).toEqual([200, 409, 404])
+    expect(reply.body.data.map((row: { httpStatus: number }) => row.httpStatus)).toEqual([200, 409, 404])
     expect((await one('DELETE /api/assets/{id}', used._id)).body).toMatchObject({
       code: 'conflict',
       message: 'The post “Launch” needs it. To delete it all the same, use bulk-delete with `force`.',
@@ -237,7 +237,7 @@ describe('the library', () => {
     expect((await one('GET /api/assets/{id}', free._id)).status).toBe(404)
     expect((await one('GET /api/assets/{id}/file', free._id)).status).toBe(404)
     const forced = await world.as('ada').call('POST /api/assets/bulk-delete', { body: { ...body, force: true } })
-    expect(forced.body.data.map((row: { code: number }) => row.code)).toEqual([404, 200, 404])
+    expect(forced.body.data.map((row: { httpStatus: number }) => row.httpStatus)).toEqual([404, 200, 404])
 
     const { assetHousekeeping } = app.composition.services
     const before = await storedFiles()
@@ -245,10 +245,11 @@ describe('the library', () => {
     expect(await storedFiles()).toHaveLength(before.length)
     clock.advance(30 * DAY + HOUR)
     // A file that is looked at right now is left for the next time.
-    await waitFor(async () => {
+    const emptied = async () => {
       await assetHousekeeping.emptyBin()
       return (await storedFiles()).length === before.length - 2
-    })
+    }
+    await waitFor(emptied, { timeoutMs: 20_000, what: 'the files in the bin to go' })
   })
 
   test('what is in the bin is listed and comes back, with its file, when there is room for it', async () => {
@@ -279,7 +280,7 @@ describe('the library', () => {
     expect((await back()).body.data).toMatchObject({ deletedAt: null, altText: 'back', version: 4 })
     expect([await list({}), await list({ bin: true })]).toEqual([['kept.png'], []])
     const usage = await call('GET /api/assets/storage', { query: { workspaceId } })
-    expect(usage.body.data.plan.used).toBe(content.length)
+    expect(usage.body.data.quota.used).toBe(content.length)
     expect((await call('GET /api/assets/{id}/file', path)).status).toBe(200)
   })
 
@@ -370,9 +371,9 @@ describe('folders', () => {
     return reply.status === 201 ? (reply.body.data._id as string) : reply.body.code
   }
   const tree = async () =>
-    (await get('GET /api/assets/folders')).body.data.map((row: { path: string; assets: number }) => [
+    (await get('GET /api/assets/folders')).body.data.map((row: { path: string; assetCount: number }) => [
       row.path,
-      row.assets,
+      row.assetCount,
     ])
 
   test('are a tree; names are free once a place; deleting moves up or to the bin', async () => {
@@ -441,13 +442,13 @@ describe('the plan', () => {
     expect((await open()).status).toBe(201)
     // A file of one request counts, too, and gives back what it held when it is refused.
     const usage = () => world.as('bob').call('GET /api/assets/storage', { query: { workspaceId } })
-    const held = (await usage()).body.data.plan.held
+    const held = (await usage()).body.data.quota.held
     expect((await add({ workspaceId }, new Uint8Array(1000), 'a.png', 'bob')).status).toBe(415)
-    expect((await usage()).body.data.plan.held).toBe(held)
+    expect((await usage()).body.data.quota.held).toBe(held)
     const { _id: id, size } = (await add({ workspaceId }, undefined, 'a.png', 'bob')).body.data
-    expect((await usage()).body.data.plan).toMatchObject({ used: size, held })
+    expect((await usage()).body.data.quota).toMatchObject({ used: size, held })
     await world.as('bob').call('DELETE /api/assets/{id}', { path: { id } })
-    expect((await usage()).body.data.plan).toMatchObject({ used: 0, held })
+    expect((await usage()).body.data.quota).toMatchObject({ used: 0, held })
   })
 
   test('a client that leaves leaves nothing', async () => {
@@ -468,6 +469,6 @@ describe('the plan', () => {
     await waitFor(async () => (await readdir(incoming)).length === 0)
     expect(await storedFiles()).toEqual(before)
     const usage = () => get('GET /api/assets/storage')
-    await waitFor(async () => (await usage()).body.data.plan.held === 0)
+    await waitFor(async () => (await usage()).body.data.quota.held === 0)
   })
 })

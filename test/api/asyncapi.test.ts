@@ -46,7 +46,7 @@ test('it has every event, every message and every operation that can be called',
   const names = [...eventTypes.keys(), 'auth', 'call', 'sync', 'resume', 'typing', 'presence', 'closing', 'missed']
   expect(calls).toContain('syncEvents')
   for (const name of [...names, ...calls.map((call) => `call.${call}`)]) expect(messages[name], name).toBeDefined()
-  expect(document.operations['send.presence.changed']?.action).toBe('send')
+  expect(document.operations['send.presence.updated']?.action).toBe('send')
   expect(document.operations['receive.call.syncEvents']?.action).toBe('receive')
 })
 

@@ -246,7 +246,7 @@ describe('logout', () => {
     const other = (await login(app, ada.email, ada.password)).body.data
     expect(await tryCredential(app, { token: ada.accessToken })).toBe('200')
     const out = await app.send('POST /api/auth/logout', { token: ada.accessToken })
-    expect(out.body.data).toEqual({ revoked: 1 })
+    expect(out.body.data).toEqual({ revokedCount: 1 })
     expect(await tryCredential(app, { token: ada.accessToken })).toBe('401 invalid_credential')
     expect((await refresh(app, ada.refreshToken)).status).toBe(401)
     expect(await tryCredential(app, { token: other.accessToken })).toBe('200')
@@ -257,8 +257,8 @@ describe('logout', () => {
     const eve = await signIn(app)
     const end = (apiKey: string, refreshToken: string) =>
       app.send('POST /api/auth/logout', { apiKey, body: { refreshToken } })
-    expect((await end(eve.apiKey, ada.refreshToken)).body.data).toEqual({ revoked: 0 })
-    expect((await end(ada.apiKey, ada.refreshToken)).body.data).toEqual({ revoked: 1 })
+    expect((await end(eve.apiKey, ada.refreshToken)).body.data).toEqual({ revokedCount: 0 })
+    expect((await end(ada.apiKey, ada.refreshToken)).body.data).toEqual({ revokedCount: 1 })
     expect(await tryCredential(app, { token: ada.accessToken })).toBe('401 invalid_credential')
     expect(await tryCredential(app, { token: eve.accessToken })).toBe('200')
   })
@@ -268,7 +268,7 @@ describe('logout', () => {
     const others = await Promise.all([1, 2].map(async () => (await login(app, ada.email, ada.password)).body.data))
     for (const { accessToken } of others) expect(await tryCredential(app, { token: accessToken })).toBe('200')
     const out = await app.send('POST /api/auth/logout', { token: ada.accessToken, body: { everywhere: true } })
-    expect(out.body.data).toEqual({ revoked: 3 })
+    expect(out.body.data).toEqual({ revokedCount: 3 })
     for (const { accessToken, refreshToken } of [ada, ...others]) {
       expect(await tryCredential(app, { token: accessToken })).toBe('401 invalid_credential')
       expect((await refresh(app, refreshToken)).status).toBe(401)

@@ -188,18 +188,18 @@ describe('changing', () => {
   test('everybody is mentioned by those who may, also by an edit; by name those who may see the channel', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('bob')] })
     const hers = await channel.said('ada', `<@${world.id('cyd')}> cannot see this, <@${world.id('bob')}> can`)
-    expect(hers.mentions).toEqual({ users: [world.id('bob')], channel: false })
+    expect(hers.mentions).toEqual({ userIds: [world.id('bob')], everyone: false })
     const his = await channel.said('bob', 'quietly')
     const edit = (by: string, messageId: string) =>
       world.as(by).call(chat.editMessage, { ...on(channel, messageId), body: { body: '<!channel> loudly' } })
     const refused = await edit('bob', his._id)
     expect([refused.status, refused.body.code]).toEqual([403, 'channel_mention_forbidden'])
-    expect((await edit('ada', hers._id)).body.data.mentions).toEqual({ users: [], channel: true })
+    expect((await edit('ada', hers._id)).body.data.mentions).toEqual({ userIds: [], everyone: true })
     const dm = await world
       .as('bob')
       .call(chat.createChannel, { ...at(), body: { kind: 'dm', userIds: [world.id('cyd')] } })
     const both = new TestChannel(world, at().path.workspaceId, dm.body.data._id)
-    expect((await both.said('bob', '<!channel> of two')).mentions.channel).toBe(true)
+    expect((await both.said('bob', '<!channel> of two')).mentions.everyone).toBe(true)
   })
 
   test('text is kept as it came, whatever it is made of', async () => {
@@ -229,10 +229,10 @@ describe('reading', () => {
     const second = await channel.said('cyd', 'second', { replyTo: first._id })
     expect(second.replyTo).toBe(root._id)
     await world.as('bob').call(chat.deleteMessage, on(channel, first._id))
-    const thread = await world.as('ada').call(chat.listMessages, { path: channel.path, query: { thread: root._id } })
+    const thread = await world.as('ada').call(chat.listMessages, { path: channel.path, query: { replyTo: root._id } })
     expect(thread.body.data.map((message: { seq: number }) => message.seq)).toEqual([3, 4])
     const all = await world.as('ada').call(chat.listMessages, { path: channel.path })
-    expect(all.body.data[0].thread).toMatchObject({ replies: 1, lastReplySeq: 4 })
+    expect(all.body.data[0].thread).toMatchObject({ replyCount: 1, lastReplySeq: 4 })
   })
 
   test('before, after and around a number, by ascending number', async () => {
@@ -257,29 +257,29 @@ describe('reading', () => {
       (await world.as('bob').call(chat.markChannelRead, { path: channel.path, body })).body.data
     const counts = async (name: string) => {
       const { data } = (await world.as(name).call(chat.getChannel, { path: channel.path })).body
-      return [data.unread, data.mentions]
+      return [data.unreadCount, data.mentionCount]
     }
     await channel.said('ada', `hello <@${world.id('bob')}> and <@01900000-0000-7000-8000-00000000dead>`)
     const toAll = await channel.said('ada', '<!channel> come in')
-    expect(toAll.mentions).toEqual({ users: [], channel: true })
+    expect(toAll.mentions).toEqual({ userIds: [], everyone: true })
     await channel.said('cyd', `me <@${world.id('cyd')}>`)
     expect([await counts('ada'), await counts('bob'), await counts('cyd')]).toEqual([
       [1, 0],
       [3, 2],
       [2, 1],
     ])
-    expect(await mark({ muted: true })).toMatchObject({ muted: true, unread: 3 })
-    expect(await mark({ seq: 3 })).toMatchObject({ readSeq: 3, unread: 1, mentions: 0, muted: true })
+    expect(await mark({ muted: true })).toMatchObject({ muted: true, unreadCount: 3 })
+    expect(await mark({ seq: 3 })).toMatchObject({ readSeq: 3, unreadCount: 1, mentionCount: 0, muted: true })
     expect(await mark({ seq: 2, muted: false })).toMatchObject({ readSeq: 3, muted: false })
     // Nobody has read what nobody has said.
-    expect(await mark({ seq: 1_000_000 })).toMatchObject({ readSeq: 4, unread: 0 })
+    expect(await mark({ seq: 1_000_000 })).toMatchObject({ readSeq: 4, unreadCount: 0 })
     await channel.said('ada', `again <@${world.id('bob')}>`)
     const late = await channel.said('ada', `and <@${world.id('bob')}>`)
     expect(await counts('bob')).toEqual([2, 2])
     await world.as('ada').call(chat.deleteMessage, on(channel, late._id))
     expect(await counts('bob')).toEqual([1, 1])
     const { body } = await world.as('bob').call(chat.listChannels, { ...at(), query: { limit: 1 } })
-    expect(body.data).toMatchObject([{ _id: channel.id, unread: 1, lastMessage: { seq: 5 } }])
+    expect(body.data).toMatchObject([{ _id: channel.id, unreadCount: 1, lastMessage: { seq: 5 } }])
   })
 
   test('search finds words and beginnings, by channel and author, with an escaped snippet', async () => {

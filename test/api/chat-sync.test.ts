@@ -60,7 +60,7 @@ async function caughtUp(channel: TestChannel, from: ChannelState, log: ChatLog):
   for (;;) {
     const page: SyncData = await log.changesAfter(member, channel.id, state.seq)
     state = page.snapshot === null ? after(state, page.changes) : fromSnapshot(page.snapshot)
-    if (!page.more) return state
+    if (!page.hasMore) return state
   }
 }
 
@@ -200,8 +200,8 @@ test('a client ahead of the server gets one snapshot, and is right from then on 
   const sync = async (from: number) =>
     (await world.as('ada').call(chat.syncChannel, { path: channel.path, query: { after: from } })).body.data as SyncData
   const first = await sync(500)
-  expect([first.changes, first.more, first.snapshot?.seq]).toEqual([[], false, 2])
-  expect(await sync(first.seq)).toEqual({ seq: 2, more: false, changes: [], snapshot: null })
+  expect([first.changes, first.hasMore, first.snapshot?.seq]).toEqual([[], false, 2])
+  expect(await sync(first.seq)).toEqual({ seq: 2, hasMore: false, changes: [], snapshot: null })
 })
 
 describe('the log is pruned', () => {
@@ -423,7 +423,7 @@ test('what is done over a socket is there over REST at once, and the other way r
   const on = { path: { ...channel.path, messageId: sent.data._id as string } }
   expect(await rest('bob')).toEqual([sent.data])
   const answer = await channel.said('bob', 'over REST', { replyTo: sent.data._id })
-  expect(await overSocket()).toMatchObject([{ thread: { replies: 1, lastReplySeq: 3 } }, { _id: answer._id }])
+  expect(await overSocket()).toMatchObject([{ thread: { replyCount: 1, lastReplySeq: 3 } }, { _id: answer._id }])
   await call('editMessage', { ...on, body: { body: 'edited over a wireless socket' } })
   await world.as('bob').call(chat.reactToMessage, { path: { ...on.path, emoji: '👍' } })
   await call('editMessage', { ...on, body: { pinned: true } })
@@ -453,8 +453,8 @@ test('what is done over a socket is there over REST at once, and the other way r
   for (const who of [one, other, bob]) expect(changes(who).map(({ seq }) => seq)).toEqual(numbers)
   const reads = ({ events }: typeof one) => events.flatMap(({ data, name }) => (name === 'chat.read' ? [data] : []))
   expect(reads(other)).toEqual([
-    { ...channel.path, readSeq: 3, muted: false, unread: 0, mentions: 0 },
-    { ...channel.path, readSeq: 3, muted: true, unread: 0, mentions: 0 },
+    { ...channel.path, readSeq: 3, muted: false, unreadCount: 0, mentionCount: 0 },
+    { ...channel.path, readSeq: 3, muted: true, unreadCount: 0, mentionCount: 0 },
   ])
   expect([reads(one), reads(bob)]).toEqual([reads(other), []])
 })

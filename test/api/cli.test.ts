@@ -82,15 +82,17 @@ describe('help and mistakes', () => {
       code: 0,
       stdout: expect.stringContaining('--workspace-id'),
     })
+    expect(await crier(['help', 'streams', 'create'])).toEqual(await crier(['streams', 'create', '--help']))
     expect(await crier(['login', '--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('--api-key') })
     expect(await crier([])).toMatchObject({ code: 2, stdout: expect.stringContaining('Usage') })
     expect(await crier(['--version'])).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) })
   })
 
   test.each([
-    [['straems', 'list'], 'there is no domain straems'],
-    [['streams', 'creat'], 'there is no command creat; did you mean create?'],
-    [['streams', 'create', '--titel', 'x'], "unknown option '--titel'"],
+    [['straems', 'list'], 'unknown domain straems; did you mean streams?'],
+    [['streams', 'creat'], 'unknown command creat; did you mean create?'],
+    [['streams', 'create', '--titel', 'x'], "unknown option '--titel'; did you mean --title?"],
+    [['streams', 'create', 'Friday'], 'unexpected argument: Friday'],
     [['streams', 'create'], 'missing --workspace-id, --title'],
     [['streams', 'list', '--workspace-id', 'x', '--limit', 'many'], '--limit must be a number'],
     [['health', 'get', '--server', 'nowhere'], 'no URL'],
@@ -122,9 +124,13 @@ describe('commands', () => {
     expect(made.stdout).toMatch(/^title +Launch day$/m)
     const id = /^_id +(\S+)$/m.exec(made.stdout)?.[1] ?? ''
     const listed = await asAda('streams', 'list', '--workspaceId', workspaceId)
-    expect(listed.stdout).toMatch(new RegExp(`^${id} .*Launch day`, 'm'))
+    expect(listed.stdout).toMatch(new RegExp(`^Launch day +${id} `, 'm'))
     const shown = await asAda('streams', 'get', id, '--json')
     expect(JSON.parse(shown.stdout)).toMatchObject({ status: true, data: { _id: id, title: 'Launch day' } })
+    expect(await asAda('streams', 'get', id, '--get', '_id', '--get', 'title')).toMatchObject({
+      code: 0,
+      stdout: `${id}\nLaunch day\n`,
+    })
     const changed = await asAda('streams', 'update', id, '--title', 'Later', '--if-match', '"1"', '--json')
     expect(JSON.parse(changed.stdout)).toMatchObject({ data: { title: 'Later', version: 2 } })
     const late = await asAda('streams', 'update', '--id', id, '--title', 'Too late', '--if-match', '"1"')

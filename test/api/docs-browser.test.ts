@@ -63,6 +63,24 @@ test('a request can be sent from the page, and its answer is shown', { timeout: 
   await page.close()
 })
 
+test('the search of /docs finds what people look for', { timeout: 120_000 }, async () => {
+  const { page } = await open('/docs')
+  await page.getByRole('heading', { name: 'Crier', exact: true }).waitFor()
+  await page
+    .getByRole('button', { name: /search/i })
+    .first()
+    .click()
+  const field = page.getByRole('dialog').locator('input')
+  for (const [words, summary] of [
+    ['upload a file', 'Upload a file to the media library'],
+    ['download', 'Download the file of an asset, a thumbnail or a rendition'],
+  ] as const) {
+    await field.fill(words)
+    await page.getByRole('dialog').getByText(summary).first().waitFor()
+  }
+  await page.close()
+})
+
 test('/docs/errors has an anchor for every code, where error bodies lead', async () => {
   const refused = await app.send('GET /api/nothing-here')
   const docUrl = new URL(refused.body.docUrl as string)

@@ -2,10 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { api } from '../../src/api.ts'
 import { ManualClock, MINUTE } from '../../src/core/clock.ts'
 import { DEFAULT_BODY_LIMIT, limitClassOf } from '../../src/core/limits.ts'
-import { walk, type NamedOperation } from '../../src/core/operation.ts'
+import { returnsFile, walk, type NamedOperation } from '../../src/core/operation.ts'
 import { ALL_SCOPES, type Scope } from '../../src/core/scope.ts'
 import { startApp, type App } from '../support/app.ts'
 import type { Stage } from '../support/fixtures.ts'
+import { signUp } from '../support/people.ts'
 import { aim, comparable, example, NOTHING, stageExample, wrongValue } from '../support/matrix.ts'
 import type { Answer, SendOptions } from '../support/send.ts'
 import { World } from '../support/world.ts'
@@ -18,6 +19,11 @@ let app: App
 let world: World
 let expired: string
 let revoked: string
+/** API keys of the member: for another workspace, and by scope for this one. */
+let elsewhere: string
+const withScopes = new Map<string, string>()
+/** The API key of an account whose address was never confirmed. */
+let unconfirmed: string
 let workspaceId: string
 
 beforeAll(async () => {
@@ -26,6 +32,9 @@ beforeAll(async () => {
   const owner = await world.user('owner', { plan: 'business' })
   workspaceId = await world.workspace('acme', 'owner')
   for (const name of ['member', 'outsider', 'former']) await world.user(name)
+  unconfirmed = (await signUp(app)).apiKey
+  const other = await world.workspace('other', 'member')
+  elsewhere = await limitedKey({ workspaceIds: [other] })
   await world.user('admin', { admin: true })
   const loggedIn = await app.send('POST /api/auth/login', { body: { email: owner.email, password: owner.password } })
   expired = loggedIn.body.data.accessToken
@@ -37,6 +46,23 @@ beforeAll(async () => {
 })
 afterAll(() => app?.stop())
 
+/** Another API key of the member. */
+async function limitedKey(limits: object): Promise<string> {
+  const body = { name: 'limited', ...limits }
+  const reply = await app.send('POST /api/users/me/api-keys', { apiKey: world.key('member'), body })
+  expect(reply.status, reply.text).toBe(201)
+  return reply.body.data.apiKey
+}
+
+/** One of the member's that lacks a scope alone. */
+async function keyWithout(scope: string): Promise<string> {
+  const known = withScopes.get(scope)
+  if (known !== undefined) return known
+  const key = await limitedKey({ scopes: ALL_SCOPES.filter((one) => one !== scope) })
+  withScopes.set(scope, key)
+  return key
+}
+
 /** Sends as anyone would, and holds the answer to what every answer must be. */
 async function call(op: NamedOperation, options: SendOptions): Promise<Answer> {
   const answer = await app.send(op.route as string, {
@@ -46,6 +72,10 @@ async function call(op: NamedOperation, options: SendOptions): Promise<Answer> {
   if (answer.status === 500)
     expect.fail(`${op.name} answered 500: ${String(app.logs.findLast((line) => line['cause'])?.['cause'])}`)
   expect(answer.headers.get('x-request-id')).toBe('matrix-1')
+  expect(answer.headers.get('x-content-type-options')).toBe('nosniff')
+  expect(answer.headers.get('cache-control'), 'only files may be stored').toMatch(
+    returnsFile(op) && answer.status < 400 ? /private|public|no-store/ : /^no-store$/,
+  )
   if (answer.status >= 400 && answer.body?.code !== undefined) {
     expect(answer.body).toMatchObject({
       status: false,
@@ -121,6 +151,18 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
     await expectError(op, { ...example(op), apiKey: revoked }, 401, 'invalid_credential')
   })
 
+  if (op.access !== 'public' && !op.unconfirmed) {
+    test('403 for an account whose address was never confirmed', async () => {
+      await expectError(op, { ...example(op), apiKey: unconfirmed }, 403, 'email_unverified')
+    })
+  }
+
+  if ((op.access === 'user' || op.access === 'admin') && !op.limitedKeys) {
+    test('403 for an API key that is limited to a workspace', async () => {
+      await expectError(op, { ...example(op), apiKey: elsewhere }, 403, 'api_key_limited')
+    })
+  }
+
   if (isScoped(op)) {
     test('404 for who is not in the workspace, the same as for what does not exist', async () => {
       const stage = await stageFor(op)
@@ -131,6 +173,17 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
       expect(comparable(foreign)).toBe(comparable(missing))
       const missingToMember = await call(op, { ...aim(op, NOTHING, send), apiKey: stage.caller.apiKey })
       expect(comparable(missingToMember)).toBe(comparable(missing))
+    })
+
+    test(`404 and 403 for API keys of a member with ${op.access}, of another workspace or without the scope`, async () => {
+      const stage = await stageFor(op)
+      const { send } = await stageExample(op, stage)
+      const foreign = await expectError(op, { ...send, apiKey: elsewhere }, 404, 'not_found')
+      const missing = await expectError(op, { ...aim(op, NOTHING, send), apiKey: elsewhere }, 404, 'not_found')
+      expect(comparable(foreign)).toBe(comparable(missing))
+      const apiKey = await keyWithout(op.access)
+      const answer = await expectError(op, { ...aimAtAcme(op, send), apiKey }, 403, 'forbidden')
+      expect(answer.body.message).toContain(op.access)
     })
 
     test(`403 for a member without ${op.access}`, async () => {
@@ -165,6 +218,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
       const again = await call(op, { ...send, headers: { ...send.headers, 'Idempotency-Key': `first-${op.name}` } })
       expect([again.status, again.text]).toEqual([first.status, first.text])
       expect(again.headers.get('idempotent-replayed')).toBe('true')
+      if (send.file !== undefined) await expectOtherFileRefused(op, send)
     }
     if (op.etag) await expectVersions(op, send, first)
   })
@@ -230,6 +284,15 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
     }
   })
 })
+
+/** A key stands for the content of a file, not for its length. */
+async function expectOtherFileRefused(op: NamedOperation, send: SendOptions): Promise<void> {
+  const file = send.file as NonNullable<SendOptions['file']>
+  const content = new Uint8Array(file.content)
+  content[content.length - 1] = (content.at(-1) ?? 0) ^ 1
+  const headers = { ...send.headers, 'Idempotency-Key': `first-${op.name}` }
+  await expectError(op, { ...send, headers, file: { ...file, content } }, 422, 'idempotency_key_reused')
+}
 
 describe.each([...new Set(operations.map((op) => op.pattern))])('%s', (pattern) => {
   test('405 with Allow for other methods', async () => {

@@ -10,6 +10,7 @@ import { Envelope, Input, Text, Type } from '../../src/core/schema.ts'
 import * as health from '../../src/health/operations.ts'
 import * as services from '../../src/services/operations.ts'
 import { startApp, type App } from '../support/app.ts'
+import { slowBodies } from '../support/http-attacks.ts'
 import { ProbeWorld } from '../support/probe.ts'
 import { waitFor } from '../support/wait.ts'
 
@@ -64,6 +65,22 @@ const sendRaw = operation({
   },
 })
 
+const sendPiece = operation({
+  route: 'POST /api/files/pieces',
+  summary: 'Take a piece of a raw file, or none of it',
+  access: 'user',
+  query: Input({ unread: Type.Optional(Type.Boolean()) }),
+  upload: { kind: 'raw', maxBytes: MB, ranges: true },
+  returns: { 201: Received },
+  example: {},
+  handle: async ({ query, upload }) => {
+    seen.begun += 1
+    if (query.unread) upload.stream.destroy()
+    const bytes = query.unread ? 0 : (await buffer(upload.stream)).length
+    return created('Taken', { title: upload.contentRange, name: '', bytes })
+  },
+})
+
 const content = Buffer.from(Array.from({ length: 5 * MB }, (_, index) => (index * 7) % 251))
 
 const getFile = operation({
@@ -111,7 +128,7 @@ const cutFile = operation({
 let app: App
 beforeAll(async () => {
   const who = new ProbeWorld()
-  const registry = { files: { sendForm, sendRaw, getFile, cutFile }, health, services } satisfies Registry
+  const registry = { files: { sendForm, sendRaw, sendPiece, getFile, cutFile }, health, services } satisfies Registry
   app = await startApp({ registry, adapt: (composition) => who.adapt(composition) })
 })
 afterAll(() => app?.stop())
@@ -182,6 +199,63 @@ describe('a multipart file', () => {
     const again = await post(form({ title: 'once' }, new Uint8Array(50_000)), headers)
     expect(again.headers.get('idempotent-replayed')).toBe('true')
     expect([again.body, seen.begun]).toEqual([first.body, before])
+    // Another boundary makes the body longer, and the file is the same.
+    const boundary = 'b'.repeat(70)
+    const part = `Content-Disposition: form-data; name="file"; filename="a.txt"\r\nContent-Type: text/plain`
+    const head = `--${boundary}\r\nContent-Disposition: form-data; name="title"\r\n\r\nonce\r\n--${boundary}\r\n${part}\r\n\r\n`
+    const body = Buffer.concat([Buffer.from(head), Buffer.alloc(50_000), Buffer.from(`\r\n--${boundary}--\r\n`)])
+    const otherBoundary = await app.send('POST /api/files/form', {
+      headers: { ...headers, 'Content-Type': `multipart/form-data; boundary=${boundary}` },
+      body: new Uint8Array(body),
+    })
+    expect([otherBoundary.status, otherBoundary.headers.get('idempotent-replayed')]).toEqual([201, 'true'])
+  })
+
+  test('under the key of another file of the same length is refused, wherever it differs', async () => {
+    const headers = { Authorization: 'Bearer ada', 'Idempotency-Key': 'file-2' }
+    const bytes = new Uint8Array(300_000)
+    expect((await post(form({ title: 'one' }, bytes), headers)).status).toBe(201)
+    const before = seen.begun
+    for (const at of [0, 150_000, bytes.length - 1]) {
+      const other = await post(form({ title: 'one' }, bytes.with(at, 1)), headers)
+      expect([other.status, other.body.code], `byte ${at}`).toEqual([422, 'idempotency_key_reused'])
+    }
+    expect((await post(form({ title: 'one' }, bytes, 'b.txt'), headers)).status).toBe(422)
+    expect((await post(form({ title: 'two' }, bytes), headers)).status).toBe(422)
+    expect(seen.begun).toBe(before)
+    expect((await post(form({ title: 'one' }, bytes), headers)).headers.get('idempotent-replayed')).toBe('true')
+  })
+})
+
+describe('a raw body under an idempotency key', () => {
+  const send = (key: string, body: Uint8Array<ArrayBuffer>, range: string, query: object = {}) =>
+    app.send('POST /api/files/pieces', {
+      token: 'ada',
+      query: { ...query },
+      body,
+      headers: { 'Idempotency-Key': key, 'Content-Range': range, 'Content-Type': 'video/mp4' },
+    })
+  const bytes = new Uint8Array(100_000)
+
+  test('is repeated for the same piece alone', async () => {
+    const first = await send('piece-1', bytes, 'bytes 0-99999/200000')
+    expect(first.status).toBe(201)
+    const again = await send('piece-1', bytes, 'bytes 0-99999/200000')
+    expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true'])
+    for (const other of [
+      await send('piece-1', bytes.with(99_999, 1), 'bytes 0-99999/200000'),
+      await send('piece-1', bytes, 'bytes 100000-199999/200000'),
+    ])
+      expect([other.status, other.body.code]).toEqual([422, 'idempotency_key_reused'])
+  })
+
+  test('is not kept when the handler did not read it: nobody knows what it was', async () => {
+    for (let count = 0; count < 2; count += 1) {
+      const before = seen.begun
+      const answer = await send('piece-2', bytes, 'bytes 0-99999/100000', { unread: true })
+      expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([201, null])
+      expect(seen.begun).toBe(before + 1)
+    }
   })
 })
 
@@ -218,6 +292,15 @@ describe('a raw body', () => {
     await waitFor(() => seen.failures.length > 0)
     expect(seen.failures[0]?.message).toContain('ended before the body')
     expect((await app.send('GET /api/files/content')).status).toBe(200)
+  })
+
+  test('is one of at most 32 that a caller sends at a time', async () => {
+    const route = 'PUT /api/files/raw'
+    const attack = await slowBodies({ port: app.port, connections: 33, route, announced: 10 })
+    const refused = () => attack.connections.filter(({ received }) => received.includes('"code":"too_many_uploads"'))
+    await waitFor(() => refused().length === 1)
+    attack.stop()
+    await waitFor(async () => (await app.send(route, { body: 'a file' })).status === 201)
   })
 
   async function begin(length: number): Promise<Socket> {

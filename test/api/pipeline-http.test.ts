@@ -7,7 +7,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ManualClock, SECOND } from '../../src/core/clock.ts'
 import { uuidv7 } from '../../src/core/id.ts'
 import type { App } from '../support/app.ts'
+import { AttackConnection } from '../support/http-attacks.ts'
 import { door, startProbe, type ProbeWorld } from '../support/probe.ts'
+import { openConnection } from '../support/raw-http.ts'
 import { waitFor } from '../support/wait.ts'
 
 const OURS = uuidv7(Date.now())
@@ -326,6 +328,19 @@ describe('pages of other origins', () => {
     const reply = await app.send('GET /api/health', { headers: { Origin: 'https://evil.example' } })
     expect(reply.headers.get('access-control-allow-origin')).toBeNull()
   })
+
+  test('a preflight of another origin is refused with the reason', async () => {
+    const headers = { Origin: 'https://evil.example', 'Access-Control-Request-Method': 'POST' }
+    const reply = await app.send('OPTIONS /api/probe/things', { headers })
+    expect([reply.status, reply.body.code]).toEqual([403, 'origin_not_allowed'])
+    expect(reply.body.message).toMatch(/CORS_ORIGINS.*PUBLIC_URL/)
+    expect(reply.headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  test('a page of the server itself may call under every name of the server', async () => {
+    const reply = await app.send('GET /api/health', { headers: { Origin: new URL(app.url).origin } })
+    expect(reply.headers.get('access-control-allow-origin')).toBe(new URL(app.url).origin)
+  })
 })
 
 describe('versions', () => {
@@ -432,25 +447,28 @@ describe('more than can be done', () => {
 test('shutting down: what is under way is answered, what comes on open connections is 503, new ones are refused', async () => {
   const { app: going } = await startProbe()
   const { open, arrivals } = door('shutdown')
-  const agent = new Agent({ keepAlive: true, maxSockets: 2 })
   const under = going.send('POST /api/probe/wait', { token: 'ada', body: { door: 'shutdown' } })
-  expect(await keepAliveGet(going, agent)).toBe(200)
-  await waitFor(() => arrivals() === 1)
+  const idle = new AttackConnection(await openConnection(going.port))
+  // The server has the connection once it has answered on it.
+  idle.socket.write('GET /api/services HTTP/1.1\r\nHost: crier\r\n\r\n')
+  await waitFor(() => idle.replies === 1 && arrivals() === 1)
   const stopped = going.stop()
-  expect(await keepAliveGet(going, agent)).toBe(503)
+  await waitFor(() => isRefused(going.port), { what: 'connections to be refused' })
+  idle.socket.write('GET /api/services HTTP/1.1\r\nHost: crier\r\n\r\n')
+  await waitFor(() => idle.replies === 2)
+  expect(idle.received).toMatch(/ 200 OK[^]* 503 [^]*"code":"shutting_down"/)
   open()
   expect((await under).status).toBe(200)
   await stopped
   await expect(going.send('GET /api/health')).rejects.toThrow()
-  agent.destroy()
 })
 
-function keepAliveGet(to: App, agent: Agent): Promise<number> {
-  return new Promise((resolve, reject) => {
-    httpRequest(`${to.url}/api/services`, { agent }, (response) => {
-      response.resume().on('end', () => resolve(response.statusCode ?? 0))
-    })
-      .on('error', reject)
-      .end()
-  })
+async function isRefused(port: number): Promise<boolean> {
+  try {
+    const socket = await openConnection(port)
+    socket.destroy()
+    return false
+  } catch {
+    return true
+  }
 }

@@ -62,3 +62,21 @@ test('a change of plan is known at once', async () => {
   await plans.change(world.id('ada'), 'pro')
   expect(await plans.limitsOf(world.id('ada'))).toMatchObject({ plan: 'pro', streamDestinations: 25 })
 })
+
+test.each([
+  ['starter', 'starter', 5],
+  ['unlimited', 'business', 1_000_000_000],
+])('DEFAULT_PLAN=%s decides what new users get', async (setting, plan, workspaces) => {
+  const other = await startApp({ clock, env: { DEFAULT_PLAN: setting } })
+  try {
+    const people = new World(other)
+    const { id } = await people.user('bea')
+    const { plans } = other.composition.services
+    expect(await plans.limitsOf(id)).toMatchObject({ plan, workspaces })
+    expect(await plans.lockLimitsOf(other.database, id)).toMatchObject({ plan, workspaces })
+    // More than the free plan has.
+    for (const name of ['one', 'two', 'three', 'four']) await people.workspace(name, 'bea')
+  } finally {
+    await other.stop()
+  }
+})

@@ -67,7 +67,7 @@ test('a dead job keeps its reason and its payload without secrets, and can be re
     workspaceId: world.id('acme'),
     attempts: 1,
     maxAttempts: 5,
-    reason: 'HopelessError: it cannot be done',
+    error: 'HopelessError: it cannot be done',
     data: { way: 'die', token: '[secret]', url: 'rtmp://[secret]@example.com/x' },
   })
   await app.database.run(`update outbox set data = jsonb_set(data, '{way}', '"well"') where id = $1`, [id])
@@ -98,12 +98,13 @@ test('counts by state; drains, cleans and clears, but never what runs', async ()
   expect(await stats()).toMatchObject({ waiting: 1, delayed: 1, active: 2, dead: 0, concurrency: 2 })
   const dead = await find(later)
   expect(dead).toMatchObject({ state: 'delayed' })
-  const post = async (route: string, body: object) => (await admin().call(route, { body })).body.data.removed as number
+  const post = async (route: string, body: object) =>
+    (await admin().call(route, { body })).body.data.removedCount as number
   const old = { queue: 'media', olderThan: 3_600 }
   expect(await post('POST /api/queue/clean', { ...old, state: 'delayed' })).toBe(0)
   expect(await post('POST /api/queue/clean', { ...old, state: 'delayed', olderThan: 0 })).toBe(1)
-  await waitFor(() => told(later, 'job.finished', 'reason').length === 1, patience)
-  expect(told(later, 'job.finished', 'reason')).toEqual(['removed by an administrator'])
+  await waitFor(() => told(later, 'job.finished', 'error').length === 1, patience)
+  expect(told(later, 'job.finished', 'error')).toEqual(['removed by an administrator'])
   expect(await post('POST /api/queue/drain', { queue: 'media' })).toBe(1)
   expect(await stats()).toMatchObject({ waiting: 0, delayed: 0, active: 2 })
   expect(await post('POST /api/queue/clear', { queue: 'media' })).toBeGreaterThan(0)

@@ -44,6 +44,7 @@ beforeAll(async () => {
     registry: { ...api, probe: { echo } },
     adapt: (composed) => ({ ...composed, channels }),
     rateLimits: true,
+    env: { SOCKET_POLLING: '1' },
   })
   world = new World(app)
   await world.workspace('acme', 'ada')

@@ -12,7 +12,7 @@ let world: World
 const sockets = new Sockets(() => app)
 
 beforeAll(async () => {
-  app = await startApp({ clock })
+  app = await startApp({ clock, env: { SOCKET_POLLING: '1' } })
   world = new World(app)
   await world.workspace('acme', 'ada')
   await world.member('acme', 'bob', { role: 'editor' })
@@ -24,30 +24,30 @@ afterAll(async () => {
 })
 
 const told = ({ events }: Listening) =>
-  events.filter(({ name }) => name === 'presence.changed').map(({ data }) => `${data.userId} ${data.presence}`)
+  events.filter(({ name }) => name === 'presence.updated').map(({ data }) => `${data.userId} ${data.presence}`)
 
-async function listed(name: string): Promise<{ online: boolean; presence: string; lastSeenAt: string | null }> {
+async function listed(name: string): Promise<{ presence: string; lastSeenAt: string | null }> {
   const { body } = await world.as('bob').call(listMembers, { path: { workspaceId: world.id('acme') } })
   return body.data.find((row: { name: string }) => row.name === name)
 }
 
 test('members hear who comes and goes, a page that loads again does not show, and the list says the same', async () => {
-  expect(await listed('ada')).toMatchObject({ online: false, presence: 'offline', lastSeenAt: null })
+  expect(await listed('ada')).toMatchObject({ presence: 'offline', lastSeenAt: null })
   const bob = await sockets.connect(world.key('bob'))
   const olga = await sockets.connect(world.key('olga'))
   const ada = await sockets.connect(world.key('ada'))
   const id = world.id('ada')
   await waitFor(() => told(bob).includes(`${id} online`))
-  expect(await listed('ada')).toMatchObject({ online: true, presence: 'online', lastSeenAt: null })
+  expect(await listed('ada')).toMatchObject({ presence: 'online', lastSeenAt: null })
 
   ada.socket.disconnect()
   await waitFor(async () => (await listed('ada')).presence === 'offline')
   clock.advance(2 * SECOND)
   const back = await sockets.connect(world.key('ada'))
   clock.advance(10 * SECOND)
-  expect((await back.socket.emitWithAck('presence', { state: 'away' })).status).toBe(200)
+  expect((await back.socket.emitWithAck('presence', { presence: 'away' })).status).toBe(200)
   await waitFor(() => told(bob).includes(`${id} away`))
-  expect(await listed('ada')).toMatchObject({ online: true, presence: 'away' })
+  expect(await listed('ada')).toMatchObject({ presence: 'away' })
   const second = await sockets.connect(world.key('ada'))
   await waitFor(() => told(bob).length >= 4)
 
@@ -62,7 +62,7 @@ test('members hear who comes and goes, a page that loads again does not show, an
   )
   await waitFor(async () => (await listed('ada')).lastSeenAt === new Date(leftAt).toISOString())
   expect(told(olga).filter((one) => !one.startsWith(world.id('olga')))).toEqual([])
-  expect((await bob.socket.emitWithAck('presence', { state: 'asleep' })).status).toBe(400)
+  expect((await bob.socket.emitWithAck('presence', { presence: 'asleep' })).status).toBe(400)
 })
 
 test('a client that polls and stops is ended, too', async () => {

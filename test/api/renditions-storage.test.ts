@@ -108,9 +108,9 @@ describe.each(['disk', 's3'])('on %s', (kind) => {
     expect(square).toMatchObject({ status: 'ready', type: 'video/mp4', width: 90, height: 90 })
     const part = await fetch(app.url + square.signedUrl, { headers: { Range: 'bytes=4-7' } })
     expect([part.status, await part.text()]).toEqual([206, 'ftyp'])
-    const { byKind, plan } = await usage()
+    const { byKind, quota } = await usage()
     expect(byKind.renditions).toBe(preview.size + square.size)
-    expect(plan.held).toBe(0)
+    expect(quota.held).toBe(0)
 
     // What nothing refers to is swept; what belongs to a rendition is not.
     ahead += 2 * DAY
@@ -126,7 +126,7 @@ describe.each(['disk', 's3'])('on %s', (kind) => {
     expect((await world.as('ada').call('POST /api/assets/{id}/renditions', { path, body: again })).status).toBe(202)
     await ended('preview')
     expect((await world.as('ada').call('DELETE /api/assets/{id}', { path })).status).toBe(200)
-    expect((await usage()).plan.used).toBe(0)
+    expect((await usage()).quota.used).toBe(0)
     ahead += 31 * DAY
     await app.composition.services.assetHousekeeping.emptyBin()
     expect(await keys()).toEqual([])

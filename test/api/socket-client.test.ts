@@ -17,7 +17,7 @@ const open: SocketClient[] = []
 const clock = new ManualClock(Date.now())
 
 beforeAll(async () => {
-  app = await startApp({ clock })
+  app = await startApp({ clock, env: { SOCKET_POLLING: '1' } })
   proxy = await cutProxy(app.url)
   world = new World(app)
   const workspaceId = await world.workspace('acme', 'ada')

@@ -111,7 +111,8 @@ describe('a stream', () => {
       title: 'Launch',
       description: 'What is new',
       status: 'idle',
-      statusReason: null,
+      endReason: null,
+      unconfirmedSince: null,
       statusSince: '2026-11-21T10:00:00.000Z',
       rtmpIngestUrl: app.config.PUBLIC_RTMP_URL,
       streamKey: expect.stringMatching(/^[0-9a-f]{16}-[0-9a-f]{32}$/),
@@ -119,6 +120,9 @@ describe('a stream', () => {
       streamKeyExpiresAt: '2026-12-31T17:00:00.000Z',
       slate: { mode: 'off', assetId: null },
       holdSeconds: 60,
+      inputPreference: 'primary',
+      inputSelected: null,
+      recordGaps: 'cut',
       platforms: [
         {
           _id: expect.any(String),
@@ -163,7 +167,7 @@ describe('a stream', () => {
   })
 
   test.each([
-    [{ platforms: [{ platform: 'youtube', accountId: NODE }] }, '/body/platforms/0/platform', /connecting an account/],
+    [{ platforms: [{ platform: 'youtube', accountId: NODE }] }, '/body/platforms/0/accountId', /no RTMP destination/],
     [{ platforms: [{ platform: 'custom', accountId: NODE }] }, '/body/platforms/0/accountId', /no RTMP destination/],
     [{ scheduledFor: 'tomorrow' }, '/body/scheduledFor', /date/],
     [{ scheduledFor: '2026-02-30T10:00:00Z' }, '/body/scheduledFor', /date/],
@@ -237,7 +241,7 @@ describe('a slate', () => {
     expect(await good(put(_id, {}))).toMatchObject({ slate: { mode: 'asset', assetId }, holdSeconds: 0 })
     expect(await desired(_id)).toEqual({ key: expect.stringContaining(workspaceId) })
     const { usedIn } = await good(ada.call('GET /api/assets/{id}', at(assetId)))
-    expect(usedIn).toEqual([{ kind: 'stream', id: _id, title: 'Launch', scheduled: false }])
+    expect(usedIn).toEqual([{ kind: 'stream', _id, title: 'Launch', scheduled: false }])
     await good(ada.call('DELETE /api/assets/{id}', at(assetId)))
     expect(await desired(_id)).toEqual({ key: null })
     expect(await good(put(_id, { slate: { mode: 'off' } }))).toMatchObject({ slate: { mode: 'off', assetId: null } })
@@ -387,6 +391,17 @@ describe('custom RTMP destinations', () => {
       }),
       null,
     ])
+    const named = await stream({ platforms: [{ platform: 'youtube', accountId: made._id }] })
+    expect(named.platforms).toMatchObject([{ platform: 'youtube', accountId: made._id }])
+    expect(relay.destinations).toMatchObject([{ platform: 'youtube' }, { platform: 'custom' }])
+    const asTwitch = { workspaceId, title: 'x', platforms: [{ platform: 'twitch', accountId: made._id }] }
+    expect((await ada.call('POST /api/streams', { body: asTwitch })).body.errors).toEqual([
+      {
+        path: '/body/platforms/0/platform',
+        code: 'platform',
+        message: 'must be custom or youtube for this destination',
+      },
+    ])
     const { platform: _platform, ...nowhere } = body
     const lost = await ada.call('POST /api/streams/rtmp-destinations', { body: nowhere })
     expect(lost).toMatchObject({ status: 400, body: { errors: [{ path: '/body/url', code: 'required' }] } })
@@ -418,6 +433,7 @@ describe('going live', () => {
       nodeId: NODE,
       ingest: sessionId === null ? null : { sessionId, path: streamKey.split('-')[0] ?? '' },
       destinations: destinations as never,
+      at: '2026-11-21T10:00:00.000Z',
     })
   }
 
@@ -431,9 +447,9 @@ describe('going live', () => {
     const session = uuidv7(1)
     await see(_id, streamKey, session)
     await see(_id, streamKey, session)
-    expect(await get(_id)).toMatchObject({ status: 'receiving', version: 2 })
-    expect((await goLive(_id)).body.data).toMatchObject({ status: 'live', liveAt: expect.any(String), version: 3 })
-    expect((await goLive(_id)).body.data).toMatchObject({ status: 'live', version: 3 })
+    expect(await get(_id)).toMatchObject({ status: 'receiving', version: 1 })
+    expect((await goLive(_id)).body.data).toMatchObject({ status: 'live', liveAt: expect.any(String), version: 1 })
+    expect((await goLive(_id)).body.data).toMatchObject({ status: 'live', version: 1 })
     await see(_id, streamKey, null)
     expect(await get(_id)).toMatchObject({ status: 'interrupted' })
     await see(_id, streamKey, uuidv7(2))
@@ -441,7 +457,7 @@ describe('going live', () => {
     expect((await ada.call('DELETE /api/streams/{id}', at(_id))).status).toBe(409)
     expect((await stop(_id)).body.data).toMatchObject({
       status: 'ended',
-      statusReason: 'stopped',
+      endReason: 'stopped',
       platforms: [{ status: 'stopped' }],
     })
     expect((await stop(_id)).status).toBe(200)
@@ -546,7 +562,28 @@ describe('going live', () => {
     expect(await get(_id)).toMatchObject({ status: 'live' })
     await stop(_id)
     await ada.call('POST /api/streams/{id}/arm', { ...at(_id), body: { platforms: [] } })
-    expect(await get(_id)).toMatchObject({ status: 'idle', statusReason: null, platforms: [] })
+    expect(await get(_id)).toMatchObject({ status: 'idle', endReason: null, platforms: [] })
+  })
+
+  test('the ETag counts edits: nothing that happens on the air changes it', async () => {
+    const { _id, streamKey, platforms } = await stream({ platforms: to(await destination('flapping')) })
+    const etag = async () => (await ada.call('GET /api/streams/{id}', at(_id))).headers.get('etag')
+    const read = await etag()
+    const session = uuidv7(1)
+    await see(_id, streamKey, session)
+    await goLive(_id)
+    for (const second of [1, 2, 3]) {
+      const since = `2026-11-21T10:00:0${second}.000Z`
+      await see(_id, streamKey, session, [{ id: platforms[0]._id, state: 'backoff', since, lastError: null }])
+    }
+    expect((await get(_id)).platforms).toMatchObject([{ status: 'backoff', since: '2026-11-21T10:00:03.000Z' }])
+    expect(await etag()).toBe(read)
+    const edit = (tag: string) =>
+      ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'New' }, headers: { 'If-Match': tag } })
+    expect((await edit(`W/${read}`)).status).toBe(412)
+    expect((await edit(`"x", ${read}`)).status).toBe(200)
+    expect(await etag()).not.toBe(read)
+    expect((await edit('*')).status).toBe(200)
   })
 
   test('states of destinations are kept and announced, without any secret', async () => {
@@ -564,11 +601,60 @@ describe('going live', () => {
       [workspaceId],
     )
     expect(events.at(-1)).toMatchObject({
-      type: 'stream.destination',
+      type: 'destination.updated',
       data: { streamId: _id, status: 'backoff', lastError },
     })
     const text = JSON.stringify([events, await app.database.rows('select * from audit_log'), app.logs])
     for (const secret of [streamKey.split('-')[1], 'topsecretkey99']) expect(text).not.toContain(secret)
+  })
+
+  test('a destination whose key has worked is known by that to every later process', async () => {
+    const one = await destination('one')
+    const { _id, streamKey, platforms } = await stream({ platforms: to(one) })
+    await see(_id, streamKey, uuidv7(1))
+    await goLive(_id)
+    const hasWorked = async () => {
+      const state = await app.composition.streaming.desiredStates.of(_id)
+      return state?.stream.destinations[0]?.hasWorked ?? false
+    }
+    expect(await hasWorked()).toBe(false)
+    const since = '2026-11-21T10:00:01.000Z'
+    const report = { id: platforms[0]._id, state: 'live', since, lastError: null }
+    await see(_id, streamKey, uuidv7(1), [{ ...report, hasWorked: false }])
+    expect(await hasWorked()).toBe(false)
+    // The state is the same: only the key turned out to work.
+    await see(_id, streamKey, uuidv7(1), [{ ...report, hasWorked: true }])
+    expect(await hasWorked()).toBe(true)
+  })
+
+  test('the encoder that is selected is preferred until the stream ends', async () => {
+    const { _id, streamKey } = await stream({ platforms: to(await destination('one')) })
+    const preferred = async () => (await app.composition.streaming.desiredStates.of(_id))?.stream.preferredInput
+    const select = (source: string) => ada.call('POST /api/streams/{id}/switch-input', { ...at(_id), body: { source } })
+    expect(await preferred()).toEqual({ source: 'primary', selected: false })
+    await good(ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'T', inputPreference: 'current' } }))
+    expect(await preferred()).toBeUndefined()
+    await see(_id, streamKey, uuidv7(1))
+    expect(await select('backup')).toMatchObject({ status: 409, body: { message: expect.stringContaining('backup') } })
+    const primary = { ...INGESTED, warnings: [] }
+    announce([{ ...RELAYED, streamId: _id, ingest: primary, standby: { ...primary, source: 'backup' } }])
+    expect(await good(select('backup'))).toMatchObject({ inputPreference: 'current', inputSelected: 'backup' })
+    expect(await preferred()).toEqual({ source: 'backup', selected: true })
+    await stop(_id)
+    await good(ada.call('POST /api/streams/{id}/arm', at(_id)))
+    expect(await get(_id)).toMatchObject({ inputPreference: 'current', inputSelected: null })
+  })
+
+  test('what a recording does with an outage is a setting of the stream, which media nodes are told', async () => {
+    const { _id } = await stream({ record: true, recordGaps: 'slate' })
+    const desired = async () => (await app.composition.streaming.desiredStates.of(_id))?.recordGaps
+    expect(await get(_id)).toMatchObject({ recordGaps: 'slate' })
+    expect(await desired()).toBe('slate')
+    const change = (body: object) => ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'T', ...body } })
+    expect(await good(change({}))).toMatchObject({ recordGaps: 'slate' })
+    expect(await good(change({ recordGaps: 'cut' }))).toMatchObject({ recordGaps: 'cut' })
+    expect(await desired()).toBe('cut')
+    expect(await change({ recordGaps: 'keep' })).toMatchObject({ status: 400 })
   })
 
   test('what is wrong with an ingest is announced, and said where it belongs', async () => {
@@ -580,12 +666,12 @@ describe('going live', () => {
     const report = { streamId: _id, raised: [missing], cleared: [fast] }
     await app.composition.turns.system(workspaceId, reportDiagnosis, report)
     const events = await app.database.rows<{ data: object }>(
-      `select data from workspace_events where workspace_id = $1 and type = 'stream.diagnosis' order by seq`,
+      `select data from workspace_events where workspace_id = $1 and type = 'diagnosis.updated' order by seq`,
       [workspaceId],
     )
     expect(events.map(({ data }) => data)).toEqual([
-      { streamId: _id, ...missing, state: 'raised' },
-      { streamId: _id, ...fast, state: 'cleared' },
+      { streamId: _id, ...missing, status: 'raised' },
+      { streamId: _id, ...fast, status: 'cleared' },
     ])
     announce([{ ...RELAYED, streamId: _id, ingest: { ...INGESTED, warnings: [missing, fast] } }])
     const seen = await waitFor(async () => {
@@ -634,7 +720,7 @@ describe('going live', () => {
     await expire(199)
     expect(await get(_id)).toMatchObject({ status: 'interrupted', holdSeconds: 200 })
     await expire(200)
-    expect(await get(_id)).toMatchObject({ status: 'ended', statusReason: 'source_lost' })
+    expect(await get(_id)).toMatchObject({ status: 'ended', endReason: 'source_lost' })
   })
 
   test('a workspace that is deleted takes its streams off the air', async () => {

@@ -122,6 +122,97 @@ describe('a signed upload', () => {
     return !refused
   }
 
+  test('takes the same bytes again after its end, and tells of others that would be lost', async () => {
+    const content = video(200_000)
+    const other = Buffer.from(content.with(150_000, (content[150_000] ?? 0) ^ 1))
+    const half = 100_000
+    const whole = await open(content)
+    const pieces = await open(content)
+    expect((await put(whole.url, content, whole.headers)).body.data.state).toBe('received')
+    for (const [start, end] of [[0, half] as const, [half, content.length] as const]) {
+      const { body, headers } = piece(content, start, end)
+      expect((await put(pieces.url, body, headers)).status).toBe(200)
+    }
+    const last = piece(content, half, content.length)
+    const wrong = piece(other, half, content.length)
+    const check = async (state: string) => {
+      const again = await put(whole.url, content, whole.headers)
+      expect([again.status, again.body.data.state]).toEqual([200, state])
+      expect((await put(pieces.url, last.body, last.headers)).status).toBe(200)
+      for (const refused of [
+        await put(whole.url, other, whole.headers),
+        await put(pieces.url, wrong.body, wrong.headers),
+        await put(pieces.url, new Uint8Array(other), pieces.headers),
+      ])
+        expect([refused.status, refused.body.code]).toEqual([409, 'upload_mismatch'])
+    }
+    await check('received')
+    // Both uploads become assets of one stored file.
+    for (const { uploadId } of [whole, pieces]) expect((await upload(CONFIRM, uploadId)).status).toBe(201)
+    await check('complete')
+  })
+
+  test('ends with the membership of whoever opened it, and with the right to add media', async () => {
+    const content = video(100_000)
+    const as = async (name: string) => {
+      const body = { workspaceId: world.id('acme'), name: 'v.mp4', type: 'video/mp4', size: content.length }
+      return (await world.as(name).call('POST /api/assets/signed-upload', { body })).body.data.url as string
+    }
+    await world.member('acme', 'rita', { role: 'editor' })
+    await world.member('acme', 'dora', { role: 'editor' })
+    const [removed, demoted, begun] = [await as('rita'), await as('dora'), await as('rita')]
+    const half = piece(content, 0, 50_000)
+    expect((await put(begun, half.body, half.headers)).status).toBe(200)
+    const path = (name: string) => ({ workspaceId: world.id('acme'), userId: world.id(name) })
+    await world.as('ada').call('DELETE /api/team/{workspaceId}/members/{userId}', { path: path('rita') })
+    const body = { role: 'client' }
+    await world.as('ada').call('PATCH /api/team/{workspaceId}/members/{userId}', { path: path('dora'), body })
+    const rest = piece(content, 50_000, content.length)
+    for (const refused of [
+      await put(removed, content),
+      await put(demoted, content),
+      await put(begun, rest.body, rest.headers),
+      await put(begun, undefined, { 'Content-Range': `bytes */${content.length}` }),
+    ])
+      expect([refused.status, refused.body.code]).toEqual([403, 'bad_signature'])
+  })
+
+  test('in one request adds nothing when its sender was removed while the file came', async () => {
+    await world.member('acme', 'rose', { role: 'editor' })
+    const png = await sharp({ create: { width: 30, height: 30, channels: 3, background: 'blue' } })
+      .png()
+      .toBuffer()
+    const part = (head: string) => Buffer.from(`--b\r\nContent-Disposition: form-data; ${head}\r\n\r\n`)
+    const body = Buffer.concat([
+      part('name="workspaceId"'),
+      Buffer.from(`${world.id('acme')}\r\n`),
+      part('name="file"; filename="late.png"'),
+      png,
+      Buffer.from('\r\n--b--\r\n'),
+    ])
+    const held = async () => (await app.database.rows('select 1 from storage_reservations')).length
+    const before = await held()
+    const socket = connect(app.port, '127.0.0.1')
+    await once(socket, 'connect')
+    socket.write(
+      `POST /api/assets/upload HTTP/1.1\r\nHost: x\r\nX-API-Key: ${world.key('rose')}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: ${body.length}\r\n\r\n`,
+    )
+    socket.write(body.subarray(0, -20))
+    // Room is held once the sender was admitted.
+    await waitFor(async () => (await held()) > before)
+    const path = { workspaceId: world.id('acme'), userId: world.id('rose') }
+    await world.as('ada').call('DELETE /api/team/{workspaceId}/members/{userId}', { path })
+    socket.write(body.subarray(-20))
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    expect(answer.toString()).toMatch(/^HTTP\/1.1 404[^]*not_found/)
+    socket.destroy()
+    const listed = await world
+      .as('ada')
+      .call('GET /api/assets', { query: { workspaceId: world.id('acme'), q: 'late' } })
+    expect(listed.body.data).toEqual([])
+    expect(await held()).toBe(before)
+  })
+
   test('is not even opened for what would be refused at its end', async () => {
     for (const [name, type, words] of [
       ['page.html', 'text/html', /takes no text\/html. It takes image\/jpeg, /],
@@ -290,7 +381,7 @@ describe('a signed upload', () => {
   test('can be dropped, and expires; both give back what it held', async () => {
     const held = async () => {
       const query = { workspaceId: world.id('acme') }
-      return (await world.as('ada').call('GET /api/assets/storage', { query })).body.data.plan.held
+      return (await world.as('ada').call('GET /api/assets/storage', { query })).body.data.quota.held
     }
     const content = video(5_000)
     const { uploadId, url } = await open(content)

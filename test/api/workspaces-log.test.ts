@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ManualClock } from '../../src/core/clock.ts'
+import { DAY, ManualClock } from '../../src/core/clock.ts'
 import {
   createWorkspace,
   listAuditLog,
@@ -52,13 +52,14 @@ describe('the audit log', () => {
     const { data } = await log()
     expect(data[0]).toEqual({
       _id: expect.any(String),
+      apiKeyId: expect.any(String),
       createdAt: new Date(clock.now()).toISOString(),
       actor: { _id: world.id('adam'), name: 'adam', email: 'adam@example.com' },
       via: 'api_key',
       action: 'updateWorkspace',
-      target: { kind: 'workspace', id: world.id('acme') },
+      target: { kind: 'workspace', _id: world.id('acme') },
       details: { changed: ['name'] },
-      remoteAddress: '127.0.0.1',
+      ip: '127.0.0.1',
       userAgent: 'tester/1.0',
       requestId: 'my-request',
     })
@@ -83,7 +84,7 @@ describe('the audit log', () => {
         .call(updateWorkspace, { ...at('long'), body: { name: `Name ${index}` } })
     }
     await world.as('ada').call(updateAiSettings, { ...at('long'), body: { tone: 'dry' } })
-    expect((await log({ actor: world.id('adam') }, 'long')).data).toHaveLength(3)
+    expect((await log({ actorId: world.id('adam') }, 'long')).data).toHaveLength(3)
     expect((await log({ action: 'updateAiSettings' }, 'long')).data).toHaveLength(1)
     const between = await log({ from: times[1], to: times[4] }, 'long')
     expect(between.data.map((row: { createdAt: string }) => row.createdAt)).toEqual([times[3], times[2], times[1]])
@@ -209,5 +210,38 @@ describe('events', () => {
       [4_000, 0, true],
       [4_501, 1, false],
     ])
+  })
+})
+
+describe('retention', () => {
+  const prune = () => app.composition.services.workspaceLogRetention.prune(new AbortController().signal)
+
+  test('drops events and audit entries of before their time, and nothing else', async () => {
+    await world.workspace('old', 'otto')
+    const id = world.id('old')
+    const kept = async (table: string) =>
+      (await app.database.row<{ n: number }>(`select count(*)::int as n from ${table} where workspace_id = $1`, [id]))
+        ?.n
+    await foreignEvents('old', 'old.event', 10)
+    await app.database.run('update workspace_events set at = $2 where workspace_id = $1', [
+      id,
+      new Date(clock.now() - 91 * DAY),
+    ])
+    await app.database.run('update audit_log set created_at = $2 where workspace_id = $1', [
+      id,
+      new Date(clock.now() - 364 * DAY),
+    ])
+    const { lastSeq } = await sync('otto', {}, 'old')
+    await prune()
+    expect([await kept('workspace_events'), await kept('audit_log')]).toEqual([0, 1])
+    // Whoever has not seen what is gone reads everything again; whoever has goes on.
+    expect(await sync('otto', { after: lastSeq - 1 }, 'old')).toMatchObject({ events: [], reset: true, lastSeq })
+    expect(await sync('otto', { after: lastSeq }, 'old')).toMatchObject({ events: [], reset: false, lastSeq })
+    await world.as('otto').call(updateWorkspace, { ...at('old'), body: { name: 'Old' } })
+    expect(await sync('otto', { after: lastSeq - 1 }, 'old')).toMatchObject({ reset: true })
+    expect((await sync('otto', { after: lastSeq }, 'old')).events).toHaveLength(1)
+    clock.advance(2 * DAY)
+    await prune()
+    expect([await kept('workspace_events'), await kept('audit_log')]).toEqual([1, 1])
   })
 })

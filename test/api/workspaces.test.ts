@@ -68,7 +68,7 @@ describe('creating', () => {
       {
         action: 'createWorkspace',
         actor: { _id: world.id('cora') },
-        target: { kind: 'workspace', id: made.body.data._id },
+        target: { kind: 'workspace', _id: made.body.data._id },
       },
     ])
   })

@@ -77,6 +77,7 @@ async function place(name: string): Promise<Place> {
     body: { email: `${name}@example.com`, password: 'correct horse battery', name },
   })
   const { apiKey, _id: userId } = signedUp.user
+  await ceiling.query('update users set email_verified = true where id = $1', [userId])
   const workspace = await ask('POST /api/workspaces', { apiKey, body: { name, timezone: 'UTC' } })
   const path = { workspaceId: workspace.data._id as string }
   const body = { kind: 'channel', name: 'hot' }
@@ -97,7 +98,7 @@ function append({ channelId, userId, workspaceId }: Place, writer: string): Prom
       path: { workspaceId, channelId },
       query: {},
       body: { body: BODY, clientId: `client-${sent}` },
-      caller: { userId: writer, email: 'bench@example.com', isAdmin: false, via: 'api_key' },
+      caller: { userId: writer, email: 'bench@example.com', isAdmin: false, emailVerified: true, via: 'api_key' },
       member: { workspaceId, userId, role: 'owner', scopes: new Set(ALL_SCOPES) },
       workspaceId,
       requestId: 'bench',
@@ -139,8 +140,8 @@ async function appendsPerSecond(where: Place, writers: readonly string[]): Promi
 }
 
 const INSERT_MESSAGES = `insert into chat_messages
-  (id, channel_id, seq, author_id, client_id, body, attachments, mentions, mentions_all, reply_to, replies, edits, created_at)
-  select id, channel_id, seq, author_id, client_id, body, attachments, mentions, mentions_all, reply_to, replies, edits, created_at
+  (id, channel_id, workspace_id, seq, author_id, client_id, body, attachments, mentions, mentions_all, reply_to, replies, edits, created_at)
+  select id, channel_id, workspace_id, seq, author_id, client_id, body, attachments, mentions, mentions_all, reply_to, replies, edits, created_at
   from json_populate_recordset(null::chat_messages, $1::json)`
 const INSERT_CHANGES = `insert into chat_log (channel_id, seq, type, message_id, by_id, data, at)
   select channel_id, seq, type, message_id, by_id, data, at from json_populate_recordset(null::chat_log, $1::json)`
@@ -160,6 +161,7 @@ async function ceilingPerSecond(where: Place, size: number, seconds = SECONDS): 
       return {
         id: uuidv7(Date.now()),
         channel_id: where.channelId,
+        workspace_id: where.workspaceId,
         seq,
         author_id: where.userId,
         client_id: `client-${seq}`,

@@ -7,7 +7,7 @@ import { releaseStartMemory } from '../../src/start-memory.ts'
 /** A node as `main.ts` starts it, whose users are on the largest plan. */
 
 setFlagsFromString('--no-allocation-site-pretenuring')
-const config = loadConfig()
+const config = loadConfig(process.env)
 const node = await startNode(config, createLog({ level: 'warn' }))
 await node.foundation.database.run(`update subscriptions set plan = 'business'`)
 process.once('SIGTERM', () => void node.stop().then(() => process.exit(0)))

@@ -143,8 +143,10 @@ describe('two nodes of the service', () => {
         expect([...shown, ...links]).toEqual([cluster?.owned, cluster?.forwarded, turns, 1, 2])
         return true
       })
-      const ready = await app.send('GET /api/ready')
-      expect(ready.body.data.checks.actors.details).toMatchObject({ nodes: 2, linksOpen: 1, quarantined: 0 })
+      const ready = (await (await fetch(`${app.node.adminUrl}/ready`)).json()) as {
+        checks: { actors: { details: unknown } }
+      }
+      expect(ready.checks.actors.details).toMatchObject({ nodes: 2, linksOpen: 1, quarantined: 0 })
     }
   })
 

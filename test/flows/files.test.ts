@@ -79,7 +79,7 @@ test('a video of 200 MB, sent over a connection that is cut twice, seen, played 
     expect(reply.status, `${route}: ${reply.text}`).toBeLessThan(300)
     return reply.body.data
   }
-  const usage = async () => (await call('GET /api/assets/storage', { query: { workspaceId } })).plan
+  const usage = async () => (await call('GET /api/assets/storage', { query: { workspaceId } })).quota
   const { left } = await usage()
 
   const body = { workspaceId, name: 'show.mp4', size: BYTES, type: 'video/mp4' }
@@ -121,7 +121,7 @@ test('a video of 200 MB, sent over a connection that is cut twice, seen, played 
   expect(thumbnail).toMatchObject({ width: 480, height: 270 })
 
   const ordered = await call('POST /api/assets/{id}/renditions', { path: { id }, body: { preset: 'square', crf: 35 } })
-  const last = () => heard('asset.rendition').at(-1)?.data
+  const last = () => heard('rendition.updated').at(-1)?.data
   await waitFor(() => last()?.status !== 'pending' && last() !== undefined, { ...PATIENT, what: 'the rendition' })
   expect(last()).toMatchObject({ _id: ordered._id, status: 'ready', width: 360, height: 360 })
   expect(heard('job.progress').some((one) => one.jobId === ordered.jobId)).toBe(true)

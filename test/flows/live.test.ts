@@ -172,7 +172,7 @@ test('from an empty folder to a live stream: every frame reaches both destinatio
       'stream.created idle',
       'stream.updated starting',
       'stream.updated live',
-      'stream.destination live',
+      'destination.updated live',
       'stream.updated interrupted',
       'stream.updated ended',
     ]),

@@ -1,12 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { crc32 } from 'node:zlib'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { brightnessOf } from '../../media/testing/brightness.ts'
+import { writeMatrix } from '../../media/testing/display-matrix.ts'
 import { makeClip, runFfmpeg } from '../../media/testing/ffmpeg.ts'
 import { readTags } from '../../media/testing/flv-file.ts'
-import { startSink, type Sink } from '../../media/testing/sink.ts'
+import { startSink, type Sink, type SinkBehaviour } from '../../media/testing/sink.ts'
 import { HOUR, systemClock, type Clock } from '../../src/core/clock.ts'
 import { noteRendition } from '../../src/assets/turns.ts'
 import { startBroadcast } from '../../src/streams/files/turns.ts'
@@ -22,11 +24,12 @@ interface SeenBroadcast {
   readonly item: number
   readonly position: number
   readonly error: string | null
-  readonly preparation: { readonly files: number; readonly ready: number; readonly progress: number } | null
+  readonly preparation: { readonly fileCount: number; readonly readyCount: number; readonly progress: number } | null
   readonly items: readonly {
     readonly name: string
     readonly renditionId: string | null
     readonly duration: number
+    readonly startSeconds: number | null
     readonly error: string | null
   }[]
 }
@@ -85,8 +88,8 @@ afterEach(async () => {
 /** An asset that was looked at. */
 const upload = (name: string) => caster.upload(join(folder, name))
 
-async function streamTo(): Promise<{ id: string; sink: Sink }> {
-  const sink = await startSink()
+async function streamTo(behaviour: SinkBehaviour = {}): Promise<{ id: string; sink: Sink }> {
+  const sink = await startSink(behaviour)
   sinks.push(sink)
   return { id: (await caster.stream({ one: sink }))._id, sink }
 }
@@ -115,7 +118,7 @@ async function renditions(assetId: string): Promise<readonly { readonly _id: str
 /** What sockets were told of a stream's broadcasts. */
 async function statuses(id: string): Promise<string[]> {
   const events = await app.database.rows<{ status: string }>(
-    `select data->>'status' as status from workspace_events where type = 'stream.broadcast' and data->>'streamId' = $1
+    `select data->>'status' as status from workspace_events where type = 'broadcast.updated' and data->>'streamId' = $1
      order by seq`,
     [id],
   )
@@ -142,7 +145,7 @@ test('a file goes to the destination, every frame of it, and the stream ends wit
     status: 409,
     body: { message: expect.stringMatching(/^The stream “.+” needs it\./) },
   })
-  expect(await caster.until(id, 'ended', 20_000)).toMatchObject({ statusReason: 'finished' })
+  expect(await caster.until(id, 'ended', 20_000)).toMatchObject({ endReason: 'finished' })
   expect(await shown(id)).toMatchObject({ status: 'finished', error: null })
   expect(pictures(sink).map(({ checksum }) => checksum)).toEqual(wanted.map(({ payload }) => crc32(payload)))
   expect(await statuses(id)).toEqual(['playing', 'finished'])
@@ -178,7 +181,7 @@ test('what no platform would take is made into what all take first, or the broad
   const { id, sink } = await streamTo()
   expect(await broadcast(id, { assetId })).toMatchObject({
     status: 'preparing',
-    preparation: { files: 1, ready: 0 },
+    preparation: { fileCount: 1, readyCount: 0 },
     items: [{ renditionId: expect.any(String), error: null }],
   })
   expect(await refusal(id, { assetId: assets['first'] })).toMatchObject({
@@ -202,6 +205,41 @@ test('what no platform would take is made into what all take first, or the broad
   await caster.good('DELETE /api/streams/{id}/broadcast', { path: { id: again.id } })
 })
 
+test('a rotated file is refused with why, or goes out upright', async () => {
+  const sides = 'drawbox=w=160:h=180:color=white:t=fill,drawbox=x=160:w=160:h=180:color=black:t=fill'
+  await makeClip(join(folder, 'rotated.mp4'), { seconds: 1, extra: ['-vf', sides] })
+  await writeMatrix(join(folder, 'rotated.mp4'), [0, 1, -1, 0])
+  const assetId = await upload('rotated.mp4')
+  const { id, sink } = await streamTo({ keepMedia: true })
+  expect(await refusal(id, { assetId, transcode: 'never' })).toMatchObject({
+    code: 'unfit_file',
+    message: expect.stringContaining('It is turned by 90° when it is played; a live stream would show it unturned.'),
+  })
+  expect(await broadcast(id, { assetId })).toMatchObject({ status: 'preparing' })
+  await caster.until(id, 'ended', 60_000)
+  expect(await shown(id)).toMatchObject({ status: 'finished', items: [{ error: null }] })
+  const [out, top] = [join(folder, 'out.flv'), join(folder, 'top.mp4')]
+  await writeFile(out, sink.connections[0]!.film())
+  await runFfmpeg('-i', out, '-vf', 'crop=iw:ih/2:0:0', top)
+  // The white left side, turned clockwise.
+  expect(Math.min(...(await brightnessOf(top)))).toBeGreaterThan(200)
+})
+
+test('it says at which keyframe it really begins, and keeps that when it is sent elsewhere', async () => {
+  const { id } = await streamTo()
+  const items = [{ assetId: assets['second'] }, { assetId: assets['second'] }]
+  expect(await broadcast(id, { items, startAt: 1.3 })).toMatchObject({
+    items: [{ startSeconds: null }, { startSeconds: null }],
+  })
+  // Keyframes are half a second apart.
+  const begun = await until(id, (seen) => seen.items[0]?.startSeconds !== null, 'it to say where it began')
+  expect(begun.items.map(({ startSeconds }) => startSeconds)).toEqual([1, null])
+  await change(id, { item: 1, position: 2.4 })
+  const moved = await until(id, (seen) => seen.items[1]?.startSeconds !== null, 'it to say where it went')
+  expect(moved.items.map(({ startSeconds }) => startSeconds)).toEqual([1, 2])
+  await caster.stop(id)
+})
+
 test('a broadcast that is cancelled while its file is made ends that; a scheduled one has it made ahead', async () => {
   const assetId = await upload('odd.mp4')
   const { id } = await streamTo()
@@ -213,10 +251,10 @@ test('a broadcast that is cancelled while its file is made ends that; a schedule
   const scheduledFor = new Date(clock.now() + HOUR).toISOString()
   expect(await broadcast(id, { assetId, scheduledFor })).toMatchObject({
     status: 'scheduled',
-    preparation: { ready: 0 },
+    preparation: { readyCount: 0 },
   })
-  const made = await until(id, ({ preparation }) => preparation?.ready === 1, 'its file to be made')
-  expect(made).toMatchObject({ status: 'scheduled', preparation: { files: 1, progress: 100 } })
+  const made = await until(id, ({ preparation }) => preparation?.readyCount === 1, 'its file to be made')
+  expect(made).toMatchObject({ status: 'scheduled', preparation: { fileCount: 1, progress: 100 } })
   // Taken away again, there is nothing left to broadcast.
   const [rendition] = await renditions(assetId)
   const query = { rendition: rendition?._id ?? '' }
@@ -274,7 +312,7 @@ test('it is paused, resumed, sent elsewhere and extended, and survives the media
   const place = film.findIndex(({ payload }) => crc32(payload) === again?.checksum)
   expect(place).toBeGreaterThanOrEqual(30)
   expect(sink.connections.length).toBe(2)
-  expect(await caster.stop(id)).toMatchObject({ status: 'ended', statusReason: 'stopped' })
+  expect(await caster.stop(id)).toMatchObject({ status: 'ended', endReason: 'stopped' })
   expect(await shown(id)).toMatchObject({ status: 'stopped' })
 })
 

@@ -68,10 +68,10 @@ test('a publisher is received, goes live to two destinations, and is dropped at 
     // The workspace hears of a destination when its node does; the figures of the media process come a beat later.
     const status = await caster.good<{
       ingest: object | null
-      destinations: { bytesAcknowledged: number; state: string }[]
+      destinations: { bytesAcknowledged: number; status: string }[]
     }>('GET /api/streams/{id}/relay', { path: { id: _id } })
     const settled = status.destinations.every(
-      ({ bytesAcknowledged, state }) => bytesAcknowledged > 0 && state === 'live',
+      ({ bytesAcknowledged, status: now }) => bytesAcknowledged > 0 && now === 'live',
     )
     return settled ? status : undefined
   })
@@ -80,21 +80,21 @@ test('a publisher is received, goes live to two destinations, and is dropped at 
     live: true,
     ingest: { videoCodec: expect.stringMatching(/264|avc/i), audioCodec: expect.stringMatching(/aac/i) },
     destinations: [
-      { state: 'live', name: 'one', lastError: null },
-      { state: 'live', name: 'two', lastError: null },
+      { status: 'live', name: 'one', lastError: null },
+      { status: 'live', name: 'two', lastError: null },
     ],
   })
   expect(JSON.stringify(relay)).not.toContain('remoteAddress')
   const health = await caster.good<object>('GET /api/streams/relay/health', {})
   expect(health).toMatchObject({ nodes: [{ ok: true }], paths: [{ streamId: _id, live: true, readers: 2 }] })
   const stopped = await caster.stop(_id)
-  expect(stopped).toMatchObject({ status: 'ended', statusReason: 'stopped' })
+  expect(stopped).toMatchObject({ status: 'ended', endReason: 'stopped' })
   await publisher.closed
   await waitFor(() => one.last()?.closed && two.last()?.closed)
   expect(await caster.refusal(streamKey)).toMatch(/ended|refused|denied/i)
   const types = (await events()).map(({ type, data }) => `${type} ${String(data['status'])}`)
   expect(types).toEqual(
-    expect.arrayContaining(['stream.updated receiving', 'stream.updated live', 'stream.destination live']),
+    expect.arrayContaining(['stream.updated receiving', 'stream.updated live', 'destination.updated live']),
   )
   expect(types.at(-1)).toBe('stream.updated ended')
 })
@@ -200,8 +200,8 @@ test('a stream that is interrupted comes back by itself, and ends when it does n
   const untilSlate = (state: string) =>
     waitFor(
       async () => {
-        const relay = await caster.good<{ slate: { state: string } | null }>('GET /api/streams/{id}/relay', { path })
-        return relay.slate?.state === state
+        const relay = await caster.good<{ slate: { status: string } | null }>('GET /api/streams/{id}/relay', { path })
+        return relay.slate?.status === state
       },
       { timeoutMs: 20_000, what: `the slate to be ${state}` },
     )
@@ -213,7 +213,7 @@ test('a stream that is interrupted comes back by itself, and ends when it does n
   await caster.publish(streamKey)
   await caster.until(_id, 'live')
   await untilSlate('ready')
-  const shown = (await events()).flatMap(({ data, type }) => (type === 'stream.slate' ? [data] : []))
+  const shown = (await events()).flatMap(({ data, type }) => (type === 'slate.updated' ? [data] : []))
   expect(shown).toEqual([true, false].map((is) => ({ streamId: _id, shown: is })))
   // From the slate's own configuration to the publisher's.
   const { messages } = one.last()!
@@ -228,7 +228,7 @@ test('a stream that is interrupted comes back by itself, and ends when it does n
   await caster.until(_id, 'interrupted')
   await app.database.run(`update streams set status_since = now() - interval '89 s' where id = $1`, [_id])
   expect(await caster.until(_id, 'ended')).toMatchObject({
-    statusReason: 'source_lost',
+    endReason: 'source_lost',
     platforms: [{ status: 'stopped' }],
   })
   expect(await caster.refusal(streamKey)).not.toBe('')
@@ -324,6 +324,61 @@ test('seconds are counted, once, and survive the death of the media process', as
   expect(usage).toMatchObject({ minutesUsed: Math.floor((await usedMs()) / 600) / 100, activeStreams: 0 })
 })
 
+test('the primary encoder takes the place of the backup; by hand the backup is put back', async () => {
+  const one = await sink()
+  const { _id, streamKey, backupStreamKey } = await caster.stream({ one })
+  const source = async () =>
+    (await caster.good<{ ingest: { source: string } | null }>('GET /api/streams/{id}/relay', { path: { id: _id } }))
+      .ingest?.source
+  await caster.publish(backupStreamKey)
+  await caster.until(_id, 'receiving')
+  await caster.goLive(_id)
+  await caster.untilDestination(_id, 'one', 'live')
+  await caster.publish(streamKey)
+  await waitFor(async () => (await source()) === 'primary')
+  await caster.good('POST /api/streams/{id}/switch-input', { path: { id: _id }, body: { source: 'backup' } })
+  await waitFor(async () => (await source()) === 'backup')
+  const changes = async () => (await events()).flatMap(({ type, data }) => (type === 'input.updated' ? [data] : []))
+  await waitFor(async () => (await changes()).length === 2)
+  expect(await changes()).toEqual([
+    { streamId: _id, source: 'primary', previous: 'backup', reason: 'preferred' },
+    { streamId: _id, source: 'backup', previous: 'primary', reason: 'selected' },
+  ])
+  expect(one.connections).toHaveLength(1)
+})
+
+test('while the media process hangs nothing is said to be live; it is started again, and the stream goes on', async () => {
+  const one = await sink()
+  const { _id, streamKey } = await caster.stream({ one })
+  await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  await caster.goLive(_id)
+  await caster.untilDestination(_id, 'one', 'live')
+  const relay = () =>
+    caster.good<{ at: string | null; lastSeenAt: string | null; destinations: { status: string }[] }>(
+      'GET /api/streams/{id}/relay',
+      { path: { id: _id } },
+    )
+  await waitFor(async () => (await relay()).at)
+  const pid = app.node.media?.pid()
+  if (pid === undefined) throw new Error('no media process')
+  process.kill(pid, 'SIGSTOP')
+  const stoppedAt = new Date().getTime()
+  const seen = await caster.untilDestination(_id, 'one', 'unknown')
+  expect(seen).toMatchObject({ status: 'live', unconfirmedSince: expect.any(String) })
+  const doubtful = await relay()
+  expect(doubtful).toMatchObject({ at: null, ingest: null, destinations: [{ status: 'unknown' }] })
+  expect(Date.parse(doubtful.lastSeenAt ?? '')).toBeLessThan(stoppedAt + 1_500)
+  expect((await app.send('GET /api/ready', {})).status).toBe(503)
+  expect(await app.node.foundation.metrics.metrics()).toMatch(/^crier_media_up 0$/m)
+  expect((await events()).at(-1)).toMatchObject({ type: 'stream.updated', data: { status: 'live' } })
+  await caster.until(_id, 'interrupted', 20_000)
+  await waitFor(() => app.node.media?.pid() !== undefined && app.node.media.pid() !== pid, { timeoutMs: 15_000 })
+  await caster.publish(streamKey)
+  await caster.untilDestination(_id, 'one', 'live')
+  expect(await caster.get(_id)).toMatchObject({ status: 'live', unconfirmedSince: null })
+})
+
 test('at the limit the stream ends cleanly, after a warning, and nothing more is taken in', async () => {
   const one = await sink()
   const { _id, streamKey } = await caster.stream({ one })
@@ -338,7 +393,7 @@ test('at the limit the stream ends cleanly, after a warning, and nothing more is
   const { publisher } = await caster.publish(streamKey)
   await caster.until(_id, 'receiving')
   await caster.goLive(_id)
-  expect(await caster.until(_id, 'ended')).toMatchObject({ statusReason: 'minutes_used_up' })
+  expect(await caster.until(_id, 'ended')).toMatchObject({ endReason: 'minutes_used_up' })
   await publisher.closed
   const warnings = (await events()).filter(({ type }) => type === 'stream.warning')
   expect(warnings).toEqual([
@@ -375,6 +430,18 @@ test('no key reaches a log, an event, a metric, the database in the clear, or an
   ])
   const secrets = [streamKey, backupStreamKey].map((key) => key.split('-')[1] ?? '')
   for (const secret of [...secrets, 'key-for-one']) expect(seen.split(secret)).toHaveLength(1)
+})
+
+test('log lines of a publisher name its stream and workspace', async () => {
+  const { _id, streamKey } = await caster.stream({})
+  await caster.publish(streamKey)
+  await caster.until(_id, 'receiving')
+  caster.close()
+  const about = (msg: string) => app.logs.find((line) => line.msg === msg && line['streamId'] === _id)
+  await waitFor(() => about('publisher ended') !== undefined, { what: 'the line of its end' })
+  for (const msg of ['a publisher was admitted', 'publisher admitted', 'publisher ended']) {
+    expect(about(msg), msg).toMatchObject({ part: 'media', streamId: _id, workspaceId })
+  }
 })
 
 test('every ingest and destination has its metrics, and the dashboard names only metrics that there are', async () => {

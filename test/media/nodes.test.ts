@@ -84,11 +84,11 @@ test('an API node commands, sees and hears of a stream that another node takes i
   await at[0].goLive(_id)
   await at[0].untilDestination(_id, 'one', 'live')
   const relay = await waitFor(async () => {
-    const status = await at[0].good<{ ingest: object | null; destinations: { state: string }[] }>(
+    const status = await at[0].good<{ ingest: object | null; destinations: { status: string }[] }>(
       'GET /api/streams/{id}/relay',
       { path: { id: _id } },
     )
-    return status.ingest && status.destinations[0]?.state === 'live' ? status : undefined
+    return status.ingest && status.destinations[0]?.status === 'live' ? status : undefined
   })
   expect(relay).toMatchObject({ live: true })
   const health = await at[0].good<{ nodes: object[]; paths: object[] }>('GET /api/streams/relay/health', {})
@@ -98,7 +98,7 @@ test('an API node commands, sees and hears of a stream that another node takes i
   await publisher.closed
   await waitFor(() => heard.includes('stream.updated ended'))
   expect(heard).toEqual(
-    expect.arrayContaining(['stream.created idle', 'stream.updated live', 'stream.destination live']),
+    expect.arrayContaining(['stream.created idle', 'stream.updated live', 'destination.updated live']),
   )
   socket.disconnect()
   await sink.close()

@@ -10,6 +10,7 @@ import { MINUTE, type Clock } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
 import { Broadcaster } from '../support/broadcast.ts'
 import { foreignRequests, launchBrowser, openPage } from '../support/browser.ts'
+import { WEBRTC_FLAGS } from '../support/whip-studio.ts'
 import { login, PASSWORD } from '../support/people.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
@@ -199,4 +200,55 @@ test('the page plays it in a real browser, and loads nothing from elsewhere', as
   await expect(publishing).rejects.toThrow('ffmpeg ended')
   await waitFor(async () => (await page.textContent('[role=alert]'))?.includes('no longer good'), { timeoutMs: 30_000 })
   await page.close()
+})
+
+test('the page plays on by itself after the process for WebRTC was killed, and the loss is reported', async () => {
+  const file = join(folder, 'webrtc.flv')
+  await makeFlv(file, 60)
+  const { _id, streamKey } = await caster.stream({})
+  const publishing = publishFlv(file, `rtmp://127.0.0.1:${app.config.RTMP_PORT}/live/${streamKey}`)
+  await caster.until(_id, 'receiving')
+  const { pageUrl } = await newToken(_id)
+  const watching = await launchBrowser(WEBRTC_FLAGS)
+  const page = await watching.newPage()
+  const url = pageUrl.replace(/^https?:\/\/[^/]+/, app.url)
+  const PATIENT = { timeoutMs: 40_000 }
+  const isWebrtc = () =>
+    page.evaluate<boolean>(
+      `document.querySelector('video').srcObject !== null && document.querySelector('video').currentTime > 0`,
+    )
+  await waitFor(
+    async () => {
+      await page.goto(url)
+      await waitFor(async () => (await page.textContent('[role=status]')) === 'Live', PATIENT)
+      return isWebrtc()
+    },
+    { ...PATIENT, what: 'the page to play by WebRTC' },
+  )
+  await page.evaluate(`globalThis.before = document.querySelector('video').srcObject`)
+  const entries = app.composition.services.mediaNodes.nodes()
+  const pid = entries.flatMap(({ status }) => status?.whip?.pid ?? [])[0]
+  process.kill(pid!, 'SIGKILL')
+  // By a connection of its own accord: the page is not touched.
+  await waitFor(
+    () =>
+      page.evaluate<boolean>(`(() => {
+        const { currentTime, srcObject } = document.querySelector('video')
+        return srcObject !== null && srcObject !== before && currentTime > 0.5
+      })()`),
+    { ...PATIENT, what: 'the page to play again' },
+  )
+  const warning = await waitFor(() =>
+    app.database.row<{ message: string }>(
+      `select data->>'message' as message from workspace_events
+       where type = 'stream.warning' and data->>'streamId' = $1 and data->>'code' = 'webrtc_lost'`,
+      [_id],
+    ),
+  )
+  expect(warning.message).toContain('cut off 1 viewer.')
+  const counted = await app.node.foundation.metrics.getSingleMetricAsString('crier_whip_sessions_lost_total')
+  expect(counted).toContain('kind="viewer"} 1')
+  await watching.close()
+  await caster.stop(_id)
+  await expect(publishing).rejects.toThrow('ffmpeg ended')
 })

@@ -7,8 +7,10 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { enhancedMessages, makeEnhancedClip, sendAll } from '../../media/testing/enhanced-clip.ts'
 import { Feed } from '../../media/testing/feed.ts'
 import { makeClip } from '../../media/testing/ffmpeg.ts'
+import { readTags } from '../../media/testing/flv-file.ts'
 import { TestPublisher } from '../../media/testing/publisher.ts'
 import { startSink, type Sink } from '../../media/testing/sink.ts'
+import { AUDIO } from '../../media/rtmp/flv.ts'
 import { startApp, type App } from '../support/app.ts'
 import { Broadcaster } from '../support/broadcast.ts'
 import { createDatabase } from '../support/postgres.ts'
@@ -27,7 +29,7 @@ interface SeenSession {
 
 interface SeenFile {
   readonly duration: number
-  readonly refused: string | null
+  readonly error: string | null
 }
 
 let database: Awaited<ReturnType<typeof createDatabase>>
@@ -169,7 +171,7 @@ test('a recording of HEVC and Opus is an asset like others, with its thumbnail',
   await caster.until(id, 'live')
   const recorded = async () =>
     (await caster.good<{ recording: SeenFile | null }>('GET /api/streams/{id}/relay', { path: { id } })).recording
-  expect(await waitFor(recorded)).toMatchObject({ refused: null })
+  expect(await waitFor(recorded)).toMatchObject({ error: null })
   sendAll(publisher, messages, 2_033)
   await waitFor(async () => ((await recorded())?.duration ?? 0) > 1.9)
   await caster.stop(id)
@@ -181,6 +183,27 @@ test('a recording of HEVC and Opus is an asset like others, with its thumbnail',
     width: 320,
     thumbnail: { status: 'ready' },
   })
+})
+
+test('a stream of sound alone is recorded as an audio file', async () => {
+  const { id, streamKey } = await recordedStream()
+  await caster.goLive(id, { waitForIngest: true })
+  const publisher = await TestPublisher.connect({ port: app.config.RTMP_PORT })
+  await publisher.publish(streamKey)
+  const path = join(folder, 'sound.flv')
+  await makeClip(path, { seconds: 4, extra: ['-vn'] })
+  for (const { payload, timestamp, type } of readTags(await readFile(path)))
+    if (type === AUDIO) publisher.send(type, timestamp, payload)
+  const recording = async () =>
+    (await caster.good<{ recording: SeenFile | null }>('GET /api/streams/{id}/relay', { path: { id } })).recording
+  await waitFor(async () => ((await recording())?.duration ?? 0) > 3, { timeoutMs: 20_000 })
+  expect(await recording()).toMatchObject({ error: null })
+  await caster.stop(id)
+  publisher.close()
+  const { recordingAssetId } = await untilKept(id, 1)
+  const asset = await untilLookedAt(recordingAssetId ?? '')
+  expect(asset).toMatchObject({ type: 'audio/mp4', codecs: { audio: 'aac' }, name: expect.stringMatching(/\.m4a$/) })
+  expect(asset.duration).toBeCloseTo(4, 0)
 })
 
 test('a recording ends when the plan has no room left, says so, and is kept', async () => {

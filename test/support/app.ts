@@ -125,6 +125,7 @@ async function start(
       RTMP_PORT: String(await freeLoopbackPort()),
       WHIP_PORT: '0',
       ADMIN_PORT: '0',
+      DRAIN_SECONDS: '0',
       CHECK_REPLIES: '1',
       RATE_LIMITS: options.rateLimits ? '1' : '0',
       ROLES: rolesOf(options),

@@ -11,7 +11,7 @@ import type { Voice } from './world.ts'
 export interface SeenStream {
   readonly _id: string
   readonly status: string
-  readonly statusReason: string | null
+  readonly endReason: string | null
   readonly streamKey: string
   readonly backupStreamKey: string
   readonly version: number

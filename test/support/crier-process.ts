@@ -20,17 +20,23 @@ export class CrierProcess {
   stdout = ''
   stderr = ''
 
-  private constructor(folder: string, ports: { http: number; rtmp: number }, env: Readonly<Record<string, string>>) {
+  private constructor(
+    folder: string,
+    ports: { http: number; rtmp: number },
+    env: Readonly<Record<string, string>>,
+    main: string,
+  ) {
     this.url = `http://localhost:${ports.http}`
     this.rtmpPort = ports.rtmp
     this.outbox = new Outbox(join(folder, 'data', 'outbox'))
-    this.#child = spawn(process.execPath, [MAIN], {
+    this.#child = spawn(process.execPath, [main], {
       cwd: folder,
       env: {
         PATH: process.env['PATH'] ?? '',
         PORT: String(ports.http),
         RTMP_PORT: String(ports.rtmp),
         ADMIN_PORT: '0',
+        DRAIN_SECONDS: '0',
         ALLOW_PRIVATE_ADDRESSES: '1',
         CHECK_REPLIES: '1',
         ...env,
@@ -42,20 +48,29 @@ export class CrierProcess {
     this.#ended = new Promise((resolve) => this.#child.once('exit', () => resolve()))
   }
 
-  /** Starts it and waits until it says that it is ready. */
-  static async start(folder: string, ports?: { http: number; rtmp: number }, env = {}): Promise<CrierProcess> {
+  /**
+   * Starts it and waits until it says that it is ready.
+   * @param main the main file of another build
+   * @throws Error with what it printed, when it ends instead
+   */
+  static async start(
+    folder: string,
+    ports?: { http: number; rtmp: number },
+    env = {},
+    main = MAIN,
+  ): Promise<CrierProcess> {
     const crier = new CrierProcess(
       folder,
       ports ?? { http: await freeLoopbackPort(), rtmp: await freeLoopbackPort() },
       env,
+      main,
     )
-    await waitFor(
-      () => {
-        if (crier.#child.exitCode !== null) throw new Error(`it ended: ${crier.stderr}`)
-        return crier.stdout.includes('crier ready')
-      },
-      { timeoutMs: 60_000, what: 'crier to be ready' },
-    )
+    const hasEnded = () => crier.#child.exitCode !== null
+    await waitFor(() => hasEnded() || crier.stdout.includes('crier ready'), {
+      timeoutMs: 60_000,
+      what: 'crier to be ready',
+    })
+    if (hasEnded()) throw new Error(`it ended: ${crier.stderr}`)
     return crier
   }
 
@@ -65,6 +80,11 @@ export class CrierProcess {
 
   send(route: string, options: SendOptions = {}): Promise<Answer> {
     return send(this.url, route, options)
+  }
+
+  /** Its main process. */
+  get pid(): number {
+    return this.#child.pid as number
   }
 
   /** The media process, found as an administrator would. */

@@ -80,6 +80,10 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
     return { as, path, error: 'not_found' }
   },
   whipDelete: async (stage) => ({ ...(await whipCredential(stage)), error: 'not_found' }),
+  switchInput: async (stage) => {
+    announceMedia(stage)
+    return { error: 'conflict' }
+  },
   retryDestination: async (stage) => {
     const id = await startedStream(stage)
     const shown = await stage.app.send('GET /api/streams/{id}', { apiKey: stage.owner.apiKey, path: { id } })
@@ -90,6 +94,9 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
     const listed = await app.send('GET /api/auth/sessions', { token: accessToken })
     return { path: { id: (listed.body.data as { _id: string }[])[0]?._id ?? '' } }
   },
+  getApiKey: async (stage) => ({ path: { id: await apiKey(stage) } }),
+  updateApiKey: async (stage) => ({ path: { id: await apiKey(stage) } }),
+  revokeApiKey: async (stage) => ({ path: { id: await apiKey(stage) } }),
   regenerateApiKey: async ({ app }) => {
     const { apiKey } = await seedUser(app, newName())
     return { as: { apiKey }, once: true }
@@ -103,8 +110,8 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
     }
   },
   getInvitation: async (stage) => ({ path: { token: (await invitation(stage)).token } }),
-  acceptInvitation: answerInvitation,
-  declineInvitation: answerInvitation,
+  acceptInvitation: (stage) => answerInvitation(stage, 'token'),
+  declineInvitation: (stage) => answerInvitation(stage, 'id'),
   // The caller holds nothing but team:manage, so that is all they can give.
   inviteMember: async (stage) => ({ body: { email: newAddress('invited'), roleId: await emptyRole(stage) } }),
   revokeInvitation: async (stage) => ({ path: { id: (await invitation(stage)).id } }),
@@ -165,6 +172,72 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
   },
   createUserWithApiKey: async () => ({ body: { email: newAddress('made'), name: 'Made by an administrator' } }),
   signUp: async () => ({ body: { email: newAddress('signup'), password: PASSWORD } }),
+}
+
+/** By list operation: makes so many rows of it, and says what of the example must change to list them. */
+export const lists: Readonly<Record<string, (stage: Stage, count: number) => Promise<Prepared>>> = {
+  listAssets: times(asset),
+  listSessions: times(({ app, caller }) => logIn(app, caller)),
+  getQueueJobs: times(deadJob, { query: { state: 'dead' } }),
+  listStreams: times((stage) => rows['streams']?.(stage)),
+  listRtmpDestinations: times(rtmpDestination),
+  listStreamSessions: async (stage, many) => {
+    const id = (await rows['streams']?.(stage)) ?? ''
+    await stage.app.database.run(
+      `insert into stream_sessions (id, stream_id, workspace_id, owner_id, started_at, destinations)
+       select gen_random_uuid(), $1, $2, $3, now() - n * interval '1 day', '[]' from generate_series(1, $4) n`,
+      [id, stage.workspaceId, stage.owner.id, many],
+    )
+    return { path: { id } }
+  },
+  listMyInvitations: async (stage, many) => {
+    const { apiKey, email } = await seedUser(stage.app, newName())
+    for (let made = 0; made < many; made += 1) {
+      const workspaceId = await seedWorkspace(stage.app, newName(), stage.owner)
+      await invitation({ ...stage, workspaceId }, email)
+    }
+    return { as: { apiKey } }
+  },
+  listInvitations: times((stage) => invitation(stage)),
+  listGroups: times(group),
+  listMembers: times(member),
+  listWorkspaces: async ({ app }, many) => {
+    const user = await seedUser(app, newName(), { plan: 'business' })
+    for (let made = 0; made < many; made += 1) await seedWorkspace(app, newName(), user)
+    return { as: { apiKey: user.apiKey } }
+  },
+  listAuditLog: times(group),
+  listChannels: times(channel),
+  listMessages: async (stage, many) => ({ path: { channelId: await messages(stage, many) } }),
+  searchMessages: async (stage, many) => {
+    await messages(stage, many)
+    return { query: { q: 'something' } }
+  },
+  listUploads: times(openUpload),
+  listApiKeys: times(({ app, caller: { apiKey } }) => {
+    return app.send('POST /api/users/me/api-keys', { apiKey, body: { name: newName() } })
+  }),
+}
+
+function times(makeOne: (stage: Stage) => unknown, prepared: Prepared = {}) {
+  return async (stage: Stage, many: number): Promise<Prepared> => {
+    for (let made = 0; made < many; made += 1) await makeOne(stage)
+    return prepared
+  }
+}
+
+/** A channel with so many messages. */
+async function messages({ app, owner, workspaceId, ...stage }: Stage, many: number): Promise<string> {
+  const channelId = await channel({ app, owner, workspaceId, ...stage })
+  for (let made = 0; made < many; made += 1) {
+    const sent = await app.send('POST /api/team/{workspaceId}/channels/{channelId}/messages', {
+      apiKey: owner.apiKey,
+      path: { workspaceId, channelId },
+      body: { body: 'Something to page through' },
+    })
+    if (sent.status !== 201) throw new Error(`a message for a fixture: ${sent.text}`)
+  }
+  return channelId
 }
 
 /** A job that was given up. */
@@ -290,6 +363,12 @@ function newAddress(kind: string): string {
   return `${kind}.${newName()}@example.com`
 }
 
+async function apiKey({ app, caller }: Stage): Promise<string> {
+  const reply = await app.send('POST /api/users/me/api-keys', { apiKey: caller.apiKey, body: { name: newName() } })
+  if (reply.status !== 201) throw new Error(`an API key for a fixture: ${reply.text}`)
+  return reply.body.data._id
+}
+
 async function logIn(app: App, { email }: SeededUser): Promise<{ accessToken: string; refreshToken: string }> {
   const reply = await app.send('POST /api/auth/login', { body: { email, password: PASSWORD } })
   if (reply.status !== 200) throw new Error(`${email} could not log in: ${reply.text}`)
@@ -367,9 +446,10 @@ async function message(
   return { channelId, messageId: sent.body.data._id }
 }
 
+/** Has fewer rights than any caller, who may not change members with more. */
 async function member({ app, workspaceId }: Stage): Promise<string> {
   const user = await seedUser(app, newName())
-  await seedMember(app, workspaceId, user, { role: 'client' })
+  await seedMember(app, workspaceId, user, { scopes: [] })
   return user.id
 }
 
@@ -379,7 +459,8 @@ async function invitation(stage: Stage, email = newAddress('invited')): Promise<
   return { id, token: await invitationToken(stage.app, email) }
 }
 
-async function answerInvitation(stage: Stage): Promise<Prepared> {
+/** Either names the invitation: the token of the mail, or the id of the addressee's own list. */
+async function answerInvitation(stage: Stage, by: 'token' | 'id'): Promise<Prepared> {
   const { apiKey, email } = await seedUser(stage.app, newName())
-  return { as: { apiKey }, path: { token: (await invitation(stage, email)).token } }
+  return { as: { apiKey }, path: { token: (await invitation(stage, email))[by] } }
 }

@@ -84,3 +84,40 @@ export function wrongValue(schema: PropertySchema): unknown {
   ]
   return candidates.find(([kind]) => !kinds.includes(kind) && !(kind === 'number' && kinds.includes('integer')))?.[1]
 }
+
+/** Where in a request something stands: the keys that lead to it, from `path`, `query` or `body` on. */
+export type Place = readonly (string | number)[]
+
+type Parts = Pick<SendOptions, 'path' | 'query' | 'body'>
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
+/** Every place of a request at which an id stands. */
+export function idPlaces({ path, query, body }: Parts): Place[] {
+  const found: Place[] = []
+  const walk = (value: unknown, place: Place) => {
+    if (typeof value === 'string' && UUID.test(value)) found.push(place)
+    else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value))
+      for (const [key, item] of Object.entries(value)) walk(item, [...place, Array.isArray(value) ? Number(key) : key])
+  }
+  for (const [part, value] of Object.entries({ path, query, body })) walk(value, [part])
+  return found
+}
+
+/** The id at a place; undefined where another request has none there. */
+export function idAt(parts: Parts, place: Place): string | undefined {
+  let value: unknown = parts
+  for (const key of place) value = (value as Record<string | number, unknown> | undefined)?.[key]
+  return typeof value === 'string' ? value : undefined
+}
+
+/** The request with another id at a place. */
+export function withId<T extends Parts>(parts: T, place: Place, id: string): T {
+  const { path, query, body } = parts
+  const copy = structuredClone({ path, query, body })
+  let value: unknown = copy
+  for (const key of place.slice(0, -1)) value = (value as Record<string | number, unknown>)[key]
+  ;(value as Record<string | number, unknown>)[place.at(-1) ?? ''] = id
+  const given = Object.entries(copy).filter(([, part]) => part !== undefined)
+  return { ...parts, ...Object.fromEntries(given) }
+}

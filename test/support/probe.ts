@@ -1,13 +1,14 @@
 import { PlanLimit, PreconditionFailed, Conflict } from '../../src/core/errors.ts'
+import { requireVersion } from '../../src/core/precondition.ts'
 import type { Caller, Member } from '../../src/core/caller.ts'
 import { CredentialExpired, InvalidCredential, NotFound } from '../../src/core/errors.ts'
 import { uuidv7 } from '../../src/core/id.ts'
-import { from, operation, owner, type NamedOperation, type Registry } from '../../src/core/operation.ts'
+import { from, operation, owner, type Registry } from '../../src/core/operation.ts'
 import { created, done, empty, list, ok } from '../../src/core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf, Text, Type } from '../../src/core/schema.ts'
 import { requireScope } from '../../src/core/require-scope.ts'
 import type { Scope } from '../../src/core/scope.ts'
-import type { Turn } from '../../src/core/turn.ts'
+import type { Readmission } from '../../src/turns/readmission.ts'
 import type { Composition } from '../../src/services.ts'
 import * as health from '../../src/health/operations.ts'
 import * as services from '../../src/services/operations.ts'
@@ -108,7 +109,7 @@ export const renameThing = operation({
   example: { path: { id: '01900000-0000-7000-8000-000000000002' }, body: { name: 'Another name' } },
   handle: async ({ path, body, turn, ifMatch }) => {
     const row = await turn.sql.row<ThingRow>('select id, name, version from probe_things where id = $1', [path.id])
-    if (ifMatch !== undefined && ifMatch !== String(row?.version)) throw PreconditionFailed()
+    requireVersion(ifMatch, row?.version ?? 0)
     const changed = await turn.sql.row<ThingRow>(
       'update probe_things set name = $2, version = version + 1 where id = $1 returning id, name, version',
       [path.id, body.name],
@@ -265,25 +266,30 @@ export class ProbeWorld {
       const scopes = this.#scopes.get(`${workspaceId}/${userId}`)
       return scopes && { workspaceId, userId, role: 'tester', scopes }
     }
-    // Turns ask again whom the door has let in: of the same made-up members.
-    Object.assign(composition.readmission, {
+    // Turns look members up again, among the same made-up ones.
+    const readmission: Readmission = {
       prepare: async () => undefined,
-      member: (operation: NamedOperation, userId: string, turn: Turn) => {
+      member: (operation, { userId }, turn) => {
         const member = find(turn.workspaceId, userId)
         if (member === undefined) throw NotFound()
         requireScope(member, operation.access)
         return member
       },
-    })
+    }
+    Object.assign(composition.readmission, readmission)
     return {
       ...composition,
       authenticator: {
+        used: () => undefined,
         authenticate: (credential): Caller => {
           const name = credential.kind === 'token' ? credential.token : credential.key
           if (name === 'expired') throw CredentialExpired()
           if (!/^[a-z]+$/.test(name)) throw InvalidCredential()
           const via = credential.kind === 'token' ? 'token' : 'api_key'
-          return { userId: this.userId(name), email: `${name}@example.com`, isAdmin: name === 'admin', via }
+          const email = `${name}@example.com`
+          // Everybody has confirmed their address but those who are called so.
+          const emailVerified = name !== 'unconfirmed'
+          return { userId: this.userId(name), email, isAdmin: name === 'admin', emailVerified, via }
         },
       },
       memberships: { find },

@@ -33,6 +33,8 @@ error_log stderr error;
 pid ${folder}/nginx.pid;
 events {}
 rtmp {
+  # The default is a file below /var/log, which a plain user cannot write.
+  access_log off;
   server {
     listen 127.0.0.1:${port};
 ${applications}

@@ -7,8 +7,12 @@ export async function makeMembers(database: Client, workspaceId: string, count: 
   const keys = Array.from({ length: count }, () => `crier_${randomBytes(32).toString('base64url')}`)
   const ids = keys.map(() => uuidv7(Date.now()))
   await database.query(
-    `insert into users (id, email, name, password_hash, settings, api_key_hash, api_key_prefix, created_at, updated_at)
-     select id, id || '@example.com', 'Member', '-', '{}', hash, 'crier_', now(), now() from unnest($1::uuid[], $2::text[]) as t (id, hash)`,
+    `with made as (select * from unnest($1::uuid[], $2::text[]) as made (id, hash)), people as (
+       insert into users (id, email, email_verified, name, created_at, updated_at)
+       select id, id || '@example.com', true, 'Member', now(), now() from made returning id
+     )
+     insert into api_keys (id, user_id, name, key_hash, prefix, is_default, created_at, updated_at)
+     select id, id, 'Member', hash, 'crier_', true, now(), now() from made where id in (select id from people)`,
     [ids, keys.map(sha256)],
   )
   await database.query(

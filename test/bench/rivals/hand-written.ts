@@ -3,24 +3,23 @@
  * prepared statements, a compiled body check and serializers from the same schemas. It knows its one API key, checks
  * no membership, limit, plan or idempotency key, and writes no event, audit entry or log line.
  *
- * `DATABASE_URL=… API_KEY=… node hand-written.ts <port>`
+ * `DATABASE_URL=… API_KEY=… INGEST_URL=… node hand-written.ts <port>`
  */
 import { randomBytes } from 'node:crypto'
 import { Pool, types } from 'pg'
 import { Compile } from 'typebox/compile'
 import { App, type HttpResponse } from 'uWebSockets.js'
 import { sha256, uuidv7 } from '../../../src/core/id.ts'
+import { isoTimestamp } from '../../../src/db/prepared-sql.ts'
 import { Envelope, ListOf } from '../../../src/core/schema.ts'
 import { NewStream, StreamView } from '../../../src/streams/schemas.ts'
 import { compileSerializer } from '../../../src/http/serialize.ts'
 
 const [port] = process.argv.slice(2)
+const INGEST_URL = process.env['INGEST_URL'] ?? ''
 const keys = new Map([[process.env['API_KEY'] ?? '', 'caller']])
 
-types.setTypeParser(
-  types.builtins.TIMESTAMPTZ,
-  (text) => `${text.slice(0, 10)}T${text.slice(11, 23).padEnd(12, '.000').slice(0, 12)}Z`,
-)
+types.setTypeParser(types.builtins.TIMESTAMPTZ, isoTimestamp)
 const pool = new Pool({ connectionString: process.env['DATABASE_URL'] ?? '', max: 10, options: '-c timezone=UTC' })
 
 const writeList = compileSerializer(ListOf(StreamView))
@@ -29,20 +28,27 @@ const checkBody = Compile(NewStream)
 
 const LIST = {
   name: 'list',
-  text: `select s.id as "_id", s.workspace_id as "workspaceId", s.title, s.description, s.status, s.status_reason as "statusReason",
-      s.status_since as "statusSince", s.scheduled_for as "scheduledFor", s.live_at as "liveAt", s.record, s.profile, s.version,
+  text: `select s.id as "_id", s.workspace_id as "workspaceId", s.title, s.description, s.status,
+      s.status_reason as "endReason", s.status_since as "statusSince",
+      case when s.ingest_node is null then null else s.unconfirmed_since end as "unconfirmedSince",
+      s.scheduled_for as "scheduledFor", s.live_at as "liveAt", s.record,
+      s.record_gaps as "recordGaps", s.slate, s.hold_seconds as "holdSeconds",
+      s.input_preference as "inputPreference", s.input_selected as "inputSelected", s.profile, s.version,
       s.created_at as "createdAt", s.updated_at as "updatedAt",
-      coalesce((select json_agg(json_build_object('_id', d.id, 'platform', d.platform, 'accountId', d.account_id, 'name', d.name,
-        'enabled', d.enabled, 'status', d.status, 'since', d.since, 'lastError', d.last_error) order by d.id)
-        from stream_destinations d where d.stream_id = s.id), '[]'::json) as platforms
+      (select json_agg(json_build_object('_id', d.id, 'platform', d.platform, 'accountId', d.account_id, 'name', d.name,
+        'enabled', d.enabled, 'status', d.status,
+        'since', to_char(d.since at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'), 'lastError', d.last_error,
+        'rendering', d.rendering) order by d.id)
+        from stream_destinations d where d.stream_id = s.id) as platforms
     from streams s where s.workspace_id = $1 order by s.created_at desc, s.id desc limit $2`,
 }
+const NO_SLATE = { mode: 'off', assetId: null }
 
 const CREATE = {
   name: 'create',
   text: `insert into streams (id, workspace_id, title, description, status, status_since, path, key_hash, key_sealed, key_expires_at,
-      record, profile, version, created_at, updated_at)
-    values ($1, $2, $3, $4, 'idle', $5, $6, $7, $8, $9, false, 'source', 1, $5, $5) returning id`,
+      backup_key_hash, backup_key_sealed, record, profile, version, created_at, updated_at)
+    values ($1, $2, $3, $4, 'idle', $5, $6, $7, $8, $9, $10, $11, false, 'source', 1, $5, $5)`,
 }
 
 function send(response: HttpResponse, gone: { aborted: boolean }, status: string, body: string): void {
@@ -53,10 +59,24 @@ function send(response: HttpResponse, gone: { aborted: boolean }, status: string
   })
 }
 
+interface ListedRow {
+  readonly _id: string
+  readonly createdAt: string
+  readonly slate: object | null
+  readonly platforms: object[] | null
+}
+
 async function listStreams(response: HttpResponse, gone: { aborted: boolean }, workspaceId: string): Promise<void> {
   const { rows } = await pool.query({ ...LIST, values: [workspaceId, 21] })
-  const data = rows.slice(0, 20).map((row: object) => ({ ...row, rtmpIngestUrl: 'rtmp://localhost:1935/live' }))
-  const pagination = { limit: 20, hasMore: rows.length > 20, nextCursor: null }
+  const data = rows.slice(0, 20).map((row: ListedRow) => ({
+    ...row,
+    rtmpIngestUrl: INGEST_URL,
+    slate: row.slate ?? NO_SLATE,
+    platforms: row.platforms ?? [],
+  }))
+  const last = rows.length > 20 ? (data.at(-1) as ListedRow) : undefined
+  const nextCursor = last === undefined ? null : Buffer.from(`${last.createdAt}|${last._id}`).toString('base64url')
+  const pagination = { limit: 20, hasMore: last !== undefined, nextCursor }
   send(response, gone, '200 OK', writeList({ status: true, message: 'Streams', data, pagination }))
 }
 
@@ -68,10 +88,23 @@ async function createStream(response: HttpResponse, gone: { aborted: boolean }, 
   const id = uuidv7(now.getTime())
   const path = randomBytes(8).toString('hex')
   const key = `${path}-${randomBytes(16).toString('hex')}`
+  const backup = `${path}-${randomBytes(16).toString('hex')}`
   const expires = new Date(now.getTime() + 86_400_000)
   await pool.query({
     ...CREATE,
-    values: [id, input.workspaceId, input.title, input.description ?? '', now, path, sha256(key), key, expires],
+    values: [
+      id,
+      input.workspaceId,
+      input.title,
+      input.description ?? '',
+      now,
+      path,
+      sha256(key),
+      key,
+      expires,
+      sha256(backup),
+      backup,
+    ],
   })
   const data = {
     _id: id,
@@ -79,15 +112,22 @@ async function createStream(response: HttpResponse, gone: { aborted: boolean }, 
     title: input.title,
     description: input.description ?? '',
     status: 'idle',
-    statusReason: null,
+    endReason: null,
     statusSince: at,
-    rtmpIngestUrl: 'rtmp://localhost:1935/live',
+    unconfirmedSince: null,
+    rtmpIngestUrl: INGEST_URL,
     streamKey: key,
+    backupStreamKey: backup,
     streamKeyExpiresAt: expires.toISOString(),
     platforms: [],
     scheduledFor: null,
     liveAt: null,
     record: false,
+    recordGaps: 'cut',
+    slate: NO_SLATE,
+    holdSeconds: 60,
+    inputPreference: 'primary',
+    inputSelected: null,
     profile: 'source',
     version: 1,
     createdAt: at,

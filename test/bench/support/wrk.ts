@@ -44,13 +44,24 @@ export async function wrk(load: Load): Promise<LoadResult> {
   return {
     requests: number(/(\d+) requests in/),
     perSecond: number(/Requests\/sec:\s+([\d.]+)/),
-    p50Ms: milliseconds(/50%\s+(\S+)/.exec(text)?.[1]),
-    p99Ms: milliseconds(/99%\s+(\S+)/.exec(text)?.[1]),
+    p50Ms: percentile(text, 50),
+    p99Ms: percentile(text, 99),
     failed: number(/Non-2xx or 3xx responses: (\d+)/) + (errors?.slice(1).reduce((sum, n) => sum + Number(n), 0) ?? 0),
   }
 }
 
-function milliseconds(text = ''): number {
+/**
+ * A line of wrk's latency distribution, `     50%    5.50ms`. The share of requests within one standard deviation, such
+ * as `87.50%`, ends in the same characters, so the line is matched whole.
+ * @throws Error when wrk printed no such line
+ */
+function percentile(text: string, percent: number): number {
+  const found = new RegExp(`^\\s+${percent}%\\s+(\\S+) *$`, 'm').exec(text)?.[1]
+  if (found === undefined) throw new Error(`wrk printed no ${percent}th percentile:\n${text}`)
+  return milliseconds(found)
+}
+
+function milliseconds(text: string): number {
   const value = Number.parseFloat(text)
   if (text.endsWith('us')) return value / 1000
   return text.endsWith('ms') ? value : value * 1000

@@ -21,9 +21,15 @@ export async function makePeople(database: Database, url: string, people: number
   const now = new Date()
   const made = Array.from({ length: people }, () => ({ id: uuidv7(now.getTime()), ...newApiKey() }))
   await database.run(
-    `insert into users (id, email, email_verified, name, api_key_hash, api_key_prefix, created_at, updated_at)
-     select id, id || '@example.com', true, 'Soak', hash, 'crier_', $3, $3
-     from unnest($1::uuid[], $2::text[]) as made (id, hash)`,
+    `with made as (select * from unnest($1::uuid[], $2::text[]) as made (id, hash)), people as (
+       insert into users (id, email, email_verified, name, created_at, updated_at)
+       select id, id || '@example.com', true, 'Soak', $3, $3 from made returning id
+     ), plans as (
+       insert into subscriptions (user_id, plan, status, anchor_at, credits_used, credits_since, created_at, updated_at)
+       select id, 'business', 'active', $3, 0, $3, $3, $3 from people
+     )
+     insert into api_keys (id, user_id, name, key_hash, prefix, is_default, created_at, updated_at)
+     select id, id, 'Soak', hash, 'crier_', true, $3, $3 from made where id in (select id from people)`,
     [made.map(({ id }) => id), made.map(({ hash }) => hash), now],
   )
   const result: Person[] = []

@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { HOUR, ManualClock, SECOND } from '../../src/core/clock.ts'
+import { startApp, type App } from '../support/app.ts'
+import { newAddress, PASSWORD, tryCredential } from '../support/people.ts'
+import type { SendOptions } from '../support/send.ts'
+import { Sockets } from '../support/sockets.ts'
+import { waitFor } from '../support/wait.ts'
+
+/** Somebody who signs up with another's address, or guesses at it, from another network than the owner's. */
+
+let app: App
+const clock = new ManualClock()
+const sockets = new Sockets(() => app)
+const OWNER = { 'X-Forwarded-For': '192.0.2.7', 'User-Agent': 'Firefox/140.0' }
+const STRANGER = { 'X-Forwarded-For': '198.51.100.9', 'User-Agent': 'curl/8.0' }
+const STRANGERS_PASSWORD = 'the stranger knows this one'
+
+beforeAll(async () => {
+  app = await startApp({ clock, rateLimits: true, env: { TRUST_PROXY: '1' } })
+})
+afterAll(async () => {
+  sockets.end()
+  await app.stop()
+})
+
+type Headers = Readonly<Record<string, string>>
+
+async function signUp(headers: Headers, password = PASSWORD, email = newAddress()) {
+  const { body, status, text } = await app.send('POST /api/auth/signup', {
+    body: { email, password, name: 'Buy gold' },
+    headers,
+  })
+  expect(status, text).toBe(201)
+  return { email, password, id: body.user._id as string, apiKey: body.user.apiKey as string }
+}
+
+const confirm = async (email: string, headers: Headers, more: object = {}, credential: SendOptions = {}) =>
+  app.send('POST /api/auth/verify-otp', {
+    body: { email, otp: await app.outbox.code(email), ...more },
+    headers,
+    ...credential,
+  })
+const login = (email: string, password: string, headers: Headers, more: object = {}) =>
+  app.send('POST /api/auth/login', { body: { email, password, ...more }, headers })
+
+describe('an address that a stranger has signed up', () => {
+  test('when its owner confirms it with the code alone, is out of the reach of the stranger', async () => {
+    const { apiKey, email } = await signUp(STRANGER, STRANGERS_PASSWORD)
+    const confirmed = await confirm(email, OWNER)
+    expect(confirmed.status, confirmed.text).toBe(200)
+    expect(confirmed.body.data.user).toMatchObject({ emailVerified: true, name: '', apiKeyPrefix: null })
+    expect(await tryCredential(app, { token: confirmed.body.data.accessToken })).toBe('200')
+    expect(await tryCredential(app, { apiKey })).toBe('401 invalid_credential')
+    expect((await login(email, STRANGERS_PASSWORD, STRANGER)).body.code).toBe('wrong_login')
+    const mail = await app.outbox.newest(email, /Choose a password/)
+    expect(mail.text).toContain(confirmed.body.data.passwordReset.token)
+    expect(`${mail.subject} ${mail.text}`).not.toContain('gold')
+    const { token } = confirmed.body.data.passwordReset
+    const reset = await app.send('POST /api/auth/reset-password', { body: { token, password: 'my very own password' } })
+    expect(reset.status, reset.text).toBe(200)
+    expect((await login(email, 'my very own password', OWNER)).status).toBe(200)
+  })
+
+  test('gets the password that its owner sends along, and loses the API key', async () => {
+    const { apiKey, email } = await signUp(STRANGER, STRANGERS_PASSWORD)
+    const confirmed = await confirm(email, OWNER, { password: 'my very own password' })
+    expect(confirmed.body.data.passwordReset).toBeUndefined()
+    expect(await tryCredential(app, { apiKey })).toBe('401 invalid_credential')
+    expect((await login(email, STRANGERS_PASSWORD, STRANGER)).body.code).toBe('wrong_login')
+    expect((await login(email, 'my very own password', OWNER)).status).toBe(200)
+  })
+
+  test.each([
+    ['from the same network with another program', { ...STRANGER, 'User-Agent': 'Firefox/140.0' }, 0],
+    ['with the same program from another network', { ...STRANGER, 'X-Forwarded-For': '198.51.100.10' }, 0],
+    ['by the same client an hour later', STRANGER, HOUR + SECOND],
+  ] as const)('is taken over also when it is confirmed %s', async (_how, headers, later) => {
+    const { apiKey, email } = await signUp(STRANGER, STRANGERS_PASSWORD)
+    clock.advance(later)
+    if (later > 0) {
+      await app.send('POST /api/auth/resend-otp', { body: { email }, headers })
+      await waitFor(async () => (await app.outbox.mails(email)).length === 2, { what: 'another code' })
+    }
+    const answer = await confirm(email, headers)
+    expect(answer.body.data.passwordReset.token).toMatch(/./)
+    expect(await tryCredential(app, { apiKey })).toBe('401 invalid_credential')
+  })
+})
+
+describe('the person who signed up keeps password and API key', () => {
+  test.each([
+    ['by the code alone, where they signed up', OWNER, 'nothing'],
+    ['with the password, wherever they are', STRANGER, 'password'],
+    ['with the API key, wherever they are', STRANGER, 'key'],
+  ] as const)('%s', async (_how, headers, proof) => {
+    const { apiKey, email, password } = await signUp(OWNER)
+    const confirmed = await confirm(
+      email,
+      headers,
+      proof === 'password' ? { password } : {},
+      proof === 'key' ? { apiKey } : {},
+    )
+    expect(confirmed.body.data.passwordReset).toBeUndefined()
+    expect(confirmed.body.data.user.name).toBe('Buy gold')
+    expect(await tryCredential(app, { apiKey })).toBe('200')
+    expect((await login(email, password, headers)).status).toBe(200)
+  })
+
+  test('and nobody else’s API key is a proof', async () => {
+    const other = await signUp(OWNER)
+    await confirm(other.email, OWNER)
+    const { apiKey, email } = await signUp(STRANGER)
+    const confirmed = await confirm(email, OWNER, {}, { apiKey: other.apiKey })
+    expect(confirmed.body.data.passwordReset.token).toMatch(/./)
+    expect(await tryCredential(app, { apiKey })).toBe('401 invalid_credential')
+  })
+})
+
+describe('a stranger who guesses', () => {
+  const guess = async (email: string, times: number) => {
+    for (let count = 0; count < times; count += 1) await login(email, `guess number ${count}`, STRANGER)
+  }
+
+  test('passwords does not keep the owner out, on networks and devices that are known', async () => {
+    const { email, password } = await signUp(OWNER)
+    const { deviceToken } = (await confirm(email, OWNER)).body.data
+    await guess(email, 8)
+    expect((await login(email, password, STRANGER)).body.code).toBe('too_many_attempts')
+    expect((await login(email, password, OWNER)).status).toBe(200)
+    const elsewhere = { ...OWNER, 'X-Forwarded-For': '203.0.113.5' }
+    expect((await login(email, password, elsewhere)).body.code).toBe('too_many_attempts')
+    expect((await login(email, password, elsewhere, { deviceToken })).status).toBe(200)
+    const forged = `crd_${'A'.repeat(43)}`
+    expect((await login(email, password, STRANGER, { deviceToken: forged })).body.code).toBe('too_many_attempts')
+  })
+
+  test('is locked for every network that is not known, and a known one counts its own failures', async () => {
+    const { email, password } = await signUp(OWNER)
+    await confirm(email, OWNER)
+    await guess(email, 5)
+    const others = { ...STRANGER, 'X-Forwarded-For': '198.51.100.77' }
+    expect((await login(email, 'yet another guess', others)).body.code).toBe('too_many_attempts')
+    for (let count = 0; count < 5; count += 1) await login(email, 'not the password', OWNER)
+    expect((await login(email, password, OWNER)).body.code).toBe('too_many_attempts')
+  })
+
+  test('codes does not keep the owner from confirming', async () => {
+    const { email } = await signUp(OWNER)
+    const wrong = (await app.outbox.code(email)) === '000000' ? '000001' : '000000'
+    for (let count = 0; count < 8; count += 1) await confirm(email, STRANGER, { otp: wrong })
+    expect((await confirm(email, STRANGER)).body.code).toBe('too_many_attempts')
+    expect((await confirm(email, OWNER)).status).toBe(200)
+  })
+
+  test('API keys is counted by network, and a good key still gets in', async () => {
+    const { apiKey, email } = await signUp(OWNER)
+    await confirm(email, OWNER)
+    const from = (last: number) => ({ 'X-Forwarded-For': `2001:db8:1:2::${last}` })
+    const tries = (count: number, prefix = '2001:db8:1:2::') =>
+      Promise.all(
+        Array.from({ length: count }, (_, index) =>
+          app.send('GET /api/users/me', {
+            apiKey: `crier_${String(index).padStart(43, 'x')}`,
+            headers: { 'X-Forwarded-For': `${prefix}${index}` },
+          }),
+        ),
+      )
+    expect((await tries(60)).map(({ status }) => status)).toEqual(Array.from({ length: 60 }, () => 401))
+    const refused = (await tries(1))[0]
+    expect([refused?.status, refused?.body.code, refused?.headers.get('retry-after')]).toEqual([
+      429,
+      'rate_limited',
+      '1',
+    ])
+    expect((await tries(1, '2001:db8:1:3::'))[0]?.status).toBe(401)
+    const socket = { extraHeaders: from(2) }
+    expect(await sockets.refused({ token: `crier_${'y'.repeat(43)}` }, socket)).toBe('rate_limited')
+    expect((await sockets.connect(apiKey, socket)).socket.connected).toBe(true)
+    const good = await app.send('GET /api/users/me', { apiKey, headers: from(1) })
+    expect(good.status, good.text).toBe(200)
+  })
+})

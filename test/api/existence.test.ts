@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { api } from '../../src/api.ts'
+import { walk, type NamedOperation } from '../../src/core/operation.ts'
+import { startApp, type App } from '../support/app.ts'
+import { fixtures, type Stage } from '../support/fixtures.ts'
+import { idAt, idPlaces, NOTHING, stageExample, withId, type Place } from '../support/matrix.ts'
+import type { SendOptions } from '../support/send.ts'
+import { Sockets, type Listening } from '../support/sockets.ts'
+import { World } from '../support/world.ts'
+
+/**
+ * Nobody learns what others have. Each operation is called by the owner of one workspace with an id, wherever the
+ * request has one, that belongs to another tenant, and with one that nothing has: both are answered alike, over REST and
+ * over sockets.
+ */
+
+let app: App
+let world: World
+let socket: Listening
+const sockets = new Sockets(() => app)
+const stages = {} as Record<'theirs' | 'own', Stage>
+
+beforeAll(async () => {
+  app = await startApp()
+  world = new World(app)
+  for (const [name, user] of [
+    ['theirs', 'ada'],
+    ['own', 'olga'],
+  ] as const) {
+    const owner = await world.user(user, { plan: 'business' })
+    const workspaceId = await world.workspace(name, user)
+    const caller = await world.user(`${user}-colleague`)
+    await world.member(name, caller.name, { role: 'owner' })
+    stages[name] = { app, workspaceId, owner, caller }
+  }
+  socket = await sockets.connect(stages.own.caller.apiKey)
+})
+afterAll(async () => {
+  sockets.end()
+  await app?.stop()
+})
+
+/** Profile pictures are shown to everybody who has their URL. */
+const OPEN_TO_ALL = new Set(['getProfilePicture'])
+
+const operations = walk(api).filter(({ access, name }) => access !== 'admin' && !OPEN_TO_ALL.has(name))
+
+/** What a caller can tell of an answer, without the id that they have sent. */
+function told(answer: { readonly status: number; readonly body?: unknown }, id: string): string {
+  return `${answer.status} ${JSON.stringify({ ...(answer.body as object), requestId: '' }).replaceAll(id, 'ID')}`
+}
+
+/** The same over a socket, where the operation takes calls there. */
+async function toldOverSocket(op: NamedOperation, { body, path, query }: SendOptions, id: string): Promise<string> {
+  const named = op.socket !== true
+  const message = named
+    ? { ...path, ...query, ...(body as object | undefined) }
+    : { operation: op.name, path, query, body }
+  return told(await socket.socket.emitWithAck(named ? (op.socket as string) : 'call', message), id)
+}
+
+async function expectSame(op: NamedOperation, send: SendOptions, place: Place, foreign: string): Promise<void> {
+  const over = {
+    rest: async (id: string) => told(await app.send(op.route as string, withId(send, place, id)), id),
+    socket: (id: string) => toldOverSocket(op, withId(send, place, id), id),
+  }
+  for (const [transport, answer] of Object.entries(over)) {
+    if (transport === 'socket' && op.socket === undefined) continue
+    const missing = await answer(NOTHING)
+    expect(await answer(foreign), `${place.join('/')} over ${transport}`).toBe(missing)
+  }
+}
+
+const withIds = operations.filter((op) => idPlaces(op.example).length > 0 || op.name in fixtures)
+
+test.each(withIds.map((op) => [op.name, op] as const))(
+  '%s answers for an id of somebody else as for one that nothing has',
+  async (_name, op) => {
+    const { send: theirs } = await stageExample(op, stages.theirs)
+    const { send } = await stageExample(op, stages.own)
+    for (const place of idPlaces(send)) {
+      const foreign = idAt(theirs, place)
+      if (foreign !== undefined && foreign !== idAt(send, place)) await expectSame(op, send, place, foreign)
+    }
+  },
+)
+
+test('the comparisons are about something', async () => {
+  const compared: string[] = []
+  for (const name of [
+    'declineInvitation',
+    'getGroup',
+    'editMessage',
+    'whepPlay',
+    'revokeSession',
+    'addChannelMembers',
+  ]) {
+    const op = operations.find((one) => one.name === name) as NamedOperation
+    compared.push(...idPlaces((await stageExample(op, stages.own)).send).map((place) => place.join('/')))
+  }
+  expect(compared).toEqual(
+    expect.arrayContaining(['path/token', 'path/id', 'path/messageId', 'path/channelId', 'body/userIds/0']),
+  )
+})

@@ -1,0 +1,85 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startApp, type App } from '../support/app.ts'
+import { PIXEL } from '../support/pixel.ts'
+import { waitFor } from '../support/wait.ts'
+import { World } from '../support/world.ts'
+
+/** What is kept from other users of the machine, from caches, and from browsers that guess. */
+
+let app: App
+let world: World
+
+beforeAll(async () => {
+  app = await startApp()
+  world = new World(app)
+  await world.workspace('acme', 'ada')
+})
+afterAll(() => app?.stop())
+
+test('no file or folder of the data folder is open to other users of the machine', async () => {
+  const before = process.umask(0)
+  try {
+    const workspaceId = world.id('acme')
+    const file = { name: 'pixel.png', content: PIXEL, type: 'image/png' }
+    const added = await world.as('ada').call('POST /api/assets/upload', { body: { workspaceId }, file })
+    expect(added.status, added.text).toBe(201)
+    // The thumbnail is drawn in the folder for work, and stored beside the file.
+    const thumbnail = { path: { id: added.body.data._id as string } }
+    await waitFor(async () => {
+      const { body } = await world.as('ada').call('GET /api/assets/{id}', thumbnail)
+      return body.data.thumbnail.status === 'ready'
+    })
+    expect((await world.as('ada').call('POST /api/users/me/picture', { file })).status).toBe(201)
+    const body = { workspaceId, name: 'pixel.png', size: PIXEL.length, type: 'image/png' }
+    const { url } = (await world.as('ada').call('POST /api/assets/signed-upload', { body })).body.data
+    const headers = { 'Content-Type': 'image/png', 'Content-Range': `bytes 0-9/${PIXEL.length}` }
+    expect((await fetch(url, { method: 'PUT', body: PIXEL.subarray(0, 10), headers })).status).toBe(200)
+  } finally {
+    process.umask(before)
+  }
+  const entries = await readdir(app.dataDir, { recursive: true, withFileTypes: true })
+  const seen = new Set<string>()
+  for (const entry of entries) {
+    const path = join(entry.parentPath, entry.name)
+    const [top = ''] = path.slice(app.dataDir.length + 1).split('/')
+    seen.add(top)
+    const mode = (await stat(path)).mode & 0o777
+    const most = top === 'secrets' || top === 'outbox' ? 0o700 : 0o750
+    // Within the folder for work, which is closed to everybody else, programs make files as they like.
+    if (top === 'work' && path !== join(app.dataDir, 'work')) continue
+    expect(mode & ~(entry.isDirectory() ? most : most & 0o640), `${path} is ${mode.toString(8)}`).toBe(0)
+  }
+  expect([...seen]).toEqual(expect.arrayContaining(['storage', 'outbox', 'secrets', 'work']))
+})
+
+test('every page says that nobody may guess what it is', async () => {
+  const guides = ['/docs/getting-started', '/docs/operations', '/docs/states']
+  const paths = ['/docs', '/docs/errors', '/docs/start.js', '/docs/sockets', '/api/openapi.json', '/api/asyncapi.json']
+  for (const path of [
+    ...paths,
+    ...guides,
+    '/reset-password',
+    '/invitations/x',
+    '/preview/x',
+    '/nothing',
+    '/api/nothing',
+  ]) {
+    for (const method of ['GET', 'HEAD', 'DELETE', 'OPTIONS']) {
+      const { headers } = await fetch(app.url + path, { method })
+      expect(headers.get('x-content-type-options'), `${method} ${path}`).toBe('nosniff')
+      expect(headers.get('cache-control'), `${method} ${path}`).toMatch(/^no-(store|cache)$/)
+    }
+  }
+})
+
+test('no cache keeps what carries a token', async () => {
+  const { email, password } = await world.user('ada')
+  const login = await app.send('POST /api/auth/login', { body: { email, password } })
+  const { refreshToken } = login.body.data
+  const refreshed = await app.send('POST /api/auth/refresh', { body: { refreshToken } })
+  const wrong = await app.send('POST /api/auth/login', { body: { email, password: 'wrong' } })
+  for (const { headers, status } of [login, refreshed, wrong, await world.as('ada').call('GET /api/users/me')])
+    expect(headers.get('cache-control'), String(status)).toBe('no-store')
+})

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { api } from '../../src/api.ts'
+import { walk } from '../../src/core/operation.ts'
+import { startApp, type App } from '../support/app.ts'
+import { lists, type Stage } from '../support/fixtures.ts'
+import { stageExample } from '../support/matrix.ts'
+import { World } from '../support/world.ts'
+
+/** Every list is walked page by page, as the documentation says: on with `nextCursor` while there is one. */
+
+const LIMIT = 2
+const operations = walk(api)
+const paged = operations.filter(
+  (op) => 'cursor' in ((op.query as { properties?: object } | undefined)?.properties ?? {}),
+)
+let app: App
+let world: World
+
+beforeAll(async () => {
+  app = await startApp()
+  world = new World(app)
+  await world.user('owner', { plan: 'business' })
+  await world.user('admin', { admin: true })
+  await world.workspace('acme', 'owner')
+})
+afterAll(() => app?.stop())
+
+test('every list that has pages takes a cursor', () => {
+  const withPages = operations.filter((op) => {
+    const reply = (op.returns as Record<number, { properties?: object } | null>)[200]
+    return 'pagination' in (reply?.properties ?? {})
+  })
+  // A workspace has at most 50 roles of its own, so that they fit one page.
+  expect(withPages.map(({ name }) => name).filter((name) => name !== 'listRoles')).toEqual(
+    paged.map(({ name }) => name),
+  )
+  expect(Object.keys(lists).sort()).toEqual(paged.map(({ name }) => name).sort())
+})
+
+describe.each(paged.map((op) => [op.name, op] as const))('%s', (name, op) => {
+  test('gives every row once, and says when there are no more', async () => {
+    const owner = await world.user('owner')
+    const caller = op.access === 'admin' ? await world.user('admin') : owner
+    const stage: Stage = { app, workspaceId: world.id('acme'), owner, caller }
+    const { send } = await stageExample(op, stage)
+    const { as, path, query } = (await lists[name]?.(stage, 3 * LIMIT)) ?? {}
+    // Without the filters of the example.
+    const workspaceId = send.query?.['workspaceId']
+    const pages: string[][] = []
+    for (let cursor: string | null | undefined; cursor !== null && pages.length < 100;) {
+      const answer = await app.send(op.route as string, {
+        ...send,
+        ...as,
+        path: { ...send.path, ...path },
+        query: { ...(workspaceId !== undefined && { workspaceId }), ...query, limit: LIMIT, ...(cursor && { cursor }) },
+      })
+      expect(answer.status, answer.text).toBe(200)
+      const { hasMore, limit, nextCursor } = answer.body.pagination
+      expect([limit, hasMore]).toEqual([LIMIT, nextCursor !== null])
+      const ids = (answer.body.data as { _id: string }[]).map(({ _id }) => _id)
+      if (hasMore) expect(ids).toHaveLength(LIMIT)
+      pages.push(ids)
+      cursor = nextCursor as string | null
+    }
+    const all = pages.flat()
+    expect(all.length).toBeGreaterThanOrEqual(3 * LIMIT)
+    expect(new Set(all).size).toBe(all.length)
+  })
+
+  test('refuses a cursor that it did not make', async () => {
+    const owner = await world.user('owner')
+    const caller = op.access === 'admin' ? await world.user('admin') : owner
+    const { send } = await stageExample(op, { app, workspaceId: world.id('acme'), owner, caller })
+    const { before: _before, ...query } = send.query ?? {}
+    const answer = await app.send(op.route as string, { ...send, query: { ...query, cursor: 'AAAA' } })
+    expect([answer.status, answer.body.errors?.[0]?.path], answer.text).toEqual([400, '/query/cursor'])
+  })
+})

@@ -1,0 +1,246 @@
+import { expect, test } from 'vitest'
+import { api } from '../../src/api.ts'
+import { walk } from '../../src/core/operation.ts'
+import { eventTypes } from '../../src/events.ts'
+import { openApiText } from '../../src/http/documents.ts'
+import { asyncApiText } from '../../src/http/socket-pages.ts'
+import { DOMAINS } from '../../src/domains.ts'
+import { socketProtocol } from '../../src/server.ts'
+import { VERSION } from '../../src/version.ts'
+
+/** Holds both descriptions of the API to the vocabulary in CONTRIBUTING.md. */
+
+interface Schema {
+  readonly $ref?: string
+  readonly type?: string | readonly string[]
+  readonly anyOf?: readonly Schema[]
+  readonly items?: Schema
+  readonly enum?: readonly unknown[]
+  readonly const?: unknown
+  readonly properties?: Readonly<Record<string, Schema>>
+}
+
+interface Use {
+  readonly name: string
+  /** Where it is used: a schema, an operation or a message. */
+  readonly where: string
+  readonly schema: Schema
+  readonly document: Document
+}
+
+type Document = Readonly<Record<string, unknown>>
+
+const operations = walk(api)
+const documents = [
+  JSON.parse(openApiText(operations, { version: VERSION, domains: DOMAINS })) as Document,
+  JSON.parse(asyncApiText(socketProtocol({ operations }))) as Document,
+]
+const uses = documents.flatMap((document) => usesIn(document, document, ''))
+
+function usesIn(document: Document, node: unknown, where: string): Use[] {
+  if (node === null || typeof node !== 'object') return []
+  if (Array.isArray(node)) return node.flatMap((item) => usesIn(document, item, where))
+  const { operationId, parameters, properties } = node as {
+    readonly operationId?: string
+    readonly parameters?: readonly { readonly name?: string; readonly schema?: Schema }[]
+    readonly properties?: Readonly<Record<string, Schema>>
+  }
+  const here = operationId ?? where
+  const found: Use[] = []
+  for (const { name, schema } of Array.isArray(parameters) ? parameters : [])
+    if (name && schema) found.push({ name, where: here, schema, document })
+  for (const [name, schema] of Object.entries(properties ?? {})) found.push({ name, where: here, schema, document })
+  const areNamed = where === 'schemas' || where === 'messages'
+  for (const [key, value] of Object.entries(node)) {
+    if (key === 'example' || key === 'examples') continue
+    found.push(...usesIn(document, value, areNamed || key === 'schemas' || key === 'messages' ? key : here))
+  }
+  return found
+}
+
+const byName = (one: string, two: string) => (one < two ? -1 : 1)
+
+/** The JSON type of a schema; null aside, numbers of all kinds alike. Undefined where anything is allowed. */
+function typeOf({ document, schema }: Pick<Use, 'document' | 'schema'>): string | undefined {
+  if (schema.$ref) {
+    const target = schema.$ref
+      .split('/')
+      .slice(1)
+      .reduce<unknown>((here, key) => (here as Record<string, unknown>)[key], document)
+    return typeOf({ document, schema: target as Schema })
+  }
+  if (schema.anyOf) {
+    const options = new Set(schema.anyOf.map((option) => typeOf({ document, schema: option })))
+    options.delete('null')
+    return options.size === 0 ? 'null' : [...options].map(String).sort(byName).join(' or ')
+  }
+  // A figure with its source stands for the figure.
+  if (schema.properties && Object.keys(schema.properties).sort().join() === 'seen,source,value')
+    return typeOf({ document, schema: schema.properties['value'] as Schema })
+  if (schema.const !== undefined) return typeof schema.const
+  if (schema.enum) return 'string'
+  const type = Array.isArray(schema.type) ? schema.type.find((one) => one !== 'null') : schema.type
+  if (type === 'array') return `array of ${typeOf({ document, schema: schema.items ?? {} }) ?? 'anything'}`
+  return type === 'integer' ? 'number' : (type as string | undefined)
+}
+
+/** Names that say two things, each with the reason. */
+const TWO_TYPES: Readonly<Record<string, string>> = {
+  status: 'the contract has it as the flag of every envelope; in a problem (RFC 9457) it is the HTTP status',
+  message: 'the contract has it in every envelope; a change of a channel carries a whole message',
+  body: 'the contract has it as the text of a message; over a socket it is the body of a request',
+  data: 'the contract has it in every envelope; an event and a job carry what is their own',
+  path: 'the parameters of a request over a socket, a JSON pointer, the path of a folder or of a relayed stream',
+  attachments: 'the contract has it as ids in a request; a reply shows them whole',
+  platforms: 'the contract has it for the destinations of a stream and for names of platforms',
+  scopes: 'the catalogue describes each scope',
+  email: 'the contract has it as a channel of notifications, beside `inApp` and `push`',
+  version: 'of the server program in the replies about its health',
+  video: 'counted by kind in the storage usage',
+  audio: 'counted by kind in the storage usage',
+  renditions: 'counted by kind in the storage usage',
+  workspaces: 'limited by number in a plan',
+  groups: 'limited by number in a plan',
+  roles: 'limited by number in a plan',
+  month: 'the price of a month in a plan; a calendar month in the streaming usage',
+  from: 'the beginning of a range: of time in lists, of seconds in a trim; the contract has it for an author, too',
+  to: 'the end of a range',
+  history: 'the flag in the query has the name of the field that it adds',
+  size: 'of a picture, by name, in its path',
+  value: 'any figure',
+}
+
+test('a name has one type everywhere, unless a reason is given', () => {
+  const types = new Map<string, Map<string, Set<string>>>()
+  for (const use of uses) {
+    const type = typeOf(use)
+    if (type === undefined || type === 'null') continue
+    const byType = types.get(use.name) ?? types.set(use.name, new Map()).get(use.name)
+    const places = byType?.get(type) ?? byType?.set(type, new Set()).get(type)
+    places?.add(use.where)
+  }
+  const clashes = new Map([...types].filter(([, byType]) => byType.size > 1))
+  const unexplained = [...clashes]
+    .filter(([name]) => TWO_TYPES[name] === undefined)
+    .map(
+      ([name, byType]) => `${name}: ${[...byType].map(([type, at]) => `${type} (${[...at].join(', ')})`).join('; ')}`,
+    )
+  expect(unexplained).toEqual([])
+  const outdated = Object.keys(TWO_TYPES).filter((name) => !clashes.has(name))
+  expect(outdated, 'exceptions that nothing needs any more').toEqual([])
+})
+
+/** Lists of values that have two names, each with the reason. */
+const TWO_NAMES: Readonly<Record<string, string>> = {
+  // The encoder that a person chose, beside the one that is on the air; and the one before it.
+  'inputSelected source': 'a choice, and what is',
+  'previou source': 'before, and now',
+  'kind type': 'the contract has `type` for the filter of listAssets',
+  'name plan': 'the contract has `plan` in a subscription',
+  '_id name': 'the id of a built-in role is its name',
+  'name size': 'a size of a picture in the path',
+}
+
+test('a list of values has one name everywhere, in the singular or the plural', () => {
+  const names = new Map<string, Set<string>>()
+  for (const { name, schema } of uses) {
+    const values = schema.enum ?? schema.items?.enum ?? schema.anyOf?.find((option) => option.enum)?.enum
+    if (values === undefined) continue
+    const key = values.map(String).sort(byName).join()
+    names.set(key, (names.get(key) ?? new Set()).add(name.replace(/s$/, '').replace(/^statu$/, 'status')))
+  }
+  const clashes = [...names]
+    .filter(([, given]) => given.size > 1 && TWO_NAMES[[...given].sort().join(' ')] === undefined)
+    .map(([values, given]) => `${[...given].join(', ')}: ${values}`)
+  expect(clashes).toEqual([])
+})
+
+/** Words that are not used, with the one to use. */
+const AVOIDED: Readonly<Record<string, string>> = {
+  id: '`_id` in the resource itself, `<resource>Id` in a reference',
+  ids: '`<resource>Ids`',
+  by: '`actorId`, or `<what was done>By`',
+  actor: '`actorId`',
+  uploadedBy: '`createdBy`',
+  invitedBy: '`inviter`',
+  creator: '`createdBy`',
+  more: '`hasMore`',
+  next: '`nextCursor`',
+  problem: '`error`',
+  failure: '`error`',
+  state: '`status`',
+  statusReason: '`endReason`',
+  remoteAddress: '`ip`',
+  mimeType: '`type`',
+  contentType: '`type`',
+  fileType: '`type`',
+  online: '`presence`',
+  unread: '`unreadCount`',
+}
+
+/** Where an avoided word stays, by operation or schema, with the reason. */
+const KEPT: Readonly<Record<string, string>> = {
+  'state Job': 'the contract has it for jobs',
+  'state getQueueJobs': 'the contract has it for jobs',
+  'state cleanQueue': 'the contract has it for jobs',
+  'state job.finished': 'the contract has it for jobs',
+  'state Upload': 'the contract has it for uploads',
+  'fileType ChatAttachment': 'the contract has it for attachments',
+  'ids deleteAssets': 'the contract has it',
+  'ids resolveAssets': 'the contract has it',
+  'actor AuditEntry': 'who did it, with name and address; as an id it is `actorId`',
+  'next updateBroadcast': 'a command: go to the next file',
+}
+
+test('words that say the same as another are not used', () => {
+  const found = uses
+    .filter(({ name, where }) => Object.hasOwn(AVOIDED, name) && KEPT[`${name} ${where}`] === undefined)
+    // The id in a path is the contract's.
+    .filter(
+      ({ name, where }) =>
+        !(name === 'id' && operations.some((op) => op.name === where && op.pattern.includes('{id}'))),
+    )
+    .map(({ name, where }) => `${where}.${name}: use ${AVOIDED[name] ?? ''}`)
+  expect([...new Set(found)]).toEqual([])
+})
+
+test('the end of a name says the type: By and Id, Ids, At, Count, Seconds and Bytes', () => {
+  for (const use of uses) {
+    if (/[a-z](By|Id)$/.test(use.name)) expect(typeOf(use), `${use.where}.${use.name}`).toBe('string')
+    if (/[a-z]Ids$/.test(use.name)) expect(typeOf(use), `${use.where}.${use.name}`).toBe('array of string')
+    if (/[a-z](Count|Seconds|Bytes)$/.test(use.name)) expect(typeOf(use), `${use.where}.${use.name}`).toBe('number')
+    if (/[a-z]At$/.test(use.name) && use.name !== 'startAt')
+      expect(['string', 'null'], `${use.where}.${use.name}`).toContain(typeOf(use))
+  }
+})
+
+/** What can happen to a resource; `created`, `updated` and `deleted` wherever they are meant. */
+const HAPPENED =
+  /^(created|updated|deleted|added|removed|left|resent|revoked|accepted|declined|finished|change|read|typing|progress|warning)$/
+
+test('an event is named after one resource and what happened to it', () => {
+  for (const { data, name } of eventTypes.values()) {
+    const [resource = '', happened = '', ...rest] = name.split('.')
+    expect(rest, name).toEqual([])
+    expect(resource, name).toMatch(/^[a-z][A-Za-z]*(?<!s)$|^diagnosis$/)
+    expect(happened, name).toMatch(HAPPENED)
+    // What was deleted is named by its id, or by several at once.
+    if (happened === 'deleted') {
+      const fields = Object.keys((data as Schema).properties ?? {})
+      expect(
+        fields.some((field) => field === `${resource}Id` || field === `${resource}Ids`),
+        name,
+      ).toBe(true)
+    }
+  }
+})
+
+test('an id in an event says of what it is the id', () => {
+  const ids = new Map<string, Set<string>>()
+  for (const { data, name } of eventTypes.values())
+    for (const field of Object.keys((data as Schema).properties ?? {}))
+      if (field === 'destinationId' || field === 'rtmpDestinationId')
+        ids.set(field, (ids.get(field) ?? new Set()).add(name.split('.')[0] ?? ''))
+  expect([...(ids.get('destinationId') ?? [])].sort()).toEqual(['destination', 'diagnosis'])
+  expect([...(ids.get('rtmpDestinationId') ?? [])]).toEqual(['rtmpDestination'])
+})

@@ -1,0 +1,99 @@
+import { deepStrictEqual } from 'node:assert'
+import { cpuSeconds, median, residentBytes, type Running } from './process.ts'
+import { wrk, type Load } from './wrk.ts'
+
+/** One of two servers that answer the same requests. */
+export interface Side {
+  readonly name: string
+  readonly running: Running
+  readonly load: (connections: number) => Load
+}
+
+export interface Comparison {
+  readonly title: string
+  readonly ours: Side
+  readonly rival: Side
+  readonly connections: number
+  /** What the ratio is taken of. */
+  readonly by: 'perSecond' | 'perCpuSecond'
+  readonly rounds: number
+  /** Fields of the replies that differ by their nature, such as new ids and times. */
+  readonly varying?: readonly string[]
+}
+
+interface Figures {
+  readonly perSecond: number
+  readonly perCpuSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+/** Header of the rows that {@link compare} prints. */
+export const COLUMNS =
+  '| what | server | req/s | req per CPU second | p50 / p99 ms | RSS MB | ratio | least–most |\n|---|---|---|---|---|---|---|---|'
+
+/**
+ * Loads two servers in turn and prints a row for each, with the median ratio of the rounds.
+ * @throws Error when a request fails on either side, or when the sides do not answer alike, before and after each round
+ */
+export async function compare(comparison: Comparison): Promise<void> {
+  const { by, connections, ours, rival, rounds, title } = comparison
+  await sameReplies(comparison)
+  await measure(ours, connections)
+  await measure(rival, connections)
+  const rows: [Figures, Figures][] = []
+  for (let round = 0; round < rounds; round += 1) {
+    await sameReplies(comparison)
+    rows.push([await measure(ours, connections), await measure(rival, connections)])
+    await sameReplies(comparison)
+  }
+  const ratios = rows.map(([one, other]) => one[by] / other[by])
+  const percent = (ratio: number) => `${(ratio * 100).toFixed(0)} %`
+  const print = (side: 0 | 1, { name, running }: Side, last: string) => {
+    const of = (key: keyof Figures) => median(rows.map((row) => row[side][key]))
+    console.log(
+      `| ${title}, ${connections} connections | ${name} | ${of('perSecond').toFixed(0)} | ${of('perCpuSecond').toFixed(0)} | ${of('p50Ms').toFixed(1)} / ${of('p99Ms').toFixed(1)} | ${(residentBytes(running.pid) / 1e6).toFixed(0)} | ${last} |`,
+    )
+  }
+  print(0, ours, `**${percent(median(ratios))}** | ${percent(Math.min(...ratios))}–${percent(Math.max(...ratios))}`)
+  print(1, rival, '|')
+}
+
+async function measure(side: Side, connections: number): Promise<Figures> {
+  const before = cpuSeconds(side.running.pid)
+  const { failed, requests, ...result } = await wrk(side.load(connections))
+  const cpu = cpuSeconds(side.running.pid) - before
+  if (failed > 0) throw new Error(`${side.name}: ${failed} of ${requests} requests failed, so there is no ratio`)
+  return { ...result, perCpuSecond: requests / cpu }
+}
+
+/** One request to each side: both must succeed with the same status and JSON. */
+async function sameReplies({ ours, rival, connections, title, varying = [] }: Comparison): Promise<void> {
+  const [mine, theirs] = await Promise.all([sample(ours.load(connections)), sample(rival.load(connections))])
+  for (const [side, { status, text }] of [[ours, mine] as const, [rival, theirs] as const]) {
+    if (status >= 300) throw new Error(`${title}: ${side.name} answers ${status}: ${text}`)
+  }
+  const comparable = ({ status, text }: Sample) => ({
+    status,
+    body: JSON.parse(text, (key, value: unknown) => (varying.includes(key) ? `<${key}>` : value)) as unknown,
+  })
+  deepStrictEqual(
+    comparable(theirs),
+    comparable(mine),
+    `${title}: ${rival.name} answers something else than ${ours.name}`,
+  )
+}
+
+interface Sample {
+  readonly status: number
+  readonly text: string
+}
+
+async function sample({ body, headers, method, url }: Load): Promise<Sample> {
+  const response = await fetch(url, {
+    method: method ?? 'GET',
+    headers: { ...headers },
+    ...(body !== undefined && { body }),
+  })
+  return { status: response.status, text: await response.text() }
+}

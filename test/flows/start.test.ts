@@ -1,0 +1,95 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { freeLoopbackPort } from '../../src/setup/free-port.ts'
+import { CrierProcess } from '../support/crier-process.ts'
+import { createDatabase, createEmptyDatabase } from '../support/postgres.ts'
+
+/** Starts as an operator sees them: what is read, what is printed, and what a start that fails says. */
+
+let folder: string
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crier-start-'))
+})
+afterEach(() => rm(folder, { recursive: true, force: true }))
+
+const start = (env: Record<string, string>) => CrierProcess.start(folder, undefined, env)
+const dotEnv = (values: Record<string, string>) =>
+  writeFile(
+    join(folder, '.env'),
+    Object.entries(values)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(''),
+  )
+
+test('.env is read, the environment wins, and the banner shows places and warnings', async () => {
+  const database = await createEmptyDatabase()
+  const closed = await freeLoopbackPort()
+  await dotEnv({
+    PORT: '1',
+    DATABASE_URL: database.url,
+    ROLES: 'api',
+    REDIS_PRIVATE: '0',
+    S3_BUCKET: 'crier-files',
+    S3_ENDPOINT: `http://127.0.0.1:${closed}`,
+    S3_ACCESS_KEY_ID: 'a',
+    S3_SECRET_ACCESS_KEY: 'b',
+    SMTP_URL: `smtp://127.0.0.1:${closed}`,
+  })
+  const crier = await start({})
+  const { host, pathname } = new URL(database.url)
+  expect(crier.stdout).toContain(`Files          bucket crier-files at 127.0.0.1:${closed}`)
+  expect(crier.stdout).toContain(`a new, empty database was made at ${host}${pathname}`)
+  expect(crier.stdout).toMatch(/S3_BUCKET, S3_ENDPOINT: bucket crier-files at .* cannot be used: .*refused/)
+  expect(crier.stdout).toMatch(/SMTP_URL: SMTP at .* cannot be used: .*refused/)
+  expect((await crier.send('GET /api/health')).status).toBe(200)
+  expect(await crier.stop()).toBe(0)
+  await database.drop()
+})
+
+test('a mistake in .env is told with its name and the file', async () => {
+  await dotEnv({ DATABASE_POOL: 'many', CORS_ORIGINS: 'app.example.com' })
+  const failed = start({})
+  await expect(failed).rejects.toThrow(/DATABASE_POOL must be a whole number/)
+  await expect(failed).rejects.toThrow(/CORS_ORIGINS must name origins with their scheme/)
+  await expect(failed).rejects.toThrow(`Settings come from the environment and ${join(folder, '.env')}`)
+})
+
+test('a database or a Redis that refuses is told by its setting', async () => {
+  const closed = await freeLoopbackPort()
+  await expect(start({ DATABASE_URL: `postgres://a:hunter2@127.0.0.1:${closed}/x` })).rejects.toThrow(
+    `DATABASE_URL: PostgreSQL at 127.0.0.1:${closed} cannot be used: the connection was refused (ECONNREFUSED)`,
+  )
+  const database = await createDatabase()
+  const wrong = new URL(database.url)
+  wrong.password = 'hunter2'
+  const refused = start({ DATABASE_URL: wrong.href })
+  await expect(refused).rejects.toThrow(/DATABASE_URL: .* it refuses user or password/)
+  await expect(refused).rejects.not.toThrow('hunter2')
+  await expect(start({ DATABASE_URL: database.url, REDIS_URL: `redis://127.0.0.1:${closed}` })).rejects.toThrow(
+    `REDIS_URL: Redis at 127.0.0.1:${closed} cannot be used: the connection was refused (ECONNREFUSED)`,
+  )
+  await database.drop()
+})
+
+test('an address that cannot be listened on is told by its setting', async () => {
+  const database = await createDatabase()
+  const blocker = createServer()
+  await new Promise<void>((resolve) => blocker.listen(0, '0.0.0.0', resolve))
+  const taken = String((blocker.address() as AddressInfo).port)
+  const common = { DATABASE_URL: database.url, REDIS_PRIVATE: '0' }
+  // 192.0.2.0/24 is for documentation (RFC 5737): no machine has an address of it.
+  const failures: [Record<string, string>, string][] = [
+    [{ ROLES: 'api', PORT: taken }, `port ${taken} on 0.0.0.0 is taken: set PORT to a free one (EADDRINUSE)`],
+    [{ ROLES: 'api', HOST: '192.0.2.1' }, '192.0.2.1 is not an address of this machine: set HOST'],
+    [{ ROLES: 'api', ADMIN_PORT: taken, ADMIN_HOST: '0.0.0.0' }, `is taken: set ADMIN_PORT to a free one`],
+    [{ RTMP_PORT: taken }, `is taken: set RTMP_PORT to a free one`],
+  ]
+  for (const [env, text] of failures) await expect(start({ ...common, ...env })).rejects.toThrow(text)
+  await new Promise<void>((resolve) => {
+    blocker.close(() => resolve())
+  })
+  await database.drop()
+})

@@ -1,0 +1,161 @@
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { cp, lchown, mkdir, mkdtemp, readdir, readFile, rm, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { freeLoopbackPort } from '../../src/setup/free-port.ts'
+import { toolPath } from '../support/tools.ts'
+import { waitFor } from '../support/wait.ts'
+
+/**
+ * The README's tour, typed as it stands into an interactive shell on a pseudo-terminal: what a terminal does to
+ * programs in the background (a job that reads it is stopped) happens here too. As a plain user, also where tests run
+ * as root. Only the ports are others.
+ */
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+/** The user `nobody`. */
+const NOBODY = 65_534
+const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
+
+let folder: string
+let running: ChildProcess[] = []
+let ports: ReadonlyMap<string, number>
+
+/** A checkout that belongs to the user, so that `./data` and what the tour leaves behind are of this run. */
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crier-tour-'))
+  for (const name of ['package.json', 'openapi.json', 'src', 'actors', 'media']) {
+    await cp(join(ROOT, name), join(folder, name), { recursive: true })
+  }
+  await symlink(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  await mkdir(join(folder, 'home'))
+  if ('uid' in user) {
+    const files = await readdir(folder, { recursive: true })
+    for (const path of ['', ...files.filter((file) => !file.startsWith('node_modules'))]) {
+      await lchown(join(folder, path), NOBODY, NOBODY)
+    }
+  }
+  const named = ['3000', '1935', '19361', '19362']
+  ports = new Map(await Promise.all(named.map(async (name) => [name, await freeLoopbackPort()] as const)))
+})
+
+afterEach(async () => {
+  for (const child of running) {
+    if (child.exitCode !== null || child.signalCode !== null) continue
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+  }
+  running = []
+  await rm(folder, { recursive: true, force: true })
+})
+
+interface Step {
+  readonly command: string
+  /** Lines that must appear in this order; `…` stands for any others. */
+  readonly expected: readonly string[]
+}
+
+/** The commands of the tour's `console` blocks, with what the README shows below them. */
+async function tour(): Promise<Step[]> {
+  const readme = await readFile(join(ROOT, 'README.md'), 'utf8')
+  const text = /## Five-minute tour\n(.*?)\n## /s.exec(readme)?.[1] ?? ''
+  const lines = [...text.matchAll(/```console\n(.*?)```/gs)].flatMap(([, block = '']) => block.trimEnd().split('\n'))
+  const steps: { command: string; expected: string[] }[] = []
+  for (const line of lines) {
+    if (line.startsWith('$ ')) steps.push({ command: line.slice(2), expected: [] })
+    else if (line !== '…') steps.at(-1)?.expected.push(line)
+  }
+  return steps
+}
+
+/** Puts the ports of this run in place of the usual ones. */
+function here(text: string): string {
+  return text.replace(/(?<=(?:localhost|127\.0\.0\.1):)\d+/g, (port) => String(ports.get(port) ?? port))
+}
+
+function environment(): NodeJS.ProcessEnv {
+  const tools = ['ffmpeg', 'ffprobe'].map((tool) => dirname(toolPath(tool as 'ffmpeg' | 'ffprobe').command))
+  const path = [...tools, process.env['PATH'] ?? ''].join(delimiter)
+  const home = { HOME: join(folder, 'home'), npm_config_update_notifier: 'false', TERM: 'dumb' }
+  return { PATH: path, LANG: 'C.UTF-8', ...home, CRIER_URL: `http://localhost:${ports.get('3000')}` }
+}
+
+async function start(): Promise<void> {
+  const own = { PORT: String(ports.get('3000')), RTMP_PORT: String(ports.get('1935')), ADMIN_PORT: '0', WHIP_PORT: '0' }
+  const env = { ...environment(), ...own, ALLOW_PRIVATE_ADDRESSES: '1' }
+  const server = spawn('npm', ['start'], { cwd: folder, env, ...user })
+  running.push(server)
+  let said = ''
+  const note = (bytes: Buffer) => void (said += bytes.toString())
+  server.stdout.on('data', note)
+  server.stderr.on('data', note)
+  await waitFor(() => said.includes('crier ready'), { timeoutMs: 90_000, what: `the server to be ready: ${said}` })
+}
+
+/** An interactive bash on a pseudo-terminal. */
+class Terminal {
+  readonly #child: ChildProcess
+  #output = ''
+
+  constructor() {
+    const shell = 'bash --norc --noprofile -i'
+    const env = { ...environment(), PS1: '' }
+    this.#child = spawn('script', ['-qfec', shell, '/dev/null'], { cwd: folder, env, ...user })
+    running.push(this.#child)
+    this.#child.stdout?.on('data', (bytes: Buffer) => (this.#output += bytes.toString().replaceAll('\r', '')))
+  }
+
+  write(text: string): void {
+    this.#child.stdin?.write(text)
+  }
+
+  /**
+   * Types a command, and the password where the README shows that it is asked for.
+   * @returns what was printed until it ended
+   */
+  async type(command: string, { asks, mark }: { asks: boolean; mark: string }): Promise<string> {
+    const from = this.#output.length
+    const seen = () => this.#output.slice(from)
+    this.write(`${command}\n`)
+    if (asks) {
+      await waitFor(() => seen().includes('Password: '), { timeoutMs: 60_000, what: `a question: ${command}` })
+      this.write('correct horse battery\n')
+      // What is typed ahead now would be read by the command, not by the shell.
+      await waitFor(() => /Password: \n.*\n/.test(seen()), { timeoutMs: 60_000, what: `an answer: ${command}` })
+    }
+    // In pieces, so that the typed line does not look like the line that is waited for.
+    this.write(`echo "--${mark}""-$?"\n`)
+    const end = new RegExp(`^--${mark}-(\\d+)$`, 'm')
+    await waitFor(() => end.test(seen()), { timeoutMs: 90_000, what: `the end of: ${command}\n${seen()}` })
+    const output = seen()
+    expect(end.exec(output)?.[1], `${command}\n${output}`).toBe('0')
+    return output
+  }
+}
+
+const hasMail = async () => {
+  const mails = await readdir(join(folder, 'data/outbox')).catch(() => [])
+  return mails.some((name) => name.endsWith('.eml'))
+}
+
+test('the tour works when it is typed into a terminal', { timeout: 300_000 }, async () => {
+  const steps = await tour()
+  expect(steps.length).toBeGreaterThan(12)
+  await start()
+  const terminal = new Terminal()
+  const spaced = (text: string) => text.replace(/ +/g, ' ')
+  for (const [index, { command, expected }] of steps.entries()) {
+    // A person reads the mail when it has arrived.
+    if (command.includes('data/outbox')) await waitFor(hasMail, { timeoutMs: 30_000, what: 'the mail with the code' })
+    const output = await terminal.type(here(command), { asks: expected.includes('Password:'), mark: `step-${index}` })
+    expect(output, command).not.toMatch(/Stopped|command not found/)
+    let rest = spaced(output)
+    for (const line of expected.map((text) => spaced(here(text)).trimEnd())) {
+      expect(rest, `${command}\n${output}`).toContain(line)
+      rest = rest.slice(rest.indexOf(line) + line.length)
+    }
+  }
+})

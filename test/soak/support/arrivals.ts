@@ -1,0 +1,137 @@
+import type { MediaKind } from '../../../media/types.ts'
+import type { Feed } from '../../../media/testing/feed.ts'
+import type { Sink, SinkConnection, SinkMessage } from '../../../media/testing/sink.ts'
+
+/** What a destination had in a span of time. */
+export interface Arrivals {
+  /** Longest time without a picture, milliseconds. */
+  readonly gapMs: number
+  /** Longest time without sound, milliseconds. */
+  readonly soundGapMs: number
+  readonly pictures: number
+  /** Pictures that are missing between two others of the same session of an encoder. Null where it cannot be told. */
+  readonly skipped: number | null
+  /** Messages whose timestamp is before that of the one before, of the same kind and connection. */
+  readonly back: number
+  /**
+   * Farthest that sound and pictures are from their distance at the encoder, milliseconds. For media that is coded
+   * again on the way: the distance between the timestamps of the newest sound and the newest picture while both arrive,
+   * which nine in ten do not exceed. Sound that begins late is caught up with at once, and shows in `soundGapMs`.
+   */
+  readonly syncMs: number
+}
+
+/** What is known of a message that an encoder sent. */
+export interface Origin {
+  readonly feed: Feed
+  /** Number of the picture or sound in its feed. */
+  readonly index: number
+  readonly timestamp: number
+}
+
+/** Finds where relayed messages come from, by their checksums. */
+export class Origins {
+  readonly #feeds: readonly Feed[]
+  readonly #known = new Map<number, Origin>()
+  readonly #read = new Map<Feed, number>()
+
+  constructor(feeds: readonly Feed[]) {
+    this.#feeds = feeds
+  }
+
+  of(message: SinkMessage): Origin | undefined {
+    return this.#known.get(message.checksum)
+  }
+
+  /** Takes in what was sent since the last time. */
+  update(frameMs: number): void {
+    for (const feed of this.#feeds) {
+      for (const { checksum, timestamp } of feed.sent.slice(this.#read.get(feed) ?? 0)) {
+        this.#known.set(checksum, { feed, timestamp, index: timestamp / frameMs })
+      }
+      this.#read.set(feed, feed.sent.length)
+    }
+  }
+}
+
+/** When anything last arrived, monotonic milliseconds; 0 when nothing has. */
+export function lastArrival(sink: Sink): number {
+  return Math.max(0, ...sink.connections.map(({ messages }) => messages.at(-1)?.at ?? 0))
+}
+
+/** Since when media has arrived without a pause longer than this, monotonic milliseconds. Null when it does not. */
+export function flowsSince(sink: Sink, now: number, pauseMs: number): number | null {
+  let before = now
+  const times = sink.connections.flatMap(({ messages }) => messages.slice(-2_000).map(({ at }) => at))
+  for (const at of times.toSorted((a, b) => b - a)) {
+    if (before - at > pauseMs) break
+    before = at
+  }
+  return before === now ? null : before
+}
+
+/** How far sound may be from pictures at the moment, to be compared: beyond that one of them is not sent. */
+const TOGETHER_MS = 200
+
+/**
+ * Measures what arrived from `from` to `to`, monotonic milliseconds.
+ *
+ * @param origins for media that is relayed as it came
+ */
+export function measure(sink: Sink, from: number, to: number, origins?: Origins): Arrivals {
+  const isWithin = ({ at, isHeader }: SinkMessage) => at >= from && at < to && !isHeader
+  const timesOf = (kind: MediaKind) =>
+    sink
+      .messages(kind)
+      .filter(isWithin)
+      .map(({ at }) => at)
+  const pictures = timesOf('video')
+  const perConnection = sink.connections.map((one) => measureConnection(one, isWithin, origins))
+  return {
+    gapMs: longestGap([from, ...pictures, to]),
+    soundGapMs: longestGap([from, ...timesOf('audio'), to]),
+    pictures: pictures.length,
+    skipped: origins === undefined ? null : perConnection.reduce((sum, { skipped }) => sum + skipped, 0),
+    back: perConnection.reduce((sum, { back }) => sum + back, 0),
+    syncMs: Math.max(0, ...perConnection.map(({ syncMs }) => syncMs)),
+  }
+}
+
+function longestGap(times: readonly number[]): number {
+  const sorted = times.toSorted((a, b) => a - b)
+  return Math.max(...sorted.slice(1).map((at, index) => at - sorted[index]!))
+}
+
+function measureConnection(
+  connection: SinkConnection,
+  isWithin: (message: SinkMessage) => boolean,
+  origins: Origins | undefined,
+) {
+  const last: Partial<Record<string, SinkMessage>> = {}
+  const distances: number[] = []
+  let [back, skipped] = [0, 0]
+  for (const message of connection.messages) {
+    if (!isWithin(message) || message.kind === 'data') continue
+    const before = last[message.kind]
+    const other = last[message.kind === 'video' ? 'audio' : 'video']
+    last[message.kind] = message
+    if (before !== undefined && message.timestamp < before.timestamp) back += 1
+    const origin = origins?.of(message)
+    if (origins === undefined) {
+      const isTogether = other !== undefined && before !== undefined && message.at - other.at < TOGETHER_MS
+      if (isTogether) distances.push(Math.abs(message.timestamp - other.timestamp))
+      continue
+    }
+    if (origin === undefined) continue
+    const previous = before && origins.of(before)
+    if (message.kind === 'video' && previous?.feed === origin.feed)
+      skipped += Math.max(0, origin.index - previous.index - 1)
+    const beside = other && origins.of(other)
+    if (other === undefined || beside?.feed !== origin.feed) continue
+    const distance = message.timestamp - other.timestamp - (origin.timestamp - beside.timestamp)
+    distances.push(Math.abs(distance))
+  }
+  const share = origins === undefined ? 0.9 : 1
+  const syncMs = distances.toSorted((a, b) => a - b)[Math.ceil(distances.length * share) - 1] ?? 0
+  return { back, skipped, syncMs }
+}

@@ -1,0 +1,244 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import sharp from 'sharp'
+import { slowBodies, unreadPipelines } from '../../support/http-attacks.ts'
+import { exchangeBytes } from '../../support/raw-http.ts'
+import { send, type Answer, type SendOptions } from '../../support/send.ts'
+import { CONNECT_PACKET, EngineClient, floodByPolling } from '../../support/socket-attacks.ts'
+import { waitFor } from '../../support/wait.ts'
+import type { Person } from './people.ts'
+
+/** What the attacks of a soak are directed at. */
+export interface Target {
+  /** Of the API, on 127.0.0.1. */
+  readonly port: number
+  readonly adminPort: number
+  /** Users of an empty workspace who attack. */
+  readonly attackers: readonly Person[]
+  /** A user of another workspace, who must get what they ask for. */
+  readonly customer: Person
+}
+
+/** What came of an attack, beside what the steady user saw of it. */
+export interface Outcome {
+  readonly note: string
+  /** Bounds of the attack itself that were broken, in words. */
+  readonly broken: readonly string[]
+}
+
+export interface HostileAttack {
+  readonly name: string
+  /** Attacks until it is told to stop. */
+  readonly run: (target: Target, until: AbortSignal) => Promise<Outcome>
+}
+
+/** Addresses of this machine that a distributed attack comes from. */
+const ADDRESSES = 32
+/** A word that only the other workspace has, and one that nobody has. */
+export const FOREIGN_WORD = 'heronry'
+const UNKNOWN_WORD = 'ibisery'
+/** How much longer a search for a word of others may take than one for a word of nobody, by the median. */
+const MOST_DIFFERENCE_MS = 20
+/** How long the thumbnail of a small picture may take while others draw. */
+const MOST_THUMBNAIL_MS = 20_000
+
+export const attacks: readonly HostileAttack[] = [
+  { name: 'no attack', run: idle },
+  { name: '1 payloads of CONNECTs, polling', run: pollingPayloads },
+  { name: '1 CONNECTs over WebSocket', run: socketPackets },
+  { name: '2 4,150 slow bodies', run: (target, until) => bodies(target, until) },
+  { name: '2 the same, 32 addresses', run: (target, until) => bodies(target, until, ADDRESSES) },
+  { name: '3 50 × 60 unread GETs', run: (target, until) => pipelines(target, until) },
+  { name: '3 the same, 32 addresses', run: (target, until) => pipelines(target, until, ADDRESSES) },
+  { name: '4 60 searches at once', run: searches },
+  { name: '6 admin port, /api/ready', run: details },
+  { name: '5 costly drawings', run: drawings },
+]
+
+async function idle(_target: Target, until: AbortSignal): Promise<Outcome> {
+  await repeat(until, 1_000, async () => undefined)
+  return { note: '', broken: [] }
+}
+
+async function pollingPayloads({ port }: Target, until: AbortSignal): Promise<Outcome> {
+  let [sent, refused] = [0, 0]
+  await repeat(until, 100, () =>
+    times(40, async () => {
+      sent += 1
+      await floodByPolling(port, CONNECT_PACKET, 33_000).catch(() => (refused += 1))
+    }),
+  )
+  return { note: `${sent} payloads, ${refused} without a session`, broken: [] }
+}
+
+async function socketPackets({ port }: Target, until: AbortSignal): Promise<Outcome> {
+  let [opened, cutOff] = [0, 0]
+  await repeat(until, 100, async () => {
+    const clients: EngineClient[] = []
+    await times(40, async () => void clients.push(await EngineClient.open(port)))
+    opened += clients.length
+    for (const client of clients) client.flood(CONNECT_PACKET, 2_000)
+    await delay(500)
+    cutOff += clients.filter(({ isClosed }) => isClosed).length
+    for (const { socket } of clients) socket.terminate()
+  })
+  return { note: `${opened} connections, ${cutOff} cut off within 0.5 s`, broken: [] }
+}
+
+async function bodies({ port }: Target, until: AbortSignal, addresses = 1): Promise<Outcome> {
+  let [opened, ended] = [0, 0]
+  await repeat(until, 0, async () => {
+    const attack = await slowBodies({ port, connections: 4_150, everyMs: 4_000, addresses })
+    await delay(5_000)
+    opened += attack.connections.length
+    ended += attack.connections.filter(({ socket }) => socket.closed).length
+    attack.stop()
+  })
+  return { note: `${opened} bodies, ${ended} ended within 5 s`, broken: [] }
+}
+
+async function pipelines({ port }: Target, until: AbortSignal, addresses = 1): Promise<Outcome> {
+  let [opened, ended] = [0, 0]
+  await repeat(until, 0, async () => {
+    const attack = await unreadPipelines({ port, connections: 50, requests: 60, addresses })
+    await delay(2_000)
+    opened += attack.connections.length
+    ended += attack.connections.filter(({ socket }) => socket.closed).length
+    attack.stop()
+  })
+  return { note: `${opened} connections`, broken: [] }
+}
+
+/** Searches of an empty workspace for a word that only others have. */
+async function searches(target: Target, until: AbortSignal): Promise<Outcome> {
+  const { attackers } = target
+  const search = (q: string, { apiKey, workspaceId }: Person) =>
+    call(target, 'GET /api/team/{workspaceId}/messages/search', { apiKey, path: { workspaceId }, query: { q } })
+  const timesOf = { [FOREIGN_WORD]: [] as number[], [UNKNOWN_WORD]: [] as number[] }
+  for (let round = 0; round < 60; round += 1) {
+    for (const [word, taken] of Object.entries(timesOf)) {
+      const started = performance.now()
+      await search(word, attackers[0] as Person)
+      taken.push(performance.now() - started)
+    }
+  }
+  const [foreign = 0, unknown = 0] = Object.values(timesOf).map(median)
+  const statuses = new Map<number, number>()
+  await repeat(until, 0, () =>
+    times(60, async (index) => {
+      const { status } = await search(FOREIGN_WORD, attackers[index % attackers.length] as Person)
+      statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    }),
+  )
+  return {
+    note: `word of others ${foreign.toFixed(1)} ms, of nobody ${unknown.toFixed(1)} ms; ${inWords(statuses)}`,
+    broken:
+      foreign - unknown > MOST_DIFFERENCE_MS ? ['the response time tells whether other workspaces use a word'] : [],
+  }
+}
+
+/** What callers without a credential must not see. */
+async function details(target: Target, until: AbortSignal): Promise<Outcome> {
+  const paths = ['/metrics', '/ready', '/healthz', '/actors', '/queues', '/']
+  const seen = new Set<string>()
+  let asked = 0
+  await repeat(until, 50, async () => {
+    const [reports, pages] = await Promise.all([
+      times(60, () => call(target, 'GET /api/ready')),
+      times(paths.length, (index) =>
+        exchangeBytes(
+          target.adminPort,
+          `GET ${paths[index]} HTTP/1.1\r\nHost: rebound.example\r\nConnection: close\r\n\r\n`,
+        ),
+      ),
+    ])
+    asked += reports.length + pages.length
+    for (const [index, page] of pages.entries()) {
+      if (!page.startsWith('HTTP/1.1 421 ')) seen.add(`${paths[index]} of the admin port under a foreign name`)
+    }
+    for (const { body, status } of reports) {
+      if (status !== 200) seen.add(`/api/ready: ${status}`)
+      const rows: object[] = Object.values(body.data?.checks ?? {})
+      if (rows.length === 0 || rows.some((row) => Object.keys(row).join() !== 'ok')) seen.add('details in /api/ready')
+    }
+  })
+  return { note: `${asked} requests`, broken: [...seen] }
+}
+
+/** Drawings that take long to draw, while another workspace waits for the thumbnail of a small picture. */
+async function drawings(target: Target): Promise<Outcome> {
+  const attacker = target.attackers[0] as Person
+  const refused = await times(12, (index) => upload(target, attacker, `${index}.svg`, costly(index)))
+  const accepted = await times(12, (index) => upload(target, attacker, `${index}.svg`, heaviest(index)))
+  const picture = await sharp({ create: { width: 100, height: 100, channels: 3, background: '#369' } })
+    .png()
+    .toBuffer()
+  const started = performance.now()
+  const { apiKey } = target.customer
+  const made = await upload(target, target.customer, 'small.png', picture)
+  if (made.status !== 201) return { note: '', broken: [`a small picture was refused: ${made.text}`] }
+  const path = { id: made.body.data._id as string }
+  const shown = await waitFor(
+    async () => {
+      const { body } = await call(target, 'GET /api/assets/{id}/thumbnail', { apiKey, path })
+      return body.data?.status === 'pending' ? undefined : (body.data?.status as string | undefined)
+    },
+    { timeoutMs: 60_000, what: 'the thumbnail of a small picture' },
+  ).catch(() => 'still pending')
+  const tookMs = performance.now() - started
+  const letIn = refused.filter(({ status }) => status < 400).length
+  return {
+    note: `${accepted.filter(({ status }) => status === 201).length} heavy drawings accepted; thumbnail of another workspace ${shown} in ${(tookMs / 1_000).toFixed(1)} s`,
+    broken: [
+      ...(letIn > 0 ? [`${letIn} drawings were accepted that take minutes to draw`] : []),
+      ...(shown !== 'ready' || tookMs > MOST_THUMBNAIL_MS ? ['a small picture waited for its thumbnail'] : []),
+    ],
+  }
+}
+
+const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="1280" height="1280">'
+
+/** A drawing with one filter on all of it; each index has another content. */
+function filtered(primitives: string, index: number): string {
+  return `${SVG}<filter id="f">${primitives}</filter><rect filter="url(#f)" width="${1280 - index}" height="1280"/></svg>`
+}
+
+/** 215 bytes that took 5.5 s to draw, or 110 kB that took three minutes. */
+function costly(index: number): string {
+  const radius = '<feMorphology operator="dilate" radius="2000"/>'
+  return filtered(index % 2 === 0 ? radius.repeat(4) : '<feGaussianBlur stdDeviation="50"/>'.repeat(3_000), index)
+}
+
+/** About as much as a drawing may cost. */
+const heaviest = (index: number) => filtered('<feGaussianBlur stdDeviation="50"/>'.repeat(95), index)
+
+function upload(target: Target, { apiKey, workspaceId }: Person, name: string, content: string | Buffer) {
+  const file = { name, content: new Uint8Array(Buffer.from(content)) }
+  return call(target, 'POST /api/assets/upload', { apiKey, body: { workspaceId }, file })
+}
+
+function call({ port }: Target, route: string, options?: SendOptions): Promise<Answer> {
+  return send(`http://127.0.0.1:${port}`, route, options)
+}
+
+/** Does something again and again, with a pause between, and gives up waiting for it when the time is over. */
+async function repeat(until: AbortSignal, pauseMs: number, work: () => Promise<unknown>): Promise<void> {
+  const over = new Promise<void>((resolve) => until.addEventListener('abort', () => resolve(), { once: true }))
+  while (!until.aborted) {
+    const working = work().then(() => delay(pauseMs))
+    // What fails after the end is of no interest.
+    working.catch(() => undefined)
+    await Promise.race([working, over])
+  }
+}
+
+function times<T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> {
+  return Promise.all(Array.from({ length: count }, (_, index) => work(index)))
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+}
+
+function inWords(statuses: ReadonlyMap<number, number>): string {
+  return [...statuses].map(([status, count]) => `${count} × ${status}`).join(', ')
+}

@@ -1,0 +1,176 @@
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { startSink, type Sink } from '../../../media/testing/sink.ts'
+import { processTree } from '../../bench/support/process.ts'
+import { CrierProcess } from '../../support/crier-process.ts'
+import type { SendOptions } from '../../support/send.ts'
+import { waitFor } from '../../support/wait.ts'
+
+/** A stream of the soak, as it was armed. */
+export interface StagedStream {
+  readonly name: string
+  readonly id: string
+  readonly streamKey: string
+  readonly backupStreamKey: string
+  readonly whipUrl: string
+  readonly whipToken: string
+  readonly sinks: Readonly<Record<string, Sink>>
+}
+
+/** The processes of a node that can be ended or stopped, and what their command lines contain. */
+export const PROCESSES = {
+  media: 'media/process/',
+  whip: 'whip/child/',
+  ffmpeg: 'ffmpeg',
+} as const
+export type ProcessName = keyof typeof PROCESSES
+
+/** Crier as a process, somebody who broadcasts with it, and their streams. */
+export class LiveStage {
+  readonly #folder: string
+  readonly #sinks: Sink[] = []
+  #crier: CrierProcess
+  #token: string | undefined
+  #workspaceId = ''
+  #isClosed = false
+
+  private constructor(folder: string, crier: CrierProcess) {
+    this.#folder = folder
+    this.#crier = crier
+  }
+
+  static async start(): Promise<LiveStage> {
+    const folder = await mkdtemp(join(tmpdir(), 'crier-soak-live-'))
+    await mkdir(join(folder, 'crier'))
+    const stage = new LiveStage(folder, await CrierProcess.start(join(folder, 'crier'), undefined, ENV))
+    // Processes that were stopped would outlive a soak that fails.
+    process.once('exit', () => stage.#killAll())
+    await stage.#signUp()
+    return stage
+  }
+
+  get rtmpPort(): number {
+    return this.#crier.rtmpPort
+  }
+
+  get mainPid(): number {
+    return this.#crier.pid
+  }
+
+  /** Where files of the soak may lie. */
+  path(name: string): string {
+    return join(this.#folder, name)
+  }
+
+  /** What Crier printed since it was last started. */
+  get output(): string {
+    return this.#crier.stdout + this.#crier.stderr
+  }
+
+  /** Ids of the processes of a kind that run now. */
+  pids(name: ProcessName): number[] {
+    return processTree(this.#crier.pid).filter((pid) => commandOf(pid).includes(PROCESSES[name]))
+  }
+
+  /** Calls an operation. @returns the data @throws Error when it is refused */
+  // oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
+  async call(route: string, options: SendOptions = {}): Promise<any> {
+    const answer = await this.#crier.send(route, { token: this.#token, ...options })
+    if (answer.status >= 300) throw new Error(`${route} answered ${answer.status}: ${answer.text}`)
+    return answer.body.data
+  }
+
+  /** Makes a stream to as many destinations, which is recorded and shows a slate, and goes live when media comes. */
+  async stream(name: string, destinations: number): Promise<StagedStream> {
+    const sinks: Record<string, Sink> = {}
+    const platforms: { platform: string; accountId: string }[] = []
+    for (let index = 1; index <= destinations; index += 1) {
+      const sink = await startSink()
+      this.#sinks.push(sink)
+      sinks[`${name} ${index}`] = sink
+      const to = {
+        name: `${name} ${index}`,
+        url: `rtmp://127.0.0.1:${sink.port}/live`,
+        streamKey: `key-${name}-${index}`,
+      }
+      const body = { workspaceId: this.#workspaceId, ...to }
+      const { _id } = await this.call('POST /api/streams/rtmp-destinations', { body })
+      platforms.push({ platform: 'custom', accountId: _id })
+    }
+    const settings = { record: true, slate: { mode: 'card' }, holdSeconds: 120 }
+    const { _id: id } = await this.call('POST /api/streams', {
+      body: { workspaceId: this.#workspaceId, title: name, platforms, ...settings },
+    })
+    const armed = await this.call('POST /api/streams/{id}/arm', { path: { id } })
+    await this.call('POST /api/streams/{id}/go-live', { path: { id }, body: { waitForIngest: true } })
+    return { ...armed, name, id, sinks }
+  }
+
+  /** Puts a file into the media library. @returns the id of its asset, when it was looked at */
+  async upload(path: string): Promise<string> {
+    const file = { name: basename(path), content: new Uint8Array(await readFile(path)) }
+    const { _id: id } = await this.call('POST /api/assets/upload', { body: { workspaceId: this.#workspaceId }, file })
+    const isLookedAt = async () =>
+      (await this.call('GET /api/assets/{id}', { path: { id } })).thumbnail.status !== 'pending'
+    await waitFor(isLookedAt, { timeoutMs: 300_000, what: 'the file to be looked at' })
+    return id
+  }
+
+  /** Waits until a stream and all its destinations are live. */
+  async untilLive({ id, name }: StagedStream, timeoutMs = 60_000): Promise<void> {
+    const areLive = async () => {
+      const { destinations, status } = await this.call('GET /api/streams/{id}/relay', { path: { id } })
+      return status === 'live' && destinations.every((one: { status: string }) => one.status === 'live')
+    }
+    await waitFor(areLive, { timeoutMs, what: `all destinations of ${name} to be live` })
+  }
+
+  /** Waits until the slate of the stream can be shown. */
+  async untilSlate({ id, name }: StagedStream): Promise<void> {
+    const isReady = async () =>
+      (await this.call('GET /api/streams/{id}/relay', { path: { id } })).slate?.status === 'ready'
+    await waitFor(isReady, { timeoutMs: 300_000, what: `the slate of ${name}` })
+  }
+
+  /** Ends all of Crier by SIGKILL and starts it on the same ports. */
+  async restart(): Promise<void> {
+    await this.#crier.kill()
+    this.#crier = await CrierProcess.start(join(this.#folder, 'crier'), this.#crier.ports, ENV)
+  }
+
+  async close(): Promise<void> {
+    await this.#crier.stop()
+    this.#isClosed = true
+    for (const sink of this.#sinks) await sink.close()
+    await rm(this.#folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 200 })
+  }
+
+  #killAll(): void {
+    if (this.#isClosed) return
+    for (const pid of processTree(this.#crier.pid)) process.kill(pid, 'SIGKILL')
+  }
+
+  async #signUp(): Promise<void> {
+    const person = { email: 'ada@example.com', password: 'a long enough password' }
+    await this.call('POST /api/auth/signup', { body: { ...person, name: 'Ada' } })
+    const otp = await this.#crier.outbox.code(person.email)
+    await this.call('POST /api/auth/verify-otp', { body: { email: person.email, otp } })
+    this.#token = (await this.call('POST /api/auth/login', { body: person })).accessToken
+    const workspace = await this.call('POST /api/workspaces', { body: { name: 'Acme', timezone: 'UTC' } })
+    this.#workspaceId = workspace._id
+  }
+}
+
+/** Replies are not checked, which a busy machine would feel. */
+const ENV = { CHECK_REPLIES: '0', RATE_LIMITS: '0', MALLOC_ARENA_MAX: '2' }
+
+function commandOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')
+  } catch {
+    // It has ended meanwhile.
+    return ''
+  }
+}

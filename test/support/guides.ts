@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs'
+
+/**
+ * The code of a page in `docs`, as it stands there.
+ * @param language what follows the three backticks, such as `js` or `sh backup`
+ */
+export function codeBlocks(file: string, language: string): string[] {
+  const text = readFileSync(new URL(`../../docs/${file}`, import.meta.url), 'utf8')
+  const blocks = [...text.matchAll(/^```([^\n]+)\n(.*?)^```$/gms)]
+  return blocks.filter(([, info]) => info === language).map(([, , code = '']) => code)
+}

@@ -1,0 +1,100 @@
+import type { Socket } from 'node:net'
+import { openConnection } from './raw-http.ts'
+
+/**
+ * Hostile HTTP clients, for tests and soak runs. Each opens its connections to 127.0.0.1 and leaves them open; `stop`
+ * ends them. None needs a credential.
+ */
+export interface Attack {
+  readonly connections: readonly AttackConnection[]
+  /** Ends every connection, and whatever still sends. */
+  stop(): void
+}
+
+/** One connection of an attacker. */
+export class AttackConnection {
+  readonly socket: Socket
+  readonly #received: Buffer[] = []
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    socket.on('data', (chunk: Buffer) => this.#received.push(chunk))
+  }
+
+  /** What the server sent, as far as it was read. */
+  get received(): string {
+    return Buffer.concat(this.#received).toString('latin1')
+  }
+
+  /** Replies that begin in what was read. */
+  get replies(): number {
+    return this.received.split('HTTP/1.1 ').length - 1
+  }
+}
+
+interface Origin {
+  readonly port: number
+  readonly connections: number
+  /** Addresses that the connections come from, 127.0.0.1 and up (Linux takes all of 127.0.0.0/8); 1 when absent. */
+  readonly addresses?: number
+}
+
+async function openMany({ addresses = 1, connections: count, port }: Origin): Promise<AttackConnection[]> {
+  const connections: AttackConnection[] = []
+  for (let opened = 0; opened < count; opened += 1) {
+    connections.push(new AttackConnection(await openConnection(port, `127.0.0.${1 + (opened % addresses)}`)))
+  }
+  return connections
+}
+
+export interface SlowBodiesOptions extends Origin {
+  /** A route that reads its body; `POST /api/auth/login` when absent. */
+  readonly route?: string
+  /** What Content-Length says; 90,000 when absent. */
+  readonly announced?: number
+  /** A byte is sent so often, in milliseconds; only the head when absent. */
+  readonly everyMs?: number
+}
+
+/** Requests whose bodies come a byte at a time, or never. */
+export async function slowBodies(options: SlowBodiesOptions): Promise<Attack> {
+  const { announced = 90_000, everyMs, route = 'POST /api/auth/login' } = options
+  const connections = await openMany(options)
+  for (const { socket } of connections) {
+    const head = `${route} HTTP/1.1\r\nHost: crier\r\nContent-Type: application/json`
+    socket.write(`${head}\r\nContent-Length: ${announced}\r\n\r\n`)
+  }
+  const drip = () => {
+    for (const { socket } of connections) if (!socket.closed) socket.write(' ')
+  }
+  const timer = everyMs === undefined ? undefined : setInterval(drip, everyMs)
+  return {
+    connections,
+    stop: () => {
+      clearInterval(timer)
+      destroyAll(connections)
+    },
+  }
+}
+
+export interface UnreadPipelineOptions extends Origin {
+  /** Requests that each connection sends at once. */
+  readonly requests: number
+  /** `GET /api/openapi.json` when absent. */
+  readonly request?: string
+}
+
+/** Clients that send many requests on a connection and read no reply until `read` of the connection's socket. */
+export async function unreadPipelines(options: UnreadPipelineOptions): Promise<Attack> {
+  const { request = 'GET /api/openapi.json', requests } = options
+  const connections = await openMany(options)
+  for (const { socket } of connections) {
+    socket.pause()
+    socket.write(`${request} HTTP/1.1\r\nHost: crier\r\n\r\n`.repeat(requests))
+  }
+  return { connections, stop: () => destroyAll(connections) }
+}
+
+function destroyAll(connections: readonly AttackConnection[]): void {
+  for (const { socket } of connections) socket.destroy()
+}
