@@ -11,4 +11,4 @@ setFlagsFromString('--no-allocation-site-pretenuring')
 // cannot be written nothing is kept and nothing fails.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/node-compile', import.meta.url)))
 
-await import('./run.ts')
+await import('./server/run.ts')

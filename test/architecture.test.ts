@@ -7,10 +7,26 @@ import { expect, test } from 'vitest'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** Folders of `src` that are no domains. */
-const LAYERS = ['core', 'db', 'coordination', 'turns', 'http', 'realtime', 'mail', 'setup', 'cli', 'sdk']
+/** Layers of infrastructure: each is a folder of `src`. */
+const LAYERS = [
+  'core',
+  'db',
+  'coordination',
+  'turns',
+  'http',
+  'realtime',
+  'mail',
+  'setup',
+  'jobs',
+  'storage',
+  'fetch',
+  'platforms',
+]
 
-/** `type` allows types only. `domain` stands for every domain, `root` for the files of `src` itself. */
+/** Folders of `src` that assemble a node, or talk to one. */
+const ASSEMBLY = ['config', 'registry', 'server', 'metrics', 'pages', 'sdk', 'cli']
+
+/** `type` allows types only. `domain` stands for every folder `src/domains/<group>/<domain>`. */
 const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>> = {
   actors: {},
   media: {},
@@ -18,36 +34,58 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   setup: { core: 'type' },
   db: { core: 'any' },
   coordination: { core: 'any' },
-  mail: { core: 'any' },
+  mail: { core: 'any', db: 'any' },
   turns: { core: 'any', db: 'type', actors: 'any' },
+  jobs: { core: 'any', db: 'type', coordination: 'type' },
+  storage: { core: 'any', config: 'type' },
+  fetch: { core: 'any' },
+  platforms: { core: 'any' },
   domain: {
     core: 'any',
     db: 'any',
     coordination: 'any',
     mail: 'any',
-    domain: 'any',
+    jobs: 'any',
+    storage: 'any',
+    fetch: 'any',
+    platforms: 'any',
+    config: 'type',
     actors: 'type',
     media: 'type',
-    root: 'type',
   },
   http: { core: 'any', db: 'any', turns: 'type' },
   realtime: { core: 'any', coordination: 'type' },
-  cli: { core: 'any', root: 'any' },
-  sdk: { domain: 'any', root: 'any' },
-  root: { ...Object.fromEntries(LAYERS.map((layer) => [layer, 'any'])), domain: 'any', actors: 'any', media: 'any' },
+  config: { core: 'any', domain: 'any' },
+  pages: { core: 'any', http: 'any', actors: 'type' },
+  registry: {
+    ...Object.fromEntries(LAYERS.map((layer) => [layer, 'any'])),
+    domain: 'any',
+    config: 'any',
+    pages: 'any',
+  },
+  metrics: { core: 'any', http: 'any', domain: 'any', server: 'type', actors: 'type', media: 'type' },
+  sdk: { core: 'any', domain: 'any', registry: 'type' },
+  cli: { core: 'any', sdk: 'any' },
+  server: {
+    ...Object.fromEntries([...LAYERS, ...ASSEMBLY].map((part) => [part, 'any'])),
+    domain: 'any',
+    actors: 'any',
+    media: 'any',
+  },
+  main: { server: 'any' },
 }
 
 /** Imports that the arrows would forbid, each with its reason. */
 const EXCEPTIONS: readonly string[] = [
   // One rule for what an address may be, where a destination is entered and where it is connected.
-  'src/streams/destinations.ts → media/relay/resolve.ts',
+  'src/domains/live/destinations/destinations.ts → media/relay/resolve.ts',
   'src/fetch/target.ts → media/relay/address.ts',
   // One key for limits per address, over HTTP and RTMP.
   'src/core/client-address.ts → media/network-address.ts',
   // One way to count repeated log lines, over HTTP, sockets, RTMP and WHIP.
   'src/core/tally-log.ts → media/tally-log.ts',
   // One list of presets, where they are asked for and where they are made.
-  'src/assets/rendition-settings.ts → media/work/transcode/presets.ts',
+  'src/domains/media/assets/rendition-settings.ts → media/work/transcode/presets.ts',
 ]
 
 interface Import {
@@ -83,8 +121,8 @@ const local = imports
 function partOf(path: string): string {
   const [top = '', folder = '', ...rest] = path.split('/')
   if (top !== 'src') return top
-  if (rest.length === 0) return 'root'
-  return LAYERS.includes(folder) ? folder : 'domain'
+  if (rest.length === 0) return folder === 'main.ts' ? 'main' : path
+  return folder === 'domains' ? 'domain' : folder
 }
 
 test('there is something to look at', () => {
@@ -129,14 +167,18 @@ test('only the configuration and the command line read the environment', () => {
   const readers = sources.filter((path) => /\bprocess\.env\b/.test(withoutComments(path)))
   expect(readers.filter((path) => path.startsWith('src/') && !path.startsWith('src/setup/'))).toEqual([
     'src/cli/settings.ts',
-    'src/config.ts',
+    'src/config/config.ts',
   ])
 })
 
 test('what users name is fetched by src/fetch alone', () => {
   const fetchers = sources.filter((path) => /(?<![.#\w])fetch\(/.test(withoutComments(path)))
   // The client runs elsewhere; sign-in goes to the issuers of the configuration.
-  const others = ['src/client.ts', 'src/client-transfer.ts', 'src/auth/providers/provider-http.ts']
+  const others = [
+    'src/sdk/client.ts',
+    'src/sdk/client-transfer.ts',
+    'src/domains/identity/auth/providers/provider-http.ts',
+  ]
   expect(fetchers.filter((path) => path.startsWith('src/') && !others.includes(path))).toEqual([])
   const requesters = imports
     .filter(({ to, typeOnly }) => /^(node:)?https?$/.test(to) && !typeOnly)

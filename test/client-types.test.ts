@@ -1,5 +1,5 @@
 import { expectTypeOf, test } from 'vitest'
-import { createClient, type ApiRoute } from '../src/client.ts'
+import { createClient, type ApiRoute } from '../src/sdk/client.ts'
 
 /** What these say is checked by the type checker: `npm run typecheck`. Nothing is sent. */
 

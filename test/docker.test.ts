@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url'
 import { run as lint } from 'dockerfilelint'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { api } from '../src/api.ts'
-import { environmentExample, loadConfig } from '../src/config.ts'
+import { api } from '../src/registry/api.ts'
+import { environmentExample, loadConfig } from '../src/config/config.ts'
 import { walk } from '../src/core/operation.ts'
 
 const root = fileURLToPath(new URL('../', import.meta.url))

@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { api } from '../src/api.ts'
-import { environmentExample } from '../src/config.ts'
+import { api } from '../src/registry/api.ts'
+import { environmentExample } from '../src/config/config.ts'
 import { walk } from '../src/core/operation.ts'
-import { DOMAINS } from '../src/domains.ts'
-import { openApiText } from '../src/http/documents.ts'
-import { VERSION } from '../src/version.ts'
+import { DOMAINS } from '../src/registry/domains.ts'
+import { openApiText } from '../src/pages/documents.ts'
+import { VERSION } from '../src/config/version.ts'
 
 const committed = (name: string) => readFile(new URL(`../${name}`, import.meta.url), 'utf8')
 

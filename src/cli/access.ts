@@ -1,4 +1,4 @@
-import { CrierError, send, type ClientOptions } from '../client.ts'
+import { CrierError, send, type ClientOptions } from '../sdk/client.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Parsed } from './arguments.ts'
 import { DEFAULT_SERVER, readLogin, saveLogin, type Environment, type SavedLogin } from './settings.ts'

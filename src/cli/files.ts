@@ -3,7 +3,7 @@ import { rename, rm, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { ConnectionError, type FileReply } from '../client.ts'
+import { ConnectionError, type FileReply } from '../sdk/client.ts'
 import { UsageError } from './arguments.ts'
 
 /** A file of this machine, read only as it is sent. @throws UsageError when it cannot be read */

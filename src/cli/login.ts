@@ -1,6 +1,6 @@
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { send } from '../client.ts'
+import { send } from '../sdk/client.ts'
 import { UsageError } from './arguments.ts'
 import { logIn, logOut } from './access.ts'
 import { DEFAULT_SERVER, forgetLogin, readLogin, saveLogin, type Environment } from './settings.ts'

@@ -3,7 +3,7 @@
  *
  *     declare module '../core/services.ts' { interface Services { streams: StreamService } }
  *
- * and `src/services.ts` builds them, once, with plain constructors.
+ * and `src/server/compose.ts` builds them, once, with plain constructors.
  */
 // oxlint-disable-next-line typescript/no-empty-interface, typescript/no-empty-object-type -- domains fill it
 export interface Services {}

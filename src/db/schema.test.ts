@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest'
 import { createDatabase, createEmptyDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { createLog } from '../core/log.ts'
-import { entities } from '../entities.ts'
+import { entities } from '../registry/entities.ts'
 import { Database } from './database.ts'
 import { migrations } from './migrations/index.ts'
 

@@ -1,4 +1,4 @@
-import { CrierError } from '../client.ts'
+import { CrierError } from './client.ts'
 import { SocketLostError, type Connection } from './connection.ts'
 
 /** What a call was answered with. */

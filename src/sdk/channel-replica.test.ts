@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { applyChange, EMPTY, stateHash, type ChannelState } from '../chat/state.ts'
-import type { ChangeData, ChannelData, MessageData, SnapshotData } from '../chat/schemas.ts'
+import { applyChange, EMPTY, stateHash, type ChannelState } from '../domains/talk/chat/state.ts'
+import type { ChangeData, ChannelData, MessageData, SnapshotData } from '../domains/talk/chat/schemas.ts'
 import { ChannelReplica } from './channel-replica.ts'
 
 const at = '2026-11-21T05:00:00.000Z'

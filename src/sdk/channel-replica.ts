@@ -1,5 +1,5 @@
-import { applyChange, EMPTY, fromSnapshot, type ChannelState } from '../chat/state.ts'
-import type { ChangeData, SyncData } from '../chat/schemas.ts'
+import { applyChange, EMPTY, fromSnapshot, type ChannelState } from '../domains/talk/chat/state.ts'
+import type { ChangeData, SyncData } from '../domains/talk/chat/schemas.ts'
 
 /** Changes that are kept while those before them are asked for; beyond, asking again is cheaper. */
 const MOST_KEPT = 1_000

@@ -1,5 +1,5 @@
 /** What the package `crier-client` gives to programs; `packages/client` builds it. */
-export { ConnectionError, createClient, CrierError } from '../client.ts'
+export { ConnectionError, createClient, CrierError } from './client.ts'
 export type {
   ApiRoute,
   ClientOptions,
@@ -10,8 +10,8 @@ export type {
   ReplyOf,
   RequestOf,
   RequestSettings,
-} from '../client.ts'
-export { SocketClient, SocketLostError } from '../socket-client.ts'
+} from './client.ts'
+export { SocketClient, SocketLostError } from './socket-client.ts'
 export type {
   CallOptions,
   ChannelListener,
@@ -20,7 +20,7 @@ export type {
   OperationName,
   PendingMessage,
   SocketClientOptions,
-} from '../socket-client.ts'
-export type { ChannelState } from '../chat/state.ts'
+} from './socket-client.ts'
+export type { ChannelState } from '../domains/talk/chat/state.ts'
 export type { EventsOptions, NumberedEvent } from './events.ts'
 export type { FollowedChannel } from './channel.ts'

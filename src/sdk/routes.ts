@@ -1,5 +1,5 @@
 import type { Static, TSchema } from 'typebox'
-import type { Api } from '../api.ts'
+import type { Api } from '../registry/api.ts'
 
 /**
  * What each operation takes and answers: all that the clients know of the API. Here it is derived from the declarations.

@@ -237,7 +237,7 @@ test('a cluster of another major version is refused with what to do', async () =
 
 /** Another Crier process that serves the folder. */
 async function startInProcess(folder: string): Promise<{ crier: ChildProcess; url: EmbeddedPostgres['url'] }> {
-  const modules = ['data-directory', 'embedded-postgres'].map((name) => new URL(`./${name}.ts`, import.meta.url).href)
+  const modules = ['data-directory', 'embedded-postgres'].map((name) => new URL(`.//${name}.ts`, import.meta.url).href)
   const script = `
     const [{ openDataDirectory }, { startEmbeddedPostgres }] = await Promise.all(${JSON.stringify(modules)}.map((m) => import(m)))
     const log = { debug() {}, info() {}, warn() {}, error() {} }

@@ -93,7 +93,7 @@ describe('a private Redis', () => {
 
   test.runIf(process.platform === 'linux')('ends with a Crier that was killed', async () => {
     directory.close()
-    const modules = ['data-directory', 'redis-server'].map((name) => new URL(`./${name}.ts`, import.meta.url).href)
+    const modules = ['data-directory', 'redis-server'].map((name) => new URL(`.//${name}.ts`, import.meta.url).href)
     const script = `
       const [{ openDataDirectory }, { startPrivateRedis }] = await Promise.all(${JSON.stringify(modules)}.map((m) => import(m)))
       const log = { debug() {}, info() {}, warn() {}, error() {} }

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Clock } from '../core/clock.ts'
 import { DiskStorage } from './disk.ts'
 import { S3Storage } from './s3.ts'

@@ -2,11 +2,11 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { Ajv } from 'ajv'
 import { expect, test } from 'vitest'
-import { api } from '../../src/api.ts'
+import { api } from '../../src/registry/api.ts'
 import { walk } from '../../src/core/operation.ts'
-import { eventTypes } from '../../src/events.ts'
-import { asyncApiText, socketPages } from '../../src/http/socket-pages.ts'
-import { socketProtocol } from '../../src/server.ts'
+import { eventTypes } from '../../src/registry/events.ts'
+import { asyncApiText, socketPages } from '../../src/pages/socket-pages.ts'
+import { socketProtocol } from '../../src/server/front-end.ts'
 
 const operations = walk(api)
 const protocol = socketProtocol({ operations })

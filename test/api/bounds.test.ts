@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { PLANS } from '../../src/plans/plans.ts'
+import { PLANS } from '../../src/domains/money/plans/plans.ts'
 import { startApp, type App } from '../support/app.ts'
 import { PIXEL } from '../support/pixel.ts'
 import { World } from '../support/world.ts'

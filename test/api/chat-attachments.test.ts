@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { safeName } from '../../src/chat/attachments.ts'
-import * as chat from '../../src/chat/operations.ts'
+import { safeName } from '../../src/domains/talk/chat/attachments.ts'
+import * as chat from '../../src/domains/talk/chat/operations.ts'
 import { DAY, ManualClock } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
 import { TestChannel } from '../support/chat.ts'

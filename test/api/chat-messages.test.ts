@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import * as chat from '../../src/chat/operations.ts'
+import * as chat from '../../src/domains/talk/chat/operations.ts'
 import { ManualClock } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
 import { TestChannel } from '../support/chat.ts'

@@ -1,10 +1,10 @@
 import { array, assert, asyncProperty, constantFrom, nat, record } from 'fast-check'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { ChatLog } from '../../src/chat/chat-log.ts'
-import { pruneChatLog } from '../../src/chat/jobs.ts'
-import { CHAT_LOG_KEPT, ChatLogRetention } from '../../src/chat/log-retention.ts'
-import * as chat from '../../src/chat/operations.ts'
-import type { ChangeData, SyncData } from '../../src/chat/schemas.ts'
+import { ChatLog } from '../../src/domains/talk/chat/chat-log.ts'
+import { pruneChatLog } from '../../src/domains/talk/chat/jobs.ts'
+import { CHAT_LOG_KEPT, ChatLogRetention } from '../../src/domains/talk/chat/log-retention.ts'
+import * as chat from '../../src/domains/talk/chat/operations.ts'
+import type { ChangeData, SyncData } from '../../src/domains/talk/chat/schemas.ts'
 import {
   applyChange,
   byCode,
@@ -14,12 +14,12 @@ import {
   stateHash,
   WINDOW,
   type ChannelState,
-} from '../../src/chat/state.ts'
+} from '../../src/domains/talk/chat/state.ts'
 import { DAY, ManualClock, MINUTE } from '../../src/core/clock.ts'
 import type { WorkspaceEvent } from '../../src/core/event.ts'
 import { startApp, type App } from '../support/app.ts'
 import { TestChannel } from '../support/chat.ts'
-import { syncEvents } from '../../src/workspaces/operations.ts'
+import { syncEvents } from '../../src/domains/workspace/workspaces/operations.ts'
 import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'

@@ -5,14 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createClient } from '../../src/client.ts'
+import { createClient } from '../../src/sdk/client.ts'
 import { startApp, type App } from '../support/app.ts'
 import { PIXEL } from '../support/pixel.ts'
 import { World } from '../support/world.ts'
 
 /** Files that the command line and the typed client send and get. */
 
-const CLI = fileURLToPath(new URL('../../src/cli.mjs', import.meta.url))
+const CLI = fileURLToPath(new URL('../../src/cli/cli.mjs', import.meta.url))
 
 let app: App
 let world: World

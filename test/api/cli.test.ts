@@ -12,7 +12,7 @@ import { World } from '../support/world.ts'
 
 /** The real program, in a process of its own, against a real server. */
 
-const CLI = fileURLToPath(new URL('../../src/cli.mjs', import.meta.url))
+const CLI = fileURLToPath(new URL('../../src/cli/cli.mjs', import.meta.url))
 
 let app: App
 let world: World

@@ -1,7 +1,7 @@
 import { createServer as createHttpServer, type ServerResponse } from 'node:http'
 import { connect, createServer, type AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ConnectionError, createClient, CrierError } from '../../src/client.ts'
+import { ConnectionError, createClient, CrierError } from '../../src/sdk/client.ts'
 import { startApp, type App } from '../support/app.ts'
 import { World } from '../support/world.ts'
 

@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { api } from '../../src/api.ts'
+import { api } from '../../src/registry/api.ts'
 import { errorTable } from '../../src/core/error.ts'
 import { walk } from '../../src/core/operation.ts'
 import { startApp, type App } from '../support/app.ts'

@@ -1,14 +1,14 @@
 import { Compile } from 'typebox/compile'
 import { expect, test } from 'vitest'
-import { api } from '../../src/api.ts'
+import { api } from '../../src/registry/api.ts'
 import { walk } from '../../src/core/operation.ts'
 import type { TSchema } from '../../src/core/schema.ts'
-import { eventTypes } from '../../src/events.ts'
+import { eventTypes } from '../../src/registry/events.ts'
 import { docPage } from '../../src/http/doc-page.ts'
-import { fieldRows } from '../../src/http/schema-words.ts'
-import { socketPages } from '../../src/http/socket-pages.ts'
-import { stateTables, statesPage } from '../../src/http/states-page.ts'
-import { socketProtocol } from '../../src/server.ts'
+import { fieldRows } from '../../src/pages/schema-words.ts'
+import { socketPages } from '../../src/pages/socket-pages.ts'
+import { stateTables, statesPage } from '../../src/pages/states-page.ts'
+import { socketProtocol } from '../../src/server/front-end.ts'
 
 /** What replies and events say is explained: each value of a state, each field of an event. */
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { api } from '../../src/api.ts'
+import { api } from '../../src/registry/api.ts'
 import { walk, type NamedOperation } from '../../src/core/operation.ts'
 import { startApp, type App } from '../support/app.ts'
 import { fixtures, type Stage } from '../support/fixtures.ts'

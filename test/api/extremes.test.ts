@@ -1,7 +1,7 @@
 import { Compile } from 'typebox/compile'
 import type { TSchema } from 'typebox'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { api } from '../../src/api.ts'
+import { api } from '../../src/registry/api.ts'
 import { walk, type NamedOperation } from '../../src/core/operation.ts'
 import { startApp, type App } from '../support/app.ts'
 import { nested, variants } from '../support/extremes.ts'

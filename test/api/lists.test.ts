@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { api } from '../../src/api.ts'
+import { api } from '../../src/registry/api.ts'
 import { walk } from '../../src/core/operation.ts'
 import { startApp, type App } from '../support/app.ts'
 import { lists, type Stage } from '../support/fixtures.ts'

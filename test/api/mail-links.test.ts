@@ -1,6 +1,6 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { inviteMember } from '../../src/team/operations.ts'
+import { inviteMember } from '../../src/domains/workspace/team/operations.ts'
 import { startApp, type App } from '../support/app.ts'
 import { foreignRequests, launchBrowser, openPage } from '../support/browser.ts'
 import { PASSWORD } from '../support/people.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { api } from '../../src/api.ts'
+import { api } from '../../src/registry/api.ts'
 import { ManualClock, MINUTE } from '../../src/core/clock.ts'
 import { DEFAULT_BODY_LIMIT, limitClassOf } from '../../src/core/limits.ts'
 import { returnsFile, walk, type NamedOperation } from '../../src/core/operation.ts'

@@ -1,10 +1,10 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { api } from '../../src/api.ts'
-import { DOMAINS } from '../../src/domains.ts'
-import { openApiText } from '../../src/http/documents.ts'
+import { api } from '../../src/registry/api.ts'
+import { DOMAINS } from '../../src/registry/domains.ts'
+import { openApiText } from '../../src/pages/documents.ts'
 import { walk } from '../../src/core/operation.ts'
-import { VERSION } from '../../src/version.ts'
+import { VERSION } from '../../src/config/version.ts'
 import { startApp, type App } from '../support/app.ts'
 
 let app: App
@@ -81,7 +81,7 @@ function codesOf(response: Response): readonly string[] {
 }
 
 test('every domain is explained', () => {
-  for (const domain of Object.keys(api)) expect(DOMAINS, 'src/domains.ts').toHaveProperty(domain)
+  for (const domain of Object.keys(api)) expect(DOMAINS, 'src/registry/domains.ts').toHaveProperty(domain)
 })
 
 test('schemas with a name stand in it once', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DAY, ManualClock } from '../../src/core/clock.ts'
-import { listPlans } from '../../src/plans/operations.ts'
+import { listPlans } from '../../src/domains/money/plans/operations.ts'
 import { startApp, type App } from '../support/app.ts'
 import { World } from '../support/world.ts'
 

@@ -1,7 +1,7 @@
 import { io, type Socket } from 'socket.io-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { HopelessError, job, type JobContext } from '../../src/core/job.ts'
-import { jobs as allJobs } from '../../src/jobs.ts'
+import { jobs as allJobs } from '../../src/registry/jobs.ts'
 import { Type } from '../../src/core/schema.ts'
 import { startApp, type App } from '../support/app.ts'
 import { QUICK } from '../support/jobs.ts'

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { api } from '../../src/api.ts'
+import { api } from '../../src/registry/api.ts'
 import { uuidv7 } from '../../src/core/id.ts'
 import { from, operation } from '../../src/core/operation.ts'
 import { created } from '../../src/core/reply.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ManualClock, SECOND } from '../../src/core/clock.ts'
-import { listMembers } from '../../src/team/operations.ts'
+import { listMembers } from '../../src/domains/workspace/team/operations.ts'
 import { startApp, type App } from '../support/app.ts'
 import { Sockets, type Listening } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'

@@ -36,7 +36,7 @@ afterAll(async () => {
 /** What the examples import, as one script that sets `globalThis.libraries`. */
 async function bundle(): Promise<string> {
   const name = '\0libraries'
-  const client = fileURLToPath(new URL('../../src/socket-client.ts', import.meta.url))
+  const client = fileURLToPath(new URL('../../src/sdk/socket-client.ts', import.meta.url))
   const built = await rolldown({
     input: name,
     platform: 'browser',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ManualClock, MINUTE, SECOND } from '../../src/core/clock.ts'
 import { uuidv7 } from '../../src/core/id.ts'
-import { UsageMeter, type Metering } from '../../src/streams/link/usage-meter.ts'
+import { UsageMeter, type Metering } from '../../src/domains/live/media-link/usage-meter.ts'
 import { startApp, type App } from '../support/app.ts'
 
 let app: App

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { api } from '../../src/api.ts'
+import { api } from '../../src/registry/api.ts'
 import { walk } from '../../src/core/operation.ts'
-import { eventTypes } from '../../src/events.ts'
-import { openApiText } from '../../src/http/documents.ts'
-import { asyncApiText } from '../../src/http/socket-pages.ts'
-import { DOMAINS } from '../../src/domains.ts'
-import { socketProtocol } from '../../src/server.ts'
-import { VERSION } from '../../src/version.ts'
+import { eventTypes } from '../../src/registry/events.ts'
+import { openApiText } from '../../src/pages/documents.ts'
+import { asyncApiText } from '../../src/pages/socket-pages.ts'
+import { DOMAINS } from '../../src/registry/domains.ts'
+import { socketProtocol } from '../../src/server/front-end.ts'
+import { VERSION } from '../../src/config/version.ts'
 
 /** Holds both descriptions of the API to the vocabulary in CONTRIBUTING.md. */
 

@@ -6,7 +6,7 @@ import {
   syncEvents,
   updateAiSettings,
   updateWorkspace,
-} from '../../src/workspaces/operations.ts'
+} from '../../src/domains/workspace/workspaces/operations.ts'
 import { startApp, type App } from '../support/app.ts'
 import { World } from '../support/world.ts'
 

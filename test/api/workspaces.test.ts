@@ -11,7 +11,7 @@ import {
   syncEvents,
   updateAiSettings,
   updateWorkspace,
-} from '../../src/workspaces/operations.ts'
+} from '../../src/domains/workspace/workspaces/operations.ts'
 import { startApp, type App } from '../support/app.ts'
 import type { Answer, SendOptions } from '../support/send.ts'
 import { World } from '../support/world.ts'

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/config/config.ts'
 import { createLog } from '../../src/core/log.ts'
-import { startNode } from '../../src/node.ts'
-import { releaseStartMemory } from '../../src/start-memory.ts'
+import { startNode } from '../../src/server/node.ts'
+import { releaseStartMemory } from '../../src/server/start-memory.ts'
 
 /** A node as `main.ts` starts it, whose users are on the largest plan. */
 

@@ -1,5 +1,5 @@
-import { createChannel } from '../../src/chat/channel-operations.ts'
-import { sendMessage } from '../../src/chat/message-operations.ts'
+import { createChannel } from '../../src/domains/talk/chat/channel-operations.ts'
+import { sendMessage } from '../../src/domains/talk/chat/message-operations.ts'
 import type { App } from './app.ts'
 import type { Answer } from './send.ts'
 import { Voice, type World } from './world.ts'

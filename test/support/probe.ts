@@ -9,9 +9,9 @@ import { Done, Envelope, Id, Input, ListOf, Text, Type } from '../../src/core/sc
 import { requireScope } from '../../src/core/require-scope.ts'
 import type { Scope } from '../../src/core/scope.ts'
 import type { Readmission } from '../../src/turns/readmission.ts'
-import type { Composition } from '../../src/services.ts'
-import * as health from '../../src/health/operations.ts'
-import * as services from '../../src/services/operations.ts'
+import type { Composition } from '../../src/server/compose.ts'
+import * as health from '../../src/domains/system/health/operations.ts'
+import * as services from '../../src/domains/system/switches/operations.ts'
 import { startApp, type App, type AppOptions } from './app.ts'
 
 /**

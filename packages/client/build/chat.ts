@@ -6,11 +6,11 @@ import {
   MessageView,
   Snapshot,
   SyncPage,
-} from '../../../src/chat/schemas.ts'
+} from '../../../src/domains/talk/chat/schemas.ts'
 import { nameOf, type TProperties, type TSchema, Type } from '../../../src/core/schema.ts'
 import type { TypeWriter } from './type-writer.ts'
 
-/** The types of `src/chat/schemas.ts` that the socket client uses, by the names that they have there. */
+/** The types of `src/domains/talk/chat/schemas.ts` that the socket client uses, by the names that they have there. */
 const SCHEMAS: Readonly<Record<string, TSchema>> = {
   ChangeData: Change,
   ChannelData: ChannelState,
@@ -28,12 +28,12 @@ export function narrowChange(writer: TypeWriter): void {
   writer.narrow(Change, kinds)
 }
 
-/** `src/chat/schemas.ts` with its types written out, as far as the socket client uses them. */
+/** `src/domains/talk/chat/schemas.ts` with its types written out, as far as the socket client uses them. */
 export function chatDeclarations(writer: TypeWriter): string {
   const names = Object.entries(SCHEMAS).map(([name, schema]) => `${writer.typeOf(schema)} as ${name}`)
-  return `import type { ${nameOf(Change)} } from '../schemas.ts'
+  return `import type { ${nameOf(Change)} } from '../../../schemas.ts'
 
-export type { ${names.join(', ')} } from '../schemas.ts'
+export type { ${names.join(', ')} } from '../../../schemas.ts'
 export type ChangeKind = ${nameOf(Change)}['type']
 `
 }

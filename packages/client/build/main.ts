@@ -3,9 +3,9 @@ import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { rolldown } from 'rolldown'
 import { isolatedDeclarationSync } from 'rolldown/experimental'
-import { api } from '../../../src/api.ts'
+import { api } from '../../../src/registry/api.ts'
 import { walk } from '../../../src/core/operation.ts'
-import { VERSION } from '../../../src/version.ts'
+import { VERSION } from '../../../src/config/version.ts'
 import { chatDeclarations, narrowChange } from './chat.ts'
 import { routeDeclarations } from './routes.ts'
 import { TypeWriter } from './type-writer.ts'
@@ -51,7 +51,7 @@ function written(): Map<string, string> {
   const chat = chatDeclarations(writer)
   return new Map([
     ['sdk/routes.ts', routes],
-    ['chat/schemas.ts', chat],
+    ['domains/talk/chat/schemas.ts', chat],
     ['schemas.ts', writer.declarations()],
   ])
 }

@@ -1,6 +1,6 @@
 import { Migration } from '@mikro-orm/migrations'
 
-/** The index of clients' own ids begins with what one resend names; see `RESENT` in src/chat/messages.ts. */
+/** The index of clients' own ids begins with what one resend names; see `RESENT` in src/domains/talk/chat/messages.ts. */
 export class ChatResends extends Migration {
   override up(): void {
     this.addSql('drop index chat_messages_client_key')

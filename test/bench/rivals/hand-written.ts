@@ -12,7 +12,7 @@ import { App, type HttpResponse } from 'uWebSockets.js'
 import { sha256, uuidv7 } from '../../../src/core/id.ts'
 import { isoTimestamp } from '../../../src/db/prepared-sql.ts'
 import { Envelope, ListOf } from '../../../src/core/schema.ts'
-import { NewStream, StreamView } from '../../../src/streams/schemas.ts'
+import { NewStream, StreamView } from '../../../src/domains/live/streams/schemas.ts'
 import { compileSerializer } from '../../../src/http/serialize.ts'
 
 const [port] = process.argv.slice(2)

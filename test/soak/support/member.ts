@@ -1,7 +1,7 @@
 import { io } from 'socket.io-client'
-import { CrierError } from '../../../src/client.ts'
-import { stateHash } from '../../../src/chat/state.ts'
-import { SocketClient } from '../../../src/socket-client.ts'
+import { CrierError } from '../../../src/sdk/client.ts'
+import { stateHash } from '../../../src/domains/talk/chat/state.ts'
+import { SocketClient } from '../../../src/sdk/socket-client.ts'
 import type { Person } from './people.ts'
 
 /** What the members of a soak have measured and complained about. */

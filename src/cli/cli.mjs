@@ -1,0 +1,48 @@
+#!/usr/bin/env node
+/**
+ * `crier` on the command line. Plain JavaScript, because it begins on whatever Node the machine has: where that is too
+ * old for our TypeScript, the Node that npm brought runs it instead.
+ */
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const OLDEST = 24
+
+if (Number(process.versions.node.split('.')[0]) >= OLDEST) {
+  const { main } = await import('./main.ts')
+  process.exitCode = await main(process.argv.slice(2))
+} else {
+  const script = fileURLToPath(import.meta.url)
+  const child = spawn(findNode(), [script, ...process.argv.slice(2)], { stdio: 'inherit' })
+  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
+  child.on('error', (error) => fail(error.message))
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? (signal ? 1 : 0)
+  })
+}
+
+function findNode() {
+  const require = createRequire(import.meta.url)
+  const { platform, arch } = process
+  for (const name of [`node-${platform === 'win32' ? 'win' : platform}-${arch}`, `node-bin-${platform}-${arch}`]) {
+    try {
+      const folder = dirname(require.resolve(`${name}/package.json`))
+      const file = join(folder, 'bin', platform === 'win32' ? 'node.exe' : 'node')
+      if (existsSync(file)) return file
+    } catch {
+      // Not for this platform.
+    }
+  }
+  return fail(
+    `crier needs Node ${OLDEST} or newer, or npm ci with optional packages; this is Node ${process.versions.node}`,
+  )
+}
+
+/** @returns {never} */
+function fail(message) {
+  process.stderr.write(`crier: ${message}\n`)
+  process.exit(2)
+}

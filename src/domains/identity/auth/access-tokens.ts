@@ -1,0 +1,69 @@
+import { hkdfSync } from 'node:crypto'
+import { createSigner, createVerifier } from 'fast-jwt'
+import type { Clock } from '../../../core/clock.ts'
+import { CredentialExpired, InvalidCredential } from '../../../core/errors.ts'
+import { isUuid } from '../../../core/id.ts'
+
+export const ACCESS_TOKEN_SECONDS = 15 * 60
+
+const ISSUER = 'crier'
+const AUDIENCE = 'crier-api'
+
+interface Claims {
+  readonly sub: string
+  readonly sid: string
+  readonly iat: number
+  readonly exp: number
+  readonly iss: string
+  readonly aud: string
+}
+
+/** What an access token says. */
+export interface AccessGrant {
+  readonly userId: string
+  readonly sessionId: string
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number
+}
+
+/**
+ * Access tokens: JWTs signed with HS256 under a key that is derived from the installation's secret (HKDF, RFC 5869)
+ * and serves nothing else. Expiry is judged by our own clock.
+ */
+export class AccessTokens {
+  readonly #clock: Clock
+  readonly #sign: (claims: Claims) => string
+  readonly #verify: (token: string) => Claims
+
+  constructor(secret: string, clock: Clock) {
+    this.#clock = clock
+    const key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'access tokens', 32))
+    this.#sign = createSigner<Claims>({ key, algorithm: 'HS256' })
+    this.#verify = createVerifier({
+      key,
+      algorithms: ['HS256'],
+      allowedIss: ISSUER,
+      allowedAud: AUDIENCE,
+      requiredClaims: ['sub', 'sid', 'exp', 'iat', 'iss', 'aud'],
+      ignoreExpiration: true,
+    }) as (token: string) => Claims
+  }
+
+  issue(userId: string, sessionId: string): string {
+    const iat = Math.floor(this.#clock.now() / 1000)
+    return this.#sign({ sub: userId, sid: sessionId, iat, exp: iat + ACCESS_TOKEN_SECONDS, iss: ISSUER, aud: AUDIENCE })
+  }
+
+  /** @throws AppError invalid_credential; credential_expired for a genuine token that is too old */
+  read(token: string): AccessGrant {
+    let claims: Claims
+    try {
+      claims = this.#verify(token)
+    } catch {
+      throw InvalidCredential()
+    }
+    if (!isUuid(claims.sub) || !isUuid(claims.sid)) throw InvalidCredential()
+    if (this.#clock.now() >= claims.exp * 1000) throw CredentialExpired()
+    return { userId: claims.sub, sessionId: claims.sid, expiresAt: claims.exp * 1000 }
+  }
+}

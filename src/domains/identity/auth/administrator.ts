@@ -1,0 +1,76 @@
+import type { Clock } from '../../../core/clock.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { Coordination } from '../../../coordination/coordination.ts'
+import type { Database, Transaction } from '../../../db/database.ts'
+import { announceCredentials } from '../users/credential-notices.ts'
+import { normalizeEmail } from '../users/email-address.ts'
+import type { UserService } from '../users/service.ts'
+import type { UserRow } from '../users/user-row.ts'
+import type { PasswordHasher } from './passwords.ts'
+import { evictStranger, markVerified } from './eviction.ts'
+import type { Sessions } from './sessions.ts'
+
+export interface AdministratorOptions {
+  readonly database: Database
+  readonly clock: Clock
+  readonly coordination: Coordination
+  readonly log: Logger
+  readonly users: UserService
+  readonly sessions: Sessions
+  readonly hasher: PasswordHasher
+}
+
+/** An arbitrary number for the advisory lock that makes nodes that start together take turns. */
+const LOCK = 0x61_64_6d_69
+
+/**
+ * Sees to it that the platform administrator of the configuration exists, is verified, and has the configured
+ * password. A new password ends the sessions that the old one opened. Whoever runs the server is not held back by plans:
+ * a new administrator is on the largest.
+ */
+export async function ensureAdministrator(
+  options: AdministratorOptions,
+  administrator: { readonly email: string; readonly password: string },
+): Promise<void> {
+  const { coordination, database, hasher, log, users } = options
+  const email = normalizeEmail(administrator.email)
+  const changed = await database.transaction(async (tx) => {
+    await tx.run('select pg_advisory_xact_lock($1)', [LOCK])
+    const there = await users.findByEmail(tx, email)
+    if (there !== undefined) return update(tx, options, there, administrator.password)
+    const passwordHash = await hasher.hash(administrator.password)
+    const { id } = await users.insert(tx, {
+      email,
+      name: 'Administrator',
+      passwordHash,
+      emailVerified: true,
+      isAdmin: true,
+      plan: 'business',
+    })
+    return id
+  })
+  if (changed === undefined) return
+  announceCredentials(coordination, { kind: 'user', userId: changed })
+  log.info({ userId: changed }, 'the administrator of the configuration was set up')
+}
+
+async function update(
+  tx: Transaction,
+  { clock, hasher, sessions }: AdministratorOptions,
+  there: UserRow,
+  password: string,
+): Promise<string | undefined> {
+  const samePassword = await hasher.verify(there.password_hash, password)
+  if (samePassword && there.is_admin && there.email_verified) return undefined
+  const now = new Date(clock.now())
+  await evictStranger(tx, sessions, there.id, now)
+  await markVerified(tx, there.id, now)
+  const passwordHash = samePassword && there.email_verified ? there.password_hash : await hasher.hash(password)
+  await tx.run(
+    `update users set is_admin = true, password_hash = $2, credentials_changed_at = $3, version = version + 1,
+       updated_at = $3 where id = $1`,
+    [there.id, passwordHash, now],
+  )
+  if (!samePassword) await sessions.revokeAll(tx, there.id, 'password')
+  return there.id
+}

@@ -1,0 +1,63 @@
+import { MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { Sql } from '../../../core/sql.ts'
+
+/** A key in use is written this often at most. */
+const EVERY_MS = MINUTE
+const FLUSH_MS = 2 * SECOND
+/** Keys whose last use is remembered; beyond that all are forgotten, and written once more. */
+const CAPACITY = 20_000
+
+interface Use {
+  readonly at: number
+  readonly address: string
+}
+
+/** Notes when and from where API keys were last used: in memory, written together every two seconds. */
+export class ApiKeyUses {
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #log: Logger
+  readonly #noted = new Map<string, number>()
+  readonly #timer: NodeJS.Timeout
+  #waiting = new Map<string, Use>()
+
+  constructor(sql: Sql, clock: Clock, log: Logger) {
+    this.#sql = sql
+    this.#clock = clock
+    this.#log = log
+    this.#timer = setInterval(() => void this.#flush(), FLUSH_MS).unref()
+  }
+
+  /** @param address is asked for only when the use is noted */
+  note(keyId: string, address: () => string): void {
+    const at = this.#clock.now()
+    if (at - (this.#noted.get(keyId) ?? Number.NEGATIVE_INFINITY) < EVERY_MS) return
+    if (this.#noted.size >= CAPACITY) this.#noted.clear()
+    this.#noted.set(keyId, at)
+    this.#waiting.set(keyId, { at, address: address() })
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#flush()
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#waiting.size === 0) return
+    const uses = [...this.#waiting]
+    this.#waiting = new Map()
+    try {
+      await this.#sql.run(
+        `update api_keys k set last_used_at = used.at, last_used_address = used.address
+         from unnest($1::uuid[], $2::timestamptz[], $3::text[]) as used (id, at, address)
+         where k.id = used.id and (k.last_used_at is null or k.last_used_at < used.at)`,
+        [uses.map(([id]) => id), uses.map(([, { at }]) => new Date(at)), uses.map(([, { address }]) => address)],
+      )
+    } catch (error) {
+      // It only helps: the next use writes it again.
+      this.#log.warn({ error }, 'the last use of API keys could not be written')
+      for (const [id] of uses) this.#noted.delete(id)
+    }
+  }
+}

@@ -1,0 +1,211 @@
+import type { Caller } from '../../../core/caller.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { CredentialExpired, InvalidCredential } from '../../../core/errors.ts'
+import { isLimited } from '../../../core/key-limits.ts'
+import { isScope } from '../../../core/scope.ts'
+import { sha256 } from '../../../core/id.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { Authenticator, Credential } from '../../../core/ports.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Coordination } from '../../../coordination/coordination.ts'
+import { API_KEY } from '../users/api-keys.ts'
+import { onCredentials, type CredentialNotice } from '../users/credential-notices.ts'
+import type { ApiKeyUses } from './api-key-uses.ts'
+import type { AccessTokens } from './access-tokens.ts'
+import { RecentMap } from './recent-map.ts'
+
+/** Credentials of each kind that are kept; twice that at most. About 1 kB each. */
+const CAPACITY = 10_000
+/** An API key is looked up again after this time, however often it is used. */
+const API_KEY_KEPT_MS = 10 * 60_000
+const POLL_MS = 1_000
+/** A node that neither hears notices nor could read revocations for this long believes nothing it remembers. */
+const DOUBT_AFTER_MS = 2_000
+/** Revocations that the poll looks back for: covers transactions and clocks that are this late. */
+const LOOK_BACK_MS = 30_000
+
+interface Known {
+  readonly caller: Caller
+  /** Milliseconds since the epoch. */
+  readonly until: number
+}
+
+interface UserColumns {
+  email: string
+  is_admin: boolean
+  email_verified: boolean
+}
+
+interface KeyColumns {
+  id: string
+  key_id: string
+  scopes: string[] | null
+  workspace_ids: string[] | null
+  expires_at: string | null
+}
+
+export interface AuthenticatorOptions {
+  readonly sql: Sql
+  readonly tokens: AccessTokens
+  readonly clock: Clock
+  readonly coordination: Coordination
+  readonly log: Logger
+  readonly keyUses: ApiKeyUses
+}
+
+/**
+ * Who holds a credential. A credential that was seen lately is answered at once from memory; what was revoked is
+ * dropped on every node by a notice. Where nodes are several, each also reads the newest revocations every second, so
+ * that a notice that got lost, at either end, costs at most that.
+ */
+export class CredentialAuthenticator implements Authenticator {
+  readonly #options: AuthenticatorOptions
+  readonly #tokens = new RecentMap<Known>(CAPACITY)
+  readonly #keys = new RecentMap<Known>(CAPACITY)
+  readonly #lookups = new Map<string, Promise<Caller>>()
+  readonly #ends: (() => void)[]
+  /** Moves with every notice, so that what was being read meanwhile is not kept. */
+  #generation = 0
+  #polledAt: number
+
+  constructor(options: AuthenticatorOptions) {
+    this.#options = options
+    const { clock, coordination, log } = options
+    this.#polledAt = clock.monotonic()
+    this.#ends = [
+      onCredentials(coordination, (notice) => this.#drop(notice)),
+      coordination.onRecovered(() => this.#forgetAll()),
+    ]
+    if (coordination.kind === 'redis') {
+      const poll = () =>
+        void this.poll().catch((error: unknown) => log.warn({ error }, 'revoked credentials could not be read'))
+      const timer = setInterval(poll, POLL_MS).unref()
+      this.#ends.push(() => clearInterval(timer))
+    }
+  }
+
+  authenticate(credential: Credential): Caller | Promise<Caller> {
+    const isToken = credential.kind === 'token'
+    const text = isToken ? credential.token : credential.key
+    const known = (isToken ? this.#tokens : this.#keys).get(text)
+    if (known !== undefined && this.#options.clock.now() < known.until && this.#believes()) return known.caller
+    return this.#findOnce(credential, text)
+  }
+
+  used({ apiKey }: Caller, address: () => string): void {
+    if (apiKey) this.#options.keyUses.note(apiKey.id, address)
+  }
+
+  /** Drops what was revoked lately, by the database. */
+  async poll(): Promise<void> {
+    const { clock, sql } = this.#options
+    const startedAt = clock.monotonic()
+    const since = new Date(clock.now() - LOOK_BACK_MS)
+    const rows = await sql.rows<{ id: string }>(
+      `select id from sessions where revoked_at > $1
+       union all select id from users where credentials_changed_at > $1`,
+      [since],
+    )
+    const gone = new Set(rows.map((row) => row.id))
+    if (gone.size > 0) this.#dropWhere(({ sessionId, userId }) => gone.has(userId) || gone.has(sessionId ?? ''))
+    this.#polledAt = startedAt
+  }
+
+  close(): void {
+    for (const end of this.#ends) end()
+  }
+
+  #believes(): boolean {
+    const { clock, coordination } = this.#options
+    return coordination.linked || clock.monotonic() - this.#polledAt < DOUBT_AFTER_MS
+  }
+
+  /** A crowd with one credential that is not known asks the database once. */
+  #findOnce(credential: Credential, text: string): Promise<Caller> {
+    const pending = this.#lookups.get(text)
+    if (pending) return pending
+    const lookup = (credential.kind === 'token' ? this.#findToken(text) : this.#findKey(text)).finally(() => {
+      if (this.#lookups.get(text) === lookup) this.#lookups.delete(text)
+    })
+    this.#lookups.set(text, lookup)
+    return lookup
+  }
+
+  async #findToken(token: string): Promise<Caller> {
+    const grant = this.#options.tokens.read(token)
+    const generation = this.#generation
+    const row = await this.#options.sql.row<UserColumns>(
+      `select u.email, u.is_admin, u.email_verified from sessions s join users u on u.id = s.user_id
+       where s.id = $1 and s.user_id = $2 and s.revoked_at is null`,
+      [grant.sessionId, grant.userId],
+    )
+    if (row === undefined) throw InvalidCredential()
+    const caller: Caller = {
+      userId: grant.userId,
+      email: row.email,
+      isAdmin: row.is_admin,
+      emailVerified: row.email_verified,
+      sessionId: grant.sessionId,
+      via: 'token',
+    }
+    if (this.#mayKeep(caller, generation)) this.#tokens.set(token, { caller, until: grant.expiresAt })
+    return caller
+  }
+
+  async #findKey(key: string): Promise<Caller> {
+    if (!API_KEY.test(key)) throw InvalidCredential({ message: 'The API key does not have the form of one.' })
+    const generation = this.#generation
+    const row = await this.#options.sql.row<UserColumns & KeyColumns>(
+      `select u.id, u.email, u.is_admin, u.email_verified, k.id as key_id, k.scopes, k.workspace_ids, k.expires_at
+       from api_keys k join users u on u.id = k.user_id where k.key_hash = $1`,
+      [sha256(key)],
+    )
+    if (row === undefined) throw InvalidCredential()
+    const now = this.#options.clock.now()
+    const expiresAt = row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at)
+    if (expiresAt <= now) throw CredentialExpired({ message: 'The API key has expired.' })
+    const apiKey = {
+      id: row.key_id,
+      // A scope of another version of the service means nothing here.
+      scopes: row.scopes && new Set(row.scopes.filter(isScope)),
+      workspaceIds: row.workspace_ids && new Set(row.workspace_ids),
+    }
+    const caller: Caller = {
+      userId: row.id,
+      email: row.email,
+      isAdmin: row.is_admin && !isLimited({ apiKey }),
+      emailVerified: row.email_verified,
+      via: 'api_key',
+      apiKey,
+    }
+    if (this.#mayKeep(caller, generation)) {
+      this.#keys.set(key, { caller, until: Math.min(now + API_KEY_KEPT_MS, expiresAt) })
+    }
+    return caller
+  }
+
+  /** An unconfirmed account is read each time, so that confirming its address counts at once on every node. */
+  #mayKeep(caller: Caller, generation: number): boolean {
+    return caller.emailVerified && generation === this.#generation
+  }
+
+  #drop(notice: CredentialNotice): void {
+    this.#dropWhere((caller) =>
+      notice.kind === 'session' ? caller.sessionId === notice.sessionId : caller.userId === notice.userId,
+    )
+  }
+
+  #dropWhere(test: (caller: Caller) => boolean): void {
+    this.#generation += 1
+    // Whoever asks from now on must not share a look-up that began before the revocation.
+    this.#lookups.clear()
+    for (const map of [this.#tokens, this.#keys]) map.deleteWhere((known) => test(known.caller))
+  }
+
+  #forgetAll(): void {
+    this.#generation += 1
+    this.#lookups.clear()
+    this.#tokens.clear()
+    this.#keys.clear()
+  }
+}

@@ -1,0 +1,168 @@
+import type { Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/error.ts'
+import { ValidationFailed } from '../../../core/errors.ts'
+import { sha256, uuidv7 } from '../../../core/id.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Coordination } from '../../../coordination/coordination.ts'
+import type { Database, Transaction } from '../../../db/database.ts'
+import { isDeadlock, isUniqueViolation } from '../../../db/prepared-sql.ts'
+import type { Postman } from '../../../mail/postman.ts'
+import { securityMail, welcomeMail } from '../../../mail/templates.ts'
+import { announceCredentials } from '../users/credential-notices.ts'
+import { normalizeEmail } from '../users/email-address.ts'
+import { EmailInUse } from '../users/errors.ts'
+import type { UserService } from '../users/service.ts'
+import type { UserRow } from '../users/user-row.ts'
+import { evictStranger, markVerified } from './eviction.ts'
+import { ProviderEmailUnverified, ProviderNotConfigured } from './errors.ts'
+import { refuse, type ProvenIdentity, type SignInProvider } from './providers/provider.ts'
+import type { KnownDevices } from './known-devices.ts'
+import type { ProviderSignInData, SignedInData } from './schemas.ts'
+import type { Origin, Sessions } from './sessions.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly providerSignIn: ProviderSignIn
+  }
+}
+
+export interface ProviderSignInOptions {
+  readonly database: Database
+  readonly clock: Clock
+  readonly coordination: Coordination
+  readonly publicUrl: string
+  readonly users: UserService
+  readonly sessions: Sessions
+  readonly postman: Postman
+  readonly devices: KnownDevices
+  readonly providers: ReadonlyMap<string, SignInProvider>
+}
+
+/** Sign-ins of one person at the same moment that can get in each other's way, and once more. */
+const TRIES = 4
+
+/** Not `for update`: that would keep out the session of a sign-in that has already found the account. */
+const USER_BY_EMAIL = 'select * from users where email = $1 for no key update'
+
+function isRace(error: unknown): boolean {
+  if (error instanceof AppError) return error.code === EmailInUse.code
+  return isUniqueViolation(error, 'identities_subject_key') || isDeadlock(error)
+}
+
+/** How an identity came to its user: known from before, linked to an account that was there, or with a new account. */
+type Arrival = { readonly row: UserRow; readonly how: 'known' | 'linked' | 'created'; readonly evicted: boolean }
+
+/**
+ * Sign-in with providers. An identity is found by issuer and subject, never by address. An address opens an account
+ * only when the provider has verified it; an account that was never confirmed is taken away from whoever made it,
+ * or its maker would share it with the person who signs in.
+ */
+export class ProviderSignIn {
+  readonly #options: ProviderSignInOptions
+
+  constructor(options: ProviderSignInOptions) {
+    this.#options = options
+  }
+
+  /** Names of the configured providers. */
+  names(): string[] {
+    return [...this.#options.providers.keys()].sort()
+  }
+
+  /**
+   * @throws AppError provider_not_configured, provider_sign_in_failed, provider_email_unverified, provider_unavailable
+   */
+  async signIn(name: string, proof: ProviderSignInData, origin: Origin): Promise<SignedInData & { created: boolean }> {
+    const provider = this.#options.providers.get(name)
+    if (provider === undefined) throw ProviderNotConfigured({ message: this.#notConfigured(name) })
+    if ((proof.idToken === undefined) === (proof.code === undefined)) {
+      const errors = [{ path: '/body', code: 'either', message: 'must have either idToken or code' }]
+      throw ValidationFailed({ message: 'Send either idToken or code.', errors })
+    }
+    const identity = await provider.prove(proof)
+    const { arrival, pair } = await this.#admit(name, provider.label, identity, origin)
+    if (arrival.evicted) announceCredentials(this.#options.coordination, { kind: 'user', userId: arrival.row.id })
+    const { database, devices, users } = this.#options
+    const user = await users.viewOf(database, arrival.row)
+    return { user, ...pair, deviceToken: devices.issue(user._id), created: arrival.how === 'created' }
+  }
+
+  /** First sign-ins at once: those that come second find what the first has made. */
+  async #admit(name: string, label: string, identity: ProvenIdentity, origin: Origin) {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#admitOnce(name, label, identity, origin)
+      } catch (error) {
+        if (tries === TRIES || !isRace(error)) throw error
+      }
+    }
+  }
+
+  async #admitOnce(name: string, label: string, identity: ProvenIdentity, origin: Origin) {
+    const { database, sessions } = this.#options
+    return database.transaction(async (tx) => {
+      await this.#useUp(tx, identity)
+      const arrival = (await this.#findKnown(tx, name, identity)) ?? (await this.#arrive(tx, name, identity))
+      await this.#mail(tx, arrival, label)
+      return { arrival, pair: await sessions.start(tx, arrival.row.id, name, origin) }
+    })
+  }
+
+  async #useUp(sql: Sql, { singleUse }: ProvenIdentity): Promise<void> {
+    if (singleUse === undefined) return
+    const first = await sql.run('insert into used_nonces (digest, expires_at) values ($1, $2) on conflict do nothing', [
+      sha256(singleUse.id),
+      new Date(singleUse.until),
+    ])
+    if (first === 0) refuse('the ID token was used before')
+  }
+
+  async #findKnown(sql: Sql, name: string, { issuer, subject, email }: ProvenIdentity): Promise<Arrival | undefined> {
+    const row = await sql.row<UserRow>(
+      `update identities i set last_used_at = $4, email = coalesce($5, i.email) from users u
+       where i.provider = $1 and i.issuer = $2 and i.subject = $3 and u.id = i.user_id returning u.*`,
+      [name, issuer, subject, this.#now(), email ?? null],
+    )
+    return row && { row, how: 'known', evicted: false }
+  }
+
+  async #arrive(tx: Transaction, name: string, identity: ProvenIdentity): Promise<Arrival> {
+    const { sessions, users } = this.#options
+    if (identity.email === undefined || !identity.emailVerified) throw ProviderEmailUnverified()
+    const email = normalizeEmail(identity.email)
+    const there = await tx.row<UserRow>(USER_BY_EMAIL, [email])
+    if (there === undefined) {
+      const row = await users.insert(tx, { email, name: identity.name?.slice(0, 100), emailVerified: true })
+      await this.#link(tx, row.id, name, identity)
+      return { row, how: 'created', evicted: false }
+    }
+    const evicted = await evictStranger(tx, sessions, there.id, this.#now())
+    await markVerified(tx, there.id, this.#now())
+    await this.#link(tx, there.id, name, identity)
+    return { row: (await users.findByEmail(tx, email)) ?? there, how: 'linked', evicted }
+  }
+
+  async #link(sql: Sql, userId: string, name: string, identity: ProvenIdentity): Promise<void> {
+    const now = this.#now()
+    await sql.run(
+      `insert into identities (id, user_id, provider, issuer, subject, email, created_at, last_used_at)
+       values ($1, $2, $3, $4, $5, $6, $7, $7)`,
+      [uuidv7(now.getTime()), userId, name, identity.issuer, identity.subject, identity.email ?? null, now],
+    )
+  }
+
+  async #mail(tx: Transaction, { row, how }: Arrival, label: string): Promise<void> {
+    const { postman, publicUrl } = this.#options
+    if (how === 'created') await postman.post(tx, welcomeMail(row, publicUrl))
+    if (how === 'linked') await postman.post(tx, securityMail(row, { kind: 'sign_in_linked', provider: label }))
+  }
+
+  #notConfigured(name: string): string {
+    const names = this.names()
+    return `Sign-in with ${name} is not set up here. ${names.length > 0 ? `Set up: ${names.join(', ')}.` : 'No provider is.'}`
+  }
+
+  #now(): Date {
+    return new Date(this.#options.clock.now())
+  }
+}

@@ -1,0 +1,108 @@
+import { ValidationFailed } from '../../../../core/errors.ts'
+import { askProvider, ProviderHttpError, type ProviderAnswer } from './provider-http.ts'
+import {
+  codeOf,
+  refuse,
+  unavailable,
+  type ProvenIdentity,
+  type ProviderProof,
+  type SignInProvider,
+} from './provider.ts'
+
+export interface GitHubOptions {
+  /** `https://github.com`, or the URL of a GitHub Enterprise Server. */
+  readonly url: string
+  readonly clientId: string
+  readonly clientSecret: string | undefined
+}
+
+interface EmailRow {
+  readonly email: string
+  readonly primary: boolean
+  readonly verified: boolean
+}
+
+/**
+ * Sign-in with GitHub, which is OAuth 2.0 without ID tokens: the code is exchanged for an access token, which is used
+ * to read who it belongs to and then dropped. See "Authorizing OAuth apps" in GitHub's documentation.
+ */
+export class GitHubProvider implements SignInProvider {
+  readonly label = 'GitHub'
+  readonly #options: GitHubOptions
+  readonly #api: string
+
+  constructor(options: GitHubOptions) {
+    this.#options = { ...options, url: options.url.replace(/\/$/, '') }
+    this.#api = this.#options.url === 'https://github.com' ? 'https://api.github.com' : `${this.#options.url}/api/v3`
+  }
+
+  async prove(proof: ProviderProof): Promise<ProvenIdentity> {
+    if (proof.idToken !== undefined) {
+      const errors = [{ path: '/body/idToken', code: 'unsupported', message: 'is not known to GitHub; send a code' }]
+      throw ValidationFailed({ message: 'GitHub has no ID tokens; send code, codeVerifier and redirectUri.', errors })
+    }
+    try {
+      return await this.#identify(await this.#exchange(proof))
+    } catch (error) {
+      if (error instanceof ProviderHttpError) return unavailable(this.label, error)
+      throw error
+    }
+  }
+
+  async #exchange(proof: ProviderProof): Promise<string> {
+    const { code, codeVerifier, redirectUri } = codeOf(proof)
+    const { clientId, clientSecret, url } = this.#options
+    const { status, body } = await askProvider(`${url}/login/oauth/access_token`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
+      body: new URLSearchParams({
+        client_id: clientId,
+        ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
+        code,
+        code_verifier: codeVerifier,
+        redirect_uri: redirectUri,
+      }).toString(),
+    })
+    // Refusals come with status 200 too.
+    const answer = (body ?? {}) as { access_token?: unknown; error?: string }
+    if (typeof answer.access_token === 'string') return answer.access_token
+    if (answer.error === 'bad_verification_code' || answer.error === 'redirect_uri_mismatch') {
+      return refuse(`GitHub does not accept the code (${answer.error})`)
+    }
+    throw new ProviderHttpError(`GitHub answered ${status} ${answer.error ?? ''} to a code`)
+  }
+
+  async #identify(accessToken: string): Promise<ProvenIdentity> {
+    const [user, emails] = await Promise.all([
+      this.#read('/user', accessToken),
+      this.#read('/user/emails', accessToken),
+    ])
+    const { id, login, name } = (user.body ?? {}) as { id?: number; login?: string; name?: string | null }
+    if (user.status !== 200 || typeof id !== 'number')
+      throw new ProviderHttpError(`GitHub answered ${user.status} to /user`)
+    // Without the scope user:email this is 403 or 404; then there is no address to open an account with.
+    const rows = emails.status === 200 && Array.isArray(emails.body) ? (emails.body as EmailRow[]) : []
+    const primary = rows.find((row) => row.primary)
+    return {
+      issuer: this.#options.url,
+      subject: String(id),
+      email: primary?.email,
+      emailVerified: primary?.verified === true,
+      name: name ?? login,
+      singleUse: undefined,
+    }
+  }
+
+  async #read(path: string, accessToken: string): Promise<ProviderAnswer> {
+    const answer = await askProvider(this.#api + path, {
+      headers: {
+        Accept: 'application/vnd.github+json',
+        Authorization: `Bearer ${accessToken}`,
+        'X-GitHub-Api-Version': '2022-11-28',
+      },
+    })
+    if (answer.status === 429 || answer.status >= 500)
+      throw new ProviderHttpError(`GitHub answered ${answer.status} to ${path}`)
+    return answer
+  }
+}

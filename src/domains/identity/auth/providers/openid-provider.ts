@@ -1,0 +1,200 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import { errors, jwtVerify, type JWTPayload } from 'jose'
+import type { Clock } from '../../../../core/clock.ts'
+import { sha256 } from '../../../../core/id.ts'
+import { Issuer, type IssuerMetadata } from './issuer-metadata.ts'
+import { askProvider, ProviderHttpError } from './provider-http.ts'
+import {
+  codeOf,
+  refuse,
+  unavailable,
+  type ProvenIdentity,
+  type ProviderProof,
+  type SignInProvider,
+} from './provider.ts'
+
+/** Signatures with a public key only: a token "signed" with the client secret, or not at all, is no proof. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+const CLOCK_TOLERANCE_SECONDS = 60
+
+export interface OpenIdOptions {
+  readonly label: string
+  /** The issuer's URL, below which its metadata is published. */
+  readonly issuer: string
+  readonly clientId: string
+  readonly clientSecret?: string | undefined
+  /** What the metadata must name as issuer, where that is not the URL. */
+  readonly publishedIssuer?: string
+  /** Whether a token's `iss` is this issuer, where it need not be what the metadata names. */
+  readonly isIssuer?: (claims: JWTPayload) => boolean
+  /** Whether the claims vouch for the address; `email_verified` when absent. */
+  readonly vouchesForEmail?: (claims: JWTPayload) => boolean
+}
+
+/** Sign-in with an OpenID Connect issuer: an ID token of the front end's, or a code that is exchanged for one. */
+export class OpenIdProvider implements SignInProvider {
+  readonly label: string
+  readonly #options: OpenIdOptions
+  readonly #clock: Clock
+  readonly #issuer: Issuer
+
+  constructor(options: OpenIdOptions, clock: Clock) {
+    this.label = options.label
+    this.#options = options
+    this.#clock = clock
+    this.#issuer = new Issuer(options.issuer, clock, options.publishedIssuer)
+  }
+
+  async prove(proof: ProviderProof): Promise<ProvenIdentity> {
+    try {
+      const { idToken, accessToken } =
+        proof.idToken === undefined ? await this.#exchange(proof) : { idToken: proof.idToken }
+      const claims = await this.#verify(idToken)
+      this.#checkNonce(claims, proof)
+      const whole = accessToken === undefined ? claims : await this.#withUserinfo(claims, accessToken)
+      return this.#identity(whole, proof.idToken)
+    } catch (error) {
+      if (error instanceof ProviderHttpError) return unavailable(this.label, error)
+      throw error
+    }
+  }
+
+  /** The authorization code grant with PKCE (RFC 6749, section 4.1.3; RFC 7636). */
+  async #exchange(proof: ProviderProof): Promise<{ idToken: string; accessToken?: string }> {
+    const { code, codeVerifier, redirectUri } = codeOf(proof)
+    const metadata = await this.#issuer.metadata()
+    const form = new URLSearchParams({
+      grant_type: 'authorization_code',
+      code,
+      code_verifier: codeVerifier,
+      redirect_uri: redirectUri,
+    })
+    const authorization = this.#authenticate(metadata, form)
+    const { status, body } = await askProvider(metadata.tokenEndpoint, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/x-www-form-urlencoded', ...authorization },
+      body: form.toString(),
+    })
+    const { error, ...answer } = (body ?? {}) as { error?: string; id_token?: unknown; access_token?: unknown }
+    if (status === 200 && typeof answer.id_token === 'string') {
+      return {
+        idToken: answer.id_token,
+        ...(typeof answer.access_token === 'string' && { accessToken: answer.access_token }),
+      }
+    }
+    if (status === 400 && (error === 'invalid_grant' || error === 'invalid_request')) {
+      return refuse(`${this.label} does not accept the code (${error})`)
+    }
+    throw new ProviderHttpError(`the token endpoint of ${this.label} answered ${status} ${error ?? ''}`)
+  }
+
+  /** Names the client, in the way that the issuer takes (RFC 6749, section 2.3.1). */
+  #authenticate(metadata: IssuerMetadata, form: URLSearchParams): Record<string, string> {
+    const { clientId, clientSecret } = this.#options
+    if (clientSecret !== undefined && !metadata.tokenAuthMethods.includes('client_secret_post')) {
+      const pair = [clientId, clientSecret]
+        .map((part) => new URLSearchParams({ '': part }).toString().slice(1))
+        .join(':')
+      return { Authorization: `Basic ${Buffer.from(pair).toString('base64')}` }
+    }
+    form.set('client_id', clientId)
+    if (clientSecret !== undefined) form.set('client_secret', clientSecret)
+    return {}
+  }
+
+  /** OpenID Connect Core, section 3.1.3.7. */
+  async #verify(idToken: string): Promise<JWTPayload> {
+    const { clientId, isIssuer } = this.#options
+    let claims: JWTPayload
+    try {
+      const { issuer } = await this.#issuer.metadata()
+      const verified = await jwtVerify(idToken, this.#issuer.key, {
+        algorithms: ALGORITHMS,
+        audience: clientId,
+        ...(isIssuer === undefined ? { issuer } : {}),
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        currentDate: new Date(this.#clock.now()),
+        requiredClaims: ['iss', 'sub', 'aud', 'exp', 'iat'],
+      })
+      claims = verified.payload
+    } catch (error) {
+      if (error instanceof errors.JOSEError) return refuse(reasonOf(error), error)
+      throw error
+    }
+    if (isIssuer && !isIssuer(claims)) return refuse('the ID token comes from another issuer')
+    const { aud, azp } = claims
+    if ((Array.isArray(aud) && aud.length > 1 && azp === undefined) || (azp !== undefined && azp !== clientId)) {
+      return refuse('the ID token was made for another application')
+    }
+    return claims
+  }
+
+  /**
+   * Where a code gives an access token too, an issuer may keep the address out of the ID token and tell it at the
+   * UserInfo endpoint (OpenID Connect Core, section 5.4).
+   */
+  async #withUserinfo(claims: JWTPayload, accessToken: string): Promise<JWTPayload> {
+    const { userinfoEndpoint } = await this.#issuer.metadata()
+    if (claims['email'] !== undefined || userinfoEndpoint === undefined) return claims
+    const { status, body } = await askProvider(userinfoEndpoint, {
+      headers: { Authorization: `Bearer ${accessToken}` },
+    })
+    if (status !== 200) throw new ProviderHttpError(`the UserInfo endpoint of ${this.label} answered ${status}`)
+    const { sub, email, email_verified, name } = (body ?? {}) as JWTPayload
+    // Section 5.3.2: the answer must be about the one whom the ID token names.
+    if (sub !== claims.sub) return refuse('UserInfo and ID token name different people')
+    return { ...claims, email, email_verified, name }
+  }
+
+  #checkNonce(claims: JWTPayload, { nonce }: ProviderProof): void {
+    const claimed = claims['nonce']
+    if (claimed === undefined && nonce === undefined) return
+    // Apple's own SDKs put the SHA-256 of the nonce into the token.
+    const matches =
+      typeof claimed === 'string' && nonce !== undefined && (same(claimed, nonce) || same(claimed, sha256(nonce)))
+    if (!matches) refuse('the nonce is not that of the ID token')
+  }
+
+  #identity(claims: JWTPayload, givenToken: string | undefined): ProvenIdentity {
+    const { email, name } = claims as { email?: unknown; name?: unknown }
+    const vouches = this.#options.vouchesForEmail ?? emailVerified
+    const nonce = claims['nonce']
+    const id = typeof nonce === 'string' ? `nonce ${nonce}` : `token ${givenToken}`
+    return {
+      issuer: claims.iss ?? '',
+      subject: claims.sub ?? '',
+      email: typeof email === 'string' ? email : undefined,
+      emailVerified: typeof email === 'string' && vouches(claims),
+      name: typeof name === 'string' ? name : undefined,
+      // A code is used up at the issuer; a token that a front end holds is used up here.
+      singleUse:
+        givenToken === undefined
+          ? undefined
+          : { id: `${claims.iss} ${id}`, until: ((claims.exp ?? 0) + CLOCK_TOLERANCE_SECONDS) * 1000 },
+    }
+  }
+}
+
+/** Apple sends the claim as text. */
+export function emailVerified(claims: JWTPayload): boolean {
+  return claims['email_verified'] === true || claims['email_verified'] === 'true'
+}
+
+function same(a: string, b: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(a), digest(b))
+}
+
+function reasonOf(error: errors.JOSEError): string {
+  if (error instanceof errors.JWTExpired) return 'the ID token has expired'
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    if (error.claim === 'aud') return 'the ID token was made for another application'
+    if (error.claim === 'iss') return 'the ID token comes from another issuer'
+    return `the claim ${error.claim} of the ID token is not right`
+  }
+  if (error instanceof errors.JOSEAlgNotAllowed) return 'the ID token is not signed in an accepted way'
+  if (error instanceof errors.JWKSNoMatchingKey)
+    return 'the ID token is signed with a key that the issuer does not publish'
+  if (error instanceof errors.JWSSignatureVerificationFailed) return 'the signature of the ID token is wrong'
+  return 'the ID token is malformed'
+}

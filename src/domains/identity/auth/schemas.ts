@@ -1,0 +1,117 @@
+import { Id, Input, Text, Timestamp, Type, named, type Static } from '../../../core/schema.ts'
+import { EmailInput } from '../users/email-address.ts'
+import { UserName, UserView, UserWithKey } from '../users/schemas.ts'
+import { GivenPassword, NewPassword } from './password-rules.ts'
+
+export const SignUp = Input({ email: EmailInput, password: NewPassword, name: Type.Optional(UserName) })
+export type SignUpData = Static<typeof SignUp>
+
+export const SignedUp = Type.Object({ message: Type.String(), user: UserWithKey })
+
+export const VerifyEmail = Input({
+  email: EmailInput,
+  otp: Type.String({ pattern: '^\\d{6}$', description: 'the six digits from the mail' }),
+  password: Type.Optional({
+    ...NewPassword,
+    description: 'The password of the sign-up, as proof that you signed up. Another one replaces it',
+  }),
+})
+export type VerifyEmailData = Static<typeof VerifyEmail>
+
+export const ByEmail = Input({ email: EmailInput })
+
+export const Login = Input({
+  email: EmailInput,
+  password: GivenPassword,
+  deviceToken: Type.Optional(
+    Text(1, 100, { description: 'From an earlier sign-in on this device: strangers who guess cannot lock it out' }),
+  ),
+})
+export type LoginData = Static<typeof Login>
+
+export const ResetPassword = Input({
+  token: Text(1, 200, { description: 'The token from the mail' }),
+  password: NewPassword,
+})
+
+const RefreshToken = Text(1, 200, { description: 'The newest refresh token of the session' })
+export const Refresh = Input({ refreshToken: RefreshToken })
+
+export const Logout = Input({
+  refreshToken: Type.Optional(RefreshToken),
+  everywhere: Type.Optional(Type.Boolean({ description: 'End every session of the caller' })),
+})
+
+const tokens = {
+  accessToken: Type.String({ description: 'Send it as `Authorization: Bearer …`' }),
+  refreshToken: Type.String({ description: 'Works once: POST /api/auth/refresh gives the next' }),
+  expiresIn: Type.Integer({ description: 'Seconds that the access token lives' }),
+}
+
+export const Tokens = named('Tokens', Type.Object(tokens))
+
+const signedIn = {
+  user: UserView,
+  ...tokens,
+  deviceToken: Type.String({ description: 'Keep it on the device and send it with later logins. It opens nothing' }),
+}
+export const SignedIn = named('SignedIn', Type.Object(signedIn))
+export type SignedInData = Static<typeof SignedIn>
+
+export const Confirmed = named(
+  'ConfirmedEmail',
+  Type.Object({
+    ...signedIn,
+    passwordReset: Type.Optional(
+      Type.Object(
+        { token: Type.String({ description: 'For POST /api/auth/reset-password, once' }), expiresAt: Timestamp },
+        {
+          description:
+            'Only where the account had to be taken over from whoever signed up: it has no password and no API key any more',
+        },
+      ),
+    ),
+  }),
+)
+export type ConfirmedData = Static<typeof Confirmed>
+export const SignedInWithProvider = named(
+  'SignedInWithProvider',
+  Type.Object({ ...signedIn, created: Type.Boolean({ description: 'The account was made just now' }) }),
+)
+
+export const SessionView = named(
+  'Session',
+  Type.Object({
+    _id: Id,
+    device: Type.String({ description: 'Program and system, as far as the User-Agent header tells' }),
+    ip: Type.String({ description: 'Where the session was used last' }),
+    method: Type.String({ description: '`password`, `code`, or the provider of the sign-in' }),
+    current: Type.Boolean({ description: 'The session of this very request' }),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+    lastUsedAt: Timestamp,
+    expiresAt: Timestamp,
+  }),
+)
+
+export const Revoked = Type.Object({ revokedCount: Type.Integer({ description: 'Sessions that were ended' }) })
+
+export const ProviderPath = Input({
+  provider: Type.String({
+    pattern: '^[a-z][a-z0-9-]{1,31}$',
+    description: 'google, microsoft, apple, github or the name of a configured issuer',
+  }),
+})
+
+export const ProviderSignIn = Input({
+  idToken: Type.Optional(Text(20, 16_000, { description: 'An ID token that the front end got from the provider' })),
+  code: Type.Optional(Text(1, 4_000, { description: 'An authorization code, instead of an ID token' })),
+  codeVerifier: Type.Optional(
+    Type.String({ pattern: '^[A-Za-z0-9._~-]{43,128}$', description: 'the PKCE verifier (RFC 7636) of the code' }),
+  ),
+  redirectUri: Type.Optional(
+    Type.String({ format: 'uri', maxLength: 2_000, description: 'the redirect URI of the code' }),
+  ),
+  nonce: Type.Optional(Text(1, 300, { description: 'The nonce that the front end sent to the provider' })),
+})
+export type ProviderSignInData = Static<typeof ProviderSignIn>

@@ -1,0 +1,245 @@
+import type { Caller } from '../../../core/caller.ts'
+import { networkOf } from '../../../core/client-address.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { EmailUnverified, NotFound } from '../../../core/errors.ts'
+import type { Jobs } from '../../../core/job.ts'
+import type { Logger } from '../../../core/log.ts'
+import { pageOf, pageRequest } from '../../../core/page.ts'
+import type { PageResult } from '../../../core/reply.ts'
+import type { Static } from '../../../core/schema.ts'
+import type { Transaction } from '../../../core/sql.ts'
+import type { Coordination } from '../../../coordination/coordination.ts'
+import type { Database } from '../../../db/database.ts'
+import type { MailLimits } from '../../../mail/limits.ts'
+import type { Postman } from '../../../mail/postman.ts'
+import { passwordResetMail, securityMail } from '../../../mail/templates.ts'
+import { newApiKey } from '../users/api-keys.ts'
+import { announceCredentials } from '../users/credential-notices.ts'
+import { normalizeEmail } from '../users/email-address.ts'
+import type { UserData } from '../users/schemas.ts'
+import { emailInUse, type UserService } from '../users/service.ts'
+import type { UserRow } from '../users/user-row.ts'
+import { deviceName } from './device.ts'
+import { mailReset } from './jobs.ts'
+import { InvalidResetToken, WrongLogin } from './errors.ts'
+import type { EmailConfirmation } from './email-confirmation.ts'
+import { evictStranger, markVerified } from './eviction.ts'
+import type { KnownDevices } from './known-devices.ts'
+import type { PasswordHasher } from './passwords.ts'
+import type { PasswordResets } from './password-resets.ts'
+import { checkPassword } from './password-rules.ts'
+import type { LoginData, SessionView, SignedInData, SignUpData } from './schemas.ts'
+import type { Origin, SessionRow, Sessions, TokenPair } from './sessions.ts'
+import type { AttemptThrottle } from './throttle.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly auth: AuthService
+  }
+}
+
+export interface AuthServiceOptions {
+  readonly database: Database
+  readonly clock: Clock
+  readonly coordination: Coordination
+  readonly log: Logger
+  readonly publicUrl: string
+  readonly users: UserService
+  readonly sessions: Sessions
+  readonly hasher: PasswordHasher
+  readonly confirmation: EmailConfirmation
+  readonly devices: KnownDevices
+  readonly resets: PasswordResets
+  readonly throttle: AttemptThrottle
+  readonly postman: Postman
+  readonly mailLimits: MailLimits
+  readonly jobs: Jobs
+}
+
+/**
+ * Signing up and in with e-mail and password.
+ *
+ * Whether an address has an account is told by nothing but sign-up, which must say that it is taken. An account that
+ * was never confirmed is not given to whoever signs up next, who may be a stranger too. The owner of the mailbox gets it
+ * with the mailed code or a password reset, which end every access that somebody else had to it.
+ */
+export class AuthService {
+  readonly #options: AuthServiceOptions
+
+  constructor(options: AuthServiceOptions) {
+    this.#options = options
+  }
+
+  /** @throws AppError email_in_use, validation_failed, overloaded */
+  async signUp(data: SignUpData, origin: Origin): Promise<UserData & { apiKey: string }> {
+    const { confirmation, database, hasher, users } = this.#options
+    const email = normalizeEmail(data.email)
+    checkPassword(data.password, email)
+    hasher.admit()
+    if ((await users.findByEmail(database, email)) !== undefined) throw emailInUse()
+    const passwordHash = await hasher.hash(data.password)
+    const apiKey = newApiKey()
+    return database.transaction(async (tx) => {
+      const row = await users.insert(tx, { email, name: data.name, passwordHash, apiKey })
+      await confirmation.begin(tx, row, origin)
+      return { ...(await users.viewOf(tx, row)), apiKey: apiKey.key }
+    })
+  }
+
+  /** @throws AppError wrong_login, email_unverified, too_many_attempts, overloaded */
+  async login({ deviceToken, password, ...data }: LoginData, origin: Origin): Promise<SignedInData> {
+    const { database, devices, hasher, sessions, throttle, users } = this.#options
+    const email = normalizeEmail(data.email)
+    hasher.admit()
+    const row = await users.findByEmail(database, email)
+    const networks = await sessions.networksOf(database, email)
+    const network = networkOf(origin.remoteAddress)
+    const isKnownDevice = row !== undefined && devices.isOf(row.id, deviceToken)
+    const source = isKnownDevice ? 'known device' : networks.has(network) ? (`network ${network}` as const) : 'anybody'
+    await throttle.begin('password', email, source)
+    // The same work whether or not there is such a user, and nothing that depends on it before it is done.
+    const matches = await hasher.verify(row?.password_hash, password)
+    if (row === undefined || !matches) throw WrongLogin()
+    await throttle.clear('password', email, [source])
+    if (!row.email_verified) throw EmailUnverified()
+    const pair = await database.transaction(async (tx) => {
+      // A reset that was committed while we hashed has ended what this password opens.
+      const still = await tx.row('select 1 as one from users where id = $1 and password_hash = $2 for share', [
+        row.id,
+        row.password_hash,
+      ])
+      return still && sessions.start(tx, row.id, 'password', origin)
+    })
+    if (pair === undefined) throw WrongLogin()
+    return { user: await users.viewOf(database, row), ...pair, deviceToken: devices.issue(row.id) }
+  }
+
+  /** Mails a reset token when there is somebody to mail it to; the caller never learns whether. */
+  async forgotPassword(address: string, origin: Origin): Promise<void> {
+    const data = { email: normalizeEmail(address), network: networkOf(origin.remoteAddress) }
+    await this.#options.jobs.add(this.#options.database, mailReset, data, { key: `${data.email} ${data.network}` })
+  }
+
+  /** The job behind `forgotPassword`. @param network of the one who asked */
+  async mailReset(tx: Transaction, email: string, network: string): Promise<void> {
+    const { mailLimits, postman, publicUrl, resets, sessions, users } = this.#options
+    const row = await users.findByEmail(tx, email)
+    const isKnown = (await sessions.networksOf(tx, email)).has(network)
+    const mail = { kind: isKnown ? 'known_reset' : 'reset', to: email } as const
+    if (row === undefined || !(await mailLimits.allows(tx, mail))) return
+    const token = await resets.issue(tx, row.id)
+    if (token === undefined) return
+    await mailLimits.count(tx, mail)
+    // A name that nobody has confirmed may be a stranger's advertisement.
+    const to = row.email_verified ? row : { email, name: '' }
+    await postman.post(tx, passwordResetMail(to, publicUrl, token))
+  }
+
+  /**
+   * Sets a new password with a mailed token. Ends all sessions; in an account that was never confirmed the API key
+   * too, because it may be a stranger's.
+   * @throws AppError invalid_reset_token, validation_failed, overloaded
+   */
+  async resetPassword(token: string, password: string): Promise<void> {
+    const { coordination, database, hasher, postman, resets, sessions, throttle } = this.#options
+    const userId = await resets.find(database, token)
+    const user = userId && (await database.row<UserRow>('select * from users where id = $1', [userId]))
+    if (!user) throw InvalidResetToken()
+    checkPassword(password, user.email)
+    const passwordHash = await hasher.hash(password)
+    const used = await database.transaction(async (tx) => {
+      if (!(await resets.use(tx, user.id, token))) return false
+      await evictStranger(tx, sessions, user.id, this.#now())
+      await tx.run('update users set password_hash = $2, version = version + 1, updated_at = $3 where id = $1', [
+        user.id,
+        passwordHash,
+        this.#now(),
+      ])
+      await markVerified(tx, user.id, this.#now())
+      await sessions.revokeAll(tx, user.id, 'password')
+      const networks = [...(await sessions.networksOf(tx, user.email))].map((network) => `network ${network}` as const)
+      await throttle.clear('password', user.email, ['anybody', 'known device', ...networks], tx)
+      await postman.post(tx, securityMail(user, { kind: 'password_changed' }))
+      return true
+    })
+    if (!used) throw InvalidResetToken()
+    announceCredentials(coordination, { kind: 'user', userId: user.id })
+  }
+
+  /** @throws AppError invalid_refresh_token, refresh_token_reused */
+  async refresh(token: string, origin: Origin): Promise<TokenPair> {
+    return this.#options.sessions.refresh(token, origin, (tx, row) => this.#onReuse(tx, row))
+  }
+
+  /** Ends the caller's session, the one of a refresh token, or all. @returns how many were ended */
+  async logout(caller: Caller, options: { refreshToken?: string; everywhere?: boolean }): Promise<number> {
+    const { coordination, database, sessions } = this.#options
+    if (options.everywhere) {
+      const count = await sessions.revokeAll(database, caller.userId, 'logout')
+      announceCredentials(coordination, { kind: 'user', userId: caller.userId })
+      return count
+    }
+    const ids = new Set(caller.sessionId === undefined ? [] : [caller.sessionId])
+    const named = options.refreshToken && (await sessions.sessionOf(database, options.refreshToken))
+    if (named && named.user_id === caller.userId) ids.add(named.id)
+    const ended = await Promise.all([...ids].map((id) => this.#end(caller.userId, id, 'logout')))
+    return ended.filter(Boolean).length
+  }
+
+  async listSessions(
+    caller: Caller,
+    query: { limit?: number; cursor?: string },
+  ): Promise<PageResult<Static<typeof SessionView>>> {
+    const { limit, after } = pageRequest(query)
+    const rows = await this.#options.database.rows<SessionRow & { cursor_at: string }>(
+      `select *, created_at::text as cursor_at from sessions
+       where user_id = $1 and revoked_at is null and expires_at > $2
+         and ($3::timestamptz is null or (created_at, id) < ($3::timestamptz, $4::uuid))
+       order by created_at desc, id desc limit $5`,
+      [caller.userId, this.#now(), after?.createdAt ?? null, after?.id ?? null, limit + 1],
+    )
+    const key = (row: { cursor_at: string; id: string }) => ({ createdAt: row.cursor_at, id: row.id })
+    return pageOf(rows, limit, key, (row) => sessionView(row, caller))
+  }
+
+  /** @throws AppError not_found */
+  async revokeSession(caller: Caller, sessionId: string): Promise<void> {
+    if (!(await this.#end(caller.userId, sessionId, 'revoked'))) throw NotFound()
+  }
+
+  async #end(userId: string, sessionId: string, because: 'logout' | 'revoked'): Promise<boolean> {
+    const { coordination, database, sessions } = this.#options
+    const ended = await sessions.revoke(database, userId, sessionId, because)
+    if (ended) announceCredentials(coordination, { kind: 'session', userId, sessionId })
+    return ended
+  }
+
+  async #onReuse(tx: Transaction, row: SessionRow): Promise<void> {
+    const { coordination, log, postman } = this.#options
+    tx.afterCommit(() => {
+      announceCredentials(coordination, { kind: 'session', userId: row.user_id, sessionId: row.id })
+    })
+    log.warn({ userId: row.user_id, sessionId: row.id }, 'a used refresh token came again; its session was ended')
+    const user = await tx.row<UserRow>('select * from users where id = $1', [row.user_id])
+    const device = deviceName(row.user_agent)
+    if (user) await postman.post(tx, securityMail(user, { kind: 'refresh_token_replayed', device }))
+  }
+
+  #now(): Date {
+    return new Date(this.#options.clock.now())
+  }
+}
+
+function sessionView(row: SessionRow, caller: Caller): Static<typeof SessionView> {
+  return {
+    _id: row.id,
+    device: deviceName(row.user_agent),
+    ip: row.remote_address,
+    method: row.method,
+    current: row.id === caller.sessionId,
+    createdAt: row.created_at,
+    updatedAt: row.last_used_at,
+    lastUsedAt: row.last_used_at,
+    expiresAt: row.expires_at,
+  }
+}

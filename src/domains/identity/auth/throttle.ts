@@ -1,0 +1,85 @@
+import { createHmac, hkdfSync } from 'node:crypto'
+import { HOUR, MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
+import type { Sql } from '../../../core/sql.ts'
+import { TooManyAttempts } from './errors.ts'
+
+/** Failures that cost nothing. */
+const FREE = 4
+const LONGEST_SECONDS = 15 * 60
+/** A row is forgotten this long after its last failure. */
+const FORGET_MS = HOUR
+
+/** What is being guessed at an address. */
+export type Guarded = 'password' | 'code'
+
+/**
+ * Who is guessing. A device or network that the account is known to use has a count of its own. Everybody else shares
+ * one, however many networks they come from.
+ */
+export type AttemptSource = 'anybody' | 'known device' | `network ${string}`
+
+/**
+ * Counts failed attempts at an address and locks it for a time that doubles: 1 s after the fifth, 2 s after the sixth,
+ * up to 15 min. The lock concerns one source, so strangers who guess do not keep the owner out. Whether the address has
+ * an account plays no part, so a lock tells nothing. An attempt is counted before it is judged; a hundred at once are no
+ * way around the count.
+ */
+export class AttemptThrottle {
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #key: Buffer
+
+  constructor(sql: Sql, clock: Clock, secret: string) {
+    this.#sql = sql
+    this.#clock = clock
+    this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'attempt throttle', 32))
+  }
+
+  /** Counts one attempt. @throws AppError too_many_attempts while the address is locked for this source */
+  async begin(guarded: Guarded, email: string, source: AttemptSource): Promise<void> {
+    const key = this.#name(guarded, email, source)
+    const now = this.#clock.now()
+    const counted = await this.#sql.run(
+      `insert into login_throttles as t (key, failures, last_failed_at, locked_until) values ($1, 1, $2, null)
+       on conflict (key) do update set
+         failures = case when t.last_failed_at < $3 then 1 else t.failures + 1 end,
+         last_failed_at = $2,
+         locked_until = case
+           when t.last_failed_at < $3 or t.failures < $4 then null
+           else $2 + least(power(2, least(t.failures - $4, 20)), $5) * interval '1 second' end
+       where t.locked_until is null or t.locked_until <= $2`,
+      [key, new Date(now), new Date(now - FORGET_MS), FREE, LONGEST_SECONDS],
+    )
+    if (counted > 0) return
+    const row = await this.#sql.row<{ locked_until: string | null }>(
+      'select locked_until from login_throttles where key = $1',
+      [key],
+    )
+    const seconds = Math.max(1, Math.ceil((Date.parse(row?.locked_until ?? '') - now) / SECOND) || 1)
+    throw TooManyAttempts({
+      retryAfter: seconds,
+      message: `Too many failed attempts at this address. Wait ${seconds} s.`,
+    })
+  }
+
+  /** The attempt succeeded, or the owner has proven to be one: what was counted for these sources is forgotten. */
+  async clear(guarded: Guarded, email: string, sources: readonly AttemptSource[], sql: Sql = this.#sql): Promise<void> {
+    const keys = sources.map((source) => this.#name(guarded, email, source))
+    await sql.run('delete from login_throttles where key = any($1)', [keys])
+  }
+
+  /** Writes without changing anything: for an answer that must take as long as another that writes. */
+  async touch(guarded: Guarded, email: string, source: AttemptSource, sql: Sql): Promise<void> {
+    await sql.run('update login_throttles set failures = failures where key = $1', [this.#name(guarded, email, source)])
+  }
+
+  /** Removes what no longer counts, which keeps the table as small as what can be tried in an hour. */
+  async sweep(): Promise<void> {
+    const before = new Date(this.#clock.now() - FORGET_MS - MINUTE)
+    await this.#sql.run('delete from login_throttles where last_failed_at < $1', [before])
+  }
+
+  #name(guarded: Guarded, email: string, source: AttemptSource): string {
+    return createHmac('sha256', this.#key).update(`${guarded} ${email} ${source}`).digest('base64url')
+  }
+}

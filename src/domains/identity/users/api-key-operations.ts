@@ -1,0 +1,91 @@
+import { NotFound, PreconditionFailed } from '../../../core/errors.ts'
+import { operation } from '../../../core/operation.ts'
+import { PageQuery, pageRequest } from '../../../core/page.ts'
+import { created, done, list, ok } from '../../../core/reply.ts'
+import { Done, Envelope, ListOf } from '../../../core/schema.ts'
+import { ApiKeyChange, ApiKeyPath, ApiKeyView, CreatedApiKey, NewApiKeyInput } from './api-key-schemas.ts'
+import { TooManyApiKeys } from './errors.ts'
+import { ApiKeyView as RegeneratedApiKey } from './schemas.ts'
+
+const id = '0199a2b4-7c1d-7e3f-8a5b-6c7d8e9f0a1b'
+
+export const createApiKey = operation({
+  route: 'POST /api/users/me/api-keys',
+  summary: 'Create an API key for one use',
+  description:
+    'The key is shown this once. It may do what you may, within its `scopes` and `workspaceIds`. A key that is limited by either reads your profile and lists workspaces, and otherwise acts in workspaces alone.',
+  access: 'user',
+  body: NewApiKeyInput,
+  returns: { 201: Envelope(CreatedApiKey) },
+  errors: [TooManyApiKeys],
+  etag: true,
+  example: { body: { name: 'Nightly import', scopes: ['media:read', 'media:write'], expiresAt: null } },
+  handle: async (context) =>
+    created('API key created', await context.apiKeys.create(context.caller, context.body, context)),
+})
+
+export const listApiKeys = operation({
+  route: 'GET /api/users/me/api-keys',
+  summary: 'List the caller’s API keys, newest first',
+  description: 'With the time and address of their last use. The keys themselves are never shown again.',
+  access: 'user',
+  query: PageQuery,
+  returns: { 200: ListOf(ApiKeyView) },
+  example: { query: { limit: 30 } },
+  handle: async ({ apiKeys, caller, query }) => list('API keys', await apiKeys.list(caller, pageRequest(query))),
+})
+
+export const getApiKey = operation({
+  route: 'GET /api/users/me/api-keys/{id}',
+  summary: 'Show one of the caller’s API keys',
+  access: 'user',
+  path: ApiKeyPath,
+  returns: { 200: Envelope(ApiKeyView) },
+  errors: [NotFound],
+  etag: 'edits',
+  example: { path: { id } },
+  handle: async ({ apiKeys, caller, path }) => ok('API key', await apiKeys.get(caller, path.id)),
+})
+
+export const updateApiKey = operation({
+  route: 'PATCH /api/users/me/api-keys/{id}',
+  summary: 'Change name, scopes, workspaces or expiry of an API key',
+  description: 'What the key may do changes at once, on every node.',
+  access: 'user',
+  path: ApiKeyPath,
+  body: ApiKeyChange,
+  returns: { 200: Envelope(ApiKeyView) },
+  errors: [NotFound, PreconditionFailed],
+  etag: 'edits',
+  example: { path: { id }, body: { name: 'Weekly import', scopes: ['media:read'] } },
+  handle: async (context) => {
+    const { apiKeys, body, caller, ifMatch, path } = context
+    return ok('API key changed', await apiKeys.update(caller, path.id, body, ifMatch, context))
+  },
+})
+
+export const revokeApiKey = operation({
+  route: 'DELETE /api/users/me/api-keys/{id}',
+  summary: 'Revoke an API key',
+  description: 'It stops working at once, on every node.',
+  access: 'user',
+  path: ApiKeyPath,
+  returns: { 200: Done },
+  errors: [NotFound],
+  example: { path: { id } },
+  handle: async (context) => {
+    await context.apiKeys.revoke(context.caller, context.path.id, context)
+    return done('API key revoked')
+  },
+})
+
+export const regenerateApiKey = operation({
+  route: 'POST /api/users/me/api-key',
+  summary: 'Replace the caller’s default API key',
+  description:
+    'The new key is shown this once. The key of sign-up, or the last one made here, stops working at once, on every node. Other API keys stay.',
+  access: 'user',
+  returns: { 200: Envelope(RegeneratedApiKey) },
+  example: {},
+  handle: async (context) => ok('New API key', await context.apiKeys.regenerate(context.caller, context)),
+})

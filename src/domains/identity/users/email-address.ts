@@ -1,0 +1,17 @@
+import { Type } from '../../../core/schema.ts'
+
+/**
+ * An e-mail address in a request. Quoted local parts are refused: mail systems disagree on them, and they may hold
+ * line breaks.
+ */
+export const EmailInput = Type.String({
+  format: 'email',
+  pattern: '^[^\\s"@]+@[^\\s"@]+$',
+  maxLength: 254,
+  description: 'an e-mail address',
+})
+
+/** The one spelling under which an address is stored, compared and counted. */
+export function normalizeEmail(address: string): string {
+  return address.trim().normalize('NFC').toLowerCase()
+}

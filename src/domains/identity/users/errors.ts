@@ -1,0 +1,23 @@
+import { defineError } from '../../../core/error.ts'
+
+export const EmailInUse = defineError({
+  code: 'email_in_use',
+  status: 400,
+  message: 'There is already an account with this e-mail address.',
+  cause: 'Somebody has signed up with the address, perhaps without confirming it.',
+  fix: 'Log in. If the account is not yours or the password is lost, reset the password: the mail proves that the address is yours, and ends every earlier access.',
+})
+export const PictureUnavailable = defineError({
+  code: 'picture_unavailable',
+  status: 503,
+  message: 'The picture could not be drawn right now.',
+  cause: 'The processes that draw pictures are busy, or were ended under this one.',
+  fix: 'Send the picture again after Retry-After seconds.',
+})
+export const TooManyApiKeys = defineError({
+  code: 'too_many_api_keys',
+  status: 409,
+  message: 'The account has as many API keys as it may have.',
+  cause: 'An account has 50 API keys at most. Expired ones count.',
+  fix: 'Revoke one that is no longer used: GET /api/users/me/api-keys says when each was used last.',
+})

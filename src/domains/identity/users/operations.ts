@@ -1,0 +1,111 @@
+import { PreconditionFailed } from '../../../core/errors.ts'
+import { operation } from '../../../core/operation.ts'
+import { created, ok } from '../../../core/reply.ts'
+import { Envelope } from '../../../core/schema.ts'
+import { EmailInUse } from './errors.ts'
+import { NewUser, OnboardingChange, ProfileChange, SettingsView, UserView, UserWithKey } from './schemas.ts'
+import { NotificationChange, PublishingChange, UiChange } from './settings.ts'
+
+export * from './api-key-operations.ts'
+export * from './picture-operations.ts'
+
+export const createUserWithApiKey = operation({
+  route: 'POST /api/users',
+  summary: 'Create a user with an API key',
+  description:
+    'The address counts as verified: the administrator vouches for it. The user has no password until one is set with the mail of POST /api/auth/forgot-password.',
+  access: 'admin',
+  body: NewUser,
+  returns: { 201: Envelope(UserWithKey) },
+  errors: [EmailInUse],
+  example: { body: { email: 'grace@example.com', name: 'Grace Hopper' } },
+  handle: async ({ body, users }) => created('User created', await users.createWithApiKey(body)),
+})
+
+export const getProfile = operation({
+  route: 'GET /api/users/me',
+  summary: 'Show the caller’s profile',
+  access: 'user',
+  unconfirmed: true,
+  limitedKeys: true,
+  returns: { 200: Envelope(UserView) },
+  etag: true,
+  example: {},
+  handle: async ({ caller, users }) => ok('Profile', await users.profile(caller)),
+})
+
+export const updateProfile = operation({
+  route: 'PATCH /api/users/me',
+  summary: 'Change the caller’s profile',
+  access: 'user',
+  body: ProfileChange,
+  returns: { 200: Envelope(UserView) },
+  errors: [PreconditionFailed],
+  etag: true,
+  example: { body: { name: 'Ada Lovelace', timezone: 'Europe/London', locale: 'en-GB' } },
+  handle: async ({ body, caller, ifMatch, users }) =>
+    ok('Profile changed', await users.updateProfile(caller, body, ifMatch)),
+})
+
+export const getSettings = operation({
+  route: 'GET /api/users/me/settings',
+  summary: 'Show all settings of the caller',
+  description: 'Complete: what was never set has its default.',
+  access: 'user',
+  returns: { 200: Envelope(SettingsView) },
+  etag: true,
+  example: {},
+  handle: async ({ caller, users }) => ok('Settings', await users.settings(caller)),
+})
+
+/** What the operations that change settings have in common: they differ in which. */
+const CHANGING = {
+  access: 'user',
+  returns: { 200: Envelope(SettingsView) },
+  errors: [PreconditionFailed],
+  etag: true,
+} as const
+
+export const updatePublishingSettings = operation({
+  ...CHANGING,
+  route: 'PATCH /api/users/me/settings/publishing',
+  summary: 'Change how the caller’s posts are published',
+  description: 'What is sent is laid over what is there; lists are replaced as a whole.',
+  body: PublishingChange,
+  example: { body: { utm: { enabled: true }, queueSlots: [{ weekday: 'monday', time: '09:30' }] } },
+  handle: async ({ body, caller, ifMatch, users }) =>
+    ok('Settings changed', await users.updateSettings(caller, 'publishing', body, ifMatch)),
+})
+
+export const updateNotificationSettings = operation({
+  ...CHANGING,
+  route: 'PATCH /api/users/me/settings/notifications',
+  summary: 'Change what the caller is told of, and how',
+  description: 'Mails about the security of the account are always sent.',
+  body: NotificationChange,
+  example: { body: { kinds: { comment: { email: true } }, quietHours: { enabled: true, start: '21:00' } } },
+  handle: async ({ body, caller, ifMatch, users }) =>
+    ok('Settings changed', await users.updateSettings(caller, 'notifications', body, ifMatch)),
+})
+
+export const updateUiPreferences = operation({
+  ...CHANGING,
+  route: 'PATCH /api/users/me/settings/ui',
+  summary: 'Change how the interface looks to the caller',
+  body: UiChange,
+  example: { body: { theme: 'dark', calendarStartDay: 'sunday' } },
+  handle: async ({ body, caller, ifMatch, users }) =>
+    ok('Preferences changed', await users.updateSettings(caller, 'ui', body, ifMatch)),
+})
+
+export const completeOnboarding = operation({
+  route: 'PATCH /api/users/me/onboarding',
+  summary: 'Note how far the first steps have come',
+  access: 'user',
+  body: OnboardingChange,
+  returns: { 200: Envelope(UserView) },
+  errors: [PreconditionFailed],
+  etag: true,
+  example: { body: { step: 'connect-account', completed: true } },
+  handle: async ({ body, caller, ifMatch, users }) => ok('Noted', await users.onboard(caller, body, ifMatch)),
+})

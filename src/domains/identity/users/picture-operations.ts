@@ -1,0 +1,56 @@
+import { DamagedFile, EmptyFile, ImageTooLarge, UnsafeFile, UnsupportedFile } from '../../media/assets/errors.ts'
+import { operation } from '../../../core/operation.ts'
+import { created, done, FILE } from '../../../core/reply.ts'
+import { Done, Envelope } from '../../../core/schema.ts'
+import { StorageFull, StorageUnavailable } from '../../../storage/errors.ts'
+import { PictureUnavailable } from './errors.ts'
+import { MOST_PICTURE_BYTES } from './pictures.ts'
+import { PicturePath, ProfilePicture } from './schemas.ts'
+
+export const uploadProfilePicture = operation({
+  route: 'POST /api/users/me/picture',
+  summary: 'Set the caller’s profile picture, of 8 MB at most',
+  description:
+    'It is cut to a square and drawn anew in three sizes; the file itself, and what its camera wrote into it, is not kept. The picture before is removed.',
+  access: 'user',
+  upload: { kind: 'multipart', maxBytes: MOST_PICTURE_BYTES },
+  returns: { 201: Envelope(ProfilePicture) },
+  errors: [
+    UnsupportedFile,
+    UnsafeFile,
+    DamagedFile,
+    EmptyFile,
+    ImageTooLarge,
+    PictureUnavailable,
+    StorageFull,
+    StorageUnavailable,
+  ],
+  example: {},
+  handle: async ({ caller, upload, profilePictures }) =>
+    created('Picture set', await profilePictures.take(caller, upload)),
+})
+
+export const removeProfilePicture = operation({
+  route: 'DELETE /api/users/me/picture',
+  summary: 'Remove the caller’s profile picture',
+  access: 'user',
+  returns: { 200: Done },
+  errors: [StorageUnavailable],
+  example: {},
+  handle: async ({ caller, profilePictures }) => {
+    await profilePictures.remove(caller)
+    return done('Picture removed')
+  },
+})
+
+export const getProfilePicture = operation({
+  route: 'GET /api/users/pictures/{pictureId}/{size}',
+  summary: 'Get a profile picture',
+  description: 'For whoever has its URL, which cannot be guessed; a new picture has a new one.',
+  access: 'public',
+  path: PicturePath,
+  returns: { 200: FILE },
+  errors: [StorageUnavailable],
+  example: { path: { pictureId: '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a91', size: 'medium' } },
+  handle: async ({ path, profilePictures }) => profilePictures.file(path.pictureId, path.size),
+})

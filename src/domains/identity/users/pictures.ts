@@ -1,0 +1,169 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdtemp, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type { MediaWorkError } from '../../../../media/work/errors.ts'
+import type { MediaWork } from '../../../../media/work/types.ts'
+import { HEAD_BYTES, inspectHead, inspectWhole } from '../../media/assets/content/inspect.ts'
+import { DamagedFile, ImageTooLarge, UnsupportedFile } from '../../media/assets/errors.ts'
+import type { Caller } from '../../../core/caller.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { InvalidCredential, NotFound } from '../../../core/errors.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import { file } from '../../../core/reply.ts'
+import type { Upload } from '../../../core/upload.ts'
+import type { Database } from '../../../db/database.ts'
+import { storageError } from '../../../storage/disk-errors.ts'
+import { StorageUnavailable } from '../../../storage/errors.ts'
+import type { Storage } from '../../../storage/storage.ts'
+import { PictureUnavailable } from './errors.ts'
+import { pictureUrl } from './picture-url.ts'
+import type { PictureSize, ProfilePictureData } from './schemas.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly profilePictures: ProfilePictures
+  }
+}
+
+/** Bytes of a picture as it is sent. */
+export const MOST_PICTURE_BYTES = 8 * 1024 * 1024
+
+/** Squares by name, with the length of their edge. */
+const SIZES = [
+  { name: 'small', edge: 64, fit: 'cover' },
+  { name: 'medium', edge: 256, fit: 'cover' },
+  { name: 'large', edge: 512, fit: 'cover' },
+] as const
+
+interface PicturesNeeds {
+  readonly database: Database
+  readonly clock: Clock
+  readonly storage: Storage
+  readonly mediaWork: () => Promise<MediaWork>
+  /** Folder for what is under way. */
+  readonly tempDir: string
+}
+
+/**
+ * Profile pictures. What is sent is drawn anew as squares in a process of its own, so that nothing of the file itself,
+ * neither its place nor what hides in it, is ever shown; the file is not kept.
+ */
+export class ProfilePictures {
+  readonly #needs: PicturesNeeds
+
+  constructor(needs: PicturesNeeds) {
+    this.#needs = needs
+  }
+
+  /** Takes a picture in the place of the one before. @throws AppError of the inspection, picture_unavailable, … */
+  async take({ userId }: Caller, upload: Upload): Promise<ProfilePictureData> {
+    const folder = await mkdtemp(join(this.#needs.tempDir, 'picture-')).catch(rethrow)
+    const pictureId = uuidv7(this.#needs.clock.now())
+    try {
+      const path = join(folder, 'original')
+      await pipeline(upload.stream, createWriteStream(path)).catch(rethrow)
+      await requirePicture(path, upload.name)
+      const work = await this.#needs.mediaWork()
+      const drawn = await work.thumbnails(path, folder, { sizes: SIZES, priority: 1 }).catch(asAppError)
+      for (const { bytes, name, path: from } of drawn.thumbnails) {
+        const key = keyOf(userId, pictureId, name)
+        await this.#needs.storage.put(key, createReadStream(from), { type: 'image/webp', size: bytes })
+      }
+      await this.#set(userId, pictureId)
+      const sizes = SIZES.map(({ edge, name }) => ({ name, url: pictureUrl(pictureId, name), width: edge }))
+      return { pictureUrl: pictureUrl(pictureId), sizes }
+    } catch (error) {
+      await this.#drop(userId, pictureId)
+      throw error
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+
+  /** None any more; that there was none is no error. */
+  async remove({ userId }: Caller): Promise<void> {
+    await this.#set(userId, null)
+  }
+
+  /** @throws AppError not_found, also for a picture that is nobody's any more */
+  async file(pictureId: string, size: PictureSize) {
+    const { database, storage } = this.#needs
+    const row = await database.row<{ id: string }>('select id from users where picture_id = $1', [pictureId])
+    const key = row && keyOf(row.id, pictureId, size)
+    const stored = key && (await storage.stat(key))
+    if (!stored) throw NotFound()
+    return file({
+      contentType: 'image/webp',
+      size: stored.size,
+      etag: `${pictureId}.${size}`,
+      name: `${size}.webp`,
+      disposition: 'inline',
+      modifiedAt: stored.modifiedAt,
+      // Another picture has another URL.
+      cache: 'public, max-age=86400, immutable',
+      open: async (range) => {
+        const content = await storage.blocks(key, range)
+        if (content === undefined) throw StorageUnavailable({ retryAfter: 5 })
+        return content
+      },
+    })
+  }
+
+  async #set(userId: string, pictureId: string | null): Promise<void> {
+    const { clock, database } = this.#needs
+    const before = await database.transaction(async (tx) => {
+      const row = await tx.row<{ picture_id: string | null }>('select picture_id from users where id = $1 for update', [
+        userId,
+      ])
+      if (row === undefined) throw InvalidCredential()
+      if (row.picture_id === pictureId) return null
+      await tx.run('update users set picture_id = $2, version = version + 1, updated_at = $3 where id = $1', [
+        userId,
+        pictureId,
+        new Date(clock.now()),
+      ])
+      return row.picture_id
+    })
+    if (before !== null) await this.#drop(userId, before)
+  }
+
+  async #drop(userId: string, pictureId: string): Promise<void> {
+    for (const { name } of SIZES) await this.#needs.storage.delete(keyOf(userId, pictureId, name))
+  }
+}
+
+function keyOf(userId: string, pictureId: string, size: string): string {
+  return `${userId}/${pictureId}.picture-${size}`
+}
+
+/** Judged by its content, before anything decodes it. @throws AppError */
+async function requirePicture(path: string, name: string): Promise<void> {
+  const handle = await open(path)
+  try {
+    const { size } = await handle.stat()
+    const readAt = async (start: number, length: number) => {
+      const bytes = Buffer.alloc(Math.max(0, Math.min(length, size - start)))
+      const { bytesRead } = await handle.read(bytes, 0, bytes.length, start)
+      return bytes.subarray(0, bytesRead)
+    }
+    const found = await inspectHead(await readAt(0, HEAD_BYTES), name)
+    if (found.kind !== 'image' || found.type === 'image/svg+xml') {
+      throw UnsupportedFile({ message: 'A profile picture is a JPEG, PNG, GIF, WebP, HEIC or AVIF image.' })
+    }
+    await inspectWhole(found, size, readAt)
+  } finally {
+    await handle.close()
+  }
+}
+
+function asAppError(error: unknown): never {
+  const { code, message, name, retryable } = error as MediaWorkError
+  if (name !== 'MediaWorkError') throw error
+  if (retryable) throw PictureUnavailable({ cause: error, retryAfter: 5 })
+  throw code === 'too_large' ? ImageTooLarge({ message, cause: error }) : DamagedFile({ message, cause: error })
+}
+
+function rethrow(error: unknown): never {
+  throw storageError(error)
+}

@@ -1,0 +1,95 @@
+import type { DestinationRules } from '../../../../media/types.ts'
+import { LIVE_PLATFORM_NAMES, livePlatform, type LivePlatform, type LivePlatformName } from './live-platforms.ts'
+import type { PlatformCapsData } from '../streams/relay-schemas.ts'
+
+/** What is wrong with a destination as it was entered: the field, a stable code, and words that say what to do. */
+export interface ChoiceFault {
+  readonly field: 'url' | 'streamKey'
+  readonly code: string
+  readonly message: string
+}
+
+export interface DestinationChoice {
+  readonly platform?: LivePlatformName
+  readonly url?: string
+  readonly streamKey: string
+}
+
+/** Where a destination leads, or what is wrong with it. The URL still has to pass the rules of addresses. */
+export function placeOf(choice: DestinationChoice): { readonly url: string } | ChoiceFault {
+  const platform = choice.platform === undefined ? undefined : livePlatform(choice.platform)
+  const url = choice.url ?? platform?.ingestUrl?.value
+  if (url === undefined) {
+    const message = platform
+      ? `${platform.label} gives a server URL for each broadcast: enter it as url. ${platform.keyHelp}`
+      : 'The destination needs a url, or a platform that has a fixed one.'
+    return { field: 'url', code: 'required', message }
+  }
+  return (platform && choice.url !== undefined ? urlFault(platform, choice.url) : undefined) ?? { url }
+}
+
+function urlFault({ hosts, label, tlsOnly }: LivePlatform, url: string): ChoiceFault | undefined {
+  const parsed = URL.parse(url)
+  // What is no URL at all is for the rules of addresses to say.
+  if (parsed === null) return undefined
+  if (tlsOnly && parsed.protocol === 'rtmp:') {
+    return { field: 'url', code: 'tls_only', message: `${label} takes RTMPS only: the URL must begin with rtmps://.` }
+  }
+  const host = parsed.hostname.toLowerCase()
+  if (hosts === null || hosts.some((known) => host === known || host.endsWith(`.${known}`))) return undefined
+  const message = `This is no server of ${label}. Leave the platform out to stream to a server of your own.`
+  return { field: 'url', code: 'foreign_host', message }
+}
+
+/**
+ * Help with a key that cannot be one, in the order in which people go wrong: a whole URL, another platform's key, some
+ * other text of the platform. Never quotes the key. Undefined when it may well be right.
+ */
+export function keyFault({ platform: name, streamKey }: DestinationChoice): ChoiceFault | undefined {
+  const platform = name === undefined ? undefined : livePlatform(name)
+  const where = platform ? ` ${platform.keyHelp}` : ''
+  const fault = (code: string, message: string): ChoiceFault => ({
+    field: 'streamKey',
+    code,
+    message: `${message}${where}`,
+  })
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(streamKey)) {
+    return /^rtmps?:/i.test(streamKey)
+      ? fault('key_is_url', 'This is a whole URL: the key is only what comes after its last slash.')
+      : fault('key_is_url', 'This is the address of a web page, not a stream key.')
+  }
+  if (/^[^@\s]+@[^@\s]+\.[a-z]{2,}$/i.test(streamKey)) {
+    return fault('key_is_email', 'This is an e-mail address, not a stream key.')
+  }
+  if (platform === undefined || platform.keyForm === null || platform.keyForm.test(streamKey)) return undefined
+  const owner = LIVE_PLATFORM_NAMES.map(livePlatform).find((other) => other.keyForm?.test(streamKey))
+  return owner
+    ? fault('key_of_other_platform', `This looks like a key of ${owner.label}, not of ${platform.label}.`)
+    : fault('key_form', `This does not look like a stream key of ${platform.label}.`)
+}
+
+/** What a platform takes, with where each figure comes from. */
+export function capsOf(name: LivePlatformName): PlatformCapsData {
+  const { audioCodecs, keyframeInterval, maxBitrate, maxHours, maxKeyframeInterval, videoCodecs } = livePlatform(name)
+  return {
+    platform: name,
+    videoCodecs: { ...videoCodecs, value: [...videoCodecs.value] },
+    audioCodecs: { ...audioCodecs, value: [...audioCodecs.value] },
+    maxBitrate,
+    keyframeIntervalSeconds: keyframeInterval,
+    maxKeyframeIntervalSeconds: maxKeyframeInterval,
+    maxHours,
+  }
+}
+
+/** What the relay and its diagnosis have to know of a platform. */
+export function rulesOf(name: LivePlatformName): DestinationRules {
+  const { audioCodecs, label, maxBitrate, maxKeyframeInterval, videoCodecs } = livePlatform(name)
+  return {
+    name: label,
+    videoCodecs: videoCodecs.value,
+    audioCodecs: audioCodecs.value,
+    maxBitrate: maxBitrate?.value ?? null,
+    maxKeyframeIntervalSeconds: maxKeyframeInterval.value,
+  }
+}

@@ -1,0 +1,150 @@
+import type { Clock } from '../../../core/clock.ts'
+import type { FieldError } from '../../../core/error.ts'
+import { NotFound, ValidationFailed } from '../../../core/errors.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import type { Turn } from '../../../core/turn.ts'
+import type { PlanService } from '../../money/plans/service.ts'
+import { chosenRendering } from '../streams/rendering.ts'
+import type { PlatformInput, StreamPlatformData } from '../streams/schemas.ts'
+
+/** The platform of an RTMP destination that was made without one. Also accepted for every other RTMP destination. */
+const CUSTOM = 'custom'
+
+interface NamedDestination {
+  readonly name: string
+  readonly platform: string
+}
+
+/** What stands in `stream_destinations` for a new row, and what the API shows of it. */
+export interface ChosenPlatform {
+  readonly row: Readonly<Record<string, unknown>>
+  readonly view: StreamPlatformData
+}
+
+/** Where streams may go: checks what a caller chose against what the workspace has and its plan allows. */
+export class PlatformChooser {
+  readonly #clock: Clock
+  readonly #plans: PlanService
+  /** What every plan allows: up to here nobody's plan has to be asked. */
+  readonly #alwaysAllowed: number
+
+  constructor(clock: Clock, plans: PlanService) {
+    this.#clock = clock
+    this.#plans = plans
+    this.#alwaysAllowed = Math.min(...plans.all().map((plan) => plan.limits.streamDestinations))
+  }
+
+  /**
+   * Checks every platform of a stream and makes rows for those that it does not have yet.
+   * @param present those that it has
+   * @throws AppError validation_failed; plan_limit_reached
+   */
+  async choose(
+    turn: Turn,
+    streamId: string,
+    platforms: readonly PlatformInput[],
+    present: readonly StreamPlatformData[] = [],
+  ): Promise<ChosenPlatform[]> {
+    if (platforms.length === 0) return []
+    refuseTwice(platforms)
+    const destinations = await this.#destinationsOf(turn, platforms)
+    const added = platforms.filter(({ accountId }) => !present.some((one) => one.accountId === accountId))
+    if (added.length > 0) await this.#checkCount(turn, platforms.length)
+    const now = this.#clock.now()
+    const at = new Date(now).toISOString()
+    return added.map(({ accountId, rendering: wanted }) => {
+      const { name = '', platform = CUSTOM } = destinations.get(accountId) ?? {}
+      const rendering = chosenRendering(wanted)
+      const id = uuidv7(now)
+      return {
+        row: {
+          id,
+          stream_id: streamId,
+          workspace_id: turn.workspaceId,
+          platform,
+          account_id: accountId,
+          name,
+          enabled: true,
+          status: 'idle',
+          since: at,
+          last_error: null,
+          rendering,
+          created_at: at,
+        },
+        view: {
+          _id: id,
+          platform,
+          accountId,
+          name,
+          enabled: true,
+          status: 'idle',
+          since: at,
+          lastError: null,
+          rendering,
+        },
+      }
+    })
+  }
+
+  async #checkCount(turn: Turn, count: number): Promise<void> {
+    if (count <= this.#alwaysAllowed) return
+    const allowance = await this.#plans.lockLimitsOf(turn.sql, await ownerOf(turn))
+    const limit = allowance.streamDestinations
+    if (count <= limit) return
+    const message = `The ${allowance.plan} plan allows ${limit} destinations a stream; this one would have ${count}.`
+    throw this.#plans.limitError(allowance, 'streamDestinations', count, message)
+  }
+
+  /** The RTMP destinations that are named, by id. @throws AppError validation_failed */
+  async #destinationsOf(
+    turn: Turn,
+    platforms: readonly PlatformInput[],
+  ): Promise<ReadonlyMap<string, NamedDestination>> {
+    const rows = await turn.sql.rows<NamedDestination & { id: string }>(
+      `select id, name, coalesce(platform, '${CUSTOM}') as platform from rtmp_destinations where workspace_id = $1 and id = any($2)`,
+      [turn.workspaceId, platforms.map(({ accountId }) => accountId)],
+    )
+    const destinations = new Map(rows.map((row) => [row.id, row]))
+    refuseIf(
+      platforms.flatMap(({ accountId, platform }, index) => {
+        const fault = (field: string, code: string, message: string) => [
+          { path: `/body/platforms/${index}/${field}`, code, message },
+        ]
+        const destination = destinations.get(accountId)
+        if (destination === undefined) return fault('accountId', 'unknown', 'is no RTMP destination of this workspace')
+        if (platform === CUSTOM || platform === destination.platform) return []
+        const names = [...new Set([CUSTOM, destination.platform])].join(' or ')
+        return fault('platform', 'platform', `must be ${names} for this destination`)
+      }),
+    )
+    return destinations
+  }
+}
+
+/** @throws AppError validation_failed for destinations that are named twice */
+function refuseTwice(platforms: readonly PlatformInput[]): void {
+  const seen = new Set<string>()
+  refuseIf(
+    platforms.flatMap(({ accountId }, index) => {
+      if (seen.has(accountId)) {
+        return [{ path: `/body/platforms/${index}/accountId`, code: 'duplicate', message: 'is named twice' }]
+      }
+      seen.add(accountId)
+      return []
+    }),
+  )
+}
+
+function refuseIf(errors: readonly FieldError[]): void {
+  if (errors.length > 0) throw ValidationFailed({ errors })
+}
+
+/** Who pays for the workspace of a turn. @throws AppError not_found when it was deleted */
+export async function ownerOf(turn: Turn): Promise<string> {
+  const row = await turn.sql.row<{ owner_id: string }>(
+    'select owner_id from workspaces where id = $1 and deleted_at is null',
+    [turn.workspaceId],
+  )
+  if (row === undefined) throw NotFound()
+  return row.owner_id
+}

@@ -1,0 +1,400 @@
+import type {
+  MediaEvent,
+  MediaNodeStatus,
+  PublishDecision,
+  PublishRequest,
+  DesiredStream,
+} from '../../../../media/types.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { TurnRunner } from '../../../core/system-turn.ts'
+import type { Storage } from '../../../storage/storage.ts'
+import type { PlanService } from '../../money/plans/service.ts'
+import type { DesiredState, DesiredStates } from './desired-state.ts'
+import type { MediaDirectory, MediaReport } from './media-directory.ts'
+import { Admission } from './admission.ts'
+import { Announcer } from './announcer.ts'
+import type { Placement } from './placement.ts'
+import type { StreamNotice, StreamNotices } from './notices.ts'
+import { exhaustMinutes } from '../streams/turns.ts'
+import { MinutesWarnings } from './minutes-warnings.ts'
+import { Observer } from './observer.ts'
+import { PlayoutKeeper } from '../playout/playout-keeper.ts'
+import { RecordingKeeper, type RecordingSettings } from '../recording/recording-keeper.ts'
+import { SlateKeeper, type SlateKeeperOptions } from '../playout/slate-keeper.ts'
+import { reasonOf, TallyLog } from '../../../core/tally-log.ts'
+import { UsageMeter } from './usage-meter.ts'
+import { ViewerPeaks } from './viewer-peaks.ts'
+
+/** The media process of this node, as far as the link needs it. */
+export interface LinkedHost {
+  apply(stream: DesiredStream): void
+  remove(streamId: string): void
+  retry(streamId: string, destinationId: string): void
+  status(): Promise<MediaNodeStatus>
+  onAvailability(listener: (available: boolean) => void): unknown
+  onSilence(listener: (since: string | null) => void): unknown
+}
+
+export interface MediaLinkOptions {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly turns: TurnRunner
+  readonly plans: PlanService
+  readonly desired: DesiredStates
+  readonly notices: StreamNotices
+  readonly directory: MediaDirectory
+  /** How API nodes reach this one for previews; absent where they cannot. */
+  readonly previewHost?: string
+  /** The server under which publishers reach this node itself, where it has one of its own. */
+  readonly ingestUrl?: string | undefined
+  /** Publishers that this node takes at most. */
+  readonly mostStreams: number
+  readonly placement: Placement
+  readonly log: Logger
+  readonly storage: Storage
+  /** Folder for what is under way. */
+  readonly scratch: string
+  readonly recording: RecordingSettings
+  readonly drawSlate: SlateKeeperOptions['draw']
+}
+
+/** A stream that the media process knows. */
+interface Held {
+  readonly workspaceId: string
+  /** Public part of the key that was last admitted. */
+  path: string
+  /** Monotonic: when a publisher was last admitted. */
+  admittedAt: number
+  refreshing: boolean
+  refreshAgain: boolean
+}
+
+const SECOND_MS = 1_000
+/** Notices can get lost: whatever the media process holds is compared with the database this often. */
+const RECONCILE_EVERY = 10
+/** A stream without a publisher is forgotten after this time. */
+const IDLE_MS = 60_000
+const RETRY_MS = 500
+
+/**
+ * Stands between the database, which says what ought to be, and the media process of this node, which makes it so and
+ * tells what is. Both directions carry states, never steps: whatever gets lost on the way is made good by the next look.
+ */
+export class MediaLink {
+  readonly nodeId: string
+  readonly #options: MediaLinkOptions
+  readonly #observer: Observer
+  readonly #admission: Admission
+  readonly #meter: UsageMeter
+  readonly #warnings: MinutesWarnings
+  readonly #peaks: ViewerPeaks
+  readonly #playouts: PlayoutKeeper
+  readonly #recordings: RecordingKeeper
+  readonly #slates: SlateKeeper
+  readonly #announcer: Announcer
+  readonly #tally: TallyLog
+  readonly #held = new Map<string, Held>()
+  readonly #timer: NodeJS.Timeout
+  readonly #endNotices: () => void
+  #host: LinkedHost | undefined
+  #available = false
+  /** ISO 8601: since when the media process has not answered; null while it answers. */
+  #silentSince: string | null = null
+  #ticks = 0
+  #meterFailing = false
+  #closed = false
+
+  constructor(options: MediaLinkOptions) {
+    const { clock, log, notices, plans, sql, turns } = options
+    this.#options = options
+    this.nodeId = uuidv7(clock.now())
+    const refresh = (streamId: string) => this.#refresh(streamId)
+    this.#playouts = new PlayoutKeeper({ ...options, nodeId: this.nodeId, refresh })
+    const tally = (this.#tally = new TallyLog(log))
+    this.#recordings = new RecordingKeeper({ ...options.recording, turns, log, refresh })
+    this.#slates = new SlateKeeper({ ...options, draw: options.drawSlate, refresh })
+    this.#observer = new Observer({ nodeId: this.nodeId, turns, clock, tally })
+    this.#admission = new Admission({ ...options, nodeId: this.nodeId, tally })
+    this.#peaks = new ViewerPeaks(sql)
+    this.#announcer = new Announcer(turns, log)
+    this.#warnings = new MinutesWarnings(turns, log)
+    this.#meter = new UsageMeter({
+      sql,
+      clock,
+      log,
+      minutesOf: async (ownerId) => (await plans.limitsOf(ownerId)).streamingMinutesPerMonth,
+      onUsedUp: ({ streamId, charge: { workspaceId, sessionId } }) =>
+        this.#try(turns.system(workspaceId, exhaustMinutes, { streamId, sessionId }), 'a stream could not be ended'),
+      onRunningOut: ({ streamId, charge: { workspaceId, sessionId } }, minutesLeft) =>
+        this.#warnings.give(workspaceId, { streamId, sessionId, minutesLeft }),
+    })
+    this.#endNotices = notices.listen(
+      (notice) => this.#heed(notice),
+      () => this.#refreshAll(),
+    )
+    this.#timer = setInterval(() => void this.#tick(), SECOND_MS)
+    this.#timer.unref()
+  }
+
+  /** Which stream a log line of media is about, and whose it is: what its fields leave open. */
+  locate(fields: object): object {
+    const { path, streamId } = fields as { readonly path?: unknown; readonly streamId?: unknown }
+    for (const [id, held] of this.#held) {
+      if (id === streamId || held.path === path) return { streamId: id, workspaceId: held.workspaceId }
+    }
+    return {}
+  }
+
+  /** Takes the media process. Its `authorizePublish` and `onEvent` are this link's. */
+  attach(host: LinkedHost): void {
+    this.#host = host
+    this.#available = true
+    host.onAvailability((available) => this.#availability(available))
+    host.onSilence((since) => this.#silence(since))
+    // What a node has said of itself decides what it takes.
+    void this.#announce().then(() => this.#takePlayouts())
+    this.#try(this.#recordings.start(), 'recordings that were left could not be taken over')
+  }
+
+  /** Asked before a publisher is told to start: the database decides, as it stands at this moment. */
+  readonly authorizePublish = async (request: PublishRequest): Promise<PublishDecision> => {
+    const decision = await this.#admission.decide(request, this.#observer.ingests)
+    const { path, remoteAddress } = request
+    if (!decision.allowed) return { allowed: false, reason: decision.reason }
+    const { state } = decision
+    const stream = state ? this.#complete(state) : decision.stream
+    // By the primary key, whichever of the two was used: its path tells one arming from the next.
+    if (state) this.#hold(state, stream.path)
+    this.#options.log.info({ path, remoteAddress, streamId: stream.streamId }, 'a publisher was admitted')
+    return { allowed: true, stream }
+  }
+
+  readonly onEvent = (event: MediaEvent): void => {
+    const held = this.#held.get(event.streamId)
+    switch (event.type) {
+      case 'ingest.started':
+        if (held) this.#observer.ingestStarted(event.streamId, held.workspaceId, event.sessionId, held.path)
+        break
+      case 'ingest.ended':
+        this.#observer.ingestEnded(event.streamId, event.sessionId)
+        this.#meter.end(event.sessionId)
+        break
+      case 'destination.changed':
+        if (held) this.#observer.destinationChanged(event.streamId, held.workspaceId, event.destination)
+        break
+      case 'viewers.changed':
+        this.#peaks.record(event.streamId, event.viewers)
+        break
+      case 'usage':
+        this.#meter.record(event.streamId, event.sessionId, event.liveMs)
+        break
+      default:
+        if (held && this.#announcer.announce(held.workspaceId, event)) return
+        this.#playouts.onEvent(event)
+        this.#recordings.onEvent(event)
+    }
+  }
+
+  /** Milliseconds that the media process took to answer, with what it says. For readiness. */
+  async probe(): Promise<Record<string, number>> {
+    if (!this.#available || this.#host === undefined) throw new Error('the media process is starting again')
+    if (this.#silentSince !== null) throw new Error(`the media process has not answered since ${this.#silentSince}`)
+    const status = await this.#host.status()
+    return {
+      rtmpPort: status.rtmpPort,
+      connections: status.connections,
+      streams: status.streams.filter((stream) => stream.ingest !== null).length,
+    }
+  }
+
+  /** Writes what is left to be written. The media process has closed before, and told its last. */
+  async close(): Promise<void> {
+    this.#closed = true
+    clearInterval(this.#timer)
+    this.#endNotices()
+    await this.#observer.close(2_000)
+    await this.#checkpoint()
+    await this.#playouts.close()
+    await this.#recordings.close(2_000)
+    this.#tally.flush()
+    this.#options.directory.announce({ nodeId: this.nodeId, status: null, gone: true })
+  }
+
+  #hold(state: DesiredState, path: string): void {
+    this.#keep(state.stream.streamId, state.workspaceId, path)
+    this.#charge(state)
+  }
+
+  #keep(streamId: string, workspaceId: string, path: string): void {
+    const admittedAt = this.#options.clock.monotonic()
+    const held = this.#held.get(streamId)
+    if (held) {
+      held.path = path
+      held.admittedAt = admittedAt
+    } else {
+      this.#held.set(streamId, { workspaceId, path, admittedAt, refreshing: false, refreshAgain: false })
+    }
+  }
+
+  /** Takes up broadcasts of files that no node plays. */
+  #takePlayouts(which: { streamId?: string; late?: boolean } = {}): void {
+    if (this.#closed || !this.#available) return
+    const take = async () => {
+      for (const one of await this.#playouts.take(which)) {
+        this.#keep(one.streamId, one.workspaceId, one.path)
+        this.#refresh(one.streamId)
+      }
+    }
+    this.#try(take(), 'broadcasts of files could not be taken up; trying again')
+  }
+
+  #charge({ ownerId, sessionId, stream, workspaceId }: DesiredState): void {
+    this.#peaks.setSession(stream.streamId, sessionId ?? undefined)
+    this.#meter.setCharge(stream.streamId, sessionId === null ? undefined : { ownerId, sessionId, workspaceId })
+  }
+
+  #heed({ broadcast, retry, streamId }: StreamNotice): void {
+    if (broadcast) this.#takePlayouts({ streamId })
+    if (!this.#held.has(streamId)) return
+    if (retry === undefined) this.#refresh(streamId)
+    else this.#host?.retry(streamId, retry)
+  }
+
+  #refreshAll(): void {
+    for (const streamId of this.#held.keys()) this.#refresh(streamId)
+  }
+
+  /** Reads what a stream ought to be and makes the media process hold it; one read at a time, the last one counts. */
+  #refresh(streamId: string): void {
+    const held = this.#held.get(streamId)
+    if (held === undefined || this.#closed) return
+    if (held.refreshing) {
+      held.refreshAgain = true
+      return
+    }
+    held.refreshing = true
+    held.refreshAgain = false
+    void this.#read(streamId, held)
+      .catch((error: unknown) => {
+        const line = { level: 'warn', message: 'what a stream ought to be could not be read; trying again' } as const
+        this.#tally.add({ ...line, reason: reasonOf(error), fields: { error, streamId } })
+        setTimeout(() => this.#refresh(streamId), RETRY_MS).unref()
+      })
+      .finally(() => {
+        held.refreshing = false
+        if (held.refreshAgain) this.#refresh(streamId)
+      })
+  }
+
+  /** A stream as the media process is to hold it, with what only this node knows. */
+  #complete(state: DesiredState): DesiredStream {
+    return this.#slates.complete(state, this.#recordings.complete(state, this.#playouts.complete(state)))
+  }
+
+  async #read(streamId: string, held: Held): Promise<void> {
+    const state = await this.#options.desired.of(streamId)
+    if (state !== undefined) {
+      this.#slates.prepare(state)
+      await Promise.all([this.#playouts.prepare(state), this.#recordings.prepare(state)])
+    }
+    this.#apply(streamId, held, state)
+  }
+
+  #apply(streamId: string, held: Held, state: DesiredState | undefined): void {
+    if (state === undefined) return this.#drop(streamId)
+    const { ingestNode, status } = state
+    const playsFiles = this.#playouts.isMine(state)
+    const movedAway = ingestNode !== null && ingestNode !== this.nodeId && this.#observer.isSettled(streamId)
+    // Files follow a publisher, so that no destination is fed by both.
+    const yields = movedAway && playsFiles && this.#options.directory.isThere(ingestNode)
+    if (yields) this.#try(this.#playouts.yield(state), 'a broadcast of files could not be left to another node')
+    if (movedAway && (yields || !playsFiles)) return this.#drop(streamId)
+    const unusedFor = this.#options.clock.monotonic() - held.admittedAt
+    const isUnused = status === 'idle' && !this.#observer.hasIngest(streamId) && !playsFiles
+    if (isUnused && unusedFor > IDLE_MS) return this.#drop(streamId)
+    // Files come without anybody being admitted: they count as sent with the key that holds now.
+    if (playsFiles) held.path = state.stream.path
+    this.#charge(state)
+    if (this.#available) this.#host?.apply(this.#complete(state))
+  }
+
+  #drop(streamId: string): void {
+    this.#held.delete(streamId)
+    this.#host?.remove(streamId)
+    this.#observer.forget(streamId)
+    this.#meter.forget(streamId)
+    this.#peaks.forget(streamId)
+    this.#slates.forget(streamId)
+    this.#try(this.#playouts.forget(streamId), 'files of a broadcast could not be removed')
+    this.#try(this.#recordings.forget(streamId), 'room for a recording could not be given back')
+  }
+
+  #silence(since: string | null): void {
+    this.#silentSince = since
+    this.#observer.silent(since)
+    void this.#announce()
+  }
+
+  #availability(available: boolean): void {
+    this.#available = available
+    this.#silentSince = null
+    if (available) {
+      this.#options.log.info({}, 'the media process is there again')
+      this.#refreshAll()
+      void this.#announce()
+      return
+    }
+    this.#options.log.error({}, 'the media process has ended; it is started again')
+    this.#meter.endAll()
+    this.#observer.lostAll()
+    this.#recordings.lostAll()
+    this.#options.directory.announce({ nodeId: this.nodeId, status: null })
+  }
+
+  async #tick(): Promise<void> {
+    this.#ticks += 1
+    if (this.#ticks % RECONCILE_EVERY === 0) {
+      this.#refreshAll()
+      this.#takePlayouts({ late: true })
+    } else if (this.#playouts.isDue()) this.#takePlayouts()
+    await Promise.all([this.#checkpoint(), this.#announce()])
+  }
+
+  async #announce(): Promise<void> {
+    const { directory, log } = this.#options
+    if (this.#closed || this.#host === undefined) return
+    try {
+      const status = this.#available && this.#silentSince === null ? await this.#host.status() : null
+      if (!this.#closed) directory.announce(this.#report(this.#available ? status : null))
+    } catch (error) {
+      log.debug({ error }, 'the media process gave no status')
+      if (!this.#closed) directory.announce({ nodeId: this.nodeId, status: null })
+    }
+  }
+
+  #report(status: MediaNodeStatus | null): MediaReport {
+    const { previewHost } = this.#options
+    const port = status?.previewPort ?? null
+    const previewAddress = port === null || previewHost === undefined ? null : `${previewHost}:${port}`
+    const { ingestUrl, mostStreams } = this.#options
+    return { nodeId: this.nodeId, status, previewAddress, mostStreams, ...(ingestUrl && { ingestUrl }) }
+  }
+
+  async #checkpoint(): Promise<void> {
+    try {
+      await Promise.all([this.#meter.tick(), this.#peaks.write(), this.#playouts.checkpoint()])
+      this.#meterFailing = false
+    } catch (error) {
+      if (!this.#meterFailing)
+        this.#options.log.error({ error }, 'streaming minutes could not be written; they are kept')
+      this.#meterFailing = true
+    }
+  }
+
+  #try(work: Promise<unknown>, failure: string): void {
+    work.catch((error: unknown) => this.#options.log.warn({ error }, failure))
+  }
+}

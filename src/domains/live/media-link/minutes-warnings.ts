@@ -1,0 +1,28 @@
+import type { Logger } from '../../../core/log.ts'
+import type { TurnRunner } from '../../../core/system-turn.ts'
+import { warnOfMinutes, type MinutesWarning } from '../streams/turns.ts'
+
+const MOST_GIVEN = 10_000
+
+/** Warns that minutes run out. The database decides whether one was given; this only spares it the question. */
+export class MinutesWarnings {
+  readonly #turns: TurnRunner
+  readonly #log: Logger
+  readonly #given = new Set<string>()
+
+  constructor(turns: TurnRunner, log: Logger) {
+    this.#turns = turns
+    this.#log = log
+  }
+
+  give(workspaceId: string, warning: MinutesWarning): void {
+    const key = `${warning.sessionId} ${warning.minutesLeft}`
+    if (this.#given.has(key)) return
+    if (this.#given.size > MOST_GIVEN) this.#given.clear()
+    this.#given.add(key)
+    this.#turns.system(workspaceId, warnOfMinutes, warning).catch((error: unknown) => {
+      this.#log.warn({ error }, 'a warning could not be given')
+      this.#given.delete(key)
+    })
+  }
+}

@@ -1,0 +1,210 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { reasonOf, type TallyLog } from '../../../core/tally-log.ts'
+import type { DestinationStatus } from '../../../../media/types.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { TurnRunner } from '../../../core/system-turn.ts'
+import { canBeUnknown, observeStream, type DestinationReport, type Observation } from '../streams/turns.ts'
+
+/** Changes of destinations alone are gathered this long: at most four reports a second, the last state wins. */
+const GATHER_MS = 250
+/** After a turn that failed, for example because the database is away. */
+const RETRY_MS = 500
+
+interface Watched {
+  readonly streamId: string
+  readonly workspaceId: string
+  ingest: Observation['ingest']
+  /** Every destination as it was last seen. */
+  readonly destinations: Map<string, DestinationReport>
+  /** Those that the database has not been told of. */
+  readonly unreported: Set<string>
+  ingestUnreported: boolean
+  reportedAt: number
+  wake: (() => void) | undefined
+  running: Promise<void> | undefined
+}
+
+export interface ObserverOptions {
+  readonly nodeId: string
+  readonly turns: TurnRunner
+  readonly clock: Clock
+  /** A database that is away fails every report of every stream. */
+  readonly tally: TallyLog
+}
+
+/**
+ * Tells the database what the media node sees, stream by stream. It reports states, not happenings: what changes while
+ * a report is under way, or while the database is away, goes into the next one.
+ */
+export class Observer {
+  readonly #options: ObserverOptions
+  readonly #streams = new Map<string, Watched>()
+  /** ISO 8601: since when the media process has not answered; null while it answers. */
+  #silentSince: string | null = null
+  #closed = false
+
+  constructor(options: ObserverOptions) {
+    this.#options = options
+  }
+
+  ingestStarted(streamId: string, workspaceId: string, sessionId: string, path: string): void {
+    const watched = this.#watch(streamId, workspaceId)
+    watched.ingest = { sessionId, path }
+    this.#ingestChanged(watched)
+  }
+
+  ingestEnded(streamId: string, sessionId: string): void {
+    const watched = this.#streams.get(streamId)
+    if (watched?.ingest?.sessionId !== sessionId) return
+    watched.ingest = null
+    this.#ingestChanged(watched)
+  }
+
+  destinationChanged(streamId: string, workspaceId: string, status: DestinationStatus): void {
+    const { id, state, since, lastError, hasWorked } = status
+    const watched = this.#watch(streamId, workspaceId)
+    watched.destinations.set(id, { id, state, since, lastError, hasWorked })
+    watched.unreported.add(id)
+    this.#report(watched)
+  }
+
+  /**
+   * The media process has not answered since a time, or with null answers again: what it told before is unconfirmed
+   * until then.
+   */
+  silent(since: string | null): void {
+    this.#silentSince = since
+    for (const watched of this.#streams.values()) {
+      for (const [id, { state }] of watched.destinations) if (canBeUnknown(state)) watched.unreported.add(id)
+      if (watched.ingest !== null) this.#ingestChanged(watched)
+      else if (watched.unreported.size > 0) this.#report(watched)
+    }
+  }
+
+  /** The media process is gone: no publisher is left, and no destination is connected. */
+  lostAll(): void {
+    const since = new Date(this.#options.clock.now()).toISOString()
+    this.#silentSince = null
+    for (const watched of this.#streams.values()) {
+      for (const [id, destination] of watched.destinations) {
+        const { state } = destination
+        if (state === 'idle' || state === 'stopped') continue
+        watched.destinations.set(id, { ...destination, state: 'idle', since })
+        watched.unreported.add(id)
+      }
+      const hadIngest = watched.ingest !== null
+      watched.ingest = null
+      if (hadIngest) this.#ingestChanged(watched)
+      else if (watched.unreported.size > 0) this.#report(watched)
+    }
+  }
+
+  hasIngest(streamId: string): boolean {
+    return this.#streams.get(streamId)?.ingest != null
+  }
+
+  /** Streams that have a publisher here. */
+  get ingests(): number {
+    let count = 0
+    for (const { ingest } of this.#streams.values()) if (ingest !== null) count += 1
+    return count
+  }
+
+  /** Whether the database knows all that was seen of a stream. */
+  isSettled(streamId: string): boolean {
+    return this.#streams.get(streamId)?.running === undefined
+  }
+
+  /** Once all that was seen of it is reported. */
+  forget(streamId: string): void {
+    const watched = this.#streams.get(streamId)
+    void watched?.running?.then(() => this.forget(streamId))
+    if (this.isSettled(streamId)) this.#streams.delete(streamId)
+  }
+
+  /** Waits, at most so long, until everything is reported; reports nothing from then on. */
+  async close(withinMs: number): Promise<void> {
+    const running = [...this.#streams.values()].flatMap((watched) => {
+      watched.wake?.()
+      return watched.running ? [watched.running] : []
+    })
+    await Promise.race([Promise.all(running), delay(withinMs, undefined, { ref: false })])
+    this.#closed = true
+  }
+
+  #watch(streamId: string, workspaceId: string): Watched {
+    let watched = this.#streams.get(streamId)
+    if (watched === undefined) {
+      watched = {
+        streamId,
+        workspaceId,
+        ingest: null,
+        destinations: new Map(),
+        unreported: new Set(),
+        ingestUnreported: false,
+        reportedAt: Number.NEGATIVE_INFINITY,
+        wake: undefined,
+        running: undefined,
+      }
+      this.#streams.set(streamId, watched)
+    }
+    return watched
+  }
+
+  #ingestChanged(watched: Watched): void {
+    watched.ingestUnreported = true
+    watched.wake?.()
+    this.#report(watched)
+  }
+
+  #report(watched: Watched): void {
+    watched.running ??= this.#reportAll(watched).finally(() => {
+      watched.running = undefined
+    })
+  }
+
+  async #reportAll(watched: Watched): Promise<void> {
+    while (!this.#closed && (watched.ingestUnreported || watched.unreported.size > 0)) {
+      const wait = watched.reportedAt + GATHER_MS - this.#options.clock.monotonic()
+      if (!watched.ingestUnreported && wait > 0) await this.#pause(watched, wait)
+      const ids = [...watched.unreported]
+      const hadIngestChange = watched.ingestUnreported
+      watched.unreported.clear()
+      watched.ingestUnreported = false
+      try {
+        await this.#options.turns.system(watched.workspaceId, observeStream, {
+          streamId: watched.streamId,
+          nodeId: this.#options.nodeId,
+          ingest: watched.ingest,
+          destinations: ids.flatMap((id) => this.#confirmed(watched.destinations.get(id)) ?? []),
+          silentSince: this.#silentSince,
+          at: new Date(this.#options.clock.now()).toISOString(),
+        })
+      } catch (error) {
+        for (const id of ids) watched.unreported.add(id)
+        watched.ingestUnreported ||= hadIngestChange
+        const reason = reasonOf(error)
+        const line = { level: 'warn', message: 'the state of a stream could not be written' } as const
+        this.#options.tally.add({ ...line, reason, fields: { error, streamId: watched.streamId } })
+        if (!this.#closed) await this.#pause(watched, RETRY_MS)
+      }
+      watched.reportedAt = this.#options.clock.monotonic()
+    }
+  }
+
+  /** What can be said of a destination now. */
+  #confirmed(report: DestinationReport | undefined): DestinationReport | undefined {
+    if (report === undefined || this.#silentSince === null || !canBeUnknown(report.state)) return report
+    return { ...report, state: 'unknown', since: this.#silentSince }
+  }
+
+  async #pause(watched: Watched, ms: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    await new Promise<void>((resolve) => {
+      watched.wake = resolve
+      timer = setTimeout(resolve, ms)
+    })
+    watched.wake = undefined
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,176 @@
+import { MINUTE, type Clock } from '../../../core/clock.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { Sql } from '../../../core/sql.ts'
+import { checkpoint, monthOf, type UsageRow } from '../streams/usage.ts'
+
+/** Whom a stream's minutes count against, and in which broadcast. */
+export interface Charge {
+  readonly sessionId: string
+  readonly workspaceId: string
+  readonly ownerId: string
+}
+
+interface Metered {
+  readonly ingestId: string
+  readonly streamId: string
+  /** Undefined until the broadcast is known, a moment after its first frame; then it stays. */
+  charge: Charge | undefined
+  month: string
+  /** Milliseconds that belong to earlier months. */
+  before: number
+  liveMs: number
+  written: number
+  ended: boolean
+}
+
+export interface Metering {
+  readonly streamId: string
+  readonly charge: Charge
+}
+
+export interface UsageMeterOptions {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly log: Logger
+  /** Minutes a month that an owner may use. */
+  readonly minutesOf: (ownerId: string) => Promise<number>
+  readonly onUsedUp: (stream: Metering) => void
+  readonly onRunningOut: (stream: Metering, minutesLeft: number) => void
+}
+
+/** How long figures of a stream may come after it was dropped. */
+const LEAVE_MS = 10_000
+
+/** Minutes left at which a warning is given. */
+const WARNINGS = [1, 5]
+
+/**
+ * Counts the milliseconds that the media node reports against the plans of those who pay, in the calendar month (UTC)
+ * in which they were streamed. Counts are totals a publisher, so that writing them twice or late charges nothing twice.
+ */
+export class UsageMeter {
+  readonly #options: UsageMeterOptions
+  readonly #charges = new Map<string, Charge>()
+  readonly #metered = new Map<string, Metered>()
+  /** Streams that the media process holds no more, and since when. */
+  readonly #leaving = new Map<string, number>()
+  /** Months that are over, not yet written. */
+  #closedRows: UsageRow[] = []
+  #ticking: Promise<void> | undefined
+
+  constructor(options: UsageMeterOptions) {
+    this.#options = options
+  }
+
+  /** Says to which broadcast the media of a stream's next publishers counts; undefined while there is none. */
+  setCharge(streamId: string, charge: Charge | undefined): void {
+    this.#leaving.delete(streamId)
+    if (charge) this.#charges.set(streamId, charge)
+    else this.#charges.delete(streamId)
+  }
+
+  /** @param liveMs since the publisher came; never goes back */
+  record(streamId: string, ingestId: string, liveMs: number): void {
+    const now = this.#options.clock.now()
+    const month = monthOf(now)
+    let metered = this.#metered.get(ingestId)
+    if (metered === undefined) {
+      metered = { ingestId, streamId, charge: undefined, month, before: 0, liveMs: 0, written: 0, ended: false }
+      this.#metered.set(ingestId, metered)
+    }
+    metered.charge ??= this.#charges.get(streamId)
+    if (month !== metered.month) this.#closeMonth(metered, month, liveMs, now)
+    metered.liveMs = Math.max(metered.liveMs, liveMs)
+  }
+
+  /** The publisher has gone; its last figures have come. */
+  end(ingestId: string): void {
+    const metered = this.#metered.get(ingestId)
+    if (metered) metered.ended = true
+  }
+
+  /** The media process is gone, and every publisher with it. */
+  endAll(): void {
+    for (const metered of this.#metered.values()) metered.ended = true
+  }
+
+  /** The last figures of a stream may still be on their way. */
+  forget(streamId: string): void {
+    this.#leaving.set(streamId, this.#options.clock.monotonic())
+  }
+
+  /** Writes what has changed and acts on limits; about once a second. */
+  tick(): Promise<void> {
+    this.#ticking ??= this.#tick().finally(() => {
+      this.#ticking = undefined
+    })
+    return this.#ticking
+  }
+
+  async #tick(): Promise<void> {
+    const { clock, sql } = this.#options
+    const changed: { metered: Metered; liveMs: number }[] = []
+    for (const metered of this.#metered.values()) {
+      metered.charge ??= this.#charges.get(metered.streamId)
+      if (metered.charge && metered.liveMs > metered.written) changed.push({ metered, liveMs: metered.liveMs })
+    }
+    const closed = this.#closedRows
+    await checkpoint(sql, [...closed, ...changed.flatMap(({ metered }) => rowOf(metered, metered.liveMs))], clock.now())
+    this.#closedRows = this.#closedRows.filter((row) => !closed.includes(row))
+    for (const { metered, liveMs } of changed) metered.written = liveMs
+    for (const [id, metered] of this.#metered) {
+      if (metered.ended && metered.written >= metered.liveMs) this.#metered.delete(id)
+    }
+    for (const [streamId, since] of this.#leaving) {
+      if (clock.monotonic() - since < LEAVE_MS) continue
+      this.#leaving.delete(streamId)
+      this.#charges.delete(streamId)
+    }
+    await this.#enforce(changed.map(({ metered }) => metered))
+  }
+
+  #closeMonth(metered: Metered, month: string, liveMs: number, now: number): void {
+    const sinceMidnight = now - Date.parse(month)
+    // What lies between the last figure and this one is cut at the turn of the month.
+    const atTurn = Math.min(Math.max(liveMs - sinceMidnight, metered.liveMs), liveMs)
+    this.#closedRows.push(...rowOf(metered, atTurn))
+    metered.before = atTurn
+    metered.month = month
+  }
+
+  async #enforce(active: readonly Metered[]): Promise<void> {
+    const { clock, sql } = this.#options
+    const owners = [...new Set(active.flatMap(({ charge }) => charge?.ownerId ?? []))]
+    if (owners.length === 0) return
+    const used = await sql.rows<{ owner_id: string; used: number }>(
+      `select owner_id, sum(live_ms)::bigint as used from stream_usage
+       where owner_id = any($1) and month = $2 group by owner_id`,
+      [owners, monthOf(clock.now())],
+    )
+    for (const row of used) {
+      const left = (await this.#options.minutesOf(row.owner_id)) * MINUTE - row.used
+      const threshold = WARNINGS.find((minutes) => left <= minutes * MINUTE)
+      if (threshold === undefined) continue
+      for (const { streamId, charge, ended } of active) {
+        if (charge?.ownerId !== row.owner_id || ended) continue
+        if (left <= 0) this.#options.onUsedUp({ streamId, charge })
+        else this.#options.onRunningOut({ streamId, charge }, threshold)
+      }
+    }
+  }
+}
+
+function rowOf({ ingestId, streamId, charge, month, before }: Metered, liveMs: number): UsageRow[] {
+  if (charge === undefined || liveMs <= before) return []
+  return [
+    {
+      ingest_id: ingestId,
+      month,
+      session_id: charge.sessionId,
+      stream_id: streamId,
+      workspace_id: charge.workspaceId,
+      owner_id: charge.ownerId,
+      live_ms: liveMs - before,
+    },
+  ]
+}

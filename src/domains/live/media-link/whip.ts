@@ -1,0 +1,187 @@
+import type { IfMatch } from '../../../core/precondition.ts'
+import type { WhipReply, WhipRequest } from '../../../../media/types.ts'
+import {
+  BadRequest,
+  Conflict,
+  Forbidden,
+  InvalidCredential,
+  NotFound,
+  Overloaded,
+  PreconditionFailed,
+} from '../../../core/errors.ts'
+import { sha256 } from '../../../core/id.ts'
+import { UNKNOWN_KEY, type DesiredStates } from './desired-state.ts'
+import { IceRestartUnsupported, MediaUnavailable, NoUsableCodec } from '../streams/errors.ts'
+import type { MediaDirectory } from './media-directory.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly whip: WhipService
+  }
+}
+
+/** The media process of this node. A rejection means that it does not answer. */
+export interface WhipNode {
+  whip(request: WhipRequest): Promise<WhipReply>
+}
+
+/** Asks the media process of another node, at `host:port`. A rejection means that it does not answer. */
+export type AskWhip = (address: string, request: WhipRequest) => Promise<WhipReply>
+
+export interface WhipServiceOptions {
+  readonly desired: DesiredStates
+  readonly media: MediaDirectory
+  readonly ask: AskWhip
+  /** Values of Link that help clients to connect. */
+  readonly links: readonly string[]
+}
+
+/** What a client shows: the path in the URL, and its bearer token. */
+export interface WhipCredential {
+  readonly path: string
+  readonly token: string | undefined
+}
+
+export interface WhipOffer {
+  readonly sdp: string
+  readonly normalise: boolean
+  readonly remoteAddress: string
+}
+
+export interface OpenedWhip {
+  readonly session: string
+  readonly etag: string
+  readonly sdp: string
+  /** A header. */
+  readonly links: Readonly<Record<string, string>>
+}
+
+type Refusal = Extract<WhipReply, { ok: false }>
+
+/** Hands clients of WHIP to a media node. Tokens end here: nodes know their hashes alone. */
+export class WhipService {
+  readonly #options: WhipServiceOptions
+  #local: { readonly node: WhipNode; readonly nodeId: string } | undefined
+
+  constructor(options: WhipServiceOptions) {
+    this.#options = options
+  }
+
+  /** Takes the media process of this node, which is asked before others. */
+  attach(node: WhipNode, nodeId: string): void {
+    this.#local = { node, nodeId }
+  }
+
+  /** @throws AppError invalid_credential, forbidden, conflict, bad_request, no_usable_codec, overloaded, media_unavailable */
+  async publish(credential: WhipCredential, { normalise, remoteAddress, sdp }: WhipOffer): Promise<OpenedWhip> {
+    const who = await this.#check(credential, remoteAddress)
+    const reply = await this.#first({ type: 'offer', ...who, remoteAddress, sdp, normalise })
+    if (!reply.ok) throw errorOf(reply)
+    if (reply.session === undefined) throw MediaUnavailable({ retryAfter: 2 })
+    const { links } = this.#options
+    return { ...reply, links: links.length === 0 ? {} : { Link: links.join(', ') } }
+  }
+
+  /** @throws AppError invalid_credential, not_found, precondition_failed, ice_restart_unsupported, media_unavailable */
+  async trickle(credential: WhipCredential, session: string, fragment: string, ifMatch: IfMatch): Promise<void> {
+    await this.#follow({ type: 'trickle', ...hashed(credential), session, fragment, ifMatch })
+  }
+
+  /** @throws AppError invalid_credential, not_found, media_unavailable */
+  async end(credential: WhipCredential, session: string): Promise<void> {
+    await this.#follow({ type: 'delete', ...hashed(credential), session })
+  }
+
+  /** Strangers do not get as far as a media node. */
+  async #check(credential: WhipCredential, remoteAddress: string) {
+    const who = hashed(credential)
+    const decision = await this.#options.desired.authorize({ ...who, remoteAddress, via: 'whip' })
+    if (decision.allowed) return who
+    if (decision.reason === UNKNOWN_KEY) throw unknownToken()
+    const message = sentence(decision.reason)
+    throw decision.later ? Forbidden({ message }) : InvalidCredential({ message })
+  }
+
+  async #first(request: WhipRequest): Promise<WhipReply> {
+    for (const ask of this.#nodes()) {
+      const reply = await answered(ask, request)
+      if (reply !== undefined && (reply.ok || reply.code !== 'unavailable')) return reply
+    }
+    throw MediaUnavailable({ retryAfter: 2 })
+  }
+
+  /** Asks the node that has the session, whichever it is. */
+  async #follow(request: Exclude<WhipRequest, { type: 'offer' }>): Promise<void> {
+    // Of a session that is over nobody knows the token any more; the database does.
+    const { path, keyHash } = request
+    if (!(await this.#options.desired.isWhipToken(path, keyHash))) throw unknownToken()
+    let missing = false
+    for (const ask of this.#nodes()) {
+      const reply = await answered(ask, request)
+      if (reply === undefined) missing = true
+      else if (reply.ok) return
+      else if (reply.code !== 'not_found') throw errorOf(reply)
+    }
+    // A node that does not answer may be the one.
+    throw missing
+      ? MediaUnavailable({ retryAfter: 2 })
+      : NotFound({ message: 'There is no such session; it may have ended.' })
+  }
+
+  /** Of this node first, then of the others that take publishers by WHIP. */
+  #nodes(): WhipNode['whip'][] {
+    const { ask, media } = this.#options
+    const local = this.#local
+    const others = media.whipAddresses(local?.nodeId).map((address) => (request: WhipRequest) => ask(address, request))
+    return local === undefined ? others : [(request) => local.node.whip(request), ...others]
+  }
+}
+
+async function answered(ask: WhipNode['whip'], request: WhipRequest): Promise<WhipReply | undefined> {
+  try {
+    return await ask(request)
+  } catch {
+    return undefined
+  }
+}
+
+function hashed({ path, token }: WhipCredential): { path: string; keyHash: string } {
+  if (token === undefined) throw unknownToken()
+  return { path, keyHash: sha256(token) }
+}
+
+function unknownToken() {
+  return InvalidCredential({
+    message:
+      'Authorization must be `Bearer <whipToken>` as the stream was armed with last; it ends when the stream stops.',
+  })
+}
+
+function errorOf({ code, message }: Refusal) {
+  switch (code) {
+    case 'unauthorized':
+      return unknownToken()
+    case 'refused':
+      return Forbidden({ message: sentence(message) })
+    case 'busy':
+      return Conflict({ message, retryAfter: 2 })
+    case 'full':
+      return Overloaded({ message, retryAfter: 10 })
+    case 'malformed':
+      return BadRequest({ message })
+    case 'unusable':
+      return NoUsableCodec({ message })
+    case 'not_found':
+      return NotFound({ message })
+    case 'changed':
+      return PreconditionFailed({ message })
+    case 'restart':
+      return IceRestartUnsupported()
+    default:
+      return MediaUnavailable({ retryAfter: 2 })
+  }
+}
+
+function sentence(reason: string): string {
+  return `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`
+}

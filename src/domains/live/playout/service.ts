@@ -1,0 +1,382 @@
+import type { Renditions } from '../../media/assets/renditions.ts'
+import { HOUR, MINUTE, type Clock } from '../../../core/clock.ts'
+import { AppError } from '../../../core/error.ts'
+import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import { instant } from '../../../core/instant.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Turn } from '../../../core/turn.ts'
+import type { Broadcasts } from '../streams/lifecycle.ts'
+import { streamBroadcast } from '../streams/events.ts'
+import type { MediaDirectory } from '../media-link/media-directory.ts'
+import type { StreamNotices } from '../media-link/notices.ts'
+import { isOnAir } from '../streams/state.ts'
+import type { StreamRow } from '../streams/store.ts'
+import { chooseItems, namedItems } from './choice.ts'
+import { beginBroadcast } from './jobs.ts'
+import { Preparation } from './preparation.ts'
+import type { BroadcastData, BroadcastEditData, BroadcastStatus, NewBroadcastData } from './schemas.ts'
+import {
+  broadcastsAwaiting,
+  broadcastView,
+  findBroadcast,
+  newestBroadcast,
+  openBroadcast,
+  type BroadcastItem,
+  type BroadcastRow,
+} from './store.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly fileBroadcasts: FileBroadcasts
+  }
+}
+
+export interface FileBroadcastsOptions {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly broadcasts: Broadcasts
+  readonly media: MediaDirectory
+  readonly notices: StreamNotices
+  readonly renditions: Renditions
+}
+
+/** A broadcast that could not begin within this time of its hour does not begin at all. */
+const MOST_LATE_MS = HOUR
+const MOST_ITEMS = 1_000
+/** What is made for a broadcast tells when it is ready; this is for what was deleted with its asset, and told nobody. */
+const LOOK_AGAIN_MS = MINUTE
+
+/** What has happened to a broadcast on its media node. */
+export type BroadcastNews =
+  | { readonly type: 'item'; readonly item: number; readonly ms: number }
+  | { readonly type: 'began'; readonly item: number; readonly ms: number; readonly cue: number }
+  | { readonly type: 'skipped'; readonly item: number; readonly message: string }
+  | {
+      readonly type: 'ended'
+      readonly reason: 'finished' | 'failed'
+      readonly message: string | null
+      readonly relieved: boolean
+    }
+
+/**
+ * Files that are broadcast over a stream as if a publisher sent them. The database says what is to be played and how
+ * far it is; a media node takes it up, tells its place about once a second, and another one goes on from there.
+ */
+export class FileBroadcasts {
+  readonly #options: FileBroadcastsOptions
+  readonly #preparation: Preparation
+
+  constructor(options: FileBroadcastsOptions) {
+    this.#options = options
+    this.#preparation = new Preparation(options.renditions)
+    options.renditions.onSettled((turn, id) => this.#rendered(turn, id))
+  }
+
+  /**
+   * Plays files now, or at a time; what has to be made of them first is begun at once.
+   * @throws AppError not_found, conflict, unfit_file, validation_failed, plan_limit_reached, media_unavailable,
+   * rendition_not_possible, storage_limit_reached
+   */
+  async broadcast(turn: Turn, streamId: string, body: NewBroadcastData): Promise<BroadcastData> {
+    const { broadcasts, clock } = this.#options
+    const stream = await broadcasts.find(turn, streamId)
+    const wanted = namedItems(body)
+    await this.#refuseWhatIsInTheWay(turn, stream)
+    const prepare = body.transcode === 'never' ? undefined : this.#preparation.orderFor(turn)
+    const items = await chooseItems(turn, wanted, '/body/items', prepare)
+    const startMs = Math.round((body.startAt ?? 0) * 1_000)
+    checkStart(items[0], body.startAt)
+    const now = clock.now()
+    const scheduledFor = timeOf(body.scheduledFor, now)
+    const isLater = scheduledFor !== undefined && scheduledFor.getTime() > now
+    const id = uuidv7(now)
+    await turn.sql.run(
+      `insert into stream_broadcasts (id, stream_id, workspace_id, status, items, loop, go_live, item, position_ms, cue,
+         scheduled_for, created_at, updated_at)
+       values ($1, $2, $3, 'scheduled', $4, $5, $6, 0, $7, 0, $8, $9, $9)`,
+      [
+        id,
+        streamId,
+        turn.workspaceId,
+        JSON.stringify(items),
+        body.loop ?? false,
+        body.goLive ?? true,
+        startMs,
+        scheduledFor ?? null,
+        new Date(now),
+      ],
+    )
+    turn.audit({ kind: 'stream_broadcast', id })
+    if (isLater) await this.#schedule(turn, id, stream, scheduledFor)
+    else await this.#beginWhenReady(turn, await this.#row(turn, id), stream)
+    return broadcastView(await this.#row(turn, id))
+  }
+
+  /** The newest broadcast of a stream. @throws AppError not_found when it never had one */
+  async get(streamId: string): Promise<BroadcastData> {
+    const row = await newestBroadcast(this.#options.sql, streamId)
+    if (row === undefined) throw NotFound({ message: 'No file was ever broadcast over this stream.' })
+    return broadcastView(row)
+  }
+
+  /**
+   * Begins a broadcast whose time has come, or whose files are made. Nothing happens when it has begun or was
+   * cancelled.
+   */
+  async beginDue(turn: Turn, id: string): Promise<void> {
+    const row = await findBroadcast(turn.sql, id)
+    if (row?.status !== 'scheduled' && row?.status !== 'preparing') return
+    const stream = await this.#options.broadcasts.find(turn, row.stream_id)
+    try {
+      const late = this.#options.clock.now() - Date.parse(row.scheduled_for ?? row.created_at)
+      if (row.status === 'scheduled' && late > MOST_LATE_MS) {
+        throw Conflict({ message: 'Its time passed while Crier was not running.' })
+      }
+      await this.#refuseWhatIsInTheWay(turn, stream, id)
+      await this.#beginWhenReady(turn, row, stream)
+    } catch (error) {
+      // A dependency that is away comes back: the job tries again.
+      if (!(error instanceof AppError) || error.status >= 500) throw error
+      await this.#fail(turn, row, error.message)
+    }
+  }
+
+  /** @throws AppError not_found, conflict, unfit_file */
+  async update(turn: Turn, streamId: string, edit: BroadcastEditData): Promise<BroadcastData> {
+    const row = await this.#open(turn, streamId)
+    const items = edit.add ? [...row.items, ...(await chooseItems(turn, edit.add, '/body/add'))] : row.items
+    if (items.length > MOST_ITEMS) throw Conflict({ message: `A broadcast has at most ${MOST_ITEMS} files.` })
+    const place = placeOf(row, items, edit)
+    const status = statusOf(row, edit.paused)
+    await turn.sql.run(
+      `update stream_broadcasts set items = $2, loop = $3, item = $4, position_ms = $5, cue = $6, status = $7,
+         updated_at = $8 where id = $1`,
+      [
+        row.id,
+        JSON.stringify(items),
+        edit.loop ?? row.loop,
+        place.item,
+        place.ms,
+        place.cue,
+        status,
+        new Date(this.#options.clock.now()),
+      ],
+    )
+    turn.audit({ kind: 'stream_broadcast', id: row.id })
+    return this.#changed(turn, row.id)
+  }
+
+  /** Ends the broadcast of files; the stream itself goes on waiting for a publisher. @throws AppError not_found, conflict */
+  async cancel(turn: Turn, streamId: string): Promise<void> {
+    const row = await this.#open(turn, streamId)
+    turn.audit({ kind: 'stream_broadcast', id: row.id })
+    await this.#end(turn, row, 'stopped', null)
+    await this.#preparation.cancel(turn, row)
+    this.#options.notices.changed(turn, streamId)
+  }
+
+  /** Writes down what a media node says of a broadcast that it plays. */
+  async note(turn: Turn, id: string, nodeId: string, news: BroadcastNews): Promise<void> {
+    const row = await findBroadcast(turn.sql, id)
+    if (row === undefined || row.node_id !== nodeId || (row.status !== 'playing' && row.status !== 'paused')) return
+    if (news.type === 'ended') return this.#finish(turn, row, news)
+    if (news.type === 'began') return this.#noteBeginning(turn, row, news)
+    if (news.type === 'skipped') {
+      // What could not be made is not there to be played either: that reason is the better one.
+      const items = row.items.map((one, index) => (index === news.item ? { error: news.message, ...one } : one))
+      await turn.sql.run('update stream_broadcasts set items = $2 where id = $1', [id, JSON.stringify(items)])
+    } else {
+      await turn.sql.run('update stream_broadcasts set item = $2, position_ms = $3 where id = $1', [
+        id,
+        news.item,
+        news.ms,
+      ])
+    }
+    this.#tell(turn, await this.#row(turn, id))
+  }
+
+  /** Only the first beginning of each cue: a node that goes on where another one stopped begins there, too. */
+  async #noteBeginning(
+    turn: Turn,
+    row: BroadcastRow,
+    { cue, item, ms }: Extract<BroadcastNews, { type: 'began' }>,
+  ): Promise<void> {
+    if (cue !== row.cue || row.items.some(({ began }) => began?.cue === cue)) return
+    const items = row.items.map((one, index) => (index === item ? { ...one, began: { cue, ms } } : one))
+    await turn.sql.run('update stream_broadcasts set items = $2 where id = $1', [row.id, JSON.stringify(items)])
+  }
+
+  async #finish(
+    turn: Turn,
+    row: BroadcastRow,
+    { message, reason, relieved }: Extract<BroadcastNews, { type: 'ended' }>,
+  ): Promise<void> {
+    const { broadcasts } = this.#options
+    await this.#end(turn, row, reason, message)
+    const stream = await broadcasts.find(turn, row.stream_id)
+    // A publisher that stood by goes on with the stream.
+    if (!relieved && isOnAir(stream.status)) await broadcasts.end(turn, stream, reason)
+  }
+
+  async #schedule(turn: Turn, id: string, { id: streamId }: StreamRow, at: Date): Promise<void> {
+    turn.job(beginBroadcast, { broadcastId: id }, { runAt: at })
+    await turn.sql.run('update streams set scheduled_for = $2 where id = $1', [streamId, at])
+    await this.#changed(turn, id)
+  }
+
+  /** What is made for broadcasts is there, or never will be: those that have not begun look at it. */
+  async #rendered(turn: Turn, renditionId: string): Promise<void> {
+    for (const row of await broadcastsAwaiting(turn.sql, turn.workspaceId, renditionId)) {
+      if (await this.#takeFiles(turn, row)) {
+        // Not in the turn of the rendition: what may be in the way of a broadcast is nothing to it.
+        if (row.status === 'preparing') turn.job(beginBroadcast, { broadcastId: row.id })
+      }
+    }
+  }
+
+  async #beginWhenReady(turn: Turn, row: BroadcastRow, stream: StreamRow): Promise<void> {
+    if (await this.#takeFiles(turn, row)) return this.#begin(turn, row, stream)
+    const isOver = (await this.#row(turn, row.id)).ended_at !== null
+    if (isOver) return
+    turn.job(beginBroadcast, { broadcastId: row.id }, { runAt: new Date(this.#options.clock.now() + LOOK_AGAIN_MS) })
+    if (row.status === 'preparing') return
+    await turn.sql.run(`update stream_broadcasts set status = 'preparing', updated_at = $2 where id = $1`, [
+      row.id,
+      new Date(this.#options.clock.now()),
+    ])
+    this.#tell(turn, await this.#row(turn, row.id))
+  }
+
+  /** Notes which files could not be made; without any left the broadcast has failed. @returns whether all others are there */
+  async #takeFiles(turn: Turn, row: BroadcastRow): Promise<boolean> {
+    const { isReady, items } = await this.#preparation.look(turn, row.items)
+    await turn.sql.run('update stream_broadcasts set items = $2 where id = $1', [row.id, JSON.stringify(items)])
+    const reason = items.every(({ error }) => error !== undefined) ? items[0]?.error : undefined
+    if (reason === undefined) return isReady
+    await this.#fail(turn, row, reason)
+    return false
+  }
+
+  async #fail(turn: Turn, row: BroadcastRow, reason: string): Promise<void> {
+    await this.#end(turn, row, 'failed', reason)
+    await this.#preparation.cancel(turn, row)
+  }
+
+  async #begin(turn: Turn, row: BroadcastRow, stream: StreamRow): Promise<void> {
+    const { broadcasts, clock, media } = this.#options
+    media.require()
+    if (row.go_live && (stream.platforms?.length ?? 0) > 0 && !isOnAir(stream.status)) {
+      await broadcasts.goLive(turn, stream.id, { waitForIngest: true })
+    }
+    await turn.sql.run(
+      `update stream_broadcasts set status = 'playing', started_at = $2, updated_at = $2 where id = $1`,
+      [row.id, new Date(clock.now())],
+    )
+    await this.#changed(turn, row.id)
+  }
+
+  async #end(turn: Turn, row: BroadcastRow, status: BroadcastStatus, error: string | null): Promise<void> {
+    await turn.sql.run(
+      `update stream_broadcasts set status = $2, error = $3, ended_at = $4, updated_at = $4, node_id = null where id = $1`,
+      [row.id, status, error, new Date(this.#options.clock.now())],
+    )
+    this.#tell(turn, await this.#row(turn, row.id))
+  }
+
+  async #changed(turn: Turn, id: string): Promise<BroadcastData> {
+    const row = await this.#row(turn, id)
+    this.#tell(turn, row)
+    this.#options.notices.broadcast(turn, row.stream_id)
+    return broadcastView(row)
+  }
+
+  #tell(turn: Turn, row: BroadcastRow): void {
+    const playing = row.items[row.item]
+    turn.emit(streamBroadcast, {
+      streamId: row.stream_id,
+      broadcastId: row.id,
+      status: row.status,
+      item: row.item,
+      itemCount: row.items.length,
+      assetId: playing?.assetId ?? null,
+      name: playing?.name ?? null,
+      scheduledFor: row.scheduled_for,
+      error: row.error,
+    })
+  }
+
+  async #refuseWhatIsInTheWay(turn: Turn, stream: StreamRow, except?: string): Promise<void> {
+    if (stream.status === 'ended') {
+      throw Conflict({ message: 'The stream has ended: arm it first, then broadcast over it.' })
+    }
+    const open = await openBroadcast(turn.sql, stream.id)
+    if (open !== undefined && open.id !== except) {
+      const what = WHAT_IS_OPEN[open.status] ?? 'is on this stream'
+      throw Conflict({ message: `A broadcast ${what} already: cancel it first, or add files to it.` })
+    }
+    if (stream.ingest_id !== null) {
+      throw Conflict({ message: 'A publisher is sending: stop the encoder first, then broadcast files.' })
+    }
+  }
+
+  async #open(turn: Turn, streamId: string): Promise<BroadcastRow> {
+    const row = await openBroadcast(turn.sql, streamId)
+    if (row === undefined)
+      throw Conflict({ message: 'No file is being broadcast over this stream, and none is scheduled.' })
+    return row
+  }
+
+  async #row(turn: Turn, id: string): Promise<BroadcastRow> {
+    const row = await findBroadcast(turn.sql, id)
+    if (row === undefined) throw NotFound()
+    return row
+  }
+}
+
+const WHAT_IS_OPEN: Partial<Record<BroadcastStatus, string>> = {
+  scheduled: 'is scheduled for this stream',
+  preparing: 'is being prepared for this stream',
+}
+
+/** Where to go; the place where it is counts as none. */
+function placeOf(row: BroadcastRow, items: readonly BroadcastItem[], edit: BroadcastEditData) {
+  const { item, next, position } = edit
+  if (item === undefined && next === undefined && position === undefined) {
+    return { item: row.item, ms: row.position_ms, cue: row.cue }
+  }
+  const wrapped = (row.item + 1) % items.length
+  if (next && wrapped === 0 && !(edit.loop ?? row.loop)) {
+    throw Conflict({ message: 'This is the last file: add one, or stop the broadcast.' })
+  }
+  const to = item ?? (next ? wrapped : row.item)
+  const there = items[to]
+  if (there === undefined) throw Conflict({ message: `There is no file ${to}: the list ends at ${items.length - 1}.` })
+  checkStart(there, position)
+  return { item: to, ms: Math.round((position ?? 0) * 1_000), cue: row.cue + 1 }
+}
+
+function statusOf({ status }: BroadcastRow, paused: boolean | undefined): BroadcastStatus {
+  if (paused === undefined) return status
+  if (status === 'scheduled' || status === 'preparing')
+    throw Conflict({ message: 'The broadcast has not begun: there is nothing to pause.' })
+  return paused ? 'paused' : 'playing'
+}
+
+function checkStart(item: BroadcastItem | undefined, seconds: number | undefined): void {
+  if (seconds === undefined || item?.seconds == null || seconds < item.seconds) return
+  throw ValidationFailed({
+    message: `“${item.name}” is ${item.seconds.toFixed(1)} s long: it cannot begin at ${seconds} s.`,
+  })
+}
+
+/** Clocks differ, and requests take time. */
+const LATE_MS = MINUTE
+
+/** @throws AppError validation_failed for a time in the past, which would put a slip on the air at once */
+function timeOf(text: string | null | undefined, now: number): Date | undefined {
+  const date = instant(text)
+  if (date === undefined || date.getTime() >= now - LATE_MS) return date
+  const message = 'must not lie in the past: leave it out to begin at once'
+  throw ValidationFailed({ errors: [{ path: '/body/scheduledFor', code: 'past', message }] })
+}

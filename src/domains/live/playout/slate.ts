@@ -1,0 +1,98 @@
+import { Conflict, ValidationFailed } from '../../../core/errors.ts'
+import { Id, Input, named, Nullable, OneOf, States, Type, type Static } from '../../../core/schema.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Turn } from '../../../core/turn.ts'
+
+/** How long destinations are kept without a publisher, unless a stream says otherwise. */
+export const HOLD_SECONDS = 60
+
+const MODES = ['off', 'card', 'asset'] as const
+
+const mode = OneOf(MODES, {
+  description:
+    '`off`: destinations are kept without media. `card`: a plain “We’ll be right back”. `asset`: a picture of the media library',
+})
+
+/** As a caller gives it. */
+export const SlateInput = Input(
+  {
+    mode,
+    assetId: Type.Optional(
+      Nullable(Type.String({ ...Id, description: 'Of an image; when it is deleted, the card is shown' })),
+    ),
+  },
+  {
+    description:
+      'What destinations see while the publisher is away: within 2 s, over the same connections, until the publisher is back or `holdSeconds` are over. It stands in for H.264 with AAC. Off unless it is switched on',
+  },
+)
+
+/** As it is kept and shown. */
+export const SlateView = named('Slate', Type.Object({ mode, assetId: Nullable(Id) }))
+export type SlateData = Static<typeof SlateView>
+
+export const NO_SLATE: SlateData = { mode: 'off', assetId: null }
+
+export const SlateStatusView = named(
+  'SlateStatus',
+  Type.Object({
+    status: States('SlateState', 'How the slate of a stream is doing', {
+      waiting: 'Waits for a publisher on the air: the slate is encoded like its pictures',
+      preparing: 'Is being encoded',
+      ready: 'Can be shown at once',
+      shown: 'Destinations see it now, because the publisher is away',
+      unavailable: 'Cannot be shown, for the reason in `error`: destinations are kept without media',
+    }),
+    error: Nullable(Type.String({ description: 'Why it is unavailable, for people' })),
+  }),
+)
+
+export const HoldSeconds = Type.Integer({
+  minimum: 0,
+  maximum: 300,
+  default: HOLD_SECONDS,
+  description: 'How long destinations are kept, and the stream waits, while the publisher is away',
+})
+
+/**
+ * As it is kept: null for none.
+ * @throws AppError validation_failed; conflict while the picture is still being looked at
+ */
+export async function chosenSlate(turn: Turn, input: Static<typeof SlateInput>): Promise<SlateData | null> {
+  const assetId = input.assetId ?? null
+  if (input.mode !== 'asset') {
+    if (assetId !== null) throw refusal('only', 'goes with mode asset only')
+    return input.mode === 'off' ? null : { mode: 'card', assetId: null }
+  }
+  if (assetId === null) throw refusal('required', 'is needed with mode asset')
+  const row = await turn.sql.row<{ name: string; kind: string; state: string; error: string | null }>(
+    `select a.name, f.kind, f.thumbnail_state as state, f.thumbnail_error as error
+     from assets a join asset_files f on f.id = a.file_id
+     where a.id = $1 and a.workspace_id = $2 and a.deleted_at is null`,
+    [assetId, turn.workspaceId],
+  )
+  if (row === undefined) throw refusal('unknown', 'is no asset of this workspace')
+  if (row.kind !== 'image') throw refusal('kind', `must be an image; “${row.name}” is none`)
+  if (row.state === 'failed') throw refusal('damaged', `cannot be shown: ${row.error ?? 'it is damaged'}`)
+  if (row.state !== 'ready') {
+    throw Conflict({ message: `“${row.name}” is still being looked at: try again in a moment.` })
+  }
+  return { mode: 'asset', assetId }
+}
+
+function refusal(code: string, message: string) {
+  return ValidationFailed({
+    message: `slate.assetId ${message}.`,
+    errors: [{ path: '/body/slate/assetId', code, message }],
+  })
+}
+
+/** Assets that slates show. They may go: the card takes their place. */
+export async function assetsInSlates(sql: Sql, workspaceId: string, assetIds: readonly string[]) {
+  const rows = await sql.rows<{ id: string; title: string; asset_id: string }>(
+    `select id, title, slate->>'assetId' as asset_id from streams
+     where workspace_id = $1 and slate is not null and (slate->>'assetId')::uuid = any($2)`,
+    [workspaceId, assetIds],
+  )
+  return rows.map(({ asset_id: assetId, id, title }) => ({ assetId, id, title, kind: 'stream', scheduled: false }))
+}

@@ -1,0 +1,292 @@
+import type { Readable } from 'node:stream'
+import type { OpenedWatch } from '../../../../media/whip/watch/node-link.ts'
+import { holdingOf, stillHeld, type Holding } from '../../identity/auth/holdings.ts'
+import type { Coordination } from '../../../coordination/coordination.ts'
+import type { Caller, Member } from '../../../core/caller.ts'
+import { MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
+import {
+  BadRequest,
+  Conflict,
+  CredentialExpired,
+  InvalidCredential,
+  NotFound,
+  Overloaded,
+} from '../../../core/errors.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { Tickets } from '../../../core/ports.ts'
+import { UnsealError, type SealedBox } from '../../../core/sealed-box.ts'
+import type { Sql } from '../../../core/sql.ts'
+import { onCredentials } from '../../identity/users/credential-notices.ts'
+import type { MemberCache } from '../../workspace/workspaces/memberships.ts'
+import { MediaUnavailable, NoUsableCodec } from '../streams/errors.ts'
+import type { MediaDirectory } from '../media-link/media-directory.ts'
+import type { PreviewTokenData } from '../streams/schemas.ts'
+import { findStream, type StreamRow } from '../streams/store.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly previews: Previews
+  }
+}
+
+/**
+ * Opens a stream's FLV at the media node of this address (`host:port`). A rejection says in `reason` whether the node
+ * has no such stream (`gone`), has viewers enough (`full`), or does not answer.
+ */
+export type OpenPreview = (address: string, streamId: string) => Promise<Readable>
+
+/** Has the media node at an address show a stream over WebRTC. A rejection means that it does not answer. */
+export interface WhepLink {
+  /** Undefined when it does not have the stream. */
+  readonly open: (address: string, streamId: string, sdp: string) => Promise<OpenedWatch | undefined>
+  /** @returns whether there was such a session */
+  readonly end: (address: string, streamId: string, session: string) => Promise<boolean>
+}
+
+export interface OpenedPlayback {
+  readonly session: string
+  readonly sdp: string
+  /** A header. */
+  readonly links: Readonly<Record<string, string>>
+}
+
+export interface PreviewsOptions {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly coordination: Coordination
+  /** Seals tokens. */
+  readonly tokens: SealedBox
+  readonly media: MediaDirectory
+  readonly memberships: MemberCache
+  readonly open: OpenPreview
+  readonly whep: WhepLink
+  /** Values of Link that help clients of WHEP to connect. */
+  readonly links: readonly string[]
+  readonly publicUrl: string
+  readonly log: Logger
+}
+
+/** What a token says, with whom it was made for and by what credential. */
+interface Claims extends Holding {
+  readonly streamId: string
+  /** Public part of the ingest key of that time: a stream that was stopped and armed again has another one. */
+  readonly path: string
+}
+
+/** Somebody who watches through this node. */
+interface Viewer extends Holding {
+  readonly workspaceId: string
+}
+
+const TOKEN_LIFE_MS = 10 * MINUTE
+const CLAIMS = 5
+/** Before the id of an API key, which stands in the place of the session. */
+const API_KEY = 'key:'
+/** What no notice told of is found out within this time. */
+const RECHECK_MS = 5 * SECOND
+
+/** Watching what a stream takes in, and the tokens that let a browser do so. */
+export class Previews implements Tickets {
+  readonly #options: PreviewsOptions
+  readonly #watching = new Map<Readable, Viewer>()
+  readonly #ends: (() => void)[]
+
+  constructor(options: PreviewsOptions) {
+    this.#options = options
+    const { coordination, memberships } = options
+    const timer = setInterval(() => void this.#recheck(), RECHECK_MS).unref()
+    this.#ends = [
+      memberships.onChange((id) => void this.#recheck(({ workspaceId }) => id === undefined || workspaceId === id)),
+      onCredentials(coordination, (notice) => void this.#recheck(({ userId }) => userId === notice.userId)),
+      () => clearInterval(timer),
+    ]
+  }
+
+  /** @throws AppError not_found; conflict for a stream that has ended */
+  async createToken(streamId: string, caller: Caller): Promise<PreviewTokenData> {
+    const { clock, publicUrl, tokens } = this.#options
+    const row = await this.#find(streamId)
+    if (row.status === 'ended') throw Conflict({ message: 'The stream has ended: arm it before it can be watched.' })
+    const { apiKeyId, sessionId, since, userId } = holdingOf(caller, clock.now())
+    const expiresAt = since + TOKEN_LIFE_MS
+    const token = tokens.seal([userId, sessionId ?? `${API_KEY}${apiKeyId}`, streamId, row.path, expiresAt].join(' '))
+    const pageUrl = `${publicUrl}/preview/${streamId}?token=${token}`
+    const whepUrl = `${publicUrl}/api/streams/${streamId}/whep`
+    return { token, expiresAt: new Date(expiresAt).toISOString(), pageUrl, whepUrl }
+  }
+
+  /** @throws AppError invalid_credential, credential_expired */
+  redeem(operation: string, token: string): Caller {
+    if (operation !== 'previewStream') throw InvalidCredential()
+    return { userId: this.#read(token).userId, email: '', isAdmin: false, emailVerified: true, via: 'ticket' }
+  }
+
+  /**
+   * The live ingest as FLV, until it or the right to see it ends: the membership, or the session or API key by which it
+   * was opened. A token that has expired since ends nothing.
+   * @param token the credential of the request, when that is a preview token
+   * @throws AppError not_found, invalid_credential, conflict, overloaded, media_unavailable
+   */
+  async watch(streamId: string, caller: Caller, member: Member, token: string | undefined): Promise<Readable> {
+    const row = await this.#find(streamId)
+    const holding =
+      token === undefined ? holdingOf(caller, this.#options.clock.now()) : await this.#check(this.#read(token), row)
+    const address = this.#addressOf(row)
+    let source: Readable
+    try {
+      source = await this.#options.open(address, streamId)
+    } catch (error) {
+      throw refusal(error)
+    }
+    this.#follow(source, { ...holdingIn(holding), workspaceId: member.workspaceId })
+    return source
+  }
+
+  /**
+   * The same over WebRTC, for whoever shows a preview token.
+   * @throws AppError not_found, invalid_credential, credential_expired, conflict, overloaded, media_unavailable, no_usable_codec, bad_request
+   */
+  async play(streamId: string, token: string | undefined, sdp: string): Promise<OpenedPlayback> {
+    const { row, viewer } = await this.#bearer(streamId, token)
+    const { links, whep } = this.#options
+    const opened = await answered(whep.open(this.#addressOf(row), streamId, sdp))
+    if (opened === undefined) throw Conflict({ message: 'Nothing is being ingested any more.' })
+    if (!opened.ok) throw errorOf(opened)
+    this.#follow(opened.viewing, viewer)
+    return { ...opened, links: links.length === 0 ? {} : { Link: links.join(', ') } }
+  }
+
+  /** Ends that. @throws AppError not_found, invalid_credential, credential_expired, conflict, media_unavailable */
+  async stop(streamId: string, token: string | undefined, session: string): Promise<void> {
+    const { row } = await this.#bearer(streamId, token)
+    if (await answered(this.#options.whep.end(this.#addressOf(row), streamId, session))) return
+    throw NotFound({ message: 'There is no such session; it may have ended.' })
+  }
+
+  close(): void {
+    for (const end of this.#ends) end()
+    for (const source of this.#watching.keys()) source.destroy()
+  }
+
+  #follow(source: Readable, viewer: Viewer): void {
+    this.#watching.set(source, viewer)
+    source.once('close', () => this.#watching.delete(source))
+  }
+
+  /** Where the stream comes in. */
+  #addressOf({ ingest_node: node }: StreamRow): string {
+    if (node === null) {
+      throw Conflict({ message: 'Nothing is being ingested: there is nothing to see before the encoder sends.' })
+    }
+    const address = this.#options.media.previewAddressOf(node)
+    if (address === undefined) throw MediaUnavailable({ retryAfter: 2 })
+    return address
+  }
+
+  async #bearer(streamId: string, token: string | undefined): Promise<{ row: StreamRow; viewer: Viewer }> {
+    if (token === undefined) throw unknownToken()
+    const claims = this.#read(token)
+    // Before the stream is looked for: a token for another one does not tell whether this one exists.
+    requireSameStream(claims, streamId)
+    const row = await this.#find(streamId)
+    // Whoever may not see the stream learns neither that it exists nor what became of its broadcast.
+    const { workspace_id: workspaceId } = row
+    if (!(await this.#mayWatch({ userId: claims.userId, workspaceId }))) throw NotFound()
+    return { row, viewer: { ...holdingIn(await this.#check(claims, row)), workspaceId } }
+  }
+
+  #read(token: string): Claims {
+    let parts: string[]
+    try {
+      parts = this.#options.tokens.open(token).split(' ')
+    } catch (error) {
+      if (!(error instanceof UnsealError)) throw error
+      throw InvalidCredential()
+    }
+    const [userId, session, streamId, path, expires] = parts
+    if (parts.length !== CLAIMS || !userId || !session || !streamId || !path) throw InvalidCredential()
+    const expiresAt = Number(expires)
+    if (this.#options.clock.now() >= expiresAt) {
+      throw CredentialExpired({ message: 'The preview token has expired: ask for a new one.' })
+    }
+    const isKey = session.startsWith(API_KEY)
+    const by = { sessionId: isKey ? null : session, apiKeyId: isKey ? session.slice(API_KEY.length) : null }
+    return { userId, ...by, streamId, path, since: expiresAt - TOKEN_LIFE_MS }
+  }
+
+  async #find(streamId: string): Promise<StreamRow> {
+    const row = await findStream(this.#options.sql, streamId)
+    if (row === undefined) throw NotFound()
+    return row
+  }
+
+  /** @throws AppError invalid_credential for a token of another stream or arming, or of a credential that was revoked */
+  async #check(claims: Claims, row: StreamRow): Promise<Holding> {
+    requireSameStream(claims, row.id)
+    if (claims.path !== row.path || row.status === 'ended') {
+      throw InvalidCredential({ message: 'The preview token ended with the broadcast: ask for a new one.' })
+    }
+    const [held] = await stillHeld(this.#options.sql, [claims], this.#options.clock.now())
+    if (held === undefined) {
+      throw InvalidCredential({ message: 'The preview token ended with the session or API key that it was made with.' })
+    }
+    return held
+  }
+
+  /** Ends what people see who may not any more. A database that is away says nothing of that: it is asked again soon. */
+  async #recheck(concerns: (viewer: Viewer) => boolean = () => true): Promise<void> {
+    const watching = [...this.#watching].filter(([, viewer]) => concerns(viewer))
+    if (watching.length === 0) return
+    try {
+      const viewers = watching.map(([, viewer]) => viewer)
+      const held = new Set(await stillHeld(this.#options.sql, viewers, this.#options.clock.now()))
+      for (const [source, viewer] of watching) {
+        if (!held.has(viewer) || !(await this.#mayWatch(viewer))) source.destroy()
+      }
+    } catch (error) {
+      this.#options.log.warn({ error }, 'whether those who watch previews still may could not be read')
+    }
+  }
+
+  async #mayWatch({ userId, workspaceId }: Pick<Viewer, 'userId' | 'workspaceId'>): Promise<boolean> {
+    const member = await this.#options.memberships.find(workspaceId, userId)
+    return member?.scopes.has('streams:read') ?? false
+  }
+}
+
+/** A holding without what a token says beside it. */
+function holdingIn({ apiKeyId, sessionId, since, userId }: Holding): Holding {
+  return { userId, sessionId, apiKeyId, since }
+}
+
+async function answered<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (error) {
+    throw MediaUnavailable({ retryAfter: 2, cause: error })
+  }
+}
+
+/** @throws AppError invalid_credential */
+function requireSameStream(claims: Claims, streamId: string): void {
+  if (claims.streamId !== streamId) throw InvalidCredential({ message: 'The preview token is for another stream.' })
+}
+
+function unknownToken() {
+  return InvalidCredential({ message: 'Authorization must be `Bearer <preview token>`.' })
+}
+
+function errorOf({ code, message }: Extract<OpenedWatch, { ok: false }>) {
+  if (code === 'malformed') return BadRequest({ message })
+  if (code === 'unusable') return NoUsableCodec({ message })
+  return code === 'full' ? Overloaded({ message, retryAfter: 10 }) : MediaUnavailable({ retryAfter: 2 })
+}
+
+function refusal(error: unknown) {
+  const reason = (error as { reason?: unknown }).reason
+  if (reason === 'gone') return Conflict({ message: 'Nothing is being ingested any more.' })
+  if (reason === 'full') {
+    return Overloaded({ message: 'Enough people are watching this preview already.', retryAfter: 10, cause: error })
+  }
+  return MediaUnavailable({ retryAfter: 2, cause: error })
+}

@@ -1,0 +1,117 @@
+import type { Renditions } from '../../media/assets/renditions.ts'
+import type { Clock } from '../../../core/clock.ts'
+import type { Logger } from '../../../core/log.ts'
+import type { Switches } from '../../../core/ports.ts'
+import { SealedBox } from '../../../core/sealed-box.ts'
+import type { Database } from '../../../db/database.ts'
+import type { Coordination } from '../../../coordination/coordination.ts'
+import type { PlanService } from '../../money/plans/service.ts'
+import type { MemberCache } from '../../workspace/workspaces/memberships.ts'
+import type { WorkspaceService } from '../../workspace/workspaces/service.ts'
+import { Broadcasts } from './lifecycle.ts'
+import { DesiredStates } from '../media-link/desired-state.ts'
+import { RtmpDestinations } from '../destinations/destinations.ts'
+import { FileBroadcasts } from '../playout/service.ts'
+import { MediaDirectory } from '../media-link/media-directory.ts'
+import { StreamNotices } from '../media-link/notices.ts'
+import { Placement } from '../media-link/placement.ts'
+import { PlatformChooser } from '../destinations/platforms.ts'
+import { Previews, type OpenPreview, type WhepLink } from '../previews/previews.ts'
+import { RelayStatus } from '../media-link/relay-status.ts'
+import { StreamService } from './service.ts'
+import { StreamSessions } from './sessions.ts'
+import { StreamingUsage } from './usage.ts'
+import { WhipService, type AskWhip } from '../media-link/whip.ts'
+
+export interface StreamsNeeds {
+  readonly database: Database
+  readonly clock: Clock
+  readonly coordination: Coordination
+  readonly secret: string
+  readonly plans: PlanService
+  readonly switches: Switches
+  readonly memberships: MemberCache
+  readonly workspaces: WorkspaceService
+  readonly rtmpUrl: string
+  readonly publicUrl: string
+  readonly openPreview: OpenPreview
+  readonly whep: WhepLink
+  readonly askWhip: AskWhip
+  /** Values of Link that help clients of WHIP and WHEP to connect. */
+  readonly whipLinks: readonly string[]
+  readonly renditions: Renditions
+  readonly allowPrivateAddresses: boolean
+  readonly log: Logger
+}
+
+/** Builds the services of the domain, and what the media link of a node stands on. */
+export function composeStreams(needs: StreamsNeeds) {
+  const { clock, coordination, database, memberships, plans, secret, switches, workspaces } = needs
+  const ingestKeys = new SealedBox(secret, 'ingest keys')
+  const destinationKeys = new SealedBox(secret, 'destination keys')
+  const mediaNodes = new MediaDirectory(clock, coordination)
+  const placement = new Placement(mediaNodes, clock, needs.rtmpUrl)
+  const notices = new StreamNotices(coordination)
+  const broadcasts = new Broadcasts({ clock, plans, media: mediaNodes, notices, placement })
+  const streams = new StreamService({
+    sql: database,
+    clock,
+    keys: ingestKeys,
+    chooser: new PlatformChooser(clock, plans),
+    plans,
+    broadcasts,
+    notices,
+    placement,
+    publicUrl: needs.publicUrl,
+  })
+  const desiredStates = new DesiredStates({ sql: database, clock, switches, plans, keys: destinationKeys })
+  const previews = new Previews({
+    sql: database,
+    clock,
+    coordination,
+    tokens: new SealedBox(secret, 'preview tokens'),
+    media: mediaNodes,
+    memberships,
+    open: needs.openPreview,
+    whep: needs.whep,
+    links: needs.whipLinks,
+    publicUrl: needs.publicUrl,
+    log: needs.log,
+  })
+  workspaces.onDelete((turn) => streams.endAll(turn))
+  workspaces.onPurge((sql, workspaceIds) => streams.purge(sql, workspaceIds))
+  return {
+    services: {
+      streams,
+      broadcasts,
+      fileBroadcasts: new FileBroadcasts({
+        sql: database,
+        clock,
+        broadcasts,
+        media: mediaNodes,
+        notices,
+        renditions: needs.renditions,
+      }),
+      mediaNodes,
+      placement,
+      previews,
+      whip: new WhipService({ desired: desiredStates, media: mediaNodes, ask: needs.askWhip, links: needs.whipLinks }),
+      rtmpDestinations: new RtmpDestinations({
+        sql: database,
+        clock,
+        keys: destinationKeys,
+        plans,
+        allowPrivateAddresses: needs.allowPrivateAddresses,
+      }),
+      relayStatus: new RelayStatus(database, mediaNodes, memberships),
+      streamSessions: new StreamSessions(database, clock),
+      streamingUsage: new StreamingUsage(database, clock, plans),
+    },
+    notices,
+    desiredStates,
+    close: () => {
+      previews.close()
+      mediaNodes.close()
+    },
+  }
+}

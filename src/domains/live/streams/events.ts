@@ -1,0 +1,212 @@
+import { event } from '../../../core/event.ts'
+import { EXAMPLE, EXAMPLE_TIME } from '../../../core/example-ids.ts'
+import { Id, Nullable, States, Timestamp, Type, type Static } from '../../../core/schema.ts'
+import { InputChangeReason, PublisherSource } from './inputs.ts'
+import { BroadcastStatus } from '../playout/schemas.ts'
+import { WarningCode } from './relay-schemas.ts'
+import { RecordingStatus } from '../recording/schemas.ts'
+import { DestinationStatus, EndReason, FAULT_FIELDS } from './schemas.ts'
+import { StreamStatus } from './state.ts'
+
+const { assetId, broadcastId, destinationId, rtmpDestinationId, sessionId, streamId } = EXAMPLE
+
+/** No event of a stream carries a key, or a URL that could hold one. */
+
+const changed = Type.Object({
+  streamId: Id,
+  title: Type.String({ description: 'Title of the stream' }),
+  status: StreamStatus,
+  endReason: Nullable(EndReason),
+  version: Type.Integer({ description: 'Grows with every edit of the stream; for If-Match' }),
+})
+
+const stream: Static<typeof changed> = { streamId, title: 'Friday show', status: 'live', endReason: null, version: 3 }
+
+export const streamCreated = event({
+  name: 'stream.created',
+  summary: 'A stream was created',
+  scope: 'streams:read',
+  data: changed,
+  example: { ...stream, status: 'idle', version: 1 },
+})
+
+export const streamUpdated = event({
+  name: 'stream.updated',
+  summary: 'A stream was edited, or its status has changed',
+  description: 'It names what changes often. Read the stream for the rest.',
+  scope: 'streams:read',
+  data: changed,
+  example: stream,
+})
+
+export const streamDeleted = event({
+  name: 'stream.deleted',
+  summary: 'A stream was deleted',
+  scope: 'streams:read',
+  data: Type.Object({ streamId: Id }),
+  example: { streamId },
+})
+
+export const streamDestinationChanged = event({
+  name: 'destination.updated',
+  summary: 'A destination of a stream has another status',
+  description: '`lastError` says why a destination is in `backoff` or `needs_attention`, and what to check.',
+  scope: 'streams:read',
+  data: Type.Object({
+    streamId: Id,
+    destinationId: Id,
+    platform: Type.String({ description: 'Such as `youtube`; `custom` for any RTMP server' }),
+    accountId: Type.String({ ...Id, description: 'The RTMP destination of the workspace' }),
+    name: Type.String({ description: 'Name of the destination' }),
+    status: DestinationStatus,
+    since: Type.String({ ...Timestamp, description: 'Since when it has this status' }),
+    lastError: Nullable(Type.Object(FAULT_FIELDS, { description: 'Why it failed last' })),
+  }),
+  example: {
+    streamId,
+    destinationId,
+    platform: 'youtube',
+    accountId: rtmpDestinationId,
+    name: 'Main channel',
+    status: 'backoff',
+    since: EXAMPLE_TIME,
+    lastError: {
+      code: 'connection_refused',
+      message: 'The server refused the connection.',
+      hint: 'Check the address and the port.',
+      at: EXAMPLE_TIME,
+    },
+  },
+})
+
+export const streamBroadcast = event({
+  name: 'broadcast.updated',
+  summary:
+    'A broadcast of files was scheduled, is being prepared, has begun, come to another file, was paused or has ended',
+  scope: 'streams:read',
+  data: Type.Object({
+    streamId: Id,
+    broadcastId: Id,
+    status: BroadcastStatus,
+    item: Type.Integer({ description: 'The file that is played, counted from 0' }),
+    itemCount: Type.Integer({ description: 'How many files it has' }),
+    assetId: Nullable(Type.String({ ...Id, description: 'The asset of that file' })),
+    name: Nullable(Type.String({ description: 'Name of that file' })),
+    scheduledFor: Nullable(Type.String({ ...Timestamp, description: 'When it begins, if it was scheduled' })),
+    error: Nullable(Type.String({ description: 'Why it failed, for people' })),
+  }),
+  example: {
+    streamId,
+    broadcastId,
+    status: 'playing',
+    item: 0,
+    itemCount: 2,
+    assetId,
+    name: 'show.mp4',
+    scheduledFor: null,
+    error: null,
+  },
+})
+
+export const streamRecording = event({
+  name: 'recording.updated',
+  summary: 'A recording of a live stream has begun, is in the media library or has failed',
+  scope: 'streams:read',
+  data: Type.Object({
+    streamId: Id,
+    sessionId: Type.String({ ...Id, description: 'The live session that is recorded' }),
+    status: RecordingStatus,
+    startedAt: Timestamp,
+    assetId: Nullable(Type.String({ ...Id, description: 'The file in the media library, when it is `ready`' })),
+    duration: Nullable(Type.Number({ description: 'Seconds' })),
+    error: Nullable(Type.String({ description: 'Why there is none, for people' })),
+  }),
+  example: { streamId, sessionId, status: 'ready', startedAt: EXAMPLE_TIME, assetId, duration: 1_804.4, error: null },
+})
+
+export const streamDiagnosis = event({
+  name: 'diagnosis.updated',
+  summary: 'Something is wrong with what a stream takes in, or is right again',
+  scope: 'streams:read',
+  data: Type.Object({
+    streamId: Id,
+    destinationId: Nullable(Type.String({ ...Id, description: 'Which destination does not take it; null for all' })),
+    code: WarningCode,
+    message: Type.String({ description: 'For people' }),
+    since: Type.String({ ...Timestamp, description: 'Since when it is wrong' }),
+    status: States('DiagnosisStatus', 'Whether something is still wrong with a stream', {
+      raised: 'It is wrong now',
+      cleared: 'It is right again',
+    }),
+  }),
+  example: {
+    streamId,
+    destinationId: null,
+    code: 'keyframe_interval',
+    message: 'Keyframes are 8 seconds apart.',
+    since: EXAMPLE_TIME,
+    status: 'raised',
+  },
+})
+
+export const streamInput = event({
+  name: 'input.updated',
+  summary: 'Another publisher of a stream is on the air: its primary or backup encoder, or files',
+  scope: 'streams:read',
+  data: Type.Object({
+    streamId: Id,
+    source: PublisherSource,
+    previous: PublisherSource,
+    reason: InputChangeReason,
+  }),
+  example: { streamId, source: 'backup', previous: 'primary', reason: 'silent' },
+})
+
+const StreamNoticeCode = States('StreamNoticeCode', 'What members are told of a live stream', {
+  minutes_running_out: 'The stream is stopped when `minutesLeft` are used up',
+  recording_stopped: 'The stream goes on without being recorded, for the reason in `message`',
+  recording_incomplete: 'The recording goes on without its sound, for the reason in `message`',
+  webrtc_lost:
+    'Publisher and viewers over WebRTC were cut off by a failure of the media node, and can connect again at once',
+})
+
+export const streamSlate = event({
+  name: 'slate.updated',
+  summary: 'Destinations see the slate because the publisher is away, or do not see it any more',
+  scope: 'streams:read',
+  data: Type.Object({ streamId: Id, shown: Type.Boolean({ description: 'Whether destinations see the slate now' }) }),
+  example: { streamId, shown: true },
+})
+
+export const streamWarning = event({
+  name: 'stream.warning',
+  summary: 'A live stream will be stopped soon, is not recorded as a whole, or has lost its clients over WebRTC',
+  scope: 'streams:read',
+  data: Type.Object({
+    streamId: Id,
+    code: StreamNoticeCode,
+    minutesLeft: Type.Optional(Type.Integer({ description: 'Streaming minutes of the plan that are left this month' })),
+    message: Type.Optional(Type.String({ description: 'What happened and why, for people' })),
+  }),
+  example: { streamId, code: 'minutes_running_out', minutesLeft: 5 },
+})
+
+export const rtmpDestinationCreated = event({
+  name: 'rtmpDestination.created',
+  summary: 'The workspace has another RTMP destination',
+  scope: 'streams:read',
+  data: Type.Object({
+    rtmpDestinationId: Id,
+    name: Type.String({ description: 'Name of the destination' }),
+    platform: Nullable(Type.String({ description: 'Such as `youtube`; null for any RTMP server' })),
+  }),
+  example: { rtmpDestinationId, name: 'Main channel', platform: 'youtube' },
+})
+
+export const rtmpDestinationDeleted = event({
+  name: 'rtmpDestination.deleted',
+  summary: 'An RTMP destination was deleted, and taken off the streams that had it',
+  scope: 'streams:read',
+  data: Type.Object({ rtmpDestinationId: Id }),
+  example: { rtmpDestinationId },
+})

@@ -1,0 +1,256 @@
+import type { Clock } from '../../../core/clock.ts'
+import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import type { Turn } from '../../../core/turn.ts'
+import type { PlanService } from '../../money/plans/service.ts'
+import { streamUpdated } from './events.ts'
+import type { InputSource } from './inputs.ts'
+import type { MediaDirectory } from '../media-link/media-directory.ts'
+import type { StreamNotices } from '../media-link/notices.ts'
+import type { Placement } from '../media-link/placement.ts'
+import { ownerOf } from '../destinations/platforms.ts'
+import type { EndReason, StreamPlatformData } from './schemas.ts'
+import { isOnAir, next, type StreamStatus } from './state.ts'
+import { findStream, type StreamRow } from './store.ts'
+import { minutesOf, monthOf, usedMs } from './usage.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly broadcasts: Broadcasts
+  }
+}
+
+export interface BroadcastsOptions {
+  readonly clock: Clock
+  readonly plans: PlanService
+  readonly media: MediaDirectory
+  readonly notices: StreamNotices
+  readonly placement: Placement
+}
+
+export interface GoLiveOptions {
+  readonly destinationIds?: readonly string[]
+  readonly waitForIngest?: boolean
+}
+
+const WHY_NOT_LIVE: Partial<Record<StreamStatus, string>> = {
+  idle: 'Nothing is being ingested: start the encoder first, or send waitForIngest to go live with its first frame.',
+  ended: 'The stream has ended and its key is dead: arm the stream to get a new key.',
+}
+
+/** What happens to a stream on the air. Turns change the database here; the media nodes follow what it says. */
+export class Broadcasts {
+  readonly #options: BroadcastsOptions
+
+  constructor(options: BroadcastsOptions) {
+    this.#options = options
+  }
+
+  /**
+   * Starts the fan-out, or lets it start with the first frame. Repeating it changes nothing, but that destinations
+   * named the second time are the ones that stay on.
+   * @throws AppError not_found, conflict, validation_failed, plan_limit_reached, media_unavailable
+   */
+  async goLive(turn: Turn, id: string, { destinationIds, waitForIngest }: GoLiveOptions): Promise<StreamRow> {
+    const row = await this.find(turn, id)
+    const status = next(row.status, waitForIngest ? 'go_live_and_wait' : 'go_live')
+    if (status === undefined) throw Conflict({ message: WHY_NOT_LIVE[row.status] ?? 'The stream cannot go live now.' })
+    const wasOnAir = isOnAir(row.status)
+    if (wasOnAir && destinationIds === undefined) return row
+    checkNamed(row, destinationIds)
+    this.#options.media.require()
+    if (!wasOnAir) await this.#checkPlan(turn)
+    await this.#choose(turn, id, destinationIds, !wasOnAir)
+    await this.place(turn, row)
+    await this.move(turn, { ...row, status_reason: null }, status)
+    turn.audit({ kind: 'stream', id })
+    return this.find(turn, id)
+  }
+
+  /** @throws AppError not_found; conflict when there is nothing to stop */
+  async stop(turn: Turn, id: string): Promise<StreamRow> {
+    const row = await this.find(turn, id)
+    const status = next(row.status, 'stop')
+    if (status === undefined) throw Conflict({ message: 'There is nothing to stop: the stream is idle.' })
+    turn.audit({ kind: 'stream', id })
+    if (row.status === 'ended') return row
+    await this.end(turn, row, 'stopped')
+    return this.find(turn, id)
+  }
+
+  /** Ends a stream: its key is dead, its broadcast closed. The media nodes drop the publisher when they hear of it. */
+  async end(turn: Turn, row: StreamRow, reason: EndReason): Promise<void> {
+    const now = new Date(this.#options.clock.now())
+    if (row.session_id !== null) {
+      await turn.sql.run(
+        `update stream_sessions set ended_at = $2, end_reason = $3, destinations = destinations || $4::jsonb where id = $1`,
+        [row.session_id, now, reason, JSON.stringify(row.platforms?.filter((one) => one.enabled).map(summary) ?? [])],
+      )
+    }
+    await turn.sql.run(
+      `update stream_destinations set status = 'stopped', since = $2 where stream_id = $1 and enabled and status <> 'stopped'`,
+      [row.id, now],
+    )
+    await turn.sql.run(
+      'update streams set ingest_id = null, ingest_node = null, session_id = null, input_selected = null where id = $1',
+      [row.id],
+    )
+    await turn.sql.run(
+      `update stream_broadcasts set status = 'stopped', ended_at = $2, updated_at = $2, node_id = null
+       where stream_id = $1 and status in ('scheduled', 'preparing', 'playing', 'paused')`,
+      [row.id, now],
+    )
+    await this.move(turn, { ...row, status_reason: reason }, 'ended')
+  }
+
+  /**
+   * Writes a new status (or only that something else has changed), announces it, and tells the media nodes. Going live
+   * opens a broadcast. The version stays: it counts edits.
+   */
+  async move(turn: Turn, row: StreamRow, status: StreamStatus): Promise<void> {
+    const now = new Date(this.#options.clock.now())
+    const changed = status !== row.status
+    const opened = status === 'live' && row.session_id === null ? await this.#openSession(turn, row.id, now) : null
+    await turn.sql.run(
+      `update streams set status = $2, status_reason = $3, status_since = case when $4 then $5 else status_since end,
+         session_id = coalesce($6, session_id), live_at = case when $6::uuid is null then live_at else $5 end,
+         updated_at = $5
+       where id = $1`,
+      [row.id, status, row.status_reason, changed, now, opened],
+    )
+    turn.emit(streamUpdated, {
+      streamId: row.id,
+      title: row.title,
+      status,
+      endReason: row.status_reason,
+      version: row.version,
+    })
+    this.#options.notices.changed(turn, row.id)
+  }
+
+  /** Points the publisher of a stream to another media node when its own is gone. */
+  async place(turn: Turn, { id, media_node: before }: Pick<StreamRow, 'id' | 'media_node'>): Promise<void> {
+    const node = this.#options.placement.choose(id, before)
+    if (node !== before) await turn.sql.run('update streams set media_node = $2 where id = $1', [id, node])
+  }
+
+  /** The publisher of a stream has come. */
+  arrived(streamId: string): void {
+    this.#options.placement.arrived(streamId)
+  }
+
+  /** Connects one waiting or failed destination now. @throws AppError not_found, conflict, media_unavailable */
+  async retry(turn: Turn, id: string, destinationId: string): Promise<StreamPlatformData> {
+    const row = await this.find(turn, id)
+    const destination = row.platforms?.find((platform) => platform._id === destinationId)
+    if (destination === undefined) throw NotFound()
+    if (!isOnAir(row.status)) throw Conflict({ message: `The stream is ${row.status}: there is nothing to connect.` })
+    if (!destination.enabled) {
+      throw Conflict({ message: 'The destination is switched off in this broadcast: name it when going live.' })
+    }
+    this.#options.media.require()
+    turn.audit({ kind: 'stream_destination', id: destinationId })
+    this.#options.notices.retry(turn, id, destinationId)
+    return destination
+  }
+
+  /**
+   * Puts one of two connected encoders on the air, and prefers it until another is selected or the stream ends.
+   * @throws AppError not_found, conflict, media_unavailable
+   */
+  async switchInput(turn: Turn, id: string, source: InputSource): Promise<StreamRow> {
+    const row = await this.find(turn, id)
+    const { media, notices } = this.#options
+    media.require()
+    const { ingest = null, standby = null } = media.statusOf(id)?.status ?? {}
+    if (ingest?.source === 'file') {
+      throw Conflict({ message: 'Files are on the air: cancel their broadcast to put an encoder in their place.' })
+    }
+    if (![ingest, standby].some((one) => one?.source === source)) {
+      throw Conflict({ message: `The ${source} encoder is not connected: start it first.` })
+    }
+    const changed = await turn.sql.row<{ version: number }>(
+      'update streams set input_selected = $2, version = version + 1, updated_at = $3 where id = $1 returning version',
+      [id, source, new Date(this.#options.clock.now())],
+    )
+    turn.audit({ kind: 'stream', id, details: { source } })
+    const { status, status_reason: endReason, title } = row
+    turn.emit(streamUpdated, { streamId: id, title, status, endReason, version: changed?.version ?? row.version })
+    notices.changed(turn, id)
+    return this.find(turn, id)
+  }
+
+  /** Keeps what became of destinations that leave a broadcast before its end. */
+  async noteRemoved(turn: Turn, row: StreamRow, removed: readonly StreamPlatformData[]): Promise<void> {
+    if (row.session_id === null) return
+    await turn.sql.run('update stream_sessions set destinations = destinations || $2::jsonb where id = $1', [
+      row.session_id,
+      JSON.stringify(removed.filter((one) => one.enabled).map(summary)),
+    ])
+  }
+
+  /** @throws AppError not_found */
+  async find(turn: Turn, id: string): Promise<StreamRow> {
+    const row = await findStream(turn.sql, id)
+    if (row === undefined) throw NotFound()
+    return row
+  }
+
+  /** Two requests of one owner cannot both take the last place: the subscription is locked until the commit. */
+  async #checkPlan(turn: Turn): Promise<void> {
+    const { clock, plans } = this.#options
+    const owner = await ownerOf(turn)
+    const allowance = await plans.lockLimitsOf(turn.sql, owner)
+    const minutes = minutesOf(await usedMs(turn.sql, owner, monthOf(clock.now())))
+    const minutesLimit = allowance.streamingMinutesPerMonth
+    if (minutes >= minutesLimit) {
+      const message = `The ${minutesLimit} streaming minutes of the ${allowance.plan} plan are used up for this month.`
+      throw plans.limitError(allowance, 'streamingMinutesPerMonth', minutes, message)
+    }
+    const [active] = await turn.sql.rows<{ count: number }>(
+      `select count(*) as count from streams s join workspaces w on w.id = s.workspace_id
+       where w.owner_id = $1 and s.status in ('starting', 'live', 'interrupted')`,
+      [owner],
+    )
+    const count = active?.count ?? 0
+    if (count < allowance.concurrentStreams) return
+    const message = `The ${allowance.plan} plan allows ${allowance.concurrentStreams} streams at the same time.`
+    throw plans.limitError(allowance, 'concurrentStreams', count, message)
+  }
+
+  /** Switches destinations on and off; a fresh broadcast forgets how they fared in the last one. */
+  async #choose(turn: Turn, id: string, named: readonly string[] | undefined, fresh: boolean): Promise<void> {
+    await turn.sql.run(
+      `update stream_destinations set enabled = ($2::uuid[] is null or id = any($2)),
+         status = case when $3 then 'idle' else status end, since = case when $3 then $4 else since end,
+         last_error = case when $3 then null else last_error end
+       where stream_id = $1`,
+      [id, named ?? null, fresh, new Date(this.#options.clock.now())],
+    )
+  }
+
+  async #openSession(turn: Turn, streamId: string, now: Date): Promise<string> {
+    const id = uuidv7(now.getTime())
+    await turn.sql.run(
+      `insert into stream_sessions (id, stream_id, workspace_id, owner_id, started_at, destinations)
+       select $1, $2, id, owner_id, $4, '[]' from workspaces where id = $3`,
+      [id, streamId, turn.workspaceId, now],
+    )
+    return id
+  }
+}
+
+function checkNamed(row: StreamRow, named: readonly string[] | undefined): void {
+  const platforms = row.platforms ?? []
+  const unknown = (named ?? []).findIndex((id) => !platforms.some((platform) => platform._id === id))
+  if (unknown >= 0) {
+    const message = 'is no destination of this stream'
+    throw ValidationFailed({ errors: [{ path: `/body/destinationIds/${unknown}`, code: 'unknown', message }] })
+  }
+  if (platforms.length === 0) throw Conflict({ message: 'The stream has no destination: add one first.' })
+}
+
+function summary(platform: StreamPlatformData) {
+  const { _id, accountId, name, status, lastError } = platform
+  return { destinationId: _id, platform: platform.platform, accountId, name, status, lastError }
+}

@@ -1,0 +1,44 @@
+import { pageFields } from '../../../core/page.ts'
+import { Id, Input, named, Nullable, Timestamp, Type } from '../../../core/schema.ts'
+import { RecordingStatus } from '../recording/schemas.ts'
+import { DestinationStatus, EndReason, FaultView } from './schemas.ts'
+
+export const SessionQuery = Input(pageFields)
+
+export const StreamSessionView = named(
+  'StreamSession',
+  Type.Object({
+    _id: Id,
+    streamId: Id,
+    startedAt: Timestamp,
+    endedAt: Nullable(Timestamp),
+    endReason: Nullable(EndReason),
+    duration: Type.Integer({ description: 'Seconds from going live to the end, or until now' }),
+    liveSeconds: Type.Integer({ description: 'Seconds during which media came in: what counts against the plan' }),
+    peakViewers: Type.Integer({ description: 'Most people who watched the preview at the same time' }),
+    destinations: Type.Array(
+      Type.Object({
+        destinationId: Id,
+        platform: Type.String(),
+        accountId: Id,
+        name: Type.String(),
+        status: DestinationStatus,
+        lastError: Nullable(FaultView),
+      }),
+    ),
+    recordings: Type.Array(
+      Type.Object({
+        assetId: Nullable(Id),
+        status: RecordingStatus,
+        startedAt: Timestamp,
+        duration: Nullable(Type.Number({ description: 'Seconds' })),
+        size: Nullable(Type.Integer({ description: 'Bytes' })),
+        error: Nullable(Type.String()),
+      }),
+      { description: 'Files it was recorded into, each an asset when it is whole' },
+    ),
+    recordingAssetId: Nullable(Type.String({ ...Id, description: 'The first of them in the media library' })),
+    createdAt: Timestamp,
+    updatedAt: Timestamp,
+  }),
+)

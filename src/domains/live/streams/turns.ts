@@ -1,0 +1,266 @@
+import type { MediaEvent, MediaWarning } from '../../../../media/types.ts'
+import { SECOND } from '../../../core/clock.ts'
+import { systemTurn } from '../../../core/system-turn.ts'
+import type { Turn } from '../../../core/turn.ts'
+import type { Broadcasts } from './lifecycle.ts'
+import {
+  streamInput,
+  streamDestinationChanged,
+  streamDiagnosis,
+  streamSlate,
+  streamUpdated,
+  streamWarning,
+} from './events.ts'
+import { next } from './state.ts'
+import { findStream, type StreamRow } from './store.ts'
+import type { ShownDestinationState, StreamPlatformData } from './schemas.ts'
+
+/** Turns that the service asks for by itself: what the media nodes see, and what time brings. Each may come twice. */
+
+export interface DestinationReport {
+  readonly id: string
+  readonly state: ShownDestinationState
+  readonly since: string
+  readonly lastError: StreamPlatformData['lastError']
+  /** Whether its server has taken media with this key. */
+  readonly hasWorked: boolean
+}
+
+/** How a stream looks on a media node right now. */
+export interface Observation {
+  readonly streamId: string
+  readonly nodeId: string
+  /** The publisher that sends now, and the public part of the key it was admitted with. */
+  readonly ingest: { readonly sessionId: string; readonly path: string } | null
+  readonly destinations: readonly DestinationReport[]
+  /** ISO 8601: when it was seen. */
+  readonly at: string
+  /** ISO 8601: since when the media process has not answered; absent while it answers. */
+  readonly silentSince?: string | null
+}
+
+/** Makes the database agree with what a media node sees. */
+export const observeStream = systemTurn<Observation>({
+  name: 'streams.observe',
+  run: async ({ turn, input, broadcasts }) => {
+    const row = await findStream(turn.sql, input.streamId)
+    if (row === undefined) return
+    await observeDestinations(turn, row, input.destinations)
+    await noteWorked(turn, row, input)
+    await observeIngest(turn, broadcasts, row, input)
+    await observeSilence(turn, input)
+  },
+})
+
+async function observeIngest(
+  turn: Turn,
+  broadcasts: Broadcasts,
+  row: StreamRow,
+  input: Pick<Observation, 'ingest' | 'nodeId'>,
+): Promise<void> {
+  const { ingest, nodeId } = input
+  if (ingest === null) {
+    // Another node has the publisher by now, or none had.
+    if (row.ingest_id === null || row.ingest_node !== nodeId) return
+    await turn.sql.run(
+      'update streams set ingest_id = null, ingest_node = null, unconfirmed_since = null where id = $1',
+      [row.id],
+    )
+    await broadcasts.move(turn, row, next(row.status, 'ingest_ended') ?? row.status)
+    return
+  }
+  // A publisher with a key of before the last arming is being dropped: nobody counts on it.
+  if (ingest.path !== row.path || ingest.sessionId === row.ingest_id) return
+  const status = next(row.status, 'ingest_started')
+  if (status === undefined) return
+  broadcasts.arrived(row.id)
+  await turn.sql.run(
+    'update streams set ingest_id = $2, ingest_node = $3, media_node = $3, unconfirmed_since = null where id = $1',
+    [row.id, ingest.sessionId, nodeId],
+  )
+  await broadcasts.move(turn, row, status)
+}
+
+/** Writes whether the state of a stream is confirmed by the node that takes it in. */
+async function observeSilence(turn: Turn, { nodeId, silentSince = null, streamId }: Observation): Promise<void> {
+  const [changed] = await turn.sql.rows<{ title: string; status: StreamRow['status']; version: number }>(
+    `update streams set unconfirmed_since = $3, version = version + 1
+     where id = $1 and ingest_node = $2 and unconfirmed_since is distinct from $3
+     returning title, status, version`,
+    [streamId, nodeId, silentSince],
+  )
+  if (changed) turn.emit(streamUpdated, { streamId, ...changed, endReason: null })
+}
+
+async function observeDestinations(turn: Turn, row: StreamRow, reports: readonly DestinationReport[]): Promise<void> {
+  if (row.status === 'ended') return
+  const changed = reports.flatMap((report) => {
+    const platform = row.platforms?.find((one) => one._id === report.id)
+    return platform && differs(platform, report) ? [{ platform, report }] : []
+  })
+  if (changed.length === 0) return
+  await turn.sql.run(
+    `update stream_destinations d set status = r.state, since = r.since, last_error = r."lastError"
+     from json_to_recordset($2::json) as r(id uuid, state text, since timestamptz, "lastError" jsonb)
+     where d.stream_id = $1 and d.id = r.id`,
+    [row.id, JSON.stringify(changed.map(({ report }) => report))],
+  )
+  for (const { platform, report } of changed) {
+    turn.emit(streamDestinationChanged, {
+      streamId: row.id,
+      destinationId: platform._id,
+      platform: platform.platform,
+      accountId: platform.accountId,
+      name: platform.name,
+      status: report.state,
+      since: report.since,
+      lastError: report.lastError,
+    })
+  }
+}
+
+/** Remembers the keys that their servers take, for the next process that is refused with one of them. */
+async function noteWorked(turn: Turn, row: StreamRow, { at, destinations }: Observation): Promise<void> {
+  const worked = destinations.filter(({ hasWorked }) => hasWorked).map(({ id }) => id)
+  const accounts = (row.platforms ?? []).filter(({ _id }) => worked.includes(_id)).map(({ accountId }) => accountId)
+  if (accounts.length === 0) return
+  await turn.sql.run('update rtmp_destinations set worked_at = $2 where id = any($1) and worked_at is null', [
+    accounts,
+    at,
+  ])
+}
+
+/** Whether a state depends on a media process that runs; the others hold whatever becomes of it. */
+export function canBeUnknown(state: ShownDestinationState): boolean {
+  return !['idle', 'stopped', 'needs_attention', 'unknown'].includes(state)
+}
+
+function differs(platform: StreamPlatformData, report: DestinationReport): boolean {
+  return (
+    platform.status !== report.state ||
+    platform.since !== report.since ||
+    platform.lastError?.at !== report.lastError?.at
+  )
+}
+
+/** Destinations that were connected when their media node was last heard of. */
+function unknownOf(row: StreamRow, at: string): DestinationReport[] {
+  return (row.platforms ?? []).flatMap(({ _id: id, lastError, status }) =>
+    canBeUnknown(status) ? [{ id, state: 'unknown', since: at, lastError, hasWorked: false }] : [],
+  )
+}
+
+/** The media node that had the publisher is gone, process and all. */
+export const loseIngest = systemTurn<{ readonly streamId: string; readonly nodeId: string; readonly at: string }>({
+  name: 'streams.lose_ingest',
+  run: async ({ turn, input, broadcasts }) => {
+    const row = await findStream(turn.sql, input.streamId)
+    if (row === undefined) return
+    // Destinations are kept for a while without a publisher, at the node that had it last.
+    if ((row.ingest_node ?? row.media_node) === input.nodeId) {
+      await broadcasts.place(turn, row)
+      await observeDestinations(turn, row, unknownOf(row, input.at))
+    }
+    await observeIngest(turn, broadcasts, row, { ...input, ingest: null })
+  },
+})
+
+/** Ends a stream whose publisher did not come back in time. */
+export const expireStream = systemTurn<{ readonly streamId: string; readonly now: number }>({
+  name: 'streams.expire',
+  run: async ({ turn, input, broadcasts }) => {
+    const row = await findStream(turn.sql, input.streamId)
+    if (row === undefined || next(row.status, 'source_lost') === undefined) return
+    if (Date.parse(row.status_since) + row.hold_seconds * SECOND > input.now) return
+    await broadcasts.end(turn, row, 'source_lost')
+  },
+})
+
+/** Ends a broadcast whose owner has no minutes left. */
+export const exhaustMinutes = systemTurn<{ readonly streamId: string; readonly sessionId: string }>({
+  name: 'streams.exhaust_minutes',
+  run: async ({ turn, input, broadcasts }) => {
+    const row = await findStream(turn.sql, input.streamId)
+    if (row === undefined || row.session_id !== input.sessionId) return
+    if (next(row.status, 'minutes_used_up') === undefined) return
+    await broadcasts.end(turn, row, 'minutes_used_up')
+  },
+})
+
+export interface MinutesWarning {
+  readonly streamId: string
+  readonly sessionId: string
+  readonly minutesLeft: number
+}
+
+/** Says that the minutes run out, once for each threshold of a broadcast. */
+export const warnOfMinutes = systemTurn<MinutesWarning>({
+  name: 'streams.warn_of_minutes',
+  run: async ({ turn, input }) => {
+    const { streamId, sessionId, minutesLeft } = input
+    const warned = await turn.sql.run(
+      `update stream_sessions set warned_minutes = $2
+       where id = $1 and ended_at is null and (warned_minutes is null or warned_minutes > $2)`,
+      [sessionId, minutesLeft],
+    )
+    if (warned > 0) turn.emit(streamWarning, { streamId, code: 'minutes_running_out', minutesLeft })
+  },
+})
+
+export interface DiagnosisReport {
+  readonly streamId: string
+  readonly raised: readonly MediaWarning[]
+  readonly cleared: readonly MediaWarning[]
+}
+
+/** Announces what the media node finds wrong, or right again, with what a stream takes in. */
+export const reportDiagnosis = systemTurn<DiagnosisReport>({
+  name: 'streams.report_diagnosis',
+  run: async ({ turn, input }) => {
+    const { cleared, raised, streamId } = input
+    if ((await findStream(turn.sql, streamId)) === undefined) return
+    for (const warning of raised) turn.emit(streamDiagnosis, { streamId, ...warning, status: 'raised' })
+    for (const warning of cleared) turn.emit(streamDiagnosis, { streamId, ...warning, status: 'cleared' })
+  },
+})
+
+/** Announces that destinations see the slate, or the publisher again. */
+export const announceSlate = systemTurn<{ readonly streamId: string; readonly shown: boolean }>({
+  name: 'streams.announce_slate',
+  run: async ({ turn, input: { shown, streamId } }) => {
+    if ((await findStream(turn.sql, streamId)) !== undefined) turn.emit(streamSlate, { streamId, shown })
+  },
+})
+
+/** Announces that another publisher is on the air. */
+export const announceInput = systemTurn<Omit<Extract<MediaEvent, { type: 'input.changed' }>, 'type'>>({
+  name: 'streams.announce_input',
+  run: async ({ turn, input: { previous, reason, source, streamId } }) => {
+    if ((await findStream(turn.sql, streamId)) !== undefined)
+      turn.emit(streamInput, { streamId, source, previous, reason })
+  },
+})
+
+/** Says that clients over WebRTC were cut off because the process that serves them ended. */
+export const announceWebrtcLost = systemTurn<Omit<Extract<MediaEvent, { type: 'webrtc.lost' }>, 'type'>>({
+  name: 'streams.announce_webrtc_lost',
+  run: async ({ turn, input: { publishers, streamId, viewers } }) => {
+    if ((await findStream(turn.sql, streamId)) === undefined) return
+    const watching = viewers === 1 ? '1 viewer' : `${viewers} viewers`
+    const clients = [...(publishers > 0 ? ['the publisher'] : []), ...(viewers > 0 ? [watching] : [])].join(' and ')
+    const message = `The media node’s process for WebRTC ended and cut off ${clients}. They can connect again at once.`
+    turn.emit(streamWarning, { streamId, code: 'webrtc_lost', message })
+  },
+})
+
+export const streamTurns = [
+  observeStream,
+  loseIngest,
+  expireStream,
+  exhaustMinutes,
+  warnOfMinutes,
+  reportDiagnosis,
+  announceSlate,
+  announceInput,
+  announceWebrtcLost,
+]

@@ -1,0 +1,83 @@
+import { Conflict, Forbidden, NotFound, Overloaded, PreconditionFailed } from '../../../core/errors.ts'
+import { operation } from '../../../core/operation.ts'
+import { empty, RawBody, reply } from '../../../core/reply.ts'
+import { Input, Type } from '../../../core/schema.ts'
+import { IceRestartUnsupported, MediaUnavailable, NoUsableCodec } from './errors.ts'
+import { exampleOffer, MOST_SDP_BYTES, Sdp } from './sdp-schema.ts'
+
+/** Publishing by WHIP (RFC 9725): what browsers, OBS and GStreamer speak beside RTMP. */
+
+const PATH = '3f6c1d2e9a0b4c5d'
+const SESSION = '7b1f0c9a2d3e4f5061728394a5b6c7d8'
+
+const WhipPath = Type.String({ pattern: '^[0-9a-f]{16}$', description: 'From `whipUrl`, which arming a stream gives' })
+const SessionPath = Input({
+  path: WhipPath,
+  session: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'From Location' }),
+})
+
+const FRAGMENT = ['a=ice-ufrag:abcd', 'a=ice-pwd:abcdefghijklmnopqrstuvwx', 'm=video 9 UDP/TLS/RTP/SAVPF 0', 'a=mid:0']
+
+export const whipPublish = operation({
+  route: 'POST /api/streams/whip/{path}',
+  summary: 'Publish by WHIP: an SDP offer in, an answer out',
+  description:
+    'RFC 9725, with `whipToken` of POST /api/streams/{id}/arm as bearer token. H.264 goes to the destinations as it comes; VP8 is encoded anew; Opus becomes AAC. Destinations get one size: when the picture changes its own, it is encoded anew in the first one from there on. `normalise` encodes any video anew from the beginning, in 1280×720 at 30 frames a second. 409 while somebody publishes the stream; who has sent nothing for 2 s is replaced.',
+  access: 'public',
+  bearer: 'own',
+  limit: 'auth',
+  path: Input({ path: WhipPath }),
+  query: Input({ normalise: Type.Optional(Type.Boolean({ default: false })) }),
+  body: Sdp,
+  bodyType: 'application/sdp',
+  bodyLimit: MOST_SDP_BYTES,
+  returns: { 201: { contentType: 'application/sdp' } },
+  headers: ['Location', 'ETag', 'Link'],
+  errors: [Conflict, Forbidden, MediaUnavailable, NoUsableCodec, Overloaded],
+  example: { path: { path: PATH }, body: exampleOffer('sendonly') },
+  handle: async ({ bearer, body, path, query, remoteAddress, whip }) => {
+    const credential = { path: path.path, token: bearer }
+    const opened = await whip.publish(credential, { sdp: body, normalise: query.normalise ?? false, remoteAddress })
+    return reply(201, new RawBody('application/sdp', opened.sdp), {
+      Location: `/api/streams/whip/${path.path}/${opened.session}`,
+      ETag: `"${opened.etag}"`,
+      ...opened.links,
+    })
+  },
+})
+
+export const whipTrickle = operation({
+  route: 'PATCH /api/streams/whip/{path}/{session}',
+  summary: 'Tell further ICE candidates of a WHIP session',
+  description:
+    'RFC 9725, section 4.3. Candidates are accepted and not needed: the connection is found from the client’s own checks. If-Match may be left out. ICE restarts are answered with 422.',
+  access: 'public',
+  bearer: 'own',
+  path: SessionPath,
+  body: Sdp,
+  bodyType: 'application/trickle-ice-sdpfrag',
+  bodyLimit: MOST_SDP_BYTES,
+  returns: { 204: null },
+  errors: [IceRestartUnsupported, MediaUnavailable, NotFound, PreconditionFailed],
+  example: { path: { path: PATH, session: SESSION }, body: `${FRAGMENT.join('\r\n')}\r\n` },
+  handle: async ({ bearer, body, ifMatch, path, whip }) => {
+    await whip.trickle({ path: path.path, token: bearer }, path.session, body, ifMatch)
+    return reply(204, undefined)
+  },
+})
+
+export const whipDelete = operation({
+  route: 'DELETE /api/streams/whip/{path}/{session}',
+  summary: 'End a WHIP session',
+  description: 'The stream then waits for its publisher for its `holdSeconds`, as it does by RTMP.',
+  access: 'public',
+  bearer: 'own',
+  path: SessionPath,
+  returns: { 200: null },
+  errors: [MediaUnavailable, NotFound],
+  example: { path: { path: PATH, session: SESSION } },
+  handle: async ({ bearer, path, whip }) => {
+    await whip.end({ path: path.path, token: bearer }, path.session)
+    return empty()
+  },
+})

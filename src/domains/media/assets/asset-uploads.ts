@@ -1,0 +1,79 @@
+import type { Static } from 'typebox'
+import type { Clock } from '../../../core/clock.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { TurnRunner } from '../../../core/system-turn.ts'
+import type { Turn } from '../../../core/turn.ts'
+import type { Upload } from '../../../core/upload.ts'
+import type { Uploads } from '../uploads/uploads.ts'
+import type { AssetFolders } from './folders.ts'
+import type { Intake } from './intake.ts'
+import { fileName, type AssetLibrary } from './library.ts'
+import type { Quota } from './quota.ts'
+import type { AssetData, NewAssetFields } from './schemas.ts'
+import { findAsset } from './store.ts'
+import { addAsset } from './turns.ts'
+import type { AssetViews } from './views.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly assetUploads: AssetUploads
+  }
+}
+
+interface AssetUploadsNeeds {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly quota: Quota
+  readonly intake: Intake
+  readonly folders: AssetFolders
+  readonly library: AssetLibrary
+  readonly uploads: Uploads
+  readonly turns: TurnRunner
+  readonly views: AssetViews
+}
+
+/** Files on their way into the library: room is held first, the bytes are stored, and a turn makes the asset. */
+export class AssetUploads {
+  readonly #needs: AssetUploadsNeeds
+
+  constructor(needs: AssetUploadsNeeds) {
+    this.#needs = needs
+  }
+
+  /** Takes a file in one request. @throws AppError not_found (the folder), storage_limit_reached, of the inspection */
+  async take(fields: Static<typeof NewAssetFields>, userId: string, upload: Upload): Promise<AssetData> {
+    const { clock, folders, intake, quota, sql, turns } = this.#needs
+    const { altText, folderId, tags, workspaceId } = fields
+    await folders.require(sql, workspaceId, folderId)
+    const heldAs = uuidv7(clock.now())
+    const most = await quota.hold(workspaceId, heldAs, upload.announced)
+    try {
+      const name = fileName(fields.name ?? upload.name)
+      const file = await intake.receive(workspaceId, upload.stream, name, most)
+      const added = { file, userId, name, altText, tags, folderId, heldAs }
+      const { asset, fileId } = await turns.system(workspaceId, addAsset, added)
+      if (fileId !== file.fileId) await intake.discard(workspaceId, file.fileId)
+      return asset
+    } catch (error) {
+      await quota.release(heldAs)
+      throw error
+    }
+  }
+
+  /** The second step of a signed upload. Doing it twice gives the same asset. @throws AppError conflict */
+  async confirm(turn: Turn, uploadId: string): Promise<AssetData> {
+    const { intake, library, uploads, views } = this.#needs
+    const row = await uploads.find(turn.sql, uploadId)
+    const known = row.asset_id === null ? undefined : await findAsset(turn.sql, row.asset_id)
+    if (known) return views.asset(known)
+    const added = uploads.toAdd(row)
+    const { asset, fileId } = await library.add(turn, added)
+    await uploads.finish(turn.sql, uploadId, asset._id)
+    turn.audit({ kind: 'asset', id: asset._id })
+    if (fileId !== added.file.fileId) {
+      turn.afterCommit(() => intake.discard(row.workspace_id, added.file.fileId))
+    }
+    return asset
+  }
+}

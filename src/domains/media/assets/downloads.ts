@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto'
+import { text } from 'node:stream/consumers'
+import { contentDisposition } from '../../../core/content-disposition.ts'
+import { NotFound } from '../../../core/errors.ts'
+import { file, reply, type ByteRange } from '../../../core/reply.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Storage } from '../../../storage/storage.ts'
+import { fileKey } from './intake.ts'
+import {
+  PLAYLIST_TYPE,
+  PREVIEW_MEDIA_TYPE,
+  renditionKeys,
+  renditionsOf,
+  type AssetRow,
+  type RenditionRow,
+} from './store.ts'
+import type { AssetViews } from './views.ts'
+
+/** How long a signed URL of another storage may be used. */
+const SIGNED_SECONDS = 600
+/** What media work's playlists call the file that their pieces are ranges of. */
+const PREVIEW_MEDIA = /^media\.ts$/gm
+const CACHE = 'private, max-age=0, must-revalidate'
+
+/** What types are called at the end of a name, where that is not their second half. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  [PLAYLIST_TYPE]: 'm3u8',
+  'audio/mpeg': 'mp3',
+  'audio/mp4': 'm4a',
+  'image/jpeg': 'jpg',
+  [PREVIEW_MEDIA_TYPE]: 'ts',
+}
+
+interface Stored {
+  readonly key: string
+  readonly type: string
+  readonly name: string
+  readonly etag: string
+  readonly disposition: 'inline' | 'attachment'
+  /** Of which this is the playlist. */
+  readonly preview?: RenditionRow
+}
+
+/** Files of the media library as replies: what is asked for of an asset, its bytes or where they are. */
+export class AssetDownloads {
+  readonly #sql: Sql
+  readonly #storage: Storage
+  readonly #views: AssetViews
+
+  constructor(sql: Sql, storage: Storage, views: AssetViews) {
+    this.#sql = sql
+    this.#storage = storage
+    this.#views = views
+  }
+
+  /**
+   * The file of an asset, a thumbnail of it (`thumbnail-<name>`) or a rendition (its id; of a preview that is the
+   * playlist, and `<id>.ts` what it plays): the bytes, or where they are.
+   * @throws AppError not_found
+   */
+  async file(row: AssetRow, variant: string | undefined) {
+    const found = await this.#find(row, variant)
+    const { disposition, etag, key, name, preview, type } = found
+    if (preview !== undefined) return this.#playlist(found, preview)
+    const signed = await this.#storage.signedGet(key, {
+      type,
+      disposition: contentDisposition(disposition, name),
+      expiresInSeconds: SIGNED_SECONDS,
+    })
+    if (signed !== undefined) return reply(302, undefined, { Location: signed, 'Cache-Control': 'private, no-store' })
+    const stored = await this.#storage.stat(key)
+    if (stored === undefined) throw gone()
+    const { modifiedAt, size } = stored
+    const open = async (range: ByteRange | undefined) => {
+      const content = await this.#storage.blocks(key, range)
+      if (content === undefined) throw gone()
+      return content
+    }
+    return file({ contentType: type, size, etag, name, disposition, modifiedAt, cache: CACHE, open })
+  }
+
+  /** A player fetches what a playlist names by itself: each piece gets a URL that carries its credential. */
+  async #playlist({ disposition, key, name, type }: Stored, preview: RenditionRow) {
+    const stored = await this.#storage.get(key)
+    if (stored === undefined) throw gone()
+    const link = this.#views.previewMedia(preview)
+    const content = Buffer.from((await text(stored)).replace(PREVIEW_MEDIA, () => link))
+    const etag = createHash('sha256').update(content).digest('hex').slice(0, 32)
+    const open = async function* (range: ByteRange | undefined) {
+      yield range === undefined ? content : content.subarray(range.start, range.end + 1)
+    }
+    const [contentType, size] = [type, content.length]
+    return file({ contentType, size, etag, name, disposition, cache: CACHE, open: async (range) => open(range) })
+  }
+
+  async #find(row: AssetRow, variant: string | undefined): Promise<Stored> {
+    const key = fileKey(row.workspace_id, row.file_id)
+    if (variant === undefined) {
+      const disposition = row.type === 'image/svg+xml' ? 'attachment' : 'inline'
+      return { key, type: row.type, name: row.name, etag: row.sha256.slice(0, 32), disposition }
+    }
+    const shown = row.thumbnails.find((thumbnail) => variant === `thumbnail-${thumbnail.name}`)
+    if (shown) {
+      const name = `${row.name}.${shown.name}.webp`
+      const etag = `${row.file_id}.${shown.name}`
+      return { key: `${key}.${variant}`, type: 'image/webp', name, etag, disposition: 'inline' }
+    }
+    const [id, part] = variant.split('.', 2)
+    const rendition = (await renditionsOf(this.#sql, row.id)).find((one) => one.id === id)
+    if (rendition?.type && rendition.state === 'ready') {
+      const { type, workspace_id: workspaceId } = rendition
+      const named = (of: string) =>
+        `${row.name.replace(/\.\w{1,5}$/, '')}.${rendition.name}.${ENDINGS[of] ?? of.split('/')[1] ?? 'bin'}`
+      const [media, playlist] = renditionKeys(workspaceId, rendition.id, type)
+      const own = { etag: rendition.id, disposition: 'inline' } as const
+      if (playlist !== undefined && part === undefined) {
+        return { ...own, key: playlist, type, name: named(type), preview: rendition }
+      }
+      const mediaType = playlist === undefined ? type : PREVIEW_MEDIA_TYPE
+      if (part === (playlist === undefined ? undefined : 'ts')) {
+        return { ...own, key: media, type: mediaType, name: named(mediaType) }
+      }
+    }
+    throw NotFound({ message: 'The asset has no such thumbnail or rendition.' })
+  }
+}
+
+function gone() {
+  return NotFound({ message: 'The file is not there yet, or not any more.' })
+}

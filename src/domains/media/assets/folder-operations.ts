@@ -1,0 +1,73 @@
+import { Conflict, PlanLimit } from '../../../core/errors.ts'
+import { from, operation, owner } from '../../../core/operation.ts'
+import { created, done, ok } from '../../../core/reply.ts'
+import { Done, Envelope, Input, Type } from '../../../core/schema.ts'
+import { AssetPath, FolderEdit, FolderNode, FolderView, NewFolder, WorkspaceQuery } from './schemas.ts'
+
+const FOLDER = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a61'
+const WORKSPACE = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01'
+
+export const listFolders = operation({
+  route: 'GET /api/assets/folders',
+  summary: 'List the folders of the media library as a tree',
+  description: 'Each folder stands behind its parent; `depth` and `childIds` make the tree of it.',
+  access: 'media:read',
+  workspace: from.query('workspaceId'),
+  query: WorkspaceQuery,
+  returns: { 200: Envelope(Type.Array(FolderNode)) },
+  example: { query: { workspaceId: WORKSPACE } },
+  handle: async ({ query, assetFolders }) => ok('Folders', await assetFolders.tree(query.workspaceId)),
+})
+
+export const createFolder = operation({
+  route: 'POST /api/assets/folders',
+  summary: 'Create a folder in the media library',
+  access: 'media:write',
+  workspace: from.body('workspaceId'),
+  turn: true,
+  body: NewFolder,
+  returns: { 201: Envelope(FolderView) },
+  errors: [Conflict, PlanLimit],
+  example: { body: { workspaceId: WORKSPACE, name: 'Launch' } },
+  handle: async ({ body, turn, assetFolders }) =>
+    created('Folder created', await assetFolders.create(turn, body.name, body.parentId ?? null)),
+})
+
+export const renameFolder = operation({
+  route: 'PATCH /api/assets/folders/{id}',
+  summary: 'Rename a folder, or move it into another one',
+  access: 'media:write',
+  workspace: owner('asset_folders'),
+  turn: true,
+  path: AssetPath,
+  body: FolderEdit,
+  returns: { 200: Envelope(FolderView) },
+  errors: [Conflict],
+  example: { path: { id: FOLDER }, body: { name: 'Launch 2027' } },
+  handle: async ({ path, body, turn, assetFolders }) =>
+    ok('Folder changed', await assetFolders.change(turn, path.id, body)),
+})
+
+export const deleteFolder = operation({
+  route: 'DELETE /api/assets/folders/{id}',
+  summary: 'Delete a folder',
+  description:
+    'What is in it moves up one level. With `recursive` it goes to the bin, folders and all, unless a scheduled post or a broadcast needs one of the assets: then nothing happens, or it does with `force`.',
+  access: 'media:write',
+  workspace: owner('asset_folders'),
+  turn: true,
+  path: AssetPath,
+  query: Input({
+    recursive: Type.Optional(Type.Boolean()),
+    force: Type.Optional(Type.Boolean({ description: 'Also what a scheduled post or a broadcast needs' })),
+  }),
+  returns: { 200: Done },
+  errors: [Conflict],
+  example: { path: { id: FOLDER } },
+  handle: async ({ path, query, turn, assetFolders, assets }) => {
+    if (query.recursive === true) {
+      await assetFolders.removeTree(turn, path.id, (gone) => assets.removeAll(turn, gone, query.force === true))
+    } else await assets.moveAll(turn, path.id, await assetFolders.remove(turn, path.id))
+    return done('Folder deleted')
+  },
+})

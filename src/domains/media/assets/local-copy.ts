@@ -1,0 +1,15 @@
+import { createWriteStream } from 'node:fs'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import type { Storage } from '../../../storage/storage.ts'
+
+/** Media work takes paths; a file that is elsewhere is fetched first, into `folder`. */
+export async function localCopy(storage: Storage, key: string, folder: string, signal: AbortSignal): Promise<string> {
+  const path = storage.localPath(key)
+  if (path !== undefined) return path
+  const content = await storage.get(key)
+  if (content === undefined) throw new Error(`the file ${key} is not in the storage`)
+  const copy = join(folder, 'original')
+  await pipeline(content, createWriteStream(copy), { signal })
+  return copy
+}

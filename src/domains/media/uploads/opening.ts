@@ -1,0 +1,23 @@
+import { StorageLimit, UnsupportedFile } from '../assets/errors.ts'
+import { NotFound, PlanLimit } from '../../../core/errors.ts'
+import { from } from '../../../core/operation.ts'
+import { Envelope } from '../../../core/schema.ts'
+import { StorageUnavailable } from '../../../storage/errors.ts'
+import { NewUpload, SignedUploadView } from './schemas.ts'
+
+/** What the operations that open an upload have in common: they differ in where the bytes may go. */
+export const OPENING = {
+  access: 'media:write',
+  workspace: from.body('workspaceId'),
+  body: NewUpload,
+  returns: { 201: Envelope(SignedUploadView) },
+  errors: [NotFound, PlanLimit, UnsupportedFile, StorageLimit, StorageUnavailable],
+  example: {
+    body: {
+      workspaceId: '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01',
+      name: 'launch.mp4',
+      size: 200_000_000,
+      type: 'video/mp4',
+    },
+  },
+} as const

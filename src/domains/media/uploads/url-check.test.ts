@@ -1,0 +1,71 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import sharp from 'sharp'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { GuardedFetcher } from '../../../fetch/guarded-fetch.ts'
+import { UrlCheck } from './url-check.ts'
+
+/** What is said of media elsewhere. That nothing inside is reached is tested where URLs are fetched. */
+
+let server: Server
+let url: string
+const check = new UrlCheck(GuardedFetcher.of(true))
+
+beforeAll(async () => {
+  const png = await sharp({ create: { width: 40, height: 30, channels: 3, background: 'red' } })
+    .png()
+    .toBuffer()
+  server = createServer((request, reply) => {
+    const { pathname } = new URL(request.url ?? '/', 'http://x')
+    if (pathname === '/moved') reply.writeHead(302, { Location: '/a.png' }).end()
+    else if (pathname === '/gone') reply.writeHead(404).end()
+    else if (pathname === '/page') reply.writeHead(200, { 'Content-Type': 'image/png' }).end('<!doctype html><p>')
+    else if (pathname === '/large') {
+      reply.writeHead(206, { 'Content-Type': 'image/png', 'Content-Range': `bytes 0-${png.length - 1}/900000000` })
+      reply.end(png)
+    } else {
+      const type = pathname === '/lies' ? 'image/jpeg' : 'image/png'
+      reply.writeHead(200, { 'Content-Type': type, 'Content-Length': png.length }).end(png)
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+})
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+test('type, size and pixels are told, and that platforms take it; after a redirect too', async () => {
+  for (const path of ['/a.png', '/moved']) {
+    const found = await check.check(url + path, ['instagram', 'x'])
+    expect(found).toMatchObject({
+      url: `${url}/a.png`,
+      reachable: true,
+      error: null,
+      type: 'image/png',
+      kind: 'image',
+      width: 40,
+      height: 30,
+    })
+    expect(found.size).toBeGreaterThan(50)
+    expect(found.platforms.map(({ platform }) => platform)).toEqual(['instagram', 'x'])
+    for (const { seen, source } of found.platforms) expect([seen, source]).not.toContain('')
+  }
+})
+
+test('a platform that would refuse it says why', async () => {
+  const { platforms, size } = await check.check(`${url}/large`, ['x'])
+  expect(size).toBe(900_000_000)
+  expect(platforms).toMatchObject([{ platform: 'x', accepted: false, refusals: [expect.stringMatching(/\w/)] }])
+})
+
+test.each([
+  ['/lies', true, /calls the file image\/jpeg, but it is a PNG/, null],
+  ['/page', true, /./, 'unsupported_file'],
+  ['/gone', false, /answered 404/, null],
+])('%s is answered with what is wrong', async (path, reachable, problem, code) => {
+  const found = await check.check(url + path)
+  expect([found.reachable, found.code]).toEqual([reachable, code])
+  expect(found.error).toMatch(problem)
+})

@@ -1,0 +1,13 @@
+import { operation } from '../../../core/operation.ts'
+import { ok } from '../../../core/reply.ts'
+import { Envelope, Type } from '../../../core/schema.ts'
+import { PlanView } from './schemas.ts'
+
+export const listPlans = operation({
+  route: 'GET /api/plans',
+  summary: 'List the plans with their prices and limits',
+  access: 'public',
+  returns: { 200: Envelope(Type.Array(PlanView)) },
+  example: {},
+  handle: async ({ plans }) => ok('Plans', plans.all()),
+})

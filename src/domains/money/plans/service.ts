@@ -1,0 +1,186 @@
+import type { Static } from 'typebox'
+import type { Clock } from '../../../core/clock.ts'
+import type { AppError } from '../../../core/error.ts'
+import { NotFound, PlanLimit } from '../../../core/errors.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Coordination } from '../../../coordination/coordination.ts'
+import { NoticeCache } from '../../../coordination/notice-cache.ts'
+import { cycleAt } from './cycle.ts'
+import {
+  PLANS,
+  UNLIMITED,
+  type DefaultPlan,
+  type LimitName,
+  type Plan,
+  type PlanLimits,
+  type PlanName,
+} from './plans.ts'
+import type { SubscriptionSummary } from './schemas.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly plans: PlanService
+  }
+}
+
+/** What a user may use, and the plan that says so. */
+export interface Allowance extends PlanLimits {
+  readonly plan: PlanName
+}
+
+/** What is counted by workspace, as messages name it. */
+const COUNTED = {
+  streams: 'streams in a workspace',
+  rtmpDestinations: 'RTMP destinations in a workspace',
+  folders: 'folders in a workspace',
+  openUploads: 'uploads at once in a workspace',
+  channels: 'channels in a workspace, archived ones included',
+  groups: 'groups in a workspace',
+  roles: 'roles of its own in a workspace',
+} as const satisfies Partial<Record<LimitName, string>>
+
+type CountedLimit = keyof typeof COUNTED
+
+interface SubscriptionRow {
+  plan: PlanName
+  status: Static<typeof SubscriptionSummary>['status']
+  anchor_at: string
+  credits_used: number
+  credits_since: string
+}
+
+const OWNER_MS = 10_000
+const MOST_OWNERS = 10_000
+
+/** Which plan a user is on, and what it allows. Every user has a subscription from sign-up on. */
+export class PlanService {
+  readonly #owners = new Map<string, { readonly ownerId: string; readonly until: number }>()
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #plans: NoticeCache<PlanName>
+  readonly #byDefault: DefaultPlan
+
+  constructor(sql: Sql, clock: Clock, coordination: Coordination, byDefault: DefaultPlan) {
+    this.#byDefault = byDefault
+    this.#sql = sql
+    this.#clock = clock
+    this.#plans = new NoticeCache({ name: 'plan', coordination, clock, load: (userId) => this.#planOf(userId) })
+  }
+
+  all(): Plan[] {
+    return Object.values(PLANS)
+  }
+
+  /**
+   * Puts a new user on a plan, without one on that of the settings.
+   * @param sql the transaction that makes the user
+   */
+  async start(sql: Sql, userId: string, plan?: PlanName): Promise<void> {
+    const now = new Date(this.#clock.now())
+    await sql.run(
+      `insert into subscriptions (user_id, plan, status, anchor_at, credits_used, credits_since, created_at, updated_at)
+       values ($1, $3, 'active', $2, 0, $2, $2, $2) on conflict do nothing`,
+      [userId, now, plan ?? (this.#byDefault === 'unlimited' ? 'business' : this.#byDefault)],
+    )
+  }
+
+  /** @param sql the transaction that made the user, when it is not committed yet */
+  async subscriptionOf(userId: string, sql: Sql = this.#sql): Promise<Static<typeof SubscriptionSummary>> {
+    const row = await sql.row<SubscriptionRow>(
+      'select plan, status, anchor_at, credits_used, credits_since from subscriptions where user_id = $1',
+      [userId],
+    )
+    if (row === undefined) throw new Error(`user ${userId} has no subscription`)
+    const { start, end } = cycleAt(Date.parse(row.anchor_at), this.#clock.now())
+    const creditsPerMonth = this.#limits(row.plan).aiCreditsPerMonth
+    // Credits that were used in an earlier month count no longer.
+    const used = Date.parse(row.credits_since) >= start ? row.credits_used : 0
+    return {
+      plan: row.plan,
+      status: row.status,
+      creditsRemaining: Math.max(0, creditsPerMonth - used),
+      creditsPerMonth,
+      startDate: new Date(start).toISOString(),
+      endDate: new Date(end).toISOString(),
+    }
+  }
+
+  /** From memory when it is known; at most 30 s old where a notice got lost. */
+  async limitsOf(userId: string): Promise<Allowance> {
+    return this.#allowance(userId, await this.#plans.find(userId))
+  }
+
+  /**
+   * The limits, with the user's subscription locked until the transaction ends: who counts and adds under this lock
+   * cannot be overtaken by another of the user's requests.
+   */
+  async lockLimitsOf(sql: Sql, userId: string): Promise<Allowance> {
+    const row = await sql.row<{ plan: PlanName }>(
+      'select plan from subscriptions where user_id = $1 for no key update',
+      [userId],
+    )
+    return this.#allowance(userId, row?.plan)
+  }
+
+  /** The 402 that says which limit was reached, its value and what is used. */
+  limitError(allowance: Allowance, limit: LimitName, used: number, message: string): AppError {
+    return PlanLimit({ message, details: { limit, value: allowance[limit], used, plan: allowance.plan } })
+  }
+
+  /**
+   * Room for one more of what a workspace may have so many of. Nobody is asked for a plan where every plan allows it.
+   * To be called where nobody else adds one at the same time: in a turn, or under `lockLimitsOf`.
+   * @param used how many there are
+   * @throws AppError plan_limit_reached
+   */
+  async requireRoom(sql: Sql, workspaceId: string, limit: CountedLimit, used: number): Promise<void> {
+    if (used < Math.min(...this.all().map((plan) => plan.limits[limit]))) return
+    const allowance = await this.limitsOf(await this.#ownerOf(sql, workspaceId))
+    if (used < allowance[limit]) return
+    const message = `The ${allowance.plan} plan allows ${allowance[limit]} ${COUNTED[limit]}; there are ${used}.`
+    throw this.limitError(allowance, limit, used, message)
+  }
+
+  /** Puts a user on another plan at once; the cycle stays. Charging is the caller's business. */
+  async change(userId: string, plan: PlanName): Promise<void> {
+    await this.#sql.run('update subscriptions set plan = $2, updated_at = $3 where user_id = $1', [
+      userId,
+      plan,
+      new Date(this.#clock.now()),
+    ])
+    this.#plans.invalidate(userId)
+  }
+
+  close(): void {
+    this.#plans.close()
+  }
+
+  /**
+   * Who owns a workspace, read at most once in ten seconds: turns that read nothing share one round trip, so a read for
+   * each would cost a busy workspace most of its speed. Plans themselves are known by notices.
+   */
+  async #ownerOf(sql: Sql, workspaceId: string): Promise<string> {
+    const now = this.#clock.monotonic()
+    const known = this.#owners.get(workspaceId)
+    if (known !== undefined && now < known.until) return known.ownerId
+    const row = await sql.row<{ owner_id: string }>('select owner_id from workspaces where id = $1', [workspaceId])
+    if (row === undefined) throw NotFound()
+    if (this.#owners.size >= MOST_OWNERS) this.#owners.clear()
+    this.#owners.set(workspaceId, { ownerId: row.owner_id, until: now + OWNER_MS })
+    return row.owner_id
+  }
+
+  async #planOf(userId: string): Promise<PlanName | undefined> {
+    const row = await this.#sql.row<{ plan: PlanName }>('select plan from subscriptions where user_id = $1', [userId])
+    return row?.plan
+  }
+
+  #limits(plan: PlanName): PlanLimits {
+    return this.#byDefault === 'unlimited' ? UNLIMITED : PLANS[plan].limits
+  }
+
+  #allowance(userId: string, plan: PlanName | undefined): Allowance {
+    if (plan === undefined) throw new Error(`user ${userId} has no subscription`)
+    return { plan, ...this.#limits(plan) }
+  }
+}

@@ -1,0 +1,39 @@
+import type { Caller } from '../../../core/caller.ts'
+import { operation } from '../../../core/operation.ts'
+import { ok, reply } from '../../../core/reply.ts'
+import { Envelope, Type } from '../../../core/schema.ts'
+import { Liveness, ReadinessReport } from './schemas.ts'
+import { withoutDetails } from './service.ts'
+
+export const getHealth = operation({
+  route: 'GET /api/health',
+  summary: 'Say that the process is alive',
+  description: 'Touches no dependency: it answers as long as the event loop turns.',
+  access: 'public',
+  limit: 'none',
+  alwaysAnswered: true,
+  returns: { 200: Envelope(Liveness) },
+  example: {},
+  handle: async ({ health }) => ok('Alive', { version: health.version, uptimeSeconds: health.uptimeSeconds() }),
+})
+
+export const getReadiness = operation({
+  route: 'GET /api/ready',
+  summary: 'Say whether the service can do its work',
+  description:
+    'Asks the database, Redis, storage and the media node. 503 when one of them fails and while shutting down. Administrators also see latencies, errors and figures; `/ready` on the admin port shows the same.',
+  access: 'public',
+  limit: 'none',
+  alwaysAnswered: true,
+  returns: {
+    200: Envelope(ReadinessReport),
+    503: Type.Object({ status: Type.Literal(false), message: Type.String(), data: ReadinessReport }),
+  },
+  example: {},
+  handle: async ({ caller, health }) => {
+    const full = await health.readiness()
+    const report = (caller as Caller | undefined)?.isAdmin ? full : withoutDetails(full)
+    if (report.ready) return ok('Ready', report)
+    return reply(503, { status: false as const, message: 'Not ready', data: report }, { 'Retry-After': '2' })
+  },
+})

@@ -1,0 +1,92 @@
+import type { Static } from 'typebox'
+import type { Clock } from '../../../core/clock.ts'
+import type { ReadinessReport } from './schemas.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly health: HealthService
+  }
+}
+
+/** One thing that must answer before the service is ready. @returns what to add to its row of the report */
+export type Probe = () => Promise<Readonly<Record<string, string | number | boolean>> | void>
+
+/** A probe that takes longer counts as failed: readiness must answer when a dependency hangs. */
+const PROBE_MS = 2_000
+
+type Readiness = Static<typeof ReadinessReport>
+type Checks = Readiness['checks']
+
+/** The report for callers who are not administrators: errors and figures tell an attacker what to push on. */
+export function withoutDetails(report: Readiness): Readiness {
+  const checks = Object.fromEntries(Object.entries(report.checks).map(([name, { ok }]) => [name, { ok }]))
+  return { ...report, checks }
+}
+
+/** Liveness and readiness. Parts of the service register what they need to work. */
+export class HealthService {
+  readonly #clock: Clock
+  readonly #startedAt: number
+  readonly #probes = new Map<string, Probe>()
+  readonly version: string
+  #draining = false
+  #asking: Promise<Checks> | undefined
+
+  constructor(clock: Clock, version: string) {
+    this.#clock = clock
+    this.#startedAt = clock.monotonic()
+    this.version = version
+  }
+
+  register(name: string, probe: Probe): void {
+    this.#probes.set(name, probe)
+  }
+
+  /** From now on the service is not ready: it shuts down. */
+  drain(): void {
+    this.#draining = true
+  }
+
+  uptimeSeconds(): number {
+    return Math.floor((this.#clock.monotonic() - this.#startedAt) / 1000)
+  }
+
+  /** What every probe says. Callers that come while probes run share their outcome: nobody multiplies the questions. */
+  async readiness(): Promise<Readiness> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined
+    })
+    const checks = await this.#asking
+    const ready = !this.#draining && Object.values(checks).every(({ ok }) => ok)
+    return { ready, draining: this.#draining, version: this.version, checks }
+  }
+
+  async #ask(): Promise<Checks> {
+    const entries = await Promise.all(
+      [...this.#probes].map(async ([name, probe]) => [name, await this.#run(probe)] as const),
+    )
+    return Object.fromEntries(entries)
+  }
+
+  async #run(probe: Probe): Promise<Checks[string]> {
+    const start = this.#clock.monotonic()
+    let timer: NodeJS.Timeout | undefined
+    try {
+      const details = await Promise.race([
+        probe(),
+        new Promise<never>((_resolve, reject) => {
+          timer = setTimeout(() => reject(new Error(`no answer within ${PROBE_MS} ms`)), PROBE_MS)
+        }),
+      ])
+      return { ok: true, latencyMs: this.#since(start), ...(details ? { details } : {}) }
+    } catch (error) {
+      return { ok: false, latencyMs: this.#since(start), error: (error as Error).message }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #since(start: number): number {
+    return Math.round((this.#clock.monotonic() - start) * 100) / 100
+  }
+}

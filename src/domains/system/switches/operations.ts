@@ -1,0 +1,53 @@
+import { Conflict, NotFound } from '../../../core/errors.ts'
+import { operation } from '../../../core/operation.ts'
+import { empty, ok } from '../../../core/reply.ts'
+import { Envelope, Input, Type } from '../../../core/schema.ts'
+import { ServiceKey, ServiceStatus } from './schemas.ts'
+
+const ServicePath = Input({ serviceKey: ServiceKey })
+
+export const listServices = operation({
+  route: 'GET /api/services',
+  summary: 'List the names of all services',
+  access: 'public',
+  returns: { 200: Envelope(Type.Array(Type.String())) },
+  example: {},
+  handle: ({ switches }) => ok('Services', switches.names()),
+})
+
+export const getServicesStatus = operation({
+  route: 'GET /api/services/status',
+  summary: 'Say of every service whether it is on',
+  access: 'public',
+  returns: { 200: Envelope(Type.Array(ServiceStatus)) },
+  example: {},
+  handle: ({ switches }) => ok('Status of the services', switches.status()),
+})
+
+export const getServiceStatus = operation({
+  route: 'GET /api/services/{serviceKey}/status',
+  summary: 'Say of one service whether it is on',
+  access: 'public',
+  path: ServicePath,
+  returns: { 200: Envelope(ServiceStatus) },
+  errors: [NotFound],
+  example: { path: { serviceKey: 'streams' } },
+  handle: ({ path, switches }) => ok('Status of the service', switches.statusOf(path.serviceKey)),
+})
+
+export const toggleService = operation({
+  route: 'POST /api/services/{serviceKey}/toggle',
+  summary: 'Switch a service on or off',
+  description: 'Without `enabled` the switch is flipped. Every node obeys within a second.',
+  access: 'admin',
+  path: ServicePath,
+  body: Input({ enabled: Type.Optional(Type.Boolean()) }),
+  bodyOptional: true,
+  returns: { 200: null },
+  errors: [NotFound, Conflict],
+  example: { path: { serviceKey: 'streams' }, body: { enabled: true } },
+  handle: async ({ path, body, switches }) => {
+    await switches.toggle(path.serviceKey, body?.enabled)
+    return empty()
+  },
+})

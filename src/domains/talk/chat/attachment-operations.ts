@@ -1,0 +1,39 @@
+import { EXAMPLE } from '../../../core/example-ids.ts'
+import { from, operation } from '../../../core/operation.ts'
+import { created, FILE } from '../../../core/reply.ts'
+import { Envelope } from '../../../core/schema.ts'
+import { StorageFull, StorageUnavailable } from '../../../storage/errors.ts'
+import { MOST_ATTACHMENT_BYTES } from './attachments.ts'
+import { EmptyAttachment } from './errors.ts'
+import { Attachment, AttachmentPath, ChannelsPath } from './schemas.ts'
+
+const { workspaceId, attachmentId } = EXAMPLE
+
+export const uploadChatAttachment = operation({
+  route: 'POST /api/team/{workspaceId}/chat/attachments',
+  summary: 'Upload one file for a message, of 5 MB at most',
+  description:
+    'What the file is, is told from its content. Name its `_id` in `attachments` of sendMessage within a day; until then nobody else sees it.',
+  access: 'chat:write',
+  workspace: from.path('workspaceId'),
+  path: ChannelsPath,
+  upload: { kind: 'multipart', maxBytes: MOST_ATTACHMENT_BYTES },
+  returns: { 201: Envelope(Attachment) },
+  errors: [EmptyAttachment, StorageFull, StorageUnavailable],
+  example: { path: { workspaceId } },
+  handle: async ({ member, upload, chatAttachments }) =>
+    created('File uploaded', await chatAttachments.take(member, upload)),
+})
+
+export const downloadChatAttachment = operation({
+  route: 'GET /api/team/{workspaceId}/chat/attachments/{attachmentId}',
+  summary: 'Get the file of a message',
+  description: 'For whoever may see the message; before it is sent, for whoever uploaded it.',
+  access: 'chat:read',
+  workspace: from.path('workspaceId'),
+  path: AttachmentPath,
+  returns: { 200: FILE },
+  errors: [StorageUnavailable],
+  example: { path: { workspaceId, attachmentId } },
+  handle: async ({ member, path, chatAttachments }) => chatAttachments.file(member, path.attachmentId),
+})

@@ -1,0 +1,99 @@
+import type { Caller, Member } from '../../../core/caller.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
+import type { Turn } from '../../../core/turn.ts'
+import { requireMembers } from '../../workspace/workspaces/named-members.ts'
+import type { ChannelPeople } from './channel-people.ts'
+import { addMembers, MOST_MEMBERS } from './channels.ts'
+import { writeChange } from './change-writer.ts'
+import { NotOfThisKind } from './errors.ts'
+import { channelCreated, channelLeft, channelUpdated } from './events.ts'
+import { anyRoomOf, openRoomOf, roomOf, type Room } from './rooms.ts'
+import type { ChannelData } from './schemas.ts'
+import { byCode } from './state.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly channelMembers: ChannelMembers
+  }
+}
+
+/** Who is in a private channel. Everything here runs in turns. */
+export class ChannelMembers {
+  readonly #clock: Clock
+  readonly #people: ChannelPeople
+
+  constructor(clock: Clock, people: ChannelPeople) {
+    this.#clock = clock
+    this.#people = people
+  }
+
+  /** Those who are in it already change nothing. @throws AppError not_found, wrong_channel_kind, channel_archived, … */
+  async add(turn: Turn, caller: Caller, channelId: string, userIds: readonly string[]): Promise<ChannelData> {
+    const room = await openRoomOf(turn, caller, channelId)
+    requireList(room.channel)
+    await requireMembers(turn, 'userIds', userIds)
+    const added = userIds.filter((id) => !room.channel.memberIds.includes(id))
+    if (added.length === 0) return room.channel
+    if (room.channel.memberIds.length + added.length > MOST_MEMBERS) {
+      throw Conflict({ message: `A channel has at most ${MOST_MEMBERS} members.` })
+    }
+    addMembers(turn, channelId, added)
+    const channel = this.#write(turn, room, caller.userId, added, [])
+    turn.audit({ kind: 'channel', id: channelId, details: { added } })
+    turn.emit(channelUpdated, channel, { channel: channelId })
+    for (const user of added) turn.emit(channelCreated, channel, { user })
+    return channel
+  }
+
+  /**
+   * Members take themselves out; others are taken out by whoever made the channel, or manages the team.
+   * @throws AppError not_found, wrong_channel_kind, forbidden, conflict for the last member
+   */
+  async remove(turn: Turn, caller: Caller, member: Member, channelId: string, userId: string): Promise<void> {
+    const room = await roomOf(turn, caller, channelId)
+    const { channel } = room
+    requireList(channel)
+    if (!channel.memberIds.includes(userId)) throw NotFound()
+    if (userId !== caller.userId && channel.createdBy !== caller.userId && !member.scopes.has('team:manage')) {
+      throw Forbidden({ message: 'Others are removed by whoever made the channel, or with the scope team:manage.' })
+    }
+    if (channel.memberIds.length === 1) {
+      throw Conflict({ message: 'The last member stays: archive the channel, or delete it.' })
+    }
+    await turn.sql.run('delete from channel_members where channel_id = $1 and user_id = $2', [channelId, userId])
+    const left = this.#write(turn, room, caller.userId, [], [userId])
+    turn.audit({ kind: 'channel', id: channelId, details: { removed: userId } })
+    turn.emit(channelLeft, { channelId }, { user: userId })
+    turn.emit(channelUpdated, left, { channel: channelId })
+  }
+
+  /** Somebody leaves the workspace: called in that turn, before the membership goes. */
+  async leaveAll(turn: Turn, by: string, userId: string): Promise<void> {
+    const rows = await turn.sql.rows<{ channel_id: string }>(
+      'delete from channel_members where workspace_id = $1 and user_id = $2 returning channel_id',
+      [turn.workspaceId, userId],
+    )
+    for (const { channel_id: channelId } of rows) {
+      const room = await anyRoomOf(turn, channelId)
+      const left = this.#write(turn, room, by, [], [userId])
+      turn.emit(channelUpdated, left, { channel: channelId })
+    }
+  }
+
+  #write(turn: Turn, room: Room, actorId: string, added: readonly string[], removed: readonly string[]): ChannelData {
+    const kept = room.channel.memberIds.filter((id) => !removed.includes(id) && !added.includes(id))
+    const channel = { ...room.channel, memberIds: [...kept, ...added].sort(byCode) }
+    const at = new Date(this.#clock.now()).toISOString()
+    writeChange(turn, room, { type: 'members', actorId, at, data: { added: [...added], removed: [...removed] } })
+    turn.settled(() => {
+      room.channel = channel
+    })
+    this.#people.changed(turn)
+    return channel
+  }
+}
+
+function requireList(channel: ChannelData): void {
+  if (channel.kind === 'dm' || !channel.private) throw NotOfThisKind()
+}

@@ -1,0 +1,221 @@
+import type { Caller } from '../../../core/caller.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { Conflict, ValidationFailed } from '../../../core/errors.ts'
+import { sha256, uuidv7 } from '../../../core/id.ts'
+import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
+import type { Static } from '../../../core/schema.ts'
+import type { Turn } from '../../../core/turn.ts'
+import type { PlanService } from '../../money/plans/service.ts'
+import { isNameTaken, requireRoom } from '../../workspace/workspaces/collections.ts'
+import { requireMembers } from '../../workspace/workspaces/named-members.ts'
+import { CHANNEL_COLUMNS, channelState, type ChannelRow } from './channel-row.ts'
+import type { ChannelPeople } from './channel-people.ts'
+import { writeChange } from './change-writer.ts'
+import { ChannelArchived, ChannelNameTaken, NotOfThisKind } from './errors.ts'
+import { channelCreated, channelDeleted, channelUpdated } from './events.ts'
+import { anyRoomOf, Room, roomOf, ROOMS } from './rooms.ts'
+import type { ChannelChange, ChannelData, NewChannel } from './schemas.ts'
+import { byCode } from './state.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly channels: ChannelService
+  }
+}
+
+type NewChannelInput = Static<typeof NewChannel>
+
+export const MOST_MEMBERS = 500
+const MOST_OTHERS = 8
+
+/** Channels and direct conversations: making, changing and deleting them. Everything here runs in turns. */
+export class ChannelService {
+  readonly #clock: Clock
+  readonly #people: ChannelPeople
+  readonly #plans: PlanService
+
+  constructor(clock: Clock, people: ChannelPeople, plans: PlanService) {
+    this.#clock = clock
+    this.#people = people
+    this.#plans = plans
+  }
+
+  /**
+   * @returns the channel, and whether it was made: the same people have one direct conversation
+   * @throws AppError validation_failed, channel_name_taken, plan_limit_reached, conflict
+   */
+  async create(turn: Turn, caller: Caller, input: NewChannelInput): Promise<{ channel: ChannelData; isNew: boolean }> {
+    return input.kind === 'dm' ? this.#openDm(turn, caller, input) : this.#createChannel(turn, caller, input)
+  }
+
+  /** @throws AppError not_found, precondition_failed, channel_name_taken, channel_archived, wrong_channel_kind */
+  async update(
+    turn: Turn,
+    caller: Caller,
+    channelId: string,
+    change: Static<typeof ChannelChange>,
+    ifMatch: IfMatch,
+  ): Promise<ChannelData> {
+    const room = await roomOf(turn, caller, channelId)
+    const before = room.channel
+    requireVersion(ifMatch, before.version)
+    if (before.kind === 'dm') throw NotOfThisKind()
+    const archived = change.archived ?? before.archivedAt !== null
+    const isEdited = change.name !== undefined || change.topic !== undefined
+    if (before.archivedAt !== null && archived && isEdited) throw ChannelArchived()
+    if (change.name !== undefined) await requireFree(turn, change.name, channelId)
+    const at = new Date(this.#clock.now()).toISOString()
+    const channel: ChannelData = {
+      ...before,
+      name: change.name ?? before.name,
+      topic: change.topic === undefined ? before.topic : change.topic || null,
+      archivedAt: archived ? (before.archivedAt ?? at) : null,
+      version: before.version + 1,
+      updatedAt: at,
+    }
+    await turn.sql.run(
+      `update channels set name = $2, topic = $3, archived_at = $4, version = $5, updated_at = $6 where id = $1`,
+      [channelId, channel.name, channel.topic, channel.archivedAt, channel.version, at],
+    )
+    writeChange(turn, room, { type: 'channel', actorId: caller.userId, at, data: { channel } })
+    turn.settled(() => {
+      room.channel = channel
+    })
+    turn.audit({ kind: 'channel', id: channelId, details: { ...change } })
+    turn.emit(channelUpdated, channel, audienceOf(channel))
+    return channel
+  }
+
+  /** @throws AppError not_found, precondition_failed, wrong_channel_kind */
+  async delete(turn: Turn, caller: Caller, channelId: string, ifMatch: IfMatch): Promise<void> {
+    const { channel } = await roomOf(turn, caller, channelId)
+    requireVersion(ifMatch, channel.version)
+    if (channel.kind === 'dm') throw NotOfThisKind({ message: 'A direct conversation cannot be deleted.' })
+    await turn.sql.run('delete from channels where id = $1', [channelId])
+    turn.settled(() => turn.memory(ROOMS).remove(channelId))
+    turn.audit({ kind: 'channel', id: channelId, details: { name: channel.name } })
+    if (!channel.private) return turn.emit(channelDeleted, { channelId })
+    // By the time that it leaves nobody is in the channel any more.
+    for (const user of channel.memberIds) turn.emit(channelDeleted, { channelId }, { user })
+    this.#people.changed(turn)
+  }
+
+  async #createChannel(turn: Turn, caller: Caller, input: NewChannelInput) {
+    const { memberIds = [], name, topic = '', userIds } = input
+    if (name === undefined) throw fault('name', 'required', 'is required for a channel')
+    if (userIds !== undefined) throw fault('userIds', 'not_here', 'belongs to a direct conversation; use memberIds')
+    if (input.private !== true && memberIds.length > 0) {
+      throw fault('memberIds', 'not_here', 'only a private channel has members')
+    }
+    await requireFree(turn, name)
+    await requireRoom(turn, this.#plans, 'channels')
+    const isPrivate = input.private === true
+    const members = isPrivate ? [...new Set([caller.userId, ...memberIds])].sort(byCode) : []
+    if (members.length > MOST_MEMBERS) throw Conflict({ message: `A channel has at most ${MOST_MEMBERS} members.` })
+    await requireMembers(turn, 'memberIds', memberIds)
+    const channel = this.#insert(turn, caller, {
+      kind: 'channel',
+      name,
+      topic: topic || null,
+      private: isPrivate,
+      members,
+    })
+    turn.audit({ kind: 'channel', id: channel._id, details: { name, private: isPrivate } })
+    return { channel, isNew: true }
+  }
+
+  async #openDm(turn: Turn, caller: Caller, input: NewChannelInput) {
+    for (const field of ['name', 'topic', 'private', 'memberIds'] as const) {
+      if (input[field] !== undefined)
+        throw fault(field, 'not_here', 'belongs to a channel, not to a direct conversation')
+    }
+    const others = (input.userIds ?? []).filter((id) => id !== caller.userId)
+    if (others.length === 0 || others.length > MOST_OTHERS) {
+      throw fault('userIds', 'count', `must name 1 to ${MOST_OTHERS} others`)
+    }
+    await requireMembers(turn, 'userIds', others, input.userIds)
+    const members = [caller.userId, ...others].sort(byCode)
+    const known = await turn.sql.row<ChannelRow>(
+      `select ${CHANNEL_COLUMNS} from channels c where c.workspace_id = $1 and c.people = $2`,
+      [turn.workspaceId, sha256(members.join())],
+    )
+    if (known === undefined) {
+      const channel = this.#insert(turn, caller, { kind: 'dm', name: null, topic: null, private: true, members })
+      return { channel, isNew: true }
+    }
+    return { channel: await this.#readmit(turn, caller, channelState(known), members), isNew: false }
+  }
+
+  /** Somebody who had left the workspace is back: the conversation is theirs again. */
+  async #readmit(turn: Turn, caller: Caller, channel: ChannelData, members: string[]): Promise<ChannelData> {
+    const added = members.filter((id) => !channel.memberIds.includes(id))
+    if (added.length === 0) return channel
+    addMembers(turn, channel._id, added)
+    const whole = { ...channel, memberIds: members }
+    const room = await anyRoomOf(turn, channel._id)
+    const at = new Date(this.#clock.now()).toISOString()
+    writeChange(turn, room, { type: 'members', actorId: caller.userId, at, data: { added, removed: [] } })
+    turn.settled(() => {
+      room.channel = whole
+    })
+    turn.emit(channelCreated, whole, { channel: channel._id })
+    this.#people.changed(turn)
+    return whole
+  }
+
+  #insert(
+    turn: Turn,
+    caller: Caller,
+    made: Pick<ChannelData, 'kind' | 'name' | 'topic' | 'private'> & { members: string[] },
+  ): ChannelData {
+    const { members, ...fields } = made
+    const at = new Date(this.#clock.now()).toISOString()
+    const channel: ChannelData = {
+      _id: uuidv7(this.#clock.now()),
+      workspaceId: turn.workspaceId,
+      ...fields,
+      archivedAt: null,
+      createdBy: caller.userId,
+      memberIds: members,
+      version: 1,
+      createdAt: at,
+      updatedAt: at,
+    }
+    turn.insert('channels', {
+      id: channel._id,
+      workspace_id: turn.workspaceId,
+      ...fields,
+      people: channel.kind === 'dm' ? sha256(members.join()) : null,
+      created_by: caller.userId,
+      version: 1,
+      created_at: at,
+      updated_at: at,
+    })
+    addMembers(turn, channel._id, members)
+    const room = new Room(channel, 0)
+    writeChange(turn, room, { type: 'channel', actorId: caller.userId, at, data: { channel } })
+    turn.settled(() => turn.memory(ROOMS).add(room))
+    turn.emit(channelCreated, channel, audienceOf(channel))
+    if (channel.private) this.#people.changed(turn)
+    return channel
+  }
+}
+
+/** Whom an event of a channel reaches beyond its scope. */
+export function audienceOf(channel: ChannelData): { readonly channel: string } | undefined {
+  return channel.private ? { channel: channel._id } : undefined
+}
+
+export function addMembers(turn: Turn, channelId: string, userIds: readonly string[]): void {
+  for (const userId of userIds) {
+    turn.insert('channel_members', { channel_id: channelId, workspace_id: turn.workspaceId, user_id: userId })
+  }
+}
+
+async function requireFree(turn: Turn, name: string, except: string | null = null): Promise<void> {
+  if (await isNameTaken(turn, 'channels', name, except)) throw ChannelNameTaken()
+}
+
+function fault(field: string, code: string, message: string) {
+  return ValidationFailed({ errors: [{ path: `/body/${field}`, code, message }] })
+}

@@ -1,0 +1,16 @@
+import { schedule } from '../../../core/job.ts'
+
+export const forgetLooseAttachments = schedule({
+  name: 'chat.forget-attachments',
+  summary: 'Forget files that were uploaded for a message a day ago and never sent',
+  cron: '37 2 * * *',
+  run: async ({ chatAttachments }) => void (await chatAttachments.forgetLoose()),
+})
+
+export const pruneChatLog = schedule({
+  name: 'chat.prune-log',
+  summary: 'Remove changes of channels beyond the newest 1,000 of each, and those older than 90 days',
+  cron: '52 3 * * *',
+  timeoutMs: 30 * 60_000,
+  run: async ({ chatLogRetention, signal }) => void (await chatLogRetention.prune(signal)),
+})

@@ -1,0 +1,107 @@
+import type { Caller } from '../../../core/caller.ts'
+import type { Clock } from '../../../core/clock.ts'
+import { Conflict, ValidationFailed } from '../../../core/errors.ts'
+import type { Turn } from '../../../core/turn.ts'
+import { writeChange } from './change-writer.ts'
+import { isEmoji } from './emoji.ts'
+import { findLiving } from './message-store.ts'
+import { openRoomOf } from './rooms.ts'
+import type { MessageData } from './schemas.ts'
+import { withoutReaction, withReaction } from './state.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly marks: Marks
+  }
+}
+
+const MOST_EMOJI = 20
+const MOST_REACTIONS = 500
+const MOST_PINS = 50
+
+interface MessagePlace {
+  readonly channelId: string
+  readonly messageId: string
+}
+
+/** What people put on messages: reactions and pins. Asking for what is so already changes nothing. */
+export class Marks {
+  readonly #clock: Clock
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** @throws AppError not_found, channel_archived, message_deleted, validation_failed, conflict */
+  async react(turn: Turn, caller: Caller, { channelId, messageId }: MessagePlace, emoji: string): Promise<MessageData> {
+    const { actorId, message, room } = await this.#open(turn, caller, channelId, messageId)
+    if (!isEmoji(emoji)) {
+      throw ValidationFailed({ errors: [{ path: '/path/emoji', code: 'emoji', message: 'must be one emoji' }] })
+    }
+    const reactions = withReaction(message.reactions, emoji, actorId)
+    if (reactions === message.reactions) return message
+    if (reactions.length > MOST_EMOJI || count(reactions) > MOST_REACTIONS) {
+      throw Conflict({ message: `A message takes ${MOST_EMOJI} different emoji and ${MOST_REACTIONS} reactions.` })
+    }
+    const at = this.#now()
+    const seq = writeChange(turn, room, { type: 'react', actorId, at, messageId, data: { messageId, emoji } })
+    turn.insert('chat_reactions', { message_id: messageId, emoji, user_id: actorId, seq })
+    return { ...message, reactions }
+  }
+
+  /** @throws AppError not_found, channel_archived, message_deleted */
+  async unreact(
+    turn: Turn,
+    caller: Caller,
+    { channelId, messageId }: MessagePlace,
+    emoji: string,
+  ): Promise<MessageData> {
+    const { actorId, message, room } = await this.#open(turn, caller, channelId, messageId)
+    const reactions = withoutReaction(message.reactions, emoji, actorId)
+    if (count(reactions) === count(message.reactions)) return message
+    await turn.sql.run('delete from chat_reactions where message_id = $1 and emoji = $2 and user_id = $3', [
+      messageId,
+      emoji,
+      actorId,
+    ])
+    writeChange(turn, room, { type: 'unreact', actorId, at: this.#now(), messageId, data: { messageId, emoji } })
+    return { ...message, reactions }
+  }
+
+  /** @throws AppError not_found, channel_archived, message_deleted, conflict */
+  async pin(turn: Turn, caller: Caller, { channelId, messageId }: MessagePlace, pinned: boolean): Promise<MessageData> {
+    const { actorId, message, room } = await this.#open(turn, caller, channelId, messageId)
+    if ((message.pinnedAt !== null) === pinned) return message
+    if (pinned) await requireRoomForPin(turn, channelId)
+    const at = this.#now()
+    const mark = pinned ? { pinnedAt: at, pinnedBy: actorId } : { pinnedAt: null, pinnedBy: null }
+    await turn.sql.run('update chat_messages set pinned_at = $2, pinned_by = $3 where id = $1', [
+      messageId,
+      mark.pinnedAt,
+      mark.pinnedBy,
+    ])
+    writeChange(turn, room, { type: pinned ? 'pin' : 'unpin', actorId, at, messageId, data: { messageId } })
+    return { ...message, ...mark }
+  }
+
+  async #open(turn: Turn, caller: Caller, channelId: string, messageId: string) {
+    const room = await openRoomOf(turn, caller, channelId)
+    return { actorId: caller.userId, room, message: await findLiving(turn, channelId, messageId) }
+  }
+
+  #now(): string {
+    return new Date(this.#clock.now()).toISOString()
+  }
+}
+
+function count(reactions: MessageData['reactions']): number {
+  return reactions.reduce((sum, { userIds }) => sum + userIds.length, 0)
+}
+
+async function requireRoomForPin(turn: Turn, channelId: string): Promise<void> {
+  const row = await turn.sql.row<{ count: number }>(
+    'select count(*) as count from chat_messages where channel_id = $1 and pinned_at is not null',
+    [channelId],
+  )
+  if ((row?.count ?? 0) >= MOST_PINS) throw Conflict({ message: `A channel has at most ${MOST_PINS} pinned messages.` })
+}

@@ -1,0 +1,158 @@
+import { Conflict, SearchTooBroad, ValidationFailed } from '../../../core/errors.ts'
+import { EXAMPLE } from '../../../core/example-ids.ts'
+import { from, operation } from '../../../core/operation.ts'
+import { pageRequest } from '../../../core/page.ts'
+import { created, done, list, ok, reply } from '../../../core/reply.ts'
+import { Done, Envelope, ListOf } from '../../../core/schema.ts'
+import { ChannelArchived, ChannelMentionForbidden, MessageDeleted, NotYourMessage } from './errors.ts'
+import {
+  ChannelPath,
+  ChannelsPath,
+  FoundMessage,
+  MessageChange,
+  MessageList,
+  MessagePath,
+  MessagesQuery,
+  MessageView,
+  NewMessage,
+  ReactionPath,
+  SearchQuery,
+} from './schemas.ts'
+
+const { workspaceId, channelId, messageId } = EXAMPLE
+
+export const listMessages = operation({
+  route: 'GET /api/team/{workspaceId}/channels/{channelId}/messages',
+  summary: 'List messages of a channel before, after or around a number',
+  description:
+    'A page is by ascending `seq`. Without a number the newest page comes first, and `cursor` goes on to earlier ones; after `after` it goes on to later ones. Around a number it goes on to earlier ones: ask for later ones with `after`. What was deleted is there as an empty message with `deletedAt`. `seq` beside the list is the number after which changes go on: get them from /changes, or over a socket.',
+  access: 'chat:read',
+  workspace: from.path('workspaceId'),
+  socket: true,
+  path: ChannelPath,
+  query: MessagesQuery,
+  returns: { 200: MessageList },
+  errors: [ValidationFailed],
+  example: { path: { workspaceId, channelId }, query: { before: 43, limit: 50 } },
+  handle: async ({ member, path, query, messageList }) => {
+    const { limit, messages, nextCursor, seq } = await messageList.list(member, path.channelId, query)
+    const { body } = list('Messages', { items: messages, limit, nextCursor })
+    return reply(200, { ...body, seq })
+  },
+})
+
+export const sendMessage = operation({
+  route: 'POST /api/team/{workspaceId}/channels/{channelId}/messages',
+  summary: 'Send a message',
+  description:
+    '`<@user id>` mentions somebody, `<!channel>` everybody in the channel, for which one needs team:manage outside of direct conversations. A message that is sent again under the same `clientId` is not sent twice: the first one is answered with 200. At most 5 messages a second and person in a channel, 10 at once.',
+  access: 'chat:write',
+  workspace: from.path('workspaceId'),
+  turn: true,
+  audit: false,
+  socket: true,
+  path: ChannelPath,
+  body: NewMessage,
+  returns: { 200: Envelope(MessageView), 201: Envelope(MessageView) },
+  errors: [ChannelArchived, ChannelMentionForbidden, MessageDeleted, ValidationFailed],
+  example: {
+    path: { workspaceId, channelId },
+    body: { body: 'The first post goes out at nine.', clientId: 'b1f0c7d2-1' },
+  },
+  prelude: (requests, batch) => batch.messages.prepare(requests, batch),
+  handle: async ({ turn, caller, member, path, body, messages }) => {
+    const { isNew, message } = await messages.send(turn, caller, member, path.channelId, body)
+    return isNew ? created('Message sent', message) : ok('The message was sent before', message)
+  },
+})
+
+export const editMessage = operation({
+  route: 'PATCH /api/team/{workspaceId}/channels/{channelId}/messages/{messageId}',
+  summary: 'Edit one’s own message, or pin anybody’s',
+  description:
+    'One of `body` and `pinned`. What a message said before is kept: see `history` of the list. Whoever may write in a channel may pin and unpin, 50 messages a channel.',
+  access: 'chat:write',
+  workspace: from.path('workspaceId'),
+  turn: true,
+  audit: false,
+  socket: true,
+  path: MessagePath,
+  body: MessageChange,
+  returns: { 200: Envelope(MessageView) },
+  errors: [ChannelArchived, ChannelMentionForbidden, Conflict, MessageDeleted, NotYourMessage],
+  example: { path: { workspaceId, channelId, messageId }, body: { body: 'The first post goes out at ten.' } },
+  handle: async ({ turn, caller, member, path, body, messages, marks }) =>
+    body.body === undefined
+      ? ok('Message changed', await marks.pin(turn, caller, path, body.pinned === true))
+      : ok('Message changed', await messages.edit(turn, caller, member, path, body.body)),
+})
+
+export const deleteMessage = operation({
+  route: 'DELETE /api/team/{workspaceId}/channels/{channelId}/messages/{messageId}',
+  summary: 'Delete a message',
+  description:
+    'One’s own, or with team:manage anybody’s. Text, files, history and reactions are erased; the place in the channel stays.',
+  access: 'chat:write',
+  workspace: from.path('workspaceId'),
+  turn: true,
+  audit: false,
+  socket: true,
+  path: MessagePath,
+  returns: { 200: Done },
+  errors: [ChannelArchived, NotYourMessage],
+  example: { path: { workspaceId, channelId, messageId } },
+  handle: async ({ turn, caller, member, path, messages }) => {
+    await messages.delete(turn, caller, member, path.channelId, path.messageId)
+    return done('Message deleted')
+  },
+})
+
+export const reactToMessage = operation({
+  route: 'PUT /api/team/{workspaceId}/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
+  summary: 'React to a message with an emoji',
+  description: 'At most 20 different emoji and 500 reactions a message.',
+  access: 'chat:write',
+  workspace: from.path('workspaceId'),
+  turn: true,
+  audit: false,
+  socket: true,
+  path: ReactionPath,
+  returns: { 200: Envelope(MessageView) },
+  errors: [ChannelArchived, Conflict, MessageDeleted, ValidationFailed],
+  example: { path: { workspaceId, channelId, messageId, emoji: '👍' } },
+  handle: async ({ turn, caller, path, marks }) =>
+    ok('Reaction added', await marks.react(turn, caller, path, path.emoji)),
+})
+
+export const unreactToMessage = operation({
+  route: 'DELETE /api/team/{workspaceId}/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
+  summary: 'Take back a reaction',
+  access: 'chat:write',
+  workspace: from.path('workspaceId'),
+  turn: true,
+  audit: false,
+  socket: true,
+  path: ReactionPath,
+  returns: { 200: Envelope(MessageView) },
+  errors: [ChannelArchived, MessageDeleted],
+  example: { path: { workspaceId, channelId, messageId, emoji: '👍' } },
+  handle: async ({ turn, caller, path, marks }) =>
+    ok('Reaction taken back', await marks.unreact(turn, caller, path, path.emoji)),
+})
+
+export const searchMessages = operation({
+  route: 'GET /api/team/{workspaceId}/messages/search',
+  summary: 'Search messages in the channels that the caller may see',
+  description:
+    'Newest first. All words must occur; the last one may be the beginning of a word. A page for frequent words may have fewer messages than `limit`, even none: there are more as long as `nextCursor` is not null.',
+  access: 'chat:read',
+  workspace: from.path('workspaceId'),
+  socket: true,
+  path: ChannelsPath,
+  query: SearchQuery,
+  returns: { 200: ListOf(FoundMessage) },
+  errors: [SearchTooBroad],
+  example: { path: { workspaceId }, query: { q: 'launch' } },
+  handle: async ({ member, query, chatSearch }) =>
+    list('Messages', await chatSearch.find(member, query, pageRequest(query))),
+})

@@ -1,0 +1,111 @@
+import { NotFound } from '../../../core/errors.ts'
+import type { Caller } from '../../../core/caller.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { MemoryKey, Turn } from '../../../core/turn.ts'
+import { CHANNEL_COLUMNS, channelState, isVisibleTo, TOP_SEQ, type ChannelRow } from './channel-row.ts'
+import { ChannelArchived } from './errors.ts'
+import type { ChannelData, MessageData } from './schemas.ts'
+
+/** Channels that one workspace's actor keeps in mind. */
+const MOST_ROOMS = 500
+/** Messages with a client's own id that a channel keeps in mind, so that a resend need not be looked up. */
+const MOST_RECENT = 200
+
+/** What turns know of a channel without reading it: only turns of its workspace write it. */
+export class Room {
+  channel: ChannelData
+  /** Number of the newest change. */
+  seq: number
+  readonly buckets = new Map<string, { tokens: number; at: number }>()
+  readonly #recent = new Map<string, MessageData>()
+
+  constructor(channel: ChannelData, seq: number) {
+    this.channel = channel
+    this.seq = seq
+  }
+
+  /** The message that somebody sent under a client's id, if it was lately. */
+  recent(key: string): MessageData | undefined {
+    return this.#recent.get(key)
+  }
+
+  remember(key: string, message: MessageData): void {
+    this.#recent.set(key, message)
+    if (this.#recent.size <= MOST_RECENT) return
+    const [oldest] = this.#recent.keys()
+    if (oldest !== undefined) this.#recent.delete(oldest)
+  }
+
+  forgetRecent(): void {
+    this.#recent.clear()
+  }
+}
+
+export const resendKey = (userId: string, clientId: string): string => `${userId}/${clientId}`
+
+/** The channels that a workspace's turns have in mind. */
+export class Rooms {
+  readonly #rooms = new Map<string, Room>()
+  /** Resend keys, with their channel, of which this batch's prelude found no message. */
+  readonly unsent = new Set<string>()
+
+  get(channelId: string): Room | undefined {
+    return this.#rooms.get(channelId)
+  }
+
+  add(room: Room): void {
+    this.#rooms.set(room.channel._id, room)
+  }
+
+  remove(channelId: string): void {
+    this.#rooms.delete(channelId)
+  }
+
+  /** Called between batches, when nothing of what is dropped is still to be written. */
+  trim(): void {
+    for (const id of this.#rooms.keys()) {
+      if (this.#rooms.size <= MOST_ROOMS) return
+      this.#rooms.delete(id)
+    }
+  }
+}
+
+export const ROOMS: MemoryKey<Rooms> = { name: 'chat', make: () => new Rooms() }
+
+const LOAD = `select ${CHANNEL_COLUMNS}, ${TOP_SEQ} as seq from channels c where c.workspace_id = $1 and c.id = any($2)`
+
+/** Brings channels to mind that are not there. */
+export async function loadRooms(
+  rooms: Rooms,
+  sql: Sql,
+  workspaceId: string,
+  channelIds: readonly string[],
+): Promise<void> {
+  const missing = channelIds.filter((id) => rooms.get(id) === undefined)
+  if (missing.length === 0) return
+  const rows = await sql.rows<ChannelRow & { seq: number }>(LOAD, [workspaceId, missing])
+  for (const row of rows) rooms.add(new Room(channelState(row), row.seq))
+}
+
+/** A channel as it is at this place in the workspace's order, whoever asks. @throws AppError not_found */
+export async function anyRoomOf(turn: Turn, channelId: string): Promise<Room> {
+  const rooms = turn.memory(ROOMS)
+  if (rooms.get(channelId) === undefined) await loadRooms(rooms, turn.sql, turn.workspaceId, [channelId])
+  const room = rooms.get(channelId)
+  if (room === undefined) throw NotFound()
+  return room
+}
+
+/** The same for somebody. @throws AppError not_found, also for one who may not see it */
+export async function roomOf(turn: Turn, caller: Caller, channelId: string): Promise<Room> {
+  const room = await anyRoomOf(turn, channelId)
+  if (!isVisibleTo(room.channel, caller.userId)) throw NotFound()
+  return room
+}
+
+/** A channel that may be written. @throws AppError not_found, channel_archived */
+export async function openRoomOf(turn: Turn, caller: Caller, channelId: string): Promise<Room> {
+  const room = await roomOf(turn, caller, channelId)
+  if (room.channel.archivedAt !== null) throw ChannelArchived()
+  return room
+}

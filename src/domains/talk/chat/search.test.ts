@@ -1,0 +1,160 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createDatabase, type TestDatabase } from '../../../../test/support/postgres.ts'
+import type { Member } from '../../../core/caller.ts'
+import { pageRequest } from '../../../core/page.ts'
+import { createLog } from '../../../core/log.ts'
+import type { Sql, SqlValue } from '../../../core/sql.ts'
+import { Database } from '../../../db/database.ts'
+import type { Searches } from '../../../db/searches.ts'
+import { entities } from '../../../registry/entities.ts'
+import { ChatSearch } from './search.ts'
+
+interface Plan {
+  readonly 'Node Type': string
+  readonly 'Shared Hit Blocks': number
+  readonly 'Shared Read Blocks': number
+  readonly Plans?: readonly Plan[]
+}
+
+/** Blocks of the list of pending index entries, which every search reads: 512 kB at most. */
+const PENDING_BLOCKS = 64
+const ADA = '01939c5e-7a3b-7c21-9f58-000000000001'
+const BOB = '01939c5e-7a3b-7c21-9f58-000000000002'
+const EMPTY = '01939c5e-7a3b-7c21-9f58-00000000000a'
+const BUSY = '01939c5e-7a3b-7c21-9f58-00000000000b'
+const OTHER = '01939c5e-7a3b-7c21-9f58-00000000000c'
+
+let made: TestDatabase
+let database: Database
+const plans: Plan[] = []
+
+beforeAll(async () => {
+  made = await createDatabase()
+  database = await Database.connect({ url: made.url, poolSize: 2, entities, log: createLog({ level: 'silent' }) })
+  await database.run(
+    `insert into users (id, email, name, created_at, updated_at)
+     select id, id || '@example.com', 'Somebody', now(), now() from unnest($1::uuid[]) id`,
+    [[ADA, BOB]],
+  )
+  for (const workspaceId of [EMPTY, BUSY, OTHER]) {
+    await database.run(
+      `insert into workspaces (id, name, owner_id, timezone, created_at, updated_at) values ($1, 'Some', $2, 'UTC', now(), now())`,
+      [workspaceId, ADA],
+    )
+    await database.run(
+      `insert into channels (id, workspace_id, kind, name, created_at, updated_at) values ($1, $1, 'channel', 'all', now(), now())`,
+      [workspaceId],
+    )
+  }
+  await say(OTHER, 12_000, `'a heron and a heronry, message ' || n`, ADA)
+  await say(BUSY, 6_000, `case when n % 1000 = 0 then 'a rare heron ' || n else 'the usual report ' || n end`, ADA)
+  await say(BUSY, 1, `'the usual report, once by somebody else'`, BOB)
+})
+afterAll(async () => {
+  await database?.close()
+  await made?.drop()
+})
+
+/** Messages of one channel, each older than the ones before. @param body an SQL expression of `n`, from 1 */
+async function say(workspaceId: string, count: number, body: string, authorId: string): Promise<void> {
+  await database.run(
+    `insert into chat_messages (id, channel_id, workspace_id, seq, author_id, body, created_at)
+     select gen_random_uuid(), $1, $1, coalesce(top, 0) + n, $2, ${body}, '2026-11-01'::timestamptz - (coalesce(top, 0) + n) * interval '1 second'
+     from generate_series(1, ${count}) n, (select max(seq) as top from chat_messages where channel_id = $1) highest`,
+    [workspaceId, authorId],
+  )
+}
+
+/** Notes the plan of every statement, as it was carried out. */
+function explaining(sql: Sql): Sql {
+  const explain = async (text: string, values?: readonly SqlValue[]) => {
+    if (text.includes('set_config')) return
+    const row = await sql.row<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
+      `explain (analyze, buffers, format json) ${text}`,
+      values,
+    )
+    if (row) plans.push(row['QUERY PLAN'][0].Plan)
+  }
+  return {
+    rows: async (text, values) => {
+      await explain(text, values)
+      return sql.rows(text, values)
+    },
+    row: async (text, values) => {
+      await explain(text, values)
+      return sql.row(text, values)
+    },
+    run: (text, values) => sql.run(text, values),
+  }
+}
+
+const searches: Pick<Searches, 'run'> = {
+  run: (_workspaceId, search) => database.transaction((tx) => search(explaining(tx))),
+}
+const search = new ChatSearch(searches as Searches)
+
+async function find(workspaceId: string, query: { q: string; from?: string; cursor?: string; limit?: number }) {
+  plans.length = 0
+  return search.find({ workspaceId, userId: ADA } as Member, query, pageRequest(query))
+}
+
+const nodesOf = (plan: Plan): string[] => [plan['Node Type'], ...(plan.Plans ?? []).flatMap(nodesOf)]
+
+/** Blocks that the last search touched, all its statements taken together. */
+function blocks(): number {
+  expect(plans.flatMap(nodesOf)).not.toContain('Seq Scan')
+  return plans.reduce((sum, plan) => sum + plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], 0)
+}
+
+test.each(['heron', 'her', 'h', 'nowhere', 'message'])(
+  'a search for %s in an empty workspace touches nothing of the thousands of messages elsewhere',
+  async (q) => {
+    expect((await find(EMPTY, { q })).items).toEqual([])
+    // Two statements that each read the pending entries and go down the index once.
+    expect(blocks()).toBeLessThan(2 * (PENDING_BLOCKS + 20))
+  },
+)
+
+test.each([false, true])(
+  'a word that nobody said costs nothing among many messages, analyzed: %s',
+  async (analyzed) => {
+    // Statistics must not lead the planner to another plan.
+    if (analyzed) await database.run('analyze')
+    for (const q of ['nowhere', 'now']) {
+      expect((await find(OTHER, { q })).items).toEqual([])
+      expect(blocks()).toBeLessThan(2 * (PENDING_BLOCKS + 20))
+    }
+  },
+)
+
+test('a rare word is found among many messages, whatever other workspaces say', async () => {
+  const { items, nextCursor } = await find(BUSY, { q: 'heron', limit: 4 })
+  expect(items.map(({ body }) => body)).toEqual([1, 2, 3, 4].map((n) => `a rare heron ${n}000`))
+  expect(blocks()).toBeLessThan(2 * (PENDING_BLOCKS + 60))
+  const rest = await find(BUSY, { q: 'heron', limit: 4, cursor: nextCursor ?? '' })
+  expect([rest.items.length, rest.nextCursor]).toEqual([2, null])
+})
+
+test('a frequent word is found by reading the newest messages, and pages join up', async () => {
+  const first = await find(BUSY, { q: 'usual rep', limit: 3 })
+  expect(first.items.map(({ body }) => body)).toEqual([1, 2, 3].map((n) => `the usual report ${n}`))
+  const second = await find(BUSY, { q: 'usual rep', limit: 3, cursor: first.nextCursor ?? '' })
+  expect(second.items.map(({ body }) => body)).toEqual([4, 5, 6].map((n) => `the usual report ${n}`))
+})
+
+test('a search that has read as much as it may says where to go on', async () => {
+  const first = await find(BUSY, { q: 'usual', from: BOB })
+  expect(first.items).toEqual([])
+  expect(first.nextCursor).not.toBeNull()
+  const second = await find(BUSY, { q: 'usual', from: BOB, cursor: first.nextCursor ?? '' })
+  expect(second.items).toMatchObject([{ body: 'the usual report, once by somebody else', author: BOB }])
+  expect(second.nextCursor).toBeNull()
+})
+
+test('what is no word of a query and what is longer than an index takes are no errors', async () => {
+  const long = 'x'.repeat(3_000)
+  await say(EMPTY, 1, `'${'y'.repeat(2_030)} ${long} it''s back\\slash c''est'`, ADA)
+  expect((await find(EMPTY, { q: `it's back\\slash c'e` })).items).toHaveLength(1)
+  expect((await find(EMPTY, { q: 'y'.repeat(200) })).items).toHaveLength(1)
+  expect((await find(EMPTY, { q: `' & | !( <-> :*` })).items).toEqual([])
+})

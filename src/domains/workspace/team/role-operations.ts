@@ -1,0 +1,88 @@
+import { PlanLimit, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
+import { EXAMPLE } from '../../../core/example-ids.ts'
+import { from, operation } from '../../../core/operation.ts'
+import { created, done, list, ok } from '../../../core/reply.ts'
+import { Done, Envelope, ListOf } from '../../../core/schema.ts'
+import { ALL_SCOPES, SCOPES } from '../../../core/scope.ts'
+import { BuiltInRoleFixed, CannotGrant, NameTaken, Outranked, OwnersOnly, RoleInUse } from './errors.ts'
+import { builtInRoles } from './roles.ts'
+import { NewRole, RoleChange, RolePath, RoleReplacement, RoleView, ScopeCatalogue, TeamPath } from './schemas.ts'
+
+const { workspaceId, roleId: id } = EXAMPLE
+
+export const listScopes = operation({
+  route: 'GET /api/team/scopes',
+  summary: 'List every scope with what it allows, and the built-in roles',
+  access: 'user',
+  returns: { 200: Envelope(ScopeCatalogue) },
+  example: {},
+  handle: async () => {
+    const scopes = ALL_SCOPES.map((scope) => ({ scope, description: SCOPES[scope] }))
+    return ok('Scopes', { scopes, roles: builtInRoles() })
+  },
+})
+
+export const listRoles = operation({
+  route: 'GET /api/team/{workspaceId}/roles',
+  summary: 'List the roles of a workspace',
+  description: 'The built-in ones, then its own, oldest first. They always fit one page.',
+  access: 'team:read',
+  workspace: from.path('workspaceId'),
+  path: TeamPath,
+  returns: { 200: ListOf(RoleView) },
+  example: { path: { workspaceId } },
+  handle: async ({ path, roles }) => list('Roles', await roles.list(path.workspaceId)),
+})
+
+export const createRole = operation({
+  route: 'POST /api/team/{workspaceId}/roles',
+  summary: 'Create a role',
+  description: 'A plan allows so many a workspace. Nobody puts a scope into it that they lack.',
+  access: 'team:manage',
+  workspace: from.path('workspaceId'),
+  turn: true,
+  path: TeamPath,
+  body: NewRole,
+  etag: true,
+  returns: { 201: Envelope(RoleView) },
+  errors: [CannotGrant, NameTaken, PlanLimit],
+  example: { path: { workspaceId }, body: { name: 'Moderator', scopes: ['team:read', 'chat:read', 'chat:write'] } },
+  handle: async ({ turn, caller, body, roles }) => created('Role created', await roles.create(turn, caller, body)),
+})
+
+export const updateRole = operation({
+  route: 'PATCH /api/team/{workspaceId}/roles/{id}',
+  summary: 'Change a role',
+  description:
+    'Everyone who holds it may do more or less at once, also on open sockets. You must hold every scope that the role has and gets, and all that those hold whose rights change. Built-in roles cannot be changed.',
+  access: 'team:manage',
+  workspace: from.path('workspaceId'),
+  turn: true,
+  path: RolePath,
+  body: RoleChange,
+  etag: true,
+  returns: { 200: Envelope(RoleView) },
+  errors: [BuiltInRoleFixed, CannotGrant, NameTaken, Outranked, PreconditionFailed],
+  example: { path: { workspaceId, id }, body: { scopes: ['team:read', 'chat:read'] } },
+  handle: async ({ turn, caller, path, body, ifMatch, roles }) =>
+    ok('Role changed', await roles.update(turn, caller, path.id, body, ifMatch)),
+})
+
+export const deleteRole = operation({
+  route: 'DELETE /api/team/{workspaceId}/roles/{id}',
+  summary: 'Delete a role',
+  description:
+    'While members hold it or open invitations name it: 409, unless `replaceWith` names the role that they get in its place. You must hold every scope of both roles.',
+  access: 'team:manage',
+  workspace: from.path('workspaceId'),
+  turn: true,
+  path: RolePath,
+  query: RoleReplacement,
+  returns: { 200: Done },
+  errors: [BuiltInRoleFixed, RoleInUse, CannotGrant, Outranked, OwnersOnly, PreconditionFailed, ValidationFailed],
+  example: { path: { workspaceId, id }, query: { replaceWith: 'contributor' } },
+  handle: async ({ turn, caller, path, query, ifMatch, roles }) => {
+    await roles.delete(turn, caller, path.id, query.replaceWith, ifMatch)
+    return done('Role deleted')
+  },
+})

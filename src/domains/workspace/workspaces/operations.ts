@@ -1,0 +1,148 @@
+import { Forbidden, PlanLimit, PreconditionFailed, SearchTooBroad } from '../../../core/errors.ts'
+import { EXAMPLE } from '../../../core/example-ids.ts'
+import { from, operation } from '../../../core/operation.ts'
+import { PageQuery, pageRequest } from '../../../core/page.ts'
+import { created, list, ok } from '../../../core/reply.ts'
+import { Envelope, ListOf } from '../../../core/schema.ts'
+import {
+  AiSettingsChange,
+  AuditEntry,
+  AuditQuery,
+  DeleteConfirmation,
+  DeletedWorkspace,
+  NewWorkspace,
+  SyncPage,
+  SyncQuery,
+  WorkspaceChange,
+  WorkspacePath,
+  WorkspaceView,
+} from './schemas.ts'
+
+const inPath = { workspaceId: EXAMPLE.workspaceId }
+
+export const listWorkspaces = operation({
+  route: 'GET /api/workspaces',
+  summary: 'List the workspaces that you are a member of',
+  access: 'user',
+  limitedKeys: true,
+  query: PageQuery,
+  returns: { 200: ListOf(WorkspaceView) },
+  example: { query: { limit: 30 } },
+  handle: async ({ caller, query, workspaces }) =>
+    list('Workspaces', await workspaces.list(caller, pageRequest(query))),
+})
+
+export const createWorkspace = operation({
+  route: 'POST /api/workspaces',
+  summary: 'Create a workspace',
+  description: 'You become its owner. What is used in it counts on your plan.',
+  access: 'user',
+  body: NewWorkspace,
+  returns: { 201: Envelope(WorkspaceView) },
+  errors: [PlanLimit],
+  etag: true,
+  example: { body: { name: 'Acme', timezone: 'Europe/Berlin', logo: 'https://acme.example/logo.png' } },
+  handle: async (context) =>
+    created('Workspace created', await context.workspaces.create(context.caller, context.body, context)),
+})
+
+export const getWorkspace = operation({
+  route: 'GET /api/workspaces/{workspaceId}',
+  summary: 'Get a workspace',
+  access: 'team:read',
+  workspace: from.path('workspaceId'),
+  path: WorkspacePath,
+  returns: { 200: Envelope(WorkspaceView) },
+  etag: true,
+  example: { path: inPath },
+  handle: async ({ member, workspaces }) => ok('Workspace', await workspaces.get(member)),
+})
+
+export const updateWorkspace = operation({
+  route: 'PATCH /api/workspaces/{workspaceId}',
+  summary: 'Change name, time zone or logo of a workspace',
+  access: 'workspace:manage',
+  workspace: from.path('workspaceId'),
+  turn: true,
+  path: WorkspacePath,
+  body: WorkspaceChange,
+  returns: { 200: Envelope(WorkspaceView) },
+  errors: [PreconditionFailed],
+  etag: true,
+  example: { path: inPath, body: { name: 'Acme Studios', logo: null } },
+  handle: async ({ turn, member, body, ifMatch, workspaces }) =>
+    ok('Workspace updated', await workspaces.update(turn, member, body, ifMatch)),
+})
+
+export const deleteWorkspace = operation({
+  route: 'DELETE /api/workspaces/{workspaceId}',
+  summary: 'Delete a workspace',
+  description:
+    'For owners only. The name is typed as a confirmation. Scheduled work is cancelled and the workspace can no longer be reached; after 30 days everything in it is removed for good.',
+  access: 'workspace:manage',
+  workspace: from.path('workspaceId'),
+  turn: true,
+  path: WorkspacePath,
+  body: DeleteConfirmation,
+  returns: { 200: Envelope(DeletedWorkspace) },
+  errors: [Forbidden, PreconditionFailed],
+  example: { path: inPath, body: { name: 'Acme' } },
+  handle: async ({ turn, member, body, ifMatch, workspaces }) =>
+    ok('Workspace deleted', await workspaces.delete(turn, member, body.name, ifMatch)),
+})
+
+export const updateAiSettings = operation({
+  route: 'PATCH /api/workspaces/{workspaceId}/ai-settings',
+  summary: 'Change how AI writes for a workspace',
+  access: 'workspace:manage',
+  workspace: from.path('workspaceId'),
+  turn: true,
+  path: WorkspacePath,
+  body: AiSettingsChange,
+  returns: { 200: Envelope(WorkspaceView) },
+  errors: [PreconditionFailed],
+  etag: true,
+  example: {
+    path: inPath,
+    body: {
+      tone: 'dry and short',
+      language: 'en-GB',
+      hashtagCount: 3,
+      bannedWords: ['synergy'],
+      emoji: 'none',
+      model: null,
+    },
+  },
+  handle: async ({ turn, member, body, ifMatch, workspaces }) =>
+    ok('AI settings updated', await workspaces.updateAi(turn, member, body, ifMatch)),
+})
+
+export const listAuditLog = operation({
+  route: 'GET /api/workspaces/{workspaceId}/audit-log',
+  summary: 'List who did what in a workspace, when and from where',
+  description: 'Newest first. `from` is inclusive, `to` exclusive.',
+  access: 'workspace:manage',
+  workspace: from.path('workspaceId'),
+  path: WorkspacePath,
+  query: AuditQuery,
+  returns: { 200: ListOf(AuditEntry) },
+  errors: [SearchTooBroad],
+  example: { path: inPath, query: { action: 'updateWorkspace', from: '2026-11-01T00:00:00Z' } },
+  handle: async ({ member, query, auditLog }) => list('Audit log', await auditLog.list(member.workspaceId, query)),
+})
+
+export const syncEvents = operation({
+  route: 'GET /api/workspaces/{workspaceId}/events',
+  socket: 'resume',
+  summary: 'Get the events that a client has missed',
+  description:
+    'Events after the sequence number `after`, in order, as far as you may see them. Ask again with the `after` of the reply while `hasMore` is true.',
+  access: 'team:read',
+  workspace: from.path('workspaceId'),
+  path: WorkspacePath,
+  query: SyncQuery,
+  returns: { 200: Envelope(SyncPage) },
+  example: { path: inPath, query: { after: 0, limit: 50 } },
+  handle: async ({ member, query, eventLog }) =>
+    ok('Events', await eventLog.after(member, query.after ?? 0, query.limit ?? 30)),
+})

@@ -1,0 +1,171 @@
+import { PageQuery } from '../../../core/page.ts'
+import {
+  Id,
+  Input,
+  InstantInput,
+  named,
+  Nullable,
+  OneOf,
+  ResourceBase,
+  Sequence,
+  Text,
+  Timestamp,
+  Type,
+  type Static,
+} from '../../../core/schema.ts'
+import { ALL_SCOPES, type Scope } from '../../../core/scope.ts'
+import { TimeZone } from '../../../core/time-zone.ts'
+
+export const WorkspacePath = Input({ workspaceId: Id })
+
+const Name = Text(1, 100, { description: 'Name of the workspace' })
+const Logo = Type.String({
+  format: 'uri',
+  pattern: '^https?://',
+  maxLength: 2_000,
+  description: 'an http or https URL of a picture',
+})
+
+const aiSettings = {
+  tone: Text(1, 100, { description: 'How captions should sound, such as `friendly` or `dry and short`' }),
+  language: Type.String({
+    pattern: '^[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}$',
+    maxLength: 35,
+    description: 'a language tag (BCP 47) such as en or pt-BR',
+  }),
+  hashtagCount: Type.Integer({ minimum: 0, maximum: 30, description: 'Hashtags of a caption' }),
+  bannedWords: Type.Array(Text(1, 60), {
+    maxItems: 200,
+    uniqueItems: true,
+    description: 'Words that never appear in what is generated',
+  }),
+  emoji: OneOf(['none', 'few', 'many'], { description: 'How many emoji' }),
+  model: Nullable(Text(1, 100, { description: 'Model of the provider; null takes the service’s choice' })),
+}
+
+const AiSettings = named(
+  'AiSettings',
+  Type.Object(aiSettings, { description: 'How texts for this workspace are generated' }),
+)
+export type AiSettingsData = Static<typeof AiSettings>
+
+export const AI_DEFAULTS: AiSettingsData = {
+  tone: 'friendly',
+  language: 'en',
+  hashtagCount: 5,
+  bannedWords: [],
+  emoji: 'few',
+  model: null,
+}
+
+export const AiSettingsChange = Input(
+  {
+    tone: Type.Optional(aiSettings.tone),
+    language: Type.Optional(aiSettings.language),
+    hashtagCount: Type.Optional(aiSettings.hashtagCount),
+    bannedWords: Type.Optional(aiSettings.bannedWords),
+    emoji: Type.Optional(aiSettings.emoji),
+    model: Type.Optional(aiSettings.model),
+  },
+  { minProperties: 1 },
+)
+
+const shared = {
+  ...ResourceBase,
+  name: Type.String({ description: 'Name of the workspace' }),
+  timezone: Type.String({ description: 'IANA time zone in which the workspace plans' }),
+  logo: Nullable(Type.String({ description: 'URL of a picture' })),
+  aiSettings: AiSettings,
+  ownerId: Type.String({ ...Id, description: 'The user whose plan the workspace counts against' }),
+  version: Type.Integer({ description: 'Grows with every change; the ETag' }),
+}
+
+/** A workspace as everyone in it sees it. */
+export const WorkspaceState = named('WorkspaceState', Type.Object(shared))
+
+/** A workspace as one member sees it. */
+export const WorkspaceView = named(
+  'Workspace',
+  Type.Object({
+    ...shared,
+    role: Type.String({ description: 'The caller’s role: a built-in one, or the name of one of the workspace’s own' }),
+    scopes: Type.Array(OneOf(ALL_SCOPES as [Scope, ...Scope[]]), { description: 'What the caller may do' }),
+  }),
+)
+
+export const NewWorkspace = Input({ name: Name, timezone: TimeZone, logo: Type.Optional(Logo) })
+
+export const WorkspaceChange = Input(
+  { name: Type.Optional(Name), timezone: Type.Optional(TimeZone), logo: Type.Optional(Nullable(Logo)) },
+  { minProperties: 1 },
+)
+
+export const DeleteConfirmation = Input({
+  name: Text(1, 100, { description: 'The workspace’s name, typed as a confirmation' }),
+})
+
+export const DeletedWorkspace = named(
+  'DeletedWorkspace',
+  Type.Object({ _id: Id, deletedAt: Timestamp, purgeAt: Timestamp }),
+)
+
+export const AuditQuery = Input({
+  ...PageQuery.properties,
+  actorId: Type.Optional(Type.String({ ...Id, description: 'The user who did it' })),
+  action: Type.Optional(Text(1, 64, { description: 'Name of an operation, such as updateWorkspace' })),
+  from: Type.Optional(InstantInput),
+  to: Type.Optional(InstantInput),
+})
+
+export const AuditEntry = named(
+  'AuditEntry',
+  Type.Object({
+    _id: Id,
+    createdAt: Timestamp,
+    actor: Nullable(
+      Type.Object(
+        { _id: Id, name: Type.String(), email: Type.String() },
+        { description: 'Null when the user is gone' },
+      ),
+    ),
+    via: Type.String({ description: 'token or api_key' }),
+    apiKeyId: Nullable(Id),
+    action: Type.String({ description: 'Name of the operation' }),
+    target: Nullable(Type.Object({ kind: Type.String(), _id: Type.String() })),
+    details: Nullable(Type.Record(Type.String(), Type.Unknown())),
+    ip: Type.String(),
+    userAgent: Type.String(),
+    requestId: Type.String(),
+  }),
+)
+
+export const SyncQuery = Input({
+  after: Type.Optional(Sequence({ default: 0, description: 'The last sequence number that the client has seen' })),
+  limit: PageQuery.properties.limit,
+})
+
+export const EventView = named(
+  'WorkspaceEvent',
+  Type.Object({
+    seq: Type.Integer(),
+    type: Type.String({ description: 'Such as workspace.updated' }),
+    data: Type.Unknown(),
+    at: Timestamp,
+  }),
+)
+
+export const SyncPage = named(
+  'WorkspaceEvents',
+  Type.Object({
+    events: Type.Array(EventView, {
+      description: 'In order; numbers that are missing belong to events not visible to the caller',
+    }),
+    after: Type.Integer({ description: 'What to send as `after` next' }),
+    lastSeq: Type.Integer({ description: 'Number of the newest event of the workspace' }),
+    hasMore: Type.Boolean({ description: 'Ask again at once, with the new `after`' }),
+    reset: Type.Boolean({
+      description:
+        '`after` is ahead of the workspace, or events behind it are no longer kept: load everything anew, then go on with the new `after`',
+    }),
+  }),
+)

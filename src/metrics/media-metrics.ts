@@ -1,0 +1,214 @@
+import type { Registry } from 'prom-client'
+import type { StreamStatus } from '../../media/types.ts'
+import { watch } from '../http/metrics.ts'
+import { watchFeatures } from './media-feature-metrics.ts'
+import { counter, gauge, type Labels, type Sample } from './metric-samples.ts'
+import { systemClock } from '../core/clock.ts'
+import type { MediaNodeEntry } from '../domains/live/media-link/media-directory.ts'
+import { loadOf } from '../domains/live/media-link/placement.ts'
+
+/**
+ * Figures of this node's media process, from what it said last: of the whole, of every ingest and of every destination,
+ * and of what else is done with a stream.
+ * A stream goes by its id, never by its key or path.
+ */
+export function watchMedia(metrics: Registry, last: () => MediaNodeEntry | undefined): void {
+  const node = () => {
+    const entry = last()
+    return entry?.ok ? entry : undefined
+  }
+  const status = () => node()?.status ?? undefined
+  const streams = () => status()?.streams ?? []
+  const outputs = () => streams().flatMap((stream) => stream.destinations.map((one) => ({ stream, one })))
+  watch(metrics, 'crier_media_up', 'Whether the media process answers', () => (status() ? 1 : 0))
+  gauge(metrics, 'crier_media_heartbeat_age_seconds', 'Since the media process last answered', [], () => {
+    const lastSeenAt = last()?.lastSeenAt
+    return lastSeenAt == null ? [] : [[{}, Math.max(0, (systemClock.now() - Date.parse(lastSeenAt)) / 1_000)]]
+  })
+  watch(metrics, 'crier_media_connections', 'RTMP connections', () => status()?.connections ?? 0)
+  watch(metrics, 'crier_media_ingests', 'Streams that take in media', () => ingestsOf(streams()).length)
+  watch(metrics, 'crier_media_ingest_bytes_per_second', 'Media coming in', () =>
+    ingestsOf(streams()).reduce((sum, { ingest }) => sum + ingest.bitrate / 8, 0),
+  )
+  watch(metrics, 'crier_media_output_bytes_per_second', 'Media going out', () =>
+    outputs().reduce((sum, { one }) => sum + one.bitrate / 8, 0),
+  )
+  gauge(metrics, 'crier_media_destinations', 'Destinations by state', ['state'], () => {
+    const counts = new Map<string, number>()
+    for (const { one } of outputs()) counts.set(one.state, (counts.get(one.state) ?? 0) + 1)
+    return [...counts].map(([state, count]) => [{ state }, count])
+  })
+  watchRoom(metrics, node)
+  watchIngests(metrics, streams)
+  watchDestinations(metrics, streams)
+  watchFeatures(metrics, status)
+}
+
+/** What publishers are placed by. */
+function watchRoom(metrics: Registry, node: () => MediaNodeEntry | undefined): void {
+  const of = (read: (entry: MediaNodeEntry) => number) => () => {
+    const entry = node()
+    return entry?.status ? [[{}, read(entry)] as const] : []
+  }
+  gauge(
+    metrics,
+    'crier_media_load_ratio',
+    'How full the media node is; from 1 on it is given no streams',
+    [],
+    of(loadOf),
+  )
+  gauge(
+    metrics,
+    'crier_media_streams_limit',
+    'Streams that it takes in at most',
+    [],
+    of((entry) => entry.mostStreams),
+  )
+  gauge(
+    metrics,
+    'crier_media_cpu_ratio',
+    'Share of a core that the media process uses',
+    [],
+    of(({ status }) => status?.cpu ?? 0),
+  )
+}
+
+function watchIngests(metrics: Registry, streams: () => readonly StreamStatus[]): void {
+  const labels = ['stream', 'source']
+  const each = (read: (ingest: Ingest['ingest']) => number | null) => () =>
+    ingestsOf(streams()).flatMap(({ ingest, streamId }): Sample[] => {
+      const value = read(ingest)
+      return value === null ? [] : [[{ stream: streamId, source: ingest.source }, value]]
+    })
+  const of = (name: string) => `crier_ingest_${name}`
+  gauge(
+    metrics,
+    of('bytes_per_second'),
+    'Media of a stream coming in',
+    labels,
+    each(({ bitrate }) => bitrate / 8),
+  )
+  gauge(
+    metrics,
+    of('frames_per_second'),
+    'Pictures of a stream coming in',
+    labels,
+    each(({ fps }) => fps),
+  )
+  gauge(
+    metrics,
+    of('keyframe_interval_seconds'),
+    'Time between keyframes',
+    labels,
+    each((one) => one.keyframeIntervalSeconds),
+  )
+  gauge(
+    metrics,
+    of('uptime_seconds'),
+    'Since the publisher came',
+    labels,
+    each(({ uptimeSeconds }) => uptimeSeconds),
+  )
+  counter(
+    metrics,
+    of('bytes_total'),
+    'Bytes of the publisher',
+    labels,
+    each(({ bytesReceived }) => bytesReceived),
+  )
+  gauge(metrics, of('standby'), 'Whether a second publisher stands by', ['stream'], () =>
+    ingestsOf(streams()).map(({ standby, streamId }) => [{ stream: streamId }, standby === null ? 0 : 1]),
+  )
+  gauge(metrics, of('warnings'), 'What is wrong with an ingest, by code', ['stream', 'code'], () =>
+    ingestsOf(streams()).flatMap(({ ingest, streamId }) => {
+      const codes = new Set(ingest.warnings.map(({ code }) => code))
+      return [...codes].map((code): Sample => [
+        { stream: streamId, code },
+        ingest.warnings.filter((warning) => warning.code === code).length,
+      ])
+    }),
+  )
+}
+
+function watchDestinations(metrics: Registry, streams: () => readonly StreamStatus[]): void {
+  const labels = ['stream', 'destination']
+  const each = (read: (one: StreamStatus['destinations'][number]) => readonly (readonly [Labels, number])[]) => () =>
+    streams().flatMap(({ destinations, streamId }) =>
+      destinations.flatMap((one) =>
+        read(one).map(([more, value]): Sample => [{ stream: streamId, destination: one.id, ...more }, value]),
+      ),
+    )
+  const of = (name: string) => `crier_destination_${name}`
+  gauge(
+    metrics,
+    of('state'),
+    'The state of a destination: 1 for the one it is in',
+    [...labels, 'state'],
+    each((one) => [[{ state: one.state }, 1]]),
+  )
+  gauge(
+    metrics,
+    of('bytes_per_second'),
+    'Media going to a destination',
+    labels,
+    each((one) => [[{}, one.bitrate / 8]]),
+  )
+  gauge(
+    metrics,
+    of('unacknowledged_bytes'),
+    'Bytes sent that the destination has not confirmed',
+    labels,
+    each((one) => [[{}, one.bytesSent - one.bytesAcknowledged]]),
+  )
+  gauge(
+    metrics,
+    of('queued_seconds'),
+    'Media that waits because a destination does not keep up',
+    labels,
+    each((one) => [[{}, one.queuedMs / 1_000]]),
+  )
+  counter(
+    metrics,
+    of('bytes_total'),
+    'Bytes sent to a destination',
+    labels,
+    each((one) => [[{}, one.bytesSent]]),
+  )
+  counter(
+    metrics,
+    of('dropped_total'),
+    'Messages left out, by kind',
+    [...labels, 'kind'],
+    each((one) => [
+      [{ kind: 'video' }, one.droppedVideo],
+      [{ kind: 'audio' }, one.droppedAudio],
+    ]),
+  )
+  counter(
+    metrics,
+    of('reconnects_total'),
+    'Connections after the first',
+    labels,
+    each((one) => [[{}, one.reconnects]]),
+  )
+  counter(
+    metrics,
+    of('live_seconds_total'),
+    'Seconds during which media moved',
+    labels,
+    each((one) => [[{}, one.liveSeconds]]),
+  )
+  gauge(
+    metrics,
+    of('fault'),
+    'The last error of a destination that is not live, by code',
+    [...labels, 'code'],
+    each((one) => (one.lastError === null || one.state === 'live' ? [] : [[{ code: one.lastError.code }, 1]])),
+  )
+}
+
+type Ingest = StreamStatus & { readonly ingest: NonNullable<StreamStatus['ingest']> }
+
+function ingestsOf(streams: readonly StreamStatus[]): Ingest[] {
+  return streams.filter((stream): stream is Ingest => stream.ingest !== null)
+}

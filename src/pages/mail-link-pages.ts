@@ -1,0 +1,17 @@
+import { GUARDED } from '../http/page.ts'
+import { served } from './served-file.ts'
+import type { Page } from '../http/server.ts'
+
+/**
+ * Where the links in mails lead: small pages that do what the mail is about by calling the API, for installations
+ * without a front end of their own.
+ */
+export function mailLinkPages(): Page[] {
+  return [
+    served('/reset-password', 'reset-password.html', GUARDED),
+    served('/invitations/:token', 'invitation.html', GUARDED),
+    ...['api.js', 'reset-password.js', 'invitation.js', 'page.css'].map((file) =>
+      served(`/pages/${file}`, file, GUARDED),
+    ),
+  ]
+}

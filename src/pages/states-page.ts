@@ -1,0 +1,36 @@
+import { type StateTable, type TSchema } from '../core/schema.ts'
+import { escape, markup, table, type DocPage } from '../http/doc-page.ts'
+
+/** The page that lists what replies and events say about the state of things, each value with its meaning. */
+export function statesPage(schemas: readonly TSchema[]): DocPage {
+  const tables = stateTables(schemas)
+  const sections = tables.map(
+    ({ description, title, 'x-enumDescriptions': meanings }) => `<section id="${escape(title)}">
+<h2><a href="#${escape(title)}"><code>${escape(title)}</code></a></h2>
+<p>${markup(description)}.</p>
+${table(
+  ['value', 'meaning'],
+  Object.entries(meanings).map(([value, meaning]) => [`\`${value}\``, `${meaning}.`]),
+)}
+</section>`,
+  )
+  return {
+    title: 'States',
+    body: `<p>The values of fields such as <code>status</code> and <code>reason</code>. New values may come with a new version: treat one that you do not know as “something else”.</p>\n${sections.join('\n')}`,
+  }
+}
+
+/** Every table of states inside the schemas, once, by its name. */
+export function stateTables(schemas: readonly TSchema[]): StateTable[] {
+  const found = new Map<string, StateTable>()
+  const visit = (value: unknown): void => {
+    if (value === null || typeof value !== 'object') return
+    const known = value as Partial<StateTable>
+    // A parameter may describe what it does with the values; the schema of the field comes first.
+    if (known['x-enumDescriptions'] && known.title && !found.has(known.title))
+      found.set(known.title, known as StateTable)
+    for (const part of Object.values(value)) visit(part)
+  }
+  for (const schema of schemas) visit(schema)
+  return [...found.values()].sort((a, b) => (a.title < b.title ? -1 : 1))
+}

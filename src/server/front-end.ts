@@ -1,0 +1,141 @@
+import { DOMAINS } from '../registry/domains.ts'
+import { Cors } from '../http/cors.ts'
+import { documentPages } from '../pages/documents.ts'
+import { mailLinkPages } from '../pages/mail-link-pages.ts'
+import { HttpMetrics } from '../http/metrics.ts'
+import { HttpServer } from '../http/server.ts'
+import { previewPages } from '../pages/preview-pages.ts'
+import { socketPages } from '../pages/socket-pages.ts'
+import { PipelineCalls } from '../http/socket-calls.ts'
+import type { PipelineOptions } from '../http/pipeline.ts'
+import { ReceiveBuffers } from '../http/receive-buffers.ts'
+import { RequestLog } from '../http/request-log.ts'
+import { UploadSlots } from '../http/upload-slots.ts'
+import { onCredentials } from '../domains/identity/users/credential-notices.ts'
+import { WebSocketRequired } from '../realtime/errors.ts'
+import { Gateway } from '../realtime/gateway.ts'
+import { MemoryRateLimiter, RedisRateLimiter, unlimited } from '../coordination/rate-limiter.ts'
+import { RedisCoordination } from '../coordination/redis.ts'
+import type { RateLimiter } from '../core/ports.ts'
+import { eventTypes } from '../registry/events.ts'
+import { CLOSING_CODES, clientMessages, LIMITS_IN_WORDS, REFUSALS, serverMessages } from '../realtime/protocol.ts'
+import type { SocketProtocol } from '../core/socket-protocol.ts'
+import type { Composition, Foundation } from './compose.ts'
+import { VERSION } from '../config/version.ts'
+
+/** What puts operations before the world: over HTTP and over sockets, on one port and through one pipeline. */
+export interface FrontEnd {
+  readonly server: HttpServer
+  readonly calls: PipelineCalls
+  /** One for requests and sockets: they share the counts. */
+  readonly limiter: RateLimiter
+  /** One for requests and sockets: the same pages may use both. */
+  readonly cors: Cors
+}
+
+/** Puts the HTTP front end before a composed service. Routes of sockets are added by the caller, then `finishRoutes`. */
+export function createHttpServer(foundation: Foundation, composition: Composition): FrontEnd {
+  const { config, log, metrics } = foundation
+  const httpMetrics = new HttpMetrics(metrics)
+  const limiter = rateLimiter(foundation)
+  const cors = corsOf(foundation)
+  const pipeline: PipelineOptions = {
+    authenticator: composition.authenticator,
+    tickets: composition.services.previews,
+    links: composition.links,
+    memberships: composition.memberships,
+    owners: composition.owners,
+    limiter,
+    switches: composition.services.switches,
+    idempotency: composition.idempotency,
+    turns: composition.turns,
+    context: composition.context,
+    requestLog: new RequestLog(log, httpMetrics),
+    buffers: new ReceiveBuffers(foundation.scratch),
+    uploads: new UploadSlots(),
+    publicUrl: config.PUBLIC_URL,
+    checkReplies: config.CHECK_REPLIES,
+  }
+  const server = new HttpServer({
+    operations: composition.operations,
+    pipeline,
+    pages: [
+      ...documentPages(composition.operations, [...eventTypes.values()], { version: VERSION, domains: DOMAINS }),
+      ...mailLinkPages(),
+      ...previewPages(),
+      ...socketPages(socketProtocol(composition)),
+    ],
+    metrics: httpMetrics,
+    log,
+    trustedProxies: config.TRUST_PROXY,
+    mostInFlight: config.MOST_REQUESTS,
+    cors,
+    clock: foundation.clock,
+    limiter: config.RATE_LIMITS ? new MemoryRateLimiter(foundation.clock) : unlimited,
+  })
+  return { server, calls: new PipelineCalls(composition.operations, pipeline), limiter, cors }
+}
+
+/** Puts the sockets on the same port. Called before the routes are finished. */
+export function createGateway(foundation: Foundation, composition: Composition, front: FrontEnd): Gateway {
+  const { clock, config, coordination, database, log, metrics } = foundation
+  const { members, memberships, workspaces } = composition.services
+  if (!config.SOCKET_POLLING) front.server.refuseHttp('/socket.io/', WebSocketRequired)
+  const gateway = new Gateway({
+    app: front.server.app,
+    calls: front.calls,
+    memberships: composition.memberships,
+    sql: database,
+    trustedProxies: config.TRUST_PROXY,
+    polling: config.SOCKET_POLLING,
+    allowsOrigin: (origin, hosts) => front.cors.allows(origin, hosts),
+    authenticator: composition.authenticator,
+    limiter: front.limiter,
+    people: {
+      membershipsOf: async (userId) => {
+        const own = await workspaces.ofUser(userId)
+        const members = await Promise.all(own.map(async ({ id }) => memberships.find(id, userId)))
+        return members.filter((member) => member !== undefined)
+      },
+      workspacesOf: (userIds) => workspaces.ofUsers(userIds),
+      membersAmong: (workspaceId, userIds) => memberships.among(workspaceId, userIds),
+      channels: composition.channels,
+    },
+    onMembers: (listener) => memberships.onChange(listener),
+    onCredentials: (listener) => onCredentials(coordination, listener),
+    eventTypes,
+    coordination,
+    clock,
+    log: log.child({ part: 'sockets' }),
+    metrics,
+  })
+  members.attachPresence(gateway.presence)
+  return gateway
+}
+
+/** What the sockets of these operations speak. */
+export function socketProtocol({ operations }: Pick<Composition, 'operations'>): SocketProtocol {
+  return {
+    version: VERSION,
+    events: [...eventTypes.values()],
+    clientMessages,
+    serverMessages,
+    operations,
+    closingCodes: CLOSING_CODES,
+    refusals: REFUSALS,
+    limits: LIMITS_IN_WORDS,
+  }
+}
+
+function corsOf({ config, log }: Foundation): Cors {
+  return new Cors([...config.CORS_ORIGINS, new URL(config.PUBLIC_URL).origin], config.TRUST_PROXY, log)
+}
+
+/** Nodes that share a Redis by configuration share their limits; a single node counts in memory, which is exact. */
+function rateLimiter({ config, coordination, clock, log }: Foundation): RateLimiter {
+  if (!config.RATE_LIMITS) return unlimited
+  if (config.REDIS_URL !== undefined && coordination instanceof RedisCoordination) {
+    return new RedisRateLimiter(coordination.commands, clock, log)
+  }
+  return new MemoryRateLimiter(clock)
+}

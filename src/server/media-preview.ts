@@ -1,0 +1,37 @@
+import { hkdfSync } from 'node:crypto'
+import { isIPv6 } from 'node:net'
+import { openPreview } from '../../media/preview/open-preview.ts'
+import type { PreviewSettings } from '../../media/preview/preview-server.ts'
+import { endWatch, openWatch } from '../../media/whip/watch/node-link.ts'
+import type { Config } from '../config/config.ts'
+import type { OpenPreview, WhepLink } from '../domains/live/previews/previews.ts'
+
+/** Proves to a media process that a node of the installation asks. The same on all nodes. */
+export function previewKey(secret: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, 'crier', 'media previews', 32))
+}
+
+/** Reads previews from the media nodes. */
+export function previewOpener(secret: string): OpenPreview {
+  const key = previewKey(secret)
+  return (address, streamId) => openPreview(address, streamId, key)
+}
+
+/** Lets people watch over WebRTC at the media nodes. */
+export function whepLink(secret: string): WhepLink {
+  const key = previewKey(secret)
+  return {
+    open: (address, streamId, sdp) => openWatch(address, streamId, sdp, key),
+    end: (address, streamId, session) => endWatch(address, streamId, session, key),
+  }
+}
+
+/** Where this node's media process gives previews, and how API nodes reach it there. */
+export function previewSettings(
+  { CLUSTER_ADDRESS, CLUSTER_HOST, MEDIA_PORT }: Config,
+  secret: string,
+): { readonly preview: PreviewSettings; readonly previewHost: string } {
+  const advertised =
+    CLUSTER_ADDRESS?.replace(/:\d+$/, '') ?? (isIPv6(CLUSTER_HOST) ? `[${CLUSTER_HOST}]` : CLUSTER_HOST)
+  return { preview: { host: CLUSTER_HOST, port: MEDIA_PORT, key: previewKey(secret) }, previewHost: advertised }
+}

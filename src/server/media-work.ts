@@ -1,0 +1,137 @@
+import { statfs } from 'node:fs/promises'
+import type { Registry } from 'prom-client'
+import { DEFAULT_LIMITS, type MediaWorkLimits } from '../../media/work/limits.ts'
+import { startMediaWork } from '../../media/work/media-work.ts'
+import type { LaneStats, MediaWork } from '../../media/work/types.ts'
+import type { Config } from '../config/config.ts'
+import type { QueueBounds, QueueName } from '../core/job.ts'
+import type { Logger } from '../core/log.ts'
+import type { Probe } from '../domains/system/health/service.ts'
+import { counter, gauge, type Sample } from '../metrics/metric-samples.ts'
+import { findFfmpeg } from '../setup/ffmpeg.ts'
+
+/**
+ * Media work that starts with the first file that needs it: a node that never sees one starts nothing.
+ * @param tempDir folder for what is under way
+ */
+export function mediaWorkOf(config: Config, tempDir: string, log: Logger, metrics: Registry) {
+  let started: Promise<MediaWork> | undefined
+  let running: MediaWork | undefined
+  const start = async () => {
+    const { ffmpeg } = await findFfmpeg({ FFMPEG_PATH: config.FFMPEG_PATH, PATH: config.PATH })
+    running = startMediaWork({
+      ffmpegPath: ffmpeg?.path,
+      ffprobePath: ffmpeg?.ffprobePath,
+      tempDir,
+      limits: limitsOf(config),
+      ...(config.MEDIA_NICENESS === undefined ? {} : { niceness: config.MEDIA_NICENESS }),
+      log,
+    })
+    return running
+  }
+  measure(metrics, () => Object.entries(running?.stats() ?? {}))
+  return {
+    get: (): Promise<MediaWork> => (started ??= start()),
+    probe: () => probe(tempDir, running),
+    close: async (): Promise<void> => (await started)?.close(),
+  }
+}
+
+const MEBIBYTE = 2 ** 20
+
+/** The bounds of media work: those of `media/work/limits.ts` where nothing else is set. */
+export function limitsOf(config: Config): MediaWorkLimits {
+  const bytes = (megabytes: number | undefined, otherwise: number) =>
+    megabytes === undefined ? otherwise : megabytes * MEBIBYTE
+  return {
+    ...DEFAULT_LIMITS,
+    quickConcurrency: config.MEDIA_THUMBNAILS ?? DEFAULT_LIMITS.quickConcurrency,
+    longConcurrency: config.MEDIA_TRANSCODES ?? DEFAULT_LIMITS.longConcurrency,
+    quickSeconds: config.MEDIA_THUMBNAIL_SECONDS ?? DEFAULT_LIMITS.quickSeconds,
+    longSeconds: config.MEDIA_TRANSCODE_SECONDS ?? DEFAULT_LIMITS.longSeconds,
+    processBytes: bytes(config.MEDIA_PROCESS_MB, DEFAULT_LIMITS.processBytes),
+    ffmpegBytes: bytes(config.MEDIA_FFMPEG_MB, DEFAULT_LIMITS.ffmpegBytes),
+    outputBytes: bytes(config.MEDIA_OUTPUT_MB, DEFAULT_LIMITS.outputBytes),
+  }
+}
+
+/** Where a queue is not as `QUEUES` says: as many jobs at once as media work takes. */
+export function queueBounds(config: Config): Partial<Record<QueueName, QueueBounds>> {
+  const { longConcurrency, quickConcurrency } = limitsOf(config)
+  return { media: { concurrency: quickConcurrency }, transcodes: { concurrency: longConcurrency } }
+}
+
+/** Less room than this, and files cannot be worked on. */
+const LEAST_ROOM = 64 * MEBIBYTE
+
+/** @throws Error that says why files cannot be worked on */
+async function probe(tempDir: string, running: MediaWork | undefined): ReturnType<Probe> {
+  const { bavail, bsize } = await statfs(tempDir)
+  const freeBytes = bavail * bsize
+  if (freeBytes < LEAST_ROOM) throw new Error(`the folder for work has ${freeBytes} bytes left`)
+  const lanes = Object.entries(running?.stats() ?? {})
+  for (const [lane, { queueLimit, queued }] of lanes) {
+    if (queued >= queueLimit) throw new Error(`${queued} files wait in the ${lane} lane: it takes no more`)
+  }
+  const deaths = lanes.reduce((sum, [, stats]) => sum + stats.deaths, 0)
+  const counts = lanes.flatMap(([lane, stats]) => [
+    [`${lane}Running`, stats.running],
+    [`${lane}Queued`, stats.queued],
+  ])
+  return { freeBytes, deaths, ...(Object.fromEntries(counts) as Record<string, number>) }
+}
+
+const OUTCOMES = ['done', 'failed', 'cancelled', 'refused'] as const
+
+/** Figures of both lanes; none before the first file. */
+function measure(metrics: Registry, lanes: () => [lane: string, stats: LaneStats][]): void {
+  const each = (read: (stats: LaneStats) => number) => () =>
+    lanes().map(([lane, stats]): Sample => [{ lane }, read(stats)])
+  const name = (what: string) => `crier_media_work_${what}`
+  const labels = ['lane']
+  gauge(
+    metrics,
+    name('queued'),
+    'Files that wait to be worked on',
+    labels,
+    each(({ queued }) => queued),
+  )
+  gauge(
+    metrics,
+    name('queue_limit'),
+    'Files that may wait',
+    labels,
+    each(({ queueLimit }) => queueLimit),
+  )
+  gauge(
+    metrics,
+    name('running'),
+    'Files that are worked on',
+    labels,
+    each(({ running }) => running),
+  )
+  counter(
+    metrics,
+    name('deaths_total'),
+    'Work processes that died under a job',
+    labels,
+    each(({ deaths }) => deaths),
+  )
+  counter(
+    metrics,
+    name('seconds_total'),
+    'Time that jobs took',
+    labels,
+    each(({ workedSeconds }) => workedSeconds),
+  )
+  counter(
+    metrics,
+    name('waited_seconds_total'),
+    'Time that jobs waited',
+    labels,
+    each(({ waitedSeconds }) => waitedSeconds),
+  )
+  counter(metrics, name('jobs_total'), 'Jobs that ended, by outcome', ['lane', 'outcome'], () =>
+    lanes().flatMap(([lane, stats]) => OUTCOMES.map((outcome): Sample => [{ lane, outcome }, stats[outcome]])),
+  )
+}

@@ -1,0 +1,112 @@
+import { join } from 'node:path'
+import { Counter } from 'prom-client'
+import { mendRecording } from '../../media/recording/mend.ts'
+import { startMediaProcess, type MediaPorts } from '../../media/process/host.ts'
+import { previewSettings } from './media-preview.ts'
+import { whipSettings } from './media-whip.ts'
+import { findFfmpeg, type FfmpegSearch } from '../setup/ffmpeg.ts'
+import { countMediaEvents } from '../metrics/media-feature-metrics.ts'
+import { watchMedia } from '../metrics/media-metrics.ts'
+import type { Config } from '../config/config.ts'
+import type { Composition, Foundation } from './compose.ts'
+import { MINUTE, SECOND } from '../core/clock.ts'
+import { MediaLink } from '../domains/live/media-link/media-link.ts'
+
+/** Pictures of slates are drawn this long at most: enough for 1440p. */
+const SLATE_EDGE = 2_560
+
+/** The media side of a node. */
+export interface NodeMedia {
+  readonly rtmpPort: number
+  /** UDP; null without WHIP. */
+  readonly whipPort: number | null
+  readonly ffmpeg: FfmpegSearch
+  /** Of the media process; undefined while it is being started again. */
+  readonly pid: () => number | undefined
+  /** Drains the media process, then writes what it told last. */
+  close(): Promise<void>
+}
+
+/**
+ * Starts the media process and links it to the database.
+ * @throws Error when the RTMP port cannot be had
+ */
+export async function startMedia(foundation: Foundation, composition: Composition): Promise<NodeMedia> {
+  const { clock, config, database, metrics } = foundation
+  const { assetExaminer, assetIntake, assetQuota, health, mediaNodes, placement, plans, storage, turns, whip } =
+    composition.services
+  let link: MediaLink | undefined
+  // Lines of the media process name a stream or a key; whoever reads them wants to know whose it is.
+  const locate = (fields: object) => ({ ...link?.locate(fields), ...fields })
+  const log = foundation.log.child({ part: 'media' }, { formatters: { log: locate } })
+  const { preview, previewHost } = previewSettings(config, foundation.secret)
+  link = new MediaLink({
+    sql: database,
+    clock,
+    turns,
+    plans,
+    desired: composition.streaming.desiredStates,
+    notices: composition.streaming.notices,
+    directory: mediaNodes,
+    previewHost,
+    ingestUrl: config.MEDIA_INGEST_URL,
+    mostStreams: config.MEDIA_STREAMS,
+    placement,
+    log,
+    storage,
+    scratch: foundation.scratch,
+    recording: {
+      folder: join(config.DATA_DIR, 'recordings'),
+      splitMs: config.RECORDING_SPLIT_MINUTES * MINUTE,
+      quota: assetQuota,
+      intake: assetIntake,
+      mend: mendRecording,
+    },
+    drawSlate: (key, path) => assetExaminer.draw(key, SLATE_EDGE, path),
+  })
+  const found = await findFfmpeg({ FFMPEG_PATH: config.FFMPEG_PATH, PATH: config.PATH })
+  const count = countMediaEvents(metrics)
+  const host = startMediaProcess({
+    host: config.RTMP_HOST,
+    port: config.RTMP_PORT,
+    allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
+    limits: { relay: { mostBehindMs: config.MEDIA_JOIN_SECONDS * SECOND } },
+    ...rtmpsOf(config),
+    preview,
+    whip: whipSettings(config, found.ffmpeg),
+    authorizePublish: link.authorizePublish,
+    onEvent: (event) => {
+      count(event)
+      link.onEvent(event)
+    },
+    log,
+  })
+  const close = async () => {
+    await host.close()
+    await link.close()
+  }
+  let ports: MediaPorts
+  try {
+    ports = await host.ready
+  } catch (error) {
+    await close()
+    throw error
+  }
+  link.attach(host)
+  whip.attach(host, link.nodeId)
+  const lost = new Counter({
+    name: 'crier_media_lost_total',
+    help: 'Times the media process ended and was started again',
+    registers: [metrics],
+  })
+  host.onAvailability((available) => void (available || lost.inc()))
+  health.register('media', () => link.probe())
+  watchMedia(metrics, () => mediaNodes.entry(link.nodeId))
+  const { port: rtmpPort, whipPort } = ports
+  return { rtmpPort, whipPort, ffmpeg: found, pid: () => host.pid(), close }
+}
+
+function rtmpsOf({ RTMPS_CERT, RTMPS_KEY, RTMPS_PORT }: Config) {
+  if (RTMPS_PORT === undefined || RTMPS_CERT === undefined || RTMPS_KEY === undefined) return {}
+  return { rtmps: { port: RTMPS_PORT, certPath: RTMPS_CERT, keyPath: RTMPS_KEY } }
+}

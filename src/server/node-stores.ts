@@ -1,0 +1,112 @@
+import { join } from 'node:path'
+import type { Config } from '../config/config.ts'
+import type { Coordination } from '../coordination/coordination.ts'
+import { InProcessCoordination } from '../coordination/in-process.ts'
+import { RedisCoordination } from '../coordination/redis.ts'
+import type { Logger } from '../core/log.ts'
+import { Database } from '../db/database.ts'
+import { entities } from '../registry/entities.ts'
+import type { StoreChoice } from '../jobs/stores.ts'
+import type { DataDirectory } from '../setup/data-directory.ts'
+import { startEmbeddedPostgres } from '../setup/embedded-postgres.ts'
+import { findRedisServer, startPrivateRedis } from '../setup/redis-server.ts'
+import { unreachable } from '../setup/unreachable.ts'
+import type { Undo } from './undo.ts'
+
+/** What a node needs to open its database and its Redis. */
+export interface StoresOptions {
+  readonly config: Config
+  readonly directory: DataDirectory
+  readonly log: Logger
+  readonly undo: Undo
+  /** What the banner tells; lines are added. */
+  readonly facts: [string, string][]
+}
+
+/**
+ * Opens the database that the settings name, or the embedded one, and brings its schema up to date.
+ * @throws Error that names the setting, when it cannot be used
+ */
+export async function openDatabase({ config, directory, log, undo, facts }: StoresOptions): Promise<Database> {
+  const { DATABASE_URL: external } = config
+  let url = external
+  if (url === undefined) {
+    const postgres = await startEmbeddedPostgres({ dataDirectory: directory, log: log.child({ part: 'postgres' }) })
+    undo.add('embedded PostgreSQL', () => postgres.stop())
+    url = postgres.url
+    facts.push(['Database', `embedded PostgreSQL ${postgres.version}`])
+  } else {
+    facts.push(['Database', `PostgreSQL at ${new URL(url).host}`])
+  }
+  const database = await Database.connect({ url, poolSize: config.DATABASE_POOL, entities, log }).catch(
+    (error: unknown) => {
+      if (external === undefined) throw error
+      throw unreachable('DATABASE_URL', `PostgreSQL at ${new URL(external).host}`, error)
+    },
+  )
+  undo.add('database', () => database.close())
+  const { ran, wasEmpty } = await database.migrate()
+  if (ran.length > 0) log.info({ migrations: ran }, 'the database schema was brought up to date')
+  if (wasEmpty) tellOfNewDatabase(external, directory, log, facts)
+  return database
+}
+
+/** A new database is right for a first start. It is an alarm where the settings point to the wrong place. */
+function tellOfNewDatabase(
+  external: string | undefined,
+  directory: DataDirectory,
+  log: Logger,
+  facts: [string, string][],
+): void {
+  const [where, setting] =
+    external === undefined
+      ? [join(directory.path, 'postgres'), 'DATA_DIR']
+      : [`${new URL(external).host}${new URL(external).pathname}`, 'DATABASE_URL']
+  const text = `a new, empty database was made at ${where}; if you expected your data there, stop and check ${setting}`
+  log.warn({ where, setting }, text)
+  facts.push(['Warning', text])
+}
+
+/**
+ * Connects to the Redis that the settings name, or to a private one; without any, coordination is in-process.
+ * @throws Error that names the setting, when a Redis was asked for and cannot be used
+ */
+export async function openCoordination(options: StoresOptions): Promise<Coordination> {
+  const { config, facts, log, undo } = options
+  const url = config.REDIS_URL ?? (await openPrivateRedis(options))
+  if (url === undefined) {
+    facts.push(['Coordination', 'in-process (single node; set REDIS_URL for several)'])
+    return new InProcessCoordination(log)
+  }
+  const coordination = new RedisCoordination(url, log.child({ part: 'redis' }))
+  undo.add('redis', () => coordination.close())
+  const where = config.REDIS_URL === undefined ? 'a private Redis' : `Redis at ${new URL(url).host}`
+  await coordination.connect().catch((error: unknown) => {
+    throw unreachable('REDIS_URL', where, error)
+  })
+  facts.push(['Coordination', where])
+  return coordination
+}
+
+/** A node on its own works without Redis: a failure to start the private one is logged and nothing more. */
+async function openPrivateRedis({ config, directory, log, undo }: StoresOptions): Promise<string | undefined> {
+  const binary = config.REDIS_PRIVATE ? findRedisServer(config.PATH) : undefined
+  if (binary === undefined) return undefined
+  try {
+    const redis = await startPrivateRedis({ dataDirectory: directory, binary, log: log.child({ part: 'redis' }) })
+    undo.add('private Redis', () => redis.stop())
+    return redis.url
+  } catch (error) {
+    log.warn({ error, binary }, 'the private Redis could not be started; this node goes on without')
+    return undefined
+  }
+}
+
+/** Where the queues of jobs are kept. @throws Error when the setting asks for a Redis that is not there */
+export function jobStore(config: Config, database: Database, coordination: Coordination): StoreChoice {
+  const redis = coordination instanceof RedisCoordination ? coordination.url : undefined
+  const kind = config.JOBS_BACKEND ?? (redis === undefined ? 'postgres' : 'redis')
+  if (kind === 'postgres') return { kind, url: database.url }
+  if (redis === undefined) throw new Error('JOBS_BACKEND is redis, but there is no Redis: set REDIS_URL')
+  return { kind, url: redis }
+}

@@ -1,0 +1,224 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { listenError, type ListenSettings } from '../../media/listen.ts'
+import type { Config } from '../config/config.ts'
+import { systemClock, type Clock } from '../core/clock.ts'
+import type { Logger } from '../core/log.ts'
+import type { JobRegistry } from '../core/job.ts'
+import type { Registry } from '../core/operation.ts'
+import { BOARD_PATH } from '../jobs/board.ts'
+import type { JobRuntime, JobTimes } from '../jobs/runtime.ts'
+import { drainMs } from './draining.ts'
+import type { HttpServer } from '../http/server.ts'
+import type { Gateway } from '../realtime/gateway.ts'
+import type { HealthService } from '../domains/system/health/service.ts'
+import { startAdminServer, type AdminPage } from '../http/admin-server.ts'
+import { createMetrics } from '../http/metrics.ts'
+import { actorsPage } from '../pages/actors-page.ts'
+import { watchParts } from '../metrics/metrics.ts'
+import { startJobs } from './node-jobs.ts'
+import { startMedia, type NodeMedia } from './node-media.ts'
+import { jobStore, openCoordination, openDatabase } from './node-stores.ts'
+import { createGateway, createHttpServer } from './front-end.ts'
+import { compose, type Composition, type Foundation } from './compose.ts'
+import { openDataDirectory } from '../setup/data-directory.ts'
+import type { FfmpegSearch } from '../setup/ffmpeg.ts'
+import { Sweeper } from '../domains/live/media-link/sweeper.ts'
+import { checkOutside } from './start-checks.ts'
+import { describeStorage } from '../storage/compose.ts'
+import { Undo } from './undo.ts'
+import { VERSION } from '../config/version.ts'
+
+/** A running node of Crier. */
+export interface Node {
+  readonly url: string
+  readonly port: number
+  /** Of the admin port. */
+  readonly adminUrl: string
+  readonly composition: Composition
+  /** On a node with the role media. */
+  readonly media: NodeMedia | undefined
+  /** On a node with the role jobs. */
+  readonly jobs: JobRuntime | undefined
+  readonly foundation: Foundation
+  /** What the banner tells. */
+  readonly facts: readonly (readonly [string, string])[]
+  /**
+   * Unready, serve until a load balancer has noticed, stop listening, finish what is under way, close everything.
+   * At most 10 s unless DRAIN_SECONDS says otherwise.
+   */
+  stop(): Promise<void>
+}
+
+/** What a test puts in the place of the real thing. */
+export interface NodeOverrides {
+  readonly clock?: Clock
+  /** Other operations than those of the service. */
+  readonly registry?: Registry
+  readonly jobs?: JobRegistry
+  readonly jobTimes?: Partial<JobTimes>
+  readonly adapt?: (composition: Composition) => Composition
+}
+
+/** How long it may take to give the actors of this node to others. */
+const HAND_OVER_MS = 1_000
+
+/**
+ * Starts everything that the configuration asks for, in the order of needs.
+ * @throws Error that says what to change, after undoing what was started
+ */
+export async function startNode(config: Config, log: Logger, overrides: NodeOverrides = {}): Promise<Node> {
+  const undo = new Undo(log)
+  try {
+    return await start(config, log, undo, overrides)
+  } catch (error) {
+    await undo.all()
+    throw error
+  }
+}
+
+async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOverrides): Promise<Node> {
+  const facts: [string, string][] = []
+  const directory = await openDataDirectory(config.DATA_DIR)
+  undo.add('data folder', () => directory.close())
+  const stores = { config, directory, log, undo, facts }
+  const database = await openDatabase(stores)
+  const coordination = await openCoordination(stores)
+  const foundation: Foundation = {
+    config,
+    log,
+    clock: overrides.clock ?? systemClock,
+    database,
+    coordination,
+    jobStore: jobStore(config, database, coordination),
+    metrics: createMetrics(),
+    version: VERSION,
+    secret: config.JWT_SECRET ?? directory.secret('jwt-secret'),
+    scratch: directory.scratch('work', config.WORK_DIR),
+  }
+  const composed = compose(foundation, overrides.registry, overrides.jobs)
+  const composition = overrides.adapt?.(composed) ?? composed
+  undo.add('services', () => composition.close())
+  const outside = checkOutside(config, composition.services, log)
+  await explainListening(composition.ready, CLUSTER, config.CLUSTER_HOST, config.CLUSTER_PORT)
+  await composition.services.switches.refresh()
+  await composition.people.start()
+  watchParts(foundation, composition)
+  const jobs = config.ROLES.has('jobs') ? startJobs(foundation, composition, overrides.jobTimes) : undefined
+  if (jobs !== undefined) undo.add('jobs', () => jobs.close())
+  const media = await openMedia(foundation, composition, undo, facts)
+  const front = createHttpServer(foundation, composition)
+  const gateway = createGateway(foundation, composition, front)
+  const port = await listen(front.server, gateway, config, undo)
+  const url = config.PUBLIC_URL.replace(/:0$/, `:${port}`)
+  facts.unshift(['API', `${url}/api`], ['Documentation', `${url}/docs`])
+  facts.push(['Files', describeStorage(config)], ['Mails', composition.services.mailer.destination])
+  const starting = startAdminServer({
+    host: config.ADMIN_HOST,
+    port: config.ADMIN_PORT,
+    access: { token: config.ADMIN_TOKEN, names: config.ADMIN_NAMES },
+    metrics: foundation.metrics,
+    version: VERSION,
+    pages: {
+      '/ready': () => readyPage(composition.services.health),
+      '/actors': async () => ({ body: await actorsPage(composition.actors) }),
+    },
+    queues: jobs && { path: BOARD_PATH, open: () => jobs.board() },
+  })
+  const admin = await explainListening(starting, ADMIN, config.ADMIN_HOST, config.ADMIN_PORT ?? 0)
+  undo.add('admin port', () => admin.close())
+  facts.push(['Metrics', `${admin.url}/metrics`])
+  facts.push(['Data', directory.path])
+  facts.push(...(await outside).map((warning): [string, string] => ['Warning', warning]))
+  return {
+    url,
+    port,
+    adminUrl: admin.url,
+    composition,
+    media,
+    jobs,
+    foundation,
+    facts,
+    stop: async () => {
+      composition.services.health.drain()
+      front.server.endConnections()
+      // Jobs need no load balancer to go elsewhere.
+      const jobsClosed = jobs?.close()
+      await delay(drainMs(config, composition.actors))
+      await leave(composition, log)
+      await jobsClosed
+      await undo.all()
+    },
+  }
+}
+
+/** Readiness with everything that the probes say, for those who run Crier. */
+async function readyPage(health: HealthService): Promise<AdminPage> {
+  const report = await health.readiness()
+  return { status: report.ready ? 200 : 503, body: report }
+}
+
+/** Actors go first: whatever keeps this node from ending in time, the others have them. */
+async function leave({ actors }: Composition, log: Logger): Promise<void> {
+  const { cluster } = actors.stats()
+  if (cluster === undefined) return
+  const began = performance.now()
+  await actors.leave(HAND_OVER_MS)
+  const kept = actors.stats().cluster?.owned
+  log.info({ owned: cluster.owned, kept, ms: Math.round(performance.now() - began) }, 'actors were handed over')
+}
+
+async function openMedia(
+  foundation: Foundation,
+  composition: Composition,
+  undo: Undo,
+  facts: [string, string][],
+): Promise<NodeMedia | undefined> {
+  const { clock, config, database, log } = foundation
+  const { mediaNodes, turns } = composition.services
+  if (config.ROLES.has('jobs') || config.ROLES.has('media')) {
+    const sweeper = new Sweeper({ sql: database, clock, turns, media: mediaNodes, log: log.child({ part: 'streams' }) })
+    undo.add('stream sweeper', () => sweeper.close())
+  }
+  if (!config.ROLES.has('media')) return undefined
+  const media = await startMedia(foundation, composition)
+  undo.add('media', () => media.close())
+  facts.push(['RTMP', config.PUBLIC_RTMP_URL.replace(/:0(?=\/)/, `:${media.rtmpPort}`)])
+  const whip = media.whipPort === null ? 'off: the log says why' : `media by UDP port ${media.whipPort}`
+  facts.push(['WHIP', whip])
+  facts.push(...ffmpegFacts(media.ffmpeg))
+  return media
+}
+
+/** What the banner says of ffmpeg: which one, and what to do when it is old or missing. */
+function ffmpegFacts(found: FfmpegSearch): [string, string][] {
+  if (found.ffmpeg === undefined) return [['ffmpeg', `missing: ${found.why}`]]
+  const { path, version, warnings } = found.ffmpeg
+  return [['ffmpeg', `${version} (${path})`], ...warnings.map((warning): [string, string] => ['Warning', warning])]
+}
+
+async function listen(server: HttpServer, gateway: Gateway, config: Config, undo: Undo): Promise<number> {
+  server.finishRoutes()
+  const port = await explainListening(server.listen(config.HOST, config.PORT), HTTP, config.HOST, config.PORT)
+  undo.add('http connections', () => server.close())
+  undo.add('sockets', () => gateway.close())
+  undo.add('http requests', () => server.drain(5_000))
+  return port
+}
+
+const HTTP: ListenSettings = { port: 'PORT', host: 'HOST' }
+const ADMIN: ListenSettings = { port: 'ADMIN_PORT', host: 'ADMIN_HOST' }
+const CLUSTER: ListenSettings = { port: 'CLUSTER_PORT', host: 'CLUSTER_HOST' }
+
+/** Waits for a listener; an address that cannot be had is told by the names of its settings. */
+async function explainListening<T>(
+  listening: Promise<T>,
+  settings: ListenSettings,
+  host: string,
+  port: number,
+): Promise<T> {
+  try {
+    return await listening
+  } catch (error) {
+    throw listenError(error, { host, port, settings })
+  }
+}
