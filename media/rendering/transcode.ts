@@ -1,6 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { FlvOutput } from '../preview/flv-output.ts'
 import { withDataFrame } from '../preview/flv-tag.ts'
+import { OutputWatch } from '../output-watch.ts'
 import { Backoff } from '../relay/backoff.ts'
 import type { RelayLimits } from '../relay/limits.ts'
 import type { RelayMessage } from '../relay/relay-message.ts'
@@ -31,11 +32,9 @@ export interface TranscodeOptions {
 
 const BACKOFF = { baseMs: 500, maxMs: 10_000 }
 const STEADY_MS = 30_000
-/** Nothing comes out although it was started this long ago: it hangs. */
-const SILENT_MS = 10_000
+/** How long ffmpeg may be fed and give nothing out, milliseconds. Pictures take more of the machine than sound does. */
+const HANG = { firstMs: 10_000, silentMs: 5_000 } as const
 const MOST_SAID = 500
-/** After standing still for this long, a stream is fed from a keyframe again. */
-const PAUSE_MS = 1_000
 /** How long the sound of another publisher is waited for: ffmpeg gives nothing out without the sound that it began with. */
 const SOUND_PATIENCE_MS = 2_000
 
@@ -53,17 +52,14 @@ export class Transcode {
   #restarts = 0
   #lastError: string | null = null
   #startedAt = 0
-  #heardAt = 0
+  #watch = new OutputWatch(HANG)
   #again: NodeJS.Timeout | undefined
   #input: FlvOutput | null = null
   readonly #speed = new SpeedMeter()
   /** What comes in, and what the process was started for. */
   #form: StreamForm = UNKNOWN_FORM
   #startedFor: StreamForm = UNKNOWN_FORM
-  readonly #watch: Output = { write: ({ messages }) => this.#see(messages, performance.now()) }
-  #fedAt = Number.NEGATIVE_INFINITY
-  /** Since when the stream comes without a pause. */
-  #fedSince = 0
+  readonly #observer: Output = { write: ({ messages }) => this.#see(messages, performance.now()) }
   /** Since when the sound of another publisher is waited for; null when it is not. */
   #soundDueSince: number | null = null
 
@@ -88,7 +84,7 @@ export class Transcode {
     const { from } = this.#options
     this.#wanted = true
     this.#form = formAfter(UNKNOWN_FORM, from.replay(0).messages)
-    from.add(this.#watch)
+    from.add(this.#observer)
     this.#start()
   }
 
@@ -104,22 +100,18 @@ export class Transcode {
     if (this.#soundDueSince !== null && now - this.#soundDueSince >= SOUND_PATIENCE_MS && this.#input?.isFed(now)) {
       this.#form = { ...this.#form, audio: null }
       this.#restart()
-      return
     }
-    const since = Math.max(this.#heardAt, this.#startedAt, this.#fedSince)
-    if (this.#input?.isFed(now) && now - since >= SILENT_MS) this.#fail('ffmpeg gives nothing out')
   }
 
   close(): void {
     this.#wanted = false
-    this.#options.from.remove(this.#watch)
+    this.#options.from.remove(this.#observer)
     this.#end()
     this.#state = 'idle'
   }
 
   #see(messages: readonly RelayMessage[], now: number): void {
-    if (now - this.#fedAt > PAUSE_MS) this.#fedSince = now
-    this.#fedAt = now
+    if (this.#input?.isFed(now) && this.#watch.fed(now)) return this.#fail('ffmpeg gives nothing out')
     if (messages.some(({ kind }) => kind === 'audio')) this.#soundDueSince = null
     const form = formAfter(this.#form, messages)
     if (isSameForm(this.#form, form)) return
@@ -167,6 +159,7 @@ export class Transcode {
     this.#process = child
     this.#state = 'starting'
     this.#startedAt = performance.now()
+    this.#watch = new OutputWatch(HANG)
     this.source.attach()
     let said = ''
     const reader = new FlvReader((tag) => this.#onTag(child, tag))
@@ -191,10 +184,11 @@ export class Transcode {
     if (child !== this.#process) return
     const message = messageOf(tag)
     if (message === undefined) return
-    this.#heardAt = performance.now()
+    const now = performance.now()
+    this.#watch.heard()
     this.#state = 'running'
-    if (message.kind === 'video' && !message.isHeader) this.#speed.picture(message.timestamp, this.#heardAt)
-    this.source.push(message, this.#heardAt)
+    if (message.kind === 'video' && !message.isHeader) this.#speed.picture(message.timestamp, now)
+    this.source.push(message, now)
   }
 
   #fail(why: string): void {

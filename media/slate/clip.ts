@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { setPriority } from 'node:os'
 import { classify, VIDEO } from '../rtmp/flv.ts'
 import { FlvReader } from '../rtmp/flv-reader.ts'
 import { slateArguments, type SlateForm } from './arguments.ts'
@@ -13,9 +12,11 @@ export interface SlateClip {
   readonly pictures: readonly Buffer[]
 }
 
-/** How far ffmpeg stands back behind everything else. */
-const NICENESS = 10
-const LONGEST_MS = 20_000
+/**
+ * It takes a second of a core. On a machine with many times the work that it can do that is most of a minute, and it is
+ * then that a slate is needed. For the same reason ffmpeg runs with the priority of everything else.
+ */
+const LONGEST_MS = 60_000
 /** Many times what a still picture takes. */
 const MOST_BYTES = 4 * 1024 * 1024
 const MOST_SAID = 500
@@ -36,7 +37,6 @@ export async function renderSlate(
     signal: AbortSignal.any([signal, AbortSignal.timeout(LONGEST_MS)]),
     killSignal: 'SIGKILL',
   })
-  if (child.pid !== undefined) yieldToOthers(child.pid)
   let configuration: Buffer | undefined
   const pictures: Buffer[] = []
   let bytes = 0
@@ -57,13 +57,4 @@ export async function renderSlate(
   if (code === 0 && configuration !== undefined && pictures.length > 0)
     return { fps: form.fps, configuration, pictures }
   throw new Error(said.trim().split('\n').at(-1) || `ffmpeg ended (code ${code})`)
-}
-
-function yieldToOthers(pid: number): void {
-  try {
-    setPriority(pid, NICENESS)
-  } catch (error) {
-    // It has ended already, which shows as its end.
-    if ((error as { info?: { code?: string } }).info?.code !== 'ESRCH') throw error
-  }
 }

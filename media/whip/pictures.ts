@@ -65,7 +65,7 @@ export class Pictures {
     const isAvc = this.#options.codec === 'h264'
     const frame = isAvc ? data.subarray(AVC_CONFIGURATION.length) : data
     const parameterSets = isAvc && isKeyframe && this.#record !== null ? parameterSetsOf(this.#record) : []
-    this.#encoder(timestamp)?.write(timestamp, isKeyframe, Buffer.concat([...parameterSets, frame]))
+    this.#encoder()?.write(timestamp, isKeyframe, Buffer.concat([...parameterSets, frame]))
   }
 
   /** Resolves when what is under way has been delivered. */
@@ -91,7 +91,7 @@ export class Pictures {
   }
 
   /** Started with the first picture it is needed for; null where it cannot be. */
-  #encoder(origin: number): Transcoder | null {
+  #encoder(): Transcoder | null {
     if (this.#transcoder !== null) return this.#transcoder
     const { codec, ffmpeg, log, onFailure, sessionId } = this.#options
     const [record, size] = [this.#record, this.#size]
@@ -100,8 +100,7 @@ export class Pictures {
     this.#transcoder = new Transcoder({
       path: ffmpeg.path,
       args: pictureArguments(size, ffmpeg.version),
-      track: codec === 'h264' ? { codec, record: record! } : { codec },
-      origin,
+      track: () => (codec === 'h264' ? { codec, record: this.#record! } : { codec }),
       onTag: (tag) => this.#deliverTag(tag, size),
       onFailure,
       log,

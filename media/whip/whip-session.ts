@@ -91,7 +91,7 @@ export class WhipSession {
   take(media: CodedMedia): void {
     if (this.#ending || this.publisher === null) return
     const { kind, data, timestamp } = media
-    if (kind === 'audio') this.#soundAt(timestamp)?.write(timestamp, true, data)
+    if (kind === 'audio') this.#soundEncoder()?.write(timestamp, true, data)
     else if (kind === 'config') this.#pictures?.configure(data, timestamp)
     else this.#pictures?.take(data, timestamp, media.isKeyframe)
   }
@@ -144,15 +144,14 @@ export class WhipSession {
     })
   }
 
-  /** Started with the first packet of sound; null where there is none. */
-  #soundAt(origin: number): Transcoder | null {
+  /** Null where there is no ffmpeg. */
+  #soundEncoder(): Transcoder | null {
     const { ffmpeg, log, sessionId } = this.#options
     if (ffmpeg === null) return null
     this.#sound ??= new Transcoder({
       path: ffmpeg.path,
       args: soundArguments(),
-      track: { codec: 'opus' },
-      origin,
+      track: () => ({ codec: 'opus' }),
       onTag: ({ body, timestamp, type }) => type === AUDIO && this.#deliver(AUDIO, timestamp, body),
       onFailure: (reason) => this.drop(reason),
       log,

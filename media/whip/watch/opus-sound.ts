@@ -1,4 +1,5 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
+import { OutputWatch } from '../../output-watch.ts'
 import { flvHeader, flvTag } from '../../preview/flv-tag.ts'
 import type { RelayBatch, RelayMessage } from '../../relay/relay-message.ts'
 import type { Output } from '../../relay/source.ts'
@@ -16,8 +17,8 @@ const GAP_MS = 1_000
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 60_000
 
-/** Of the stream's time: ffmpeg was handed sound for this long and has given nothing out: it hangs. */
-const HANG_MS = 10_000
+/** How long ffmpeg may be handed sound and give nothing out, milliseconds. */
+const HANG = { firstMs: 10_000, silentMs: 3_000 } as const
 
 const PACKET_MS = 20
 /** What ffmpeg made good while it started would be heard late for ever: of the first packets, those further behind than this are left out. */
@@ -42,8 +43,7 @@ export class OpusSound implements Output {
   #configuration: RelayMessage | null = null
   #startedAt = 0
   #lastAt = 0
-  /** Of the stream's time: when the last packet came out, or ffmpeg was started. */
-  #heardAt = 0
+  #watch = new OutputWatch(HANG)
   #failures = 0
   /** Of the stream's time; until then there is silence. */
   #againAt = Number.NEGATIVE_INFINITY
@@ -84,7 +84,7 @@ export class OpusSound implements Output {
     this.#process ??= this.#start(this.#configuration, timestamp)
     const { stdin } = this.#process
     // Its end is followed by another one.
-    if (timestamp - this.#heardAt > HANG_MS) this.#process.kill('SIGKILL')
+    if (this.#watch.fed(performance.now())) this.#process.kill('SIGKILL')
     if (stdin.writableLength < MOST_WAITING_BYTES) stdin.write(flvTag(message, timestamp - this.#startedAt))
   }
 
@@ -94,7 +94,7 @@ export class OpusSound implements Output {
     const reader = new OggReader((packet) => {
       const behindMs = this.#lastAt - timestamp - count * PACKET_MS
       count += 1
-      if (this.#process === child) this.#heardAt = this.#lastAt
+      if (this.#process === child) this.#watch.heard()
       if (this.#process !== child || (count <= STARTING_PACKETS && behindMs > LATE_MS)) return
       for (const listener of this.#listeners) listener(packet)
     })
@@ -113,7 +113,8 @@ export class OpusSound implements Output {
     }
     child.once('error', (error) => over(error.message))
     child.once('close', (code, signal) => over(signal ?? `code ${code}`))
-    this.#startedAt = this.#heardAt = timestamp
+    this.#startedAt = timestamp
+    this.#watch = new OutputWatch(HANG)
     child.stdin.write(Buffer.concat([flvHeader({ audio: true, video: false }), flvTag(configuration, 0)]))
     return child
   }
