@@ -9,14 +9,13 @@ import { planEntities } from '../domains/money/plans/entities.ts'
 import { ServiceSwitch } from '../domains/system/switches/tables.ts'
 import { streamEntities } from '../domains/live/streams/entities.ts'
 import { teamEntities } from '../domains/workspace/team/entities.ts'
-import { ApiKey } from '../domains/identity/users/api-key-table.ts'
-import { userEntities } from '../domains/identity/users/entities.ts'
+import { ApiKey, User } from '../domains/identity/users/index.ts'
 import { workspaceEntities } from '../domains/workspace/workspaces/entities.ts'
 
 /** Every entity of the service; the schema of the database is checked against this list. */
 export const entities: readonly EntitySchema[] = [
   ...foundationEntities,
-  ...userEntities,
+  User,
   ApiKey,
   ...authEntities,
   ...assetEntities,
