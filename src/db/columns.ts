@@ -3,8 +3,9 @@ import { p, type EntitySchemaWithMeta } from '@mikro-orm/core'
 /** A point in time, with its zone. Read as ISO 8601 text by prepared SQL, as `Date` by a unit of work. */
 export const timestamp = () => p.datetime().columnType('timestamptz')
 
+/** What `defineEntity` returns, or the class that was set on it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- MikroORM infers the target through it
-type AnyTarget = EntitySchemaWithMeta<string, string, any, any, any, any>
+type AnyTarget = EntitySchemaWithMeta<string, string, any, any, any, any> | (new () => object)
 
 interface ReferenceOptions {
   /** Name of the constraint. */
@@ -19,4 +20,23 @@ interface ReferenceOptions {
  */
 export function references<const E extends AnyTarget>(target: E, { name, onDelete }: ReferenceOptions) {
   return p.manyToOne(target).mapToPk().deleteRule(onDelete).updateRule('no action').foreignKeyName(name).index(false)
+}
+
+/**
+ * A foreign key of several columns. Their values are properties of their own (`workspaceId`, `userId`), declared beside
+ * it; this adds the constraint alone.
+ * @param columns in the order of the target's primary key
+ */
+export function referencesByColumns<const E extends AnyTarget>(
+  target: E,
+  columns: readonly [string, string, ...string[]],
+  { name, onDelete }: ReferenceOptions,
+) {
+  return p
+    .manyToOne(target)
+    .joinColumns(...columns)
+    .deleteRule(onDelete)
+    .updateRule('no action')
+    .foreignKeyName(name)
+    .index(false)
 }

@@ -30,7 +30,8 @@ type SchemaOf<E extends AnyEntity> = {
   >
 }
 
-type DatabaseOf<T extends Tables> = { [K in keyof T]: SchemaOf<T[K]['entity']> }
+/** The tables of a query as Kysely's types see them: for expressions that several queries share. */
+export type DatabaseOf<T extends Tables> = { [K in keyof T]: SchemaOf<T[K]['entity']> }
 
 /** A statement that was compiled once and runs prepared. */
 export interface Query<P extends object, R> {
@@ -117,7 +118,8 @@ class PropertyNames extends OperationNodeTransformer implements KyselyPlugin {
   #depth = 0
 
   transformQuery({ node }: { node: RootOperationNode }): RootOperationNode {
-    this.#depth = 0
+    // A select is counted when it is visited; what other statements hold of selects is inside of them.
+    this.#depth = node.kind === 'SelectQueryNode' ? 0 : 1
     return this.transformNode(node)
   }
 

@@ -17,10 +17,8 @@ export interface FindOptions<E extends AnyEntity, K extends keyof Row<E>> {
   readonly lock?: 'for update' | 'for share' | 'for no key update' | 'for update skip locked'
 }
 
-/** New values by property. `increment()` adds to the value in the row; a property that is `undefined` stays as it is. */
-export type Changes<E extends AnyEntity> = {
-  readonly [K in keyof RowInput<E>]?: RowInput<E>[K] | Increment | undefined
-}
+/** New values by property; `increment()` counts on from the value that is there. */
+export type Changes<E extends AnyEntity> = { readonly [K in keyof RowInput<E>]?: RowInput<E>[K] | Increment }
 
 /**
  * Typed statements on one table, derived from its entity, the only place where columns and types are named. Rows have
@@ -35,6 +33,8 @@ export class Table<E extends AnyEntity> {
   /** Database names of the columns by property. */
   readonly #columns: ReadonlyMap<string, string>
   readonly #json: ReadonlySet<string>
+  /** Properties that are points in time. */
+  readonly #times: ReadonlySet<string>
   readonly #texts = new Map<string, string>()
 
   constructor(entity: E) {
@@ -43,6 +43,7 @@ export class Table<E extends AnyEntity> {
     const columns = columnsOf(entity)
     this.#columns = new Map(columns.map(({ property, column }) => [property, column]))
     this.#json = new Set(columns.filter(({ json }) => json).map(({ property }) => property))
+    this.#times = new Set(columns.filter(({ time }) => time).map(({ property }) => property))
   }
 
   /** The rows that match all conditions. */
@@ -131,9 +132,9 @@ export class Table<E extends AnyEntity> {
   async insertAll(sql: Sql, rows: readonly NewRow<E>[]): Promise<number> {
     const [first] = rows
     if (first === undefined) return 0
-    const properties = namedBy(first)
+    const properties = Object.keys(first)
     const shape = properties.join()
-    if (rows.some((row) => namedBy(row).join() !== shape)) {
+    if (rows.some((row) => Object.keys(row).join() !== shape)) {
       throw new TypeError(`rows for ${this.name} name different properties`)
     }
     const statement = this.#text(`insert all ${shape}`, () => {
@@ -193,11 +194,25 @@ export class Table<E extends AnyEntity> {
 
   /** A row by its database names, as `json_populate_recordset` and `Turn.insert` take it. */
   toColumns(row: NewRow<E>): Record<string, unknown> {
-    return Object.fromEntries(
-      Object.entries(row)
-        .filter(([, value]) => value !== undefined)
-        .map(([property, value]) => [this.#column(property), value]),
-    )
+    const columns: Record<string, unknown> = {}
+    for (const [property, value] of Object.entries(row)) {
+      if (value !== undefined) columns[this.#column(property)] = value
+    }
+    return columns
+  }
+
+  /**
+   * A row that was read as JSON (`json_agg`), which has database names and the time format of PostgreSQL. Fields that
+   * are no columns are left out.
+   */
+  fromColumns(json: Readonly<Record<string, unknown>>): Row<E> {
+    const row: Record<string, unknown> = {}
+    for (const [property, column] of this.#columns) {
+      const value = json[column]
+      if (value === undefined) continue
+      row[property] = this.#times.has(property) && value !== null ? new Date(value as string).toISOString() : value
+    }
+    return row as Row<E>
   }
 
   /** A select list: `a.id, a.workspace_id as "workspaceId"`. For SQL that is written by hand. */
@@ -313,11 +328,6 @@ export function table<E extends AnyEntity>(entity: E): Table<E> {
   return new Table(entity)
 }
 
-/** The properties that a row gives a value to. */
-function namedBy(row: object): string[] {
-  return Object.entries(row).flatMap(([property, value]) => (value === undefined ? [] : [property]))
-}
-
 function places(count: number): string {
   return Array.from({ length: count }, (_, index) => `$${index + 1}`).join(', ')
 }
@@ -326,6 +336,7 @@ interface Column {
   readonly property: string
   readonly column: string
   readonly json: boolean
+  readonly time: boolean
 }
 
 /** The columns that an entity declares, before MikroORM has discovered it. */
@@ -337,6 +348,7 @@ function columnsOf(entity: AnyEntity): Column[] {
       property,
       column: meta.fieldName ?? meta.joinColumn ?? meta.fieldNames?.[0] ?? columnName(property),
       json: meta.type === JsonType,
+      time: meta.columnType === 'timestamptz' || meta.columnTypes?.[0] === 'timestamptz',
     }))
 }
 
@@ -347,5 +359,7 @@ interface ColumnMeta {
   readonly fieldName?: string
   readonly fieldNames?: readonly string[]
   readonly joinColumn?: string
+  readonly columnType?: string
+  readonly columnTypes?: readonly string[]
   readonly type?: unknown
 }
