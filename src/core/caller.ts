@@ -25,6 +25,8 @@ export interface Member {
   readonly userId: string
   readonly role: string
   readonly scopes: ReadonlySet<Scope>
+  /** When they became a member, ISO 8601. */
+  readonly joinedAt: string
   /** The scopes are also limited by the caller's API key. */
   readonly key?: 'limited'
 }

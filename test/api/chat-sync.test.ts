@@ -55,7 +55,7 @@ function after(state: ChannelState, changes: readonly ChangeData[]): ChannelStat
 
 /** Comes back: asks page by page, as any client would. */
 async function caughtUp(channel: TestChannel, from: ChannelState, log: ChatLog): Promise<ChannelState> {
-  const member = { workspaceId: channel.path.workspaceId, userId: world.id('ada'), role: '', scopes: new Set<never>() }
+  const member = { workspaceId: channel.path.workspaceId, userId: world.id('ada') }
   let state = from
   for (;;) {
     const page: SyncData = await log.changesAfter(member, channel.id, state.seq)
@@ -285,7 +285,7 @@ describe('the log is pruned', () => {
         return database.rows(text, values)
       },
     }
-    const member = { workspaceId: world.id('acme'), userId: world.id('ada'), role: '', scopes: new Set<never>() }
+    const member = { workspaceId: world.id('acme'), userId: world.id('ada') }
     const page = await new ChatLog(pruning).changesAfter(member, channel.id, 0)
     expect([page.changes, page.snapshot?.seq]).toEqual([[], 4])
   })

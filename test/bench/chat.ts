@@ -99,7 +99,7 @@ function append({ channelId, userId, workspaceId }: Place, writer: string): Prom
       query: {},
       body: { body: BODY, clientId: `client-${sent}` },
       caller: { userId: writer, email: 'bench@example.com', isAdmin: false, emailVerified: true, via: 'api_key' },
-      member: { workspaceId, userId, role: 'owner', scopes: new Set(ALL_SCOPES) },
+      member: { workspaceId, userId, role: 'owner', scopes: new Set(ALL_SCOPES), joinedAt: '2026-01-01T00:00:00.000Z' },
       workspaceId,
       requestId: 'bench',
       remoteAddress: '127.0.0.1',

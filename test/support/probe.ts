@@ -264,7 +264,7 @@ export class ProbeWorld {
   adapt(composition: Composition): Composition {
     const find = (workspaceId: string, userId: string): Member | undefined => {
       const scopes = this.#scopes.get(`${workspaceId}/${userId}`)
-      return scopes && { workspaceId, userId, role: 'tester', scopes }
+      return scopes && { workspaceId, userId, role: 'tester', scopes, joinedAt: '2026-01-01T00:00:00.000Z' }
     }
     // Turns look members up again, among the same made-up ones.
     const readmission: Readmission = {

@@ -9,10 +9,15 @@ import { file } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Upload } from '../../../core/upload.ts'
+import { anyOf, lessThan } from '../../../db/condition.ts'
+import { query } from '../../../db/query.ts'
+import type { Row } from '../../../db/row.ts'
 import { StorageUnavailable } from '../../../storage/errors.ts'
 import type { Storage } from '../../../storage/storage.ts'
+import { visibleTo } from './channel-row.ts'
 import { EmptyAttachment } from './errors.ts'
 import type { AttachmentData } from './schemas.ts'
+import { chatAttachments, chatTables, type ChatAttachment } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -29,26 +34,24 @@ const LOOSE_MS = DAY
 /** What no browser runs, whatever is in it. All else is saved, not shown. */
 const SHOWN = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'])
 
-interface AttachmentRow {
-  id: string
-  workspace_id: string
-  name: string
-  type: string
-  size: number
-  created_at: string
-}
+type AttachmentRow = Pick<Row<typeof ChatAttachment>, 'id' | 'workspaceId' | 'name' | 'type' | 'size' | 'createdAt'>
 
-const COLUMNS = 'a.id, a.workspace_id, a.name, a.type, a.size, a.created_at'
-// A file that waits for its message is its sender's; one that has it is seen by whoever sees the message.
-const READABLE = `
-  select ${COLUMNS} from chat_attachments a
-  left join chat_messages m on m.id = a.message_id left join channels c on c.id = m.channel_id
-  where a.workspace_id = $1 and a.id = $3 and case when a.message_id is null then a.uploaded_by = $2
-    else not c.private or exists (select from channel_members cm
-      where cm.channel_id = c.id and cm.workspace_id = c.workspace_id and cm.user_id = $2) end`
-const LOOSE = `
-  select ${COLUMNS} from chat_attachments a
-  where a.workspace_id = $1 and a.uploaded_by = $2 and a.id = any($3) and a.message_id is null`
+/** A file that was not sent yet is seen by its uploader alone; after that, by everyone who may see the message. */
+const readable = query(chatTables, (db, $: { workspaceId: string; userId: string; id: string }) =>
+  db
+    .selectFrom('chatAttachments as a')
+    .leftJoin('chatMessages as m', 'm.id', 'a.messageId')
+    .leftJoin('channels as c', 'c.id', 'm.channelId')
+    .select(['a.id', 'a.workspaceId', 'a.name', 'a.type', 'a.size', 'a.createdAt'])
+    .where('a.workspaceId', '=', $.workspaceId)
+    .where('a.id', '=', $.id)
+    .where((e) =>
+      e.or([
+        e.and([e('a.messageId', 'is', null), e('a.uploadedBy', '=', $.userId)]),
+        e.and([e('a.messageId', 'is not', null), visibleTo($.userId)]),
+      ]),
+    ),
+)
 
 /** Files of messages. What a file is, is told from its content; its name is only a name. */
 export class ChatAttachments {
@@ -69,27 +72,29 @@ export class ChatAttachments {
     if (content.length === 0) throw EmptyAttachment()
     const found = await fileTypeFromBuffer(content)
     const now = this.#clock.now()
-    const row: AttachmentRow = {
+    const row = {
       id: uuidv7(now),
-      workspace_id: workspaceId,
+      workspaceId,
+      uploadedBy: userId,
       name: safeName(upload.name),
       type: found?.mime ?? (isText(content) ? 'text/plain; charset=utf-8' : 'application/octet-stream'),
       size: content.length,
-      created_at: new Date(now).toISOString(),
+      createdAt: new Date(now).toISOString(),
     }
     await this.#storage.put(keyOf(row), Readable.from([content], { objectMode: false }), { type: row.type })
-    await this.#sql.run(
-      `insert into chat_attachments (id, workspace_id, uploaded_by, name, type, size, created_at)
-       values ($1, $2, $3, $4, $5, $6, $7)`,
-      [row.id, workspaceId, userId, row.name, row.type, row.size, row.created_at],
-    )
+    await chatAttachments.insert(this.#sql, row)
     return view(row)
   }
 
   /** The files of a message that is being sent, in the order of their naming. @throws AppError validation_failed */
   async ofMessage(turn: Turn, caller: Caller, ids: readonly string[]): Promise<AttachmentData[]> {
     if (ids.length === 0) return []
-    const rows = await turn.sql.rows<AttachmentRow>(LOOSE, [turn.workspaceId, caller.userId, ids])
+    const rows = await chatAttachments.find(turn.sql, {
+      workspaceId: turn.workspaceId,
+      uploadedBy: caller.userId,
+      id: anyOf(ids),
+      messageId: null,
+    })
     const known = new Map(rows.map((row) => [row.id, view(row)]))
     const errors = ids.flatMap((id, index) =>
       known.has(id)
@@ -108,14 +113,12 @@ export class ChatAttachments {
 
   /** Binds files to a message whose row is written. */
   async bind(turn: Turn, messageId: string, ids: readonly string[]): Promise<void> {
-    if (ids.length > 0) {
-      await turn.sql.run('update chat_attachments set message_id = $1 where id = any($2)', [messageId, ids])
-    }
+    if (ids.length > 0) await chatAttachments.update(turn.sql, { id: anyOf(ids) }, { messageId })
   }
 
   /** @throws AppError not_found, also for one who may not see the message */
   async file({ userId, workspaceId }: Member, id: string) {
-    const row = await this.#sql.row<AttachmentRow>(READABLE, [workspaceId, userId, id])
+    const row = await readable.row(this.#sql, { workspaceId, userId, id })
     if (row === undefined) throw NotFound()
     return file({
       contentType: row.type,
@@ -123,7 +126,7 @@ export class ChatAttachments {
       etag: row.id,
       name: row.name,
       disposition: SHOWN.has(row.type) ? 'inline' : 'attachment',
-      modifiedAt: row.created_at,
+      modifiedAt: row.createdAt,
       cache: 'private, max-age=3600',
       open: async (range) => {
         const content = await this.#storage.blocks(keyOf(row), range)
@@ -135,21 +138,20 @@ export class ChatAttachments {
 
   /** Forgets files that were never sent. The sweep of the storage removes what no row names. */
   async forgetLoose(): Promise<number> {
-    return this.#sql.run('delete from chat_attachments where message_id is null and created_at < $1', [
-      new Date(this.#clock.now() - LOOSE_MS),
-    ])
+    const before = new Date(this.#clock.now() - LOOSE_MS)
+    return chatAttachments.delete(this.#sql, { messageId: null, createdAt: lessThan(before) })
   }
 }
 
-function keyOf(row: Pick<AttachmentRow, 'id' | 'workspace_id'>): string {
-  return `${row.workspace_id}/${row.id}`
+function keyOf(row: Pick<AttachmentRow, 'id' | 'workspaceId'>): string {
+  return `${row.workspaceId}/${row.id}`
 }
 
 function view(row: AttachmentRow): AttachmentData {
   return {
     _id: row.id,
     name: row.name,
-    url: `/api/team/${row.workspace_id}/chat/attachments/${row.id}`,
+    url: `/api/team/${row.workspaceId}/chat/attachments/${row.id}`,
     fileType: row.type,
     size: row.size,
   }

@@ -2,6 +2,7 @@ import type { Turn } from '../../../core/turn.ts'
 import { chatChange } from './events.ts'
 import type { Room } from './rooms.ts'
 import type { ChangeData, ChangeKind } from './schemas.ts'
+import { chatLog } from './tables.ts'
 
 type DataOf<K extends ChangeKind> = Extract<ChangeData, { type: K }>['data']
 
@@ -23,12 +24,12 @@ export function writeChange<K extends ChangeKind>(turn: Turn, room: Room, change
   const seq = room.seq + 1
   const { actorId, at, data, messageId, type } = change
   const { _id: channelId } = room.channel
-  turn.insert('chat_log', {
-    channel_id: channelId,
+  turn.insert(chatLog, {
+    channelId,
     seq,
     type,
-    message_id: messageId ?? null,
-    by_id: actorId,
+    messageId: messageId ?? null,
+    byId: actorId,
     data: kept(type, data),
     at,
   })

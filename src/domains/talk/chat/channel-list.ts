@@ -1,12 +1,16 @@
+import { sql } from 'kysely'
 import type { Member } from '../../../core/caller.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { CHANNEL_COLUMNS, channelState, TOP_SEQ, VISIBLE, type ChannelRow } from './channel-row.ts'
-import { MESSAGE_COLUMNS, messageView, type MessageRow } from './message-row.ts'
-import type { ChannelDetails, ChannelsQuery } from './schemas.ts'
+import { query } from '../../../db/query.ts'
+import { CHANNEL, channelState, topSeq, visibleTo, type ChannelRow } from './channel-row.ts'
+import { findMessages } from './message-store.ts'
+import { readState } from './read-state.ts'
+import type { ChannelDetails, ChannelsQuery, MessageData } from './schemas.ts'
+import { chatTables } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -14,107 +18,110 @@ declare module '../../../core/services.ts' {
   }
 }
 
-interface DetailsRow extends ChannelRow {
-  seq: number
-  read_seq: number
-  muted: boolean
-  unread: number
-  mentions: number
-  last_id: string | null
+interface DetailsQuery {
+  readonly workspaceId: string
+  readonly userId: string
+  readonly joinedAt: string
+  readonly channelId?: string | undefined
+  readonly kind?: 'channel' | 'dm' | undefined
+  readonly archived?: boolean | undefined
+  /** The last channel of the page before. */
+  readonly after?: string | undefined
+  readonly limit: number
 }
 
-/** Messages that are counted at most. */
-const COUNTED = 1_000
+/** The channels that a user may see, newest first. */
+const visibleChannels = query(chatTables, (db, $: DetailsQuery) => {
+  let found = db
+    .selectFrom('channels as c')
+    .leftJoin('chatReads as rd', (join) => join.onRef('rd.channelId', '=', 'c.id').on('rd.userId', '=', $.userId))
+    .select([...CHANNEL, topSeq.as('seq'), ...readState($)])
+    .select((e) =>
+      e
+        .selectFrom('chatMessages as m')
+        .select('m.id')
+        .whereRef('m.channelId', '=', 'c.id')
+        .where('m.deletedAt', 'is', null)
+        .orderBy('m.seq', 'desc')
+        .limit(e.lit(1))
+        .as('lastMessageId'),
+    )
+    .where('c.workspaceId', '=', $.workspaceId)
+    .where(visibleTo($.userId))
+    .orderBy('c.id', 'desc')
+    .limit($.limit)
+  if ($.channelId !== undefined) found = found.where('c.id', '=', $.channelId)
+  if ($.kind !== undefined) found = found.where('c.kind', '=', $.kind)
+  if ($.archived !== undefined) found = found.where(sql<boolean>`(c.archived_at is not null) = ${$.archived}`)
+  if ($.after !== undefined) found = found.where('c.id', '<', $.after)
+  return found
+})
 
-/**
- * For `c` a channel and `$2` a user: how far they have read, and what came after. Where nothing was marked yet, it
- * counts from when they joined the workspace.
- */
-export const READ_COLUMNS = `
-  coalesce(rd.seq, 0) as read_seq, coalesce(rd.muted, false) as muted,
-  (select count(*) from (
-    select from chat_messages m where m.channel_id = c.id and m.seq > coalesce(rd.seq, 0) and m.author_id <> $2
-      and m.deleted_at is null and (rd.seq > 0 or m.created_at >= wm.joined_at)
-    limit ${COUNTED}) counted) as unread,
-  (select count(*) from (
-    (select mt.seq from chat_mentions mt where mt.user_id = $2 and mt.channel_id = c.id and mt.seq > coalesce(rd.seq, 0)
-      limit ${COUNTED})
-    union
-    (select m.seq from chat_messages m where m.channel_id = c.id and m.mentions_all and m.seq > coalesce(rd.seq, 0)
-      and m.author_id <> $2 and (rd.seq > 0 or m.created_at >= wm.joined_at) limit ${COUNTED})) counted) as mentions`
-
-export const READ_JOINS = `
-  left join chat_reads rd on rd.channel_id = c.id and rd.user_id = $2
-  left join workspace_members wm on wm.workspace_id = c.workspace_id and wm.user_id = $2`
-
-const SELECT = `
-  select ${CHANNEL_COLUMNS}, ${TOP_SEQ} as seq, ${READ_COLUMNS},
-    (select m.id from chat_messages m where m.channel_id = c.id and m.deleted_at is null order by m.seq desc limit 1) as last_id
-  from channels c ${READ_JOINS}
-  where c.workspace_id = $1 and ${VISIBLE}`
-const ONE = `${SELECT} and c.id = $3`
-const PAGE = `${SELECT}
-  and ($3::timestamptz is null or (c.created_at, c.id) < ($3, $4::uuid))
-  and ($5::text is null or c.kind = $5) and ($6::boolean is null or (c.archived_at is not null) = $6)
-  order by c.created_at desc, c.id desc limit $7`
-const LAST = `select ${MESSAGE_COLUMNS} from chat_messages m where m.id = any($1)`
+interface DetailsRow extends ChannelRow {
+  readonly seq: number
+  readonly readSeq: number
+  readonly muted: boolean
+  readonly unreadCount: number
+  readonly mentionCount: number
+  readonly lastMessageId: string | null
+}
 
 /** The channels that somebody may see, each with what they have not read. */
 export class ChannelList {
   readonly #sql: Sql
 
-  constructor(sql: Sql) {
-    this.#sql = sql
+  constructor(database: Sql) {
+    this.#sql = database
   }
 
   /** Newest first. */
   async list(
-    { workspaceId, userId }: Member,
-    query: Static<typeof ChannelsQuery>,
-    page: PageRequest,
+    { workspaceId, userId, joinedAt }: Member,
+    { kind, archived }: Static<typeof ChannelsQuery>,
+    { after, limit }: PageRequest,
   ): Promise<PageResult<ChannelDetails>> {
-    const { after, limit } = page
-    const rows = await this.#sql.rows<DetailsRow>(PAGE, [
+    const rows = await visibleChannels.rows(this.#sql, {
       workspaceId,
       userId,
-      after?.createdAt ?? null,
-      after?.id ?? null,
-      query.kind ?? null,
-      query.archived ?? null,
-      limit + 1,
-    ])
-    const shown = rows.slice(0, limit)
-    const lastMessages = await this.#messages(shown.flatMap(({ last_id: id }) => id ?? []))
+      joinedAt,
+      kind,
+      archived,
+      after: after?.id,
+      limit: limit + 1,
+    })
+    const lastMessages = await this.#lastMessages(rows.slice(0, limit))
     return pageOf(
       rows,
       limit,
-      (row) => ({ createdAt: row.created_at, id: row.id }),
+      ({ createdAt, id }) => ({ createdAt, id }),
       (row) => details(row, lastMessages),
     )
   }
 
   /** @throws AppError not_found */
-  async get({ workspaceId, userId }: Member, channelId: string): Promise<ChannelDetails> {
-    const row = await this.#sql.row<DetailsRow>(ONE, [workspaceId, userId, channelId])
+  async get({ workspaceId, userId, joinedAt }: Member, channelId: string): Promise<ChannelDetails> {
+    const row = await visibleChannels.row(this.#sql, { workspaceId, userId, joinedAt, channelId, limit: 1 })
     if (row === undefined) throw NotFound()
-    return details(row, await this.#messages(row.last_id === null ? [] : [row.last_id]))
+    return details(row, await this.#lastMessages([row]))
   }
 
-  async #messages(ids: readonly string[]): Promise<ReadonlyMap<string, MessageRow>> {
-    const rows = ids.length === 0 ? [] : await this.#sql.rows<MessageRow>(LAST, [ids])
-    return new Map(rows.map((row) => [row.id, row]))
+  async #lastMessages(rows: readonly DetailsRow[]): Promise<ReadonlyMap<string, MessageData>> {
+    const messages = await findMessages(
+      this.#sql,
+      rows.flatMap(({ lastMessageId }) => lastMessageId ?? []),
+    )
+    return new Map(messages.map((message) => [message._id, message]))
   }
 }
 
-function details(row: DetailsRow, messages: ReadonlyMap<string, MessageRow>): ChannelDetails {
-  const last = row.last_id === null ? undefined : messages.get(row.last_id)
+function details(row: DetailsRow, messages: ReadonlyMap<string, MessageData>): ChannelDetails {
   return {
     ...channelState(row),
     seq: row.seq,
-    readSeq: row.read_seq,
+    readSeq: row.readSeq,
     muted: row.muted,
-    unreadCount: row.unread,
-    mentionCount: row.mentions,
-    lastMessage: last === undefined ? null : messageView(last),
+    unreadCount: row.unreadCount,
+    mentionCount: row.mentionCount,
+    lastMessage: messages.get(row.lastMessageId ?? '') ?? null,
   }
 }

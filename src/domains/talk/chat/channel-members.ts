@@ -11,6 +11,7 @@ import { channelCreated, channelLeft, channelUpdated } from './events.ts'
 import { anyRoomOf, openRoomOf, roomOf, type Room } from './rooms.ts'
 import type { ChannelData } from './schemas.ts'
 import { byCode } from './state.ts'
+import { channelMembers } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -61,7 +62,7 @@ export class ChannelMembers {
     if (channel.memberIds.length === 1) {
       throw Conflict({ message: 'The last member stays: archive the channel, or delete it.' })
     }
-    await turn.sql.run('delete from channel_members where channel_id = $1 and user_id = $2', [channelId, userId])
+    await channelMembers.delete(turn.sql, { channelId, userId })
     const left = this.#write(turn, room, caller.userId, [], [userId])
     turn.audit({ kind: 'channel', id: channelId, details: { removed: userId } })
     turn.emit(channelLeft, { channelId }, { user: userId })
@@ -70,11 +71,8 @@ export class ChannelMembers {
 
   /** Somebody leaves the workspace: called in that turn, before the membership goes. */
   async leaveAll(turn: Turn, by: string, userId: string): Promise<void> {
-    const rows = await turn.sql.rows<{ channel_id: string }>(
-      'delete from channel_members where workspace_id = $1 and user_id = $2 returning channel_id',
-      [turn.workspaceId, userId],
-    )
-    for (const { channel_id: channelId } of rows) {
+    const rows = await channelMembers.deleteReturning(turn.sql, { workspaceId: turn.workspaceId, userId })
+    for (const { channelId } of rows) {
       const room = await anyRoomOf(turn, channelId)
       const left = this.#write(turn, room, by, [], [userId])
       turn.emit(channelUpdated, left, { channel: channelId })

@@ -159,8 +159,8 @@ export const markChannelRead = operation({
   body: ReadMarker,
   returns: { 200: Envelope(ReadState) },
   example: { path: { workspaceId, channelId }, body: { seq: 42 } },
-  handle: async ({ turn, caller, path, body, chatReads }) =>
-    ok('Read', await chatReads.mark(turn, caller, path.channelId, body)),
+  handle: async ({ turn, member, path, body, chatReads }) =>
+    ok('Read', await chatReads.mark(turn, member, path.channelId, body)),
 })
 
 export const syncChannel = operation({

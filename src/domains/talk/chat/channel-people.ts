@@ -1,35 +1,39 @@
+import { sql } from 'kysely'
 import type { Channels } from '../../../core/ports.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Coordination } from '../../../coordination/coordination.ts'
+import { query } from '../../../db/query.ts'
+import { channels, chatTables } from './tables.ts'
 
 const NOTICE = 'channel-people'
+
+const channelsByMember = query(chatTables, (db, $: { workspaceId: string; userIds: readonly string[] }) =>
+  db
+    .selectFrom('channelMembers')
+    .select((e) => ['userId', e.fn.agg<string[]>('array_agg', ['channelId']).as('channelIds')])
+    .where('workspaceId', '=', $.workspaceId)
+    .where('userId', '=', sql<string>`any(${$.userIds})`)
+    .groupBy('userId'),
+)
 
 /** Who is in which private channels and direct conversations, for whoever must know outside of turns. */
 export class ChannelPeople implements Channels {
   readonly #sql: Sql
   readonly #coordination: Coordination
 
-  constructor(sql: Sql, coordination: Coordination) {
-    this.#sql = sql
+  constructor(database: Sql, coordination: Coordination) {
+    this.#sql = database
     this.#coordination = coordination
   }
 
   async of(workspaceId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>> {
-    const rows = await this.#sql.rows<{ user_id: string; channels: string[] }>(
-      `select user_id, array_agg(channel_id::text) as channels from channel_members
-       where workspace_id = $1 and user_id = any($2) group by user_id`,
-      [workspaceId, userIds],
-    )
-    return new Map(rows.map((row) => [row.user_id, row.channels]))
+    const rows = await channelsByMember.rows(this.#sql, { workspaceId, userIds })
+    return new Map(rows.map((row) => [row.userId, row.channelIds]))
   }
 
   async isPublic(workspaceId: string, channelId: string): Promise<boolean> {
-    const row = await this.#sql.row('select id from channels where workspace_id = $1 and id = $2 and not private', [
-      workspaceId,
-      channelId,
-    ])
-    return row !== undefined
+    return channels.exists(this.#sql, { workspaceId, id: channelId, private: false })
   }
 
   /** Says to every node, once the turn is committed, that people have come into or left channels. */

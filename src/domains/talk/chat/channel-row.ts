@@ -1,64 +1,118 @@
+import { expressionBuilder, sql } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
+import { query } from '../../../db/query.ts'
+import type { Row } from '../../../db/row.ts'
 import type { ChannelData } from './schemas.ts'
+import { chatTables, type Channel, type ChatDatabase } from './tables.ts'
 
-export interface ChannelRow {
-  id: string
-  workspace_id: string
-  kind: 'channel' | 'dm'
-  name: string | null
-  topic: string | null
-  private: boolean
-  created_by: string | null
-  archived_at: string | null
-  version: number
-  created_at: string
-  updated_at: string
-  member_ids: string[]
+/** A channel with the ids of its members. */
+export type ChannelRow = Omit<Row<typeof Channel>, 'people'> & { readonly memberIds: string[] }
+
+const e = expressionBuilder<ChatDatabase & { c: ChatDatabase['channels'] }, 'c'>()
+
+const memberIds = sql<string[]>`array${e
+  .selectFrom('channelMembers as cm')
+  .select('cm.userId')
+  .whereRef('cm.channelId', '=', 'c.id')
+  .orderBy('cm.userId')}`
+
+/** The columns of a `ChannelRow`, where `c` is a row of channels. */
+export const CHANNEL = [
+  'c.id',
+  'c.workspaceId',
+  'c.kind',
+  'c.name',
+  'c.topic',
+  'c.private',
+  'c.createdBy',
+  'c.archivedAt',
+  'c.version',
+  'c.createdAt',
+  'c.updatedAt',
+  memberIds.as('memberIds'),
+] as const
+
+const log = e.selectFrom('chatLog as l').whereRef('l.channelId', '=', 'c.id')
+
+/** Number of the newest change of a channel `c`; 0 before the first. */
+export const topSeq = e.fn.coalesce(
+  log.select((l) => l.fn.max('l.seq').as('top')),
+  e.lit(0),
+)
+
+const lowSeq = e.fn.coalesce(
+  log.select((l) => l.fn.min('l.seq').as('low')),
+  e.lit(0),
+)
+
+/** Whether a member who may read chat may see channel `c`. */
+export function visibleTo(userId: string) {
+  return e.or([
+    e.not('c.private'),
+    e.exists(
+      e
+        .selectFrom('channelMembers as vm')
+        .select('vm.userId')
+        .whereRef('vm.channelId', '=', 'c.id')
+        .whereRef('vm.workspaceId', '=', 'c.workspaceId')
+        .where('vm.userId', '=', userId),
+    ),
+  ])
 }
 
-/** Columns of a `ChannelRow`, for `c` a row of channels. */
-export const CHANNEL_COLUMNS = `
-  c.id, c.workspace_id, c.kind, c.name, c.topic, c.private, c.created_by, c.archived_at, c.version, c.created_at,
-  c.updated_at, array(select cm.user_id::text from channel_members cm where cm.channel_id = c.id order by cm.user_id) as member_ids`
-
-/** Number of the newest change of a channel `c`. */
-export const TOP_SEQ = 'coalesce((select max(l.seq) from chat_log l where l.channel_id = c.id), 0)'
-
-/** Whether user `$2` may see channel `c`, given that they may read chat. */
-export const VISIBLE = `(not c.private or exists (
-  select from channel_members vm where vm.channel_id = c.id and vm.workspace_id = c.workspace_id and vm.user_id = $2))`
-
 export function channelState(row: ChannelRow): ChannelData {
+  const { id, workspaceId, kind, name, topic, archivedAt, createdBy, memberIds: members, version } = row
   return {
-    _id: row.id,
-    workspaceId: row.workspace_id,
-    kind: row.kind,
-    name: row.name,
-    topic: row.topic,
+    _id: id,
+    workspaceId,
+    kind,
+    name,
+    topic,
     private: row.private,
-    archivedAt: row.archived_at,
-    createdBy: row.created_by,
-    memberIds: row.member_ids,
-    version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    archivedAt,
+    createdBy,
+    memberIds: members,
+    version,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
   }
 }
 
-/** Whether a user who may read chat in the workspace may see the channel. */
+/** Whether a member who may read chat may see the channel. */
 export function isVisibleTo(channel: ChannelData, userId: string): boolean {
   return !channel.private || channel.memberIds.includes(userId)
 }
 
-const VISIBLE_ONE = `select ${CHANNEL_COLUMNS} from channels c where c.workspace_id = $1 and c.id = $3 and ${VISIBLE}`
+/** Channels of a workspace by id, or the direct conversation of some people, each with its newest number. */
+export const channelRows = query(
+  chatTables,
+  (db, $: { workspaceId: string; ids?: readonly string[]; people?: string }) => {
+    const found = db
+      .selectFrom('channels as c')
+      .select(CHANNEL)
+      .select(topSeq.as('seq'))
+      .where('c.workspaceId', '=', $.workspaceId)
+    return $.ids === undefined
+      ? found.where('c.people', '=', $.people ?? '')
+      : found.where('c.id', '=', sql<string>`any(${$.ids})`)
+  },
+)
 
-/** A channel of a workspace, as far as a user may see it. */
-export async function findVisible(
-  sql: Sql,
+const loggedRange = query(chatTables, (db, $: { workspaceId: string; userId: string; channelId: string }) =>
+  db
+    .selectFrom('channels as c')
+    .select([lowSeq.as('low'), topSeq.as('top')])
+    .where('c.workspaceId', '=', $.workspaceId)
+    .where('c.id', '=', $.channelId)
+    .where(visibleTo($.userId)),
+)
+
+/** The first and the last number in the log of a channel. Undefined for a channel that the user may not see. */
+export function findRange(
+  database: Sql,
   workspaceId: string,
   userId: string,
   channelId: string,
-): Promise<ChannelData | undefined> {
-  const row = await sql.row<ChannelRow>(VISIBLE_ONE, [workspaceId, userId, channelId])
-  return row && channelState(row)
+): Promise<{ low: number; top: number } | undefined> {
+  return loggedRange.row(database, { workspaceId, userId, channelId })
 }

@@ -5,10 +5,10 @@ import { sha256, uuidv7 } from '../../../core/id.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Turn } from '../../../core/turn.ts'
+import { not, sameText } from '../../../db/condition.ts'
 import type { PlanService } from '../../money/plans/service.ts'
-import { isNameTaken, requireRoom } from '../../workspace/workspaces/collections.ts'
 import { requireMembers } from '../../workspace/workspaces/named-members.ts'
-import { CHANNEL_COLUMNS, channelState, type ChannelRow } from './channel-row.ts'
+import { channelRows, channelState } from './channel-row.ts'
 import type { ChannelPeople } from './channel-people.ts'
 import { writeChange } from './change-writer.ts'
 import { ChannelArchived, ChannelNameTaken, NotOfThisKind } from './errors.ts'
@@ -16,6 +16,7 @@ import { channelCreated, channelDeleted, channelUpdated } from './events.ts'
 import { anyRoomOf, Room, roomOf, ROOMS } from './rooms.ts'
 import type { ChannelChange, ChannelData, NewChannel } from './schemas.ts'
 import { byCode } from './state.ts'
+import { channelMembers, channels } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -73,10 +74,8 @@ export class ChannelService {
       version: before.version + 1,
       updatedAt: at,
     }
-    await turn.sql.run(
-      `update channels set name = $2, topic = $3, archived_at = $4, version = $5, updated_at = $6 where id = $1`,
-      [channelId, channel.name, channel.topic, channel.archivedAt, channel.version, at],
-    )
+    const { archivedAt, name, topic, version } = channel
+    await channels.update(turn.sql, { id: channelId }, { name, topic, archivedAt, version, updatedAt: at })
     writeChange(turn, room, { type: 'channel', actorId: caller.userId, at, data: { channel } })
     turn.settled(() => {
       room.channel = channel
@@ -91,7 +90,7 @@ export class ChannelService {
     const { channel } = await roomOf(turn, caller, channelId)
     requireVersion(ifMatch, channel.version)
     if (channel.kind === 'dm') throw NotOfThisKind({ message: 'A direct conversation cannot be deleted.' })
-    await turn.sql.run('delete from channels where id = $1', [channelId])
+    await channels.delete(turn.sql, { id: channelId })
     turn.settled(() => turn.memory(ROOMS).remove(channelId))
     turn.audit({ kind: 'channel', id: channelId, details: { name: channel.name } })
     if (!channel.private) return turn.emit(channelDeleted, { channelId })
@@ -108,7 +107,8 @@ export class ChannelService {
       throw fault('memberIds', 'not_here', 'only a private channel has members')
     }
     await requireFree(turn, name)
-    await requireRoom(turn, this.#plans, 'channels')
+    const count = await channels.count(turn.sql, { workspaceId: turn.workspaceId, kind: 'channel' })
+    await this.#plans.requireRoom(turn.sql, turn.workspaceId, 'channels', count)
     const isPrivate = input.private === true
     const members = isPrivate ? [...new Set([caller.userId, ...memberIds])].sort(byCode) : []
     if (members.length > MOST_MEMBERS) throw Conflict({ message: `A channel has at most ${MOST_MEMBERS} members.` })
@@ -135,10 +135,8 @@ export class ChannelService {
     }
     await requireMembers(turn, 'userIds', others, input.userIds)
     const members = [caller.userId, ...others].sort(byCode)
-    const known = await turn.sql.row<ChannelRow>(
-      `select ${CHANNEL_COLUMNS} from channels c where c.workspace_id = $1 and c.people = $2`,
-      [turn.workspaceId, sha256(members.join())],
-    )
+    const { sql, workspaceId } = turn
+    const known = await channelRows.row(sql, { workspaceId, people: sha256(members.join()) })
     if (known === undefined) {
       const channel = this.#insert(turn, caller, { kind: 'dm', name: null, topic: null, private: true, members })
       return { channel, isNew: true }
@@ -181,15 +179,15 @@ export class ChannelService {
       createdAt: at,
       updatedAt: at,
     }
-    turn.insert('channels', {
+    turn.insert(channels, {
       id: channel._id,
-      workspace_id: turn.workspaceId,
+      workspaceId: turn.workspaceId,
       ...fields,
       people: channel.kind === 'dm' ? sha256(members.join()) : null,
-      created_by: caller.userId,
+      createdBy: caller.userId,
       version: 1,
-      created_at: at,
-      updated_at: at,
+      createdAt: at,
+      updatedAt: at,
     })
     addMembers(turn, channel._id, members)
     const room = new Room(channel, 0)
@@ -207,13 +205,13 @@ export function audienceOf(channel: ChannelData): { readonly channel: string } |
 }
 
 export function addMembers(turn: Turn, channelId: string, userIds: readonly string[]): void {
-  for (const userId of userIds) {
-    turn.insert('channel_members', { channel_id: channelId, workspace_id: turn.workspaceId, user_id: userId })
-  }
+  for (const userId of userIds) turn.insert(channelMembers, { channelId, workspaceId: turn.workspaceId, userId })
 }
 
-async function requireFree(turn: Turn, name: string, except: string | null = null): Promise<void> {
-  if (await isNameTaken(turn, 'channels', name, except)) throw ChannelNameTaken()
+/** @param except the channel that is renamed */
+async function requireFree({ sql, workspaceId }: Turn, name: string, except?: string): Promise<void> {
+  const named = { workspaceId, name: sameText(name), ...(except !== undefined && { id: not(except) }) }
+  if (await channels.exists(sql, named)) throw ChannelNameTaken()
 }
 
 function fault(field: string, code: string, message: string) {

@@ -1,11 +1,15 @@
+import { sql } from 'kysely'
 import type { Member } from '../../../core/caller.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { CHANNEL_COLUMNS, channelState, findVisible, VISIBLE, type ChannelRow } from './channel-row.ts'
+import { query } from '../../../db/query.ts'
+import type { Row } from '../../../db/row.ts'
+import { CHANNEL, channelState, findRange, topSeq, visibleTo } from './channel-row.ts'
 import { CHAT_LOG_KEPT } from './log-retention.ts'
-import { asSent, MESSAGE_COLUMNS, messageView, type MessageRow } from './message-row.ts'
-import type { ChangeData, ChangeKind, SnapshotData, SyncData } from './schemas.ts'
+import { asSent, MESSAGE, messageView, type MessageRow } from './message-row.ts'
+import type { ChangeData, MessageData, SnapshotData, SyncData } from './schemas.ts'
 import { byCode, WINDOW } from './state.ts'
+import { chatMessages, chatTables, type ChatChange } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -22,37 +26,54 @@ export interface SyncLimits {
 
 const LIMITS: SyncLimits = { tooFar: CHAT_LOG_KEPT.changes, page: 200 }
 
-interface LogRow extends MessageRow {
-  change_seq: number
-  type: ChangeKind
-  message_id: string | null
-  by_id: string
-  data: object | null
-  at: string
+const changes = query(chatTables, (db, $: { channelId: string; after: number; limit: number }) =>
+  db
+    .selectFrom('chatLog as l')
+    .leftJoin('chatMessages as m', 'm.id', 'l.messageId')
+    .select(['l.seq as changeSeq', 'l.type', 'l.messageId', 'l.byId', 'l.data', 'l.at'])
+    .select(MESSAGE)
+    .where('l.channelId', '=', $.channelId)
+    .where('l.seq', '>', $.after)
+    .orderBy('l.seq')
+    .limit($.limit),
+)
+
+/** A change with its message, if it is one of a message. */
+interface LogRow extends Omit<Row<typeof ChatChange>, 'channelId' | 'seq'>, Partial<Nulls<MessageRow>> {
+  readonly changeSeq: number
 }
 
-const RANGE = 'select coalesce(min(seq), 0) as low, coalesce(max(seq), 0) as top from chat_log where channel_id = $1'
-const CHANGES = `
-  select l.seq as change_seq, l.type, l.message_id, l.by_id, l.data, l.at, ${MESSAGE_COLUMNS}
-  from chat_log l left join chat_messages m on m.id = l.message_id
-  where l.channel_id = $1 and l.seq > $2 order by l.seq limit $3`
+type Nulls<T> = { [K in keyof T]: T[K] | null }
+
 // All in one statement, so that it is the state at one number.
-const SNAPSHOT = `
-  select ${CHANNEL_COLUMNS}, (select coalesce(max(l.seq), 0) from chat_log l where l.channel_id = c.id) as seq,
-    (select json_agg(newest order by newest.seq) from (
-      select ${MESSAGE_COLUMNS} from chat_messages m where m.channel_id = c.id order by m.seq desc limit ${WINDOW}
-    ) newest) as messages,
-    array(select m.id::text from chat_messages m where m.channel_id = c.id and m.pinned_at is not null) as pins
-  from channels c where c.workspace_id = $1 and c.id = $3 and ${VISIBLE}`
+const snapshots = query(chatTables, (db, $: { workspaceId: string; userId: string; channelId: string }) =>
+  db
+    .selectFrom('channels as c')
+    .select([...CHANNEL, topSeq.as('seq')])
+    .select((e) => {
+      const ofChannel = e.selectFrom('chatMessages as m').whereRef('m.channelId', '=', 'c.id')
+      const newest = ofChannel.select(MESSAGE).orderBy('m.seq', 'desc').limit(e.lit(WINDOW))
+      const pins = ofChannel.select('m.id').where('m.pinnedAt', 'is not', null)
+      return [
+        sql<MessageJson[] | null>`(select json_agg(newest order by newest.seq) from ${newest} newest)`.as('messages'),
+        sql<string[]>`array${pins}`.as('pins'),
+      ]
+    })
+    .where('c.workspaceId', '=', $.workspaceId)
+    .where('c.id', '=', $.channelId)
+    .where(visibleTo($.userId)),
+)
+
+/** A `MessageRow` as PostgreSQL writes it as JSON. */
+type MessageJson = Pick<MessageRow, 'reactions'> & Readonly<Record<string, unknown>>
 
 /** The changes of channels after the fact: what a client that was away has missed. */
 export class ChatLog {
   readonly #sql: Sql
-
   readonly #limits: SyncLimits
 
-  constructor(sql: Sql, limits: SyncLimits = LIMITS) {
-    this.#sql = sql
+  constructor(database: Sql, limits: SyncLimits = LIMITS) {
+    this.#sql = database
     this.#limits = limits
   }
 
@@ -62,20 +83,23 @@ export class ChatLog {
    * client that never left.
    * @throws AppError not_found
    */
-  async changesAfter({ userId, workspaceId }: Member, channelId: string, after: number): Promise<SyncData> {
-    const channel = await findVisible(this.#sql, workspaceId, userId, channelId)
-    const range = await this.#sql.row<{ low: number; top: number }>(RANGE, [channelId])
-    if (channel === undefined || range === undefined) throw NotFound()
+  async changesAfter(
+    { userId, workspaceId }: Pick<Member, 'userId' | 'workspaceId'>,
+    channelId: string,
+    after: number,
+  ): Promise<SyncData> {
+    const range = await findRange(this.#sql, workspaceId, userId, channelId)
+    if (range === undefined) throw NotFound()
     const { low, top } = range
     const isServed = after <= top && top - after <= this.#limits.tooFar && after >= low - 1
     if (!isServed) return this.#snapshot(workspaceId, userId, channelId)
-    const rows = await this.#sql.rows<LogRow>(CHANGES, [channelId, after, this.#limits.page])
-    // Pruned between the two readings.
-    if (rows[0] !== undefined && rows[0].change_seq !== after + 1) return this.#snapshot(workspaceId, userId, channelId)
-    const changes = rows.map((row) => changeOf(workspaceId, channelId, row))
-    const reached = changes.at(-1)?.seq ?? after
+    const rows = await changes.rows(this.#sql, { channelId, after, limit: this.#limits.page })
+    // Changes were removed between the two statements.
+    if (rows[0] !== undefined && rows[0].changeSeq !== after + 1) return this.#snapshot(workspaceId, userId, channelId)
+    const page = rows.map((row) => changeOf(workspaceId, channelId, row))
+    const reached = page.at(-1)?.seq ?? after
     const seq = Math.max(top, reached)
-    return { seq, hasMore: reached < seq, changes, snapshot: null }
+    return { seq, hasMore: reached < seq, changes: page, snapshot: null }
   }
 
   async #snapshot(workspaceId: string, userId: string, channelId: string): Promise<SyncData> {
@@ -85,50 +109,43 @@ export class ChatLog {
 
   /** The present state of a channel. @throws AppError not_found */
   async snapshot(workspaceId: string, userId: string, channelId: string): Promise<SnapshotData> {
-    const row = await this.#sql.row<ChannelRow & { seq: number; messages: MessageRow[] | null; pins: string[] }>(
-      SNAPSHOT,
-      [workspaceId, userId, channelId],
-    )
+    const row = await snapshots.row(this.#sql, { workspaceId, userId, channelId })
     if (row === undefined) throw NotFound()
     return {
       channel: channelState(row),
       seq: row.seq,
-      messages: (row.messages ?? []).map((message) => messageView(withTimes(message))),
+      messages: (row.messages ?? []).map((json) =>
+        messageView({ ...chatMessages.fromColumns(json), reactions: json.reactions }),
+      ),
       pins: row.pins.sort(byCode),
     }
   }
 }
 
-/** Times inside of JSON come in PostgreSQL's own spelling. */
-function withTimes(row: MessageRow): MessageRow {
-  const iso = <T extends string | null>(time: T) => (time === null ? time : new Date(time).toISOString()) as T
-  return {
-    ...row,
-    created_at: iso(row.created_at),
-    edited_at: iso(row.edited_at),
-    deleted_at: iso(row.deleted_at),
-    pinned_at: iso(row.pinned_at),
-    last_reply_at: iso(row.last_reply_at),
-  }
-}
-
 function changeOf(workspaceId: string, channelId: string, row: LogRow): ChangeData {
-  const { at, by_id: actorId, change_seq: seq, type } = row
+  const { at, byId: actorId, changeSeq: seq, type } = row
   return { workspaceId, channelId, seq, type, at, actorId, data: dataOf(row) } as ChangeData
 }
 
-/** The log keeps no texts: they come from the message as it is now, and changes that follow find them there already. */
+/** The log keeps no texts. They are those that the message has now; changes that follow repeat them. */
 function dataOf(row: LogRow): object {
-  const messageId = row.message_id
+  const { data, messageId } = row
   switch (row.type) {
     case 'message':
-      return { message: asSent(messageView(row)) }
-    case 'edit':
-      return { messageId, ...row.data, body: row.body, mentions: { userIds: row.mentions, everyone: row.mentions_all } }
+      return { message: asSent(messageOf(row)) }
+    case 'edit': {
+      const { body, mentions } = messageOf(row)
+      return { messageId, ...data, body, mentions }
+    }
     case 'pin':
     case 'unpin':
       return { messageId }
     default:
-      return row.data ?? {}
+      return data ?? {}
   }
+}
+
+/** Messages are never deleted from their table without their channel. */
+function messageOf(row: LogRow): MessageData {
+  return messageView(row as MessageRow)
 }

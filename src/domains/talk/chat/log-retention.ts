@@ -1,5 +1,9 @@
+import { sql } from 'kysely'
 import { DAY, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { greaterThan } from '../../../db/condition.ts'
+import { query } from '../../../db/query.ts'
+import { channels, chatTables } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -16,25 +20,50 @@ export const CHAT_LOG_KEPT = { changes: 1_000, days: 90 } as const
 /** Channels that one statement looks at, and changes of each that it removes. */
 const [CHANNELS, CHANGES] = [50, 2_000]
 
-const SOME_CHANNELS = `select id from channels where ($1::uuid is null or id > $1) order by id limit ${CHANNELS}`
-const FORGET = `
-  delete from chat_log l using (
-    select old.channel_id, old.seq from unnest($1::uuid[]) c (id)
-    cross join lateral (select max(seq) as top from chat_log where channel_id = c.id) newest
-    cross join lateral (
-      select channel_id, seq from chat_log
-      where channel_id = c.id and seq < newest.top and (seq <= newest.top - $2 or at < $3)
-      order by seq limit ${CHANGES}
-    ) old
-  ) gone where l.channel_id = gone.channel_id and l.seq = gone.seq`
+const forget = query(chatTables, (db, $: { channelIds: readonly string[]; kept: number; before: string }) =>
+  db
+    .deleteFrom('chatLog as l')
+    .using(
+      db
+        .selectFrom(sql<{ id: string }>`unnest(${$.channelIds}::uuid[])`.as<'c'>(sql`c (id)`))
+        .innerJoinLateral(
+          (e) =>
+            e
+              .selectFrom('chatLog as one')
+              .select((one) => one.fn.max('one.seq').as('seq'))
+              .whereRef('one.channelId', '=', 'c.id')
+              .as('newest'),
+          (join) => join.onTrue(),
+        )
+        .innerJoinLateral(
+          (e) =>
+            e
+              .selectFrom('chatLog as one')
+              .select(['one.channelId', 'one.seq'])
+              .whereRef('one.channelId', '=', 'c.id')
+              .whereRef('one.seq', '<', 'newest.seq')
+              .where((one) =>
+                one.or([one('one.seq', '<=', one('newest.seq', '-', $.kept)), one('one.at', '<', $.before)]),
+              )
+              .orderBy('one.seq')
+              .limit(CHANGES)
+              .as('old'),
+          (join) => join.onTrue(),
+        )
+        .select(['old.channelId', 'old.seq'])
+        .as('gone'),
+    )
+    .whereRef('l.channelId', '=', 'gone.channelId')
+    .whereRef('l.seq', '=', 'gone.seq'),
+)
 
 /** Keeps the log of changes from growing for ever. */
 export class ChatLogRetention {
   readonly #sql: Sql
   readonly #clock: Clock
 
-  constructor(sql: Sql, clock: Clock) {
-    this.#sql = sql
+  constructor(database: Sql, clock: Clock) {
+    this.#sql = database
     this.#clock = clock
   }
 
@@ -43,17 +72,25 @@ export class ChatLogRetention {
    * @returns how many changes went
    */
   async prune(signal: AbortSignal, kept: { readonly changes: number; readonly days: number } = CHAT_LOG_KEPT) {
-    const before = new Date(this.#clock.now() - kept.days * DAY)
+    const before = new Date(this.#clock.now() - kept.days * DAY).toISOString()
     let removed = 0
-    for (let last: string | null = null; !signal.aborted;) {
-      const rows: { id: string }[] = await this.#sql.rows<{ id: string }>(SOME_CHANNELS, [last])
-      const ids = rows.map(({ id }) => id)
+    for (let last: string | undefined; !signal.aborted;) {
+      const ids = await this.#channelsAfter(last)
       for (let some = 1; some > 0 && !signal.aborted; removed += some) {
-        some = await this.#sql.run(FORGET, [ids, kept.changes, before])
+        some = await forget.run(this.#sql, { channelIds: ids, kept: kept.changes, before })
       }
-      last = ids.at(-1) ?? null
+      last = ids.at(-1)
       if (ids.length < CHANNELS) break
     }
     return removed
+  }
+
+  async #channelsAfter(last: string | undefined): Promise<string[]> {
+    const rows = await channels.find(this.#sql, last === undefined ? {} : { id: greaterThan(last) }, {
+      columns: ['id'],
+      orderBy: ['id asc'],
+      limit: CHANNELS,
+    })
+    return rows.map(({ id }) => id)
   }
 }

@@ -2,12 +2,14 @@ import type { Caller } from '../../../core/caller.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { Conflict, ValidationFailed } from '../../../core/errors.ts'
 import type { Turn } from '../../../core/turn.ts'
+import { not } from '../../../db/condition.ts'
 import { writeChange } from './change-writer.ts'
 import { isEmoji } from './emoji.ts'
 import { findLiving } from './message-store.ts'
 import { openRoomOf } from './rooms.ts'
 import type { MessageData } from './schemas.ts'
 import { withoutReaction, withReaction } from './state.ts'
+import { chatMessages, chatReactions } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -45,7 +47,7 @@ export class Marks {
     }
     const at = this.#now()
     const seq = writeChange(turn, room, { type: 'react', actorId, at, messageId, data: { messageId, emoji } })
-    turn.insert('chat_reactions', { message_id: messageId, emoji, user_id: actorId, seq })
+    turn.insert(chatReactions, { messageId, emoji, userId: actorId, seq })
     return { ...message, reactions }
   }
 
@@ -59,11 +61,7 @@ export class Marks {
     const { actorId, message, room } = await this.#open(turn, caller, channelId, messageId)
     const reactions = withoutReaction(message.reactions, emoji, actorId)
     if (count(reactions) === count(message.reactions)) return message
-    await turn.sql.run('delete from chat_reactions where message_id = $1 and emoji = $2 and user_id = $3', [
-      messageId,
-      emoji,
-      actorId,
-    ])
+    await chatReactions.delete(turn.sql, { messageId, emoji, userId: actorId })
     writeChange(turn, room, { type: 'unreact', actorId, at: this.#now(), messageId, data: { messageId, emoji } })
     return { ...message, reactions }
   }
@@ -75,11 +73,7 @@ export class Marks {
     if (pinned) await requireRoomForPin(turn, channelId)
     const at = this.#now()
     const mark = pinned ? { pinnedAt: at, pinnedBy: actorId } : { pinnedAt: null, pinnedBy: null }
-    await turn.sql.run('update chat_messages set pinned_at = $2, pinned_by = $3 where id = $1', [
-      messageId,
-      mark.pinnedAt,
-      mark.pinnedBy,
-    ])
+    await chatMessages.update(turn.sql, { id: messageId }, mark)
     writeChange(turn, room, { type: pinned ? 'pin' : 'unpin', actorId, at, messageId, data: { messageId } })
     return { ...message, ...mark }
   }
@@ -99,9 +93,6 @@ function count(reactions: MessageData['reactions']): number {
 }
 
 async function requireRoomForPin(turn: Turn, channelId: string): Promise<void> {
-  const row = await turn.sql.row<{ count: number }>(
-    'select count(*) as count from chat_messages where channel_id = $1 and pinned_at is not null',
-    [channelId],
-  )
-  if ((row?.count ?? 0) >= MOST_PINS) throw Conflict({ message: `A channel has at most ${MOST_PINS} pinned messages.` })
+  const count = await chatMessages.count(turn.sql, { channelId, pinnedAt: not(null) })
+  if (count >= MOST_PINS) throw Conflict({ message: `A channel has at most ${MOST_PINS} pinned messages.` })
 }

@@ -4,6 +4,7 @@ import { onlyMembers } from '../../workspace/workspaces/named-members.ts'
 import { ChannelMentionForbidden } from './errors.ts'
 import { mentionsIn } from './mentions.ts'
 import type { ChannelData, MessageData } from './schemas.ts'
+import { chatMentions } from './tables.ts'
 
 type Mentions = MessageData['mentions']
 
@@ -26,6 +27,6 @@ export function insertMentions(
 ): void {
   for (const userId of users) {
     if (userId === message.author) continue
-    turn.insert('chat_mentions', { user_id: userId, channel_id: message.channelId, seq: message.seq })
+    turn.insert(chatMentions, { userId, channelId: message.channelId, seq: message.seq })
   }
 }

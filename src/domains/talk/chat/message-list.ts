@@ -3,9 +3,12 @@ import { NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { unknownCursor } from '../../../core/page.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { findVisible } from './channel-row.ts'
-import { MESSAGE_COLUMNS, messageView, type MessageRow } from './message-row.ts'
+import { anyOf } from '../../../db/condition.ts'
+import { query } from '../../../db/query.ts'
+import { findRange } from './channel-row.ts'
+import { MESSAGE, messageView, type MessageRow } from './message-row.ts'
 import type { ListedMessage, MessagesQuery } from './schemas.ts'
+import { chatEdits, chatTables } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -27,30 +30,46 @@ export interface MessagePage {
 }
 
 interface PageRow extends MessageRow {
-  top: number
+  /** Number of the newest change when the row was read. */
+  readonly top: number
 }
 
 const MOST_WITH_HISTORY = 10
-/** Above every number that a channel can have. */
-const END = Number.MAX_SAFE_INTEGER
+interface Reading {
+  readonly channelId: string
+  /** Numbers below this one, from the highest down. From the newest when neither this nor `after` is there. */
+  readonly before?: number | undefined
+  /** Numbers above this one, from the lowest up. */
+  readonly after?: number | undefined
+  readonly replyTo?: string | undefined
+  readonly pinned?: true | undefined
+  readonly limit: number
+}
 
-const FILTERS = {
-  all: '$4::uuid is null',
-  thread: 'm.reply_to = $4',
-  pinned: 'm.pinned_at is not null and $4::uuid is null',
-} as const
-
-// Messages and number in one statement: whoever applies the changes after it misses none and applies none twice.
-const page = (where: string, order: string) => `
-  select ${MESSAGE_COLUMNS}, (select max(l.seq) from chat_log l where l.channel_id = $1) as top
-  from chat_messages m where m.channel_id = $1 and ${where} ${order} limit $3`
-const before = (filter: string) => page(`m.seq < $2 and ${filter}`, 'order by m.seq desc')
-const after = (filter: string) => page(`m.seq > $2 and ${filter}`, 'order by m.seq')
-
-const BEFORE = { all: before(FILTERS.all), thread: before(FILTERS.thread), pinned: before(FILTERS.pinned) }
-const AFTER = { all: after(FILTERS.all), thread: after(FILTERS.thread), pinned: after(FILTERS.pinned) }
-const TOP = 'select coalesce(max(seq), 0) as top from chat_log where channel_id = $1'
-const HISTORY = 'select message_id, body, at from chat_edits where message_id = any($1) order by message_id, edit'
+// Messages and number in one statement: a client that applies the changes after it misses none and applies none twice.
+const messages = query(chatTables, (db, $: Reading) => {
+  let found = db
+    .selectFrom('chatMessages as m')
+    .select(MESSAGE)
+    .select((e) =>
+      e.fn
+        .coalesce(
+          e
+            .selectFrom('chatLog as l')
+            .select((l) => l.fn.max('l.seq').as('seq'))
+            .where('l.channelId', '=', $.channelId),
+          e.lit(0),
+        )
+        .as('top'),
+    )
+    .where('m.channelId', '=', $.channelId)
+    .limit($.limit)
+  if ($.replyTo !== undefined) found = found.where('m.replyTo', '=', $.replyTo)
+  if ($.pinned !== undefined) found = found.where('m.pinnedAt', 'is not', null)
+  if ($.after !== undefined) return found.where('m.seq', '>', $.after).orderBy('m.seq')
+  if ($.before !== undefined) found = found.where('m.seq', '<', $.before)
+  return found.orderBy('m.seq', 'desc')
+})
 
 /** Messages of a channel by their place. */
 export class MessageList {
@@ -64,47 +83,46 @@ export class MessageList {
    * Before, after or around a number, or where a cursor goes on; the newest when none is named. By ascending number.
    * @throws AppError not_found, validation_failed
    */
-  async list({ userId, workspaceId }: Member, channelId: string, query: Query): Promise<MessagePage> {
-    requireOnePlace(query)
-    const place = query.cursor === undefined ? query : decodePlace(query.cursor)
-    const channel = await findVisible(this.#sql, workspaceId, userId, channelId)
-    if (channel === undefined) throw NotFound()
-    const limit = query.history ? Math.min(query.limit ?? MOST_WITH_HISTORY, MOST_WITH_HISTORY) : (query.limit ?? 30)
-    // An empty page names a number from before it was read: applying the changes after that is right all the same.
-    const top = await this.#sql.row<{ top: number }>(TOP, [channelId])
-    const { next, rows } = await this.#page(channelId, query, place, limit)
-    const messages = rows.map(messageView)
+  async list({ userId, workspaceId }: Member, channelId: string, asked: Query): Promise<MessagePage> {
+    requireOnePlace(asked)
+    const place = asked.cursor === undefined ? asked : decodePlace(asked.cursor)
+    // An empty page names this number. It was read before the page: the changes after it lead to the right state.
+    const range = await findRange(this.#sql, workspaceId, userId, channelId)
+    if (range === undefined) throw NotFound()
+    const limit = asked.history ? Math.min(asked.limit ?? MOST_WITH_HISTORY, MOST_WITH_HISTORY) : (asked.limit ?? 30)
+    const { next, rows } = await this.#page(channelId, asked, place, limit)
+    const listed = rows.map(messageView)
     return {
       limit,
       nextCursor: next && encodePlace(next),
-      seq: rows[0]?.top ?? top?.top ?? 0,
-      messages: query.history ? await this.#withHistory(messages) : messages,
+      seq: rows[0]?.top ?? range.top,
+      messages: asked.history ? await this.#withHistory(listed) : listed,
     }
   }
 
   async #page(
     channelId: string,
-    query: Query,
+    { pinned, replyTo }: Query,
     place: Place,
     limit: number,
   ): Promise<{ rows: PageRow[]; next: Place | null }> {
-    const filter = query.replyTo !== undefined ? 'thread' : query.pinned ? 'pinned' : 'all'
-    const read = (text: string, seq: number, most: number) =>
-      this.#sql.rows<PageRow>(text, [channelId, seq, most + 1, query.replyTo ?? null])
+    const filter = replyTo === undefined ? { pinned } : { replyTo }
+    const read = (from: Pick<Reading, 'before' | 'after'>, most: number): Promise<PageRow[]> =>
+      messages.rows(this.#sql, { channelId, ...filter, ...from, limit: most + 1 })
     if (place.after !== undefined) {
-      const found = await read(AFTER[filter], place.after, limit)
+      const found = await read({ after: place.after }, limit)
       const rows = found.slice(0, limit)
       return { rows, next: found.length > limit ? { after: rows.at(-1)?.seq } : null }
     }
     if (place.around === undefined) {
-      const found = await read(BEFORE[filter], place.before ?? END, limit)
+      const found = await read({ before: place.before }, limit)
       const rows = found.slice(0, limit).toReversed()
       return { rows, next: found.length > limit ? { before: rows[0]?.seq } : null }
     }
     const half = Math.floor(limit / 2)
-    const earlier = await read(BEFORE[filter], place.around, half)
+    const earlier = await read({ before: place.around }, half)
     // The lower number of the two readings holds for both: see `seq`.
-    const later = await read(AFTER[filter], place.around - 1, limit - half)
+    const later = await read({ after: place.around - 1 }, limit - half)
     const tops = [...earlier, ...later].map((row) => row.top)
     const rows = [...earlier.slice(0, half).toReversed(), ...later.slice(0, limit - half)]
     return {
@@ -114,13 +132,15 @@ export class MessageList {
     }
   }
 
-  async #withHistory(messages: readonly Listed[]): Promise<Listed[]> {
-    const rows = await this.#sql.rows<{ message_id: string; body: string; at: string }>(HISTORY, [
-      messages.map((message) => message._id),
-    ])
-    return messages.map((message) => ({
+  async #withHistory(listed: readonly Listed[]): Promise<Listed[]> {
+    const rows = await chatEdits.find(
+      this.#sql,
+      { messageId: anyOf(listed.map((message) => message._id)) },
+      { columns: ['messageId', 'body', 'at'], orderBy: ['messageId asc', 'edit asc'] },
+    )
+    return listed.map((message) => ({
       ...message,
-      history: rows.filter((row) => row.message_id === message._id).map(({ at, body }) => ({ body, at })),
+      history: rows.filter((row) => row.messageId === message._id).map(({ at, body }) => ({ body, at })),
     }))
   }
 }

@@ -1,62 +1,78 @@
-import type { AttachmentData, MessageData } from './schemas.ts'
+import { expressionBuilder, sql } from 'kysely'
+import type { Row } from '../../../db/row.ts'
+import type { MessageData } from './schemas.ts'
 import { byCode } from './state.ts'
+import type { ChatDatabase, ChatMessage } from './tables.ts'
 
-export interface MessageRow {
-  id: string
-  channel_id: string
-  seq: number
-  author_id: string
-  client_id: string | null
-  body: string
-  attachments: AttachmentData[]
-  mentions: string[]
-  mentions_all: boolean
-  reply_to: string | null
-  replies: number
-  last_reply_seq: number | null
-  last_reply_at: string | null
-  edits: number
-  edited_at: string | null
-  pinned_at: string | null
-  pinned_by: string | null
-  deleted_at: string | null
-  created_at: string
-  reactions: { emoji: string; userIds: string[] }[] | null
-}
+type Reactions = { emoji: string; userIds: string[] }[]
 
-/** Columns of a `MessageRow`, for `m` a row of chat_messages. */
-export const MESSAGE_COLUMNS = `
-  m.id, m.channel_id, m.seq, m.author_id, m.client_id, m.body, m.attachments, m.mentions::text[] as mentions,
-  m.mentions_all, m.reply_to, m.replies, m.last_reply_seq, m.last_reply_at, m.edits, m.edited_at, m.pinned_at,
-  m.pinned_by, m.deleted_at, m.created_at,
-  (select json_agg(json_build_object('emoji', r.emoji, 'userIds', r.users)) from (
-    select emoji, json_agg(user_id order by seq) as users from chat_reactions where message_id = m.id group by emoji
-  ) r) as reactions`
+/** A message with its reactions by emoji; null when it has none. */
+export type MessageRow = Omit<Row<typeof ChatMessage>, 'workspaceId'> & { readonly reactions: Reactions | null }
+
+const e = expressionBuilder<ChatDatabase & { m: ChatDatabase['chatMessages'] }, 'm'>()
+
+const byEmoji = e
+  .selectFrom('chatReactions as reaction')
+  .select(['reaction.emoji', sql`json_agg(reaction.user_id order by reaction.seq)`.as('users')])
+  .whereRef('reaction.messageId', '=', 'm.id')
+  .groupBy('reaction.emoji')
+
+/** The columns of chat_messages in a `MessageRow`, where `m` is a row of it. */
+export const MESSAGE_COLUMNS = [
+  'm.id',
+  'm.channelId',
+  'm.seq',
+  'm.authorId',
+  'm.clientId',
+  'm.body',
+  'm.attachments',
+  'm.mentions',
+  'm.mentionsAll',
+  'm.replyTo',
+  'm.replies',
+  'm.lastReplySeq',
+  'm.lastReplyAt',
+  'm.edits',
+  'm.editedAt',
+  'm.pinnedAt',
+  'm.pinnedBy',
+  'm.deletedAt',
+  'm.createdAt',
+] as const
+
+/** All columns of a `MessageRow`. */
+export const MESSAGE = [
+  ...MESSAGE_COLUMNS,
+  e
+    .selectFrom(byEmoji.as('r'))
+    .select(sql<Reactions | null>`json_agg(json_build_object('emoji', r.emoji, 'userIds', r.users))`.as('all'))
+    .as('reactions'),
+] as const
 
 export function messageView(row: MessageRow): MessageData {
   return {
     _id: row.id,
-    channelId: row.channel_id,
+    channelId: row.channelId,
     seq: row.seq,
-    author: row.author_id,
-    clientId: row.client_id,
+    author: row.authorId,
+    clientId: row.clientId,
     body: row.body,
     attachments: row.attachments,
-    mentions: { userIds: row.mentions, everyone: row.mentions_all },
-    replyTo: row.reply_to,
-    thread: { replyCount: row.replies, lastReplySeq: row.last_reply_seq, lastReplyAt: row.last_reply_at },
+    mentions: { userIds: row.mentions, everyone: row.mentionsAll },
+    replyTo: row.replyTo,
+    thread: { replyCount: row.replies, lastReplySeq: row.lastReplySeq, lastReplyAt: row.lastReplyAt },
     reactions: (row.reactions ?? []).sort((a, b) => byCode(a.emoji, b.emoji)),
     edits: row.edits,
-    editedAt: row.edited_at,
-    pinnedAt: row.pinned_at,
-    pinnedBy: row.pinned_by,
-    deletedAt: row.deleted_at,
-    createdAt: row.created_at,
-    updatedAt: row.deleted_at ?? row.edited_at ?? row.created_at,
+    editedAt: row.editedAt,
+    pinnedAt: row.pinnedAt,
+    pinnedBy: row.pinnedBy,
+    deletedAt: row.deletedAt,
+    createdAt: row.createdAt,
+    updatedAt: row.deletedAt ?? row.editedAt ?? row.createdAt,
   }
 }
 
-/** A message as it was when it was sent, whatever has happened since. */
+/** A message as it was when it was sent, whatever has changed since. */
 export function asSent(message: MessageData): MessageData {
   return {
     ...message,

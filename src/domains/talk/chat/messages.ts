@@ -4,18 +4,18 @@ import { Conflict, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { PreludeBatch, PreludeRequest } from '../../../core/operation.ts'
 import type { Static } from '../../../core/schema.ts'
-import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
+import { increment } from '../../../db/increment.ts'
 import type { ChatAttachments } from './attachments.ts'
 import { writeChange } from './change-writer.ts'
 import { ChannelArchived, MessageDeleted, NotYourMessage } from './errors.ts'
 import { insertMentions, mentionsOf } from './mentioning.ts'
-import { MESSAGE_COLUMNS, messageView, type MessageRow } from './message-row.ts'
-import { findLiving, findMessage, insertMessage } from './message-store.ts'
+import { findLiving, findMessage, findSent, insertMessage } from './message-store.ts'
 import type { Pace } from './pace.ts'
 import { loadRooms, openRoomOf, resendKey, roomOf, ROOMS, type Room } from './rooms.ts'
 import type { ChannelPath, MessageData, NewMessage } from './schemas.ts'
 import { ERASED } from './state.ts'
+import { chatAttachments, chatEdits, chatMentions, chatMessages, chatReactions } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -27,15 +27,6 @@ type NewMessageInput = Static<typeof NewMessage>
 type SendRequest = PreludeRequest<Static<typeof ChannelPath>, unknown, NewMessageInput>
 
 const MOST_EDITS = 100
-
-// A row by its key for each: what is asked for is few, however many messages there are. The channel is compared as text,
-// because no other index may be taken: one of the channel's messages, before PostgreSQL has counted them, reads them all.
-const RESENT = `
-  select m.* from json_to_recordset($1::json) as q (channel_id text, author_id uuid, client_id text)
-  cross join lateral (
-    select ${MESSAGE_COLUMNS} from chat_messages m
-    where m.author_id = q.author_id and m.client_id = q.client_id and m.channel_id::text = q.channel_id limit 1
-  ) m`
 
 /** Saying something, changing it, taking it back. Everything here runs in turns. */
 export class Messages {
@@ -60,11 +51,11 @@ export class Messages {
       const room = clientId === undefined ? undefined : rooms.get(channelId)
       if (room === undefined || clientId === undefined) return []
       const isKnown = room.recent(resendKey(caller.userId, clientId)) !== undefined
-      return isKnown ? [] : [{ channel_id: channelId, author_id: caller.userId, client_id: clientId }]
+      return isKnown ? [] : [{ channelId, authorId: caller.userId, clientId }]
     })
     if (asked.length === 0) return
-    for (const one of asked) rooms.unsent.add(unsentKey(one.channel_id, one.author_id, one.client_id))
-    for (const found of await findResent(sql, asked)) {
+    for (const one of asked) rooms.unsent.add(unsentKey(one.channelId, one.authorId, one.clientId))
+    for (const found of await findSent(sql, asked)) {
       rooms.unsent.delete(unsentKey(found.channelId, found.author, found.clientId ?? ''))
       rooms.get(found.channelId)?.remember(resendKey(found.author, found.clientId ?? ''), found)
     }
@@ -112,10 +103,8 @@ export class Messages {
       updatedAt: at,
     }
     if (root !== null) {
-      await turn.sql.run(
-        'update chat_messages set replies = replies + 1, last_reply_seq = $2, last_reply_at = $3 where id = $1',
-        [root, seq, at],
-      )
+      const changes = { replies: increment(), lastReplySeq: seq, lastReplyAt: at }
+      await chatMessages.update(turn.sql, { id: root }, changes)
     }
     insertMessage(turn, message)
     insertMentions(turn, message, message.mentions.userIds)
@@ -142,14 +131,14 @@ export class Messages {
     const mentions = await mentionsOf(turn, member, room.channel, body)
     const at = new Date(this.#clock.now()).toISOString()
     const edits = before.edits + 1
-    await turn.sql.run(
-      `update chat_messages set body = $2, mentions = $3::uuid[], mentions_all = $4, edits = $5, edited_at = $6
-       where id = $1`,
-      [messageId, body, mentions.userIds, mentions.everyone, edits, at],
+    await chatMessages.update(
+      turn.sql,
+      { id: messageId },
+      { body, mentions: mentions.userIds, mentionsAll: mentions.everyone, edits, editedAt: at },
     )
-    await turn.sql.run('delete from chat_mentions where channel_id = $1 and seq = $2', [channelId, before.seq])
+    await chatMentions.delete(turn.sql, { channelId, seq: before.seq })
     insertMentions(turn, before, mentions.userIds)
-    turn.insert('chat_edits', { message_id: messageId, edit: edits, body: before.body, at: before.updatedAt })
+    turn.insert(chatEdits, { messageId, edit: edits, body: before.body, at: before.updatedAt })
     writeChange(turn, room, {
       type: 'edit',
       actorId: caller.userId,
@@ -174,17 +163,14 @@ export class Messages {
     }
     if (message.deletedAt !== null) return
     const at = new Date(this.#clock.now()).toISOString()
-    await turn.sql.run(
-      `update chat_messages set body = $2, attachments = '[]', mentions = '{}', mentions_all = false,
-         pinned_at = null, pinned_by = null, deleted_at = $3 where id = $1`,
-      [messageId, ERASED.body, at],
-    )
-    await turn.sql.run('delete from chat_attachments where message_id = $1', [messageId])
-    await turn.sql.run('delete from chat_edits where message_id = $1', [messageId])
-    await turn.sql.run('delete from chat_reactions where message_id = $1', [messageId])
-    await turn.sql.run('delete from chat_mentions where channel_id = $1 and seq = $2', [channelId, message.seq])
+    const erased = { attachments: [], mentions: [], mentionsAll: false, pinnedAt: null, pinnedBy: null }
+    await chatMessages.update(turn.sql, { id: messageId }, { ...erased, body: ERASED.body, deletedAt: at })
+    await chatAttachments.delete(turn.sql, { messageId })
+    await chatEdits.delete(turn.sql, { messageId })
+    await chatReactions.delete(turn.sql, { messageId })
+    await chatMentions.delete(turn.sql, { channelId, seq: message.seq })
     if (message.replyTo !== null) {
-      await turn.sql.run('update chat_messages set replies = replies - 1 where id = $1', [message.replyTo])
+      await chatMessages.update(turn.sql, { id: message.replyTo }, { replies: increment(-1) })
     }
     writeChange(turn, room, {
       type: 'delete',
@@ -203,28 +189,22 @@ export class Messages {
     if (known !== undefined || turn.memory(ROOMS).unsent.has(unsentKey(channelId, caller.userId, clientId))) {
       return known
     }
-    const asked = [{ channel_id: channelId, author_id: caller.userId, client_id: clientId }]
-    return (await findResent(turn.sql, asked))[0]
+    return (await findSent(turn.sql, [{ channelId, authorId: caller.userId, clientId }]))[0]
   }
 }
 
 const unsentKey = (channelId: string, userId: string, clientId: string) => `${channelId}/${userId}/${clientId}`
 
-async function findResent(sql: Sql, asked: readonly object[]): Promise<MessageData[]> {
-  const rows = await sql.rows<MessageRow>(RESENT, [JSON.stringify(asked)])
-  return rows.map(messageView)
-}
-
 /** The root of the thread in which a message is answered: itself, unless it is an answer. */
 async function findRoot(turn: Turn, channelId: string, replyTo: string): Promise<string> {
-  const row = await turn.sql.row<{ root: string; deleted: boolean }>(
-    `select coalesce(reply_to, id) as root, deleted_at is not null as deleted from chat_messages
-     where channel_id = $1 and id = $2`,
-    [channelId, replyTo],
+  const answered = await chatMessages.first(
+    turn.sql,
+    { channelId, id: replyTo },
+    { columns: ['id', 'replyTo', 'deletedAt'] },
   )
-  if (row === undefined) throw fault('replyTo', 'unknown', 'must be a message of the channel')
-  if (row.deleted) throw MessageDeleted()
-  return row.root
+  if (answered === undefined) throw fault('replyTo', 'unknown', 'must be a message of the channel')
+  if (answered.deletedAt !== null) throw MessageDeleted()
+  return answered.replyTo ?? answered.id
 }
 
 function fault(field: string, code: string, message: string) {

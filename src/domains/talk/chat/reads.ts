@@ -1,12 +1,14 @@
-import type { Caller } from '../../../core/caller.ts'
+import type { Member } from '../../../core/caller.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Turn } from '../../../core/turn.ts'
-import { READ_COLUMNS, READ_JOINS } from './channel-list.ts'
-import { VISIBLE } from './channel-row.ts'
+import { query } from '../../../db/query.ts'
+import { topSeq, visibleTo } from './channel-row.ts'
 import { chatRead } from './events.ts'
+import { readState } from './read-state.ts'
 import type { ReadMarker, ReadState } from './schemas.ts'
+import { chatTables } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -14,15 +16,50 @@ declare module '../../../core/services.ts' {
   }
 }
 
-// Never past the newest change, and never back, in whatever order two markers come.
-const MARK = `
-  insert into chat_reads (channel_id, user_id, seq, muted, updated_at)
-  select c.id, $2, least($4::bigint, (select coalesce(max(seq), 0) from chat_log where channel_id = c.id)),
-    coalesce($5, false), $6
-  from channels c where c.workspace_id = $1 and c.id = $3 and ${VISIBLE}
-  on conflict (channel_id, user_id) do update
-  set seq = greatest(chat_reads.seq, excluded.seq), muted = coalesce($5, chat_reads.muted), updated_at = excluded.updated_at`
-const STATE = `select ${READ_COLUMNS} from channels c ${READ_JOINS} where c.workspace_id = $1 and c.id = $3`
+interface Marker {
+  readonly workspaceId: string
+  readonly userId: string
+  readonly channelId: string
+  readonly seq: number
+  readonly muted?: boolean | undefined
+  readonly at: Date
+}
+
+/** Sets a marker, never past the newest change and never back, in whatever order two of them arrive. */
+const setMarker = query(chatTables, (db, $: Marker) =>
+  db
+    .insertInto('chatReads')
+    .columns(['channelId', 'userId', 'seq', 'muted', 'updatedAt'])
+    .expression((e) =>
+      e
+        .selectFrom('channels as c')
+        .select((c) => [
+          'c.id',
+          c.cast<string>(c.val($.userId), 'uuid').as('userId'),
+          c.fn<number>('least', [c.cast<number>(c.val($.seq), 'bigint'), topSeq]).as('seq'),
+          c.cast<boolean>(c.val($.muted ?? false), 'boolean').as('muted'),
+          c.cast<string>(c.val($.at), 'timestamptz').as('updatedAt'),
+        ])
+        .where('c.workspaceId', '=', $.workspaceId)
+        .where('c.id', '=', $.channelId)
+        .where(visibleTo($.userId)),
+    )
+    .onConflict((conflict) =>
+      conflict.columns(['channelId', 'userId']).doUpdateSet((e) => ({
+        seq: e.fn<number>('greatest', ['chatReads.seq', 'excluded.seq']),
+        updatedAt: e.ref('excluded.updatedAt'),
+        ...($.muted !== undefined && { muted: e.ref('excluded.muted') }),
+      })),
+    ),
+)
+
+const stateOf = query(chatTables, (db, $: { channelId: string; userId: string; joinedAt: string }) =>
+  db
+    .selectFrom('channels as c')
+    .leftJoin('chatReads as rd', (join) => join.onRef('rd.channelId', '=', 'c.id').on('rd.userId', '=', $.userId))
+    .select(readState($))
+    .where('c.id', '=', $.channelId),
+)
 
 /** How far people have read. */
 export class ChatReads {
@@ -35,23 +72,16 @@ export class ChatReads {
   /** @throws AppError not_found */
   async mark(
     turn: Turn,
-    { userId }: Caller,
+    { userId, joinedAt }: Member,
     channelId: string,
     { seq = 0, muted }: Static<typeof ReadMarker>,
   ): Promise<Static<typeof ReadState>> {
-    const { sql, workspaceId } = turn
-    const place = [workspaceId, userId, channelId]
-    const marked = await sql.run(MARK, [...place, seq, muted ?? null, new Date(this.#clock.now())])
-    if (marked === 0) throw NotFound()
-    const row = await sql.row<{ read_seq: number; muted: boolean; unread: number; mentions: number }>(STATE, place)
+    const { workspaceId } = turn
+    const at = new Date(this.#clock.now())
+    const marked = await setMarker.run(turn.sql, { workspaceId, userId, channelId, seq, muted, at })
+    const row = marked === 0 ? undefined : await stateOf.row(turn.sql, { channelId, userId, joinedAt })
     if (row === undefined) throw NotFound()
-    const state = {
-      channelId,
-      readSeq: row.read_seq,
-      muted: row.muted,
-      unreadCount: row.unread,
-      mentionCount: row.mentions,
-    }
+    const state = { channelId, ...row }
     turn.emit(chatRead, { workspaceId, ...state }, { user: userId })
     return state
   }

@@ -2,7 +2,7 @@ import { NotFound } from '../../../core/errors.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'
-import { CHANNEL_COLUMNS, channelState, isVisibleTo, TOP_SEQ, type ChannelRow } from './channel-row.ts'
+import { channelRows, channelState, isVisibleTo } from './channel-row.ts'
 import { ChannelArchived } from './errors.ts'
 import type { ChannelData, MessageData } from './schemas.ts'
 
@@ -72,8 +72,6 @@ export class Rooms {
 
 export const ROOMS: MemoryKey<Rooms> = { name: 'chat', make: () => new Rooms() }
 
-const LOAD = `select ${CHANNEL_COLUMNS}, ${TOP_SEQ} as seq from channels c where c.workspace_id = $1 and c.id = any($2)`
-
 /** Brings channels to mind that are not there. */
 export async function loadRooms(
   rooms: Rooms,
@@ -83,7 +81,7 @@ export async function loadRooms(
 ): Promise<void> {
   const missing = channelIds.filter((id) => rooms.get(id) === undefined)
   if (missing.length === 0) return
-  const rows = await sql.rows<ChannelRow & { seq: number }>(LOAD, [workspaceId, missing])
+  const rows = await channelRows.rows(sql, { workspaceId, ids: missing })
   for (const row of rows) rooms.add(new Room(channelState(row), row.seq))
 }
 

@@ -1,12 +1,15 @@
+import { expressionBuilder, sql } from 'kysely'
 import type { Member } from '../../../core/caller.ts'
 import { encodeCursor, pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Searches } from '../../../db/searches.ts'
-import { VISIBLE } from './channel-row.ts'
-import { MESSAGE_COLUMNS, messageView, type MessageRow } from './message-row.ts'
+import { query } from '../../../db/query.ts'
+import { visibleTo } from './channel-row.ts'
+import { MESSAGE, messageView, type MessageRow } from './message-row.ts'
 import type { FoundMessage, SearchQuery } from './schemas.ts'
+import { chatTables, type ChatDatabase } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -33,40 +36,115 @@ const [BY_TERMS, BY_TIME] = ['bitmapscan', 'indexscan'].map((wanted) => {
   return `select ${kinds.map((kind) => `set_config('enable_${kind}', '${kind === wanted}', true)`).join(', ')}`
 }) as [string, string]
 
-/** Messages with the terms, `$1` the workspace. The index of terms has the entries of each workspace apart. */
-const MATCHES = (words: string, most: string) => `
-  select m.id from chat_messages m
-  where chat_terms(m.workspace_id, m.body) @@ chat_terms_query($1, ${words}) limit ${most}`
+interface Matches {
+  readonly workspaceId: string
+  readonly terms: readonly string[]
+  readonly most: number
+}
 
-export const COUNT_MATCHES = `select count(*) as count from (${MATCHES('$2', '$3')}) as matches`
+interface Filters {
+  readonly workspaceId: string
+  readonly userId: string
+  readonly tsquery: string
+  readonly channelId?: string | undefined
+  readonly from?: string | undefined
+  readonly createdBefore?: string | undefined
+  readonly idBefore?: string | undefined
+  readonly limit: number
+}
 
-/** A row `m` of messages that the caller may see and that fits. The terms alone do not tell: phrases have an order. */
-const FITS = `
-  ${VISIBLE} and m.deleted_at is null and to_tsvector('simple', m.body) @@ to_tsquery('simple', $3)
-  and ($4::uuid is null or m.channel_id = $4) and ($5::uuid is null or m.author_id = $5)`
-const OLDER = `(m.created_at, m.id) < (coalesce($6::timestamptz, 'infinity'), coalesce($7::uuid, '${'f'.repeat(32)}'))`
-const NEWEST_FIRST = 'order by m.created_at desc, m.id desc'
+type Database = ChatDatabase & { m: ChatDatabase['chatMessages']; c: ChatDatabase['channels'] }
 
-/** For few matches: finds them all, and sorts them. `offset 0` keeps the planner from joining in another order. */
-export const FIND_MATCHES = `
-  with matches as materialized (${MATCHES('$9', '$10')})
-  select ${MESSAGE_COLUMNS} from matches
-  cross join lateral (select * from chat_messages one where one.id = matches.id offset 0) m
-  join channels c on c.id = m.channel_id
-  where c.workspace_id = $1 and ${FITS} and ${OLDER} ${NEWEST_FIRST} limit $8`
+const e = expressionBuilder<Database, 'm' | 'c'>()
+
+/** Messages with the terms. Each term in the index starts with its workspace. */
+const matches = ({ workspaceId, terms, most }: Matches) =>
+  e
+    .selectFrom('chatMessages as m')
+    .select('m.id')
+    .where(sql<boolean>`chat_terms(m.workspace_id, m.body) @@ chat_terms_query(${workspaceId}, ${terms})`)
+    .limit(most)
+
+/** The caller may see message `m` and it fits. Terms alone do not tell: phrases have an order. */
+const fits = ($: Filters) =>
+  e.and([
+    e('c.workspaceId', '=', $.workspaceId),
+    visibleTo($.userId),
+    e('m.deletedAt', 'is', null),
+    sql<boolean>`to_tsvector('simple', m.body) @@ to_tsquery('simple', ${$.tsquery})`,
+    ...($.channelId === undefined ? [] : [e('m.channelId', '=', $.channelId)]),
+    ...($.from === undefined ? [] : [e('m.authorId', '=', $.from)]),
+  ])
+
+/** Message `m` is after the page before, newest first. */
+const isNext = ({ createdBefore, idBefore }: Pick<Filters, 'createdBefore' | 'idBefore'>) =>
+  createdBefore === undefined || idBefore === undefined
+    ? sql<boolean>`true`
+    : sql<boolean>`(m.created_at, m.id) < (${createdBefore}::timestamptz, ${idBefore}::uuid)`
+
+const countMatches = query(chatTables, (db, $: Matches) =>
+  db.selectFrom(matches($).as('matches')).select((all) => all.fn.countAll<number>().as('count')),
+)
+
+/** For few matches: finds and sorts them all. `offset 0` keeps the planner from joining in another order. */
+const findMatches = query(chatTables, (db, $: Matches & Filters) =>
+  db
+    .with(
+      (cte) => cte('matches').materialized(),
+      () => matches($),
+    )
+    .selectFrom('matches')
+    .innerJoinLateral(
+      (from) =>
+        from
+          .selectFrom('chatMessages as one')
+          .selectAll()
+          .whereRef('one.id', '=', 'matches.id')
+          .offset(from.lit(0))
+          .as('m'),
+      (join) => join.onTrue(),
+    )
+    .innerJoin('channels as c', 'c.id', 'm.channelId')
+    .select(MESSAGE)
+    .where(fits($))
+    .where(isNext($))
+    .orderBy('m.createdAt', 'desc')
+    .orderBy('m.id', 'desc')
+    .limit($.limit),
+)
+
+interface Reading {
+  readonly workspaceId: string
+  readonly createdBefore?: string | undefined
+  readonly idBefore?: string | undefined
+}
+
+const newest = ($: Reading) =>
+  e
+    .selectFrom('chatMessages as m')
+    .where('m.workspaceId', '=', $.workspaceId)
+    .where(isNext($))
+    .orderBy('m.createdAt', 'desc')
+    .orderBy('m.id', 'desc')
 
 /** For many matches: reads messages from the newest on until there are enough. */
-export const READ_NEWEST = `
-  select ${MESSAGE_COLUMNS}
-  from (select m.* from chat_messages m where m.workspace_id = $1 and ${OLDER} ${NEWEST_FIRST} limit $9) m
-  join channels c on c.id = m.channel_id
-  where c.workspace_id = $1 and ${FITS} ${NEWEST_FIRST} limit $8`
+const readNewest = query(chatTables, (db, $: Filters & { most: number }) =>
+  db
+    .selectFrom(newest($).selectAll().limit($.most).as('m'))
+    .innerJoin('channels as c', 'c.id', 'm.channelId')
+    .select(MESSAGE)
+    .where(fits($))
+    .orderBy('m.createdAt', 'desc')
+    .orderBy('m.id', 'desc')
+    .limit($.limit),
+)
 
-/** The last message that `READ_NEWEST` read; none when it came to the oldest one. */
-const LAST_READ = `
-  select m.created_at, m.id from chat_messages m
-  where m.workspace_id = $1 and (m.created_at, m.id) < (coalesce($2::timestamptz, 'infinity'), coalesce($3::uuid, '${'f'.repeat(32)}'))
-  ${NEWEST_FIRST} offset $4 limit 1`
+/** The last message that `readNewest` has read; none when it reached the oldest one. */
+const findLastRead = query(chatTables, (db, $: Reading & { offset: number }) =>
+  db
+    .selectFrom(newest($).select(['m.createdAt', 'm.id']).offset($.offset).limit(e.lit(1)).as('last'))
+    .select(['last.createdAt', 'last.id']),
+)
 
 /**
  * Full-text search over what somebody may read. The cost of a page has a limit that depends neither on other workspaces
@@ -80,52 +158,47 @@ export class ChatSearch {
   }
 
   /** Newest first. @throws AppError search_too_broad, overloaded */
-  async find(member: Member, query: Static<typeof SearchQuery>, page: PageRequest): Promise<PageResult<Found>> {
-    const terms = termsOf(query.q)
+  async find(member: Member, asked: Static<typeof SearchQuery>, page: PageRequest): Promise<PageResult<Found>> {
+    const terms = termsOf(asked.q)
     if (terms.length === 0) return { items: [], limit: page.limit, nextCursor: null }
-    const { lastRead, rows } = await this.#searches.run(member.workspaceId, (sql) =>
-      findRows(sql, member, query, page, terms),
+    const { lastRead, rows } = await this.#searches.run(member.workspaceId, (tx) =>
+      findRows(tx, member, asked, page, terms),
     )
     const found = pageOf(
       rows,
       page.limit,
-      (row) => ({ createdAt: row.created_at, id: row.id }),
+      ({ createdAt, id }) => ({ createdAt, id }),
       (row) => ({ ...messageView(row), snippet: snippetOf(row.body, terms) }),
     )
     if (found.nextCursor !== null || lastRead === undefined) return found
-    return { ...found, nextCursor: encodeCursor({ createdAt: lastRead.created_at, id: lastRead.id }) }
+    return { ...found, nextCursor: encodeCursor(lastRead) }
   }
 }
 
-/** Where a search stopped that read as much as it may. */
-type LastRead = Pick<MessageRow, 'created_at' | 'id'>
+interface FoundRows {
+  readonly rows: readonly MessageRow[]
+  /** Where a search stopped that read as many messages as it may. */
+  readonly lastRead?: Pick<MessageRow, 'createdAt' | 'id'> | undefined
+}
 
 async function findRows(
-  sql: Sql,
+  database: Sql,
   { userId, workspaceId }: Member,
-  query: Static<typeof SearchQuery>,
+  { channelId, from }: Static<typeof SearchQuery>,
   { after, limit }: PageRequest,
   terms: readonly string[],
-): Promise<{ readonly rows: readonly MessageRow[]; readonly lastRead: LastRead | undefined }> {
-  await sql.rows(BY_TERMS)
-  const place = [after?.createdAt ?? null, after?.id ?? null]
-  const values = [
-    workspaceId,
-    userId,
-    tsquery(terms),
-    query.channelId ?? null,
-    query.from ?? null,
-    ...place,
-    limit + 1,
-  ] as const
-  const matches = await sql.row<{ count: number }>(COUNT_MATCHES, [workspaceId, terms, MOST_MATCHES + 1])
-  if ((matches?.count ?? 0) <= MOST_MATCHES) {
-    return { rows: await sql.rows<MessageRow>(FIND_MATCHES, [...values, terms, MOST_MATCHES]), lastRead: undefined }
+): Promise<FoundRows> {
+  await database.rows(BY_TERMS)
+  const reading = { workspaceId, createdBefore: after?.createdAt, idBefore: after?.id }
+  const filters = { ...reading, userId, tsquery: tsquery(terms), channelId, from, limit: limit + 1 }
+  const matched = await countMatches.row(database, { workspaceId, terms, most: MOST_MATCHES + 1 })
+  if ((matched?.count ?? 0) <= MOST_MATCHES) {
+    return { rows: await findMatches.rows(database, { ...filters, terms, most: MOST_MATCHES }) }
   }
-  await sql.rows(BY_TIME)
-  const rows = await sql.rows<MessageRow>(READ_NEWEST, [...values, MOST_READ])
-  if (rows.length > limit) return { rows, lastRead: undefined }
-  return { rows, lastRead: await sql.row<LastRead>(LAST_READ, [workspaceId, ...place, MOST_READ - 1]) }
+  await database.rows(BY_TIME)
+  const rows = await readNewest.rows(database, { ...filters, most: MOST_READ })
+  if (rows.length > limit) return { rows }
+  return { rows, lastRead: await findLastRead.row(database, { ...reading, offset: MOST_READ - 1 }) }
 }
 
 function termsOf(text: string): string[] {

@@ -1,8 +1,8 @@
 import type { Turn } from '../../../core/turn.ts'
 import type { PlanService } from '../../money/plans/service.ts'
 
-/** What a workspace has many of, each under a name of its own there. Direct conversations have none, and do not count. */
-type Collection = 'groups' | 'roles' | 'channels'
+/** What a workspace has many of, each under a name of its own there. */
+type Collection = 'groups' | 'roles'
 
 const NAMED = (table: Collection) =>
   `select id from ${table} where workspace_id = $1 and lower(name) = lower($2) and id is distinct from $3::uuid`
@@ -11,13 +11,12 @@ type Counted = Collection | 'folders' | 'rtmpDestinations'
 
 const COUNT = (table: string) => `select count(*) as count from ${table} where workspace_id = $1`
 
-const NAMED_IN = { groups: NAMED('groups'), roles: NAMED('roles'), channels: NAMED('channels') }
+const NAMED_IN = { groups: NAMED('groups'), roles: NAMED('roles') }
 const COUNT_OF = {
   groups: COUNT('groups'),
   roles: COUNT('roles'),
   folders: COUNT('asset_folders'),
   rtmpDestinations: COUNT('rtmp_destinations'),
-  channels: `${COUNT('channels')} and kind = 'channel'`,
 }
 
 /** @param except the one that may have the name, when it is changed */

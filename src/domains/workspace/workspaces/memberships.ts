@@ -95,8 +95,8 @@ export class MemberCache implements Memberships {
   }
 
   async #load(workspaceId: string, userId: string): Promise<Member | undefined> {
-    const row = await this.#sql.row<MemberRow>(
-      `select ${MEMBER_COLUMNS} from workspace_members m
+    const row = await this.#sql.row<JoinedRow>(
+      `select m.joined_at, ${MEMBER_COLUMNS} from workspace_members m
        join workspaces w on w.id = m.workspace_id and w.deleted_at is null
        left join roles r on r.id = m.role_id
        where m.workspace_id = $1 and m.user_id = $2`,
@@ -114,8 +114,8 @@ export const KNOWN_MEMBERS: MemoryKey<Map<string, Member | null>> = { name: 'mem
 
 /** Those of the users who are members of a workspace that is not deleted, read now. */
 export async function membersAmong(sql: Sql, workspaceId: string, userIds: readonly string[]): Promise<Member[]> {
-  const rows = await sql.rows<MemberRow & { user_id: string }>(
-    `select m.user_id, ${MEMBER_COLUMNS} from workspace_members m
+  const rows = await sql.rows<JoinedRow & { user_id: string }>(
+    `select m.user_id, m.joined_at, ${MEMBER_COLUMNS} from workspace_members m
      join workspaces w on w.id = m.workspace_id and w.deleted_at is null
      left join roles r on r.id = m.role_id
      where m.workspace_id = $1 and m.user_id = any($2::uuid[])`,
@@ -124,6 +124,10 @@ export async function membersAmong(sql: Sql, workspaceId: string, userIds: reado
   return rows.map((row) => memberOf(workspaceId, row.user_id, row))
 }
 
-function memberOf(workspaceId: string, userId: string, row: MemberRow): Member {
-  return { workspaceId, userId, role: roleName(row), scopes: mergedScopes(row) }
+interface JoinedRow extends MemberRow {
+  joined_at: string
+}
+
+function memberOf(workspaceId: string, userId: string, row: JoinedRow): Member {
+  return { workspaceId, userId, role: roleName(row), scopes: mergedScopes(row), joinedAt: row.joined_at }
 }

@@ -1,18 +1,17 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
+import { references, referencesByColumns, timestamp } from '../../../db/columns.ts'
+import type { DatabaseOf } from '../../../db/query.ts'
+import { table } from '../../../db/table.ts'
 import { Workspace, WorkspaceMember } from '../../workspace/workspaces/entities.ts'
 import type { AttachmentData, ChangeKind } from './schemas.ts'
 
-const time = () => p.datetime().columnType('timestamptz')
-const ids = () =>
-  p
-    .array((text) => text)
-    .columnType('uuid[]')
-    .defaultRaw(`'{}'`)
+const ids = () => p.array().columnType('uuid[]').defaultRaw(`'{}'`)
 
-const ChannelSchema = defineEntity({
+/** A channel, or the direct conversation of a few people. */
+export const Channel = defineEntity({
   name: 'Channel',
   tableName: 'channels',
-  uniques: [{ name: 'channels_people_key', properties: ['workspace', 'people'] }],
+  uniques: [{ name: 'channels_people_key', properties: ['workspaceId', 'people'] }],
   indexes: [
     {
       name: 'channels_name_key',
@@ -31,55 +30,43 @@ const ChannelSchema = defineEntity({
   ],
   properties: {
     id: p.uuid().primary(),
-    workspace: p
-      .manyToOne(Workspace)
-      .deleteRule('cascade')
-      .updateRule('no action')
-      .foreignKeyName('channels_workspace_id_fkey')
-      .index(false),
+    workspaceId: references(Workspace, { name: 'channels_workspace_id_fkey', onDelete: 'cascade' }),
     kind: p.text().$type<'channel' | 'dm'>(),
     name: p.text().nullable(),
     topic: p.text().nullable(),
     private: p.boolean().default(false),
-    /** Of a direct conversation: a digest of the ids of all who are in it. */
+    /** A hash of the ids of everyone in a direct conversation. Null for a channel. */
     people: p.text().nullable(),
     createdBy: p.uuid().nullable(),
-    archivedAt: time().nullable(),
+    archivedAt: timestamp().nullable(),
     version: p.integer().default(1),
-    createdAt: time(),
-    updatedAt: time(),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
   },
 })
 
-/** A channel, or the direct conversation of a few people. */
-class Channel extends ChannelSchema.class {}
-ChannelSchema.setClass(Channel)
+const inChannel = (name: string) => references(Channel, { name, onDelete: 'cascade' })
 
-const inChannel = (name: string) =>
-  p.manyToOne(Channel).deleteRule('cascade').updateRule('no action').foreignKeyName(name)
-
-/** Who is in a private channel or direct conversation; ends with the membership in the workspace. */
-const ChannelMember = defineEntity({
+/** A member of a private channel or direct conversation. Ends with the membership in the workspace. */
+export const ChannelMember = defineEntity({
   name: 'ChannelMember',
   tableName: 'channel_members',
-  indexes: [{ name: 'channel_members_by_member', properties: ['member'] }],
+  indexes: [{ name: 'channel_members_by_member', properties: ['workspaceId', 'userId'] }],
   properties: {
-    channel: inChannel('channel_members_channel_id_fkey').primary(),
-    member: p
-      .manyToOne(WorkspaceMember)
-      .primary()
-      .joinColumns('workspace_id', 'user_id')
-      .deleteRule('cascade')
-      .updateRule('no action')
-      .foreignKeyName('channel_members_member_fkey')
-      .index(false),
+    channelId: inChannel('channel_members_channel_id_fkey').primary(),
+    workspaceId: p.uuid().primary(),
+    userId: p.uuid().primary(),
+    member: referencesByColumns(WorkspaceMember, ['workspace_id', 'user_id'], {
+      name: 'channel_members_member_fkey',
+      onDelete: 'cascade',
+    }),
   },
 })
 
-const MessageSchema = defineEntity({
+export const ChatMessage = defineEntity({
   name: 'ChatMessage',
   tableName: 'chat_messages',
-  uniques: [{ name: 'chat_messages_seq_key', properties: ['channel', 'seq'] }],
+  uniques: [{ name: 'chat_messages_seq_key', properties: ['channelId', 'seq'] }],
   indexes: [
     {
       name: 'chat_messages_client_key',
@@ -111,7 +98,7 @@ const MessageSchema = defineEntity({
   ],
   properties: {
     id: p.uuid().primary(),
-    channel: inChannel('chat_messages_channel_id_fkey').index(false),
+    channelId: inChannel('chat_messages_channel_id_fkey'),
     /** The workspace of the channel, repeated here for the index of search terms. */
     workspaceId: p.uuid(),
     seq: p.bigint('number'),
@@ -119,30 +106,26 @@ const MessageSchema = defineEntity({
     clientId: p.text().nullable(),
     /** Empty once deleted. */
     body: p.text(),
-    attachments: p.json<readonly AttachmentData[]>().defaultRaw(`'[]'`),
+    attachments: p.json<AttachmentData[]>().defaultRaw(`'[]'`),
     mentions: ids(),
     mentionsAll: p.boolean().default(false),
     replyTo: p.uuid().nullable(),
     replies: p.integer().default(0),
     lastReplySeq: p.bigint('number').nullable(),
-    lastReplyAt: time().nullable(),
+    lastReplyAt: timestamp().nullable(),
     edits: p.integer().default(0),
-    editedAt: time().nullable(),
-    pinnedAt: time().nullable(),
+    editedAt: timestamp().nullable(),
+    pinnedAt: timestamp().nullable(),
     pinnedBy: p.uuid().nullable(),
-    deletedAt: time().nullable(),
-    createdAt: time(),
+    deletedAt: timestamp().nullable(),
+    createdAt: timestamp(),
   },
 })
 
-class ChatMessage extends MessageSchema.class {}
-MessageSchema.setClass(ChatMessage)
+const ofMessage = (name: string) => references(ChatMessage, { name, onDelete: 'cascade' })
 
-const ofMessage = (name: string) =>
-  p.manyToOne(ChatMessage).primary().deleteRule('cascade').updateRule('no action').foreignKeyName(name)
-
-/** A file of a message; none as long as it waits for one. */
-const ChatAttachment = defineEntity({
+/** An uploaded file. `messageId` is null until a message with it is sent. */
+export const ChatAttachment = defineEntity({
   name: 'ChatAttachment',
   tableName: 'chat_attachments',
   indexes: [
@@ -153,94 +136,108 @@ const ChatAttachment = defineEntity({
   ],
   properties: {
     id: p.uuid().primary(),
-    workspace: p
-      .manyToOne(Workspace)
-      .deleteRule('cascade')
-      .updateRule('no action')
-      .foreignKeyName('chat_attachments_workspace_id_fkey')
-      .index('chat_attachments_by_workspace'),
-    message: p
-      .manyToOne(ChatMessage)
-      .nullable()
-      .deleteRule('cascade')
-      .updateRule('no action')
-      .foreignKeyName('chat_attachments_message_id_fkey')
-      .index('chat_attachments_by_message'),
+    workspaceId: references(Workspace, { name: 'chat_attachments_workspace_id_fkey', onDelete: 'cascade' }).index(
+      'chat_attachments_by_workspace',
+    ),
+    messageId: ofMessage('chat_attachments_message_id_fkey').nullable().index('chat_attachments_by_message'),
     uploadedBy: p.uuid(),
     name: p.text(),
     type: p.text(),
     size: p.integer(),
-    createdAt: time(),
+    createdAt: timestamp(),
   },
 })
 
-/** What a message said before each of its edits. */
-const ChatEdit = defineEntity({
+/** The text of a message before each of its edits. */
+export const ChatEdit = defineEntity({
   name: 'ChatEdit',
   tableName: 'chat_edits',
   properties: {
-    message: ofMessage('chat_edits_message_id_fkey'),
+    messageId: ofMessage('chat_edits_message_id_fkey').primary(),
     edit: p.integer().primary(),
     body: p.text(),
-    at: time(),
+    at: timestamp(),
   },
 })
 
-const ChatReaction = defineEntity({
+export const ChatReaction = defineEntity({
   name: 'ChatReaction',
   tableName: 'chat_reactions',
   properties: {
-    message: ofMessage('chat_reactions_message_id_fkey'),
+    messageId: ofMessage('chat_reactions_message_id_fkey').primary(),
     emoji: p.text().primary(),
     userId: p.uuid().primary(),
     seq: p.bigint('number'),
   },
 })
 
-/** Who is mentioned by name, by the `seq` of the message. */
-const ChatMention = defineEntity({
+/** A user whom a message mentions by name; `seq` is that of the message. */
+export const ChatMention = defineEntity({
   name: 'ChatMention',
   tableName: 'chat_mentions',
-  indexes: [{ name: 'chat_mentions_by_message', properties: ['channel', 'seq'] }],
+  indexes: [{ name: 'chat_mentions_by_message', properties: ['channelId', 'seq'] }],
   properties: {
     userId: p.uuid().primary(),
-    channel: inChannel('chat_mentions_channel_id_fkey').primary().index(false),
+    channelId: inChannel('chat_mentions_channel_id_fkey').primary(),
     seq: p.bigint('number').primary(),
   },
 })
 
-/** How far somebody has read. */
-const ChatRead = defineEntity({
+/** How far a user has read a channel, and whether they have muted it. */
+export const ChatRead = defineEntity({
   name: 'ChatRead',
   tableName: 'chat_reads',
   properties: {
-    channel: inChannel('chat_reads_channel_id_fkey').primary(),
+    channelId: inChannel('chat_reads_channel_id_fkey').primary(),
     userId: p.uuid().primary(),
     seq: p.bigint('number').defaultRaw('0'),
     muted: p.boolean().default(false),
-    updatedAt: time(),
+    updatedAt: timestamp(),
   },
 })
 
-/** Every change of a channel, dense by `seq`. The texts are not here: see chat-log.ts. */
-const ChatChange = defineEntity({
+/** Every change of a channel, with consecutive numbers. It holds no message texts: see chat-log.ts. */
+export const ChatChange = defineEntity({
   name: 'ChatChange',
   tableName: 'chat_log',
   properties: {
-    channel: inChannel('chat_log_channel_id_fkey').primary(),
+    channelId: inChannel('chat_log_channel_id_fkey').primary(),
     seq: p.bigint('number').primary(),
     type: p.text().$type<ChangeKind>(),
     messageId: p.uuid().nullable(),
     byId: p.uuid(),
-    data: p.json().nullable(),
-    at: time(),
+    data: p.json<object>().nullable(),
+    at: timestamp(),
   },
 })
 
+export const channels = table(Channel)
+export const channelMembers = table(ChannelMember)
+export const chatMessages = table(ChatMessage)
+export const chatAttachments = table(ChatAttachment)
+export const chatEdits = table(ChatEdit)
+export const chatReactions = table(ChatReaction)
+export const chatMentions = table(ChatMention)
+export const chatReads = table(ChatRead)
+export const chatLog = table(ChatChange)
+
+/** The tables that queries of the domain join. */
+export const chatTables = {
+  channels,
+  channelMembers,
+  chatMessages,
+  chatAttachments,
+  chatReactions,
+  chatMentions,
+  chatReads,
+  chatLog,
+}
+export type ChatDatabase = DatabaseOf<typeof chatTables>
+
 export const chatEntities = [
-  ChannelSchema,
+  Channel,
   ChannelMember,
-  MessageSchema,
+  ChatMessage,
   ChatEdit,
   ChatReaction,
   ChatMention,

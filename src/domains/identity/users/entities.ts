@@ -1,11 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
-import { timestamp } from '../../../db/columns.ts'
-import type { Row } from '../../../db/row.ts'
-import { table } from '../../../db/table.ts'
 import type { StoredSettings } from './settings.ts'
 
-/** A person who uses Crier. */
-export const User = defineEntity({
+export const UserSchema = defineEntity({
   name: 'User',
   tableName: 'users',
   indexes: [
@@ -16,10 +12,10 @@ export const User = defineEntity({
   ],
   properties: {
     id: p.uuid().primary(),
-    /** Normalized by `normalizeEmail`. */
+    /** As `normalizeEmail` leaves it. */
     email: p.text().unique('users_email_key'),
     emailVerified: p.boolean().default(false),
-    /** Argon2id as a PHC string. Null for users who sign in only with a provider or an API key. */
+    /** PHC string of argon2id; null for those who only sign in with a provider or an API key. */
     passwordHash: p.text().nullable(),
     name: p.text().default(''),
     bio: p.text().default(''),
@@ -29,17 +25,20 @@ export const User = defineEntity({
     pictureId: p.uuid().nullable(),
     isAdmin: p.boolean().default(false),
     onboardingStep: p.text().nullable(),
-    onboardingCompletedAt: timestamp().nullable(),
-    /** Only the settings that the user has set; defaults are added when they are read. */
+    onboardingCompletedAt: p.datetime().columnType('timestamptz').nullable(),
+    /** Only what the user has set; the rest is filled in from the defaults. */
     settings: p.json<StoredSettings>().defaultRaw(`'{}'`),
     settingsVersion: p.integer().default(1),
-    /** When credentials or rights of the user last changed. Nodes that missed the notice poll this column. */
-    credentialsChangedAt: timestamp().nullable().index('users_by_credentials_change'),
+    /** When something was revoked for the whole user; nodes that missed the notice find it by this. */
+    credentialsChangedAt: p.datetime().columnType('timestamptz').nullable().index('users_by_credentials_change'),
     version: p.integer().default(1),
-    createdAt: timestamp(),
-    updatedAt: timestamp(),
+    createdAt: p.datetime().columnType('timestamptz'),
+    updatedAt: p.datetime().columnType('timestamptz'),
   },
 })
 
-export const users = table(User)
-export type UserRow = Row<typeof User>
+/** A person who uses Crier. */
+export class User extends UserSchema.class {}
+UserSchema.setClass(User)
+
+export const userEntities = [UserSchema]
