@@ -26,14 +26,27 @@ export const CONNECT_MS = 15_000
 export interface ConnectionListener {
   /** The answer to the client's offer. Called once. */
   readonly onAnswer: (sdp: string) => void
-  /** Called once. */
+  /** Called once, before the first packet is handed on, and when every track that sends is open. */
   readonly onConnected: () => void
   /** The connection is over. May be called more than once. */
   readonly onEnd: (reason: string) => void
 }
 
 /** What a {@link MediaTrack} needs of a native track. */
-export type NativeTrack = Pick<Track, 'close' | 'isOpen' | 'onMessage' | 'sendMessageBinary'>
+export type NativeTrack = Pick<Track, 'close' | 'isOpen' | 'onMessage' | 'onOpen' | 'sendMessageBinary'>
+
+/** What a {@link Connection} needs of the native peer connection. */
+export type NativePeer = Pick<
+  PeerConnection,
+  | 'addTrack'
+  | 'close'
+  | 'localDescription'
+  | 'onGatheringStateChange'
+  | 'onStateChange'
+  | 'onTrack'
+  | 'setLocalDescription'
+  | 'setRemoteDescription'
+>
 
 /** Called with the error of a native call or of a callback. */
 export type OnFault = (error: Error) => void
@@ -46,10 +59,17 @@ const SSRC_LIMIT = 2 ** 32
 export class MediaTrack {
   readonly #track: NativeTrack
   readonly #onFault: OnFault
+  readonly #onPacket: () => void
 
-  constructor(track: NativeTrack, onFault: OnFault) {
+  /** @param onPacket called before each packet is handed to the listener */
+  constructor(track: NativeTrack, onFault: OnFault, onPacket: () => void = () => {}) {
     this.#track = track
     this.#onFault = onFault
+    this.#onPacket = onPacket
+  }
+
+  get isOpen(): boolean {
+    return attempt(this.#onFault, () => this.#track.isOpen()) ?? false
   }
 
   /** @returns false while the track is not open, and when the send failed */
@@ -60,9 +80,16 @@ export class MediaTrack {
   /** Takes RTP and RTCP packets as they come. An error of the listener is a fault of this peer. */
   onMessage(listener: (bytes: Buffer) => void): void {
     const guarded = (bytes: Buffer): void => {
-      attempt(this.#onFault, () => listener(bytes))
+      attempt(this.#onFault, () => {
+        this.#onPacket()
+        listener(bytes)
+      })
     }
     attempt(this.#onFault, () => this.#track.onMessage(guarded))
+  }
+
+  onOpen(listener: () => void): void {
+    attempt(this.#onFault, () => this.#track.onOpen(() => attempt(this.#onFault, listener)))
   }
 
   close(): void {
@@ -72,10 +99,15 @@ export class MediaTrack {
 
 /** A track that sends what the library makes RTP packets of. */
 export class SendingTrack extends MediaTrack {
-  readonly #config: RtpPacketizationConfig
+  readonly #config: Pick<RtpPacketizationConfig, 'timestamp'>
 
-  constructor(track: NativeTrack, config: RtpPacketizationConfig, onFault: OnFault) {
-    super(track, onFault)
+  constructor(
+    track: NativeTrack,
+    config: Pick<RtpPacketizationConfig, 'timestamp'>,
+    onFault: OnFault,
+    onPacket?: () => void,
+  ) {
+    super(track, onFault, onPacket)
     this.#config = config
   }
 
@@ -88,30 +120,30 @@ export class SendingTrack extends MediaTrack {
 
 /** One peer connection, over the UDP port that all connections share. */
 export class Connection {
-  readonly #peer: PeerConnection
+  readonly #peer: NativePeer
   readonly #listener: ConnectionListener
   readonly #tracks: MediaTrack[] = []
+  /** The state is connected, or a packet came. */
+  #isUp = false
+  #connected = false
   #closed = false
 
   /** @throws Error when the library has no resources for another one */
-  constructor(name: string, { host, port }: WhipChildSettings, listener: ConnectionListener) {
+  constructor(
+    name: string,
+    settings: WhipChildSettings,
+    listener: ConnectionListener,
+    create: (name: string, settings: WhipChildSettings) => NativePeer = openPeer,
+  ) {
     this.#listener = listener
-    this.#peer = new PeerConnection(name, {
-      iceServers: [],
-      bindAddress: host,
-      enableIceUdpMux: true,
-      portRangeBegin: port,
-      portRangeEnd: port,
-      forceMediaTransport: true,
-      disableAutoNegotiation: true,
-    })
+    this.#peer = create(name, settings)
   }
 
   /** Takes the tracks that the client sends. To be called before {@link answer}. */
   onTrack(listener: (track: MediaTrack) => void): void {
     this.#peer.onTrack((native) => {
       attempt(this.#onFault, () => {
-        const track = new MediaTrack(native, this.#onFault)
+        const track = new MediaTrack(native, this.#onFault, this.#onUp)
         this.#tracks.push(track)
         listener(track)
       })
@@ -136,7 +168,8 @@ export class Connection {
     packetizer.addToChain(new RtcpSrReporter(config))
     packetizer.addToChain(new RtcpNackResponder(PACKETS_KEPT))
     native.setMediaHandler(packetizer)
-    const track = new SendingTrack(native, config, this.#onFault)
+    const track = new SendingTrack(native, config, this.#onFault, this.#onUp)
+    track.onOpen(() => this.#noteConnected())
     this.#tracks.push(track)
     return track
   }
@@ -162,8 +195,8 @@ export class Connection {
   }
 
   #watchState(): void {
-    const { onAnswer, onConnected, onEnd } = this.#listener
-    let [answered, connected] = [false, false]
+    const { onAnswer, onEnd } = this.#listener
+    let answered = false
     const guarded = (listener: (state: string) => void) => (state: string) => {
       if (!this.#closed) attempt(this.#onFault, () => listener(state))
     }
@@ -178,18 +211,45 @@ export class Connection {
     )
     this.#peer.onStateChange(
       guarded((state) => {
-        if (state === 'connected' && !connected) {
-          connected = true
-          onConnected()
-        } else if (state === 'closed') onEnd('closed')
+        if (state === 'connected') this.#onUp()
+        else if (state === 'closed') onEnd('closed')
         else if (state === 'failed') onEnd('connection lost')
       }),
     )
   }
 
+  /**
+   * The library reports state, open tracks and packets on threads of their own, in any order. A packet that was decrypted
+   * proves the connection, and is not handed on before the owner knows of it: the owner has nowhere to put it.
+   */
+  readonly #onUp = (): void => {
+    this.#isUp = true
+    this.#noteConnected()
+  }
+
+  /** Waits for tracks that send: what is sent before they are open is lost, and with it the first keyframe. */
+  #noteConnected(): void {
+    if (this.#closed || this.#connected || !this.#isUp) return
+    if (this.#tracks.some((track) => track instanceof SendingTrack && !track.isOpen)) return
+    this.#connected = true
+    this.#listener.onConnected()
+  }
+
   readonly #onFault = (error: Error): void => {
     if (!this.#closed) this.#listener.onEnd(`connection fault: ${error.message}`)
   }
+}
+
+function openPeer(name: string, { host, port }: WhipChildSettings): NativePeer {
+  return new PeerConnection(name, {
+    iceServers: [],
+    bindAddress: host,
+    enableIceUdpMux: true,
+    portRangeBegin: port,
+    portRangeEnd: port,
+    forceMediaTransport: true,
+    disableAutoNegotiation: true,
+  })
 }
 
 /** Runs it. @returns what it returned; undefined when it threw, after `onFault` was told */
