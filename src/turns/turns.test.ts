@@ -303,6 +303,19 @@ describe('two runtimes on one database', () => {
     expect(await texts()).toEqual(['a', 'b', 'c'])
   })
 
+  it('refuse the commit of an owner that was replaced by one that has written nothing', async () => {
+    fresh()
+    const [one, two] = [await runtime(), await runtime()]
+    await one.turns.system(workspaceId, write, { text: 'a' })
+    const refused = two.turns.system(workspaceId, write, { text: 'b', way: 'refuse' })
+    await expect(refused).rejects.toMatchObject({ code: 'conflict' })
+    // The newest event is still the one that it knows of: only the epoch tells that the actor is not its own any more.
+    expect(await seq()).toBe(1)
+    await one.turns.system(workspaceId, write, { text: 'c' })
+    expect(one.actors.stats()).toMatchObject({ fenced: 1, activations: 2 })
+    expect(await texts()).toEqual(['a', 'c'])
+  })
+
   it('run again what an owner began that did not know yet that it was replaced, and answer as if nothing had been', async () => {
     fresh()
     const [one, two] = [await runtime(), await runtime()]

@@ -723,6 +723,24 @@ describe('going live', () => {
     expect(await get(_id)).toMatchObject({ status: 'ended', endReason: 'source_lost' })
   })
 
+  test('a broadcast of files is not sent beyond its last file, unless it loops', async () => {
+    const { _id } = await stream()
+    const item = { assetId: uuidv7(1), renditionId: null, name: 'a.mp4', seconds: 60, key: 'a' }
+    await app.database.run(
+      `insert into stream_broadcasts (id, stream_id, workspace_id, status, items, loop, go_live, item, position_ms, cue,
+         created_at, updated_at) values ($1, $2, $3, 'playing', $4, false, false, 0, 5000, 0, now(), now())`,
+      [uuidv7(2), _id, workspaceId, JSON.stringify([item, item])],
+    )
+    const change = (body: object) => ada.call('PATCH /api/streams/{id}/broadcast', { ...at(_id), body })
+    expect(await good(change({ next: true }))).toMatchObject({ item: 1, position: 0 })
+    expect(await change({ next: true })).toMatchObject({
+      status: 409,
+      body: { code: 'conflict', message: 'This is the last file: add one, or stop the broadcast.' },
+    })
+    expect(await good(ada.call('GET /api/streams/{id}/broadcast', at(_id)))).toMatchObject({ item: 1, loop: false })
+    expect(await good(change({ next: true, loop: true }))).toMatchObject({ item: 0, loop: true })
+  })
+
   test('a workspace that is deleted takes its streams off the air', async () => {
     const one = await destination()
     const { _id } = await stream({ platforms: to(one) })

@@ -1,6 +1,6 @@
 import { Client } from 'pg'
 import { io, type Socket } from 'socket.io-client'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createStream } from '../../src/domains/live/streams/operations.ts'
 import * as team from '../../src/domains/workspace/team/operations.ts'
 import { getWorkspace } from '../../src/domains/workspace/workspaces/operations.ts'
@@ -163,37 +163,52 @@ test('seats are not given away twice by two nodes', async () => {
   expect([count(201), count(402)]).toEqual([4, 8])
 })
 
-test.each([
-  ['in the batch of the removal', false],
-  ['after the removal', true],
-])('what waits for its turn %s is refused there, on both nodes', async (_when, alone) => {
-  for (const [index, node] of [here, there].entries()) {
-    const name = `waiting${index}${alone}`
-    await world.member('acme', name, { role: 'editor' })
-    const voice = new Voice(node, { apiKey: (await world.user(name)).apiKey })
-    const create = (title: string) => voice.call(createStream, { body: { workspaceId: world.id('acme'), title } })
-    expect((await create('Before')).status).toBe(201)
-    const waiting = () =>
+/** Holds the row of the workspace's actor. Until it is let go no batch can end: what comes waits, admitted at the door. */
+async function holdActor(): Promise<{ waiting: () => number; letGo: () => Promise<void> }> {
+  const holder = new Client({ connectionString: here.databaseUrl })
+  await holder.connect()
+  await holder.query('begin')
+  await holder.query('select 1 from actor_fence where key = $1 for update', [`ws:${world.id('acme')}`])
+  return {
+    waiting: () =>
       [here, there].reduce((sum, app) => {
-        const { cluster, waiting: here } = app.composition.actors.stats()
-        return sum + here - (cluster?.links.reduce((open, link) => open + link.inFlight, 0) ?? 0)
-      }, 0)
-    // While another holds its row, the actor can end no batch: what comes now waits, admitted at the door.
-    const holder = new Client({ connectionString: here.databaseUrl })
-    await holder.connect()
-    await holder.query('begin')
-    await holder.query('select 1 from actor_fence where key = $1 for update', [`ws:${world.id('acme')}`])
-    const held = alone ? [] : [change('liz', { role: 'client' })]
-    if (!alone) await waitFor(() => waiting() === 1)
-    const removed = world.as('ada').call(team.removeMember, who(name))
-    await waitFor(() => waiting() === held.length + 1)
-    const created = create('Too late')
-    await waitFor(() => waiting() === held.length + 2)
-    await holder.query('rollback')
-    await holder.end()
-    const answers = await Promise.all([removed, created, ...held])
-    expect(answers.map(({ status }) => status)).toEqual([200, 404, ...held.map(() => 200)])
-    expect(answers[1]?.body.code).toBe('not_found')
-    expect(await here.database.rows('select 1 from streams where title = $1', ['Too late'])).toEqual([])
+        const { cluster, waiting } = app.composition.actors.stats()
+        return sum + waiting - (cluster?.links.reduce((open, link) => open + link.inFlight, 0) ?? 0)
+      }, 0),
+    letGo: async () => {
+      await holder.query('rollback')
+      await holder.end()
+    },
   }
+}
+
+describe.each([
+  ['in the same batch', false],
+  ['in a later batch', true],
+])('what waits for its turn, %s as', (_when, alone) => {
+  test.each([
+    ['the removal', 404, 'not_found', (name: string) => world.as('ada').call(team.removeMember, who(name))],
+    ['the demotion', 403, 'forbidden', (name: string) => change(name, { role: 'client' })],
+  ])('%s of its caller, is refused there, on both nodes', async (what, status, code, act) => {
+    for (const [index, node] of [here, there].entries()) {
+      const name = `waiting${index}${alone}${status}`
+      const title = `Too late for ${what}`
+      await world.member('acme', name, { role: 'editor' })
+      const voice = new Voice(node, { apiKey: (await world.user(name)).apiKey })
+      const create = (as: string) => voice.call(createStream, { body: { workspaceId: world.id('acme'), title: as } })
+      expect((await create('Before')).status).toBe(201)
+      const { letGo, waiting } = await holdActor()
+      const held = alone ? [] : [change('liz', { role: 'client' })]
+      if (!alone) await waitFor(() => waiting() === 1)
+      const acted = act(name)
+      await waitFor(() => waiting() === held.length + 1)
+      const created = create(title)
+      await waitFor(() => waiting() === held.length + 2)
+      await letGo()
+      const answers = await Promise.all([acted, created, ...held])
+      expect(answers.map((answer) => answer.status)).toEqual([200, status, ...held.map(() => 200)])
+      expect(answers[1]?.body.code).toBe(code)
+      expect(await here.database.rows('select 1 from streams where title = $1', [title])).toEqual([])
+    }
+  })
 })

@@ -1,0 +1,32 @@
+import { expect, test } from 'vitest'
+import { pageOf, pageRequest } from './page.ts'
+
+const rowsOf = (count: number) =>
+  Array.from({ length: count }, (_, index) => ({
+    createdAt: `2026-11-21T10:00:0${index}.000001Z`,
+    id: `01939c5e-7a3b-7c21-9f58-00000000000${index}`,
+  }))
+
+const page = (count: number, limit: number) =>
+  pageOf(
+    rowsOf(count),
+    limit,
+    (row) => row,
+    ({ id }) => id,
+  )
+
+test.each([
+  ['no rows', 0, 0],
+  ['fewer rows than the limit', 2, 2],
+  ['exactly as many rows as the limit', 3, 3],
+])('a page of %s shows them all and is the last', (_what, count, shown) => {
+  const { items, nextCursor } = page(count, 3)
+  expect(items).toHaveLength(shown)
+  expect(nextCursor).toBeNull()
+})
+
+test('one row beyond the limit is not shown; the next page begins behind the last row that is', () => {
+  const { items, nextCursor } = page(4, 3)
+  expect(items).toEqual(rowsOf(3).map(({ id }) => id))
+  expect(pageRequest({ limit: 3, cursor: nextCursor! })).toEqual({ limit: 3, after: rowsOf(3)[2] })
+})
