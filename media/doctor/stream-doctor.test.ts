@@ -207,3 +207,15 @@ test('a track that was announced and does not come is told within two seconds, a
   doctor.message({ ...sound, kind: 'video', isKeyframe: true, codec: 'h264' }, 1_900, 2_000)
   expect(examine(2_900)).toEqual(['-video_missing'])
 })
+
+test('a track that has come is not missed at once while it is encoded, but after the usual patience', () => {
+  const doctor = new StreamDoctor(DEFAULT_DOCTOR_LIMITS, 0, { video: true, audio: true })
+  const picture: Classification = { kind: 'video', isHeader: false, isFrame: true, isKeyframe: true, codec: 'h264' }
+  doctor.arrived('audio')
+  const raised: string[] = []
+  for (let now = 0; now <= 10_000; now += 1_000) {
+    doctor.message(picture, now, now)
+    raised.push(...doctor.examine(0, [], now, '').raised.map(({ code }) => `${code} at ${now}`))
+  }
+  expect(raised).toEqual(['audio_missing at 9000'])
+})

@@ -87,7 +87,8 @@ export interface Diagnosis {
 export class StreamDoctor {
   readonly #limits: DoctorLimits
   readonly #startedAt: number
-  readonly #announced: AnnouncedTracks
+  /** Tracks that were announced and of which nothing has come. */
+  readonly #awaited: { audio: boolean; video: boolean }
   readonly #rhythm = new FrameRhythm()
   readonly #drift = new ClockDrift()
   readonly #trackOffset = new TrackOffset()
@@ -114,7 +115,7 @@ export class StreamDoctor {
 
   constructor(limits: DoctorLimits, now: number, announced: AnnouncedTracks = { video: false, audio: false }) {
     this.#limits = limits
-    this.#announced = announced
+    this.#awaited = { ...announced }
     this.#startedAt = now
   }
 
@@ -127,12 +128,18 @@ export class StreamDoctor {
       : Math.max(this.#interval ?? 0, running)
   }
 
+  /** Something of a track has come, though it may be a while until it can be passed on. */
+  arrived(kind: 'audio' | 'video'): void {
+    this.#awaited[kind] = false
+  }
+
   /** Takes a message in at `now`; `timestamp` is its place on the publisher's line. */
   message({ codec, isFrame, isKeyframe, kind }: Classification, timestamp: number, now: number): void {
     if (kind === 'data') return
     if (kind === 'audio') this.#audioCodec = codec ?? this.#audioCodec
     else this.#videoCodec = codec ?? this.#videoCodec
     if (!isFrame) return
+    this.arrived(kind)
     if (timestamp < this.#lastTimestamp[kind] - REORDERING_MS) this.steppedBack(now)
     else this.#noteJump(kind, timestamp, now)
     this.#drift.add(timestamp, now)
@@ -326,14 +333,14 @@ export class StreamDoctor {
   #missingTracks(now: number): Finding[] {
     const [video, audio] = [this.#lastVideoAt, this.#lastAudioAt]
     const findings: Finding[] = []
-    if (this.#announced.video && this.#hasNotCome(video, now)) {
+    if (this.#hasNotCome('video', now)) {
       const message = 'No video is coming in, although the encoder announced it. Check its camera and its encoder.'
       findings.push({ code: 'video_missing', destinationId: null, message, once: true })
     } else if (this.#isMissing(video, audio, now)) {
       findings.push({ code: 'video_missing', destinationId: null, message: 'No video is coming in.' })
     }
     const silent = 'some platforms refuse such a stream. Send silence where there is none.'
-    if (this.#announced.audio && this.#hasNotCome(audio, now)) {
+    if (this.#hasNotCome('audio', now)) {
       const message = `No audio is coming in, although the encoder announced it; ${silent}`
       findings.push({ code: 'audio_missing', destinationId: null, message, once: true })
     } else if (this.#isMissing(audio, video, now)) {
@@ -343,8 +350,8 @@ export class StreamDoctor {
   }
 
   /** Whether nothing at all has come of a track that was announced. */
-  #hasNotCome(lastAt: number | null, now: number): boolean {
-    return lastAt === null && now - this.#startedAt >= this.#limits.announcedPatienceMs
+  #hasNotCome(kind: 'audio' | 'video', now: number): boolean {
+    return this.#awaited[kind] && now - this.#startedAt >= this.#limits.announcedPatienceMs
   }
 
   /** Whether one track is missing though the other comes: a publisher that sends nothing at all is dropped instead. */

@@ -24,6 +24,8 @@ export interface PublisherSessionOptions {
   readonly doctor: DoctorLimits
   /** Tracks that it said it would send; absent where the protocol has no word for that. */
   readonly announced?: AnnouncedTracks
+  /** Whether its headers carry the time of the frame behind them; RTMP encoders often give them 0. */
+  readonly headersAreTimed?: boolean
   readonly now: () => number
   readonly drop: (reason: string) => void
   /** Ends the publisher with a word to it. */
@@ -41,7 +43,7 @@ export class PublisherSession implements Publisher {
   onMessage: (message: MediaMessage) => void = () => {}
   onEnd: (reason: string) => void = () => {}
   ended = false
-  readonly #timeline = new Timeline()
+  readonly #timeline: Timeline
   #discontinuities = 0
   readonly #doctor: StreamDoctor
   readonly #now: () => number
@@ -55,6 +57,7 @@ export class PublisherSession implements Publisher {
     this.remoteAddress = options.remoteAddress
     this.stream = options.stream
     this.meter = new IngestMeter(options.now)
+    this.#timeline = new Timeline(options.headersAreTimed)
     this.#doctor = new StreamDoctor(options.doctor, options.now(), options.announced)
     this.#now = options.now
     this.#drop = options.drop
@@ -76,6 +79,11 @@ export class PublisherSession implements Publisher {
 
   dismiss(): readonly MediaWarning[] {
     return this.#doctor.dismiss()
+  }
+
+  /** Something of a track has come that has to be encoded before it can be delivered. */
+  arrived(kind: 'audio' | 'video'): void {
+    this.#doctor.arrived(kind)
   }
 
   /** Its pictures come in another size than they are passed on in. */
@@ -118,7 +126,7 @@ export class PublisherSession implements Publisher {
     }
     const timestamp = seen.isFrame
       ? this.#timeline.frame(kind, message.timestamp)
-      : this.#timeline.aside(message.timestamp)
+      : this.#timeline.aside(kind, message.timestamp)
     // What is sent on must say so too: servers, players and encoders go by the flag.
     if (isKeyframe) flagKeyframe(payload)
     this.meter.message(seen, payload)
@@ -146,7 +154,7 @@ export class PublisherSession implements Publisher {
     const payload = message.type === DATA_AMF3 ? message.payload.subarray(1) : message.payload
     const metadata = readMetadata(payload)
     if (metadata !== null) this.meter.metadata(metadata)
-    const timestamp = this.#timeline.aside(message.timestamp)
+    const timestamp = this.#timeline.aside('data', message.timestamp)
     this.onMessage({ kind: 'data', timestamp, payload, isHeader: metadata !== null, isKeyframe: false })
   }
 }

@@ -41,17 +41,34 @@ describe('timeline', () => {
 
   test('headers and data do not move the line', () => {
     const timeline = new Timeline()
-    expect(timeline.aside(0)).toBe(0)
+    expect(timeline.aside('video', 0)).toBe(0)
     expect(timeline.frame('video', 900_000)).toBe(900_000)
-    expect(timeline.aside(0)).toBe(900_000)
-    expect(timeline.aside(900_020)).toBe(900_020)
+    expect(timeline.aside('video', 0)).toBe(900_000)
+    expect(timeline.aside('video', 900_020)).toBe(900_020)
     expect(timeline.frame('video', 900_033)).toBe(900_033)
     expect(timeline.discontinuities).toBe(0)
   })
 
+  test('a header lies at the end of its own track, also where that lags behind the other', () => {
+    const timeline = new Timeline()
+    expect([timeline.frame('video', 5_000), timeline.frame('audio', 9_000)]).toEqual([5_000, 9_000])
+    expect(timeline.aside('video', 5_033)).toBe(5_033)
+    expect(timeline.aside('video', 0)).toBe(5_000)
+    expect(timeline.frame('video', 5_033)).toBe(5_033)
+    // Of data nobody knows where it belongs: it goes with what is newest.
+    expect(timeline.aside('data', 0)).toBe(9_000)
+  })
+
+  test('headers that are timed keep their time, before any frame of their track too', () => {
+    const timeline = new Timeline(true)
+    expect(timeline.frame('video', 5_000)).toBe(5_000)
+    expect(timeline.aside('audio', 20)).toBe(20)
+    expect(timeline.frame('audio', 20)).toBe(20)
+  })
+
   test('a wrap between the header and the first frame', () => {
     const timeline = new Timeline()
-    expect(timeline.aside(0xffff_fff0)).toBe(0xffff_fff0)
+    expect(timeline.aside('video', 0xffff_fff0)).toBe(0xffff_fff0)
     expect(timeline.frame('video', 0x10)).toBe(0x1_0000_0010)
   })
 

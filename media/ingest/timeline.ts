@@ -12,7 +12,9 @@ const START_MS = 60_000
  * tracks share one line, so audio and video stay in step. A step back of up to a second within a track passes as
  * jitter. A greater one means that the encoder restarted its clock: the line goes on where it was, and the offset
  * found then holds for both tracks. Steps forward pass as they are. Headers and data often carry 0 whatever the time
- * is: they never move the line, and one that would lie off its end is put there.
+ * is: they never move the line, and one that would lie off the end of its own track is put there. Where headers are
+ * known to carry the time of the frame behind them, they keep it: one track may lag behind the other by seconds while
+ * its encoder starts.
  */
 export class Timeline {
   #lastWire: number | null = null
@@ -22,8 +24,14 @@ export class Timeline {
   #frameSeen = false
   #firstAside: number | null = null
   readonly #lastOfTrack = new Map<string, number>()
+  readonly #headersAreTimed: boolean
   /** How often the publisher's clock was found to have jumped back. */
   discontinuities = 0
+
+  /** @param headersAreTimed whether headers carry the time of the frame behind them */
+  constructor(headersAreTimed = false) {
+    this.#headersAreTimed = headersAreTimed
+  }
 
   /** Milliseconds on the line for a frame of `track` that came with `wire`. */
   frame(track: string, wire: number): number {
@@ -44,13 +52,16 @@ export class Timeline {
   }
 
   /** The same for a message that is no frame: a header or data. */
-  aside(wire: number): number {
+  aside(track: string, wire: number): number {
     if (!this.#frameSeen) {
       this.#firstAside ??= wire
       return wire
     }
     const value = this.#unwrap(wire) + this.#offset
-    return value < this.#highest - JITTER_MS || value > this.#highest + JITTER_MS ? this.#highest : value
+    if (this.#headersAreTimed) return Math.max(0, value)
+    const last = this.#lastOfTrack.get(track) ?? this.#highest
+    if (value < last - JITTER_MS) return last
+    return value > this.#highest + JITTER_MS ? this.#highest : value
   }
 
   #unwrap(wire: number): number {

@@ -79,6 +79,7 @@ export class WhipSession {
       doctor,
       // Without ffmpeg there is no sound, whatever comes.
       announced: { video: offer.video !== null, audio: offer.audio !== null && ffmpeg !== null },
+      headersAreTimed: true,
       now: () => performance.now(),
       drop: (reason) => this.drop(reason),
       refuse: (reason) => this.drop(reason),
@@ -91,6 +92,8 @@ export class WhipSession {
   take(media: CodedMedia): void {
     if (this.#ending || this.publisher === null) return
     const { kind, data, timestamp } = media
+    // An encoder may take a second to start: that is no reason to say that nothing comes in.
+    if (kind !== 'config') this.publisher.arrived(kind)
     if (kind === 'audio') this.#soundEncoder()?.write(timestamp, true, data)
     else if (kind === 'config') this.#pictures?.configure(data, timestamp)
     else this.#pictures?.take(data, timestamp, media.isKeyframe)
