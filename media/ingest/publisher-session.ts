@@ -39,6 +39,7 @@ export class PublisherSession implements Publisher {
   readonly keyHash: string
   readonly remoteAddress: string
   readonly stream: DesiredStream
+  readonly announcesVideo: boolean
   readonly meter: IngestMeter
   onMessage: (message: MediaMessage) => void = () => {}
   onEnd: (reason: string) => void = () => {}
@@ -56,6 +57,7 @@ export class PublisherSession implements Publisher {
     this.keyHash = options.keyHash
     this.remoteAddress = options.remoteAddress
     this.stream = options.stream
+    this.announcesVideo = options.announced?.video ?? false
     this.meter = new IngestMeter(options.now)
     this.#timeline = new Timeline(options.headersAreTimed)
     this.#doctor = new StreamDoctor(options.doctor, options.now(), options.announced)

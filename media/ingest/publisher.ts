@@ -12,6 +12,8 @@ export interface Publisher {
   readonly remoteAddress: string
   /** What the decision said of the stream. */
   readonly stream: DesiredStream
+  /** Whether it has said that it sends pictures; false where the protocol has no word for that. */
+  readonly announcesVideo: boolean
   onMessage: (message: MediaMessage) => void
   /**
    * Called once, whoever ended it: `unpublished`, `closed` (by the peer), `replaced` (by a newer publisher), `idle`,

@@ -4,8 +4,11 @@ import type { GroupCacheLimits } from './group-cache.ts'
 
 /** Without a frame for this long a publisher is not steady. */
 const GAP_MS = 1_000
-/** Whoever has sent sound for this long, and nothing of a picture, has none. */
-const SOUND_ALONE_MS = 2_000
+/**
+ * Whoever has sent sound for this long, and nothing of a picture, has none. One that has announced pictures may be on a
+ * busy machine, or its first keyframe was lost.
+ */
+const SOUND_ALONE_MS = { usual: 2_000, announced: 10_000 } as const
 /**
  * What was held up on its way comes in a burst: its last keyframe is the one to go on from. No other one after this time
  * means that it is the last; some send nothing but keyframes, for which nobody waits longer than that.
@@ -19,6 +22,11 @@ export class Feeder {
   readonly since = new Date().toISOString()
   /** Monotonic milliseconds of its last frame. */
   lastFrameAt: number
+  /**
+   * Monotonic milliseconds of the last frame with which viewers see what it sends: sound counts when its pictures have
+   * begun, or when it has none. Null before the first.
+   */
+  lastShownAt: number | null = null
   /** Monotonic milliseconds: since when it has sent without a gap. */
   steadySince: number
   /** For how long its media was counted while it fed the stream, milliseconds. */
@@ -29,6 +37,7 @@ export class Feeder {
   #bytes = 0
   #open = false
   #hasVideo = false
+  #hasPicture = false
   /** Monotonic: when its first sound came. */
   #soundSince: number | null = null
   /** Monotonic: when the first and the last keyframe came since it waits. */
@@ -61,7 +70,7 @@ export class Feeder {
 
   /** Whether it can follow on what stood in for it: from a picture, or with sound alone if there is nothing else. */
   canReplace(now: number): boolean {
-    if (!this.#hasVideo) return this.#soundSince !== null && now - this.#soundSince >= SOUND_ALONE_MS
+    if (!this.#hasVideo) return this.#isSoundAlone(now)
     if (this.#keyframes === null || this.#group.length === 0) return false
     const { first, last } = this.#keyframes
     return now - last >= BURST.settleMs || now - first >= BURST.mostMs
@@ -81,6 +90,8 @@ export class Feeder {
       this.lastFrameAt = now
     }
     if (kind === 'audio') this.#soundSince ??= now
+    if (kind === 'video' && isKeyframe) this.#hasPicture = true
+    if (this.#hasPicture || this.#isSoundAlone(now)) this.lastShownAt = now
     if (waits) this.#keep(message, kind === 'video' && isKeyframe, now)
   }
 
@@ -93,6 +104,11 @@ export class Feeder {
   status(): IngestStatus {
     const { remoteAddress, sessionId } = this.publisher
     return { sessionId, source: this.source, since: this.since, remoteAddress, ...this.publisher.stats() }
+  }
+
+  #isSoundAlone(now: number): boolean {
+    const patience = this.publisher.announcesVideo ? SOUND_ALONE_MS.announced : SOUND_ALONE_MS.usual
+    return !this.#hasVideo && this.#soundSince !== null && now - this.#soundSince >= patience
   }
 
   #keep(message: MediaMessage, isKeyframe: boolean, now: number): void {

@@ -9,7 +9,7 @@ import { brightnessOf, flvOf } from '../testing/brightness.ts'
 import { Feed, type FeedOptions } from '../testing/feed.ts'
 import { makeFlv, useFfmpeg } from '../testing/ffmpeg.ts'
 import { newKey } from '../testing/ingest-fixture.ts'
-import { enhancedVideo } from '../testing/media-payloads.ts'
+import { aacFrame, aacHeader, avcFrame, avcHeader, enhancedVideo } from '../testing/media-payloads.ts'
 import { hashOf, startScene, towards, type Scene } from '../testing/node-fixture.ts'
 import { startSink, type Sink, type SinkConnection } from '../testing/sink.ts'
 
@@ -166,6 +166,30 @@ test('it stands in for silence until the next keyframe, not where a second publi
   expect(scene.destination('d0').state).toBe('idle')
   expect(told()).toEqual([true, false, true, false])
   expect(sinks.map(({ connections }) => connections.length)).toEqual([1, 1])
+})
+
+test('a publisher that comes back at once and has no picture yet is waited for behind the slate', async () => {
+  await set(await sink())
+  const feed = await publish()
+  await waitFor(() => slate() === 'ready' && scene.destination('d0').state === 'live')
+  feed.stop().publisher.close()
+  await waitFor(() => status().ingest === null)
+  const again = await scene.publish()
+  again.video(0, avcHeader())
+  again.audio(0, aacHeader())
+  let time = 0
+  // Its sound alone is nothing to look at, though it comes without a pause.
+  await waitFor(() => {
+    again.audio((time += 20), aacFrame(40))
+    return slate() === 'shown'
+  })
+  await waitFor(() => {
+    again.audio((time += 20), aacFrame(40))
+    again.video(time, avcFrame(time % 400 === 0))
+    return slate() === 'ready'
+  })
+  expectUnbroken(connection())
+  again.close()
 })
 
 test('what no slate can stand in for is held in silence, and the status says why', async () => {

@@ -39,6 +39,8 @@ export class Slate implements StandIn {
   #wish: DesiredSlate | undefined
   #live = false
   #feeder: Feeder | null = null
+  /** Monotonic: when viewers last saw something of the publisher before, or this one came. */
+  #seenAt = 0
   #headers: readonly MediaMessage[] = []
   #made: Made | null = null
   #clip: SlateClip | null = null
@@ -61,8 +63,13 @@ export class Slate implements StandIn {
     this.#live = live
   }
 
-  /** Stands in for this publisher, also after its end; for nobody with null. */
+  /**
+   * Stands in for this publisher, also after its end; for nobody with null. Viewers wait for one that follows another as
+   * long as they have seen nothing, also where it sends already.
+   */
   follow(feeder: Feeder | null): void {
+    const before = this.#feeder
+    this.#seenAt = before === null ? performance.now() : Math.max(before.lastShownAt ?? 0, this.#seenAt)
     this.#feeder = feeder
   }
 
@@ -129,7 +136,7 @@ export class Slate implements StandIn {
   #await(feeder: Feeder, now: number): void {
     if (this.#clip === null || this.isShown) return
     clearTimeout(this.#due)
-    const wait = feeder.lastFrameAt + this.#options.afterMs - now
+    const wait = Math.max(feeder.lastShownAt ?? 0, this.#seenAt) + this.#options.afterMs - now
     if (wait <= 0) this.#begin(this.#clip, now)
     else this.#due = setTimeout(() => this.tick(performance.now()), wait)
   }
