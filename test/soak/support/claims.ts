@@ -4,10 +4,10 @@ import { flowsSince, lastArrival } from './arrivals.ts'
 
 /**
  * Longest that a status may differ from what destinations have, milliseconds. A process that hangs is known to after
- * 3 s, a status is told once a second and asked for once a second; the rest is for a machine that is busy.
+ * 3 s, a status is told once a second and looked at once a second; the rest is for a machine that is busy.
  */
 export const CLAIM_MS = 7_000
-const POLL_MS = 1_000
+const LOOK_MS = 1_000
 const REQUEST_MS = 5_000
 /** Media flows while it pauses for less than this, milliseconds. */
 const PAUSE_MS = 1_000
@@ -23,34 +23,45 @@ export interface WatchedStream {
   readonly sinks: Readonly<Record<string, Sink>>
 }
 
-export interface Contradiction {
-  readonly phase: string
-  readonly what: string
-  /** How often it was told in a row. */
-  times: number
-}
-
-interface Told {
+/** What somebody is told of a stream. */
+export interface Told {
   readonly status: string
+  /** When that was seen; null where nobody can tell how the stream is now. */
   readonly at: string | null
   readonly destinations: readonly { readonly name: string; readonly status: string }[]
 }
 
-/** Asks for the status of streams each second and compares it with what their destinations had. */
+/** One way in which statuses are told. */
+export interface Teller {
+  readonly name: string
+  /** Undefined, or rejected, while it tells nothing. */
+  readonly ask: (stream: WatchedStream, signal: AbortSignal) => Promise<Told | undefined>
+}
+
+export interface Contradiction {
+  readonly phase: string
+  readonly stream: string
+  readonly what: string
+  /** How often it was told after that. */
+  times: number
+}
+
+/**
+ * Looks each second at what is told of streams and compares it with what their destinations had. A status and media that
+ * are looked at in the same instant may lie on both sides of a change: a contradiction counts when the next look finds
+ * it again.
+ */
 export class ClaimWatch {
   readonly contradictions: Contradiction[] = []
-  readonly #ask: (id: string, signal: AbortSignal) => Promise<unknown>
   readonly #stopped = new AbortController()
   readonly #runs: Promise<void>[]
   phase = ''
   answers = 0
-  /** Questions without an answer. */
+  /** Looks at which nothing was told. */
   unanswered = 0
 
-  /** @param ask returns the relay status of a stream */
-  constructor(streams: readonly WatchedStream[], ask: (id: string, signal: AbortSignal) => Promise<unknown>) {
-    this.#ask = ask
-    this.#runs = streams.map((stream) => this.#watch(stream))
+  constructor(streams: readonly WatchedStream[], tellers: readonly Teller[]) {
+    this.#runs = streams.flatMap((stream) => tellers.map((teller) => this.#watch(stream, teller)))
   }
 
   async stop(): Promise<void> {
@@ -58,52 +69,59 @@ export class ClaimWatch {
     await Promise.all(this.#runs)
   }
 
-  async #watch(stream: WatchedStream): Promise<void> {
+  async #watch(stream: WatchedStream, teller: Teller): Promise<void> {
     const { signal } = this.#stopped
+    let before: readonly Claim[] = []
     while (!signal.aborted) {
       const askedAt = performance.now()
-      try {
-        const told = (await this.#ask(stream.id, AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]))) as Told
-        this.answers += 1
-        this.#compare(stream, told, askedAt)
-      } catch {
-        this.unanswered += 1
+      const within = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)])
+      const told = await teller.ask(stream, within).catch(() => undefined)
+      if (told === undefined) this.unanswered += 1
+      else this.answers += 1
+      const claims = told === undefined ? [] : falseClaims(stream, told, askedAt)
+      for (const claim of claims) {
+        if (before.some(({ what }) => what === claim.what)) this.#add(stream.name, teller.name, claim)
       }
-      await delay(POLL_MS, undefined, { signal }).catch(() => {})
+      before = claims
+      await delay(LOOK_MS, undefined, { signal }).catch(() => {})
     }
   }
 
-  #compare({ name, sinks }: WatchedStream, told: Told, askedAt: number): void {
-    const quietMs: number[] = []
-    for (const destination of told.destinations) {
-      const sink = sinks[destination.name]
-      if (sink === undefined) continue
-      const quiet = askedAt - lastArrival(sink)
-      quietMs.push(quiet)
-      if (FLOWING.includes(destination.status) && told.status === 'live' && quiet > CLAIM_MS) {
-        this.#add(`${destination.name} is told ${destination.status}, and has had nothing for ${seconds(quiet)}`)
-      }
-      const since = flowsSince(sink, askedAt, PAUSE_MS)
-      if (CUT_OFF.includes(destination.status) && since !== null && askedAt - since > CLAIM_MS) {
-        this.#add(
-          `${destination.name} is told ${destination.status}, and has had media for ${seconds(askedAt - since)}`,
-        )
-      }
-    }
-    const quiet = Math.min(...quietMs)
-    if (told.status === 'live' && told.at !== null && quiet > CLAIM_MS) {
-      this.#add(`${name} is told live, and no destination has had anything for ${seconds(quiet)}`)
-    }
-  }
-
-  #add(what: string): void {
-    const last = this.contradictions.findLast(({ phase }) => phase === this.phase)
-    if (last !== undefined && last.what.replace(/[\d.]+ s$/, '') === what.replace(/[\d.]+ s$/, '')) {
-      last.times += 1
-      return
-    }
-    this.contradictions.push({ phase: this.phase, what, times: 1 })
+  #add(stream: string, teller: string, { what, ms }: Claim): void {
+    const text = `${teller}: ${what}`
+    const last = this.contradictions.findLast((one) => one.phase === this.phase && one.what.startsWith(text))
+    if (last === undefined) {
+      this.contradictions.push({ phase: this.phase, stream, what: `${text} ${(ms / 1_000).toFixed(1)} s`, times: 1 })
+    } else last.times += 1
   }
 }
 
-const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`
+interface Claim {
+  readonly what: string
+  /** For how long it has been wrong. */
+  readonly ms: number
+}
+
+/** What was told and cannot be, by what the destinations of a stream had. */
+function falseClaims({ name, sinks }: WatchedStream, told: Told, now: number): Claim[] {
+  const claims: Claim[] = []
+  const quietMs: number[] = []
+  for (const { name: destination, status } of told.destinations) {
+    const sink = sinks[destination]
+    if (sink === undefined) continue
+    const quiet = now - lastArrival(sink)
+    quietMs.push(quiet)
+    if (FLOWING.includes(status) && told.status === 'live' && quiet > CLAIM_MS) {
+      claims.push({ what: `${destination} is told ${status}, and has had nothing for`, ms: quiet })
+    }
+    const since = flowsSince(sink, now, PAUSE_MS)
+    if (CUT_OFF.includes(status) && since !== null && now - since > CLAIM_MS) {
+      claims.push({ what: `${destination} is told ${status}, and has had media for`, ms: now - since })
+    }
+  }
+  const quiet = Math.min(...quietMs)
+  if (told.status === 'live' && told.at !== null && quiet > CLAIM_MS) {
+    claims.push({ what: `${name} is told live, and no destination has had anything for`, ms: quiet })
+  }
+  return claims
+}

@@ -7,6 +7,7 @@ import { processTree } from '../../bench/support/process.ts'
 import { CrierProcess } from '../../support/crier-process.ts'
 import type { SendOptions } from '../../support/send.ts'
 import { waitFor } from '../../support/wait.ts'
+import { ToldByEvents } from './told-by-events.ts'
 
 /** A stream of the soak, as it was armed. */
 export interface StagedStream {
@@ -35,6 +36,7 @@ export class LiveStage {
   #token: string | undefined
   #workspaceId = ''
   #isClosed = false
+  #told: ToldByEvents | undefined
 
   private constructor(folder: string, crier: CrierProcess) {
     this.#folder = folder
@@ -118,10 +120,37 @@ export class LiveStage {
     return id
   }
 
+  /** Has that made of a file which a broadcast of it would show, and waits for it. */
+  async prepare(assetId: string): Promise<void> {
+    const at = { path: { id: assetId } }
+    const { _id: id } = await this.call('POST /api/assets/{id}/renditions', { ...at, body: { preset: 'live' } })
+    const isMade = async () => {
+      const { renditions } = await this.call('GET /api/assets/{id}', at)
+      const { error, status } = renditions.find((one: { _id: string }) => one._id === id)
+      if (status === 'failed') throw new Error(`the file cannot be prepared: ${error}`)
+      return status === 'ready'
+    }
+    await waitFor(isMade, { timeoutMs: 600_000, what: 'the file to be prepared' })
+  }
+
+  /** Follows the events that tell of streams. */
+  async listen(streams: readonly StagedStream[]): Promise<ToldByEvents> {
+    const told = new ToldByEvents(this.#crier.url, this.#token!, this.#workspaceId)
+    this.#told = told
+    for (const { id } of streams) told.begin(id, await this.relay(id))
+    return told
+  }
+
+  /** The relay status of a stream. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- read like every reply here
+  relay(id: string, signal?: AbortSignal): Promise<any> {
+    return this.call('GET /api/streams/{id}/relay', { path: { id }, ...(signal && { signal }) })
+  }
+
   /** Waits until a stream and all its destinations are live. */
   async untilLive({ id, name }: StagedStream, timeoutMs = 60_000): Promise<void> {
     const areLive = async () => {
-      const { destinations, status } = await this.call('GET /api/streams/{id}/relay', { path: { id } })
+      const { destinations, status } = await this.relay(id)
       return status === 'live' && destinations.every((one: { status: string }) => one.status === 'live')
     }
     await waitFor(areLive, { timeoutMs, what: `all destinations of ${name} to be live` })
@@ -129,8 +158,7 @@ export class LiveStage {
 
   /** Waits until the slate of the stream can be shown. */
   async untilSlate({ id, name }: StagedStream): Promise<void> {
-    const isReady = async () =>
-      (await this.call('GET /api/streams/{id}/relay', { path: { id } })).slate?.status === 'ready'
+    const isReady = async () => (await this.relay(id)).slate?.status === 'ready'
     await waitFor(isReady, { timeoutMs: 300_000, what: `the slate of ${name}` })
   }
 
@@ -141,6 +169,7 @@ export class LiveStage {
   }
 
   async close(): Promise<void> {
+    this.#told?.close()
     await this.#crier.stop()
     this.#isClosed = true
     for (const sink of this.#sinks) await sink.close()

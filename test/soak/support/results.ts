@@ -1,0 +1,72 @@
+import type { Arrivals } from './arrivals.ts'
+import type { Contradiction } from './claims.ts'
+import { BOUNDS, type PhaseName, type StreamName } from './phases.ts'
+
+/** Farthest that sound may be from pictures: a slate or transcoded sound comes in its own rhythm. */
+const MOST_APART_MS = { studio: 1_000, stage: 50 }
+
+/** What one destination had in one phase. */
+export interface Row extends Arrivals {
+  readonly phase: PhaseName
+  readonly stream: StreamName
+  readonly destination: string
+  /** Pictures that should have come and did not; below 0 where more came, as a file or a take-over sends them. */
+  readonly missing: number
+  /** A second. */
+  readonly rate: number
+}
+
+const COLUMNS = [
+  'phase',
+  'destination',
+  'no picture for (bound), s',
+  'no sound for (bound), s',
+  'pictures',
+  'lost (bound)',
+  'left out (0)',
+  'timestamps back (0)',
+  'sound off (bound), ms',
+  'contradictions (0)',
+  'ok',
+]
+
+export function tableHead(): string {
+  return `| ${COLUMNS.join(' | ')} |\n|${'---|'.repeat(COLUMNS.length)}`
+}
+
+export function tableLine(row: Row, contradictions: readonly Contradiction[]): string {
+  const { back, destination, gapMs, missing, phase, pictures, rate, skipped, soundGapMs, stream, syncMs } = row
+  const bound = BOUNDS[phase][stream]
+  const told = contradictions.filter((one) => one.phase === phase && one.stream === stream).length
+  const cells = [
+    phase,
+    destination,
+    `${seconds(gapMs)} (${bound.picture})`,
+    `${seconds(soundGapMs)} (${bound.sound})`,
+    pictures,
+    `${missing} (${Math.round(bound.lost * rate)})`,
+    skipped ?? '–',
+    back,
+    `${Math.round(syncMs)} (${MOST_APART_MS[stream]})`,
+    told,
+    brokenBounds(row).length + told === 0 ? 'yes' : 'NO',
+  ]
+  return `| ${cells.join(' | ')} |`
+}
+
+/** What went wrong at a destination, in words. */
+export function brokenBounds(row: Row): string[] {
+  const { back, destination, gapMs, missing, phase, rate, skipped, soundGapMs, stream, syncMs } = row
+  const bound = BOUNDS[phase][stream]
+  const mostLost = Math.round(bound.lost * rate)
+  return [
+    gapMs > bound.picture * 1_000 && `no picture for ${seconds(gapMs)} s, at most ${bound.picture} s`,
+    soundGapMs > bound.sound * 1_000 && `no sound for ${seconds(soundGapMs)} s, at most ${bound.sound} s`,
+    missing > mostLost && `${missing} pictures are lost, at most ${mostLost}`,
+    (skipped ?? 0) > 0 && `${skipped} pictures were left out of a session`,
+    back > 0 && `${back} timestamps went back`,
+    syncMs > MOST_APART_MS[stream] && `sound is ${Math.round(syncMs)} ms off, at most ${MOST_APART_MS[stream]} ms`,
+  ].flatMap((fault) => (fault === false ? [] : [`${phase}, ${destination}: ${fault}`]))
+}
+
+const seconds = (ms: number) => (ms / 1_000).toFixed(1)
