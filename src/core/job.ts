@@ -143,13 +143,10 @@ export function schedule(declaration: ScheduleDeclaration): Schedule {
   return { queue: 'maintenance', ...declaration, data: NO_DATA }
 }
 
-/** Jobs and schedules by domain. */
-export type JobRegistry = Readonly<Record<string, Readonly<Record<string, AnyJob>>>>
-
-/** Every job of a registry by its name. @throws when a name is declared twice */
-export function jobsByName(registry: JobRegistry): Map<string, AnyJob> {
+/** Jobs and schedules by name. @throws when a name is declared twice */
+export function jobsByName(jobs: readonly AnyJob[]): Map<string, AnyJob> {
   const found = new Map<string, AnyJob>()
-  for (const declared of Object.values(registry).flatMap((domain) => Object.values(domain))) {
+  for (const declared of jobs) {
     if (found.has(declared.name)) throw new Error(`job ${declared.name} is declared twice`)
     found.set(declared.name, declared)
   }

@@ -46,7 +46,7 @@ type DefaultedKeys<E extends AnyEntity> = {
   [K in keyof Columns<E>]: HasDefault<Columns<E>[K]> extends true ? K : never
 }[keyof Columns<E>]
 
-/** A row to insert: what may be null or has a default can be left out. */
+/** A row to insert: a column that may be null or has a default can be left out, or be `undefined`. */
 export type NewRow<E extends AnyEntity> = Readonly<
-  Omit<RowInput<E>, DefaultedKeys<E>> & Partial<Pick<RowInput<E>, DefaultedKeys<E>>>
+  Omit<RowInput<E>, DefaultedKeys<E>> & { [K in DefaultedKeys<E>]?: RowInput<E>[K] | undefined }
 >

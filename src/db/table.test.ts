@@ -175,6 +175,17 @@ test('rows that are inserted together name the same properties', async () => {
   await expect(async () => books.insertAll(database, rows)).rejects.toThrow('different properties')
 })
 
+test('an undefined value is left out of a row and of changes', async () => {
+  const row = book('Emma')
+  await books.insertAll(database, [{ ...row, status: undefined, lentAt: undefined }])
+  await books.insert(database, { ...book('Ulysses'), status: undefined })
+  await books.update(database, { id: row.id }, { title: undefined, version: 2 })
+  expect(await books.find(database, {}, { columns: ['title', 'status', 'version'], orderBy: ['title asc'] })).toEqual([
+    { title: 'Emma', status: 'open', version: 2 },
+    { title: 'Ulysses', status: 'open', version: 1 },
+  ])
+})
+
 test('a reference keeps its row from being orphaned', async () => {
   await books.insert(database, book('Emma'))
   await shelves.delete(database, { id: shelfId })

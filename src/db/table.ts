@@ -17,8 +17,10 @@ export interface FindOptions<E extends AnyEntity, K extends keyof Row<E>> {
   readonly lock?: 'for update' | 'for share' | 'for no key update' | 'for update skip locked'
 }
 
-/** New values by property; `increment()` counts on from the value that is there. */
-export type Changes<E extends AnyEntity> = { readonly [K in keyof RowInput<E>]?: RowInput<E>[K] | Increment }
+/** New values by property. `increment()` adds to the value in the row; a property that is `undefined` stays as it is. */
+export type Changes<E extends AnyEntity> = {
+  readonly [K in keyof RowInput<E>]?: RowInput<E>[K] | Increment | undefined
+}
 
 /**
  * Typed statements on one table, derived from its entity, the only place where columns and types are named. Rows have
@@ -132,9 +134,9 @@ export class Table<E extends AnyEntity> {
   async insertAll(sql: Sql, rows: readonly NewRow<E>[]): Promise<number> {
     const [first] = rows
     if (first === undefined) return 0
-    const properties = Object.keys(first)
+    const properties = namedBy(first)
     const shape = properties.join()
-    if (rows.some((row) => Object.keys(row).join() !== shape)) {
+    if (rows.some((row) => namedBy(row).join() !== shape)) {
       throw new TypeError(`rows for ${this.name} name different properties`)
     }
     const statement = this.#text(`insert all ${shape}`, () => {
@@ -326,6 +328,11 @@ export class Table<E extends AnyEntity> {
 /** Typed statements on the table of an entity. */
 export function table<E extends AnyEntity>(entity: E): Table<E> {
   return new Table(entity)
+}
+
+/** The properties that a row gives a value to. */
+function namedBy(row: object): string[] {
+  return Object.entries(row).flatMap(([property, value]) => (value === undefined ? [] : [property]))
 }
 
 function places(count: number): string {

@@ -1,45 +1,32 @@
-import type { Registry } from '../core/operation.ts'
+import type { Domain } from '../core/domain.ts'
+import type { AnyOperation } from '../core/operation.ts'
 import type { AnySystemTurn } from '../core/system-turn.ts'
-import * as assets from '../domains/media/assets/operations.ts'
-import { assetTurns } from '../domains/media/assets/turns.ts'
-import * as auth from '../domains/identity/auth/operations.ts'
-import * as chat from '../domains/talk/chat/operations.ts'
-import * as health from '../domains/system/health/operations.ts'
-import * as plans from '../domains/money/plans/operations.ts'
-import * as queue from '../jobs/operations.ts'
-import * as services from '../domains/system/switches/operations.ts'
-import * as streams from '../domains/live/streams/operations.ts'
-import * as broadcasts from '../domains/live/playout/operations.ts'
-import { recordingTurns } from '../domains/live/recording/turns.ts'
-import { broadcastTurns } from '../domains/live/playout/turns.ts'
-import { streamTurns } from '../domains/live/streams/turns.ts'
-import * as team from '../domains/workspace/team/operations.ts'
-import * as uploads from '../domains/media/uploads/operations.ts'
-import * as users from '../domains/identity/users/operations.ts'
-import * as workspaces from '../domains/workspace/workspaces/operations.ts'
+import { domains } from './domains.ts'
 
-/** Every operation of the service, by domain. A domain is also what can be switched on and off. */
-export const api = {
-  assets,
-  auth,
-  chat,
-  health,
-  plans,
-  queue,
-  services,
-  streams: { ...streams, ...broadcasts },
-  team,
-  uploads,
-  users,
-  workspaces,
-} satisfies Registry
+type Declared = Extract<(typeof domains)[number], { readonly operations: unknown }>
+type Intersection<U> = (U extends unknown ? (of: U) => void : never) extends (of: infer I) => void ? I : never
+
+/** Every operation by its domain's name, as its literal types it. */
+export type Api = {
+  readonly [Name in Declared['name']]: Intersection<Extract<Declared, { readonly name: Name }>['operations']>
+}
+
+/** Every operation of the service, by domain. */
+export const api = operationsByDomain() as unknown as Api
 
 /** Turns that the service asks for by itself. */
-export const systemTurns: readonly AnySystemTurn[] = [
-  ...assetTurns,
-  ...streamTurns,
-  ...broadcastTurns,
-  ...recordingTurns,
-]
+export const systemTurns: readonly AnySystemTurn[] = domains.flatMap(({ turns = [] }: Domain) => turns)
 
-export type Api = typeof api
+/** @throws when two domains of one name declare an operation of one name */
+function operationsByDomain(): Record<string, Record<string, AnyOperation>> {
+  const found: Record<string, Record<string, AnyOperation>> = {}
+  for (const { name, operations } of [...domains].sort((a, b) => a.name.localeCompare(b.name)) as Domain[]) {
+    if (operations === undefined) continue
+    const group = (found[name] ??= {})
+    for (const [key, operation] of Object.entries(operations)) {
+      if (group[key] !== undefined) throw new Error(`operation ${key} is declared twice`)
+      group[key] = operation
+    }
+  }
+  return found
+}

@@ -1,15 +1,40 @@
-/** What each domain of the registry is about: shown in the documentation and in the help of the command line. */
-export const DOMAINS: Readonly<Record<string, string>> = {
-  auth: 'Sign-up, log-in, sessions and passwords',
-  users: 'The own account: profile, settings, API key',
-  workspaces: 'Workspaces, their settings and their audit log',
-  team: 'Members, invitations, roles and groups of a workspace',
-  chat: 'Channels, direct conversations and their messages',
-  plans: 'Plans and what they allow',
-  streams: 'Live streams: ingest, destinations, relay and usage',
-  queue: 'Queues of jobs: what waits, what failed and why',
-  assets: 'The media library: files, folders, tags, thumbnails and renditions',
-  uploads: 'Files on their way in, in one piece or in many',
-  services: 'Which services are switched on',
-  health: 'Whether the server lives and can do its work',
-}
+import type { Domain } from '../core/domain.ts'
+import { auth } from '../domains/identity/auth/domain.ts'
+import { users } from '../domains/identity/users/domain.ts'
+import { playout } from '../domains/live/playout/domain.ts'
+import { recording } from '../domains/live/recording/domain.ts'
+import { streams } from '../domains/live/streams/domain.ts'
+import { assets } from '../domains/media/assets/domain.ts'
+import { uploads } from '../domains/media/uploads/domain.ts'
+import { plans } from '../domains/money/plans/domain.ts'
+import { health } from '../domains/system/health/domain.ts'
+import { switches } from '../domains/system/switches/domain.ts'
+import { chat } from '../domains/talk/chat/domain.ts'
+import { team } from '../domains/workspace/team/domain.ts'
+import { workspaces } from '../domains/workspace/workspaces/domain.ts'
+import { queue } from '../jobs/domain.ts'
+import { foundation } from './foundation.ts'
+
+/** Every domain of the service. A new one is added here, and nowhere else outside its folder. */
+export const domains = [
+  foundation,
+  auth,
+  users,
+  workspaces,
+  team,
+  chat,
+  plans,
+  streams,
+  playout,
+  recording,
+  queue,
+  assets,
+  uploads,
+  switches,
+  health,
+] as const satisfies readonly Domain[]
+
+/** What each domain is about, by its name: shown in the documentation and in the help of the command line. */
+export const DOMAINS: Readonly<Record<string, string>> = Object.fromEntries(
+  domains.flatMap(({ name, about }: Domain) => (about === undefined ? [] : [[name, about]])),
+)

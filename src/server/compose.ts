@@ -10,7 +10,7 @@ import type { Clock } from '../core/clock.ts'
 import { contextFactory, type ContextFactory } from '../core/context.ts'
 import type { WorkspaceEvent } from '../core/event.ts'
 import type { Logger } from '../core/log.ts'
-import { jobsByName, type JobRegistry } from '../core/job.ts'
+import { jobsByName, type AnyJob } from '../core/job.ts'
 import { walk, type NamedOperation, type Registry } from '../core/operation.ts'
 import type { Authenticator, Channels, Memberships } from '../core/ports.ts'
 import { SealedBox } from '../core/sealed-box.ts'
@@ -101,7 +101,7 @@ export interface Composition {
 export function compose(
   foundation: Foundation,
   registry: Registry = api,
-  jobRegistry: JobRegistry = allJobs,
+  declaredJobs: readonly AnyJob[] = allJobs,
 ): Composition {
   const { clock, config, coordination, database, log, secret, version } = foundation
   const operations = walk(registry)
@@ -113,7 +113,7 @@ export function compose(
     clock,
     coordination,
     box: new SealedBox(secret, 'jobs'),
-    declared: jobsByName(jobRegistry),
+    declared: jobsByName(declaredJobs),
   })
 
   const turnOutcomes = new TurnOutcomes(database, clock, new SealedStream(secret, 'outcomes of turns'))

@@ -3,7 +3,7 @@ import { listenError, type ListenSettings } from '../../media/listen.ts'
 import type { Config } from '../config/config.ts'
 import { systemClock, type Clock } from '../core/clock.ts'
 import type { Logger } from '../core/log.ts'
-import type { JobRegistry } from '../core/job.ts'
+import type { AnyJob } from '../core/job.ts'
 import type { Registry } from '../core/operation.ts'
 import { BOARD_PATH } from '../jobs/board.ts'
 import type { JobRuntime, JobTimes } from '../jobs/runtime.ts'
@@ -54,7 +54,7 @@ export interface NodeOverrides {
   readonly clock?: Clock
   /** Other operations than those of the service. */
   readonly registry?: Registry
-  readonly jobs?: JobRegistry
+  readonly jobs?: readonly AnyJob[]
   readonly jobTimes?: Partial<JobTimes>
   readonly adapt?: (composition: Composition) => Composition
 }

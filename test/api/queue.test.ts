@@ -30,7 +30,7 @@ let socket: Socket
 const events: { name: string; data: Record<string, unknown> }[] = []
 
 beforeAll(async () => {
-  app = await startApp({ env: { MEDIA_THUMBNAILS: '2' }, jobs: { ...allJobs, tests: { work } }, jobTimes: QUICK })
+  app = await startApp({ env: { MEDIA_THUMBNAILS: '2' }, jobs: [...allJobs, work], jobTimes: QUICK })
   world = new World(app)
   await world.user('root', { admin: true })
   await world.workspace('acme', 'ada')

@@ -58,7 +58,7 @@ export async function startJobNode(options: JobNodeOptions): Promise<JobNode> {
     clock,
     coordination,
     box: new SealedBox('a secret of tests', 'jobs'),
-    declared: jobsByName({ tests: Object.fromEntries(options.jobs.map((one) => [one.name, one])) }),
+    declared: jobsByName(options.jobs),
   })
   const runs: JobRun[] = []
   const ended: EndedJob[] = []

@@ -2,10 +2,14 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Coordination } from '../../../coordination/coordination.ts'
 import type { Database, Transaction } from '../../../db/database.ts'
-import { announceCredentials } from '../users/credential-notices.ts'
-import { normalizeEmail } from '../users/email-address.ts'
-import type { UserService } from '../users/service.ts'
-import type { UserRow } from '../users/user-row.ts'
+import {
+  announceCredentials,
+  findUserByEmail,
+  makeAdministrator,
+  normalizeEmail,
+  type UserRow,
+  type UserService,
+} from '../users/index.ts'
 import type { PasswordHasher } from './passwords.ts'
 import { evictStranger, markVerified } from './eviction.ts'
 import type { Sessions } from './sessions.ts'
@@ -36,7 +40,7 @@ export async function ensureAdministrator(
   const email = normalizeEmail(administrator.email)
   const changed = await database.transaction(async (tx) => {
     await tx.run('select pg_advisory_xact_lock($1)', [LOCK])
-    const there = await users.findByEmail(tx, email)
+    const there = await findUserByEmail(tx, email)
     if (there !== undefined) return update(tx, options, there, administrator.password)
     const passwordHash = await hasher.hash(administrator.password)
     const { id } = await users.insert(tx, {
@@ -60,17 +64,13 @@ async function update(
   there: UserRow,
   password: string,
 ): Promise<string | undefined> {
-  const samePassword = await hasher.verify(there.password_hash, password)
-  if (samePassword && there.is_admin && there.email_verified) return undefined
+  const samePassword = await hasher.verify(there.passwordHash, password)
+  if (samePassword && there.isAdmin && there.emailVerified) return undefined
   const now = new Date(clock.now())
   await evictStranger(tx, sessions, there.id, now)
   await markVerified(tx, there.id, now)
-  const passwordHash = samePassword && there.email_verified ? there.password_hash : await hasher.hash(password)
-  await tx.run(
-    `update users set is_admin = true, password_hash = $2, credentials_changed_at = $3, version = version + 1,
-       updated_at = $3 where id = $1`,
-    [there.id, passwordHash, now],
-  )
+  const passwordHash = samePassword && there.emailVerified ? there.passwordHash : await hasher.hash(password)
+  await makeAdministrator(tx, there.id, passwordHash, now)
   if (!samePassword) await sessions.revokeAll(tx, there.id, 'password')
   return there.id
 }

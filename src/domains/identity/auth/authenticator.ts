@@ -8,8 +8,7 @@ import type { Logger } from '../../../core/log.ts'
 import type { Authenticator, Credential } from '../../../core/ports.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Coordination } from '../../../coordination/coordination.ts'
-import { API_KEY } from '../users/api-keys.ts'
-import { onCredentials, type CredentialNotice } from '../users/credential-notices.ts'
+import { API_KEY, onCredentials, usersWithChangedCredentials, type CredentialNotice } from '../users/index.ts'
 import type { ApiKeyUses } from './api-key-uses.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { RecentMap } from './recent-map.ts'
@@ -101,12 +100,11 @@ export class CredentialAuthenticator implements Authenticator {
     const { clock, sql } = this.#options
     const startedAt = clock.monotonic()
     const since = new Date(clock.now() - LOOK_BACK_MS)
-    const rows = await sql.rows<{ id: string }>(
-      `select id from sessions where revoked_at > $1
-       union all select id from users where credentials_changed_at > $1`,
-      [since],
-    )
-    const gone = new Set(rows.map((row) => row.id))
+    const [sessions, users] = await Promise.all([
+      sql.rows<{ id: string }>('select id from sessions where revoked_at > $1', [since]),
+      usersWithChangedCredentials(sql, since),
+    ])
+    const gone = new Set([...sessions.map((row) => row.id), ...users])
     if (gone.size > 0) this.#dropWhere(({ sessionId, userId }) => gone.has(userId) || gone.has(sessionId ?? ''))
     this.#polledAt = startedAt
   }

@@ -8,10 +8,15 @@ import type { Database } from '../../../db/database.ts'
 import type { MailLimits } from '../../../mail/limits.ts'
 import type { Postman } from '../../../mail/postman.ts'
 import { confirmedElsewhereMail, verificationMail, welcomeMail } from '../../../mail/templates.ts'
-import { announceCredentials } from '../users/credential-notices.ts'
-import { normalizeEmail } from '../users/email-address.ts'
-import type { UserService } from '../users/service.ts'
-import type { UserRow } from '../users/user-row.ts'
+import {
+  announceCredentials,
+  findUser,
+  findUserByEmail,
+  normalizeEmail,
+  setPassword,
+  type UserRow,
+  type UserService,
+} from '../users/index.ts'
 import { evictStranger, markVerified } from './eviction.ts'
 import { mailCode } from './jobs.ts'
 import { WrongCode } from './errors.ts'
@@ -96,22 +101,22 @@ export class EmailConfirmation {
    * @throws AppError wrong_code, too_many_attempts, validation_failed, overloaded
    */
   async confirm(data: VerifyEmailData, origin: Origin, callerId: string | undefined): Promise<ConfirmedData> {
-    const { database, devices, hasher, throttle, users } = this.#options
+    const { database, devices, hasher, throttle } = this.#options
     const { otp, password } = data
     const email = normalizeEmail(data.email)
     if (password !== undefined) {
       checkPassword(password, email)
       hasher.admit()
     }
-    const before = await users.findByEmail(database, email)
+    const before = await findUserByEmail(database, email)
     const isFromSignUpNetwork = await this.#isFromSignUpNetwork(database, before?.id, origin)
     const source = isFromSignUpNetwork ? (`network ${networkOf(origin.remoteAddress)}` as const) : 'anybody'
     await throttle.begin('code', email, source)
-    const matches = password !== undefined && (await hasher.verify(before?.password_hash, password))
+    const matches = password !== undefined && (await hasher.verify(before?.passwordHash, password))
     const passwordHash = password === undefined || matches ? undefined : await hasher.hash(password)
     // A wrong code is not thrown in the transaction: the count of tries must stay.
     const confirmed = await database.transaction(async (tx) => {
-      const row = await users.findByEmail(tx, email)
+      const row = await findUserByEmail(tx, email)
       const judged = row === undefined ? 'none' : await this.#options.codes.use(tx, row.id, otp, isFromSignUpNetwork)
       if (row === undefined || judged !== 'right') {
         if (judged === 'none') await throttle.touch('code', email, source, tx)
@@ -119,7 +124,7 @@ export class EmailConfirmation {
       }
       const isProven =
         callerId === row.id ||
-        (matches && row.password_hash === before?.password_hash) ||
+        (matches && row.passwordHash === before?.passwordHash) ||
         (await this.#isSameClient(tx, row.id, origin))
       return this.#open(tx, row, origin, { isProven, passwordHash })
     })
@@ -136,9 +141,9 @@ export class EmailConfirmation {
 
   /** The job behind `resend`. @param network of the one who asked */
   async mailCode(tx: Transaction, email: string, network: string): Promise<void> {
-    const { codes, mailLimits, users } = this.#options
-    const row = await users.findByEmail(tx, email)
-    if (row === undefined || row.email_verified) return
+    const { codes, mailLimits } = this.#options
+    const row = await findUserByEmail(tx, email)
+    if (row === undefined || row.emailVerified) return
     const signUp = await this.#signUpOf(tx, row.id)
     const kind = signUp?.network === network ? 'known_code' : 'code'
     const code = (await mailLimits.allows(tx, { kind, to: email })) ? await codes.issue(tx, row.id) : undefined
@@ -157,12 +162,10 @@ export class EmailConfirmation {
       await evictStranger(tx, sessions, row.id, now)
       tx.afterCommit(() => announceCredentials(coordination, { kind: 'user', userId: row.id }))
     }
-    if (passwordHash !== undefined) {
-      await tx.run('update users set password_hash = $2 where id = $1', [row.id, passwordHash])
-    }
+    if (passwordHash !== undefined) await setPassword(tx, row.id, passwordHash, now)
     await markVerified(tx, row.id, now)
     const pair = await sessions.start(tx, row.id, 'code', origin)
-    const user = await users.viewOf(tx, (await users.findByEmail(tx, row.email)) ?? row)
+    const user = await users.viewOf(tx, (await findUser(tx, row.id)) ?? row)
     if (isProven || passwordHash !== undefined) {
       await postman.post(tx, welcomeMail(user, publicUrl))
       return { user, ...pair }

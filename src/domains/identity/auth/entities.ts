@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
-import { User } from '../users/entities.ts'
+import { User } from '../users/index.ts'
 
 const time = () => p.datetime().columnType('timestamptz')
 const user = (name: string) => p.manyToOne(User).deleteRule('cascade').updateRule('no action').foreignKeyName(name)

@@ -1,14 +1,10 @@
 import type { Sql } from '../../../core/sql.ts'
-import { apiKeys } from '../users/api-key-table.ts'
+import { apiKeys, markEmailVerified, resetUnverifiedUser } from '../users/index.ts'
 import type { Sessions } from './sessions.ts'
 
 /** The address is confirmed: what proves it is used up. */
 export async function markVerified(sql: Sql, userId: string, now: Date): Promise<void> {
-  await sql.run(
-    `update users set email_verified = true, version = version + 1, updated_at = $2
-     where id = $1 and not email_verified`,
-    [userId, now],
-  )
+  await markEmailVerified(sql, userId, now)
   await sql.run('delete from one_time_codes where user_id = $1', [userId])
   await sql.run('delete from pending_sign_ups where user_id = $1', [userId])
 }
@@ -19,12 +15,8 @@ export async function markVerified(sql: Sql, userId: string, now: Date): Promise
  * For the transaction in which the owner of the mailbox has proven to be one. A confirmed account stays as it is.
  */
 export async function evictStranger(sql: Sql, sessions: Sessions, userId: string, now: Date): Promise<boolean> {
-  const evicted = await sql.run(
-    `update users set password_hash = null, name = '',
-       credentials_changed_at = $2, version = version + 1, updated_at = $2 where id = $1 and not email_verified`,
-    [userId, now],
-  )
-  if (evicted > 0) await apiKeys.delete(sql, { userId })
-  if (evicted > 0) await sessions.revokeAll(sql, userId, 'takeover')
-  return evicted > 0
+  if (!(await resetUnverifiedUser(sql, userId, now))) return false
+  await apiKeys.delete(sql, { userId })
+  await sessions.revokeAll(sql, userId, 'takeover')
+  return true
 }

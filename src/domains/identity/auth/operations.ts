@@ -4,7 +4,7 @@ import { operation } from '../../../core/operation.ts'
 import { PageQuery } from '../../../core/page.ts'
 import { done, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf } from '../../../core/schema.ts'
-import { EmailInUse } from '../users/errors.ts'
+import { EmailInUse } from '../users/index.ts'
 import {
   InvalidRefreshToken,
   InvalidResetToken,

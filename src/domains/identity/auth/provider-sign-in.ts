@@ -8,11 +8,15 @@ import type { Database, Transaction } from '../../../db/database.ts'
 import { isDeadlock, isUniqueViolation } from '../../../db/prepared-sql.ts'
 import type { Postman } from '../../../mail/postman.ts'
 import { securityMail, welcomeMail } from '../../../mail/templates.ts'
-import { announceCredentials } from '../users/credential-notices.ts'
-import { normalizeEmail } from '../users/email-address.ts'
-import { EmailInUse } from '../users/errors.ts'
-import type { UserService } from '../users/service.ts'
-import type { UserRow } from '../users/user-row.ts'
+import {
+  announceCredentials,
+  EmailInUse,
+  findUser,
+  findUserByEmail,
+  normalizeEmail,
+  type UserRow,
+  type UserService,
+} from '../users/index.ts'
 import { evictStranger, markVerified } from './eviction.ts'
 import { ProviderEmailUnverified, ProviderNotConfigured } from './errors.ts'
 import { refuse, type ProvenIdentity, type SignInProvider } from './providers/provider.ts'
@@ -40,9 +44,6 @@ export interface ProviderSignInOptions {
 
 /** Sign-ins of one person at the same moment that can get in each other's way, and once more. */
 const TRIES = 4
-
-/** Not `for update`: that would keep out the session of a sign-in that has already found the account. */
-const USER_BY_EMAIL = 'select * from users where email = $1 for no key update'
 
 function isRace(error: unknown): boolean {
   if (error instanceof AppError) return error.code === EmailInUse.code
@@ -118,11 +119,12 @@ export class ProviderSignIn {
   }
 
   async #findKnown(sql: Sql, name: string, { issuer, subject, email }: ProvenIdentity): Promise<Arrival | undefined> {
-    const row = await sql.row<UserRow>(
-      `update identities i set last_used_at = $4, email = coalesce($5, i.email) from users u
-       where i.provider = $1 and i.issuer = $2 and i.subject = $3 and u.id = i.user_id returning u.*`,
+    const known = await sql.row<{ user_id: string }>(
+      `update identities set last_used_at = $4, email = coalesce($5, email)
+       where provider = $1 and issuer = $2 and subject = $3 returning user_id`,
       [name, issuer, subject, this.#now(), email ?? null],
     )
+    const row = known && (await findUser(sql, known.user_id))
     return row && { row, how: 'known', evicted: false }
   }
 
@@ -130,7 +132,8 @@ export class ProviderSignIn {
     const { sessions, users } = this.#options
     if (identity.email === undefined || !identity.emailVerified) throw ProviderEmailUnverified()
     const email = normalizeEmail(identity.email)
-    const there = await tx.row<UserRow>(USER_BY_EMAIL, [email])
+    // Not `for update`, which would block the insert of a session by a sign-in that has already found the account.
+    const there = await findUserByEmail(tx, email, { lock: 'for no key update' })
     if (there === undefined) {
       const row = await users.insert(tx, { email, name: identity.name?.slice(0, 100), emailVerified: true })
       await this.#link(tx, row.id, name, identity)
@@ -139,7 +142,7 @@ export class ProviderSignIn {
     const evicted = await evictStranger(tx, sessions, there.id, this.#now())
     await markVerified(tx, there.id, this.#now())
     await this.#link(tx, there.id, name, identity)
-    return { row: (await users.findByEmail(tx, email)) ?? there, how: 'linked', evicted }
+    return { row: (await findUser(tx, there.id)) ?? there, how: 'linked', evicted }
   }
 
   async #link(sql: Sql, userId: string, name: string, identity: ProvenIdentity): Promise<void> {

@@ -1,6 +1,5 @@
 import { Id, Input, Text, Timestamp, Type, named, type Static } from '../../../core/schema.ts'
-import { EmailInput } from '../users/email-address.ts'
-import { UserName, UserView, UserWithKey } from '../users/schemas.ts'
+import { EmailInput, UserName, UserView, UserWithKey } from '../users/index.ts'
 import { GivenPassword, NewPassword } from './password-rules.ts'
 
 export const SignUp = Input({ email: EmailInput, password: NewPassword, name: Type.Optional(UserName) })

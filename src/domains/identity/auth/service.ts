@@ -13,12 +13,18 @@ import type { Database } from '../../../db/database.ts'
 import type { MailLimits } from '../../../mail/limits.ts'
 import type { Postman } from '../../../mail/postman.ts'
 import { passwordResetMail, securityMail } from '../../../mail/templates.ts'
-import { newApiKey } from '../users/api-keys.ts'
-import { announceCredentials } from '../users/credential-notices.ts'
-import { normalizeEmail } from '../users/email-address.ts'
-import type { UserData } from '../users/schemas.ts'
-import { emailInUse, type UserService } from '../users/service.ts'
-import type { UserRow } from '../users/user-row.ts'
+import {
+  announceCredentials,
+  emailInUse,
+  findUser,
+  findUserByEmail,
+  lockPassword,
+  newApiKey,
+  normalizeEmail,
+  setPassword,
+  type UserData,
+  type UserService,
+} from '../users/index.ts'
 import { deviceName } from './device.ts'
 import { mailReset } from './jobs.ts'
 import { InvalidResetToken, WrongLogin } from './errors.ts'
@@ -76,7 +82,7 @@ export class AuthService {
     const email = normalizeEmail(data.email)
     checkPassword(data.password, email)
     hasher.admit()
-    if ((await users.findByEmail(database, email)) !== undefined) throw emailInUse()
+    if ((await findUserByEmail(database, email)) !== undefined) throw emailInUse()
     const passwordHash = await hasher.hash(data.password)
     const apiKey = newApiKey()
     return database.transaction(async (tx) => {
@@ -91,24 +97,22 @@ export class AuthService {
     const { database, devices, hasher, sessions, throttle, users } = this.#options
     const email = normalizeEmail(data.email)
     hasher.admit()
-    const row = await users.findByEmail(database, email)
+    const row = await findUserByEmail(database, email)
     const networks = await sessions.networksOf(database, email)
     const network = networkOf(origin.remoteAddress)
     const isKnownDevice = row !== undefined && devices.isOf(row.id, deviceToken)
     const source = isKnownDevice ? 'known device' : networks.has(network) ? (`network ${network}` as const) : 'anybody'
     await throttle.begin('password', email, source)
     // The same work whether or not there is such a user, and nothing that depends on it before it is done.
-    const matches = await hasher.verify(row?.password_hash, password)
-    if (row === undefined || !matches) throw WrongLogin()
+    const matches = await hasher.verify(row?.passwordHash, password)
+    if (row?.passwordHash == null || !matches) throw WrongLogin()
+    const { id, passwordHash } = row
     await throttle.clear('password', email, [source])
-    if (!row.email_verified) throw EmailUnverified()
+    if (!row.emailVerified) throw EmailUnverified()
     const pair = await database.transaction(async (tx) => {
       // A reset that was committed while we hashed has ended what this password opens.
-      const still = await tx.row('select 1 as one from users where id = $1 and password_hash = $2 for share', [
-        row.id,
-        row.password_hash,
-      ])
-      return still && sessions.start(tx, row.id, 'password', origin)
+      if (!(await lockPassword(tx, id, passwordHash))) return undefined
+      return sessions.start(tx, id, 'password', origin)
     })
     if (pair === undefined) throw WrongLogin()
     return { user: await users.viewOf(database, row), ...pair, deviceToken: devices.issue(row.id) }
@@ -122,8 +126,8 @@ export class AuthService {
 
   /** The job behind `forgotPassword`. @param network of the one who asked */
   async mailReset(tx: Transaction, email: string, network: string): Promise<void> {
-    const { mailLimits, postman, publicUrl, resets, sessions, users } = this.#options
-    const row = await users.findByEmail(tx, email)
+    const { mailLimits, postman, publicUrl, resets, sessions } = this.#options
+    const row = await findUserByEmail(tx, email)
     const isKnown = (await sessions.networksOf(tx, email)).has(network)
     const mail = { kind: isKnown ? 'known_reset' : 'reset', to: email } as const
     if (row === undefined || !(await mailLimits.allows(tx, mail))) return
@@ -131,7 +135,7 @@ export class AuthService {
     if (token === undefined) return
     await mailLimits.count(tx, mail)
     // A name that nobody has confirmed may be a stranger's advertisement.
-    const to = row.email_verified ? row : { email, name: '' }
+    const to = row.emailVerified ? row : { email, name: '' }
     await postman.post(tx, passwordResetMail(to, publicUrl, token))
   }
 
@@ -143,18 +147,14 @@ export class AuthService {
   async resetPassword(token: string, password: string): Promise<void> {
     const { coordination, database, hasher, postman, resets, sessions, throttle } = this.#options
     const userId = await resets.find(database, token)
-    const user = userId && (await database.row<UserRow>('select * from users where id = $1', [userId]))
-    if (!user) throw InvalidResetToken()
+    const user = userId === undefined ? undefined : await findUser(database, userId)
+    if (user === undefined) throw InvalidResetToken()
     checkPassword(password, user.email)
     const passwordHash = await hasher.hash(password)
     const used = await database.transaction(async (tx) => {
       if (!(await resets.use(tx, user.id, token))) return false
       await evictStranger(tx, sessions, user.id, this.#now())
-      await tx.run('update users set password_hash = $2, version = version + 1, updated_at = $3 where id = $1', [
-        user.id,
-        passwordHash,
-        this.#now(),
-      ])
+      await setPassword(tx, user.id, passwordHash, this.#now())
       await markVerified(tx, user.id, this.#now())
       await sessions.revokeAll(tx, user.id, 'password')
       const networks = [...(await sessions.networksOf(tx, user.email))].map((network) => `network ${network}` as const)
@@ -220,7 +220,7 @@ export class AuthService {
       announceCredentials(coordination, { kind: 'session', userId: row.user_id, sessionId: row.id })
     })
     log.warn({ userId: row.user_id, sessionId: row.id }, 'a used refresh token came again; its session was ended')
-    const user = await tx.row<UserRow>('select * from users where id = $1', [row.user_id])
+    const user = await findUser(tx, row.user_id)
     const device = deviceName(row.user_agent)
     if (user) await postman.post(tx, securityMail(user, { kind: 'refresh_token_replayed', device }))
   }

@@ -12,6 +12,7 @@ import type { Database, Transaction } from '../../../db/database.ts'
 import type { Postman } from '../../../mail/postman.ts'
 import { securityMail } from '../../../mail/templates.ts'
 import { recordAudit, type Origin } from '../../workspace/workspaces/audit-log.ts'
+import { findUser, markCredentialsChanged, touchUser } from './accounts.ts'
 import { newApiKey, type NewApiKey } from './api-keys.ts'
 import { apiKeys, type ApiKeyRow } from './api-key-table.ts'
 import type { ApiKeyChange, ApiKeyView, CreatedApiKey, NewApiKeyInput } from './api-key-schemas.ts'
@@ -99,10 +100,7 @@ export class ApiKeyService {
     const id = uuidv7(now.getTime())
     const row = await database.transaction(async (tx) => {
       // Two at once must not both take the last place.
-      const user = await tx.row<{ email: string; name: string }>(
-        'select email, name from users where id = $1 for no key update',
-        [userId],
-      )
+      const user = await findUser(tx, userId, { lock: 'for no key update' })
       if (user === undefined) throw NotFound()
       if ((await apiKeys.count(tx, { userId })) >= MOST_KEYS) {
         throw TooManyApiKeys({ message: `An account has ${MOST_KEYS} API keys at most.` })
@@ -171,10 +169,7 @@ export class ApiKeyService {
     const { userId } = caller
     const made = newApiKey()
     await database.transaction(async (tx) => {
-      const user = await tx.row<{ email: string; name: string }>(
-        'update users set version = version + 1, updated_at = $2 where id = $1 returning email, name',
-        [userId, this.#now()],
-      )
+      const user = await touchUser(tx, userId, this.#now())
       if (user === undefined) throw NotFound()
       const row = await this.setDefault(tx, userId, made)
       await this.#record(tx, caller, 'regenerateApiKey', [row], origin)
@@ -233,7 +228,7 @@ export class ApiKeyService {
 
   /** Nodes that miss the notice find the change by its time. */
   async #announce(tx: Transaction, userId: string): Promise<void> {
-    await tx.run('update users set credentials_changed_at = $2 where id = $1', [userId, this.#now()])
+    await markCredentialsChanged(tx, userId, this.#now())
     tx.afterCommit(() => announceCredentials(this.#options.coordination, { kind: 'user', userId }))
   }
 

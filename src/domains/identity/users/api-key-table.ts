@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/postgresql'
 import { references, timestamp } from '../../../db/columns.ts'
 import type { Row } from '../../../db/row.ts'
 import { table } from '../../../db/table.ts'
-import { UserSchema } from './entities.ts'
+import { User } from './tables.ts'
 
 /** An API key of a user: stored as its SHA-256, because the key has 256 random bits. */
 export const ApiKey = defineEntity({
@@ -17,7 +17,7 @@ export const ApiKey = defineEntity({
   ],
   properties: {
     id: p.uuid().primary(),
-    userId: references(UserSchema, { name: 'api_keys_user_id_fkey', onDelete: 'cascade' }),
+    userId: references(User, { name: 'api_keys_user_id_fkey', onDelete: 'cascade' }),
     name: p.text(),
     keyHash: p.text().unique('api_keys_hash_key'),
     /** The first characters, by which its owner knows it again. */

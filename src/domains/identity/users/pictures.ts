@@ -13,12 +13,14 @@ import { uuidv7 } from '../../../core/id.ts'
 import { file } from '../../../core/reply.ts'
 import type { Upload } from '../../../core/upload.ts'
 import type { Database } from '../../../db/database.ts'
+import { increment } from '../../../db/increment.ts'
 import { storageError } from '../../../storage/disk-errors.ts'
 import { StorageUnavailable } from '../../../storage/errors.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import { PictureUnavailable } from './errors.ts'
 import { pictureUrl } from './picture-url.ts'
 import type { PictureSize, ProfilePictureData } from './schemas.ts'
+import { users } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -89,7 +91,7 @@ export class ProfilePictures {
   /** @throws AppError not_found, also for a picture that is nobody's any more */
   async file(pictureId: string, size: PictureSize) {
     const { database, storage } = this.#needs
-    const row = await database.row<{ id: string }>('select id from users where picture_id = $1', [pictureId])
+    const row = await users.first(database, { pictureId }, { columns: ['id'] })
     const key = row && keyOf(row.id, pictureId, size)
     const stored = key && (await storage.stat(key))
     if (!stored) throw NotFound()
@@ -113,17 +115,12 @@ export class ProfilePictures {
   async #set(userId: string, pictureId: string | null): Promise<void> {
     const { clock, database } = this.#needs
     const before = await database.transaction(async (tx) => {
-      const row = await tx.row<{ picture_id: string | null }>('select picture_id from users where id = $1 for update', [
-        userId,
-      ])
+      const row = await users.first(tx, { id: userId }, { columns: ['pictureId'], lock: 'for update' })
       if (row === undefined) throw InvalidCredential()
-      if (row.picture_id === pictureId) return null
-      await tx.run('update users set picture_id = $2, version = version + 1, updated_at = $3 where id = $1', [
-        userId,
-        pictureId,
-        new Date(clock.now()),
-      ])
-      return row.picture_id
+      if (row.pictureId === pictureId) return null
+      const updatedAt = new Date(clock.now())
+      await users.update(tx, { id: userId }, { pictureId, version: increment(), updatedAt })
+      return row.pictureId
     })
     if (before !== null) await this.#drop(userId, before)
   }

@@ -1,22 +1,24 @@
-import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
-import { LockMode } from '@mikro-orm/postgresql'
 import type { Clock } from '../../../core/clock.ts'
 import type { Caller } from '../../../core/caller.ts'
 import { InvalidCredential } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
+import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Database, Transaction } from '../../../db/database.ts'
+import { increment } from '../../../db/increment.ts'
 import { isUniqueViolation } from '../../../db/prepared-sql.ts'
+import type { Changes } from '../../../db/table.ts'
 import type { PlanName } from '../../money/plans/plans.ts'
 import type { PlanService } from '../../money/plans/service.ts'
 import type { ApiKeyService } from './api-key-service.ts'
+import { findUser } from './accounts.ts'
 import { newApiKey, type NewApiKey } from './api-keys.ts'
 import { normalizeEmail } from './email-address.ts'
-import { User } from './entities.ts'
 import { EmailInUse } from './errors.ts'
 import type { ProfileChanges, SettingsData, UserData } from './schemas.ts'
 import { completeSettings, mergeDeep, type Settings } from './settings.ts'
-import { userView, type UserRow } from './user-row.ts'
+import { users, type User, type UserRow } from './tables.ts'
+import { userView } from './user-view.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -59,19 +61,9 @@ export class UserService {
     const now = this.#options.clock.now()
     const id = uuidv7(now)
     try {
-      await tx.run(
-        `insert into users (id, email, name, password_hash, email_verified, is_admin, created_at, updated_at)
-         values ($1, $2, $3, $4, $5, $6, $7, $7)`,
-        [
-          id,
-          data.email,
-          data.name ?? '',
-          data.passwordHash ?? null,
-          data.emailVerified ?? false,
-          data.isAdmin ?? false,
-          new Date(now),
-        ],
-      )
+      const { email, emailVerified, isAdmin, name, passwordHash } = data
+      const times = { createdAt: new Date(now), updatedAt: new Date(now) }
+      await users.insert(tx, { id, email, name, passwordHash, emailVerified, isAdmin, ...times })
     } catch (error) {
       if (isUniqueViolation(error, 'users_email_key')) throw emailInUse()
       throw error
@@ -97,11 +89,6 @@ export class UserService {
     return userView(row, await plans.subscriptionOf(row.id, sql), await apiKeys.defaultPrefix(sql, row.id))
   }
 
-  /** The user with an address, in whatever spelling. */
-  async findByEmail(sql: Sql, address: string): Promise<UserRow | undefined> {
-    return sql.row<UserRow>('select * from users where email = $1', [normalizeEmail(address)])
-  }
-
   async profile(caller: Caller): Promise<UserData> {
     const { database } = this.#options
     return this.viewOf(database, await this.#row(database, caller.userId))
@@ -109,36 +96,35 @@ export class UserService {
 
   /** @param ifMatch the version that the caller has read. @throws AppError precondition_failed */
   async updateProfile(caller: Caller, changes: ProfileChanges, ifMatch: IfMatch): Promise<UserData> {
-    return this.#change(caller, ifMatch, (user) => {
-      const locale = changes.locale === undefined ? {} : { locale: Intl.getCanonicalLocales(changes.locale)[0] ?? 'en' }
-      Object.assign(user, changes, locale)
-    })
+    const { locale } = changes
+    const canonical = locale === undefined ? {} : { locale: Intl.getCanonicalLocales(locale)[0] ?? 'en' }
+    return this.#change(caller, ifMatch, () => ({ ...changes, ...canonical }))
   }
 
-  /** Notes how far the first steps have come. @throws AppError precondition_failed */
+  /** Records the caller's progress through onboarding. @throws AppError precondition_failed */
   async onboard(
     caller: Caller,
     { step, completed }: { step?: string; completed: boolean },
     ifMatch: IfMatch,
   ): Promise<UserData> {
-    return this.#change(caller, ifMatch, (user) => {
-      if (step !== undefined) user.onboardingStep = step
-      user.onboardingCompletedAt = completed
-        ? (user.onboardingCompletedAt ?? new Date(this.#options.clock.now()))
-        : null
-    })
+    const now = new Date(this.#options.clock.now())
+    return this.#change(caller, ifMatch, ({ onboardingCompletedAt }) => ({
+      onboardingStep: step,
+      onboardingCompletedAt: completed ? (onboardingCompletedAt ?? now) : null,
+    }))
   }
 
   async settings(caller: Caller): Promise<SettingsData> {
-    const row = await this.#options.database.row<Pick<UserRow, 'settings' | 'settings_version'>>(
-      'select settings, settings_version from users where id = $1',
-      [caller.userId],
+    const row = await users.first(
+      this.#options.database,
+      { id: caller.userId },
+      { columns: ['settings', 'settingsVersion'] },
     )
     if (row === undefined) throw InvalidCredential()
-    return { ...completeSettings(row.settings), version: row.settings_version }
+    return { ...completeSettings(row.settings), version: row.settingsVersion }
   }
 
-  /** Lays a change over one section of the settings. @throws AppError precondition_failed */
+  /** Merges a change into one section of the settings. @throws AppError precondition_failed */
   async updateSettings(
     caller: Caller,
     section: keyof Settings,
@@ -146,41 +132,41 @@ export class UserService {
     ifMatch: IfMatch,
   ): Promise<SettingsData> {
     return this.#options.database.transaction(async (tx) => {
-      const user = await this.#locked(tx, caller)
-      requireVersion(ifMatch, user.settingsVersion)
-      user.settings = { ...user.settings, [section]: mergeDeep(user.settings[section] ?? {}, change) }
-      user.settingsVersion += 1
-      user.updatedAt = new Date(this.#options.clock.now())
-      return { ...completeSettings(user.settings), version: user.settingsVersion }
+      const { id, settings: before, settingsVersion } = await this.#row(tx, caller.userId, 'for update')
+      requireVersion(ifMatch, settingsVersion)
+      const settings = { ...before, [section]: mergeDeep(before[section] ?? {}, change) }
+      const version = settingsVersion + 1
+      await users.update(tx, { id }, { settings, settingsVersion: version, updatedAt: this.#now() })
+      return { ...completeSettings(settings), version }
     })
   }
 
-  async #change(caller: Caller, ifMatch: IfMatch, apply: (user: User) => void): Promise<UserData> {
+  async #change(
+    caller: Caller,
+    ifMatch: IfMatch,
+    changesTo: (user: UserRow) => Changes<typeof User>,
+  ): Promise<UserData> {
     return this.#options.database.transaction(async (tx) => {
-      const user = await this.#locked(tx, caller)
-      requireVersion(ifMatch, user.version)
-      apply(user)
-      user.version += 1
-      user.updatedAt = new Date(this.#options.clock.now())
-      await tx.em.flush()
-      return this.viewOf(tx, await this.#row(tx, user.id))
+      const before = await this.#row(tx, caller.userId, 'for update')
+      requireVersion(ifMatch, before.version)
+      const changes = { ...changesTo(before), version: increment(), updatedAt: this.#now() }
+      const [after = before] = await users.updateReturning(tx, { id: before.id }, changes)
+      return this.viewOf(tx, after)
     })
   }
 
-  async #locked(tx: Transaction, caller: Caller): Promise<User> {
-    const user = await tx.em.findOne(User, caller.userId, { lockMode: LockMode.PESSIMISTIC_WRITE })
-    if (user === null) throw InvalidCredential()
-    return user
-  }
-
-  async #row(sql: Sql, id: string): Promise<UserRow> {
-    const row = await sql.row<UserRow>('select * from users where id = $1', [id])
+  async #row(sql: Sql, id: string, lock?: 'for update'): Promise<UserRow> {
+    const row = await findUser(sql, id, lock && { lock })
     if (row === undefined) throw InvalidCredential()
     return row
   }
+
+  #now(): Date {
+    return new Date(this.#options.clock.now())
+  }
 }
 
-/** The 400 of an address that is taken, naming the field. */
+/** The error for an e-mail address that is in use. */
 export function emailInUse() {
-  return EmailInUse({ errors: [{ path: '/body/email', code: 'in_use', message: 'is in use already' }] })
+  return EmailInUse({ errors: [{ path: '/body/email', code: 'in_use', message: 'is already in use' }] })
 }

@@ -1,5 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
-import { User } from '../../identity/users/entities.ts'
+import { User } from '../../identity/users/index.ts'
 import type { PlanName } from './plans.ts'
 
 const time = () => p.datetime().columnType('timestamptz')

@@ -7,7 +7,7 @@ import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
-import { normalizeEmail } from '../../identity/users/email-address.ts'
+import { normalizeEmail } from '../../identity/users/index.ts'
 import type { MemberCache } from '../workspaces/memberships.ts'
 import { lackedBy, rightsOf, unrestrictedScopes } from './authority.ts'
 import {

@@ -10,7 +10,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { sendMail } from '../../../mail/jobs.ts'
 import type { MailLimits } from '../../../mail/limits.ts'
-import { normalizeEmail } from '../../identity/users/email-address.ts'
+import { normalizeEmail } from '../../identity/users/index.ts'
 import {
   managerOf,
   requireGrantable,

@@ -1,7 +1,7 @@
 import type { BuiltInRole } from '../../../core/scope.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { pictureUrl } from '../../identity/users/picture-url.ts'
+import { pictureUrl } from '../../identity/users/index.ts'
 import { MEMBER_COLUMNS, mergedScopes, roleName, type MemberRow } from '../workspaces/memberships.ts'
 import type { MemberState } from './schemas.ts'
 

@@ -13,9 +13,8 @@ import {
   type Static,
 } from '../../../core/schema.ts'
 import { ALL_SCOPES, BUILT_IN_ROLES, type BuiltInRole, type Scope } from '../../../core/scope.ts'
-import { EmailInput } from '../../identity/users/email-address.ts'
+import { EmailInput, PICTURE_URL } from '../../identity/users/index.ts'
 import { PresenceState } from '../../../core/presence-state.ts'
-import { PICTURE_URL } from '../../identity/users/schemas.ts'
 
 const BUILT_IN = Object.keys(BUILT_IN_ROLES) as [BuiltInRole, ...BuiltInRole[]]
 const UUID = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}'

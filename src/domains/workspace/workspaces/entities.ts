@@ -1,6 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
 import type { Scope } from '../../../core/scope.ts'
-import { User } from '../../identity/users/entities.ts'
+import { User } from '../../identity/users/index.ts'
 import type { AiSettingsData } from './schemas.ts'
 
 const time = () => p.datetime().columnType('timestamptz')

@@ -1,7 +1,11 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
+import { timestamp } from '../../../db/columns.ts'
+import type { Row } from '../../../db/row.ts'
+import { table } from '../../../db/table.ts'
 import type { StoredSettings } from './settings.ts'
 
-export const UserSchema = defineEntity({
+/** A person who uses Crier. */
+export const User = defineEntity({
   name: 'User',
   tableName: 'users',
   indexes: [
@@ -12,10 +16,10 @@ export const UserSchema = defineEntity({
   ],
   properties: {
     id: p.uuid().primary(),
-    /** As `normalizeEmail` leaves it. */
+    /** Normalized by `normalizeEmail`. */
     email: p.text().unique('users_email_key'),
     emailVerified: p.boolean().default(false),
-    /** PHC string of argon2id; null for those who only sign in with a provider or an API key. */
+    /** Argon2id as a PHC string. Null for users who sign in only with a provider or an API key. */
     passwordHash: p.text().nullable(),
     name: p.text().default(''),
     bio: p.text().default(''),
@@ -25,20 +29,17 @@ export const UserSchema = defineEntity({
     pictureId: p.uuid().nullable(),
     isAdmin: p.boolean().default(false),
     onboardingStep: p.text().nullable(),
-    onboardingCompletedAt: p.datetime().columnType('timestamptz').nullable(),
-    /** Only what the user has set; the rest is filled in from the defaults. */
+    onboardingCompletedAt: timestamp().nullable(),
+    /** Only the settings that the user has set; defaults are added when they are read. */
     settings: p.json<StoredSettings>().defaultRaw(`'{}'`),
     settingsVersion: p.integer().default(1),
-    /** When something was revoked for the whole user; nodes that missed the notice find it by this. */
-    credentialsChangedAt: p.datetime().columnType('timestamptz').nullable().index('users_by_credentials_change'),
+    /** When credentials or rights of the user last changed. Nodes that missed the notice poll this column. */
+    credentialsChangedAt: timestamp().nullable().index('users_by_credentials_change'),
     version: p.integer().default(1),
-    createdAt: p.datetime().columnType('timestamptz'),
-    updatedAt: p.datetime().columnType('timestamptz'),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
   },
 })
 
-/** A person who uses Crier. */
-export class User extends UserSchema.class {}
-UserSchema.setClass(User)
-
-export const userEntities = [UserSchema]
+export const users = table(User)
+export type UserRow = Row<typeof User>

@@ -1,0 +1,12 @@
+import { domain } from '../../../core/domain.ts'
+import { authEntities } from './entities.ts'
+import * as jobs from './jobs.ts'
+import * as operations from './operations.ts'
+
+export const auth = domain({
+  name: 'auth',
+  about: 'Sign-up, log-in, sessions and passwords',
+  operations,
+  jobs,
+  entities: authEntities,
+})

@@ -1,0 +1,77 @@
+import type { Sql } from '../../../core/sql.ts'
+import { atLeast } from '../../../db/condition.ts'
+import { increment } from '../../../db/increment.ts'
+import type { FindOptions } from '../../../db/table.ts'
+import { normalizeEmail } from './email-address.ts'
+import { users, type User, type UserRow } from './tables.ts'
+
+type Lock = Pick<FindOptions<typeof User, keyof UserRow>, 'lock'>
+
+/** The user with an id. */
+export function findUser(sql: Sql, id: string, options: Lock = {}): Promise<UserRow | undefined> {
+  return users.first(sql, { id }, options)
+}
+
+/** The user with an e-mail address, in any spelling. */
+export function findUserByEmail(sql: Sql, address: string, options: Lock = {}): Promise<UserRow | undefined> {
+  return users.first(sql, { email: normalizeEmail(address) }, options)
+}
+
+/**
+ * Checks that a user still has this password hash, and keeps it from changing until the transaction ends.
+ * @returns false when the password was changed since the hash was read
+ */
+export async function lockPassword(sql: Sql, id: string, passwordHash: string): Promise<boolean> {
+  const row = await users.first(sql, { id, passwordHash }, { columns: ['id'], lock: 'for share' })
+  return row !== undefined
+}
+
+/** Replaces the password of a user. */
+export async function setPassword(sql: Sql, id: string, passwordHash: string, now: Date): Promise<void> {
+  await users.update(sql, { id }, { passwordHash, version: increment(), updatedAt: now })
+}
+
+/** Marks the e-mail address of a user as verified. */
+export async function markEmailVerified(sql: Sql, id: string, now: Date): Promise<void> {
+  const unverified = { id, emailVerified: false }
+  await users.update(sql, unverified, { emailVerified: true, version: increment(), updatedAt: now })
+}
+
+/**
+ * Removes the password and the name of a user whose address was never verified: somebody else may have chosen them.
+ * @returns false, with nothing changed, for a verified user
+ */
+export async function resetUnverifiedUser(sql: Sql, id: string, now: Date): Promise<boolean> {
+  const changed = await users.update(
+    sql,
+    { id, emailVerified: false },
+    { passwordHash: null, name: '', credentialsChangedAt: now, version: increment(), updatedAt: now },
+  )
+  return changed > 0
+}
+
+/** Makes a user an administrator of the platform, with this password. */
+export async function makeAdministrator(sql: Sql, id: string, passwordHash: string | null, now: Date): Promise<void> {
+  await users.update(
+    sql,
+    { id },
+    { isAdmin: true, passwordHash, credentialsChangedAt: now, version: increment(), updatedAt: now },
+  )
+}
+
+/** Records that something the user's profile shows has changed. @returns the user, if there is one */
+export async function touchUser(sql: Sql, id: string, now: Date): Promise<UserRow | undefined> {
+  const [row] = await users.updateReturning(sql, { id }, { version: increment(), updatedAt: now })
+  return row
+}
+
+/** Records that credentials of a user have changed, for nodes that miss the notice (`announceCredentials`). */
+export async function markCredentialsChanged(sql: Sql, id: string, now: Date): Promise<void> {
+  await users.update(sql, { id }, { credentialsChangedAt: now })
+}
+
+/** Ids of the users whose credentials have changed since a time. */
+export async function usersWithChangedCredentials(sql: Sql, since: Date): Promise<string[]> {
+  const rows = await users.find(sql, { credentialsChangedAt: atLeast(since) }, { columns: ['id'] })
+  return rows.map(({ id }) => id)
+}

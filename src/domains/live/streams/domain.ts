@@ -1,0 +1,14 @@
+import { domain } from '../../../core/domain.ts'
+import { streamEntities } from './entities.ts'
+import * as events from './events.ts'
+import * as operations from './operations.ts'
+import { streamTurns } from './turns.ts'
+
+export const streams = domain({
+  name: 'streams',
+  about: 'Live streams: ingest, destinations, relay and usage',
+  operations,
+  events,
+  turns: streamTurns,
+  entities: streamEntities,
+})

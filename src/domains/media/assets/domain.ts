@@ -1,0 +1,16 @@
+import { domain } from '../../../core/domain.ts'
+import { assetEntities } from './entities.ts'
+import * as events from './events.ts'
+import * as jobs from './jobs.ts'
+import * as operations from './operations.ts'
+import { assetTurns } from './turns.ts'
+
+export const assets = domain({
+  name: 'assets',
+  about: 'The media library: files, folders, tags, thumbnails and renditions',
+  operations,
+  events,
+  jobs,
+  turns: assetTurns,
+  entities: assetEntities,
+})

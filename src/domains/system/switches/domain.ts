@@ -1,0 +1,10 @@
+import { domain } from '../../../core/domain.ts'
+import * as operations from './operations.ts'
+import { ServiceSwitch } from './tables.ts'
+
+export const switches = domain({
+  name: 'services',
+  about: 'Which services are switched on',
+  operations,
+  entities: [ServiceSwitch],
+})

@@ -1,0 +1,14 @@
+import { domain } from '../../../core/domain.ts'
+import { chatEntities } from './tables.ts'
+import * as events from './events.ts'
+import * as jobs from './jobs.ts'
+import * as operations from './operations.ts'
+
+export const chat = domain({
+  name: 'chat',
+  about: 'Channels, direct conversations and their messages',
+  operations,
+  events,
+  jobs,
+  entities: chatEntities,
+})

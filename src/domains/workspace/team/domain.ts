@@ -1,0 +1,12 @@
+import { domain } from '../../../core/domain.ts'
+import { teamEntities } from './entities.ts'
+import * as events from './events.ts'
+import * as operations from './operations.ts'
+
+export const team = domain({
+  name: 'team',
+  about: 'Members, invitations, roles and groups of a workspace',
+  operations,
+  events,
+  entities: teamEntities,
+})

@@ -1,0 +1,14 @@
+import { domain } from '../../../core/domain.ts'
+import { workspaceEntities } from './entities.ts'
+import * as events from './events.ts'
+import * as jobs from './jobs.ts'
+import * as operations from './operations.ts'
+
+export const workspaces = domain({
+  name: 'workspaces',
+  about: 'Workspaces, their settings and their audit log',
+  operations,
+  events,
+  jobs,
+  entities: workspaceEntities,
+})

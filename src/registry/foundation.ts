@@ -1,0 +1,15 @@
+import { domain } from '../core/domain.ts'
+import { foundationEntities } from '../db/entities.ts'
+import { forgetReplies } from '../http/jobs.ts'
+import { mailEntities } from '../mail/entities.ts'
+import { mailHousekeeping, sendMail } from '../mail/jobs.ts'
+import * as events from '../realtime/events.ts'
+import { forgetOutcomes } from '../turns/jobs.ts'
+
+/** What the layers below the domains declare. */
+export const foundation = domain({
+  name: 'foundation',
+  events: { chatTyping: events.chatTyping, presenceChanged: events.presenceChanged },
+  jobs: { forgetOutcomes, forgetReplies, mailHousekeeping, sendMail },
+  entities: [...foundationEntities, ...mailEntities],
+})
