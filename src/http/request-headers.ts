@@ -25,8 +25,11 @@ export interface HeaderNeeds {
   readonly extra: readonly string[]
 }
 
-/** What a page, or a refusal before any operation, needs. */
+/** What a refusal before any operation needs. */
 export const PLAIN_GET: HeaderNeeds = { body: false, entityTag: true, extra: [] }
+
+/** What a page needs. */
+export const PAGE: HeaderNeeds = { ...PLAIN_GET, extra: ['accept-encoding'] }
 
 /**
  * A request's headers. uWS gives them only until its handler returns: those that every request is asked for are read at

@@ -21,7 +21,8 @@ import { allOf, HttpExchange } from './exchange.ts'
 import { framingFault } from './framing.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { knows } from './entity-tag.ts'
-import { PLAIN_GET, type HeaderNeeds } from './request-headers.ts'
+import { PAGE, PLAIN_GET, type HeaderNeeds } from './request-headers.ts'
+import { takesGzip } from './page.ts'
 import { requestIdOf } from './passage.ts'
 import { NO_OPERATION } from './request-log.ts'
 import { compileOperation, type PipelineOptions, type RequestHandler } from './pipeline.ts'
@@ -39,6 +40,8 @@ export interface PageContent {
   readonly contentType: string
   readonly content: string | Uint8Array
   readonly headers?: Readonly<Record<string, string>>
+  /** The same for clients that take gzip. */
+  readonly compressed?: Pick<PageContent, 'content' | 'headers'>
 }
 
 export interface ServerOptions {
@@ -242,7 +245,7 @@ export class HttpServer {
   }
 
   #page(response: HttpResponse, request: HttpRequest, page: Page, headOnly: boolean): void {
-    const exchange = this.#exchange(response, request, PLAIN_GET)
+    const exchange = this.#exchange(response, request, PAGE)
     if (exchange === undefined) return
     exchange.headOnly = headOnly
     if (this.#mayAsk(exchange)) {
@@ -262,7 +265,10 @@ export class HttpServer {
   }
 
   async #servePage(exchange: HttpExchange, page: Page): Promise<void> {
-    const { contentType, content, headers = {}, status = 200 } = await page.serve()
+    const served = await page.serve()
+    const { contentType, status = 200 } = served
+    const isCompressed = served.compressed !== undefined && takesGzip(exchange.extra['accept-encoding'] ?? '')
+    const { content, headers = {} } = isCompressed ? served.compressed : served
     const known = headers['ETag'] !== undefined && knows(exchange.headers.ifNoneMatch, headers['ETag'])
     const all: [string, string][] = [['Content-Type', contentType], ...Object.entries(headers)]
     exchange.send(known ? 304 : status, all, known ? '' : content)

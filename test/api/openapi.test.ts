@@ -97,13 +97,30 @@ test('schemas with a name stand in it once', () => {
 })
 
 test('it is served with an ETag, and not again to who has it', async () => {
-  const first = await app.send('GET /api/openapi.json')
+  const first = await app.send('GET /api/openapi.json', { headers: { 'Accept-Encoding': 'identity' } })
   expect(first.status).toBe(200)
   expect(first.headers.get('content-type')).toBe('application/json')
+  expect(first.headers.get('content-encoding')).toBeNull()
   expect(first.text).toBe(text)
   const etag = first.headers.get('etag') ?? ''
   expect(etag).toMatch(/^"[\w-]{22}"$/)
-  const again = await app.send('GET /api/openapi.json', { headers: { 'If-None-Match': etag } })
+  const headers = { 'Accept-Encoding': 'identity', 'If-None-Match': etag }
+  const again = await app.send('GET /api/openapi.json', { headers })
   expect(again.status).toBe(304)
   expect(again.text).toBe('')
+})
+
+test('it is compressed for who takes gzip, under an ETag of its own', async () => {
+  const encodings = { 'gzip, deflate': true, '*': true, 'gzip;q=0, *': false, br: false, 'GZIP;q=0.5': true }
+  for (const [accepted, isCompressed] of Object.entries(encodings)) {
+    const answer = await app.send('GET /api/openapi.json', { headers: { 'Accept-Encoding': accepted } })
+    expect(answer.headers.get('content-encoding'), accepted).toBe(isCompressed ? 'gzip' : null)
+    expect(answer.headers.get('vary')).toContain('Accept-Encoding')
+    expect(answer.text).toBe(text)
+    const etag = answer.headers.get('etag') ?? ''
+    expect(etag).toMatch(isCompressed ? /^"[\w-]{22}-gz"$/ : /^"[\w-]{22}"$/)
+    const headers = { 'Accept-Encoding': accepted, 'If-None-Match': etag }
+    expect((await app.send('GET /api/openapi.json', { headers })).status).toBe(304)
+    if (isCompressed) expect(Number(answer.headers.get('content-length'))).toBeLessThan(text.length / 8)
+  }
 })
