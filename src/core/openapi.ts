@@ -9,6 +9,15 @@ import { ComponentSchemas, type Json } from './openapi-schemas.ts'
 import { headers, parameters, securitySchemes } from './openapi-parts.ts'
 import type { UploadDeclaration } from './upload.ts'
 
+/** What an operation was sent and answered. */
+export interface OperationExample {
+  /** The body; absent where there is none, or none that is JSON. */
+  readonly request?: unknown
+  readonly status: number
+  /** Absent where the reply has no body, or none that is JSON. */
+  readonly reply?: unknown
+}
+
 /** What the document says besides the operations. */
 export interface OpenApiOptions {
   readonly title: string
@@ -16,6 +25,8 @@ export interface OpenApiOptions {
   readonly description: string
   /** What a domain is about; Markdown. */
   readonly domains: Readonly<Record<string, string>>
+  /** What operations were sent and answered, by operation; none where it is absent. */
+  readonly examples?: ReadonlyMap<string, OperationExample>
   /** The errors that are answered before an operation's handler runs. */
   readonly pipelineErrors: (op: NamedOperation) => readonly ErrorDefinition[]
 }
@@ -70,6 +81,7 @@ function contentTypeOf(returns: unknown): string | undefined {
 
 function describe(op: NamedOperation, options: OpenApiOptions, schemas: ComponentSchemas, replies: ErrorReplies): Json {
   const scope = op.access.includes(':') ? (op.access as Scope) : undefined
+  const example = options.examples?.get(op.name)
   return {
     operationId: op.name,
     tags: [op.domain],
@@ -81,8 +93,8 @@ function describe(op: NamedOperation, options: OpenApiOptions, schemas: Componen
     'x-turn': op.turn === true,
     'x-rate-limit': limitClassOf(op),
     parameters: [...fields(op, 'path', schemas), ...fields(op, 'query', schemas), ...headerParameters(op)],
-    ...((op.body ?? op.upload) ? { requestBody: requestBody(op, schemas) } : {}),
-    responses: responses(op, [...options.pipelineErrors(op), ...(op.errors ?? [])], schemas, replies),
+    ...((op.body ?? op.upload) ? { requestBody: requestBody(op, schemas, example) } : {}),
+    responses: responses(op, [...options.pipelineErrors(op), ...(op.errors ?? [])], schemas, replies, example),
   }
 }
 
@@ -131,10 +143,10 @@ function headerParameters(op: NamedOperation): Json[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
 }
 
-function requestBody(op: NamedOperation, schemas: ComponentSchemas): Json {
+function requestBody(op: NamedOperation, schemas: ComponentSchemas, recorded?: OperationExample): Json {
   const body = (op.body ?? NO_FIELDS) as TSchema
-  if (op.upload) return uploadBody(op.upload, schemas.write(body))
-  const example = op.example.body
+  if (op.upload) return uploadBody(op.upload, schemas.write(body), recorded)
+  const example = recorded?.request ?? op.example.body
   return {
     required: op.bodyOptional !== true,
     content: {
@@ -148,7 +160,7 @@ function requestBody(op: NamedOperation, schemas: ComponentSchemas): Json {
 
 const NO_FIELDS = { type: 'object', properties: {}, additionalProperties: false }
 
-function uploadBody({ kind, maxBytes }: UploadDeclaration, fields: Json): Json {
+function uploadBody({ kind, maxBytes }: UploadDeclaration, fields: Json, recorded?: OperationExample): Json {
   const bytes = { type: 'string', format: 'binary', description: `At most ${maxBytes} bytes` }
   if (kind === 'raw') return { required: true, content: { '*/*': { schema: bytes } } }
   const file = { ...bytes, description: `${bytes.description}; the last part, after every field` }
@@ -157,7 +169,8 @@ function uploadBody({ kind, maxBytes }: UploadDeclaration, fields: Json): Json {
     properties: { ...(fields['properties'] as Json), file },
     required: [...((fields['required'] as string[] | undefined) ?? []), 'file'],
   }
-  return { required: true, content: { 'multipart/form-data': { schema } } }
+  const example = recorded && { ...(recorded.request as Json | undefined), file: 'the bytes of the file' }
+  return { required: true, content: { 'multipart/form-data': { schema, ...(example && { example }) } } }
 }
 
 function responses(
@@ -165,11 +178,13 @@ function responses(
   errors: readonly ErrorDefinition[],
   schemas: ComponentSchemas,
   replies: ErrorReplies,
+  example?: OperationExample,
 ): Record<string, Json> {
   const result: Record<string, Json> = {}
   for (const [status, definitions] of byStatus(errors)) result[status] = replies.refer(status, definitions)
   for (const [status, returns] of Object.entries(op.returns as Record<string, TSchema | null>)) {
-    const own = reply(op, status, returns, schemas)
+    const recorded = String(example?.status) === status ? example?.reply : undefined
+    const own = reply(op, status, returns, schemas, recorded)
     // A status that is both an answer and an error (a readiness report and `overloaded`) may have either body.
     result[status] = result[status] ? either(own, replies.inline(status, byStatus(errors).get(status) ?? [])) : own
   }
@@ -182,7 +197,13 @@ function responses(
   return result
 }
 
-function reply(op: NamedOperation, status: string, returns: TSchema | null, schemas: ComponentSchemas): Json {
+function reply(
+  op: NamedOperation,
+  status: string,
+  returns: TSchema | null,
+  schemas: ComponentSchemas,
+  example: unknown,
+): Json {
   const names = ['X-Request-Id']
   if (op.etag) names.push('ETag')
   if (status === '200' && returnsFile(op)) {
@@ -196,15 +217,19 @@ function reply(op: NamedOperation, status: string, returns: TSchema | null, sche
     description: STATUS_CODES[status] ?? status,
     headers: referTo(names),
     ...(type ? { content: { [type]: { schema: { type: 'string', format: 'binary' } } } } : {}),
-    ...(returns !== null && !type ? { content: { 'application/json': { schema: schemas.write(returns) } } } : {}),
+    ...(returns !== null && !type ? { content: { 'application/json': shown(schemas.write(returns), example) } } : {}),
   }
 }
 
+function shown(schema: Json, example: unknown): Json {
+  return example === undefined ? { schema } : { schema, example }
+}
+
 function either(own: Json, error: Json): Json {
-  const content = own['content'] as Record<string, { schema: Json }>
+  const content = own['content'] as Record<string, { schema: Json; example?: unknown }>
   const others = error['content'] as Record<string, { schema: Json }>
   const schema = { anyOf: [content['application/json']?.schema, others['application/json']?.schema] }
-  return { ...own, content: { ...others, 'application/json': { schema } } }
+  return { ...own, content: { ...others, 'application/json': shown(schema, content['application/json']?.example) } }
 }
 
 function referTo(names: readonly string[]): Json {

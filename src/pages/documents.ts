@@ -9,6 +9,7 @@ import { statesPage } from './states-page.ts'
 import { DocsScript } from './docs-script.ts'
 import { errorPage } from '../http/error-page.ts'
 import { pipelineErrors } from '../http/declared-errors.ts'
+import { recordedExamples } from './recorded-examples.ts'
 import { GUARDED, page } from '../http/page.ts'
 import type { Page, PageContent } from '../http/server.ts'
 
@@ -50,6 +51,7 @@ export function openApiText(operations: readonly NamedOperation[], options: Docu
     version: options.version,
     description: DESCRIPTION,
     domains: options.domains,
+    examples: recordedExamples(),
     pipelineErrors,
   })
   return `${JSON.stringify(document, null, 2)}\n`

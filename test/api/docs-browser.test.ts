@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { api } from '../../src/registry/api.ts'
 import { errorTable } from '../../src/core/error.ts'
 import { walk } from '../../src/core/operation.ts'
+import { recordedExamples } from '../../src/pages/recorded-examples.ts'
 import { startApp, type App } from '../support/app.ts'
 import { foreignRequests, launchBrowser, openPage } from '../support/browser.ts'
 import { waitFor } from '../support/wait.ts'
@@ -43,6 +44,16 @@ test('/docs renders every domain and operation and loads nothing from elsewhere'
   expect(requested).toContain(`${app.url}/api/openapi.json`)
   expect(foreign(requested)).toEqual([])
   expect(complaints).toEqual([])
+  await page.close()
+})
+
+test('an operation shows the reply that was recorded of it', { timeout: 120_000 }, async () => {
+  const { page } = await open('/docs#tag/health/GET/api/health')
+  const section = page.getByRole('region', { name: 'Say that the process is alive' })
+  await section.getByText('uptimeSeconds').first().waitFor()
+  const { reply } = recordedExamples().get('getHealth') ?? {}
+  const { uptimeSeconds } = (reply as { data: { uptimeSeconds: number } }).data
+  await section.getByText(String(uptimeSeconds)).first().waitFor()
   await page.close()
 })
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { loadConfig, type Config } from '../../src/config/config.ts'
-import type { Clock } from '../../src/core/clock.ts'
+import { systemClock, type Clock } from '../../src/core/clock.ts'
 import { createLog } from '../../src/core/log.ts'
 import { startNode, type Node, type NodeOverrides } from '../../src/server/node.ts'
 import type { Composition } from '../../src/server/compose.ts'
@@ -37,6 +37,8 @@ export interface App {
   readonly url: string
   readonly port: number
   readonly config: Config
+  /** What tells the node the time. */
+  readonly clock: Clock
   readonly node: Node
   readonly composition: Composition
   readonly database: Database
@@ -74,6 +76,7 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
       url: node.url,
       port: node.port,
       config,
+      clock: options.clock ?? systemClock,
       node,
       composition: node.composition,
       database: node.foundation.database,

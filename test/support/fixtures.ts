@@ -1,5 +1,6 @@
 import type { Example } from '../../src/core/operation.ts'
 import type { App } from './app.ts'
+import type { NameKind } from './example-names.ts'
 import { PIXEL } from './pixel.ts'
 import { PASSWORD, seedMember, seedUser, seedWorkspace, type SeededUser } from './seed.ts'
 import type { SendOptions } from './send.ts'
@@ -36,21 +37,21 @@ export const rows: Readonly<Record<string, RowMaker>> = {
   },
   rtmp_destinations: rtmpDestination,
   assets: asset,
-  asset_folders: (stage) => make(stage, 'POST /api/assets/folders', { ...inWorkspace(stage), name: newName() }),
+  asset_folders: (stage) => make(stage, 'POST /api/assets/folders', { ...inWorkspace(stage), name: newName('folder') }),
   uploads: sentUpload,
 }
 
 /** By operation, where the example alone does not do. */
 export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepared>>> = {
   verifyEmail: async ({ app }) => {
-    const email = newAddress('unverified')
+    const email = newAddress()
     await app.send('POST /api/auth/signup', { body: { email, password: PASSWORD } })
     return { body: { email, otp: await app.outbox.code(email) } }
   },
   login: async ({ caller }) => ({ body: { email: caller.email, password: PASSWORD } }),
   signInWithProvider: async () => ({ error: 'provider_not_configured' }),
   resetPassword: async ({ app }) => {
-    const { email } = await seedUser(app, newName())
+    const { email } = await seedUser(app, newName('person'))
     await app.send('POST /api/auth/forgot-password', { body: { email } })
     const mail = await app.outbox.newest(email, /password/i)
     return { body: { token: /token=([\w-]+)/.exec(mail.text ?? '')?.[1], password: 'another fine long password' } }
@@ -98,11 +99,11 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
   updateApiKey: async (stage) => ({ path: { id: await apiKey(stage) } }),
   revokeApiKey: async (stage) => ({ path: { id: await apiKey(stage) } }),
   regenerateApiKey: async ({ app }) => {
-    const { apiKey } = await seedUser(app, newName())
+    const { apiKey } = await seedUser(app, newName('person'))
     return { as: { apiKey }, once: true }
   },
   deleteWorkspace: async ({ app, owner }) => {
-    const name = newName()
+    const name = newName('workspace')
     return {
       as: { apiKey: owner.apiKey },
       path: { workspaceId: await seedWorkspace(app, name, owner) },
@@ -113,24 +114,24 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
   acceptInvitation: (stage) => answerInvitation(stage, 'token'),
   declineInvitation: (stage) => answerInvitation(stage, 'id'),
   // The caller holds nothing but team:manage, so that is all they can give.
-  inviteMember: async (stage) => ({ body: { email: newAddress('invited'), roleId: await emptyRole(stage) } }),
+  inviteMember: async (stage) => ({ body: { email: newAddress(), roleId: await emptyRole(stage) } }),
   revokeInvitation: async (stage) => ({ path: { id: (await invitation(stage)).id } }),
   resendInvitation: async (stage) => ({ path: { id: (await invitation(stage)).id } }),
   updateMember: async (stage) => ({ path: { userId: await member(stage) }, body: { scopes: ['team:manage'] } }),
   removeMember: async (stage) => ({ path: { userId: await member(stage) } }),
   leaveWorkspace: async () => ({ once: true }),
-  createRole: async () => ({ body: { name: newName(), scopes: ['team:manage'] } }),
+  createRole: async () => ({ body: { name: newName('role'), scopes: ['team:manage'] } }),
   updateRole: async (stage) => ({ path: { id: await emptyRole(stage) }, body: { scopes: ['team:manage'] } }),
   deleteRole: async (stage) => ({
     path: { id: await emptyRole(stage) },
     query: { replaceWith: await emptyRole(stage) },
   }),
   getGroup: async (stage) => ({ path: { id: await group(stage) } }),
-  createGroup: async () => ({ body: { name: newName(), memberIds: [], scopes: ['team:manage'] } }),
-  updateGroup: async (stage) => ({ path: { id: await group(stage) }, body: { name: newName() } }),
+  createGroup: async () => ({ body: { name: newName('group'), memberIds: [], scopes: ['team:manage'] } }),
+  updateGroup: async (stage) => ({ path: { id: await group(stage) }, body: { name: newName('group') } }),
   deleteGroup: async (stage) => ({ path: { id: await group(stage) } }),
   retryQueueJob: async (stage) => ({ path: { id: await deadJob(stage) } }),
-  createChannel: async () => ({ body: { kind: 'channel', name: newName() } }),
+  createChannel: async () => ({ body: { kind: 'channel', name: newName('channel') } }),
   getChannel: async (stage) => ({ path: { channelId: await channel(stage) } }),
   syncChannel: async (stage) => ({ path: { channelId: await channel(stage) } }),
   updateChannel: async (stage) => ({ path: { channelId: await channel(stage) } }),
@@ -157,7 +158,7 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
     const [, , , , pictureId = '', size = ''] = (reply.body.data.pictureUrl as string).split('/')
     return { path: { pictureId, size } }
   },
-  createFolder: async (stage) => ({ body: { ...inWorkspace(stage), name: newName() } }),
+  createFolder: async (stage) => ({ body: { ...inWorkspace(stage), name: newName('folder') } }),
   createSignedUpload: async (stage) => ({ body: { ...inWorkspace(stage), ...NEW_UPLOAD } }),
   createUpload: async (stage) => ({ body: { ...inWorkspace(stage), ...NEW_UPLOAD } }),
   putUpload: async (stage) => {
@@ -170,8 +171,8 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
       as,
     }
   },
-  createUserWithApiKey: async () => ({ body: { email: newAddress('made'), name: 'Made by an administrator' } }),
-  signUp: async () => ({ body: { email: newAddress('signup'), password: PASSWORD } }),
+  createUserWithApiKey: async () => ({ body: { email: newAddress(), name: 'Made by an administrator' } }),
+  signUp: async () => ({ body: { email: newAddress(), password: PASSWORD } }),
 }
 
 /** By list operation: makes so many rows of it, and says what of the example must change to list them. */
@@ -185,15 +186,15 @@ export const lists: Readonly<Record<string, (stage: Stage, count: number) => Pro
     const id = (await rows['streams']?.(stage)) ?? ''
     await stage.app.database.run(
       `insert into stream_sessions (id, stream_id, workspace_id, owner_id, started_at, destinations)
-       select gen_random_uuid(), $1, $2, $3, now() - n * interval '1 day', '[]' from generate_series(1, $4) n`,
-      [id, stage.workspaceId, stage.owner.id, many],
+       select gen_random_uuid(), $1, $2, $3, $5::timestamptz - n * interval '1 day', '[]' from generate_series(1, $4) n`,
+      [id, stage.workspaceId, stage.owner.id, many, new Date(stage.app.clock.now())],
     )
     return { path: { id } }
   },
   listMyInvitations: async (stage, many) => {
-    const { apiKey, email } = await seedUser(stage.app, newName())
+    const { apiKey, email } = await seedUser(stage.app, newName('person'))
     for (let made = 0; made < many; made += 1) {
-      const workspaceId = await seedWorkspace(stage.app, newName(), stage.owner)
+      const workspaceId = await seedWorkspace(stage.app, newName('workspace'), stage.owner)
       await invitation({ ...stage, workspaceId }, email)
     }
     return { as: { apiKey } }
@@ -202,8 +203,8 @@ export const lists: Readonly<Record<string, (stage: Stage, count: number) => Pro
   listGroups: times(group),
   listMembers: times(member),
   listWorkspaces: async ({ app }, many) => {
-    const user = await seedUser(app, newName(), { plan: 'business' })
-    for (let made = 0; made < many; made += 1) await seedWorkspace(app, newName(), user)
+    const user = await seedUser(app, newName('person'), { plan: 'business' })
+    for (let made = 0; made < many; made += 1) await seedWorkspace(app, newName('workspace'), user)
     return { as: { apiKey: user.apiKey } }
   },
   listAuditLog: times(group),
@@ -215,7 +216,7 @@ export const lists: Readonly<Record<string, (stage: Stage, count: number) => Pro
   },
   listUploads: times(openUpload),
   listApiKeys: times(({ app, caller: { apiKey } }) => {
-    return app.send('POST /api/users/me/api-keys', { apiKey, body: { name: newName() } })
+    return app.send('POST /api/users/me/api-keys', { apiKey, body: { name: newName('key') } })
   }),
 }
 
@@ -244,13 +245,14 @@ async function messages({ app, owner, workspaceId, ...stage }: Stage, many: numb
 async function deadJob({ app }: Stage): Promise<string> {
   const row = await app.database.row<{ id: string }>(
     `insert into outbox (id, name, queue, data, state, run_at, attempts, added, created_at, updated_at)
-     values (gen_random_uuid(), 'auth.housekeeping', 'maintenance', '{}', 'dead', now(), 5, 1, now(), now()) returning id`,
+     values (gen_random_uuid(), 'auth.housekeeping', 'maintenance', '{}', 'dead', $1, 5, 1, $1, $1) returning id`,
+    [new Date(app.clock.now())],
   )
   return row?.id ?? ''
 }
 
 /** A media node that says it is there. */
-function announceMedia({ app }: Stage): void {
+export function announceMedia({ app }: Stage): void {
   const status = {
     rtmpPort: 1935,
     rtmpsPort: null,
@@ -346,7 +348,7 @@ async function asset(stage: Stage): Promise<string> {
   const reply = await stage.app.send('POST /api/assets/upload', {
     apiKey: stage.owner.apiKey,
     body: inWorkspace(stage),
-    file: { name: `${newName()}.png`, content: PIXEL },
+    file: { name: `${newName('picture')}.png`, content: PIXEL },
   })
   if (reply.status !== 201) throw new Error(`an asset for a fixture: ${reply.text}`)
   return reply.body.data._id
@@ -354,17 +356,18 @@ async function asset(stage: Stage): Promise<string> {
 
 let count = 0
 
-function newName(): string {
+/** @param kind the recorder of examples shows a name of this kind in its place */
+export function newName(kind: NameKind): string {
   count += 1
-  return `somebody${count}`
+  return `${kind}-${count}`
 }
 
-function newAddress(kind: string): string {
-  return `${kind}.${newName()}@example.com`
+function newAddress(): string {
+  return `${newName('person')}@example.com`
 }
 
 async function apiKey({ app, caller }: Stage): Promise<string> {
-  const reply = await app.send('POST /api/users/me/api-keys', { apiKey: caller.apiKey, body: { name: newName() } })
+  const reply = await app.send('POST /api/users/me/api-keys', { apiKey: caller.apiKey, body: { name: newName('key') } })
   if (reply.status !== 201) throw new Error(`an API key for a fixture: ${reply.text}`)
   return reply.body.data._id
 }
@@ -385,7 +388,7 @@ async function make(stage: Stage, route: string, body: object): Promise<string> 
 function rtmpDestination(stage: Stage): Promise<string> {
   const body = {
     workspaceId: stage.workspaceId,
-    name: newName(),
+    name: newName('server'),
     url: 'rtmp://93.184.216.34/live',
     streamKey: 'secret-key',
   }
@@ -397,20 +400,20 @@ async function destination(stage: Stage): Promise<{ platform: string; accountId:
 }
 
 function emptyRole(stage: Stage): Promise<string> {
-  return make(stage, 'POST /api/team/{workspaceId}/roles', { name: newName(), scopes: [] })
+  return make(stage, 'POST /api/team/{workspaceId}/roles', { name: newName('role'), scopes: [] })
 }
 
 function group(stage: Stage): Promise<string> {
-  return make(stage, 'POST /api/team/{workspaceId}/groups', { name: newName(), memberIds: [] })
+  return make(stage, 'POST /api/team/{workspaceId}/groups', { name: newName('group'), memberIds: [] })
 }
 
 function channel(stage: Stage): Promise<string> {
-  return make(stage, 'POST /api/team/{workspaceId}/channels', { kind: 'channel', name: newName() })
+  return make(stage, 'POST /api/team/{workspaceId}/channels', { kind: 'channel', name: newName('channel') })
 }
 
 /** With the caller in it. */
 function privateChannel(stage: Stage): Promise<string> {
-  const body = { kind: 'channel', name: newName(), private: true, memberIds: [stage.caller.id] }
+  const body = { kind: 'channel', name: newName('channel'), private: true, memberIds: [stage.caller.id] }
   return make(stage, 'POST /api/team/{workspaceId}/channels', body)
 }
 
@@ -448,12 +451,12 @@ async function message(
 
 /** Has fewer rights than any caller, who may not change members with more. */
 async function member({ app, workspaceId }: Stage): Promise<string> {
-  const user = await seedUser(app, newName())
+  const user = await seedUser(app, newName('person'))
   await seedMember(app, workspaceId, user, { scopes: [] })
   return user.id
 }
 
-async function invitation(stage: Stage, email = newAddress('invited')): Promise<{ id: string; token: string }> {
+async function invitation(stage: Stage, email = newAddress()): Promise<{ id: string; token: string }> {
   const body = { email, roleId: await emptyRole(stage) }
   const id = await make(stage, 'POST /api/team/{workspaceId}/invitations', body)
   return { id, token: await invitationToken(stage.app, email) }
@@ -461,6 +464,6 @@ async function invitation(stage: Stage, email = newAddress('invited')): Promise<
 
 /** Either names the invitation: the token of the mail, or the id of the addressee's own list. */
 async function answerInvitation(stage: Stage, by: 'token' | 'id'): Promise<Prepared> {
-  const { apiKey, email } = await seedUser(stage.app, newName())
+  const { apiKey, email } = await seedUser(stage.app, newName('person'))
   return { as: { apiKey }, path: { token: (await invitation(stage, email))[by] } }
 }

@@ -1,0 +1,151 @@
+import { createHash } from 'node:crypto'
+import { DAY, HOUR, SECOND } from '../../src/core/clock.ts'
+import { EXAMPLE, EXAMPLE_TIME } from '../../src/core/example-ids.ts'
+import { readableNames } from './example-names.ts'
+
+/**
+ * Makes of a recorded request and reply what the documentation can show: nothing in it is secret, names the machine
+ * that it was recorded on, or is different when it is recorded again.
+ *
+ * - ids become ids of version 7, the same for the same thing; what `EXAMPLE` names has that id
+ * - times move so that the request was sent at `EXAMPLE_TIME`; what is between them stays
+ * - tokens, keys and signatures become as many letters of `EXAMPLE`, behind the prefix that they have
+ * - addresses become names and numbers that are reserved for documentation (RFC 2606, RFC 5737)
+ */
+export interface MaskOptions {
+  /** What ids are made from where nothing else names them. */
+  readonly seed: string
+  /** When the request was sent. */
+  readonly sentAt: number
+  /** By real id, the id to show. */
+  readonly ids: ReadonlyMap<string, string>
+  /** What was written into the operation's own example, and so is shown as it is. */
+  readonly literal: unknown
+  /** By address of a server on this machine, its public name. */
+  readonly addresses: Readonly<Record<string, string>>
+}
+
+const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g
+const IS_UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
+const JWT = /eyJ[\w-]+\.[\w-]+\.[\w-]{20,}/g
+const STREAM_KEY = /\b[0-9a-f]{16}(b?)-[0-9a-f]{32}\b/g
+/** Names of paths in the relay, and codes of providers. */
+const HEX = /\b(?:[0-9a-f]{16}|[0-9a-f]{20})\b/g
+const PREFIXED = /\b(crier|crr|crd)_([\w-]{6,})/g
+const EXPIRES = /\bexpires=(\d{10})\b/g
+/** Long words in which capitals, small letters and digits are mixed, as no other texts have them. */
+const RANDOM = /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{22,}(?![\w-])/g
+
+const EXAMPLE_JWT = `eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.${Buffer.from('{"EXAMPLE":true}').toString('base64url')}.${filler(43)}`
+const DIGITS = '0123456789abcdef'
+const MOST_LETTERS = 64
+const MOST_ITEMS = 2
+
+/** What is another one at every recording, with what the documentation shows. */
+const CHANGING: Readonly<Record<string, unknown>> = {
+  uptimeSeconds: 86_400,
+  removedCount: 12,
+  otp: '123456',
+}
+
+/** Fields of ids whose name is not that of the thing. */
+const ALIASES: Readonly<Record<string, keyof typeof EXAMPLE>> = {
+  accountId: 'rtmpDestinationId',
+  createdBy: 'userId',
+  author: 'userId',
+  recordingAssetId: 'assetId',
+}
+
+function filler(length: number, letters = 'EXAMPLE'): string {
+  return letters.repeat(Math.ceil(length / letters.length)).slice(0, length)
+}
+
+export class ExampleMask {
+  /** What was replaced because nobody may read it. */
+  readonly secrets = new Set<string>()
+  readonly #options: MaskOptions
+  readonly #ids: Map<string, string>
+  readonly #names = new Map<string, string>()
+  readonly #literals: ReadonlySet<string>
+  readonly #instants: readonly number[]
+
+  constructor(options: MaskOptions) {
+    this.#options = options
+    this.#ids = new Map(options.ids)
+    const texts = textsOf(options.literal)
+    this.#literals = new Set(texts)
+    this.#instants = texts.map((text) => Date.parse(text)).filter((time) => !Number.isNaN(time))
+  }
+
+  /** The value as the documentation shows it. */
+  apply(value: unknown, field = ''): unknown {
+    if (field in CHANGING && value !== null && typeof value !== 'object') return CHANGING[field]
+    if (typeof value === 'string') return this.#text(value, field)
+    if (Array.isArray(value)) return value.slice(0, MOST_ITEMS).map((item) => this.apply(item, field))
+    if (value === null || typeof value !== 'object') return value
+    return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, this.apply(part, key)]))
+  }
+
+  #text(text: string, field: string): string {
+    if (this.#literals.has(text)) return text
+    if (INSTANT.test(text)) return new Date(this.#time(Date.parse(text))).toISOString()
+    let result = text
+    for (const [address, name] of Object.entries(this.#options.addresses)) result = result.replaceAll(address, name)
+    result = result
+      .replace(UUID, (id) => this.#id(id, field))
+      .replace(JWT, (token) => this.#secret(token, EXAMPLE_JWT))
+      .replace(PREFIXED, (key, prefix: string, random: string) =>
+        this.#secret(key, `${prefix}_${filler(random.length)}`),
+      )
+      .replace(STREAM_KEY, (key, backup: string) =>
+        this.#secret(key, `${filler(16, DIGITS)}${backup}-${filler(32, DIGITS)}`),
+      )
+      .replace(HEX, (digits) => filler(digits.length, DIGITS))
+      .replace(EXPIRES, (_all, seconds: string) => `expires=${this.#time(Number(seconds) * SECOND) / SECOND}`)
+      .replace(RANDOM, (random) =>
+        EXAMPLE_JWT.includes(random) || IS_UUID.test(random) ? random : this.#secret(random, shortened(random)),
+      )
+    return readableNames(result, this.#names)
+  }
+
+  #secret(real: string, shown: string): string {
+    if (real !== shown) this.secrets.add(real)
+    return shown
+  }
+
+  /** Times of the operation's own example stay, and what is whole days from them. */
+  #time(time: number): number {
+    if (this.#instants.some((instant) => (time - instant) % DAY === 0)) return time
+    const sent = Date.parse(EXAMPLE_TIME)
+    const delta = time - this.#options.sentAt
+    // What ends with an hour does so in the example too.
+    if (time % HOUR === 0) return Math.ceil((sent + delta) / HOUR) * HOUR
+    return sent + delta
+  }
+
+  #id(id: string, field: string): string {
+    const known = this.#ids.get(id) ?? (this.#literals.has(id) ? id : undefined)
+    if (known !== undefined) return known
+    const used = new Set(this.#ids.values())
+    const key = ALIASES[field] ?? field.replace(/Ids$/, 'Id')
+    const named = key in EXAMPLE ? EXAMPLE[key as keyof typeof EXAMPLE] : undefined
+    const made = named !== undefined && !used.has(named) ? named : madeId(`${this.#options.seed} ${this.#ids.size}`)
+    this.#ids.set(id, made)
+    return made
+  }
+}
+
+function shortened(random: string): string {
+  return filler(Math.min(random.length, MOST_LETTERS))
+}
+
+function madeId(seed: string): string {
+  const hex = createHash('sha256').update(seed).digest('hex')
+  return `01939e5c-7a10-7${hex.slice(0, 3)}-8${hex.slice(3, 6)}-${hex.slice(6, 18)}`
+}
+
+function textsOf(value: unknown): string[] {
+  if (typeof value === 'string') return [value]
+  return value !== null && typeof value === 'object' ? Object.values(value).flatMap(textsOf) : []
+}

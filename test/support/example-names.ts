@@ -1,0 +1,27 @@
+/** What the names that fixtures make up become in the examples of the documentation, in the order of their appearance. */
+const NAMES = {
+  person: ['grace', 'linus', 'margaret', 'alan'],
+  workspace: ['Northwind', 'Contoso', 'Initech', 'Globex'],
+  role: ['Producer', 'Moderator', 'Guest host', 'Translator'],
+  group: ['Camera team', 'Editors', 'Hosts', 'Marketing'],
+  channel: ['show-planning', 'launch', 'design', 'random'],
+  folder: ['Launch 2026', 'Logos', 'Interviews', 'Trailers'],
+  picture: ['stage', 'poster', 'logo', 'team'],
+  server: ['Our own server', 'Partner server', 'Archive', 'Monitor'],
+  key: ['Nightly import', 'Dashboard', 'Backup script', 'Old laptop'],
+} as const
+
+/** What a fixture makes a name for. */
+export type NameKind = keyof typeof NAMES
+
+const MADE_UP = new RegExp(`\\b(${Object.keys(NAMES).join('|')})-\\d+\\b`, 'g')
+
+/** Replaces made-up names in a text. @param known by made-up name, what it became; grows */
+export function readableNames(text: string, known: Map<string, string>): string {
+  return text.replace(MADE_UP, (made, kind: NameKind) => {
+    const used = new Set(known.values())
+    const name = known.get(made) ?? NAMES[kind].find((one) => !used.has(one)) ?? made
+    known.set(made, name)
+    return name
+  })
+}

@@ -1,0 +1,96 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { announceMedia, fixtures, lists, newName, rows, type Prepared, type Stage } from './fixtures.ts'
+import { startGitHub, type FakeGitHub } from './github.ts'
+import { PIXEL } from './pixel.ts'
+import { seedMember, seedUser } from './seed.ts'
+
+/** Servers outside, as far as examples need them. */
+export interface Outside {
+  readonly github: FakeGitHub
+  /** Has a picture at every path. */
+  readonly pictures: { readonly url: string; close(): Promise<void> }
+}
+
+export async function startOutside(): Promise<Outside> {
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { 'Content-Type': 'image/png', 'Content-Length': PIXEL.length }).end(PIXEL)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const close = () => new Promise<void>((resolve) => server.close(() => resolve()))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { github: await startGitHub(), pictures: { url, close } }
+}
+
+/** How many rows a list has, and how many of them its example asks for. */
+export const LISTED = { rows: 3, limit: 2 }
+
+/**
+ * By operation, where the request of the generated tests is answered, but by nothing that is worth showing, or by an
+ * error.
+ */
+export const stories: Readonly<Record<string, (stage: Stage, outside: Outside) => Promise<Prepared>>> = {
+  listTags: async (stage) => {
+    await tagged(stage)
+    return {}
+  },
+  listFolders: async (stage) => {
+    for (let made = 0; made < 2; made += 1) await rows['asset_folders']?.(stage)
+    return {}
+  },
+  getStorageUsage: async (stage) => {
+    await rows['assets']?.(stage)
+    return {}
+  },
+  deleteAssets: async (stage) => ({ body: await ofOneAsset(stage) }),
+  resolveAssets: async (stage) => ({ body: await ofOneAsset(stage) }),
+  signInWithProvider: (_stage, { github }) => {
+    const email = 'grace@example.com'
+    const emails = [{ email, primary: true, verified: true }]
+    const body = github.authorize({ id: 1, login: 'grace', name: 'Grace Hopper', emails })
+    return Promise.resolve({ path: { provider: 'github' }, body })
+  },
+  addChannelMembers: async (stage) => {
+    const { path } = await fixtures['addChannelMembers']!(stage)
+    return { ...(path && { path }), body: { userIds: [(await editor(stage)).id] } }
+  },
+  removeChannelMember: async (stage) => {
+    const { id } = await editor(stage)
+    const body = { kind: 'channel', name: newName('channel'), private: true, memberIds: [id] }
+    const { apiKey } = stage.owner
+    const path = { workspaceId: stage.workspaceId }
+    const made = await stage.app.send('POST /api/team/{workspaceId}/channels', { apiKey, path, body })
+    return { path: { channelId: made.body.data._id, userId: id } }
+  },
+  getRelayHealth: (stage) => {
+    announceMedia(stage)
+    return Promise.resolve({})
+  },
+  updateMember: async (stage) => ({ path: { userId: (await editor(stage)).id } }),
+  leaveWorkspace: async (stage) => ({ as: { apiKey: (await editor(stage)).apiKey } }),
+  syncEvents: async (stage) => {
+    await lists['listGroups']?.(stage, 2)
+    return {}
+  },
+  validateMediaUrl: ({ workspaceId }, { pictures }) =>
+    Promise.resolve({ body: { workspaceId, url: `${pictures.url}/photo.png`, platforms: ['instagram'] } }),
+}
+
+async function tagged({ app, owner, workspaceId }: Stage): Promise<void> {
+  const body = { workspaceId, tags: ['launch'] }
+  await app.send('POST /api/assets/upload', {
+    apiKey: owner.apiKey,
+    body,
+    file: { name: 'stage.png', content: PIXEL, type: 'image/png' },
+  })
+}
+
+async function ofOneAsset(stage: Stage): Promise<object> {
+  return { workspaceId: stage.workspaceId, ids: [await rows['assets']?.(stage)] }
+}
+
+async function editor({ app, workspaceId }: Stage) {
+  const user = await seedUser(app, newName('person'))
+  await seedMember(app, workspaceId, user, { role: 'editor' })
+  return user
+}
