@@ -1,4 +1,5 @@
 import type { Domain } from '../core/domain.ts'
+import { apiKeys } from '../domains/identity/auth/api-keys/domain.ts'
 import { auth } from '../domains/identity/auth/domain.ts'
 import { users } from '../domains/identity/users/domain.ts'
 import { playout } from '../domains/live/playout/domain.ts'
@@ -20,6 +21,7 @@ export const domains = [
   foundation,
   auth,
   users,
+  apiKeys,
   workspaces,
   team,
   chat,

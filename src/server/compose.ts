@@ -2,6 +2,7 @@ import type { Registry as MetricsRegistry } from 'prom-client'
 import type { Actors } from '../../actors/index.ts'
 import { api, systemTurns } from '../registry/api.ts'
 import { composeAssets } from '../domains/media/assets/compose.ts'
+import type { ApiKeyWorkspaces } from '../domains/identity/auth/api-keys/service.ts'
 import { composeAuth, type AuthComposition } from '../domains/identity/auth/compose.ts'
 import { composeChat } from '../domains/talk/chat/compose.ts'
 import type { Config } from '../config/config.ts'
@@ -36,7 +37,7 @@ import { JobService } from '../jobs/service.ts'
 import type { StoreChoice } from '../jobs/stores.ts'
 import type { DesiredStates } from '../domains/live/media-link/desired-state.ts'
 import type { StreamNotices } from '../domains/live/media-link/notices.ts'
-import { AuditLog } from '../domains/workspace/workspaces/audit-log.ts'
+import { AuditLog, recordAudit } from '../domains/workspace/workspaces/audit-log.ts'
 import { EventLog } from '../domains/workspace/workspaces/event-log.ts'
 import { WorkspaceLogRetention } from '../domains/workspace/workspaces/log-retention.ts'
 import { MemberReadmission } from '../domains/workspace/workspaces/readmission.ts'
@@ -171,10 +172,14 @@ export function compose(
 
   const plans = new PlanService(database, clock, coordination, config.DEFAULT_PLAN)
   const mailLimits = new MailLimits(database, clock, secret, config.RATE_LIMITS)
-  const people = composeAuth({ ...foundation, plans, jobs, mailLimits })
   const memberships = new MemberCache(database, clock, coordination)
   const stopForgetting = memberships.onChange((workspaceId) => executor.forget(workspaceId))
   const workspaces = new WorkspaceService(database, clock, plans, memberships)
+  const apiKeyWorkspaces: ApiKeyWorkspaces = {
+    idsOf: async (sql, userId) => (await workspaces.ofUser(userId, sql)).map(({ id }) => id),
+    recordAudit,
+  }
+  const people = composeAuth({ ...foundation, plans, jobs, mailLimits, workspaces: apiKeyWorkspaces })
   const searches = new Searches(database, config.DATABASE_POOL)
   const auditLog = new AuditLog(database, searches)
   const logDays = { events: config.EVENT_DAYS, audit: config.AUDIT_DAYS }

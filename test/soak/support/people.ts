@@ -1,6 +1,6 @@
 import type { Database } from '../../../src/db/database.ts'
 import { uuidv7 } from '../../../src/core/id.ts'
-import { newApiKey } from '../../../src/domains/identity/users/api-keys.ts'
+import { newApiKey } from '../../../src/domains/identity/auth/api-keys/keys.ts'
 import { send } from '../../support/send.ts'
 
 /** Somebody of the soak, with the one channel they are in. */

@@ -39,6 +39,7 @@ export async function ensureAdministrator(
   const { coordination, database, hasher, log, users } = options
   const email = normalizeEmail(administrator.email)
   const changed = await database.transaction(async (tx) => {
+    // By hand: an advisory lock is no statement on a table.
     await tx.run('select pg_advisory_xact_lock($1)', [LOCK])
     const there = await findUserByEmail(tx, email)
     if (there !== undefined) return update(tx, options, there, administrator.password)

@@ -7,11 +7,14 @@ import { sha256 } from '../../../core/id.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Authenticator, Credential } from '../../../core/ports.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { atLeast } from '../../../db/condition.ts'
 import type { Coordination } from '../../../coordination/coordination.ts'
-import { API_KEY, onCredentials, usersWithChangedCredentials, type CredentialNotice } from '../users/index.ts'
-import type { ApiKeyUses } from './api-key-uses.ts'
+import { findUser, onCredentials, usersWithChangedCredentials, type CredentialNotice } from '../users/index.ts'
+import { API_KEY } from './api-keys/keys.ts'
+import type { ApiKeyUses } from './api-keys/uses.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import { RecentMap } from './recent-map.ts'
+import { apiKeys, sessions } from './tables.ts'
 
 /** Credentials of each kind that are kept; twice that at most. About 1 kB each. */
 const CAPACITY = 10_000
@@ -23,24 +26,13 @@ const DOUBT_AFTER_MS = 2_000
 /** Revocations that the poll looks back for: covers transactions and clocks that are this late. */
 const LOOK_BACK_MS = 30_000
 
+const CALLER = { columns: ['email', 'isAdmin', 'emailVerified'] } as const
+const API_KEY_LIMITS = { columns: ['id', 'userId', 'scopes', 'workspaceIds', 'expiresAt'] } as const
+
 interface Known {
   readonly caller: Caller
   /** Milliseconds since the epoch. */
   readonly until: number
-}
-
-interface UserColumns {
-  email: string
-  is_admin: boolean
-  email_verified: boolean
-}
-
-interface KeyColumns {
-  id: string
-  key_id: string
-  scopes: string[] | null
-  workspace_ids: string[] | null
-  expires_at: string | null
 }
 
 export interface AuthenticatorOptions {
@@ -100,11 +92,11 @@ export class CredentialAuthenticator implements Authenticator {
     const { clock, sql } = this.#options
     const startedAt = clock.monotonic()
     const since = new Date(clock.now() - LOOK_BACK_MS)
-    const [sessions, users] = await Promise.all([
-      sql.rows<{ id: string }>('select id from sessions where revoked_at > $1', [since]),
+    const [revoked, users] = await Promise.all([
+      sessions.find(sql, { revokedAt: atLeast(since) }, { columns: ['id'] }),
       usersWithChangedCredentials(sql, since),
     ])
-    const gone = new Set([...sessions.map((row) => row.id), ...users])
+    const gone = new Set([...revoked.map((row) => row.id), ...users])
     if (gone.size > 0) this.#dropWhere(({ sessionId, userId }) => gone.has(userId) || gone.has(sessionId ?? ''))
     this.#polledAt = startedAt
   }
@@ -132,20 +124,14 @@ export class CredentialAuthenticator implements Authenticator {
   async #findToken(token: string): Promise<Caller> {
     const grant = this.#options.tokens.read(token)
     const generation = this.#generation
-    const row = await this.#options.sql.row<UserColumns>(
-      `select u.email, u.is_admin, u.email_verified from sessions s join users u on u.id = s.user_id
-       where s.id = $1 and s.user_id = $2 and s.revoked_at is null`,
-      [grant.sessionId, grant.userId],
-    )
-    if (row === undefined) throw InvalidCredential()
-    const caller: Caller = {
-      userId: grant.userId,
-      email: row.email,
-      isAdmin: row.is_admin,
-      emailVerified: row.email_verified,
-      sessionId: grant.sessionId,
-      via: 'token',
-    }
+    const { sessionId, userId } = grant
+    const { sql } = this.#options
+    const [isOpen, user] = await Promise.all([
+      sessions.exists(sql, { id: sessionId, userId, revokedAt: null }),
+      findUser(sql, userId, CALLER),
+    ])
+    if (!isOpen || user === undefined) throw InvalidCredential()
+    const caller: Caller = { userId, ...user, sessionId, via: 'token' }
     if (this.#mayKeep(caller, generation)) this.#tokens.set(token, { caller, until: grant.expiresAt })
     return caller
   }
@@ -153,29 +139,21 @@ export class CredentialAuthenticator implements Authenticator {
   async #findKey(key: string): Promise<Caller> {
     if (!API_KEY.test(key)) throw InvalidCredential({ message: 'The API key does not have the form of one.' })
     const generation = this.#generation
-    const row = await this.#options.sql.row<UserColumns & KeyColumns>(
-      `select u.id, u.email, u.is_admin, u.email_verified, k.id as key_id, k.scopes, k.workspace_ids, k.expires_at
-       from api_keys k join users u on u.id = k.user_id where k.key_hash = $1`,
-      [sha256(key)],
-    )
-    if (row === undefined) throw InvalidCredential()
-    const now = this.#options.clock.now()
-    const expiresAt = row.expires_at === null ? Number.POSITIVE_INFINITY : Date.parse(row.expires_at)
+    const { clock, sql } = this.#options
+    const row = await apiKeys.first(sql, { keyHash: sha256(key) }, API_KEY_LIMITS)
+    const user = row && (await findUser(sql, row.userId, CALLER))
+    if (row === undefined || user === undefined) throw InvalidCredential()
+    const now = clock.now()
+    const expiresAt = row.expiresAt === null ? Number.POSITIVE_INFINITY : Date.parse(row.expiresAt)
     if (expiresAt <= now) throw CredentialExpired({ message: 'The API key has expired.' })
     const apiKey = {
-      id: row.key_id,
-      // A scope of another version of the service means nothing here.
+      id: row.id,
+      // Scopes that only another version of the service knows are ignored.
       scopes: row.scopes && new Set(row.scopes.filter(isScope)),
-      workspaceIds: row.workspace_ids && new Set(row.workspace_ids),
+      workspaceIds: row.workspaceIds && new Set(row.workspaceIds),
     }
-    const caller: Caller = {
-      userId: row.id,
-      email: row.email,
-      isAdmin: row.is_admin && !isLimited({ apiKey }),
-      emailVerified: row.email_verified,
-      via: 'api_key',
-      apiKey,
-    }
+    const isAdmin = user.isAdmin && !isLimited({ apiKey })
+    const caller: Caller = { userId: row.userId, ...user, isAdmin, via: 'api_key', apiKey }
     if (this.#mayKeep(caller, generation)) {
       this.#keys.set(key, { caller, until: Math.min(now + API_KEY_KEPT_MS, expiresAt) })
     }

@@ -12,8 +12,9 @@ import { OutboxMailer } from '../../../mail/outbox-mailer.ts'
 import { Postman } from '../../../mail/postman.ts'
 import { SmtpMailer } from '../../../mail/smtp-mailer.ts'
 import type { PlanService } from '../../money/plans/service.ts'
-import { ApiKeyService, UserService } from '../users/index.ts'
-import { ApiKeyUses } from './api-key-uses.ts'
+import { UserService } from '../users/index.ts'
+import { ApiKeyService, type ApiKeyWorkspaces } from './api-keys/service.ts'
+import { ApiKeyUses } from './api-keys/uses.ts'
 import { AccessTokens } from './access-tokens.ts'
 import { ensureAdministrator } from './administrator.ts'
 import { CredentialAuthenticator } from './authenticator.ts'
@@ -39,6 +40,7 @@ export interface AuthFoundation {
   readonly plans: PlanService
   readonly jobs: Jobs
   readonly mailLimits: MailLimits
+  readonly workspaces: ApiKeyWorkspaces
 }
 
 /** Everything that has to do with people, put together. */
@@ -54,7 +56,7 @@ export interface AuthComposition {
 }
 
 export function composeAuth(foundation: AuthFoundation): AuthComposition {
-  const { clock, config, coordination, database, jobs, mailLimits, plans, secret } = foundation
+  const { clock, config, coordination, database, jobs, mailLimits, plans, secret, workspaces } = foundation
   const log = foundation.log.child({ part: 'auth' })
   const mailer = mailerOf(config, clock)
   const postman = new Postman(jobs)
@@ -64,7 +66,7 @@ export function composeAuth(foundation: AuthFoundation): AuthComposition {
   const authenticator = new CredentialAuthenticator({ sql: database, tokens, clock, coordination, log, keyUses })
   const hasher = new PasswordHasher()
   const throttle = new AttemptThrottle(database, clock, secret)
-  const apiKeys = new ApiKeyService({ database, clock, coordination, postman })
+  const apiKeys = new ApiKeyService({ database, clock, coordination, postman, workspaces })
   const users = new UserService({ database, clock, plans, apiKeys })
   const sessions = new Sessions(database, clock, tokens, secret)
   const codes = new OneTimeCodes(clock, secret)
@@ -73,7 +75,7 @@ export function composeAuth(foundation: AuthFoundation): AuthComposition {
   const common = { database, clock, coordination, log, publicUrl, users, sessions, postman, hasher, devices }
   const guarded = { ...common, resets, throttle, jobs, mailLimits }
   const emailConfirmation = new EmailConfirmation({ ...guarded, codes })
-  const auth = new AuthService({ ...guarded, confirmation: emailConfirmation })
+  const auth = new AuthService({ ...guarded, apiKeys, confirmation: emailConfirmation })
   const providerSignIn = new ProviderSignIn({ ...common, providers: configuredProviders(config, clock) })
   const housekeeping = new AuthHousekeeping(database, clock, throttle)
   return {

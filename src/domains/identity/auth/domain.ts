@@ -1,5 +1,5 @@
 import { domain } from '../../../core/domain.ts'
-import { authEntities } from './entities.ts'
+import { authEntities } from './tables.ts'
 import * as jobs from './jobs.ts'
 import * as operations from './operations.ts'
 

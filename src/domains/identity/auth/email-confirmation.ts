@@ -27,6 +27,7 @@ import type { PasswordHasher } from './passwords.ts'
 import type { PasswordResets } from './password-resets.ts'
 import type { ConfirmedData, VerifyEmailData } from './schemas.ts'
 import type { Origin, Sessions } from './sessions.ts'
+import { NOBODY, pendingSignUps } from './tables.ts'
 import type { AttemptThrottle } from './throttle.ts'
 
 declare module '../../../core/services.ts' {
@@ -55,12 +56,6 @@ export interface EmailConfirmationOptions {
 /** For so long the client that signed up is known again by its network and program: networks are shared. */
 const SAME_CLIENT_MS = HOUR
 
-interface SignUpRow {
-  network: string
-  user_agent: string
-  created_at: string
-}
-
 /**
  * Confirming the address of an account.
  *
@@ -85,12 +80,9 @@ export class EmailConfirmation {
 
   /** Notes who signed up and mails the first code, in the transaction of the sign-up. */
   async begin(tx: Transaction, { email, id }: UserRow, origin: Origin): Promise<void> {
-    await tx.run('insert into pending_sign_ups (user_id, network, user_agent, created_at) values ($1, $2, $3, $4)', [
-      id,
-      networkOf(origin.remoteAddress),
-      origin.userAgent,
-      this.#now(),
-    ])
+    const { remoteAddress, userAgent } = origin
+    const network = networkOf(remoteAddress)
+    await pendingSignUps.insert(tx, { userId: id, network, userAgent, createdAt: this.#now() })
     const code = await this.#options.codes.issue(tx, id)
     if (code !== undefined) await this.#send(tx, 'known_code', email, code)
   }
@@ -144,7 +136,7 @@ export class EmailConfirmation {
     const { codes, mailLimits } = this.#options
     const row = await findUserByEmail(tx, email)
     if (row === undefined || row.emailVerified) return
-    const signUp = await this.#signUpOf(tx, row.id)
+    const signUp = await findSignUp(tx, row.id)
     const kind = signUp?.network === network ? 'known_code' : 'code'
     const code = (await mailLimits.allows(tx, { kind, to: email })) ? await codes.issue(tx, row.id) : undefined
     if (code !== undefined) await this.#send(tx, kind, email, code)
@@ -182,27 +174,25 @@ export class EmailConfirmation {
 
   async #isFromSignUpNetwork(sql: Sql, userId: string | undefined, origin: Origin): Promise<boolean> {
     // Asked for addresses without an account too, which then takes as long.
-    const signUp = await this.#signUpOf(sql, userId ?? null)
+    const signUp = await findSignUp(sql, userId ?? NOBODY)
     return signUp?.network === networkOf(origin.remoteAddress)
   }
 
   async #isSameClient(sql: Sql, userId: string, { remoteAddress, userAgent }: Origin): Promise<boolean> {
-    const signUp = await this.#signUpOf(sql, userId)
+    const signUp = await findSignUp(sql, userId)
     return (
       signUp !== undefined &&
       signUp.network === networkOf(remoteAddress) &&
-      signUp.user_agent === userAgent &&
-      this.#options.clock.now() - Date.parse(signUp.created_at) <= SAME_CLIENT_MS
+      signUp.userAgent === userAgent &&
+      this.#options.clock.now() - Date.parse(signUp.createdAt) <= SAME_CLIENT_MS
     )
-  }
-
-  #signUpOf(sql: Sql, userId: string | null): Promise<SignUpRow | undefined> {
-    return sql.row<SignUpRow>('select network, user_agent, created_at from pending_sign_ups where user_id = $1', [
-      userId,
-    ])
   }
 
   #now(): Date {
     return new Date(this.#options.clock.now())
   }
+}
+
+function findSignUp(sql: Sql, userId: string) {
+  return pendingSignUps.first(sql, { userId })
 }

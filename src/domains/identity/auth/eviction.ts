@@ -1,12 +1,13 @@
 import type { Sql } from '../../../core/sql.ts'
-import { apiKeys, markEmailVerified, resetUnverifiedUser } from '../users/index.ts'
+import { markEmailVerified, resetUnverifiedUser } from '../users/index.ts'
 import type { Sessions } from './sessions.ts'
+import { apiKeys, oneTimeCodes, pendingSignUps } from './tables.ts'
 
 /** The address is confirmed: what proves it is used up. */
 export async function markVerified(sql: Sql, userId: string, now: Date): Promise<void> {
   await markEmailVerified(sql, userId, now)
-  await sql.run('delete from one_time_codes where user_id = $1', [userId])
-  await sql.run('delete from pending_sign_ups where user_id = $1', [userId])
+  await oneTimeCodes.delete(sql, { userId })
+  await pendingSignUps.delete(sql, { userId })
 }
 
 /**

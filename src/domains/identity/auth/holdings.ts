@@ -1,12 +1,14 @@
 import type { Caller } from '../../../core/caller.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { anyOf } from '../../../db/condition.ts'
+import { apiKeys, sessions } from './tables.ts'
 
-/** By what something is held that lasts longer than a request: a login session or an API key. */
+/** The credential behind something that outlives a request: a session or an API key. */
 export interface Holding {
   readonly userId: string
-  /** Null where it was had with an API key. */
+  /** Null for an API key. */
   readonly sessionId: string | null
-  /** Null where it was had with a session. */
+  /** Null for a session. */
   readonly apiKeyId: string | null
   /** Milliseconds since the epoch. */
   readonly since: number
@@ -17,23 +19,27 @@ export function holdingOf({ apiKey, sessionId, userId }: Caller, now: number): H
   return { userId, sessionId: sessionId ?? null, apiKeyId: apiKey?.id ?? null, since: now }
 }
 
-/** Those whose session was not ended, or whose API key was neither revoked nor changed since and has not expired. Whether they are members is not asked. */
+/**
+ * The holdings whose session has not been revoked, or whose API key exists, has not changed since and has not expired.
+ * Memberships are not checked.
+ */
 export async function stillHeld<H extends Holding>(sql: Sql, holdings: readonly H[], now: number): Promise<H[]> {
-  const rows = await sql.rows<{ place: number }>(
-    `select h.place::int from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::timestamptz[]) with ordinality
-       as h (user_id, session_id, api_key_id, since, place)
-     where case when h.session_id is null then exists (
-         select from api_keys k where k.id = h.api_key_id and k.user_id = h.user_id and k.updated_at <= h.since
-           and (k.expires_at is null or k.expires_at > $5))
-       else exists (
-         select from sessions s where s.id = h.session_id and s.user_id = h.user_id and s.revoked_at is null) end`,
-    [
-      holdings.map(({ userId }) => userId),
-      holdings.map(({ sessionId }) => sessionId),
-      holdings.map(({ apiKeyId }) => apiKeyId),
-      holdings.map(({ since }) => new Date(since)),
-      new Date(now),
-    ],
-  )
-  return rows.flatMap(({ place }) => holdings[place - 1] ?? [])
+  const sessionIds = holdings.flatMap(({ sessionId }) => sessionId ?? [])
+  const keyIds = holdings.flatMap(({ apiKeyId, sessionId }) => (sessionId === null ? (apiKeyId ?? []) : []))
+  const [openSessions, keys] = await Promise.all([
+    sessionIds.length === 0
+      ? []
+      : sessions.find(sql, { id: anyOf(sessionIds), revokedAt: null }, { columns: ['id', 'userId'] }),
+    keyIds.length === 0
+      ? []
+      : apiKeys.find(sql, { id: anyOf(keyIds) }, { columns: ['id', 'userId', 'expiresAt', 'updatedAt'] }),
+  ])
+  const sessionOwners = new Map(openSessions.map(({ id, userId }) => [id, userId]))
+  const keysById = new Map(keys.map((key) => [key.id, key]))
+  return holdings.filter(({ apiKeyId, sessionId, since, userId }) => {
+    if (sessionId !== null) return sessionOwners.get(sessionId) === userId
+    const key = keysById.get(apiKeyId ?? '')
+    if (key === undefined || key.userId !== userId || Date.parse(key.updatedAt) > since) return false
+    return key.expiresAt === null || Date.parse(key.expiresAt) > now
+  })
 }

@@ -1,5 +1,7 @@
 import { DAY, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { lessThan } from '../../../db/condition.ts'
+import { oneTimeCodes, passwordResets, sessions, usedNonces } from './tables.ts'
 import type { AttemptThrottle } from './throttle.ts'
 
 /** Ended sessions stay readable for those who look into what happened. */
@@ -27,9 +29,11 @@ export class AuthHousekeeping {
     const now = this.#clock.now()
     const ended = new Date(now - ENDED_SESSIONS_KEPT_MS)
     await this.#throttle.sweep()
-    await this.#sql.run('delete from one_time_codes where expires_at < $1', [new Date(now)])
-    await this.#sql.run('delete from password_resets where expires_at < $1', [new Date(now)])
-    await this.#sql.run('delete from used_nonces where expires_at < $1', [new Date(now)])
-    await this.#sql.run('delete from sessions where expires_at < $1 or revoked_at < $1', [ended])
+    const expired = { expiresAt: lessThan(new Date(now)) }
+    await oneTimeCodes.delete(this.#sql, expired)
+    await passwordResets.delete(this.#sql, expired)
+    await usedNonces.delete(this.#sql, expired)
+    await sessions.delete(this.#sql, { expiresAt: lessThan(ended) })
+    await sessions.delete(this.#sql, { revokedAt: lessThan(ended) })
   }
 }

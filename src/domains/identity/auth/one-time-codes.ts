@@ -1,17 +1,27 @@
 import { createHmac, hkdfSync, randomInt, timingSafeEqual } from 'node:crypto'
 import { MINUTE, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { increment } from '../../../db/increment.ts'
+import { query } from '../../../db/query.ts'
+import { oneTimeCodes } from './tables.ts'
 
 const LIFETIME_MS = 10 * MINUTE
 const TRIES = 5
 const PAUSE_MS = MINUTE
 
-interface CodeRow {
-  code_hash: string
-  tries: number
-  known_tries: number
-  expires_at: string
-}
+/** Stores a code in place of an older one that was sent before `sentBefore`. */
+const storeCode = query(
+  { oneTimeCodes },
+  (db, $: { userId: string; codeHash: string; sentAt: Date; expiresAt: Date; sentBefore: string }) => {
+    const code = { codeHash: $.codeHash, sentAt: $.sentAt, expiresAt: $.expiresAt, tries: 0, knownTries: 0 }
+    return db
+      .insertInto('oneTimeCodes')
+      .values({ userId: $.userId, ...code })
+      .onConflict((conflict) =>
+        conflict.column('userId').doUpdateSet(code).where('oneTimeCodes.sentAt', '<=', $.sentBefore),
+      )
+  },
+)
 
 /**
  * Six-digit codes that confirm an address. Stored as a MAC under the installation's key, because a million
@@ -30,13 +40,13 @@ export class OneTimeCodes {
   async issue(sql: Sql, userId: string): Promise<string | undefined> {
     const code = String(randomInt(1_000_000)).padStart(6, '0')
     const now = this.#clock.now()
-    const written = await sql.run(
-      `insert into one_time_codes as c (user_id, code_hash, tries, sent_at, expires_at) values ($1, $2, 0, $3, $4)
-       on conflict (user_id) do update
-         set code_hash = excluded.code_hash, tries = 0, known_tries = 0, sent_at = excluded.sent_at, expires_at = excluded.expires_at
-         where c.sent_at <= $5`,
-      [userId, this.#mac(userId, code), new Date(now), new Date(now + LIFETIME_MS), new Date(now - PAUSE_MS)],
-    )
+    const written = await storeCode.run(sql, {
+      userId,
+      codeHash: this.#mac(userId, code),
+      sentAt: new Date(now),
+      expiresAt: new Date(now + LIFETIME_MS),
+      sentBefore: new Date(now - PAUSE_MS).toISOString(),
+    })
     return written > 0 ? code : undefined
   }
 
@@ -46,19 +56,14 @@ export class OneTimeCodes {
    * @param isKnown from the network of the sign-up: it has tries of its own, which strangers cannot use up
    */
   async use(sql: Sql, userId: string, code: string, isKnown: boolean): Promise<'right' | 'wrong' | 'none'> {
-    const row = await sql.row<CodeRow>(
-      'select code_hash, tries, known_tries, expires_at from one_time_codes where user_id = $1 for update',
-      [userId],
-    )
-    const tries = isKnown ? row?.known_tries : row?.tries
-    if (row === undefined || tries === undefined || tries >= TRIES || Date.parse(row.expires_at) <= this.#clock.now())
-      return 'none'
-    if (timingSafeEqual(Buffer.from(row.code_hash), Buffer.from(this.#mac(userId, code)))) {
-      await sql.run('delete from one_time_codes where user_id = $1', [userId])
+    const row = await oneTimeCodes.first(sql, { userId }, { lock: 'for update' })
+    if (row === undefined || Date.parse(row.expiresAt) <= this.#clock.now()) return 'none'
+    if ((isKnown ? row.knownTries : row.tries) >= TRIES) return 'none'
+    if (timingSafeEqual(Buffer.from(row.codeHash), Buffer.from(this.#mac(userId, code)))) {
+      await oneTimeCodes.delete(sql, { userId })
       return 'right'
     }
-    const column = isKnown ? 'known_tries' : 'tries'
-    await sql.run(`update one_time_codes set ${column} = ${column} + 1 where user_id = $1`, [userId])
+    await oneTimeCodes.update(sql, { userId }, isKnown ? { knownTries: increment() } : { tries: increment() })
     return 'wrong'
   }
 

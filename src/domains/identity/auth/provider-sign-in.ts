@@ -23,6 +23,7 @@ import { refuse, type ProvenIdentity, type SignInProvider } from './providers/pr
 import type { KnownDevices } from './known-devices.ts'
 import type { ProviderSignInData, SignedInData } from './schemas.ts'
 import type { Origin, Sessions } from './sessions.ts'
+import { identities, usedNonces } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -111,20 +112,15 @@ export class ProviderSignIn {
 
   async #useUp(sql: Sql, { singleUse }: ProvenIdentity): Promise<void> {
     if (singleUse === undefined) return
-    const first = await sql.run('insert into used_nonces (digest, expires_at) values ($1, $2) on conflict do nothing', [
-      sha256(singleUse.id),
-      new Date(singleUse.until),
-    ])
+    const nonce = { digest: sha256(singleUse.id), expiresAt: new Date(singleUse.until) }
+    const first = await usedNonces.insert(sql, nonce, { ignoreConflict: true })
     if (first === 0) refuse('the ID token was used before')
   }
 
   async #findKnown(sql: Sql, name: string, { issuer, subject, email }: ProvenIdentity): Promise<Arrival | undefined> {
-    const known = await sql.row<{ user_id: string }>(
-      `update identities set last_used_at = $4, email = coalesce($5, email)
-       where provider = $1 and issuer = $2 and subject = $3 returning user_id`,
-      [name, issuer, subject, this.#now(), email ?? null],
-    )
-    const row = known && (await findUser(sql, known.user_id))
+    const identity = { provider: name, issuer, subject }
+    const [known] = await identities.updateReturning(sql, identity, { lastUsedAt: this.#now(), email })
+    const row = known && (await findUser(sql, known.userId))
     return row && { row, how: 'known', evicted: false }
   }
 
@@ -147,11 +143,10 @@ export class ProviderSignIn {
 
   async #link(sql: Sql, userId: string, name: string, identity: ProvenIdentity): Promise<void> {
     const now = this.#now()
-    await sql.run(
-      `insert into identities (id, user_id, provider, issuer, subject, email, created_at, last_used_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $7)`,
-      [uuidv7(now.getTime()), userId, name, identity.issuer, identity.subject, identity.email ?? null, now],
-    )
+    const { email, issuer, subject } = identity
+    const id = uuidv7(now.getTime())
+    const row = { id, userId, provider: name, issuer, subject, email, createdAt: now, lastUsedAt: now }
+    await identities.insert(sql, row)
   }
 
   async #mail(tx: Transaction, { row, how }: Arrival, label: string): Promise<void> {

@@ -19,12 +19,12 @@ import {
   findUser,
   findUserByEmail,
   lockPassword,
-  newApiKey,
   normalizeEmail,
   setPassword,
   type UserData,
   type UserService,
 } from '../users/index.ts'
+import type { ApiKeyService } from './api-keys/service.ts'
 import { deviceName } from './device.ts'
 import { mailReset } from './jobs.ts'
 import { InvalidResetToken, WrongLogin } from './errors.ts'
@@ -35,7 +35,8 @@ import type { PasswordHasher } from './passwords.ts'
 import type { PasswordResets } from './password-resets.ts'
 import { checkPassword } from './password-rules.ts'
 import type { LoginData, SessionView, SignedInData, SignUpData } from './schemas.ts'
-import type { Origin, SessionRow, Sessions, TokenPair } from './sessions.ts'
+import type { Origin, Sessions, TokenPair } from './sessions.ts'
+import type { SessionRow } from './tables.ts'
 import type { AttemptThrottle } from './throttle.ts'
 
 declare module '../../../core/services.ts' {
@@ -51,6 +52,7 @@ export interface AuthServiceOptions {
   readonly log: Logger
   readonly publicUrl: string
   readonly users: UserService
+  readonly apiKeys: ApiKeyService
   readonly sessions: Sessions
   readonly hasher: PasswordHasher
   readonly confirmation: EmailConfirmation
@@ -78,17 +80,17 @@ export class AuthService {
 
   /** @throws AppError email_in_use, validation_failed, overloaded */
   async signUp(data: SignUpData, origin: Origin): Promise<UserData & { apiKey: string }> {
-    const { confirmation, database, hasher, users } = this.#options
+    const { apiKeys, confirmation, database, hasher, users } = this.#options
     const email = normalizeEmail(data.email)
     checkPassword(data.password, email)
     hasher.admit()
     if ((await findUserByEmail(database, email)) !== undefined) throw emailInUse()
     const passwordHash = await hasher.hash(data.password)
-    const apiKey = newApiKey()
     return database.transaction(async (tx) => {
-      const row = await users.insert(tx, { email, name: data.name, passwordHash, apiKey })
+      const row = await users.insert(tx, { email, name: data.name, passwordHash })
+      const apiKey = await apiKeys.issueDefault(tx, row.id)
       await confirmation.begin(tx, row, origin)
-      return { ...(await users.viewOf(tx, row)), apiKey: apiKey.key }
+      return { ...(await users.viewOf(tx, row)), apiKey }
     })
   }
 
@@ -98,7 +100,7 @@ export class AuthService {
     const email = normalizeEmail(data.email)
     hasher.admit()
     const row = await findUserByEmail(database, email)
-    const networks = await sessions.networksOf(database, email)
+    const networks = await sessions.networksOf(database, row?.id)
     const network = networkOf(origin.remoteAddress)
     const isKnownDevice = row !== undefined && devices.isOf(row.id, deviceToken)
     const source = isKnownDevice ? 'known device' : networks.has(network) ? (`network ${network}` as const) : 'anybody'
@@ -128,7 +130,7 @@ export class AuthService {
   async mailReset(tx: Transaction, email: string, network: string): Promise<void> {
     const { mailLimits, postman, publicUrl, resets, sessions } = this.#options
     const row = await findUserByEmail(tx, email)
-    const isKnown = (await sessions.networksOf(tx, email)).has(network)
+    const isKnown = (await sessions.networksOf(tx, row?.id)).has(network)
     const mail = { kind: isKnown ? 'known_reset' : 'reset', to: email } as const
     if (row === undefined || !(await mailLimits.allows(tx, mail))) return
     const token = await resets.issue(tx, row.id)
@@ -157,7 +159,7 @@ export class AuthService {
       await setPassword(tx, user.id, passwordHash, this.#now())
       await markVerified(tx, user.id, this.#now())
       await sessions.revokeAll(tx, user.id, 'password')
-      const networks = [...(await sessions.networksOf(tx, user.email))].map((network) => `network ${network}` as const)
+      const networks = [...(await sessions.networksOf(tx, user.id))].map((network) => `network ${network}` as const)
       await throttle.clear('password', user.email, ['anybody', 'known device', ...networks], tx)
       await postman.post(tx, securityMail(user, { kind: 'password_changed' }))
       return true
@@ -181,7 +183,7 @@ export class AuthService {
     }
     const ids = new Set(caller.sessionId === undefined ? [] : [caller.sessionId])
     const named = options.refreshToken && (await sessions.sessionOf(database, options.refreshToken))
-    if (named && named.user_id === caller.userId) ids.add(named.id)
+    if (named && named.userId === caller.userId) ids.add(named.id)
     const ended = await Promise.all([...ids].map((id) => this.#end(caller.userId, id, 'logout')))
     return ended.filter(Boolean).length
   }
@@ -190,16 +192,11 @@ export class AuthService {
     caller: Caller,
     query: { limit?: number; cursor?: string },
   ): Promise<PageResult<Static<typeof SessionView>>> {
-    const { limit, after } = pageRequest(query)
-    const rows = await this.#options.database.rows<SessionRow & { cursor_at: string }>(
-      `select *, created_at::text as cursor_at from sessions
-       where user_id = $1 and revoked_at is null and expires_at > $2
-         and ($3::timestamptz is null or (created_at, id) < ($3::timestamptz, $4::uuid))
-       order by created_at desc, id desc limit $5`,
-      [caller.userId, this.#now(), after?.createdAt ?? null, after?.id ?? null, limit + 1],
-    )
-    const key = (row: { cursor_at: string; id: string }) => ({ createdAt: row.cursor_at, id: row.id })
-    return pageOf(rows, limit, key, (row) => sessionView(row, caller))
+    const { database, sessions } = this.#options
+    const page = pageRequest(query)
+    const rows = await sessions.listActive(database, caller.userId, page)
+    const key = ({ createdAt, id }: SessionRow) => ({ createdAt, id })
+    return pageOf(rows, page.limit, key, (row) => sessionView(row, caller))
   }
 
   /** @throws AppError not_found */
@@ -217,11 +214,11 @@ export class AuthService {
   async #onReuse(tx: Transaction, row: SessionRow): Promise<void> {
     const { coordination, log, postman } = this.#options
     tx.afterCommit(() => {
-      announceCredentials(coordination, { kind: 'session', userId: row.user_id, sessionId: row.id })
+      announceCredentials(coordination, { kind: 'session', userId: row.userId, sessionId: row.id })
     })
-    log.warn({ userId: row.user_id, sessionId: row.id }, 'a used refresh token came again; its session was ended')
-    const user = await findUser(tx, row.user_id)
-    const device = deviceName(row.user_agent)
+    log.warn({ userId: row.userId, sessionId: row.id }, 'a used refresh token came again; its session was ended')
+    const user = await findUser(tx, row.userId)
+    const device = deviceName(row.userAgent)
     if (user) await postman.post(tx, securityMail(user, { kind: 'refresh_token_replayed', device }))
   }
 
@@ -233,13 +230,13 @@ export class AuthService {
 function sessionView(row: SessionRow, caller: Caller): Static<typeof SessionView> {
   return {
     _id: row.id,
-    device: deviceName(row.user_agent),
-    ip: row.remote_address,
+    device: deviceName(row.userAgent),
+    ip: row.remoteAddress,
     method: row.method,
     current: row.id === caller.sessionId,
-    createdAt: row.created_at,
-    updatedAt: row.last_used_at,
-    lastUsedAt: row.last_used_at,
-    expiresAt: row.expires_at,
+    createdAt: row.createdAt,
+    updatedAt: row.lastUsedAt,
+    lastUsedAt: row.lastUsedAt,
+    expiresAt: row.expiresAt,
   }
 }

@@ -2,10 +2,13 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { networkOf } from '../../../core/client-address.ts'
 import { DAY, SECOND, type Clock } from '../../../core/clock.ts'
 import { secretToken, uuidv7 } from '../../../core/id.ts'
+import type { PageRequest } from '../../../core/page.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
+import { greaterThan } from '../../../db/condition.ts'
 import type { Database } from '../../../db/database.ts'
 import { ACCESS_TOKEN_SECONDS, type AccessTokens } from './access-tokens.ts'
 import { InvalidRefreshToken, RefreshTokenReused } from './errors.ts'
+import { NOBODY, sessions, type RevocationReason, type SessionRow } from './tables.ts'
 
 const LIFETIME_MS = 30 * DAY
 /** Two tabs that refresh with the same token at once both go on. */
@@ -27,23 +30,6 @@ export interface TokenPair {
   /** Seconds that the access token lives. */
   readonly expiresIn: number
 }
-
-export interface SessionRow {
-  id: string
-  user_id: string
-  secret: string
-  generation: number
-  rotated_at: string
-  method: string
-  remote_address: string
-  user_agent: string
-  created_at: string
-  last_used_at: string
-  expires_at: string
-  revoked_at: string | null
-}
-
-export type RevocationReason = 'logout' | 'revoked' | 'reuse' | 'password' | 'takeover'
 
 type Refreshed =
   | { readonly kind: 'pair'; readonly pair: TokenPair }
@@ -73,22 +59,11 @@ export class Sessions {
   /** Starts a session in the transaction that found the user to be who they say. */
   async start(sql: Sql, userId: string, method: string, origin: Origin): Promise<TokenPair> {
     const now = this.#clock.now()
-    const row = { id: uuidv7(now), user_id: userId, secret: secretToken(32), generation: 1 }
-    await sql.run(
-      `insert into sessions (id, user_id, secret, generation, rotated_at, method, remote_address, user_agent,
-         created_at, last_used_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $5, $5, $9)`,
-      [
-        row.id,
-        userId,
-        row.secret,
-        row.generation,
-        new Date(now),
-        method,
-        origin.remoteAddress,
-        origin.userAgent,
-        new Date(now + LIFETIME_MS),
-      ],
-    )
+    const { remoteAddress, userAgent } = origin
+    const row = { id: uuidv7(now), userId, secret: secretToken(32), generation: 1, method, remoteAddress, userAgent }
+    const at = new Date(now)
+    const times = { createdAt: at, rotatedAt: at, lastUsedAt: at, expiresAt: new Date(now + LIFETIME_MS) }
+    await sessions.insert(sql, { ...row, ...times })
     return this.#pair(row)
   }
 
@@ -106,7 +81,7 @@ export class Sessions {
     if (named === undefined) throw InvalidRefreshToken()
     const result = await this.#database.transaction(async (tx): Promise<Refreshed> => {
       // The lock makes two refreshes with one token a first and a second.
-      const row = await tx.row<SessionRow>('select * from sessions where id = $1 for update', [named.sessionId])
+      const row = await sessions.first(tx, { id: named.sessionId }, { lock: 'for update' })
       if (row === undefined || !timingSafeEqual(named.mac, this.#mac(row, named.generation))) return { kind: 'refused' }
       const judged = await this.#judge(tx, row, named.generation, origin)
       if (judged.kind === 'reused' && judged.revoked) await onReuse(tx, judged.row)
@@ -121,66 +96,73 @@ export class Sessions {
   async sessionOf(sql: Sql, token: string): Promise<SessionRow | undefined> {
     const named = parse(token)
     if (named === undefined) return undefined
-    const row = await sql.row<SessionRow>('select * from sessions where id = $1', [named.sessionId])
+    const row = await sessions.first(sql, { id: named.sessionId })
     return row !== undefined && timingSafeEqual(named.mac, this.#mac(row, named.generation)) ? row : undefined
   }
 
-  /** The networks from which the account with an address was lately used; none for an address without an account. */
-  async networksOf(sql: Sql, email: string): Promise<Set<string>> {
-    const rows = await sql.rows<{ remote_address: string }>(
-      `select s.remote_address from users u join sessions s on s.user_id = u.id
-       where u.email = $1 order by s.created_at desc limit ${REMEMBERED}`,
-      [email],
+  /**
+   * The networks from which a user has recently signed in.
+   * @param userId undefined for an address without an account: nothing is found, in the same time
+   */
+  async networksOf(sql: Sql, userId: string | undefined): Promise<Set<string>> {
+    const rows = await sessions.find(
+      sql,
+      { userId: userId ?? NOBODY },
+      { columns: ['remoteAddress'], orderBy: ['id desc'], limit: REMEMBERED },
     )
-    return new Set(rows.map((row) => networkOf(row.remote_address)))
+    return new Set(rows.map((row) => networkOf(row.remoteAddress)))
+  }
+
+  /** A page of a user's sessions that are neither revoked nor expired, newest first. */
+  listActive(sql: Sql, userId: string, page: PageRequest): Promise<SessionRow[]> {
+    const expiresAt = greaterThan(new Date(this.#clock.now()))
+    return sessions.page(sql, { userId, revokedAt: null, expiresAt }, page)
   }
 
   /** Ends one session of a user. False when there is none such that still lives. */
   async revoke(sql: Sql, userId: string, sessionId: string, because: RevocationReason): Promise<boolean> {
     const now = new Date(this.#clock.now())
-    const ended = await sql.run(
-      `update sessions set revoked_at = $3, revoked_because = $4
-       where id = $2 and user_id = $1 and revoked_at is null and expires_at > $3`,
-      [userId, sessionId, now, because],
+    const ended = await sessions.update(
+      sql,
+      { id: sessionId, userId, revokedAt: null, expiresAt: greaterThan(now) },
+      { revokedAt: now, revokedBecause: because },
     )
     return ended > 0
   }
 
   /** Ends every session of a user. @returns how many */
   async revokeAll(sql: Sql, userId: string, because: RevocationReason): Promise<number> {
-    return sql.run(
-      'update sessions set revoked_at = $2, revoked_because = $3 where user_id = $1 and revoked_at is null',
-      [userId, new Date(this.#clock.now()), because],
-    )
+    const now = new Date(this.#clock.now())
+    return sessions.update(sql, { userId, revokedAt: null }, { revokedAt: now, revokedBecause: because })
   }
 
   async #judge(sql: Sql, row: SessionRow, generation: number, origin: Origin): Promise<Refreshed> {
     const now = this.#clock.now()
     const { generation: current } = row
     if (generation === current || this.#inGrace(row, generation)) {
-      if (row.revoked_at !== null || Date.parse(row.expires_at) <= now) return { kind: 'refused' }
+      if (row.revokedAt !== null || Date.parse(row.expiresAt) <= now) return { kind: 'refused' }
       const next = generation === current ? current + 1 : current
-      await sql.run(
-        `update sessions set generation = $2, rotated_at = case when generation = $2 then rotated_at else $3 end,
-           last_used_at = $3, expires_at = $4, remote_address = $5, user_agent = $6 where id = $1`,
-        [row.id, next, new Date(now), new Date(now + LIFETIME_MS), origin.remoteAddress, origin.userAgent],
-      )
+      const { remoteAddress, userAgent } = origin
+      const at = new Date(now)
+      const rotation = next === current ? {} : { generation: next, rotatedAt: at }
+      const use = { lastUsedAt: at, expiresAt: new Date(now + LIFETIME_MS), remoteAddress, userAgent }
+      await sessions.update(sql, { id: row.id }, { ...rotation, ...use })
       return { kind: 'pair', pair: this.#pair({ ...row, generation: next }) }
     }
-    const revoked = await this.revoke(sql, row.user_id, row.id, 'reuse')
+    const revoked = await this.revoke(sql, row.userId, row.id, 'reuse')
     return { kind: 'reused', row, revoked }
   }
 
   #inGrace(row: SessionRow, generation: number): boolean {
-    return generation === row.generation - 1 && this.#clock.now() - Date.parse(row.rotated_at) <= GRACE_MS
+    return generation === row.generation - 1 && this.#clock.now() - Date.parse(row.rotatedAt) <= GRACE_MS
   }
 
-  #pair(row: Pick<SessionRow, 'id' | 'user_id' | 'secret' | 'generation'>): TokenPair {
+  #pair(row: Pick<SessionRow, 'id' | 'userId' | 'secret' | 'generation'>): TokenPair {
     const body = Buffer.alloc(20)
     body.write(row.id.replaceAll('-', ''), 0, 'hex')
     body.writeUInt32BE(row.generation, 16)
     return {
-      accessToken: this.#tokens.issue(row.user_id, row.id),
+      accessToken: this.#tokens.issue(row.userId, row.id),
       refreshToken: PREFIX + Buffer.concat([body, this.#mac(row, row.generation)]).toString('base64url'),
       expiresIn: ACCESS_TOKEN_SECONDS,
     }

@@ -1,7 +1,10 @@
 import { createHmac, hkdfSync } from 'node:crypto'
 import { HOUR, MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { anyOf, lessThan } from '../../../db/condition.ts'
+import { increment } from '../../../db/increment.ts'
 import { TooManyAttempts } from './errors.ts'
+import { loginThrottles } from './tables.ts'
 
 /** Failures that cost nothing. */
 const FREE = 4
@@ -39,6 +42,7 @@ export class AttemptThrottle {
   async begin(guarded: Guarded, email: string, source: AttemptSource): Promise<void> {
     const key = this.#name(guarded, email, source)
     const now = this.#clock.now()
+    // By hand: counting, forgetting and locking must be one statement, or attempts at once would get around the count.
     const counted = await this.#sql.run(
       `insert into login_throttles as t (key, failures, last_failed_at, locked_until) values ($1, 1, $2, null)
        on conflict (key) do update set
@@ -51,11 +55,8 @@ export class AttemptThrottle {
       [key, new Date(now), new Date(now - FORGET_MS), FREE, LONGEST_SECONDS],
     )
     if (counted > 0) return
-    const row = await this.#sql.row<{ locked_until: string | null }>(
-      'select locked_until from login_throttles where key = $1',
-      [key],
-    )
-    const seconds = Math.max(1, Math.ceil((Date.parse(row?.locked_until ?? '') - now) / SECOND) || 1)
+    const row = await loginThrottles.first(this.#sql, { key }, { columns: ['lockedUntil'] })
+    const seconds = Math.max(1, Math.ceil((Date.parse(row?.lockedUntil ?? '') - now) / SECOND) || 1)
     throw TooManyAttempts({
       retryAfter: seconds,
       message: `Too many failed attempts at this address. Wait ${seconds} s.`,
@@ -65,18 +66,18 @@ export class AttemptThrottle {
   /** The attempt succeeded, or the owner has proven to be one: what was counted for these sources is forgotten. */
   async clear(guarded: Guarded, email: string, sources: readonly AttemptSource[], sql: Sql = this.#sql): Promise<void> {
     const keys = sources.map((source) => this.#name(guarded, email, source))
-    await sql.run('delete from login_throttles where key = any($1)', [keys])
+    await loginThrottles.delete(sql, { key: anyOf(keys) })
   }
 
   /** Writes without changing anything: for an answer that must take as long as another that writes. */
   async touch(guarded: Guarded, email: string, source: AttemptSource, sql: Sql): Promise<void> {
-    await sql.run('update login_throttles set failures = failures where key = $1', [this.#name(guarded, email, source)])
+    await loginThrottles.update(sql, { key: this.#name(guarded, email, source) }, { failures: increment(0) })
   }
 
   /** Removes what no longer counts, which keeps the table as small as what can be tried in an hour. */
   async sweep(): Promise<void> {
     const before = new Date(this.#clock.now() - FORGET_MS - MINUTE)
-    await this.#sql.run('delete from login_throttles where last_failed_at < $1', [before])
+    await loginThrottles.delete(this.#sql, { lastFailedAt: lessThan(before) })
   }
 
   #name(guarded: Guarded, email: string, source: AttemptSource): string {

@@ -5,15 +5,23 @@ import type { FindOptions } from '../../../db/table.ts'
 import { normalizeEmail } from './email-address.ts'
 import { users, type User, type UserRow } from './tables.ts'
 
-type Lock = Pick<FindOptions<typeof User, keyof UserRow>, 'lock'>
+type Options<K extends keyof UserRow> = Pick<FindOptions<typeof User, K>, 'columns' | 'lock'>
 
 /** The user with an id. */
-export function findUser(sql: Sql, id: string, options: Lock = {}): Promise<UserRow | undefined> {
+export function findUser<K extends keyof UserRow = keyof UserRow>(
+  sql: Sql,
+  id: string,
+  options: Options<K> = {},
+): Promise<Pick<UserRow, K> | undefined> {
   return users.first(sql, { id }, options)
 }
 
 /** The user with an e-mail address, in any spelling. */
-export function findUserByEmail(sql: Sql, address: string, options: Lock = {}): Promise<UserRow | undefined> {
+export function findUserByEmail<K extends keyof UserRow = keyof UserRow>(
+  sql: Sql,
+  address: string,
+  options: Options<K> = {},
+): Promise<Pick<UserRow, K> | undefined> {
   return users.first(sql, { email: normalizeEmail(address) }, options)
 }
 

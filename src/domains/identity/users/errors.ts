@@ -14,10 +14,3 @@ export const PictureUnavailable = defineError({
   cause: 'The processes that draw pictures are busy, or were ended under this one.',
   fix: 'Send the picture again after Retry-After seconds.',
 })
-export const TooManyApiKeys = defineError({
-  code: 'too_many_api_keys',
-  status: 409,
-  message: 'The account has as many API keys as it may have.',
-  cause: 'An account has 50 API keys at most. Expired ones count.',
-  fix: 'Revoke one that is no longer used: GET /api/users/me/api-keys says when each was used last.',
-})

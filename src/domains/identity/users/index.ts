@@ -5,14 +5,13 @@ export {
   findUserByEmail,
   lockPassword,
   makeAdministrator,
+  markCredentialsChanged,
   markEmailVerified,
   resetUnverifiedUser,
   setPassword,
+  touchUser,
   usersWithChangedCredentials,
 } from './accounts.ts'
-export { API_KEY, newApiKey } from './api-keys.ts'
-export { ApiKey, apiKeys } from './api-key-table.ts'
-export { ApiKeyService } from './api-key-service.ts'
 export { announceCredentials, onCredentials, type CredentialNotice } from './credential-notices.ts'
 export { EmailInput, normalizeEmail } from './email-address.ts'
 export { EmailInUse } from './errors.ts'

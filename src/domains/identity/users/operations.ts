@@ -6,7 +6,6 @@ import { EmailInUse } from './errors.ts'
 import { NewUser, OnboardingChange, ProfileChange, SettingsView, UserView, UserWithKey } from './schemas.ts'
 import { NotificationChange, PublishingChange, UiChange } from './settings.ts'
 
-export * from './api-key-operations.ts'
 export * from './picture-operations.ts'
 
 export const createUserWithApiKey = operation({

@@ -50,8 +50,6 @@ export type UserData = Static<typeof UserView>
 
 export const UserWithKey = named('UserWithApiKey', Type.Object({ ...user, apiKey }))
 
-export const ApiKeyView = named('ApiKey', Type.Object({ apiKey, apiKeyPrefix: Type.String() }))
-
 export const SettingsView = named(
   'UserSettings',
   Type.Object({

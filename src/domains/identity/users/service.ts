@@ -10,9 +10,7 @@ import { isUniqueViolation } from '../../../db/prepared-sql.ts'
 import type { Changes } from '../../../db/table.ts'
 import type { PlanName } from '../../money/plans/plans.ts'
 import type { PlanService } from '../../money/plans/service.ts'
-import type { ApiKeyService } from './api-key-service.ts'
 import { findUser } from './accounts.ts'
-import { newApiKey, type NewApiKey } from './api-keys.ts'
 import { normalizeEmail } from './email-address.ts'
 import { EmailInUse } from './errors.ts'
 import type { ProfileChanges, SettingsData, UserData } from './schemas.ts'
@@ -26,11 +24,19 @@ declare module '../../../core/services.ts' {
   }
 }
 
+/** The API keys that users get by default. They belong to `auth`, which depends on users. */
+export interface DefaultApiKeys {
+  /** The first characters of a user's key, or null without one. */
+  defaultPrefix(sql: Sql, userId: string): Promise<string | null>
+  /** Gives a new user a key. @returns the key, which is shown once */
+  issueDefault(sql: Sql, userId: string): Promise<string>
+}
+
 export interface UserServiceOptions {
   readonly database: Database
   readonly clock: Clock
   readonly plans: PlanService
-  readonly apiKeys: ApiKeyService
+  readonly apiKeys: DefaultApiKeys
 }
 
 /** What a new user starts with; the address must be normalised. */
@@ -42,7 +48,6 @@ export interface NewUserData {
   readonly isAdmin?: boolean
   /** The free one, when absent. */
   readonly plan?: PlanName
-  readonly apiKey?: NewApiKey
 }
 
 /** Users: their profile and settings. */
@@ -68,18 +73,18 @@ export class UserService {
       if (isUniqueViolation(error, 'users_email_key')) throw emailInUse()
       throw error
     }
-    if (data.apiKey) await this.#options.apiKeys.setDefault(tx, id, data.apiKey)
     await this.#options.plans.start(tx, id, data.plan)
     return this.#row(tx, id)
   }
 
   /** A user whose address an administrator vouches for. @throws AppError email_in_use */
   async createWithApiKey(data: { email: string; name?: string }): Promise<UserData & { apiKey: string }> {
-    const apiKey = newApiKey()
-    return this.#options.database.transaction(async (tx) => {
+    const { apiKeys, database } = this.#options
+    return database.transaction(async (tx) => {
       const email = normalizeEmail(data.email)
-      const row = await this.insert(tx, { email, name: data.name, emailVerified: true, apiKey })
-      return { ...(await this.viewOf(tx, row)), apiKey: apiKey.key }
+      const row = await this.insert(tx, { email, name: data.name, emailVerified: true })
+      const apiKey = await apiKeys.issueDefault(tx, row.id)
+      return { ...(await this.viewOf(tx, row)), apiKey }
     })
   }
 

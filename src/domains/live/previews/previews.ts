@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import type { OpenedWatch } from '../../../../media/whip/watch/node-link.ts'
-import { holdingOf, stillHeld, type Holding } from '../../identity/auth/holdings.ts'
+import { holdingOf, stillHeld, type Holding } from '../../identity/auth/index.ts'
 import type { Coordination } from '../../../coordination/coordination.ts'
 import type { Caller, Member } from '../../../core/caller.ts'
 import { MINUTE, SECOND, type Clock } from '../../../core/clock.ts'

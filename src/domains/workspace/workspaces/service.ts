@@ -186,8 +186,8 @@ export class WorkspaceService {
   }
 
   /** Every workspace that a user is a member of. */
-  ofUser(userId: string): Promise<{ id: string; name: string; ownerId: string }[]> {
-    return this.#database.rows(
+  ofUser(userId: string, sql: Sql = this.#database): Promise<{ id: string; name: string; ownerId: string }[]> {
+    return sql.rows(
       `select w.id, w.name, w.owner_id as "ownerId" from workspace_members m
        join workspaces w on w.id = m.workspace_id and w.deleted_at is null
        where m.user_id = $1 order by w.created_at, w.id`,

@@ -1,6 +1,6 @@
-import { MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
-import type { Logger } from '../../../core/log.ts'
-import type { Sql } from '../../../core/sql.ts'
+import { MINUTE, SECOND, type Clock } from '../../../../core/clock.ts'
+import type { Logger } from '../../../../core/log.ts'
+import type { Sql } from '../../../../core/sql.ts'
 
 /** A key in use is written this often at most. */
 const EVERY_MS = MINUTE
@@ -48,6 +48,7 @@ export class ApiKeyUses {
     const uses = [...this.#waiting]
     this.#waiting = new Map()
     try {
+      // By hand: one statement for all keys, which never moves a time back.
       await this.#sql.run(
         `update api_keys k set last_used_at = used.at, last_used_address = used.address
          from unnest($1::uuid[], $2::timestamptz[], $3::text[]) as used (id, at, address)

@@ -9,8 +9,8 @@ import {
   Text,
   Timestamp,
   Type,
-} from '../../../core/schema.ts'
-import { ALL_SCOPES, type Scope } from '../../../core/scope.ts'
+} from '../../../../core/schema.ts'
+import { ALL_SCOPES, type Scope } from '../../../../core/scope.ts'
 
 const ScopeName = OneOf(ALL_SCOPES as [Scope, ...Scope[]])
 const Name = Text(1, 100, { description: 'What the key is for' })
@@ -52,7 +52,8 @@ const apiKey = {
 }
 
 export const ApiKeyView = named('ApiKeyInfo', Type.Object(apiKey))
-export const CreatedApiKey = named(
-  'CreatedApiKey',
-  Type.Object({ ...apiKey, apiKey: Type.String({ description: 'The API key. It is shown this once' }) }),
-)
+
+const key = Type.String({ description: 'The API key. It is shown this once' })
+
+export const CreatedApiKey = named('CreatedApiKey', Type.Object({ ...apiKey, apiKey: key }))
+export const RegeneratedApiKey = named('ApiKey', Type.Object({ apiKey: key, apiKeyPrefix: Type.String() }))

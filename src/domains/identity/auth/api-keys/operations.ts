@@ -1,11 +1,10 @@
-import { NotFound, PreconditionFailed } from '../../../core/errors.ts'
-import { operation } from '../../../core/operation.ts'
-import { PageQuery, pageRequest } from '../../../core/page.ts'
-import { created, done, list, ok } from '../../../core/reply.ts'
-import { Done, Envelope, ListOf } from '../../../core/schema.ts'
-import { ApiKeyChange, ApiKeyPath, ApiKeyView, CreatedApiKey, NewApiKeyInput } from './api-key-schemas.ts'
+import { NotFound, PreconditionFailed } from '../../../../core/errors.ts'
+import { operation } from '../../../../core/operation.ts'
+import { PageQuery, pageRequest } from '../../../../core/page.ts'
+import { created, done, list, ok } from '../../../../core/reply.ts'
+import { Done, Envelope, ListOf } from '../../../../core/schema.ts'
+import { ApiKeyChange, ApiKeyPath, ApiKeyView, CreatedApiKey, NewApiKeyInput, RegeneratedApiKey } from './schemas.ts'
 import { TooManyApiKeys } from './errors.ts'
-import { ApiKeyView as RegeneratedApiKey } from './schemas.ts'
 
 const id = '0199a2b4-7c1d-7e3f-8a5b-6c7d8e9f0a1b'
 
