@@ -4,7 +4,7 @@ import { api, systemTurns } from '../registry/api.ts'
 import { composeAssets } from '../domains/media/assets/compose.ts'
 import type { ApiKeyWorkspaces } from '../domains/identity/auth/api-keys/service.ts'
 import { composeAuth, type AuthComposition } from '../domains/identity/auth/compose.ts'
-import { composeChat } from '../domains/talk/chat/compose.ts'
+import { composeChat, findAttachments } from '../domains/talk/chat/index.ts'
 import type { Config } from '../config/config.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import type { Clock } from '../core/clock.ts'
@@ -217,6 +217,7 @@ export function compose(
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
     mediaWork: mediaWork.get,
     searches,
+    filesElsewhere: [findAttachments],
     previewSeconds: config.MEDIA_PREVIEW_SECONDS,
     checkFitness,
     tempDir: foundation.scratch,

@@ -65,7 +65,10 @@ test('5 MB are taken, a byte more is 413, and no bytes are no file', async () =>
   expect((await upload('bob', 'empty.txt', new Uint8Array(0))).body.code).toBe('empty_attachment')
 })
 
-test('what was never sent is forgotten after a day', async () => {
+test('what was never sent is deleted after a day, and what was sent is kept', async () => {
+  const sent = await upload('ada', 'kept.txt', new TextEncoder().encode('a kept note'))
+  const channel = await TestChannel.make(world, 'acme', 'ada', {})
+  await channel.said('ada', 'for the record', { attachments: [sent.body.data._id] })
   const { body } = await upload('bob', 'note.txt', new TextEncoder().encode('a note'))
   const { assetHousekeeping, chatAttachments, storage } = app.composition.services
   const key = `${world.id('acme')}/${body.data._id as string}`
@@ -76,6 +79,7 @@ test('what was never sent is forgotten after a day', async () => {
   clock.advance(2 * DAY)
   await assetHousekeeping.sweep()
   expect(await storage.stat(key)).toBeUndefined()
+  expect(await storage.stat(`${world.id('acme')}/${sent.body.data._id as string}`)).toBeDefined()
 })
 
 test('names are only names', () => {

@@ -21,7 +21,7 @@ import { AssetUploads } from './asset-uploads.ts'
 import { AssetDownloads } from './downloads.ts'
 import { AssetExaminer } from './examiner.ts'
 import { AssetFolders } from './folders.ts'
-import { AssetHousekeeping } from './housekeeping.ts'
+import { AssetHousekeeping, type FindFiles } from './housekeeping.ts'
 import { Intake } from './intake.ts'
 import { AssetLibrary, purgeAssets } from './library.ts'
 import { Quota } from './quota.ts'
@@ -50,6 +50,8 @@ interface AssetsNeeds {
   /** @throws MediaWorkError for what cannot be made of such a file */
   readonly checkFitness: (spec: TranscodeSpec, source: SourceFacts) => void
   readonly searches: Searches
+  /** Stored files of other domains, which housekeeping must keep. */
+  readonly filesElsewhere: readonly FindFiles[]
   /** Folder for what is under way. */
   readonly tempDir: string
 }
@@ -95,7 +97,7 @@ export function composeAssets(needs: AssetsNeeds) {
     assetExaminer: new AssetExaminer({ sql, storage, turns, mediaWork: needs.mediaWork, tempDir: needs.tempDir }),
     renditions,
     renditionMaker: new RenditionMaker({ ...needs, sql, quota }),
-    assetHousekeeping: new AssetHousekeeping(sql, clock, storage),
+    assetHousekeeping: new AssetHousekeeping(sql, clock, storage, needs.filesElsewhere),
     uploads,
     fetcher,
     urlCheck: new UrlCheck(fetcher),

@@ -16,13 +16,22 @@ const BATCH = 200
 /** A file that is younger may belong to a request that is still under way. */
 const SETTLED_MS = DAY
 
-/** Removes for good what is in the bin long enough, and what nothing refers to. Rows go first, files after them. */
+/** Finds out which of some stored files a domain refers to, by their ids. */
+export type FindFiles = (sql: Sql, fileIds: readonly string[]) => Promise<readonly string[]>
+
+/**
+ * Deletes assets that have been in the bin long enough, and stored files that nothing refers to. Rows are deleted first,
+ * files after them.
+ */
 export class AssetHousekeeping {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #storage: Storage
+  readonly #filesElsewhere: readonly FindFiles[]
 
-  constructor(sql: Sql, clock: Clock, storage: Storage) {
+  /** @param filesElsewhere files of other domains: only what none of them refers to is deleted */
+  constructor(sql: Sql, clock: Clock, storage: Storage, filesElsewhere: readonly FindFiles[]) {
+    this.#filesElsewhere = filesElsewhere
     this.#sql = sql
     this.#clock = clock
     this.#storage = storage
@@ -94,14 +103,15 @@ export class AssetHousekeeping {
   async #dropOrphans(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return
     const idOf = (key: string) => key.slice(37, 73)
+    const asked = [...new Set(keys.map(idOf))]
     const known = await this.#sql.rows<{ id: string }>(
       `select id from asset_files where id = any($1) union select id from asset_renditions where id = any($1)
-       union select id from chat_attachments where id = any($1)
        union select picture_id from users where picture_id = any($1)
        union select (file->>'fileId')::uuid from uploads where (file->>'fileId')::uuid = any($1) and state = 'received'`,
-      [[...new Set(keys.map(idOf))]],
+      [asked],
     )
-    const ids = new Set(known.map((row) => row.id))
+    const elsewhere = await Promise.all(this.#filesElsewhere.map((find) => find(this.#sql, asked)))
+    const ids = new Set([...known.map((row) => row.id), ...elsewhere.flat()])
     for (const key of keys) if (!ids.has(idOf(key))) await this.#storage.delete(key)
   }
 }

@@ -143,6 +143,12 @@ export class ChatAttachments {
   }
 }
 
+/** Which of some files are attachments, sent or not. */
+export async function findAttachments(sql: Sql, ids: readonly string[]): Promise<string[]> {
+  const rows = await chatAttachments.find(sql, { id: anyOf(ids) }, { columns: ['id'] })
+  return rows.map(({ id }) => id)
+}
+
 function keyOf(row: Pick<AttachmentRow, 'id' | 'workspaceId'>): string {
   return `${row.workspaceId}/${row.id}`
 }

@@ -1,4 +1,4 @@
-import type { ChannelMembers } from '../../talk/chat/channel-members.ts'
+import type { ChannelMembers } from '../../talk/chat/index.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Services } from '../../../core/services.ts'
 import type { Database } from '../../../db/database.ts'
