@@ -12,22 +12,44 @@ import {
 import { isLimited, withinKey } from '../core/key-limits.ts'
 import { limitClassOf, RATE_LIMITS } from '../core/limits.ts'
 import type { NamedOperation, WorkspaceSource } from '../core/operation.ts'
-import type { Authenticator, Memberships, Owners, RateDecision, RateLimiter, Tickets } from '../core/ports.ts'
+import type { Owners, RateDecision } from '../core/ports.ts'
 import { requireScope } from '../core/require-scope.ts'
-import { claimsSignature, type SignedLinks } from '../core/signed-links.ts'
+import { refuseCredential } from '../core/refused-credential.ts'
+import { claimsSignature } from '../core/signed-links.ts'
 import type { Exchange } from './exchange.ts'
-import type { Input, Passage } from './passage.ts'
+import type { PipelineOptions } from './pipeline.ts'
+import type { RequestState } from './request-state.ts'
 
-/** What knows credentials. */
-export interface Credentials {
-  readonly authenticator: Authenticator
-  readonly tickets: Tickets
+/**
+ * Step: finds the caller by the credential, or checks the signed URL that stands in for one.
+ * @throws AppError unauthorized, invalid_credential, credential_expired; rate_limited after too many refused credentials
+ */
+export function authenticate(state: RequestState, options: PipelineOptions): void | Promise<void> {
+  const { compiled, exchange } = state
+  if (compiled.op.link && bringsLink(exchange)) {
+    followLink(state, options)
+    return
+  }
+  const refused = (error: unknown) => refuseCredential(options.limiter, exchange.remoteAddress, error)
+  let caller: Caller | undefined | Promise<Caller>
+  try {
+    caller = identify(compiled.op, options, exchange)
+  } catch (error) {
+    return refused(error)
+  }
+  if (!(caller instanceof Promise)) return setCaller(state, options, caller)
+  return caller.then((found) => setCaller(state, options, found), refused)
 }
 
-/** Who the credential of a request belongs to; undefined without one where none is needed. @throws AppError 401 */
-export function identify(
+function setCaller(state: RequestState, { authenticator }: PipelineOptions, caller: Caller | undefined): void {
+  state.caller = caller
+  if (caller?.apiKey) authenticator.used(caller, () => state.remoteAddress)
+}
+
+/** The owner of the request's credential; undefined without one where none is needed. @throws AppError 401 */
+function identify(
   op: NamedOperation,
-  { authenticator, tickets }: Credentials,
+  { authenticator, tickets }: PipelineOptions,
   exchange: Exchange,
 ): Caller | undefined | Promise<Caller> {
   if (op.bearer === 'own') return undefined
@@ -45,40 +67,33 @@ export function identify(
 }
 
 /** Whether a request comes with a signed URL instead of a credential. */
-export function bringsLink({ headers, query }: Exchange): boolean {
+function bringsLink({ headers, query }: Exchange): boolean {
   return headers.authorization === '' && headers.apiKey === '' && claimsSignature(query)
 }
 
-/** @returns true @throws AppError invalid_credential, credential_expired */
-export function followLink(
-  op: NamedOperation,
-  links: SignedLinks,
-  { query }: Exchange,
-  parameters: readonly string[],
-): true {
+/** @throws AppError invalid_credential, credential_expired */
+function followLink(state: RequestState, { links }: PipelineOptions): void {
+  const { compiled, exchange, parameters } = state
   let index = 0
   links.require(
-    op.pattern.replace(/\{\w+\}/g, () => parameters[index++] ?? ''),
-    query,
+    compiled.op.pattern.replace(/\{\w+\}/g, () => parameters[index++] ?? ''),
+    exchange.query,
   )
-  return true
+  state.linked = true
 }
 
-/**
- * Takes a token of the caller's bucket and notes what is left.
- * @returns a promise only where the bucket is not in memory @throws AppError rate_limited
- */
-export function takeToken(op: NamedOperation, limiter: RateLimiter, passage: Passage): void | Promise<void> {
-  const limit = limitClassOf(op)
+/** Step: takes a token from the caller's bucket. @throws AppError rate_limited */
+export function limitRate(state: RequestState, { limiter }: PipelineOptions): void | Promise<void> {
+  const limit = limitClassOf(state.compiled.op)
   if (limit === 'none') return
-  const perCaller = RATE_LIMITS[limit].per === 'caller' ? passage.caller?.userId : undefined
-  const taken = limiter.take(limit, perCaller ?? networkOf(passage.exchange.remoteAddress))
-  if (taken instanceof Promise) return taken.then((rate) => noteRate(limit, passage, rate))
-  noteRate(limit, passage, taken)
+  const perCaller = RATE_LIMITS[limit].per === 'caller' ? state.caller?.userId : undefined
+  const taken = limiter.take(limit, perCaller ?? networkOf(state.remoteAddress))
+  if (taken instanceof Promise) return taken.then((rate) => requireToken(limit, state, rate))
+  requireToken(limit, state, taken)
 }
 
-function noteRate(limit: string, passage: Passage, rate: RateDecision): void {
-  passage.rate = rate
+function requireToken(limit: string, state: RequestState, rate: RateDecision): void {
+  state.rate = rate
   if (!rate.allowed) {
     throw RateLimited({
       retryAfter: Math.max(1, rate.resetSeconds),
@@ -87,38 +102,26 @@ function noteRate(limit: string, passage: Passage, rate: RateDecision): void {
   }
 }
 
-/** Whom an operation may be refused to beyond its credential, and the workspace it is about. */
-export interface Gate {
-  readonly memberships: Memberships
-  readonly owners: Owners
-}
-
 /**
- * The caller as a member of the operation's workspace, where it names one.
- * @returns a promise only where something must be read
- * @throws AppError email_unverified; api_key_limited; not_found for a stranger, exactly as for a workspace that does not exist;
- *   forbidden without the scope
+ * Step: checks what the caller may do, and finds the workspace and the caller's membership of it.
+ * @throws AppError email_unverified; api_key_limited; not_found for a stranger, exactly as for a workspace that does not
+ *   exist; forbidden without the scope
  */
-export function admit(
-  op: NamedOperation,
-  gate: Gate,
-  passage: Passage,
-  data: Input,
-): Member | undefined | Promise<Member | undefined> {
-  if (op.access !== 'public' && op.unconfirmed !== true && passage.caller?.emailVerified === false) {
-    throw EmailUnverified()
-  }
-  if (passage.caller && !op.limitedKeys && isAccountWide(op) && isLimited(passage.caller)) throw ApiKeyLimited()
-  if (op.access === 'admin' && !passage.caller?.isAdmin) {
+export function authorize(state: RequestState, options: PipelineOptions): void | Promise<void> {
+  const { caller, compiled } = state
+  const { op } = compiled
+  if (op.access !== 'public' && op.unconfirmed !== true && caller?.emailVerified === false) throw EmailUnverified()
+  if (caller && !op.limitedKeys && isAccountWide(op) && isLimited(caller)) throw ApiKeyLimited()
+  if (op.access === 'admin' && !caller?.isAdmin) {
     throw Forbidden({ message: 'Only a platform administrator may do this.' })
   }
   // Workers sign their requests; until there are any, nobody is one.
   if (op.access === 'internal') throw Forbidden()
-  if (op.workspace === undefined) return undefined
-  const found = findWorkspace(op.workspace, gate.owners, data, passage.caller?.userId)
+  if (op.workspace === undefined) return
+  const found = findWorkspace(op.workspace, options.owners, state)
   return found instanceof Promise
-    ? found.then((workspaceId) => admitTo(op, gate, passage, workspaceId))
-    : admitTo(op, gate, passage, found)
+    ? found.then((workspaceId) => authorizeIn(state, options, workspaceId))
+    : authorizeIn(state, options, found)
 }
 
 /** Whether an operation asks for the caller alone, not for a scope in a workspace. */
@@ -126,36 +129,36 @@ function isAccountWide({ access }: NamedOperation): boolean {
   return access === 'user' || access === 'admin'
 }
 
-function admitTo(
-  op: NamedOperation,
-  gate: Gate,
-  passage: Passage,
+function authorizeIn(
+  state: RequestState,
+  { memberships }: PipelineOptions,
   workspaceId: string | undefined,
-): Member | undefined | Promise<Member> {
+): void | Promise<void> {
   if (workspaceId === undefined) throw NotFound()
-  passage.workspaceId = workspaceId
-  if (!op.access.includes(':') || passage.linked) return undefined
-  const member = gate.memberships.find(workspaceId, passage.caller?.userId ?? '')
-  return member instanceof Promise
-    ? member.then((read) => withScope(op, withinKey(read, passage.caller)))
-    : withScope(op, withinKey(member, passage.caller))
+  state.workspaceId = workspaceId
+  if (!state.compiled.op.access.includes(':') || state.linked) return
+  const member = memberships.find(workspaceId, state.caller?.userId ?? '')
+  if (member instanceof Promise) return member.then((read) => setMember(state, read))
+  setMember(state, member)
 }
 
-function withScope(op: NamedOperation, member: Member | undefined): Member {
+function setMember(state: RequestState, found: Member | undefined): void {
+  const member = withinKey(found, state.caller)
   if (member === undefined) throw NotFound()
-  requireScope(member, op.access)
-  return member
+  requireScope(member, state.compiled.op.access)
+  state.member = member
 }
 
 function findWorkspace(
   source: WorkspaceSource,
   owners: Owners,
-  data: Input,
-  userId: string | undefined,
+  state: RequestState,
 ): string | undefined | Promise<string | undefined> {
   if (source.in === 'owner' || source.in === 'lookup') {
-    const value = (data.path as Record<string, string>)[source.field] ?? ''
-    return source.in === 'owner' ? owners.workspaceOf(source.table, value) : owners.lookup(source.name, value, userId)
+    const value = (state.path as Record<string, string>)[source.field] ?? ''
+    return source.in === 'owner'
+      ? owners.workspaceOf(source.table, value)
+      : owners.lookup(source.name, value, state.caller?.userId)
   }
-  return (data[source.in] as Record<string, string | undefined> | undefined)?.[source.field]
+  return (state[source.in] as Record<string, string | undefined> | undefined)?.[source.field]
 }

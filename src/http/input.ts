@@ -1,11 +1,8 @@
-import { isUtf8 } from 'node:buffer'
 import type { AppError } from '../core/error.ts'
-import { BadRequest, NotFound, UnsupportedMediaType, ValidationFailed } from '../core/errors.ts'
-import { DEFAULT_BODY_LIMIT } from '../core/limits.ts'
+import { BadRequest, NotFound, ValidationFailed } from '../core/errors.ts'
 import type { NamedOperation } from '../core/operation.ts'
 import { queryReader, validator, type Validator } from '../core/validate.ts'
-import type { Exchange } from './exchange.ts'
-import type { Input } from './passage.ts'
+import type { RequestState } from './request-state.ts'
 
 /** What reads and checks the input of one operation. */
 export interface InputReader {
@@ -31,33 +28,13 @@ export function inputReader(op: NamedOperation): InputReader {
   }
 }
 
-/** The bytes of the body. @throws AppError unsupported_media_type, payload_too_large */
-export async function readBody(op: NamedOperation, exchange: Exchange): Promise<Buffer> {
-  const { contentType } = exchange.headers
-  const type = op.bodyType ?? 'application/json'
-  if (op.body !== undefined && contentType !== '' && contentType !== type && bareType(contentType) !== type) {
-    throw UnsupportedMediaType({ message: `Send the body as ${type}.` })
-  }
-  const bytes = await exchange.body(op.body === undefined ? 1_000 : (op.bodyLimit ?? DEFAULT_BODY_LIMIT))
-  if (op.body !== undefined && bytes.length > 0 && contentType === '') {
-    throw UnsupportedMediaType({ message: `Send Content-Type: ${type}.` })
-  }
-  return bytes
-}
-
-/** A media type without its parameters. */
-function bareType(contentType: string): string {
-  return contentType.split(';', 1)[0]!.trim().toLowerCase()
-}
-
-/** @throws AppError bad_request */
-export function decode(bytes: Buffer): string {
-  if (!isUtf8(bytes)) throw BadRequest({ message: 'The body is not valid UTF-8.' })
-  return bytes.toString('utf8')
-}
-
-/** Path, query and body as the operation describes them. @throws AppError validation_failed, bad_request, not_found */
-export function readInput(reader: InputReader, exchange: Exchange, parameters: readonly string[], text: string): Input {
+/**
+ * Step: reads path, query and body as the operation describes them.
+ * @throws AppError validation_failed, bad_request, not_found
+ */
+export function readFields(state: RequestState): void {
+  const { compiled, exchange, parameters, text } = state
+  const { reader } = compiled
   const errors: NonNullable<AppError['errors']>[number][] = []
   const path = reader.checkPath ? readPath(reader, reader.checkPath, parameters) : {}
   let query: unknown = {}
@@ -81,7 +58,9 @@ export function readInput(reader: InputReader, exchange: Exchange, parameters: r
     }
   }
   if (errors.length > 0) throw ValidationFailed({ errors })
-  return { path, query, body }
+  state.path = path
+  state.query = query
+  state.body = body
 }
 
 /** A path whose parameters cannot be ids names nothing. */

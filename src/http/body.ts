@@ -1,0 +1,72 @@
+import { isUtf8 } from 'node:buffer'
+import { networkOf } from '../core/client-address.ts'
+import { BadRequest, UnsupportedMediaType } from '../core/errors.ts'
+import { DEFAULT_BODY_LIMIT } from '../core/limits.ts'
+import type { UploadDeclaration } from '../core/upload.ts'
+import type { BodyStream } from './body-stream.ts'
+import { digested } from './content-digest.ts'
+import type { PipelineOptions } from './pipeline.ts'
+import type { RequestState } from './request-state.ts'
+import { openUpload, takeBody } from './upload.ts'
+
+/**
+ * Step: reads the body, or takes hold of a file's before anything waits.
+ * @throws AppError unsupported_media_type, payload_too_large, request_timeout, overloaded
+ */
+export function readBody(state: RequestState, { buffers }: PipelineOptions): void | Promise<void> {
+  const { op } = state.compiled
+  if (op.upload) state.stream = takeBody(op, op.upload, state.exchange, buffers)
+  else if (op.method !== 'GET') return readBytes(state)
+}
+
+async function readBytes(state: RequestState): Promise<void> {
+  const { compiled, exchange } = state
+  const { op } = compiled
+  const { contentType } = exchange.headers
+  const type = op.bodyType ?? 'application/json'
+  if (op.body !== undefined && contentType !== '' && contentType !== type && bareType(contentType) !== type) {
+    throw UnsupportedMediaType({ message: `Send the body as ${type}.` })
+  }
+  const bytes = await exchange.body(op.body === undefined ? 1_000 : (op.bodyLimit ?? DEFAULT_BODY_LIMIT))
+  if (op.body !== undefined && bytes.length > 0 && contentType === '') {
+    throw UnsupportedMediaType({ message: `Send Content-Type: ${type}.` })
+  }
+  state.bytes = bytes
+}
+
+/**
+ * Step: makes the body readable: as text, or as the fields and the file of an upload, which takes a place among the
+ * uploads under way.
+ * @throws AppError bad_request, payload_too_large, too_many_uploads, overloaded
+ */
+export function openBody(state: RequestState, { uploads }: PipelineOptions): void | Promise<void> {
+  const { bytes, compiled, stream } = state
+  const { op } = compiled
+  if (op.upload === undefined || stream === undefined) {
+    if (bytes !== undefined) state.text = decode(bytes)
+    return
+  }
+  state.leaveUploads = uploads.enter(state.caller?.userId ?? networkOf(state.remoteAddress))
+  return openFile(state, op.upload, stream)
+}
+
+async function openFile(state: RequestState, declaration: UploadDeclaration, stream: BodyStream): Promise<void> {
+  const { text, upload } = await openUpload(declaration, state.exchange, stream)
+  state.text = text
+  state.upload = upload
+  if (!state.isKeyed) return
+  const file = digested(upload)
+  state.upload = file.upload
+  state.content = file.digest
+}
+
+/** A media type without its parameters. */
+function bareType(contentType: string): string {
+  return contentType.split(';', 1)[0]!.trim().toLowerCase()
+}
+
+/** The body as text. @throws AppError bad_request */
+export function decode(bytes: Buffer): string {
+  if (!isUtf8(bytes)) throw BadRequest({ message: 'The body is not valid UTF-8.' })
+  return bytes.toString('utf8')
+}
