@@ -25,6 +25,36 @@ function start(execute: Script, remembersOutcomes: boolean, stallMs = 5_000) {
 const done: Script = async (_epoch, commands) => commands.map(({ payload }) => ({ ok: true, value: payload }))
 const never = new Promise<never>(() => undefined)
 
+describe('commands that wait for a batch', () => {
+  it('are handed to the host before the replies of that batch are written', async () => {
+    const order: string[] = []
+    let finish: () => void = () => undefined
+    const gate = new Promise<void>((resolve) => {
+      finish = resolve
+    })
+    let entered: () => void = () => undefined
+    const isUnderWay = new Promise<void>((resolve) => {
+      entered = resolve
+    })
+    const { run } = start(async (epoch, commands, call) => {
+      order.push(`batch ${call}`)
+      entered()
+      if (call === 1) await gate
+      return done(epoch, commands, call)
+    }, false)
+    const noted = async (name: string) => {
+      await run(name)
+      order.push(`reply ${name}`)
+    }
+    const first = noted('one')
+    await isUnderWay
+    const second = noted('two')
+    finish()
+    await Promise.all([first, second])
+    expect(order).toEqual(['batch 1', 'batch 2', 'reply one', 'reply two'])
+  })
+})
+
 describe('an outcome that nobody knows', () => {
   it('is asked about again, where the host remembers', async () => {
     const { run, batches } = start(

@@ -4,7 +4,15 @@ import type { ActorLimits } from './limits.ts'
 import { Mailbox } from './mailbox.ts'
 import type { RuntimeClock } from './ports.ts'
 import { Quarantine } from './quarantine.ts'
-import { BatchError, FencedError, RefusedError, UnknownOutcomeError, type ActorHost, type OwnedActor } from './types.ts'
+import {
+  BatchError,
+  FencedError,
+  RefusedError,
+  UnknownOutcomeError,
+  type ActorHost,
+  type Outcome,
+  type OwnedActor,
+} from './types.ts'
 
 export interface EngineOptions {
   readonly host: ActorHost
@@ -36,6 +44,8 @@ interface Activation {
   hostSince: number | undefined
   taken: readonly Call[]
   whenStill: (() => void) | undefined
+  /** Answers a batch that is committed; undefined once that is done. */
+  answer: (() => void) | undefined
 }
 
 /** The actor turned out to be somebody else's before anything was done. */
@@ -157,6 +167,7 @@ export class Engine {
       hostSince: undefined,
       taken: [],
       whenStill: undefined,
+      answer: undefined,
     }
     this.#activations.set(key, activation)
     return activation
@@ -237,7 +248,7 @@ export class Engine {
             batch.map((call) => call.command),
           ),
         )
-        this.#settle(activation, batch, outcomes)
+        this.#answer(activation, batch, outcomes)
         return
       } catch (error) {
         if (!(error instanceof FencedError) || activation.abandoned) throw error
@@ -250,18 +261,31 @@ export class Engine {
     }
   }
 
-  #settle(activation: Activation, batch: readonly Call[], outcomes: Awaited<ReturnType<ActorHost['execute']>>): void {
-    const now = this.#clock.monotonic()
+  /** Where commands wait, their batch is sent first: the database works on it while this one's replies are written. */
+  #answer(activation: Activation, batch: readonly Call[], outcomes: readonly Outcome[]): void {
     this.#counts.batches += 1
     this.#counts.turns += batch.length
     this.#batchSize.observe(batch.length)
+    const alsoFailures = this.#answersFor(activation)
+    // Replies leave in the order of the commits, however soon the next one is.
+    activation.answer?.()
+    const answer = () => {
+      if (activation.answer !== answer) return
+      activation.answer = undefined
+      this.#settle(batch, outcomes, alsoFailures)
+    }
+    activation.answer = answer
+    if (activation.gone || activation.mailbox.size === 0) answer()
+    else this.#clock.soon(answer)
+  }
+
+  #settle(batch: readonly Call[], outcomes: readonly Outcome[], alsoFailures: boolean): void {
+    const now = this.#clock.monotonic()
     batch.forEach((call, index) => {
       const outcome = outcomes[index]
       this.#latency.observe(now - call.openedAt)
       if (outcome?.ok) call.succeed(outcome.value)
-      else if (this.#answersFor(activation)) {
-        call.fail(outcome?.error ?? new Error('the host gave no outcome for a command'))
-      }
+      else if (alsoFailures) call.fail(outcome?.error ?? new Error('the host gave no outcome for a command'))
     })
   }
 
