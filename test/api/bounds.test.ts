@@ -86,3 +86,16 @@ test.each(COUNTED)('%s of a workspace are bounded by its plan, also when they ar
   expect((await create(100)).status).toBe(201)
   expect((await create(101)).status).toBe(402)
 })
+
+test('the plan of a new payer counts at once', async () => {
+  await world.user('grace', { plan: 'business' })
+  await world.workspace('sold', 'ada')
+  await world.member('sold', 'grace', { role: 'owner' })
+  const workspaceId = world.id('sold')
+  const create = () => world.as('grace').call('POST /api/streams', { body: { workspaceId, title: 'S' } })
+  for (let n = 0; n < BOUND; n += 1) expect((await create()).status).toBe(201)
+  expect((await create()).status).toBe(402)
+  const path = { workspaceId, userId: world.id('ada') }
+  expect((await world.as('ada').call('DELETE /api/team/{workspaceId}/members/{userId}', { path })).status).toBe(200)
+  expect((await create()).status).toBe(201)
+})

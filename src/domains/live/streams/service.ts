@@ -286,7 +286,7 @@ export class StreamService {
   /** @returns how many streams there are @throws AppError plan_limit_reached where there is no room for one more */
   async #requireRoom(turn: Turn): Promise<number> {
     const count = turn.memory(STREAMS).count ?? (await countStreams(turn))
-    await this.#options.plans.requireRoom(turn.sql, turn.workspaceId, 'streams', count)
+    await this.#options.plans.requireRoom(turn.workspaceId, 'streams', count)
     return count
   }
 

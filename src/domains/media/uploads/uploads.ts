@@ -243,7 +243,7 @@ export class Uploads {
        where workspace_id = $1 and state in ('open', 'received') and expires_at > $2`,
       [workspaceId, new Date(now)],
     )
-    await plans.requireRoom(tx, workspaceId, 'openUploads', row?.count ?? 0)
+    await plans.requireRoom(workspaceId, 'openUploads', row?.count ?? 0)
   }
 
   async #signed(uploadId: string, query: { expires: number; signature: string }): Promise<UploadRow> {

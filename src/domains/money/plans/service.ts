@@ -7,6 +7,7 @@ import type { Coordination } from '../../../coordination/coordination.ts'
 import { NoticeCache } from '../../../coordination/notice-cache.ts'
 import { cycleAt } from './cycle.ts'
 import {
+  PLAN_NAMES,
   PLANS,
   UNLIMITED,
   type DefaultPlan,
@@ -49,15 +50,13 @@ interface SubscriptionRow {
   credits_since: string
 }
 
-const OWNER_MS = 10_000
-const MOST_OWNERS = 10_000
-
 /** Which plan a user is on, and what it allows. Every user has a subscription from sign-up on. */
 export class PlanService {
-  readonly #owners = new Map<string, { readonly ownerId: string; readonly until: number }>()
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #plans: NoticeCache<PlanName>
+  /** Who pays for a workspace. Kept, because turns that read nothing share one round trip. */
+  readonly #owners: NoticeCache<string>
   readonly #byDefault: DefaultPlan
 
   constructor(sql: Sql, clock: Clock, coordination: Coordination, byDefault: DefaultPlan) {
@@ -65,6 +64,12 @@ export class PlanService {
     this.#sql = sql
     this.#clock = clock
     this.#plans = new NoticeCache({ name: 'plan', coordination, clock, load: (userId) => this.#planOf(userId) })
+    this.#owners = new NoticeCache({
+      name: 'payer',
+      coordination,
+      clock,
+      load: (workspaceId) => this.#ownerOf(workspaceId),
+    })
   }
 
   all(): Plan[] {
@@ -133,9 +138,11 @@ export class PlanService {
    * @param used how many there are
    * @throws AppError plan_limit_reached
    */
-  async requireRoom(sql: Sql, workspaceId: string, limit: CountedLimit, used: number): Promise<void> {
-    if (used < Math.min(...this.all().map((plan) => plan.limits[limit]))) return
-    const allowance = await this.limitsOf(await this.#ownerOf(sql, workspaceId))
+  async requireRoom(workspaceId: string, limit: CountedLimit, used: number): Promise<void> {
+    if (PLAN_NAMES.every((name) => used < PLANS[name].limits[limit])) return
+    const ownerId = await this.#owners.find(workspaceId)
+    if (ownerId === undefined) throw NotFound()
+    const allowance = await this.limitsOf(ownerId)
     if (used < allowance[limit]) return
     const message = `The ${allowance.plan} plan allows ${allowance[limit]} ${COUNTED[limit]}; there are ${used}.`
     throw this.limitError(allowance, limit, used, message)
@@ -151,23 +158,21 @@ export class PlanService {
     this.#plans.invalidate(userId)
   }
 
+  /** Somebody else pays for a workspace; to be called after the commit. */
+  payerChanged(workspaceId: string): void {
+    this.#owners.invalidate(workspaceId)
+  }
+
   close(): void {
+    this.#owners.close()
     this.#plans.close()
   }
 
-  /**
-   * Who owns a workspace, read at most once in ten seconds: turns that read nothing share one round trip, so a read for
-   * each would cost a busy workspace most of its speed. Plans themselves are known by notices.
-   */
-  async #ownerOf(sql: Sql, workspaceId: string): Promise<string> {
-    const now = this.#clock.monotonic()
-    const known = this.#owners.get(workspaceId)
-    if (known !== undefined && now < known.until) return known.ownerId
-    const row = await sql.row<{ owner_id: string }>('select owner_id from workspaces where id = $1', [workspaceId])
-    if (row === undefined) throw NotFound()
-    if (this.#owners.size >= MOST_OWNERS) this.#owners.clear()
-    this.#owners.set(workspaceId, { ownerId: row.owner_id, until: now + OWNER_MS })
-    return row.owner_id
+  async #ownerOf(workspaceId: string): Promise<string | undefined> {
+    const row = await this.#sql.row<{ owner_id: string }>('select owner_id from workspaces where id = $1', [
+      workspaceId,
+    ])
+    return row?.owner_id
   }
 
   async #planOf(userId: string): Promise<PlanName | undefined> {

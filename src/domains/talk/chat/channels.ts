@@ -108,7 +108,7 @@ export class ChannelService {
     }
     await requireFree(turn, name)
     const count = await channels.count(turn.sql, { workspaceId: turn.workspaceId, kind: 'channel' })
-    await this.#plans.requireRoom(turn.sql, turn.workspaceId, 'channels', count)
+    await this.#plans.requireRoom(turn.workspaceId, 'channels', count)
     const isPrivate = input.private === true
     const members = isPrivate ? [...new Set([caller.userId, ...memberIds])].sort(byCode) : []
     if (members.length > MOST_MEMBERS) throw Conflict({ message: `A channel has at most ${MOST_MEMBERS} members.` })

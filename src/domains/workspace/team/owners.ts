@@ -49,6 +49,7 @@ export class Ownership {
       [turn.workspaceId, to, now],
     )
     if (row === undefined) throw NotFound()
+    turn.afterCommit(() => this.#plans.payerChanged(turn.workspaceId))
     turn.audit({ kind: 'workspace', id: row.id, details: { ownerId: { from, to } } })
     turn.emit(workspaceUpdated, stateOf(row))
   }

@@ -32,5 +32,5 @@ export async function isNameTaken(
 /** Room in the plan for one more. @throws AppError plan_limit_reached */
 export async function requireRoom({ sql, workspaceId }: Turn, plans: PlanService, counted: Counted): Promise<void> {
   const row = await sql.row<{ count: number }>(COUNT_OF[counted], [workspaceId])
-  await plans.requireRoom(sql, workspaceId, counted, row?.count ?? 0)
+  await plans.requireRoom(workspaceId, counted, row?.count ?? 0)
 }
