@@ -30,6 +30,8 @@ let failures: string[] = []
 beforeAll(async () => {
   ffmpeg = (await useFfmpeg()).path
   media = await makeWhipMedia()
+  // Those that made the film.
+  started.splice(0)
 }, 60_000)
 afterEach(() => {
   transcoder?.kill()
