@@ -1,3 +1,4 @@
+import { deepStrictEqual } from 'node:assert'
 import { fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -128,6 +129,12 @@ console.log(
   '| | 1 under way: p50 µs | p99 µs | calls/s | 64 under way: calls/s | against TCP echo | processor µs a call, both ends |\n|---|---|---|---|---|---|---|',
 )
 
+/** A reply is what was sent; of the bare echoes, the bytes alone are counted. */
+async function requireEcho(name: string, call: () => Promise<unknown>): Promise<void> {
+  const reply = await call()
+  if (reply !== undefined) deepStrictEqual(reply, PAYLOAD, `${name} answers something else than it was sent`)
+}
+
 /** Microseconds of processor time that both processes have used. */
 async function processorTime(): Promise<number> {
   child.send('cpu')
@@ -138,6 +145,7 @@ async function processorTime(): Promise<number> {
 
 let bare = 0
 for (const [name, call] of subjects) {
+  await requireEcho(name, call)
   const one = await measure(1, call)
   const before = await processorTime()
   let calls = 0

@@ -8,7 +8,7 @@
  * 4. Messages sent and heard over sockets, stored on the way, against bare broadcasts of the same frame by socket.io
  *    and by uWebSockets.js to the same receivers, which are raw sockets in a process of their own.
  *
- * All sides take turns, several rounds; medians are quoted. Nothing here is an assertion. `ROUNDS`, `SECONDS`,
+ * All sides take turns, several rounds; medians are quoted. A message that fails or is refused ends the run. `ROUNDS`, `SECONDS`,
  * `RECEIVERS`, `WINDOW` and `IDLE` change the size; `PARTS=appends,idle,delivery` picks.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -248,6 +248,7 @@ async function benchAppends(): Promise<void> {
     'select max(seq) as top, count(*) as count from chat_log where channel_id = $1',
     [ours.channelId],
   )
+  if (rows[0]?.count !== rows[0]?.top) throw new Error('the numbers of the hot channel have gaps')
   console.log(`\n${rows[0]?.count} changes in the hot channel, the last one numbered ${rows[0]?.top}.`)
 }
 

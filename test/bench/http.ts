@@ -17,13 +17,12 @@ import { startEmbeddedPostgres } from '../../src/setup/embedded-postgres.ts'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { COLUMNS, compare } from './support/compare.ts'
 import { machine, start, type Running } from './support/process.ts'
+import { createRequest, listRequest, VARYING } from './support/stream-requests.ts'
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3)
 const SECONDS = Number(process.env['SECONDS'] ?? 5)
 /** Callers at once, each with a key of its own: one caller may have 32 turns waiting. */
 const CONNECTIONS = [32, 128]
-/** Fields of a new stream that no two servers give the same value. */
-const VARYING = ['_id', 'streamKey', 'backupStreamKey', 'statusSince', 'streamKeyExpiresAt', 'createdAt', 'updatedAt']
 
 async function call(base: string, path: string, options: { method?: string; body?: unknown; key?: string } = {}) {
   const response = await fetch(base + path, {
@@ -68,13 +67,8 @@ try {
     body: { name: 'Bench', timezone: 'UTC' },
   })) as never as { data: { _id: string } }
   const workspaceId = created.data._id
-  const body = JSON.stringify({
-    workspaceId,
-    title: 'Friday show',
-    description: 'Every Friday at eight',
-    platforms: [],
-  })
-  const stream = { method: 'POST', key, body: JSON.parse(body) as unknown }
+  const target = { url: base, apiKey: key, workspaceId }
+  const stream = { method: 'POST', key, body: JSON.parse(createRequest(target).body ?? '') as unknown }
   const firstStream = (await call(base, '/api/streams', stream)) as never as { data: { rtmpIngestUrl: string } }
   for (let index = 1; index < 200; index += 1) await call(base, '/api/streams', stream)
 
@@ -108,18 +102,14 @@ try {
     rounds: ROUNDS,
   })
   const list = (url: string) => (connections: number) => ({
-    url: `${url}/api/streams?workspaceId=${workspaceId}&limit=20`,
+    ...listRequest({ ...target, url }),
     connections,
     seconds: SECONDS,
-    headers,
   })
   const create = (url: string) => (connections: number) => ({
-    url: `${url}/api/streams`,
+    ...createRequest({ ...target, url }),
     connections,
     seconds: SECONDS,
-    method: 'POST',
-    body,
-    headers: { ...headers, 'Content-Type': 'application/json' },
   })
   const handUrl = `http://127.0.0.1:${handPort}`
   for (const connections of CONNECTIONS) {

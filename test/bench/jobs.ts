@@ -5,7 +5,7 @@
  *    worker of the same concurrency. Both with the same connections and settings; rounds take turns, medians are quoted.
  * 2. Lateness of delayed jobs: from the time a job was due to its start.
  *
- * JOBS, ROUNDS and BACKENDS (postgres,redis) change the size. Nothing here is an assertion.
+ * JOBS, ROUNDS and BACKENDS (postgres,redis) change the size. A job that fails or runs twice ends the run.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -72,6 +72,8 @@ async function bare({ database, store: choice }: Ground): Promise<number> {
   await Promise.all([queue.waitUntilReady(), worker.waitUntilReady()])
   let completed = 0
   worker.on('completed', () => (completed += 1))
+  let failure: Error | undefined
+  worker.on('failed', (_job: unknown, error: Error) => (failure = error))
   const began = performance.now()
   for (let first = 0; first < JOBS; first += 500) {
     await queue.addBulk(
@@ -82,7 +84,9 @@ async function bare({ database, store: choice }: Ground): Promise<number> {
       })),
     )
   }
-  await until(() => completed === JOBS)
+  await until(() => completed === JOBS || failure !== undefined)
+  if (failure) throw failure
+  if (count !== JOBS) throw new Error(`bare BullMQ ran ${count} of ${JOBS} jobs`)
   const perSecond = JOBS / ((performance.now() - began) / 1_000)
   await worker.close()
   await queue.close()
@@ -106,6 +110,7 @@ async function ours({ databaseUrl, store }: Ground): Promise<number> {
   node.jobs.wake()
   await until(() => node.runs.length === JOBS + 1)
   const perSecond = JOBS / ((performance.now() - began) / 1_000)
+  if (ran !== JOBS + 1) throw new Error(`Crier ran ${ran} times for ${JOBS + 1} jobs`)
   await node.stop()
   await adder.stop()
   return perSecond

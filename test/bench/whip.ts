@@ -21,6 +21,8 @@ const SECONDS = Number(process.env['SECONDS'] ?? 12)
 const ROUNDS = Number(process.env['ROUNDS'] ?? 2)
 /** The beginning, with the connection and what is compiled in it, is not counted. */
 const WARM_UP_MS = 2_000
+/** Of the pictures that are due: both ways in must deliver them. */
+const LEAST_SHARE = 0.95
 
 interface Sent {
   readonly checksum: number
@@ -95,6 +97,9 @@ async function measure(name: string, media: WhipMedia, publish: typeof byWhip): 
   const memory = pids.map((pid) => residentBytes(pid) / 1024 / 1024)
   const all = latencies(sent, sink)
   await stop()
+  const due = SECONDS * media.framesPerSecond
+  if (all.length < due * LEAST_SHARE)
+    throw new Error(`${name}: ${all.length} of ${due} pictures arrived, so there are no figures`)
   await host.host.close()
   await sink.close()
   const figures = [percentile(all, 0.5), percentile(all, 0.95), percentile(all, 0.99)].join(' / ')

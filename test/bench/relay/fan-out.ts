@@ -31,6 +31,9 @@ export interface FanOutFigures {
   readonly slowestBitrate: number
 }
 
+/** What every destination must get of the source's 5 Mb/s. */
+const LEAST_BITRATE = 4.5e6
+
 /** Runs ffmpeg publishers through a relay to the sink, and weighs the relay once it runs evenly. */
 export async function measureFanOut(side: Side, fan: Fan, options: FanOutOptions): Promise<FanOutFigures> {
   const sink = await startBenchSink(fan)
@@ -47,6 +50,12 @@ export async function measureFanOut(side: Side, fan: Fan, options: FanOutOptions
     if (received.length !== fan.destinations) {
       throw new Error(`${side.name}: ${received.length} of ${fan.destinations} destinations were reached`)
     }
+    const slowestBitrate = (Math.min(...received) * 8) / seconds
+    if (slowestBitrate < LEAST_BITRATE) {
+      throw new Error(
+        `${side.name}: a destination got ${(slowestBitrate / 1e6).toFixed(2)} Mb/s of 5, so there is no ratio`,
+      )
+    }
     const gbit = (received.reduce((sum, bytes) => sum + bytes, 0) * 8) / 1e9
     const cpu = after.cpu - before.cpu
     const pids = relay.pids()
@@ -55,7 +64,7 @@ export async function measureFanOut(side: Side, fan: Fan, options: FanOutOptions
       cpuSecondsPerGbit: cpu / gbit,
       residentBytes: sum(pids.map(residentBytes)),
       proportionalBytes: sum(pids.map(proportionalBytes)),
-      slowestBitrate: (Math.min(...received) * 8) / seconds,
+      slowestBitrate,
     }
   } finally {
     for (const publisher of publishers) await end(publisher, 'SIGKILL')

@@ -67,21 +67,37 @@ async function measure(side: Side, connections: number): Promise<Figures> {
   return { ...result, perCpuSecond: requests / cpu }
 }
 
-/** One request to each side: both must succeed with the same status and JSON. */
 async function sameReplies({ ours, rival, connections, title, varying = [] }: Comparison): Promise<void> {
-  const [mine, theirs] = await Promise.all([sample(ours.load(connections)), sample(rival.load(connections))])
-  for (const [side, { status, text }] of [[ours, mine] as const, [rival, theirs] as const]) {
-    if (status >= 300) throw new Error(`${title}: ${side.name} answers ${status}: ${text}`)
+  const mine = { name: ours.name, request: ours.load(connections) }
+  await requireSameReplies(title, mine, { name: rival.name, request: rival.load(connections) }, varying)
+}
+
+interface Asked {
+  readonly name: string
+  readonly request: Pick<Load, 'url' | 'method' | 'body' | 'headers'>
+}
+
+/**
+ * One request to each of two servers.
+ * @param varying fields of the replies that differ by their nature, such as new ids and times
+ * @throws Error unless both succeed with the same status and JSON
+ */
+export async function requireSameReplies(
+  title: string,
+  ours: Asked,
+  rival: Asked,
+  varying: readonly string[],
+): Promise<void> {
+  const [mine, theirs] = await Promise.all([sample(ours.request), sample(rival.request)])
+  for (const [{ name }, { status, text }] of [[ours, mine] as const, [rival, theirs] as const]) {
+    if (status >= 300) throw new Error(`${title}: ${name} answers ${status}: ${text}`)
   }
   const comparable = ({ status, text }: Sample) => ({
     status,
     body: JSON.parse(text, (key, value: unknown) => (varying.includes(key) ? `<${key}>` : value)) as unknown,
   })
-  deepStrictEqual(
-    comparable(theirs),
-    comparable(mine),
-    `${title}: ${rival.name} answers something else than ${ours.name}`,
-  )
+  const message = `${title}: ${rival.name} answers something else than ${ours.name}`
+  deepStrictEqual(comparable(theirs), comparable(mine), message)
 }
 
 interface Sample {
@@ -89,7 +105,7 @@ interface Sample {
   readonly text: string
 }
 
-async function sample({ body, headers, method, url }: Load): Promise<Sample> {
+async function sample({ body, headers, method, url }: Asked['request']): Promise<Sample> {
   const response = await fetch(url, {
     method: method ?? 'GET',
     headers: { ...headers },
