@@ -1,5 +1,7 @@
 /** Destinations: where a stream is to be sent, in what form, and how it fares there. Plain data, as all of `types.ts`. */
 
+import type { FaultCode } from './fault-codes.ts'
+
 /**
  * What a destination takes, as far as it is known. Codecs by the names of {@link IngestStatus}; null where nobody says.
  */
@@ -63,24 +65,7 @@ export type DestinationState =
 
 /** Why a destination is not live. `code` is stable; `message` is for a person and never contains the key. */
 export interface DestinationFault {
-  readonly code:
-    | 'dns_failed'
-    | 'address_refused'
-    | 'connection_refused'
-    | 'connect_timeout'
-    | 'tls_failed'
-    | 'handshake_failed'
-    | 'rejected'
-    /** Refused because somebody publishes with the key: often a session that the server still holds. */
-    | 'key_in_use'
-    /** Closed without a word at `publish` or soon after: how many servers refuse a key. */
-    | 'closed_on_publish'
-    | 'publish_timeout'
-    | 'stalled'
-    | 'closed_by_peer'
-    | 'network'
-    | 'protocol'
-    | 'codec_refused'
+  readonly code: FaultCode
   readonly message: string
   /** What a person may want to check; absent where the message says it all. */
   readonly hint?: string

@@ -1,6 +1,4 @@
-import type { DestinationFault } from '../types.ts'
-
-export type FaultCode = DestinationFault['code']
+import type { FaultCode } from '../fault-codes.ts'
 
 /** Why a connection to a destination failed. The message is for a person and never contains the key. */
 export class Fault extends Error {

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { Fault, type FaultCode } from './fault.ts'
+import type { FaultCode } from '../fault-codes.ts'
+import { Fault } from './fault.ts'
 import { DEFAULT_RELAY_LIMITS } from './limits.ts'
 import { RetryPolicy } from './retry-policy.ts'
 

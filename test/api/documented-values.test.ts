@@ -52,7 +52,15 @@ test('/docs/states lists them all', () => {
   const html = String(docPage(statesPage(schemas)).content)
   const tables = stateTables(schemas)
   expect(tables.map(({ title }) => title)).toEqual(
-    expect.arrayContaining(['StreamStatus', 'DestinationStatus', 'JobState', 'UploadState', 'MediaStatus', 'Presence']),
+    expect.arrayContaining([
+      'StreamStatus',
+      'DestinationStatus',
+      'DestinationFaultCode',
+      'JobState',
+      'UploadState',
+      'MediaStatus',
+      'Presence',
+    ]),
   )
   for (const { title, 'x-enumDescriptions': meanings } of tables) {
     expect(html).toContain(`<section id="${title}">`)

@@ -13,6 +13,7 @@ import {
   type Static,
 } from '../../../core/schema.ts'
 import { pageFields } from '../../../core/page.ts'
+import { DestinationFaultCode } from './fault-codes.ts'
 import { RenderingInput, RenderingView } from './rendering.ts'
 import { inputPreference, inputSelected } from './inputs.ts'
 import { recordGaps } from '../recording/gaps.ts'
@@ -47,9 +48,7 @@ export const EndReason = States('StreamEndReason', 'Why a stream ended', {
 export type EndReason = Static<typeof EndReason>
 
 export const FAULT_FIELDS = {
-  code: Type.String({
-    description: 'Stable, for programs: for example `rejected`, `key_in_use` or `connection_refused`',
-  }),
+  code: DestinationFaultCode,
   message: Type.String({ description: 'For people' }),
   hint: Type.Optional(Type.String({ description: 'What to check, for people' })),
   at: Timestamp,

@@ -1,0 +1,17 @@
+/** Why a connection to a destination failed: stable, shown to clients, explained in the service's schemas. */
+export type FaultCode =
+  | 'dns_failed'
+  | 'address_refused'
+  | 'connection_refused'
+  | 'connect_timeout'
+  | 'tls_failed'
+  | 'handshake_failed'
+  | 'rejected'
+  | 'key_in_use'
+  | 'closed_on_publish'
+  | 'publish_timeout'
+  | 'stalled'
+  | 'closed_by_peer'
+  | 'network'
+  | 'protocol'
+  | 'codec_refused'
