@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -258,4 +258,33 @@ test('two clients of npm, and VP8 from a page that leaves without a word', async
   for (const recording of recordings) expect(await codecsOf(recording)).toEqual(['aac', 'h264'])
   // A client that hangs up before it says so finds its session gone.
   expect(complaints.splice(0).filter((complaint) => !complaint.includes('404'))).toEqual([])
+})
+
+test('the script of README publishes as it stands, and ends as it says', async () => {
+  const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
+  const [, script = ''] = /## Going live from a browser[\s\S]*?```js\n([\s\S]*?)```/.exec(readme) ?? []
+  const [, later = ''] = /^\/\/ Later: (.*)$/m.exec(script) ?? []
+  expect(later).toContain('DELETE')
+  const sink = await startSink()
+  const platforms = [{ platform: 'custom', accountId: await caster.destination(`readme-${(begun += 1)}`, sink.port) }]
+  const { _id } = await caster.stream({})
+  const path = { id: _id }
+  const armed = await caster.good<{ whipUrl: string; whipToken: string }>('POST /api/streams/{id}/arm', {
+    path,
+    body: { platforms },
+  })
+  await caster.goLive(_id, { waitForIngest: true })
+  const page = await browser.newPage()
+  await page.goto(pages.origin)
+  const values = [armed.whipUrl, armed.whipToken].map((value) => JSON.stringify(value)).join()
+  await page.evaluate(
+    `(async (whipUrl, whipToken) => { ${script}; globalThis.later = async () => { ${later} } })(${values})`,
+  )
+  await caster.until(_id, 'live', PATIENT.timeoutMs)
+  const pictures = () => sink.messages('video').filter(({ isHeader }) => !isHeader).length
+  await waitFor(() => pictures() > 10, { ...PATIENT, what: 'pictures at the destination' })
+  await page.evaluate('later()')
+  await caster.until(_id, 'interrupted', PATIENT.timeoutMs)
+  await caster.stop(_id)
+  await Promise.all([page.close(), sink.close()])
 })

@@ -1,0 +1,167 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { DEFAULT_LIMITS } from '../actors/limits.ts'
+import { environmentExample } from '../src/config/config.ts'
+import { walk } from '../src/core/operation.ts'
+import { api } from '../src/registry/api.ts'
+import { eventTypes } from '../src/registry/events.ts'
+
+/** What the documents name is there, under that name: files, settings, commands, routes, events, defaults and figures. */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+const DOCUMENTS = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'docs/operations.md']
+const FOLDERS = ['src', 'media', 'actors', 'packages', 'test', 'docker', 'docs', '.ci']
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+const files = FOLDERS.flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => !/node_modules|dist\//.test(name))
+    .map((name) => join(folder, name)),
+)
+const names = new Set(files.map((path) => basename(path)))
+const sources = files.filter(
+  (path) => /\.(?:ts|mjs|js|json|yml|html|css)$/.test(path) && path !== 'test/documents.test.ts',
+)
+const code = [...sources, 'package.json', '.env.example', 'openapi.json']
+  .filter((path) => statSync(join(ROOT, path)).isFile())
+  .map(read)
+  .join('\n')
+const words = new Set(code.match(/[\w$]+/g))
+
+/** Words of other programs and protocols, of git and of shells. */
+const FOREIGN = new Set([
+  'handleWeb',
+  'systemctl',
+  'client_max_body_size',
+  'proxy_buffering',
+  'proxy_http_version',
+  'proxy_request_buffering',
+])
+
+/** What stands in backticks outside of blocks of code, with the places that hold a name left out. */
+function quoted(document: string): string[] {
+  const text = read(document).replace(/^```[\s\S]*?^```$/gm, '')
+  return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] as string)
+}
+
+describe.each(DOCUMENTS)('%s', (document) => {
+  test('names files and folders that are there', () => {
+    const paths = quoted(document).filter(
+      (text) =>
+        /^[\w][\w./-]*$/.test(text) &&
+        !text.includes('NNNN') &&
+        /\.(?:ts|md|json|mjs|yml)$|^(?:src|test|media|actors|docker|docs|packages)\//.test(text),
+    )
+    const linked = [...read(document).matchAll(/\]\(([\w./-]+)\)/g)].map((match) => match[1] as string)
+    const known = (path: string) =>
+      exists(path) ||
+      (!path.includes('/') && (names.has(path) || exists(path))) ||
+      files.some((file) => file.endsWith(`/${path.replace(/\/$/, '')}`))
+    expect([...paths, ...linked].filter((path) => !known(path))).toEqual([])
+  })
+
+  test('uses words of the code', () => {
+    const identifiers = quoted(document).filter(
+      (text) => /^[a-z_$][\w$]*(?:[A-Z_][\w$]*)$/i.test(text) && !/[<>]/.test(text),
+    )
+    expect(identifiers.filter((word) => !words.has(word) && !FOREIGN.has(word))).toEqual([])
+  })
+
+  test('names settings that there are', () => {
+    const known = new Set(environmentExample().match(/(?<=^#)[A-Z][A-Z0-9_]+(?==)/gm))
+    const compose = new Set(read('docker/compose.yml').match(/(?<=\$\{)[A-Z_]+/g))
+    const named = quoted(document)
+      .filter((text) => /^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+(?:=\S+)?$/.test(text))
+      .map((text) => text.split('=')[0] as string)
+    expect(named.filter((name) => !known.has(name) && !compose.has(name) && !words.has(name))).toEqual([])
+  })
+
+  test('names commands of npm that there are', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+    const named = [...read(document).matchAll(/npm run ([\w:]*\w)(?![\w:]*<)/g)].map((match) => match[1] as string)
+    expect(named.filter((name) => scripts[name] === undefined && !['soak', 'bench'].includes(name))).toEqual([])
+  })
+
+  test('names routes and pages that there are', () => {
+    const routes = new Set(walk(api).map(({ route }) => shape(route as string)))
+    const named = [...read(document).matchAll(/\b(?:GET|POST|PUT|PATCH|DELETE) \/api\/[\w/{}-]+(?:\.\w+)?/g)].map(
+      ([text]) => text,
+    )
+    const pages = [
+      '/docs',
+      '/docs/errors',
+      '/docs/states',
+      '/docs/sockets',
+      '/docs/getting-started',
+      '/docs/operations',
+    ]
+    expect(named.filter((route) => !routes.has(shape(route)) && !PAGES.has(route))).toEqual([])
+    const linked = quoted(document).filter((text) => /^\/docs(?:\/[\w-]+)?$/.test(text))
+    expect(linked.filter((page) => !pages.includes(page))).toEqual([])
+  })
+
+  test('names events that there are', () => {
+    const prefixes = new Set([...eventTypes.keys()].map((name) => name.split('.')[0]))
+    const named = quoted(document).filter(
+      (text) => /^[a-z]+\.[a-z_]+$/.test(text) && !/\.(?:ts|js|md|json|yml)$/.test(text),
+    )
+    const events = named.filter((name) => prefixes.has(name.split('.')[0] as string))
+    expect(events.filter((name) => !eventTypes.has(name) && !words.has(name.split('.')[1] as string))).toEqual([])
+  })
+})
+
+const PAGES = new Set(['GET /api/openapi.json', 'GET /api/asyncapi.json'])
+
+/** A route with nameless parameters. */
+function shape(route: string): string {
+  return route.replace(/\{\w+\}/g, '{}')
+}
+
+function exists(path: string): boolean {
+  try {
+    return statSync(join(ROOT, path)) !== undefined
+  } catch {
+    return false
+  }
+}
+
+test('the defaults in README are those of the settings', () => {
+  const defaults = new Map(
+    [...environmentExample().matchAll(/^# default: (.*)\n#([A-Z0-9_]+)=/gm)].map(([, value, name]) => [name, value]),
+  )
+  const rows = [...read('README.md').matchAll(/^\| (`[A-Z][^|]*) \| ([^|]*) \|/gm)]
+  expect(rows.length).toBeGreaterThan(15)
+  const wrong: string[] = []
+  for (const [, first = '', second = ''] of rows) {
+    const settings = [...first.matchAll(/`([A-Z0-9_]+)`/g)].map((match) => match[1] as string)
+    const values = settings.length === 1 ? [second] : second.split(', ')
+    for (const [index, name] of settings.entries()) {
+      const said = (values[index] ?? '').replaceAll('`', '').trim()
+      // Words such as "none" and "embedded" say what happens; values are what is compared.
+      if (
+        /^(?:\d+|\.\/\w+|[a-z]+(?:,[a-z]+)+|free)$/.test(said) &&
+        !new RegExp(`^${said.replaceAll('.', '\\.')}(?![\\w.])`).test(defaults.get(name) ?? '')
+      )
+        wrong.push(`${name}: README says ${said}, the setting ${defaults.get(name)}`)
+    }
+  }
+  expect(wrong).toEqual([])
+})
+
+test('the soaks that CONTRIBUTING lists are those of package.json', () => {
+  const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
+  const [, listed = ''] = /`npm run soak:<name>`[^(]*\(`([^`]+)`\)/.exec(read('CONTRIBUTING.md')) ?? []
+  const soaks = Object.keys(scripts).filter((name) => name.startsWith('soak:'))
+  expect(listed.split(' ')).toEqual(soaks.map((name) => name.slice('soak:'.length)).sort())
+})
+
+test('the bounds of actors in ARCHITECTURE are those of the runtime', () => {
+  const text = read('ARCHITECTURE.md').replaceAll(/\s+/g, ' ')
+  const { batch, perActor, perNode, perCaller } = DEFAULT_LIMITS
+  expect(text).toContain(
+    `${perActor} waiting an actor, ${perCaller} of one caller, ${perNode.toLocaleString('en')} a node`,
+  )
+  expect(text).toContain(`share the next one (up to ${batch})`)
+})
