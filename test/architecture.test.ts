@@ -54,7 +54,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
     media: 'type',
   },
   http: { core: 'any', db: 'any', turns: 'type' },
-  realtime: { core: 'any', coordination: 'type' },
+  realtime: { core: 'any', db: 'any', coordination: 'type' },
   config: { core: 'any', domain: 'any' },
   pages: { core: 'any', http: 'any', actors: 'type' },
   registry: {

@@ -72,26 +72,4 @@ const AuditRecord = defineEntity({
   },
 })
 
-const IdempotencyKey = defineEntity({
-  name: 'IdempotencyKey',
-  tableName: 'idempotency_keys',
-  properties: {
-    principal: p.text().primary(),
-    operation: p.text().primary(),
-    key: p.text().primary(),
-    fingerprint: p.text(),
-    status: p.integer().nullable(),
-    reply: p.text().nullable(),
-    createdAt: time(),
-    expiresAt: time().index('idempotency_keys_by_expiry'),
-  },
-})
-
-/** When somebody was last seen at a socket. */
-const UserPresence = defineEntity({
-  name: 'UserPresence',
-  tableName: 'user_presence',
-  properties: { userId: p.uuid().primary(), seenAt: time() },
-})
-
-export const foundationEntities = [ActorFence, TurnOutcome, StoredEvent, AuditRecord, IdempotencyKey, UserPresence]
+export const foundationEntities = [ActorFence, TurnOutcome, StoredEvent, AuditRecord]

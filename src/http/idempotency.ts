@@ -5,8 +5,12 @@ import { sha256 } from '../core/id.ts'
 import { RawBody, type Reply } from '../core/reply.ts'
 import type { Sql } from '../core/sql.ts'
 import type { SealedBox } from '../core/sealed-box.ts'
+import type { Turn } from '../core/turn.ts'
+import { lessThan } from '../db/condition.ts'
 import { isUniqueViolation } from '../db/prepared-sql.ts'
+import { query } from '../db/query.ts'
 import type { IdempotencyClaim } from '../turns/payload.ts'
+import { idempotencyKeys } from './tables.ts'
 
 const KEEP_MS = DAY
 
@@ -33,11 +37,27 @@ export interface KeyedRequest {
   readonly content?: Content | undefined
 }
 
-interface KeptRow {
-  readonly fingerprint: string
-  /** Null while the request runs. */
-  readonly reply: string | null
-  readonly expired: boolean
+/** Takes a key that is free or has expired. */
+const takeKey = query(
+  { idempotencyKeys },
+  (db, $: KeyOfRow & { fingerprint: string; now: string; expiresAt: string }) => {
+    const taken = { fingerprint: $.fingerprint, createdAt: $.now, expiresAt: $.expiresAt }
+    return db
+      .insertInto('idempotencyKeys')
+      .values({ principal: $.principal, operation: $.operation, key: $.key, ...taken })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['principal', 'operation', 'key'])
+          .doUpdateSet({ ...taken, status: null, reply: null })
+          .where('idempotencyKeys.expiresAt', '<=', $.now),
+      )
+  },
+)
+
+interface KeyOfRow {
+  readonly principal: string
+  readonly operation: string
+  readonly key: string
 }
 
 /**
@@ -91,27 +111,25 @@ export class IdempotencyKeys {
       await this.giveUp(operation, claim)
       return
     }
-    await this.#sql.run(
-      `update idempotency_keys set status = $4, reply = $5, expires_at = $6, fingerprint = $7
-       where principal = $1 and operation = $2 and key = $3`,
-      [
-        claim.principal,
-        operation,
-        claim.key,
-        reply.status,
-        this.#box.seal(JSON.stringify(reply)),
-        new Date(this.#clock.now() + claim.keepMs),
-        fingerprint,
-      ],
-    )
+    await idempotencyKeys.update(this.#sql, keyOf(operation, claim), { ...this.#kept(claim, reply), fingerprint })
+  }
+
+  /** Keeps the reply of a turn, in the turn's own transaction: the effect and the reply exist together or not at all. */
+  keepWithTurn(turn: Turn, operation: string, claim: IdempotencyClaim, reply: Reply): void {
+    if (reply.body instanceof RawBody) return
+    const { fingerprint } = claim
+    const createdAt = new Date(this.#clock.now())
+    turn.insert(idempotencyKeys, {
+      ...keyOf(operation, claim),
+      ...this.#kept(claim, reply),
+      fingerprint,
+      createdAt,
+    })
   }
 
   /** Frees the key of a request that was no turn and failed. */
   async giveUp(operation: string, claim: IdempotencyClaim): Promise<void> {
-    await this.#sql.run(
-      'delete from idempotency_keys where principal = $1 and operation = $2 and key = $3 and reply is null',
-      [claim.principal, operation, claim.key],
-    )
+    await idempotencyKeys.delete(this.#sql, { ...keyOf(operation, claim), reply: null })
   }
 
   /** A second node ran the same key first: its answer, when that is why a turn failed. */
@@ -122,38 +140,35 @@ export class IdempotencyKeys {
 
   /** Deletes what is older than a day. */
   async sweep(): Promise<number> {
-    return this.#sql.run('delete from idempotency_keys where expires_at < $1', [new Date(this.#clock.now())])
+    return idempotencyKeys.delete(this.#sql, { expiresAt: lessThan(new Date(this.#clock.now())) })
+  }
+
+  #kept({ keepMs }: IdempotencyClaim, reply: Reply) {
+    const expiresAt = new Date(this.#clock.now() + keepMs)
+    return { status: reply.status, reply: this.#box.seal(JSON.stringify(reply)), expiresAt }
   }
 
   /** @returns whether the key was free and is now ours */
   async #take(operation: string, claim: IdempotencyClaim): Promise<boolean> {
     const now = this.#clock.now()
-    const taken = await this.#sql.run(
-      `insert into idempotency_keys (principal, operation, key, fingerprint, created_at, expires_at)
-       values ($1, $2, $3, $4, $5, $6)
-       on conflict (principal, operation, key) do update
-       set fingerprint = excluded.fingerprint, status = null, reply = null,
-           created_at = excluded.created_at, expires_at = excluded.expires_at
-       where idempotency_keys.expires_at <= $5`,
-      [claim.principal, operation, claim.key, claim.fingerprint, new Date(now), new Date(now + RUNNING_MS)],
-    )
+    const taken = await takeKey.run(this.#sql, {
+      ...keyOf(operation, claim),
+      fingerprint: claim.fingerprint,
+      now: new Date(now).toISOString(),
+      expiresAt: new Date(now + RUNNING_MS).toISOString(),
+    })
     return taken === 1
   }
 
   /** What is kept for a key; undefined when it is free. Reads the content only where there is a reply to repeat. */
   async #find(operation: string, claim: IdempotencyClaim, content?: Content): Promise<Reply | undefined> {
-    const key = [claim.principal, operation, claim.key]
-    const row = await this.#sql.row<KeptRow>(
-      `select fingerprint, reply, expires_at <= $4 as expired from idempotency_keys
-       where principal = $1 and operation = $2 and key = $3`,
-      [...key, new Date(this.#clock.now())],
-    )
+    const where = keyOf(operation, claim)
+    const row = await idempotencyKeys.first(this.#sql, where, { columns: ['fingerprint', 'reply', 'expiresAt'] })
     if (row === undefined) return undefined
-    if (row.expired) {
-      await this.#sql.run(
-        'delete from idempotency_keys where principal = $1 and operation = $2 and key = $3 and expires_at <= $4',
-        [...key, new Date(this.#clock.now())],
-      )
+    const { expiresAt } = row
+    if (Date.parse(expiresAt) <= this.#clock.now()) {
+      // Not a row that another request has taken since.
+      await idempotencyKeys.delete(this.#sql, { ...where, expiresAt })
       return undefined
     }
     const fingerprint =
@@ -162,6 +177,10 @@ export class IdempotencyKeys {
     if (row.reply === null) throw IdempotencyRunning({ retryAfter: 1 })
     return JSON.parse(this.#box.open(row.reply)) as Reply
   }
+}
+
+function keyOf(operation: string, { key, principal }: IdempotencyClaim): KeyOfRow {
+  return { principal, operation, key }
 }
 
 async function withContent(fingerprint: string, content: Content): Promise<string | undefined> {

@@ -3,6 +3,9 @@ import { DAY, HOUR, SECOND, type Clock } from '../core/clock.ts'
 import { defineError } from '../core/error.ts'
 import { uuidv7 } from '../core/id.ts'
 import type { Sql } from '../core/sql.ts'
+import { lessThan } from '../db/condition.ts'
+import { query } from '../db/query.ts'
+import { mailLog } from './tables.ts'
 
 declare module '../core/services.ts' {
   interface Services {
@@ -20,17 +23,18 @@ export const TooManyMails = defineError({
 })
 
 /**
- * What anybody can have mailed to an address that they typed. `code` and `reset` need no account; those asked for from a
- * network that the account is known to use are counted apart, so that a stranger cannot use up the owner's share.
+ * Kinds of mails that anybody can have sent to an address that they typed. `code` and `reset` need no account. Requests
+ * from a network that the account is known to use are counted separately, so that a stranger cannot use up the owner's
+ * share.
  */
 export type LimitedMail = 'code' | 'known_code' | 'reset' | 'known_reset' | 'invitation'
 
-/** One mail that is about to be sent. */
+/** A mail that is about to be sent. */
 export interface MailRequest {
   readonly kind: LimitedMail
-  /** The address, as `normalizeEmail` leaves it. */
+  /** The address, normalized by `normalizeEmail`. */
   readonly to: string
-  /** Who asks, where that is known. */
+  /** The account that asks, if it is known. */
   readonly accountId?: string
   readonly workspaceId?: string
 }
@@ -62,13 +66,28 @@ const LIMITS: Readonly<Record<LimitedMail, readonly MailLimit[]>> = {
   ],
 }
 
-/** Nothing older counts. */
+/** No limit counts older mails. */
 const LONGEST_MS = DAY
+
+interface Counted {
+  readonly recipient?: string
+  readonly accountId?: string
+  readonly workspaceId?: string
+}
+
+/** The mail after the `skip` newest ones. While it is within the window of a limit of `skip + 1`, the limit is reached. */
+const nthNewest = query({ mailLog }, (db, $: Counted & { kind: LimitedMail; sentAfter: string; skip: number }) => {
+  let found = db.selectFrom('mailLog').select('sentAt').where('kind', '=', $.kind).where('sentAt', '>', $.sentAfter)
+  if ($.recipient !== undefined) found = found.where('recipient', '=', $.recipient)
+  if ($.accountId !== undefined) found = found.where('accountId', '=', $.accountId)
+  if ($.workspaceId !== undefined) found = found.where('workspaceId', '=', $.workspaceId)
+  return found.orderBy('sentAt', 'desc').limit(1).offset($.skip)
+})
 
 /**
  * Limits on mails to people who did not ask for them. Each mail is a row, written in the transaction that sends it. Rows
- * are only added, so that no two workspaces wait for each other's transactions; requests at the same moment may exceed a
- * limit by as many as they are.
+ * are only inserted, so that transactions of different workspaces never wait for each other. Concurrent requests may
+ * therefore exceed a limit by as many as run at once.
  */
 export class MailLimits {
   readonly #sql: Sql
@@ -76,7 +95,7 @@ export class MailLimits {
   readonly #key: Buffer
   readonly #enabled: boolean
 
-  /** @param enabled as RATE_LIMITS says */
+  /** @param enabled the setting RATE_LIMITS */
   constructor(sql: Sql, clock: Clock, secret: string, enabled: boolean) {
     this.#sql = sql
     this.#clock = clock
@@ -84,7 +103,7 @@ export class MailLimits {
     this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'mail limits', 32))
   }
 
-  /** Whether another mail may be sent. Counts nothing. */
+  /** Whether another mail may be sent. Does not count it. */
   async allows(sql: Sql, mail: MailRequest): Promise<boolean> {
     return (await this.#reached(sql, mail)) === undefined
   }
@@ -92,10 +111,8 @@ export class MailLimits {
   /** Counts a mail, in the transaction that sends it. */
   async count(sql: Sql, { accountId, kind, to, workspaceId }: MailRequest): Promise<void> {
     const now = this.#clock.now()
-    await sql.run(
-      'insert into mail_log (id, kind, recipient, account_id, workspace_id, sent_at) values ($1, $2, $3, $4, $5, $6)',
-      [uuidv7(now), kind, this.#digest(to), accountId ?? null, workspaceId ?? null, new Date(now)],
-    )
+    const recipient = this.#digest(to)
+    await mailLog.insert(sql, { id: uuidv7(now), kind, recipient, accountId, workspaceId, sentAt: new Date(now) })
   }
 
   /** Counts a mail that is about to be sent. @throws AppError too_many_mails */
@@ -111,40 +128,35 @@ export class MailLimits {
     })
   }
 
-  /** Deletes what no longer counts. */
+  /** Deletes mails that no longer count. */
   async sweep(): Promise<void> {
-    await this.#sql.run('delete from mail_log where sent_at < $1', [new Date(this.#clock.now() - LONGEST_MS)])
+    await mailLog.delete(this.#sql, { sentAt: lessThan(new Date(this.#clock.now() - LONGEST_MS)) })
   }
 
   async #reached(sql: Sql, mail: MailRequest): Promise<{ limit: MailLimit; retryAfter: number } | undefined> {
     if (!this.#enabled) return undefined
     const now = this.#clock.now()
     for (const limit of LIMITS[mail.kind]) {
-      const counted = Object.entries(this.#countedBy(limit, mail))
-      // The newest mail but so many: while it is within the window, the limit is used up.
-      const row = await sql.row<{ sent_at: string }>(
-        `select sent_at from mail_log
-         where kind = $1 and sent_at > $2 and ${counted.map(([column], index) => `${column} = $${index + 4}`).join(' and ')}
-         order by sent_at desc offset $3 limit 1`,
-        [mail.kind, new Date(now - limit.withinMs), limit.most - 1, ...counted.map(([, value]) => value)],
-      )
+      const counted = this.#countedBy(limit, mail)
+      if (counted === undefined) continue
+      const sentAfter = new Date(now - limit.withinMs).toISOString()
+      const row = await nthNewest.row(sql, { kind: mail.kind, sentAfter, skip: limit.most - 1, ...counted })
       if (row === undefined) continue
-      const retryAfter = Math.max(1, Math.ceil((Date.parse(row.sent_at) + limit.withinMs - now) / SECOND))
+      const retryAfter = Math.max(1, Math.ceil((Date.parse(row.sentAt) + limit.withinMs - now) / SECOND))
       return { limit, retryAfter }
     }
     return undefined
   }
 
-  /** Columns of `mail_log` with what they must hold for a mail to count. */
-  #countedBy({ per }: MailLimit, { accountId, to, workspaceId }: MailRequest): Record<string, string | null> {
-    const workspace = { workspace_id: workspaceId ?? null }
-    const recipient = { recipient: this.#digest(to) }
-    if (per === 'recipient') return recipient
-    if (per === 'account') return { account_id: accountId ?? null }
-    return per === 'workspace' ? workspace : { ...recipient, ...workspace }
+  /** Which mails count towards a limit; undefined for a mail without the account or workspace that the limit is per. */
+  #countedBy({ per }: MailLimit, { accountId, to, workspaceId }: MailRequest): Counted | undefined {
+    if (per === 'recipient') return { recipient: this.#digest(to) }
+    if (per === 'account') return accountId === undefined ? undefined : { accountId }
+    if (workspaceId === undefined) return undefined
+    return per === 'workspace' ? { workspaceId } : { recipient: this.#digest(to), workspaceId }
   }
 
-  /** The table names nobody. */
+  /** The table holds digests, no addresses. */
   #digest(address: string): string {
     return createHmac('sha256', this.#key).update(address).digest('base64url')
   }

@@ -1,9 +1,11 @@
 import { domain } from '../core/domain.ts'
 import { foundationEntities } from '../db/entities.ts'
 import { forgetReplies } from '../http/jobs.ts'
-import { mailEntities } from '../mail/entities.ts'
+import { IdempotencyKey } from '../http/tables.ts'
 import { mailHousekeeping, sendMail } from '../mail/jobs.ts'
+import { MailLog } from '../mail/tables.ts'
 import * as events from '../realtime/events.ts'
+import { UserPresence } from '../realtime/tables.ts'
 import { forgetOutcomes } from '../turns/jobs.ts'
 
 /** What the layers below the domains declare. */
@@ -11,5 +13,5 @@ export const foundation = domain({
   name: 'foundation',
   events: { chatTyping: events.chatTyping, presenceChanged: events.presenceChanged },
   jobs: { forgetOutcomes, forgetReplies, mailHousekeeping, sendMail },
-  entities: [...foundationEntities, ...mailEntities],
+  entities: [...foundationEntities, IdempotencyKey, MailLog, UserPresence],
 })

@@ -106,8 +106,7 @@ export function compose(
 ): Composition {
   const { clock, config, coordination, database, log, secret, version } = foundation
   const operations = walk(registry)
-  const replyBox = new SealedBox(secret, 'idempotent replies')
-  const idempotency = new IdempotencyKeys(database, clock, replyBox)
+  const idempotency = new IdempotencyKeys(database, clock, new SealedBox(secret, 'idempotent replies'))
 
   const jobs = new JobService({
     database,
@@ -144,7 +143,7 @@ export function compose(
     publish,
     announcements,
     jobs,
-    seal: (text) => replyBox.seal(text),
+    keepReply: (turn, operation, claim, reply) => idempotency.keepWithTurn(turn, operation, claim, reply),
     readmission,
     ...(config.REDIS_URL !== undefined && { outcomes: turnOutcomes }),
   })

@@ -78,7 +78,7 @@ async function startNode({ shared = true, url = made.url } = {}) {
     systemTurns: new Map([[say.name, say]]),
     services: () => ({}) as Services,
     context: () => contextFactory({} as Services),
-    seal: (text) => text,
+    keepReply: () => undefined,
     jobs: { make: () => ({ id: '' }), wake: () => undefined },
   })
   nodes.push({ database: own, announcements })

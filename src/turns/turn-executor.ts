@@ -14,7 +14,7 @@ import type { ContextFactory } from '../core/context.ts'
 import type { WorkspaceEvent } from '../core/event.ts'
 import type { Logger } from '../core/log.ts'
 import type { NamedOperation } from '../core/operation.ts'
-import { RawBody, type Reply } from '../core/reply.ts'
+import type { Reply } from '../core/reply.ts'
 import type { Services } from '../core/services.ts'
 import type { AnySystemTurn } from '../core/system-turn.ts'
 import type { MemoryKey, Turn } from '../core/turn.ts'
@@ -25,7 +25,7 @@ import { actorOf, workspaceOf } from './actor-name.ts'
 import type { Announcements, Unannounced } from './announcements.ts'
 import { ActorMemories, type ActivationMemory } from './actor-memory.ts'
 import { Batch } from './batch.ts'
-import type { OperationTurn, TurnPayload } from './payload.ts'
+import type { IdempotencyClaim, OperationTurn, TurnPayload } from './payload.ts'
 import { RunningTurn, type JobOutlet } from './running-turn.ts'
 import { fence } from './fence.ts'
 import { endOf } from './batch-end.ts'
@@ -47,8 +47,8 @@ export interface TurnExecutorOptions {
   readonly announcements: Announcements
   /** Makes rows of jobs that turns add, and says when they are committed. */
   readonly jobs: JobOutlet
-  /** Seals a reply that is kept for its idempotency key. */
-  readonly seal: (text: string) => string
+  /** Keeps a reply for its idempotency key, in the transaction of its turn. */
+  readonly keepReply: (turn: Turn, operation: string, claim: IdempotencyClaim, reply: Reply) => void
   /** Where several nodes share the actors: what became of turns whose node died before it answered. */
   readonly outcomes?: TurnOutcomes
   /** Asks in each turn whether its caller may still do this. */
@@ -332,18 +332,7 @@ export class TurnExecutor implements ActorHost {
         })
       }
     }
-    if (idempotency && !(reply.body instanceof RawBody)) {
-      turn.insert('idempotency_keys', {
-        principal: idempotency.principal,
-        operation: payload.operation,
-        key: idempotency.key,
-        fingerprint: idempotency.fingerprint,
-        status: reply.status,
-        reply: this.#options.seal(JSON.stringify(reply)),
-        created_at: at,
-        expires_at: new Date(this.#options.clock.now() + idempotency.keepMs).toISOString(),
-      })
-    }
+    if (idempotency) this.#options.keepReply(turn, payload.operation, idempotency, reply)
   }
 
   async #notify(action: () => void | Promise<void>): Promise<void> {

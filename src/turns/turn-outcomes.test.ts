@@ -50,7 +50,7 @@ beforeAll(async () => {
       publish: () => undefined,
       missed: () => undefined,
     }),
-    seal: (text) => text,
+    keepReply: () => undefined,
     outcomes: memory,
     jobs: { make: () => ({ id: '' }), wake: () => undefined },
   })

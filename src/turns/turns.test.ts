@@ -89,6 +89,7 @@ async function runtime(url = made.url): Promise<Runtime> {
   const own = await Database.connect({ url, poolSize: 4, entities: [], log })
   const published: WorkspaceEvent[] = []
   const publish = (_workspaceId: string, events: readonly WorkspaceEvent[]) => void published.push(...events)
+  const keys = new IdempotencyKeys(own, systemClock, box)
   const executor = new TurnExecutor({
     database: own,
     clock: systemClock,
@@ -108,7 +109,7 @@ async function runtime(url = made.url): Promise<Runtime> {
       missed: () => undefined,
     }),
     jobs: { make: () => ({ id: '' }), wake: () => undefined },
-    seal: (text) => box.seal(text),
+    keepReply: (...kept) => keys.keepWithTurn(...kept),
   })
   const actors = new LocalActors({ host: executor, monotonic: () => systemClock.monotonic() })
   const result = { database: own, actors, turns: new Turns(actors, systemClock), published }

@@ -1,6 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
+import { timestamp } from '../db/columns.ts'
+import { table } from '../db/table.ts'
+import type { LimitedMail } from './limits.ts'
 
-/** Mails that were sent to an address that somebody typed, for as long as they count towards a limit. */
+/** Mails sent to an address that somebody typed; kept for as long as they count towards a limit. */
 export const MailLog = defineEntity({
   name: 'MailLog',
   tableName: 'mail_log',
@@ -11,13 +14,13 @@ export const MailLog = defineEntity({
   ],
   properties: {
     id: p.uuid().primary(),
-    kind: p.text(),
+    kind: p.text().$type<LimitedMail>(),
     /** A keyed digest of the address. */
     recipient: p.text(),
     accountId: p.uuid().nullable(),
     workspaceId: p.uuid().nullable(),
-    sentAt: p.datetime().columnType('timestamptz').index('mail_log_by_age'),
+    sentAt: timestamp().index('mail_log_by_age'),
   },
 })
 
-export const mailEntities = [MailLog]
+export const mailLog = table(MailLog)
