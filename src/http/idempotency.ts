@@ -14,26 +14,26 @@ import { idempotencyKeys } from './tables.ts'
 
 const KEEP_MS = DAY
 
-/** After this long a request that never came to its end (its node died) no longer blocks its key. */
+/** A request that never ended, because its node died, blocks its key for this long. */
 const RUNNING_MS = MINUTE
 
-/** The answer to repeat, or the claim under which the request may run. */
+/** The reply to repeat, or the claim under which the request may run. */
 export type Claimed = { readonly replay: Reply } | { readonly claim: IdempotencyClaim; readonly release: () => void }
 
-/** What identifies the file of a request, once it has been read; undefined when it never was, to the end. */
+/** The digest of the file of a request; undefined if the file was not read to its end. */
 type Content = () => Promise<string | undefined>
 
 /** A request with an idempotency key. */
 export interface KeyedRequest {
-  /** Whose key it is: the caller, or the address of an anonymous one. */
+  /** The owner of the key: the caller, or the address of an anonymous one. */
   readonly principal: string
   readonly operation: string
   readonly key: string
-  /** Everything in the request that must be the same in a repetition, but its file. */
+  /** Everything in the request that must be the same when it is repeated, except its file. */
   readonly request: string
-  /** The request will run as a turn, which writes its own reply. */
+  /** The request runs as a turn, which keeps its reply itself. */
   readonly isTurn: boolean
-  /** Where the request comes with a file. While it runs the key stands for the request without it. */
+  /** Set when the request has a file. While it runs, the fingerprint does not include the file. */
   readonly content?: Content | undefined
 }
 
@@ -61,10 +61,10 @@ interface KeyOfRow {
 }
 
 /**
- * Idempotency keys (the IETF httpapi draft and Stripe's practice): the first answer of a caller and operation is kept
- * for 24 hours and repeated. Kept replies are sealed, because some carry a secret that is shown once. A turn writes
- * its reply in its own transaction (see TurnExecutor), so that the effect and the kept answer exist together or not
- * at all. Everything else takes the key in the database before it runs, so that no other node runs it too.
+ * Idempotency keys (the IETF httpapi draft and Stripe's practice): the first reply to a caller and operation is kept for
+ * 24 hours and repeated. Kept replies are sealed, because some contain a secret that is shown once. A turn keeps its
+ * reply in its own transaction (`keepWithTurn`). All other requests take the key in the database before they run, so
+ * that no other node runs them too.
  */
 export class IdempotencyKeys {
   readonly #sql: Sql
@@ -84,7 +84,7 @@ export class IdempotencyKeys {
       throw BadRequest({ message: 'Idempotency-Key must be 1 to 255 visible ASCII characters.' })
     }
     const name = `${principal} ${operation} ${key}`
-    // Before the database is asked: an answer that is kept while we ask would be missed.
+    // Before the query: a reply that is kept while it runs would be missed.
     if (this.#running.has(name)) throw IdempotencyRunning({ retryAfter: 1 })
     this.#running.add(name)
     const release = () => void this.#running.delete(name)
@@ -102,8 +102,8 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Keeps the answer of a request that was no turn. One whose content the handler did not read to the end is not kept:
-   * nobody could tell whether a later request repeats it.
+   * Keeps the reply of a request that was no turn. It is not kept if the handler did not read the file to its end,
+   * because a later request could not be recognized as the same.
    */
   async keep(operation: string, claim: IdempotencyClaim, reply: Reply, content?: Content): Promise<void> {
     const fingerprint = content === undefined ? claim.fingerprint : await withContent(claim.fingerprint, content)
@@ -127,18 +127,18 @@ export class IdempotencyKeys {
     })
   }
 
-  /** Frees the key of a request that was no turn and failed. */
+  /** Frees the key of a request that was no turn and has failed. */
   async giveUp(operation: string, claim: IdempotencyClaim): Promise<void> {
     await idempotencyKeys.delete(this.#sql, { ...keyOf(operation, claim), reply: null })
   }
 
-  /** A second node ran the same key first: its answer, when that is why a turn failed. */
+  /** The reply of another node that ran the same key first, if that is why a turn failed. */
   async afterConflict(operation: string, claim: IdempotencyClaim, error: unknown): Promise<Reply | undefined> {
     if (error instanceof AppError || !isUniqueViolation(error, 'idempotency_keys_pkey')) return undefined
     return this.#find(operation, claim)
   }
 
-  /** Deletes what is older than a day. */
+  /** Deletes expired keys. */
   async sweep(): Promise<number> {
     return idempotencyKeys.delete(this.#sql, { expiresAt: lessThan(new Date(this.#clock.now())) })
   }
@@ -148,7 +148,7 @@ export class IdempotencyKeys {
     return { status: reply.status, reply: this.#box.seal(JSON.stringify(reply)), expiresAt }
   }
 
-  /** @returns whether the key was free and is now ours */
+  /** @returns whether the key was free and is now taken */
   async #take(operation: string, claim: IdempotencyClaim): Promise<boolean> {
     const now = this.#clock.now()
     const taken = await takeKey.run(this.#sql, {
@@ -160,7 +160,7 @@ export class IdempotencyKeys {
     return taken === 1
   }
 
-  /** What is kept for a key; undefined when it is free. Reads the content only where there is a reply to repeat. */
+  /** The reply kept for a key; undefined if the key is free. Reads the file only if there is a reply to repeat. */
   async #find(operation: string, claim: IdempotencyClaim, content?: Content): Promise<Reply | undefined> {
     const where = keyOf(operation, claim)
     const row = await idempotencyKeys.first(this.#sql, where, { columns: ['fingerprint', 'reply', 'expiresAt'] })

@@ -8,7 +8,7 @@ declare module '../core/services.ts' {
   }
 }
 
-/** Mails hold codes and links that sign people in, so they wait sealed. */
+/** Mails contain codes and links that sign people in, so their data is sealed. */
 export const sendMail = job({
   name: 'mail.send',
   summary: 'Hand a mail to the mail server',
@@ -20,7 +20,7 @@ export const sendMail = job({
     html: Type.String({ 'x-verbatim': true }),
   }),
   sealed: true,
-  // About twenty minutes: what mails tell of is not good for much longer.
+  // About twenty minutes: codes and links do not live much longer.
   attempts: 10,
   backoff: { firstMs: 1_000, maxMs: 5 * 60_000 },
   timeoutMs: 60_000,

@@ -3,7 +3,7 @@ import type { Mail } from './mailer.ts'
 /** One block of a mail: a paragraph, a code to type in, or a link to follow. */
 export type Block = string | { readonly code: string } | { readonly link: string; readonly label: string }
 
-/** Renders a mail once as text and once as HTML that mail programs of every age can show: inline styles, no pictures. */
+/** Renders a mail as text and as HTML for all mail programs: inline styles, no images. */
 export function renderMail(to: string, subject: string, blocks: readonly Block[]): Mail {
   return { to, subject, text: renderText(blocks), html: renderHtml(subject, blocks) }
 }
@@ -41,7 +41,7 @@ function htmlOf(block: Block): string {
 <p style="margin:0 0 16px;font-size:13px;color:#6b6b7b;word-break:break-all">${link}</p>`
 }
 
-/** What callers wrote (names, user agents) must not become markup. */
+/** Escapes texts of users (names, user agents) for HTML. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)
 }

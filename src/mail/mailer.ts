@@ -8,20 +8,20 @@ export interface Mail {
 
 /** Where mails go. Two drivers: SMTP, and files in `DATA_DIR/outbox`. */
 export interface Mailer {
-  /** Where mails land, in words, for the banner. */
+  /** Where mails go, in words, for the startup banner. */
   readonly destination: string
   /**
-   * Resolves when the mail was taken. `id` is the same for every try at one mail, so that of two that both got through
-   * mail servers and programs keep one.
-   * @throws when it was not taken; trying again is right but for a `MailRefusedError`
+   * Resolves when the mail was accepted. `id` is the same for every attempt to send one mail, so that mail servers and
+   * programs recognize duplicates.
+   * @throws when it was not accepted; retry unless it is a `MailRefusedError`
    */
   send(mail: Mail, id: string): Promise<void>
-  /** Tries whether mails would be taken now, without sending one. @throws Error that says why not */
+  /** Checks whether mails would be accepted now, without sending one. @throws Error that says why not */
   check(): Promise<void>
   close(): Promise<void>
 }
 
-/** A mail that no repetition would deliver: the server refuses its recipient or its contents for good. */
+/** The server refuses the recipient or the contents of a mail permanently. A retry would not help. */
 export class MailRefusedError extends Error {
   override readonly name = 'MailRefusedError'
 }

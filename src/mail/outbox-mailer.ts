@@ -6,8 +6,8 @@ import { secretToken } from '../core/id.ts'
 import { messageIdOf, type Mail, type Mailer } from './mailer.ts'
 
 /**
- * Leaves every mail as an `.eml` file, named by time and recipient, so that nothing but a file browser is needed to
- * read it. A file appears whole or not at all.
+ * Writes every mail to an `.eml` file that is named by time and recipient, so that it can be read without a mail server.
+ * Files are renamed into place, so a file is always complete.
  */
 export class OutboxMailer implements Mailer {
   readonly destination: string
@@ -50,7 +50,7 @@ export class OutboxMailer implements Mailer {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 })
   }
 
-  /** Removes mails that are older than what is kept. Files of other names are nobody's business here. */
+  /** Deletes mails that are older than `keptDays`. Files with other names stay. */
   async sweep(): Promise<void> {
     const names = await readdir(this.#folder).catch(() => [])
     for (const name of names) {
@@ -65,7 +65,7 @@ export class OutboxMailer implements Mailer {
     this.#transport.close()
   }
 
-  /** `2026-11-21T18-00-00.000Z-000001-ada@example.com.eml`: sorts by time, also within a millisecond. */
+  /** `2026-11-21T18-00-00.000Z-000001-ada@example.com.eml`: sorted by time, also within a millisecond. */
   #name(recipient: string, date: Date): string {
     this.#count += 1
     const safe = recipient.replaceAll(/[^\w.@+-]/g, '_').slice(0, 100)
@@ -74,7 +74,7 @@ export class OutboxMailer implements Mailer {
 }
 
 async function writeWhole(path: string, content: Buffer): Promise<void> {
-  // Mails hold codes and links that sign people in: for the owner of the service only.
+  // Mails contain codes and links that sign people in, so only the owner of the process may read them.
   const file = await open(path, 'wx', 0o600)
   try {
     await file.writeFile(content)

@@ -4,8 +4,8 @@ import { sendMail } from './jobs.ts'
 import type { Mail } from './mailer.ts'
 
 /**
- * Takes mails in the transaction that calls for them: they leave after its commit and never without it, and no reply
- * waits for a mail server. Inside a turn it is `turn.job(sendMail, mail)`.
+ * Adds mails in a transaction. They are sent after its commit, and never without it, so no reply waits for a mail server.
+ * In a turn use `turn.job(sendMail, mail)`.
  */
 export class Postman {
   readonly #jobs: Jobs

@@ -3,7 +3,7 @@ import { MailRefusedError, messageIdOf, type Mail, type Mailer } from './mailer.
 
 const TIMEOUT_MS = 10_000
 
-/** Sends over SMTP with up to three connections that stay open. The URL may hold user and password. */
+/** Sends over SMTP with up to three pooled connections. The URL may contain user and password. */
 export class SmtpMailer implements Mailer {
   readonly destination: string
   readonly #transport: ReturnType<typeof smtpTransport>
@@ -19,7 +19,7 @@ export class SmtpMailer implements Mailer {
     try {
       await this.#transport.sendMail({ ...mail, from: this.#from, messageId: messageIdOf(id, this.#from) })
     } catch (error) {
-      // RFC 5321, section 4.2.1: 5yz is a permanent refusal. A failed login is ours to repair, so it may be tried again.
+      // RFC 5321, section 4.2.1: 5yz is a permanent refusal. A failed login is a fault of the configuration, so it is retried.
       const { responseCode, code } = error as { responseCode?: number; code?: string }
       if (responseCode !== undefined && responseCode >= 500 && code !== 'EAUTH') {
         throw new MailRefusedError(`the mail server refused the mail: ${(error as Error).message}`, { cause: error })

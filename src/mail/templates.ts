@@ -2,7 +2,7 @@ import type { Mail } from './mailer.ts'
 import { renderMail } from './layout.ts'
 import { plainName, quotedName } from './user-text.ts'
 
-/** Who gets a mail. */
+/** The recipient of a mail. */
 export interface Recipient {
   readonly email: string
   readonly name: string
@@ -10,7 +10,7 @@ export interface Recipient {
 
 const hello = ({ name }: Recipient): string => (name === '' ? 'Hello,' : `Hello ${plainName(name)},`)
 
-/** Anybody can have this sent to any address, so it says nothing that whoever signed up has written. */
+/** Anybody can have this sent to any address, so it contains no text of the user. */
 export function verificationMail(to: Pick<Recipient, 'email'>, code: string): Mail {
   return renderMail(to.email, `${code} is your Crier code`, [
     'Hello,',
@@ -28,7 +28,7 @@ export function welcomeMail(to: Recipient, url: string): Mail {
   ])
 }
 
-/** The address was confirmed by somebody who did not prove to have signed up. */
+/** For an address that was confirmed by somebody who did not prove to have signed up. */
 export function confirmedElsewhereMail(to: Recipient, url: string, token: string): Mail {
   return renderMail(to.email, 'Choose a password for Crier', [
     hello(to),
@@ -54,7 +54,7 @@ function resetLink(url: string, token: string) {
   return { link: `${url}/reset-password?token=${encodeURIComponent(token)}`, label: 'Choose a new password' }
 }
 
-/** What has happened to an account, told to its owner so that a stranger's doing is noticed. */
+/** Changes to an account that its owner is told about, so that they notice what somebody else does. */
 export type SecurityEvent =
   | { readonly kind: 'password_changed' }
   | { readonly kind: 'api_key_created' }

@@ -2,8 +2,8 @@
 const SHOWN = 60
 
 /**
- * A name that a user chose, as a mail to somebody else shows it: on one line, shortened, in quotation marks that it
- * cannot close, and without what mail programs turn into a link. Otherwise a name is an advertisement that we deliver.
+ * The name of a user for a mail to somebody else: on one line, shortened, in quotation marks that it cannot close, and
+ * without anything that mail programs turn into a link. Otherwise a name could carry an advertisement.
  */
 export function quotedName(name: string): string {
   return `“${plainName(name)}”`
@@ -26,7 +26,7 @@ export function plainText(text: string): string {
   return unlinked(text.replaceAll(/[^\P{Cc}\n]+/gu, ' ').replaceAll(INVISIBLE, ''))
 }
 
-/** Direction marks, joiners and the like: they make a text read as something else. */
+/** Direction marks, joiners and similar characters, which disguise a text. */
 const INVISIBLE = /[\p{Cf}\p{Co}]/gu
 
 function oneLine(text: string): string {
@@ -37,7 +37,7 @@ function oneLine(text: string): string {
     .trim()
 }
 
-/** Schemes go, and a dot inside a word is followed by a blank: mail programs find no address there. */
+/** Removes schemes and adds a space after dots inside words, so that mail programs make no links. */
 function unlinked(text: string): string {
   return text.replaceAll(/[a-z][a-z0-9+.-]*:\/\//gi, '').replaceAll(/(?<=[\p{L}\p{N}-])\.(?=[\p{L}])/gu, '. ')
 }

@@ -13,46 +13,46 @@ export interface PresenceOptions {
   readonly coordination: Coordination
   readonly clock: Clock
   readonly log: Logger
-  /** Told when somebody is something else than before, as far as the members of their workspaces should know. */
+  /** Called when the presence of users has changed, as the members of their workspaces should see it. */
   readonly onChange: (changes: readonly PresenceChange[]) => void
 }
 
 export interface PresenceChange {
   readonly userId: string
   readonly state: PresenceState
-  /** When somebody who is offline was last seen. */
+  /** When an offline user was last seen. */
   readonly lastSeenAt: string | null
 }
 
 export const PRESENCE_LIMITS = {
-  /** A page that loads again makes nobody leave: who is back within this time was never gone. */
+  /** A user who returns within this time, by reloading a page for example, was never offline. */
   graceMs: 5 * SECOND,
   beatMs: 5 * SECOND,
-  /** A node that is silent for so long is dead, and those who were with it are gone. */
+  /** A node that is silent for this long is considered dead, and its users are offline. */
   silentMs: 16 * SECOND,
-  /** How often it is written down that somebody is still there. */
+  /** How often the time of a connected user is written. */
   seenMs: 60 * SECOND,
-  /** Changes are gathered for so long before they are told. */
+  /** Changes are collected for this long before they are published. */
   tickMs: 100,
 } as const
 
 const CHANNEL = 'presence'
 
 /**
- * Who is there, on all nodes together. Each node tells the others who came to it and who left; a beat with the number
- * of what it has told so far lets them notice what they have missed, and its death.
+ * The presence of users across all nodes. Each node publishes its changes with a version number. A regular beat with the
+ * newest number lets the others notice missed changes, and nodes that have died.
  */
 export class Presence {
   readonly #options: PresenceOptions
   readonly #node = secretToken(9)
   readonly #map = new PresenceMap()
-  /** Of whom the other nodes have not been told yet. */
+  /** Users whose change the other nodes have not been told yet. */
   readonly #untold = new Set<string>()
-  /** What was told of each user who is not offline. */
+  /** The state that was last announced of each user who is not offline. */
   readonly #shown = new Map<string, Here>()
-  /** When a user's change is due to be told; monotonic milliseconds. */
+  /** When the change of a user is due to be announced; monotonic milliseconds. */
   readonly #due = new Map<string, number>()
-  /** Users whose time must be written down, in milliseconds since the epoch. */
+  /** Times to write, by user, in milliseconds since the epoch. */
   #unwritten = new Map<string, number>()
   readonly #ends: (() => void)[]
   #version = 0
@@ -73,7 +73,7 @@ export class Presence {
     this.#say({ node: this.#node, ask: null })
   }
 
-  /** Sets what a user is at this node; undefined when their last socket has gone. */
+  /** Sets the state of a user on this node; undefined when their last socket has closed. */
   set(userId: string, state: Here | undefined): void {
     const { own } = this.#map
     if (own.get(userId) === state) return
@@ -87,7 +87,7 @@ export class Presence {
     this.#touch(userId)
   }
 
-  /** What users are now, and when those who are not there were last seen. */
+  /** The current states of users, and when offline users were last seen. */
   async of(userIds: readonly string[]): Promise<Map<string, { state: PresenceState; lastSeenAt: string | null }>> {
     const states = new Map(userIds.map((id) => [id, this.#map.stateOf(id)]))
     const gone = userIds.filter((id) => states.get(id) === 'offline')
@@ -96,7 +96,7 @@ export class Presence {
     return new Map([...states].map(([id, state]) => [id, { state, lastSeenAt: seen.get(id) ?? null }]))
   }
 
-  /** Tells the others that this node's users have left it. */
+  /** Tells the other nodes that the users of this node have left. */
   async close(): Promise<void> {
     for (const end of this.#ends) end()
     this.#say({ node: this.#node, gone: true })
@@ -171,7 +171,7 @@ export class Presence {
   async #writeDown(): Promise<void> {
     if (this.#unwritten.size === 0) return
     const { log, sql } = this.#options
-    // In one order on every node, so that two of them never wait for each other.
+    // Sorted, so that nodes lock rows in the same order and never deadlock.
     const seen = [...this.#unwritten].sort(([a], [b]) => a.localeCompare(b))
     this.#unwritten = new Map()
     try {
@@ -182,13 +182,13 @@ export class Presence {
         [seen.map(([userId]) => userId), seen.map(([, at]) => new Date(at).toISOString())],
       )
     } catch (error) {
-      // It only tells when somebody was last here, and is written again with the next minute.
-      log.warn({ error }, 'when users were last seen could not be written')
+      // Not essential: it is written again within a minute.
+      log.warn({ error }, 'could not write when users were last seen')
     }
   }
 
   #sayAll(): void {
-    // What is not told yet is part of it, and must not be told under the next version as if it came later.
+    // Includes the untold changes, which must not be told again under a later version.
     this.#untold.clear()
     this.#version += 1
     this.#say({ node: this.#node, version: this.#version, all: [...this.#map.own] })

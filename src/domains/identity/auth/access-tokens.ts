@@ -18,7 +18,7 @@ interface Claims {
   readonly aud: string
 }
 
-/** What an access token says. */
+/** The contents of an access token. */
 export interface AccessGrant {
   readonly userId: string
   readonly sessionId: string
@@ -27,8 +27,8 @@ export interface AccessGrant {
 }
 
 /**
- * Access tokens: JWTs signed with HS256 under a key that is derived from the installation's secret (HKDF, RFC 5869)
- * and serves nothing else. Expiry is judged by our own clock.
+ * Access tokens: JWTs signed with HS256. The key is derived from the installation's secret (HKDF, RFC 5869) and is used
+ * for nothing else. Expiry is checked with the service's `Clock`.
  */
 export class AccessTokens {
   readonly #clock: Clock
@@ -54,7 +54,7 @@ export class AccessTokens {
     return this.#sign({ sub: userId, sid: sessionId, iat, exp: iat + ACCESS_TOKEN_SECONDS, iss: ISSUER, aud: AUDIENCE })
   }
 
-  /** @throws AppError invalid_credential; credential_expired for a genuine token that is too old */
+  /** @throws AppError invalid_credential; credential_expired for a genuine token that has expired */
   read(token: string): AccessGrant {
     let claims: Claims
     try {

@@ -24,13 +24,12 @@ export interface AdministratorOptions {
   readonly hasher: PasswordHasher
 }
 
-/** An arbitrary number for the advisory lock that makes nodes that start together take turns. */
+/** An arbitrary number for the advisory lock, which makes nodes that start together run this one after the other. */
 const LOCK = 0x61_64_6d_69
 
 /**
- * Sees to it that the platform administrator of the configuration exists, is verified, and has the configured
- * password. A new password ends the sessions that the old one opened. Whoever runs the server is not held back by plans:
- * a new administrator is on the largest.
+ * Ensures that the platform administrator of the configuration exists, is verified and has the configured password. A
+ * new password ends all sessions. A new administrator gets the largest plan.
  */
 export async function ensureAdministrator(
   options: AdministratorOptions,
@@ -41,8 +40,8 @@ export async function ensureAdministrator(
   const changed = await database.transaction(async (tx) => {
     // By hand: an advisory lock is no statement on a table.
     await tx.run('select pg_advisory_xact_lock($1)', [LOCK])
-    const there = await findUserByEmail(tx, email)
-    if (there !== undefined) return update(tx, options, there, administrator.password)
+    const existing = await findUserByEmail(tx, email)
+    if (existing !== undefined) return update(tx, options, existing, administrator.password)
     const passwordHash = await hasher.hash(administrator.password)
     const { id } = await users.insert(tx, {
       email,
@@ -62,16 +61,16 @@ export async function ensureAdministrator(
 async function update(
   tx: Transaction,
   { clock, hasher, sessions }: AdministratorOptions,
-  there: UserRow,
+  existing: UserRow,
   password: string,
 ): Promise<string | undefined> {
-  const samePassword = await hasher.verify(there.passwordHash, password)
-  if (samePassword && there.isAdmin && there.emailVerified) return undefined
+  const samePassword = await hasher.verify(existing.passwordHash, password)
+  if (samePassword && existing.isAdmin && existing.emailVerified) return undefined
   const now = new Date(clock.now())
-  await evictStranger(tx, sessions, there.id, now)
-  await markVerified(tx, there.id, now)
-  const passwordHash = samePassword && there.emailVerified ? there.passwordHash : await hasher.hash(password)
-  await makeAdministrator(tx, there.id, passwordHash, now)
-  if (!samePassword) await sessions.revokeAll(tx, there.id, 'password')
-  return there.id
+  await evictStranger(tx, sessions, existing.id, now)
+  await markVerified(tx, existing.id, now)
+  const passwordHash = samePassword && existing.emailVerified ? existing.passwordHash : await hasher.hash(password)
+  await makeAdministrator(tx, existing.id, passwordHash, now)
+  if (!samePassword) await sessions.revokeAll(tx, existing.id, 'password')
+  return existing.id
 }

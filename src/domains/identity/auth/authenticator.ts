@@ -16,14 +16,14 @@ import type { AccessTokens } from './access-tokens.ts'
 import { RecentMap } from './recent-map.ts'
 import { apiKeys, sessions } from './tables.ts'
 
-/** Credentials of each kind that are kept; twice that at most. About 1 kB each. */
+/** Cached credentials of each kind; at most twice as many. About 1 kB each. */
 const CAPACITY = 10_000
-/** An API key is looked up again after this time, however often it is used. */
+/** An API key is looked up again after this time, even if it is in constant use. */
 const API_KEY_KEPT_MS = 10 * 60_000
 const POLL_MS = 1_000
-/** A node that neither hears notices nor could read revocations for this long believes nothing it remembers. */
+/** A node that has neither received notices nor read revocations for this long does not use its cache. */
 const DOUBT_AFTER_MS = 2_000
-/** Revocations that the poll looks back for: covers transactions and clocks that are this late. */
+/** How far back the poll reads revocations: covers slow transactions and clocks that differ. */
 const LOOK_BACK_MS = 30_000
 
 const CALLER = { columns: ['email', 'isAdmin', 'emailVerified'] } as const
@@ -45,9 +45,9 @@ export interface AuthenticatorOptions {
 }
 
 /**
- * Who holds a credential. A credential that was seen lately is answered at once from memory; what was revoked is
- * dropped on every node by a notice. Where nodes are several, each also reads the newest revocations every second, so
- * that a notice that got lost, at either end, costs at most that.
+ * Finds the caller behind a credential. Recently used credentials are cached in memory. A revocation drops them on every
+ * node with a notice. In a cluster each node also reads the newest revocations every second, so a lost notice delays a
+ * revocation by at most that.
  */
 export class CredentialAuthenticator implements Authenticator {
   readonly #options: AuthenticatorOptions
@@ -55,7 +55,7 @@ export class CredentialAuthenticator implements Authenticator {
   readonly #keys = new RecentMap<Known>(CAPACITY)
   readonly #lookups = new Map<string, Promise<Caller>>()
   readonly #ends: (() => void)[]
-  /** Moves with every notice, so that what was being read meanwhile is not kept. */
+  /** Incremented by every notice, so that the result of a lookup that was running is not cached. */
   #generation = 0
   #polledAt: number
 
@@ -65,11 +65,11 @@ export class CredentialAuthenticator implements Authenticator {
     this.#polledAt = clock.monotonic()
     this.#ends = [
       onCredentials(coordination, (notice) => this.#drop(notice)),
-      coordination.onRecovered(() => this.#forgetAll()),
+      coordination.onRecovered(() => this.#clear()),
     ]
     if (coordination.kind === 'redis') {
       const poll = () =>
-        void this.poll().catch((error: unknown) => log.warn({ error }, 'revoked credentials could not be read'))
+        void this.poll().catch((error: unknown) => log.warn({ error }, 'could not read revoked credentials'))
       const timer = setInterval(poll, POLL_MS).unref()
       this.#ends.push(() => clearInterval(timer))
     }
@@ -79,7 +79,7 @@ export class CredentialAuthenticator implements Authenticator {
     const isToken = credential.kind === 'token'
     const text = isToken ? credential.token : credential.key
     const known = (isToken ? this.#tokens : this.#keys).get(text)
-    if (known !== undefined && this.#options.clock.now() < known.until && this.#believes()) return known.caller
+    if (known !== undefined && this.#options.clock.now() < known.until && this.#trustsCache()) return known.caller
     return this.#findOnce(credential, text)
   }
 
@@ -87,7 +87,7 @@ export class CredentialAuthenticator implements Authenticator {
     if (apiKey) this.#options.keyUses.note(apiKey.id, address)
   }
 
-  /** Drops what was revoked lately, by the database. */
+  /** Drops credentials that the database has as revoked recently. */
   async poll(): Promise<void> {
     const { clock, sql } = this.#options
     const startedAt = clock.monotonic()
@@ -105,12 +105,12 @@ export class CredentialAuthenticator implements Authenticator {
     for (const end of this.#ends) end()
   }
 
-  #believes(): boolean {
+  #trustsCache(): boolean {
     const { clock, coordination } = this.#options
     return coordination.linked || clock.monotonic() - this.#polledAt < DOUBT_AFTER_MS
   }
 
-  /** A crowd with one credential that is not known asks the database once. */
+  /** Concurrent requests with the same uncached credential share one lookup. */
   #findOnce(credential: Credential, text: string): Promise<Caller> {
     const pending = this.#lookups.get(text)
     if (pending) return pending
@@ -132,7 +132,7 @@ export class CredentialAuthenticator implements Authenticator {
     ])
     if (!isOpen || user === undefined) throw InvalidCredential()
     const caller: Caller = { userId, ...user, sessionId, via: 'token' }
-    if (this.#mayKeep(caller, generation)) this.#tokens.set(token, { caller, until: grant.expiresAt })
+    if (this.#mayCache(caller, generation)) this.#tokens.set(token, { caller, until: grant.expiresAt })
     return caller
   }
 
@@ -154,14 +154,14 @@ export class CredentialAuthenticator implements Authenticator {
     }
     const isAdmin = user.isAdmin && !isLimited({ apiKey })
     const caller: Caller = { userId: row.userId, ...user, isAdmin, via: 'api_key', apiKey }
-    if (this.#mayKeep(caller, generation)) {
+    if (this.#mayCache(caller, generation)) {
       this.#keys.set(key, { caller, until: Math.min(now + API_KEY_KEPT_MS, expiresAt) })
     }
     return caller
   }
 
-  /** An unconfirmed account is read each time, so that confirming its address counts at once on every node. */
-  #mayKeep(caller: Caller, generation: number): boolean {
+  /** An unconfirmed account is not cached, so that confirming its address takes effect at once on every node. */
+  #mayCache(caller: Caller, generation: number): boolean {
     return caller.emailVerified && generation === this.#generation
   }
 
@@ -173,12 +173,12 @@ export class CredentialAuthenticator implements Authenticator {
 
   #dropWhere(test: (caller: Caller) => boolean): void {
     this.#generation += 1
-    // Whoever asks from now on must not share a look-up that began before the revocation.
+    // Requests from now on must not share a lookup that began before the revocation.
     this.#lookups.clear()
     for (const map of [this.#tokens, this.#keys]) map.deleteWhere((known) => test(known.caller))
   }
 
-  #forgetAll(): void {
+  #clear(): void {
     this.#generation += 1
     this.#lookups.clear()
     this.#tokens.clear()

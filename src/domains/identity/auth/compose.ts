@@ -43,14 +43,14 @@ export interface AuthFoundation {
   readonly workspaces: ApiKeyWorkspaces
 }
 
-/** Everything that has to do with people, put together. */
+/** Users and auth, composed. */
 export interface AuthComposition {
   readonly services: Pick<
     Services,
     'apiKeys' | 'auth' | 'emailConfirmation' | 'users' | 'providerSignIn' | 'mailer' | 'authHousekeeping'
   >
   readonly authenticator: Authenticator
-  /** To be awaited before the first request: the configured administrator, and what logins need. */
+  /** Prepares logins and the configured administrator. Await it before the first request. */
   start(): Promise<void>
   close(): Promise<void>
 }

@@ -8,7 +8,7 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/Linux/, 'Linux'],
 ]
 
-/** Order matters: browsers name the ones they descend from too. */
+/** Order matters: a browser's User-Agent also names the browsers it is derived from. */
 const PROGRAMS: readonly (readonly [RegExp, string])[] = [
   [/Edg(e|A|iOS)?\//, 'Edge'],
   [/OPR\//, 'Opera'],
@@ -18,7 +18,7 @@ const PROGRAMS: readonly (readonly [RegExp, string])[] = [
   [/Version\/.*Safari\//, 'Safari'],
 ]
 
-/** What a person would call the program and device behind a User-Agent header: `Firefox on Windows`, `curl`. */
+/** A readable name for the program and device of a User-Agent header: `Firefox on Windows`, `curl`. */
 export function deviceName(userAgent: string): string {
   const program = PROGRAMS.find(([pattern]) => pattern.test(userAgent))?.[1] ?? /^([\w.-]{1,40})\//.exec(userAgent)?.[1]
   const system = SYSTEMS.find(([pattern]) => pattern.test(userAgent))?.[1]

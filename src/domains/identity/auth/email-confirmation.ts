@@ -1,5 +1,4 @@
 import { HOUR, type Clock } from '../../../core/clock.ts'
-
 import { networkOf } from '../../../core/client-address.ts'
 import type { Jobs } from '../../../core/job.ts'
 import type { Sql, Transaction } from '../../../core/sql.ts'
@@ -53,23 +52,23 @@ export interface EmailConfirmationOptions {
   readonly jobs: Jobs
 }
 
-/** For so long the client that signed up is known again by its network and program: networks are shared. */
+/** How long network and User-Agent identify the client that signed up. Networks are shared, so not for long. */
 const SAME_CLIENT_MS = HOUR
 
 /**
- * Confirming the address of an account.
+ * Confirms the address of an account.
  *
- * The mailed code proves that its sender reads the mailbox. It does not prove that they signed up: anybody can sign up
- * with a stranger's address and wait for the stranger to confirm it. So what the sign-up made, its password, API key and
- * name, is kept only for a caller who also proves to be the one who signed up, by one of:
+ * The mailed code proves that the caller reads the mailbox. It does not prove that the caller signed up: anybody can sign
+ * up with somebody else's address and wait for its owner to confirm it. The password, API key and name of the sign-up are
+ * therefore kept only if the caller also proves to be the one who signed up, with one of:
  *
- * - the password of the sign-up, beside the code;
+ * - the password of the sign-up, sent with the code;
  * - the API key of the sign-up, as the credential of the request;
- * - being the same client, by network and User-Agent, within an hour. This is the weakest proof: somebody who shares
- *   the network and the program can pass for the stranger. Without it nobody could confirm by the code alone.
+ * - the same network and User-Agent as the sign-up, within an hour. This is the weakest proof: anybody who shares both
+ *   passes. Without it nobody could confirm with the code alone.
  *
- * Without proof the address is confirmed all the same, because its owner is there, and the sign-up's credentials are
- * removed. The owner gets a session, and a token to choose a password.
+ * Without proof the address is still confirmed, because the caller owns it, but the credentials of the sign-up are
+ * removed. The caller gets a session and a token to choose a password.
  */
 export class EmailConfirmation {
   readonly #options: EmailConfirmationOptions
@@ -78,7 +77,7 @@ export class EmailConfirmation {
     this.#options = options
   }
 
-  /** Notes who signed up and mails the first code, in the transaction of the sign-up. */
+  /** Records which client signed up and mails the first code, in the transaction of the sign-up. */
   async begin(tx: Transaction, { email, id }: UserRow, origin: Origin): Promise<void> {
     const { remoteAddress, userAgent } = origin
     const network = networkOf(remoteAddress)
@@ -88,8 +87,8 @@ export class EmailConfirmation {
   }
 
   /**
-   * Confirms an address with its code, and signs in. A `password` is the account's from then on.
-   * @param callerId whose credential came with the request
+   * Confirms an address with its code, and signs in. A `password` becomes the password of the account.
+   * @param callerId the user whose credential came with the request
    * @throws AppError wrong_code, too_many_attempts, validation_failed, overloaded
    */
   async confirm(data: VerifyEmailData, origin: Origin, callerId: string | undefined): Promise<ConfirmedData> {
@@ -106,7 +105,7 @@ export class EmailConfirmation {
     await throttle.begin('code', email, source)
     const matches = password !== undefined && (await hasher.verify(before?.passwordHash, password))
     const passwordHash = password === undefined || matches ? undefined : await hasher.hash(password)
-    // A wrong code is not thrown in the transaction: the count of tries must stay.
+    // A wrong code must not roll the transaction back: it has counted the try.
     const confirmed = await database.transaction(async (tx) => {
       const row = await findUserByEmail(tx, email)
       const judged = row === undefined ? 'none' : await this.#options.codes.use(tx, row.id, otp, isFromSignUpNetwork)
@@ -125,13 +124,13 @@ export class EmailConfirmation {
     return { ...confirmed, deviceToken: devices.issue(confirmed.user._id) }
   }
 
-  /** Mails a new code when there is somebody to mail it to; the caller never learns whether. */
+  /** Mails a new code if an account waits for one. The reply does not tell whether. */
   async resend(address: string, origin: Origin): Promise<void> {
     const data = { email: normalizeEmail(address), network: networkOf(origin.remoteAddress) }
     await this.#options.jobs.add(this.#options.database, mailCode, data, { key: `${data.email} ${data.network}` })
   }
 
-  /** The job behind `resend`. @param network of the one who asked */
+  /** The job of `resend`. @param network the network that the request came from */
   async mailCode(tx: Transaction, email: string, network: string): Promise<void> {
     const { codes, mailLimits } = this.#options
     const row = await findUserByEmail(tx, email)
@@ -173,7 +172,7 @@ export class EmailConfirmation {
   }
 
   async #isFromSignUpNetwork(sql: Sql, userId: string | undefined, origin: Origin): Promise<boolean> {
-    // Asked for addresses without an account too, which then takes as long.
+    // Also read for an address without an account, so that both take the same time.
     const signUp = await findSignUp(sql, userId ?? NOBODY)
     return signUp?.network === networkOf(origin.remoteAddress)
   }

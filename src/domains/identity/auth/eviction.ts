@@ -3,7 +3,7 @@ import { markEmailVerified, resetUnverifiedUser } from '../users/index.ts'
 import type { Sessions } from './sessions.ts'
 import { apiKeys, oneTimeCodes, pendingSignUps } from './tables.ts'
 
-/** The address is confirmed: what proves it is used up. */
+/** Marks an address as verified, and deletes the code and the record of the sign-up. */
 export async function markVerified(sql: Sql, userId: string, now: Date): Promise<void> {
   await markEmailVerified(sql, userId, now)
   await oneTimeCodes.delete(sql, { userId })
@@ -11,9 +11,10 @@ export async function markVerified(sql: Sql, userId: string, now: Date): Promise
 }
 
 /**
- * Whoever signed up with an address that was never confirmed may be a stranger: their password, API key, sessions and
- * name go. Unconfirmed accounts cannot make workspaces or invite anybody, so there is nothing else to take back.
- * For the transaction in which the owner of the mailbox has proven to be one. A confirmed account stays as it is.
+ * Removes password, API keys, sessions and name of an account whose address was never confirmed: somebody else may have
+ * signed up with it. Unconfirmed accounts cannot create workspaces or invite anybody, so there is nothing else to remove.
+ * Call it in the transaction in which the owner of the mailbox has proven who they are.
+ * @returns false, with nothing changed, for a confirmed account
  */
 export async function evictStranger(sql: Sql, sessions: Sessions, userId: string, now: Date): Promise<boolean> {
   if (!(await resetUnverifiedUser(sql, userId, now))) return false

@@ -4,7 +4,7 @@ import { lessThan } from '../../../db/condition.ts'
 import { oneTimeCodes, passwordResets, sessions, usedNonces } from './tables.ts'
 import type { AttemptThrottle } from './throttle.ts'
 
-/** Ended sessions stay readable for those who look into what happened. */
+/** Ended sessions are kept this long for investigations. */
 const ENDED_SESSIONS_KEPT_MS = 30 * DAY
 
 declare module '../../../core/services.ts' {
@@ -13,7 +13,7 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** Deletes what has expired. */
+/** Deletes expired codes, tokens, sessions and counts of failed attempts. */
 export class AuthHousekeeping {
   readonly #sql: Sql
   readonly #clock: Clock

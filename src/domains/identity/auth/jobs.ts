@@ -1,10 +1,10 @@
 import { job, schedule } from '../../../core/job.ts'
 import { Type } from '../../../core/schema.ts'
 
-/** `network`: of the one who asked, as `networkOf` names it. */
+/** `network`: where the request came from, as `networkOf` names it. */
 const request = Type.Object({ email: Type.String(), network: Type.String() })
 
-/** Done after the reply, so that its duration tells a caller nothing about an address. */
+/** A job, so that the duration of the reply tells nothing about the address. */
 export const mailCode = job({
   name: 'auth.mail-code',
   summary: 'Mail a new code to an address that waits for one',

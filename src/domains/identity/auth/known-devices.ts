@@ -3,8 +3,8 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 const TOKEN = /^crd_[\w-]{43}$/
 
 /**
- * Tokens by which a device is known on which somebody has signed in. A login that comes with one has a count of failed
- * attempts of its own, so that strangers who guess at the address cannot lock its owner out. A token opens nothing.
+ * Tokens that identify devices on which a user has signed in. Failed logins with such a token are counted separately, so
+ * that strangers who guess passwords cannot lock the owner out. A token grants no access.
  */
 export class KnownDevices {
   readonly #key: Buffer
@@ -13,7 +13,7 @@ export class KnownDevices {
     this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'known devices', 32))
   }
 
-  /** The token for every device of a user. */
+  /** The device token of a user, the same on all devices. */
   issue(userId: string): string {
     return `crd_${createHmac('sha256', this.#key).update(userId).digest('base64url')}`
   }

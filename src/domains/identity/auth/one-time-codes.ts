@@ -24,8 +24,8 @@ const storeCode = query(
 )
 
 /**
- * Six-digit codes that confirm an address. Stored as a MAC under the installation's key, because a million
- * possibilities would be guessed from any plain digest. One a user: a new code ends the one before.
+ * Six-digit codes that confirm an address. They are stored as a MAC under the installation's key, because a plain digest
+ * of a million possibilities is easily guessed. A user has one code: a new one replaces the last.
  */
 export class OneTimeCodes {
   readonly #clock: Clock
@@ -36,7 +36,7 @@ export class OneTimeCodes {
     this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'one-time codes', 32))
   }
 
-  /** A new code; undefined when the last one is younger than a minute. */
+  /** Creates a code. @returns undefined if the last one is less than a minute old */
   async issue(sql: Sql, userId: string): Promise<string | undefined> {
     const code = String(randomInt(1_000_000)).padStart(6, '0')
     const now = this.#clock.now()
@@ -51,9 +51,9 @@ export class OneTimeCodes {
   }
 
   /**
-   * Judges a code: `right` uses it up, `wrong` counts the try (so the transaction must commit), `none` says that there
-   * is no code to compare with.
-   * @param isKnown from the network of the sign-up: it has tries of its own, which strangers cannot use up
+   * Checks a code. `right` deletes it, `wrong` counts the try (so the transaction must commit), and `none` means that
+   * there is no valid code.
+   * @param isKnown whether the try comes from the network of the sign-up, which has tries of its own
    */
   async use(sql: Sql, userId: string, code: string, isKnown: boolean): Promise<'right' | 'wrong' | 'none'> {
     const row = await oneTimeCodes.first(sql, { userId }, { lock: 'for update' })

@@ -8,7 +8,7 @@ const LIFETIME_MS = 30 * MINUTE
 const PAUSE_MS = MINUTE
 const TOKEN = /^[\w-]{43}$/
 
-/** Tokens that let the owner of a mailbox choose a new password: 256 random bits, stored as SHA-256, for one use. */
+/** Mailed tokens to choose a new password: 256 random bits, stored as SHA-256, valid once. */
 export class PasswordResets {
   readonly #clock: Clock
 
@@ -16,7 +16,7 @@ export class PasswordResets {
     this.#clock = clock
   }
 
-  /** A new token; undefined when one was made less than a minute ago. Earlier ones stay good until they expire. */
+  /** Creates a token. Earlier ones stay valid. @returns undefined if the last one is less than a minute old */
   async issue(sql: Sql, userId: string): Promise<string | undefined> {
     const recent = greaterThan(new Date(this.#clock.now() - PAUSE_MS))
     if (await passwordResets.exists(sql, { userId, createdAt: recent })) return undefined
@@ -24,7 +24,7 @@ export class PasswordResets {
     return token
   }
 
-  /** A new token for somebody who has just proven to own the mailbox, however young the last one is. */
+  /** Creates a token for a caller who has just proven to own the mailbox, without a minimum interval. */
   async create(sql: Sql, userId: string): Promise<{ token: string; expiresAt: string }> {
     const token = secretToken(32)
     const now = this.#clock.now()
@@ -33,7 +33,7 @@ export class PasswordResets {
     return { token, expiresAt: expiresAt.toISOString() }
   }
 
-  /** Whose token it is, while it is good. */
+  /** The user of a valid token. */
   async find(sql: Sql, token: string): Promise<string | undefined> {
     if (!TOKEN.test(token)) return undefined
     const valid = { tokenHash: sha256(token), expiresAt: greaterThan(new Date(this.#clock.now())) }
@@ -41,7 +41,7 @@ export class PasswordResets {
     return row?.userId
   }
 
-  /** Uses a token up, and with it every other of the user. False when somebody else was faster. */
+  /** Deletes a token and all others of the user. @returns false if the token was used already */
   async use(sql: Sql, userId: string, token: string): Promise<boolean> {
     const used = await passwordResets.delete(sql, { tokenHash: sha256(token), userId })
     if (used === 0) return false

@@ -4,7 +4,7 @@ import { COMMON_PASSWORDS, COMMON_WORDS } from './common-passwords.ts'
 
 export const MIN_PASSWORD = 10
 
-/** A password that is being chosen. Every character counts, blanks included. */
+/** A new password. Every character counts, including spaces. */
 export const NewPassword = Type.String({
   minLength: MIN_PASSWORD,
   maxLength: 200,
@@ -12,11 +12,12 @@ export const NewPassword = Type.String({
   'x-verbatim': true,
 })
 
-/** A password that is being checked. */
+/** A password to check. */
 export const GivenPassword = Type.String({ minLength: 1, maxLength: 200, 'x-verbatim': true })
 
 /**
- * Refuses what password guessers try first. @param path where the password sits, as JSON pointer
+ * Refuses passwords that attackers try first.
+ * @param path the JSON pointer of the password in the request
  * @throws AppError validation_failed
  */
 export function checkPassword(password: string, email: string, path = '/body/password'): void {
@@ -25,7 +26,7 @@ export function checkPassword(password: string, email: string, path = '/body/pas
   throw ValidationFailed({ message: `password ${fault}.`, errors: [{ path, code: 'weak_password', message: fault }] })
 }
 
-/** Why a password is too easy to guess; undefined when it is not. */
+/** Why a password is too easy to guess; undefined for a good one. */
 export function passwordFault(password: string, email: string): string | undefined {
   const text = password.normalize('NFKC').toLowerCase()
   const plain = text.replaceAll(/\s/g, '')
@@ -72,7 +73,7 @@ const ROWS = [
 ]
 const RUNS = [...ROWS, ...ROWS.map((row) => row.split('').toReversed().join(''))]
 
-/** Made of at most three pieces of three or more characters that lie side by side somewhere, but for two at the end. */
+/** Consists of at most three runs of three or more neighbouring characters, and at most two more at the end. */
 function isWalk(plain: string): boolean {
   let rest = plain
   for (let pieces = 0; pieces < 3 && rest !== ''; pieces += 1) {
@@ -96,13 +97,13 @@ const LEET: Readonly<Record<string, string>> = {
   7: 't',
 }
 
-/** `P@ssw0rd` → `password`, without digits and signs that stand around it. */
+/** `P@ssw0rd` → `password`, without leading and trailing digits and signs. */
 function letters(plain: string): string {
   const bare = plain.replaceAll(/^[\d\W_]+|[\d\W_]+$/g, '')
   return bare.replaceAll(/[@431!0$57]/g, (sign) => LEET[sign] ?? sign).replaceAll(/[^\p{L}]/gu, '')
 }
 
-/** Nothing but one or two of the commonest words, however decorated. */
+/** One or two of the most common words, with digits or signs. */
 function coreIsCommon(plain: string): boolean {
   const core = letters(plain)
   if (core === '') return /^\d{1,12}$/.test(plain) && isDateLike(plain)
@@ -129,7 +130,7 @@ const TAILS = new Set([
   'crier',
 ])
 
-/** A date or two run together: `19901231`, `0101199001`. */
+/** A date, with up to two more digits: `19901231`, `0101199001`. */
 function isDateLike(digits: string): boolean {
   return /^((19|20)\d\d(0[1-9]|1[0-2])([0-2]\d|3[01])|([0-2]\d|3[01])(0[1-9]|1[0-2])(19|20)\d\d)\d{0,2}$/.test(digits)
 }

@@ -43,21 +43,21 @@ export interface ProviderSignInOptions {
   readonly providers: ReadonlyMap<string, SignInProvider>
 }
 
-/** Sign-ins of one person at the same moment that can get in each other's way, and once more. */
-const TRIES = 4
+/** Concurrent sign-ins of one person can conflict; then the transaction runs again, this often at most. */
+const MAX_TRIES = 4
 
 function isRace(error: unknown): boolean {
   if (error instanceof AppError) return error.code === EmailInUse.code
   return isUniqueViolation(error, 'identities_subject_key') || isDeadlock(error)
 }
 
-/** How an identity came to its user: known from before, linked to an account that was there, or with a new account. */
+/** How a sign-in found its user: by a known identity, by linking an existing account, or by creating one. */
 type Arrival = { readonly row: UserRow; readonly how: 'known' | 'linked' | 'created'; readonly evicted: boolean }
 
 /**
- * Sign-in with providers. An identity is found by issuer and subject, never by address. An address opens an account
- * only when the provider has verified it; an account that was never confirmed is taken away from whoever made it,
- * or its maker would share it with the person who signs in.
+ * Sign-in with providers. An identity is found by issuer and subject, never by address. An identity is linked to an
+ * account by address only if the provider has verified the address. If the account was never confirmed, the credentials
+ * of its sign-up are removed first; otherwise whoever signed up would share the account.
  */
 export class ProviderSignIn {
   readonly #options: ProviderSignInOptions
@@ -89,13 +89,13 @@ export class ProviderSignIn {
     return { user, ...pair, deviceToken: devices.issue(user._id), created: arrival.how === 'created' }
   }
 
-  /** First sign-ins at once: those that come second find what the first has made. */
+  /** Retries when a concurrent first sign-in has created the account or identity. */
   async #admit(name: string, label: string, identity: ProvenIdentity, origin: Origin) {
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.#admitOnce(name, label, identity, origin)
       } catch (error) {
-        if (tries === TRIES || !isRace(error)) throw error
+        if (tries === MAX_TRIES || !isRace(error)) throw error
       }
     }
   }

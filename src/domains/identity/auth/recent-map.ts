@@ -1,7 +1,7 @@
 /**
- * A bounded map that forgets what was not asked for lately. Two generations instead of an ordered list: a hit in the
- * young one costs a single look-up and moves nothing; when it is full it becomes the old one, and what is still
- * wanted comes back from there. Holds between `capacity` and twice that.
+ * A bounded map that evicts entries that were not read recently. It has two generations instead of an ordered list: a hit
+ * in the young one costs one lookup and moves nothing. When the young one is full it becomes the old one, from which
+ * entries return when they are read. Holds up to twice `capacity` entries.
  */
 export class RecentMap<V> {
   readonly #capacity: number
@@ -20,7 +20,7 @@ export class RecentMap<V> {
     return older
   }
 
-  /** Looks without showing interest. */
+  /** Reads an entry without marking it as recently used. */
   peek(key: string): V | undefined {
     return this.#young.get(key) ?? this.#old.get(key)
   }
@@ -33,7 +33,7 @@ export class RecentMap<V> {
     this.#young.set(key, value)
   }
 
-  /** Removes every entry that the test names. */
+  /** Removes every entry that passes the test. */
   deleteWhere(test: (value: V) => boolean): void {
     for (const generation of [this.#young, this.#old]) {
       for (const [key, value] of generation) if (test(value)) generation.delete(key)

@@ -65,11 +65,11 @@ export interface AuthServiceOptions {
 }
 
 /**
- * Signing up and in with e-mail and password.
+ * Sign-up and sign-in with e-mail and password.
  *
- * Whether an address has an account is told by nothing but sign-up, which must say that it is taken. An account that
- * was never confirmed is not given to whoever signs up next, who may be a stranger too. The owner of the mailbox gets it
- * with the mailed code or a password reset, which end every access that somebody else had to it.
+ * Only sign-up reveals whether an address has an account, because it must say that the address is taken. An account that
+ * was never confirmed is not given to the next person who signs up, who may not own the address either. The owner of the
+ * mailbox gets it with the mailed code or a password reset, which end all access that somebody else had.
  */
 export class AuthService {
   readonly #options: AuthServiceOptions
@@ -105,14 +105,14 @@ export class AuthService {
     const isKnownDevice = row !== undefined && devices.isOf(row.id, deviceToken)
     const source = isKnownDevice ? 'known device' : networks.has(network) ? (`network ${network}` as const) : 'anybody'
     await throttle.begin('password', email, source)
-    // The same work whether or not there is such a user, and nothing that depends on it before it is done.
+    // The same work with and without an account; nothing before this point depends on whether there is one.
     const matches = await hasher.verify(row?.passwordHash, password)
     if (row?.passwordHash == null || !matches) throw WrongLogin()
     const { id, passwordHash } = row
     await throttle.clear('password', email, [source])
     if (!row.emailVerified) throw EmailUnverified()
     const pair = await database.transaction(async (tx) => {
-      // A reset that was committed while we hashed has ended what this password opens.
+      // The password may have been reset while this one was being checked.
       if (!(await lockPassword(tx, id, passwordHash))) return undefined
       return sessions.start(tx, id, 'password', origin)
     })
@@ -120,13 +120,13 @@ export class AuthService {
     return { user: await users.viewOf(database, row), ...pair, deviceToken: devices.issue(row.id) }
   }
 
-  /** Mails a reset token when there is somebody to mail it to; the caller never learns whether. */
+  /** Mails a reset token if the address has an account. The reply does not tell whether. */
   async forgotPassword(address: string, origin: Origin): Promise<void> {
     const data = { email: normalizeEmail(address), network: networkOf(origin.remoteAddress) }
     await this.#options.jobs.add(this.#options.database, mailReset, data, { key: `${data.email} ${data.network}` })
   }
 
-  /** The job behind `forgotPassword`. @param network of the one who asked */
+  /** The job of `forgotPassword`. @param network the network that the request came from */
   async mailReset(tx: Transaction, email: string, network: string): Promise<void> {
     const { mailLimits, postman, publicUrl, resets, sessions } = this.#options
     const row = await findUserByEmail(tx, email)
@@ -136,14 +136,14 @@ export class AuthService {
     const token = await resets.issue(tx, row.id)
     if (token === undefined) return
     await mailLimits.count(tx, mail)
-    // A name that nobody has confirmed may be a stranger's advertisement.
+    // The name of an unconfirmed account may be an advertisement of whoever signed up.
     const to = row.emailVerified ? row : { email, name: '' }
     await postman.post(tx, passwordResetMail(to, publicUrl, token))
   }
 
   /**
-   * Sets a new password with a mailed token. Ends all sessions; in an account that was never confirmed the API key
-   * too, because it may be a stranger's.
+   * Sets a new password with a mailed token, and ends all sessions. An account that was never confirmed loses its API
+   * keys too, because somebody else may have them.
    * @throws AppError invalid_reset_token, validation_failed, overloaded
    */
   async resetPassword(token: string, password: string): Promise<void> {
@@ -173,7 +173,7 @@ export class AuthService {
     return this.#options.sessions.refresh(token, origin, (tx, row) => this.#onReuse(tx, row))
   }
 
-  /** Ends the caller's session, the one of a refresh token, or all. @returns how many were ended */
+  /** Ends the caller's session, that of a refresh token, or all. @returns how many sessions were ended */
   async logout(caller: Caller, options: { refreshToken?: string; everywhere?: boolean }): Promise<number> {
     const { coordination, database, sessions } = this.#options
     if (options.everywhere) {
@@ -216,7 +216,10 @@ export class AuthService {
     tx.afterCommit(() => {
       announceCredentials(coordination, { kind: 'session', userId: row.userId, sessionId: row.id })
     })
-    log.warn({ userId: row.userId, sessionId: row.id }, 'a used refresh token came again; its session was ended')
+    log.warn(
+      { userId: row.userId, sessionId: row.id },
+      'a used refresh token was presented again; its session was ended',
+    )
     const user = await findUser(tx, row.userId)
     const device = deviceName(row.userAgent)
     if (user) await postman.post(tx, securityMail(user, { kind: 'refresh_token_replayed', device }))

@@ -11,10 +11,10 @@ import { InvalidRefreshToken, RefreshTokenReused } from './errors.ts'
 import { NOBODY, sessions, type RevocationReason, type SessionRow } from './tables.ts'
 
 const LIFETIME_MS = 30 * DAY
-/** Two tabs that refresh with the same token at once both go on. */
+/** Two tabs that refresh with the same token at the same time both succeed. */
 const GRACE_MS = 10 * SECOND
 const PREFIX = 'crr_'
-/** The newest sessions of a user, by which their networks are known. */
+/** How many of a user's newest sessions make their networks known. */
 const REMEMBERED = 100
 
 /** Where a request came from. */
@@ -23,11 +23,11 @@ export interface Origin {
   readonly userAgent: string
 }
 
-/** What a login hands out. */
+/** The tokens of a session. */
 export interface TokenPair {
   readonly accessToken: string
   readonly refreshToken: string
-  /** Seconds that the access token lives. */
+  /** Lifetime of the access token in seconds. */
   readonly expiresIn: number
 }
 
@@ -37,11 +37,10 @@ type Refreshed =
   | { readonly kind: 'reused'; readonly row: SessionRow; readonly revoked: boolean }
 
 /**
- * Logins and their refresh tokens. The tokens of a session are one family: each names its session and generation and
- * carries a MAC over them, made with the session's own secret and a key of the installation. So a token that is older
- * than the present one is known to be genuine without any token being stored, neither the database nor the key alone
- * is enough to make one, and the token of a generation is always the same: whoever asks again within the grace gets
- * the very pair that the other tab got.
+ * Sessions and their refresh tokens. The tokens of a session form one family. Each names its session and generation, with
+ * a MAC under the session's secret and a key of the installation. This has three effects: an old token is recognized as
+ * genuine without storing tokens, a token cannot be made from the database or the key alone, and the token of a
+ * generation is always the same, so a second tab that refreshes within the grace period gets the same pair.
  */
 export class Sessions {
   readonly #database: Database
@@ -56,7 +55,7 @@ export class Sessions {
     this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'refresh tokens', 32))
   }
 
-  /** Starts a session in the transaction that found the user to be who they say. */
+  /** Starts a session, in the transaction that has authenticated the user. */
   async start(sql: Sql, userId: string, method: string, origin: Origin): Promise<TokenPair> {
     const now = this.#clock.now()
     const { remoteAddress, userAgent } = origin
@@ -69,7 +68,7 @@ export class Sessions {
 
   /**
    * Exchanges a refresh token for the next pair.
-   * @param onReuse hears of a session that was ended because one of its used tokens came again
+   * @param onReuse called when a session was ended because one of its used tokens was presented again
    * @throws AppError invalid_refresh_token, refresh_token_reused
    */
   async refresh(
@@ -80,7 +79,7 @@ export class Sessions {
     const named = parse(token)
     if (named === undefined) throw InvalidRefreshToken()
     const result = await this.#database.transaction(async (tx): Promise<Refreshed> => {
-      // The lock makes two refreshes with one token a first and a second.
+      // The lock makes concurrent refreshes with one token run one after the other.
       const row = await sessions.first(tx, { id: named.sessionId }, { lock: 'for update' })
       if (row === undefined || !timingSafeEqual(named.mac, this.#mac(row, named.generation))) return { kind: 'refused' }
       const judged = await this.#judge(tx, row, named.generation, origin)
@@ -92,7 +91,7 @@ export class Sessions {
     throw RefreshTokenReused()
   }
 
-  /** The session that a genuine refresh token belongs to, whatever its generation. */
+  /** The session of a genuine refresh token of any generation. */
   async sessionOf(sql: Sql, token: string): Promise<SessionRow | undefined> {
     const named = parse(token)
     if (named === undefined) return undefined
@@ -119,7 +118,7 @@ export class Sessions {
     return sessions.page(sql, { userId, revokedAt: null, expiresAt }, page)
   }
 
-  /** Ends one session of a user. False when there is none such that still lives. */
+  /** Ends one session of a user. @returns false if the user has no such active session */
   async revoke(sql: Sql, userId: string, sessionId: string, because: RevocationReason): Promise<boolean> {
     const now = new Date(this.#clock.now())
     const ended = await sessions.update(
@@ -173,7 +172,7 @@ export class Sessions {
   }
 }
 
-/** Takes a refresh token apart: session id, generation and MAC. */
+/** Parses a refresh token: session id, generation and MAC. */
 function parse(token: string): { sessionId: string; generation: number; mac: Buffer } | undefined {
   if (!/^crr_[\w-]{70}$/.test(token)) return undefined
   const bytes = Buffer.from(token.slice(PREFIX.length), 'base64url')

@@ -6,26 +6,26 @@ import { increment } from '../../../db/increment.ts'
 import { TooManyAttempts } from './errors.ts'
 import { loginThrottles } from './tables.ts'
 
-/** Failures that cost nothing. */
+/** Failures without a lock. */
 const FREE = 4
-const LONGEST_SECONDS = 15 * 60
-/** A row is forgotten this long after its last failure. */
+const MAX_LOCK_SECONDS = 15 * 60
+/** Failures are forgotten this long after the last one. */
 const FORGET_MS = HOUR
 
-/** What is being guessed at an address. */
+/** What an attempt tries to guess. */
 export type Guarded = 'password' | 'code'
 
 /**
- * Who is guessing. A device or network that the account is known to use has a count of its own. Everybody else shares
- * one, however many networks they come from.
+ * Where an attempt comes from. A device or network that the account is known to use has a count of its own. All others
+ * share one.
  */
 export type AttemptSource = 'anybody' | 'known device' | `network ${string}`
 
 /**
  * Counts failed attempts at an address and locks it for a time that doubles: 1 s after the fifth, 2 s after the sixth,
- * up to 15 min. The lock concerns one source, so strangers who guess do not keep the owner out. Whether the address has
- * an account plays no part, so a lock tells nothing. An attempt is counted before it is judged; a hundred at once are no
- * way around the count.
+ * up to 15 min. A lock applies to one source, so strangers who guess do not lock the owner out. It applies with and
+ * without an account, so it reveals nothing. An attempt is counted before it is checked, so concurrent attempts are all
+ * counted.
  */
 export class AttemptThrottle {
   readonly #sql: Sql
@@ -52,7 +52,7 @@ export class AttemptThrottle {
            when t.last_failed_at < $3 or t.failures < $4 then null
            else $2 + least(power(2, least(t.failures - $4, 20)), $5) * interval '1 second' end
        where t.locked_until is null or t.locked_until <= $2`,
-      [key, new Date(now), new Date(now - FORGET_MS), FREE, LONGEST_SECONDS],
+      [key, new Date(now), new Date(now - FORGET_MS), FREE, MAX_LOCK_SECONDS],
     )
     if (counted > 0) return
     const row = await loginThrottles.first(this.#sql, { key }, { columns: ['lockedUntil'] })
@@ -63,18 +63,18 @@ export class AttemptThrottle {
     })
   }
 
-  /** The attempt succeeded, or the owner has proven to be one: what was counted for these sources is forgotten. */
+  /** Forgets the failures of these sources, after a success or when the owner has proven who they are. */
   async clear(guarded: Guarded, email: string, sources: readonly AttemptSource[], sql: Sql = this.#sql): Promise<void> {
     const keys = sources.map((source) => this.#name(guarded, email, source))
     await loginThrottles.delete(sql, { key: anyOf(keys) })
   }
 
-  /** Writes without changing anything: for an answer that must take as long as another that writes. */
+  /** Writes without a change, for a reply that must take as long as one that writes. */
   async touch(guarded: Guarded, email: string, source: AttemptSource, sql: Sql): Promise<void> {
     await loginThrottles.update(sql, { key: this.#name(guarded, email, source) }, { failures: increment(0) })
   }
 
-  /** Removes what no longer counts, which keeps the table as small as what can be tried in an hour. */
+  /** Deletes counts that no longer apply. */
   async sweep(): Promise<void> {
     const before = new Date(this.#clock.now() - FORGET_MS - MINUTE)
     await loginThrottles.delete(this.#sql, { lastFailedAt: lessThan(before) })

@@ -1,8 +1,8 @@
 import { Type } from '../../../core/schema.ts'
 
 /**
- * An e-mail address in a request. Quoted local parts are refused: mail systems disagree on them, and they may hold
- * line breaks.
+ * An e-mail address in a request. Quoted local parts are refused, because mail systems disagree on them and they may
+ * contain line breaks.
  */
 export const EmailInput = Type.String({
   format: 'email',
@@ -11,7 +11,7 @@ export const EmailInput = Type.String({
   description: 'an e-mail address',
 })
 
-/** The one spelling under which an address is stored, compared and counted. */
+/** The form in which an address is stored, compared and counted. */
 export function normalizeEmail(address: string): string {
   return address.trim().normalize('NFC').toLowerCase()
 }

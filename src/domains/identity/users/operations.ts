@@ -57,7 +57,7 @@ export const getSettings = operation({
   handle: async ({ caller, users }) => ok('Settings', await users.settings(caller)),
 })
 
-/** What the operations that change settings have in common: they differ in which. */
+/** Shared by the operations that change settings. */
 const CHANGING = {
   access: 'user',
   returns: { 200: Envelope(SettingsView) },

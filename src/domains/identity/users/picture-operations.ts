@@ -4,7 +4,7 @@ import { created, done, FILE } from '../../../core/reply.ts'
 import { Done, Envelope } from '../../../core/schema.ts'
 import { StorageFull, StorageUnavailable } from '../../../storage/errors.ts'
 import { PictureUnavailable } from './errors.ts'
-import { MOST_PICTURE_BYTES } from './pictures.ts'
+import { MAX_PICTURE_BYTES } from './pictures.ts'
 import { PicturePath, ProfilePicture } from './schemas.ts'
 
 export const uploadProfilePicture = operation({
@@ -13,7 +13,7 @@ export const uploadProfilePicture = operation({
   description:
     'It is cut to a square and drawn anew in three sizes; the file itself, and what its camera wrote into it, is not kept. The picture before is removed.',
   access: 'user',
-  upload: { kind: 'multipart', maxBytes: MOST_PICTURE_BYTES },
+  upload: { kind: 'multipart', maxBytes: MAX_PICTURE_BYTES },
   returns: { 201: Envelope(ProfilePicture) },
   errors: [
     UnsupportedFile,

@@ -1,4 +1,4 @@
-/** Where a profile picture is, below the server. Whoever has the URL may see it: no header is needed. */
+/** Path of a profile picture. It needs no credential: anybody with the URL may see the picture. */
 export function pictureUrl(pictureId: string, size = 'medium'): string {
   return `/api/users/pictures/${pictureId}/${size}`
 }

@@ -28,49 +28,49 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** Bytes of a picture as it is sent. */
-export const MOST_PICTURE_BYTES = 8 * 1024 * 1024
+/** Largest file that is accepted as a picture, in bytes. */
+export const MAX_PICTURE_BYTES = 8 * 1024 * 1024
 
-/** Squares by name, with the length of their edge. */
+/** The squares of a picture, with the length of their edge in pixels. */
 const SIZES = [
   { name: 'small', edge: 64, fit: 'cover' },
   { name: 'medium', edge: 256, fit: 'cover' },
   { name: 'large', edge: 512, fit: 'cover' },
 ] as const
 
-interface PicturesNeeds {
+interface ProfilePicturesOptions {
   readonly database: Database
   readonly clock: Clock
   readonly storage: Storage
   readonly mediaWork: () => Promise<MediaWork>
-  /** Folder for what is under way. */
+  /** Folder for temporary files. */
   readonly tempDir: string
 }
 
 /**
- * Profile pictures. What is sent is drawn anew as squares in a process of its own, so that nothing of the file itself,
- * neither its place nor what hides in it, is ever shown; the file is not kept.
+ * Profile pictures. An uploaded file is rendered as squares in a separate process and then deleted, so that neither its
+ * metadata (a location, for example) nor embedded content is ever served.
  */
 export class ProfilePictures {
-  readonly #needs: PicturesNeeds
+  readonly #options: ProfilePicturesOptions
 
-  constructor(needs: PicturesNeeds) {
-    this.#needs = needs
+  constructor(options: ProfilePicturesOptions) {
+    this.#options = options
   }
 
-  /** Takes a picture in the place of the one before. @throws AppError of the inspection, picture_unavailable, … */
+  /** Replaces the caller's picture. @throws AppError of the inspection, picture_unavailable, … */
   async take({ userId }: Caller, upload: Upload): Promise<ProfilePictureData> {
-    const folder = await mkdtemp(join(this.#needs.tempDir, 'picture-')).catch(rethrow)
-    const pictureId = uuidv7(this.#needs.clock.now())
+    const folder = await mkdtemp(join(this.#options.tempDir, 'picture-')).catch(rethrow)
+    const pictureId = uuidv7(this.#options.clock.now())
     try {
       const path = join(folder, 'original')
       await pipeline(upload.stream, createWriteStream(path)).catch(rethrow)
       await requirePicture(path, upload.name)
-      const work = await this.#needs.mediaWork()
+      const work = await this.#options.mediaWork()
       const drawn = await work.thumbnails(path, folder, { sizes: SIZES, priority: 1 }).catch(asAppError)
       for (const { bytes, name, path: from } of drawn.thumbnails) {
         const key = keyOf(userId, pictureId, name)
-        await this.#needs.storage.put(key, createReadStream(from), { type: 'image/webp', size: bytes })
+        await this.#options.storage.put(key, createReadStream(from), { type: 'image/webp', size: bytes })
       }
       await this.#set(userId, pictureId)
       const sizes = SIZES.map(({ edge, name }) => ({ name, url: pictureUrl(pictureId, name), width: edge }))
@@ -83,14 +83,14 @@ export class ProfilePictures {
     }
   }
 
-  /** None any more; that there was none is no error. */
+  /** Removes the caller's picture, if there is one. */
   async remove({ userId }: Caller): Promise<void> {
     await this.#set(userId, null)
   }
 
-  /** @throws AppError not_found, also for a picture that is nobody's any more */
+  /** @throws AppError not_found, also for a picture that was replaced or removed */
   async file(pictureId: string, size: PictureSize) {
-    const { database, storage } = this.#needs
+    const { database, storage } = this.#options
     const row = await users.first(database, { pictureId }, { columns: ['id'] })
     const key = row && keyOf(row.id, pictureId, size)
     const stored = key && (await storage.stat(key))
@@ -102,7 +102,7 @@ export class ProfilePictures {
       name: `${size}.webp`,
       disposition: 'inline',
       modifiedAt: stored.modifiedAt,
-      // Another picture has another URL.
+      // A new picture has a new URL.
       cache: 'public, max-age=86400, immutable',
       open: async (range) => {
         const content = await storage.blocks(key, range)
@@ -113,7 +113,7 @@ export class ProfilePictures {
   }
 
   async #set(userId: string, pictureId: string | null): Promise<void> {
-    const { clock, database } = this.#needs
+    const { clock, database } = this.#options
     const before = await database.transaction(async (tx) => {
       const row = await users.first(tx, { id: userId }, { columns: ['pictureId'], lock: 'for update' })
       if (row === undefined) throw InvalidCredential()
@@ -126,7 +126,7 @@ export class ProfilePictures {
   }
 
   async #drop(userId: string, pictureId: string): Promise<void> {
-    for (const { name } of SIZES) await this.#needs.storage.delete(keyOf(userId, pictureId, name))
+    for (const { name } of SIZES) await this.#options.storage.delete(keyOf(userId, pictureId, name))
   }
 }
 
@@ -134,7 +134,7 @@ function keyOf(userId: string, pictureId: string, size: string): string {
   return `${userId}/${pictureId}.picture-${size}`
 }
 
-/** Judged by its content, before anything decodes it. @throws AppError */
+/** Checks the content of a file before anything decodes it. @throws AppError */
 async function requirePicture(path: string, name: string): Promise<void> {
   const handle = await open(path)
   try {

@@ -15,7 +15,7 @@ import { SubscriptionSummary } from '../../money/plans/schemas.ts'
 import { EmailInput } from './email-address.ts'
 import { Locale, NotificationSettings, PublishingSettings, UiPreferences } from './settings.ts'
 
-/** Of whoever is shown with a picture. */
+/** Description of a `pictureUrl`. */
 export const PICTURE_URL = 'Path below the server of a square of 256 pixels; `small` and `large` lie beside `medium`'
 
 export const PICTURE_SIZES = ['small', 'medium', 'large'] as const

@@ -39,18 +39,18 @@ export interface UserServiceOptions {
   readonly apiKeys: DefaultApiKeys
 }
 
-/** What a new user starts with; the address must be normalised. */
+/** A new user. The address must be normalized. */
 export interface NewUserData {
   readonly email: string
   readonly name?: string | undefined
   readonly passwordHash?: string
   readonly emailVerified?: boolean
   readonly isAdmin?: boolean
-  /** The free one, when absent. */
+  /** The default plan when absent. */
   readonly plan?: PlanName
 }
 
-/** Users: their profile and settings. */
+/** The profile and settings of users. */
 export class UserService {
   readonly #options: UserServiceOptions
 
@@ -59,7 +59,7 @@ export class UserService {
   }
 
   /**
-   * Makes a user in a transaction of the caller's.
+   * Creates a user, in the transaction of the caller.
    * @throws AppError email_in_use
    */
   async insert(tx: Transaction, data: NewUserData): Promise<UserRow> {
@@ -77,7 +77,7 @@ export class UserService {
     return this.#row(tx, id)
   }
 
-  /** A user whose address an administrator vouches for. @throws AppError email_in_use */
+  /** Creates a verified user for an administrator, who vouches for the address. @throws AppError email_in_use */
   async createWithApiKey(data: { email: string; name?: string }): Promise<UserData & { apiKey: string }> {
     const { apiKeys, database } = this.#options
     return database.transaction(async (tx) => {
@@ -88,7 +88,7 @@ export class UserService {
     })
   }
 
-  /** @param sql the transaction that wrote the row, when it is not committed yet */
+  /** The API's view of a user. @param sql the transaction that wrote the row, if it is not committed yet */
   async viewOf(sql: Sql, row: UserRow): Promise<UserData> {
     const { apiKeys, plans } = this.#options
     return userView(row, await plans.subscriptionOf(row.id, sql), await apiKeys.defaultPrefix(sql, row.id))
@@ -99,7 +99,7 @@ export class UserService {
     return this.viewOf(database, await this.#row(database, caller.userId))
   }
 
-  /** @param ifMatch the version that the caller has read. @throws AppError precondition_failed */
+  /** @param ifMatch the version that the caller has read @throws AppError precondition_failed */
   async updateProfile(caller: Caller, changes: ProfileChanges, ifMatch: IfMatch): Promise<UserData> {
     const { locale } = changes
     const canonical = locale === undefined ? {} : { locale: Intl.getCanonicalLocales(locale)[0] ?? 'en' }

@@ -4,11 +4,11 @@ import { Input, Nullable, OneOf, Text, Type, named, type Static, type TSchema } 
 import { TimeZone } from '../../../core/time-zone.ts'
 
 /**
- * What a user can set, with a default for everything. Stored is only what differs: a default that is changed later
- * reaches everybody who never chose.
+ * The settings of a user, with a default for each. Only settings that the user has set are stored, so a default that
+ * changes later applies to everybody else.
  */
 
-/** Whether a text is a language tag (BCP 47) that can be spelled canonically. */
+/** Whether a text is a valid language tag (BCP 47). */
 export function isLocale(tag: string): boolean {
   try {
     return Intl.getCanonicalLocales(tag).length === 1
@@ -19,7 +19,7 @@ export function isLocale(tag: string): boolean {
 
 Format.Set('bcp-47', isLocale)
 
-/** A language tag as callers send it. */
+/** A language tag in a request. */
 export const Locale = Type.String({
   format: 'bcp-47',
   maxLength: 35,
@@ -63,7 +63,7 @@ const publishing = {
   defaultFirstComment: Text(0, 2_200),
 }
 
-/** The things that a user can be told of, by area. */
+/** The kinds of notifications. */
 export const NOTIFICATION_KINDS = [
   'postPublished',
   'postFailed',
@@ -116,7 +116,7 @@ export const NotificationSettings = named(
 )
 export const UiPreferences = named('UiPreferences', Type.Object(ui))
 
-/** An object of which any part may be absent, and nothing else present. (`Type.Partial` would let anything pass.) */
+/** An object whose properties are all optional, without others. (`Type.Partial` would accept others.) */
 function part<P extends TProperties>(properties: P) {
   const optional = Object.entries(properties).map(([name, schema]) => [name, Type.Optional(schema)])
   return Input(Object.fromEntries(optional) as { [K in keyof P]: TOptional<P[K]> })
@@ -137,10 +137,10 @@ export interface Settings {
   readonly ui: Static<typeof UiPreferences>
 }
 
-/** What is stored: the parts that were set. */
+/** The settings that the user has set. */
 export type StoredSettings = { readonly [section: string]: unknown }
 
-const told = (inApp: boolean, email: boolean, push: boolean) => ({ inApp, email, push })
+const channelsOf = (inApp: boolean, email: boolean, push: boolean) => ({ inApp, email, push })
 
 export const DEFAULT_SETTINGS: Settings = {
   publishing: {
@@ -153,20 +153,20 @@ export const DEFAULT_SETTINGS: Settings = {
   },
   notifications: {
     kinds: {
-      postPublished: told(true, false, false),
-      postFailed: told(true, true, true),
-      approvalRequested: told(true, true, true),
-      approvalDecided: told(true, false, true),
-      mention: told(true, true, true),
-      comment: told(true, false, false),
-      streamStarted: told(true, false, false),
-      streamInterrupted: told(true, false, true),
-      streamEnded: told(true, false, false),
-      streamingMinutesLow: told(true, true, true),
-      accountDisconnected: told(true, true, true),
-      teamInvitation: told(true, true, false),
-      billing: told(true, true, false),
-      supportReply: told(true, true, true),
+      postPublished: channelsOf(true, false, false),
+      postFailed: channelsOf(true, true, true),
+      approvalRequested: channelsOf(true, true, true),
+      approvalDecided: channelsOf(true, false, true),
+      mention: channelsOf(true, true, true),
+      comment: channelsOf(true, false, false),
+      streamStarted: channelsOf(true, false, false),
+      streamInterrupted: channelsOf(true, false, true),
+      streamEnded: channelsOf(true, false, false),
+      streamingMinutesLow: channelsOf(true, true, true),
+      accountDisconnected: channelsOf(true, true, true),
+      teamInvitation: channelsOf(true, true, false),
+      billing: channelsOf(true, true, false),
+      supportReply: channelsOf(true, true, true),
     },
     quietHours: { enabled: false, start: '22:00', end: '07:00', timezone: null },
   },
@@ -177,7 +177,7 @@ type Plain = { readonly [key: string]: unknown }
 
 const isPlain = (value: unknown): value is Plain => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Lays `change` over `base`: objects are merged, everything else (lists too) is replaced. Changes neither. */
+/** Merges `change` into a copy of `base`: objects are merged, all other values, lists too, are replaced. */
 export function mergeDeep<T>(base: T, change: unknown): T {
   if (!isPlain(base) || !isPlain(change)) return change as T
   const merged: Record<string, unknown> = { ...base }
@@ -185,7 +185,7 @@ export function mergeDeep<T>(base: T, change: unknown): T {
   return merged as T
 }
 
-/** Everything a user's settings say, defaults included. */
+/** All settings of a user, with defaults. */
 export function completeSettings(stored: StoredSettings): Settings {
   return mergeDeep(DEFAULT_SETTINGS, stored)
 }

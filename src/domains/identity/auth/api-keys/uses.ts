@@ -2,10 +2,10 @@ import { MINUTE, SECOND, type Clock } from '../../../../core/clock.ts'
 import type { Logger } from '../../../../core/log.ts'
 import type { Sql } from '../../../../core/sql.ts'
 
-/** A key in use is written this often at most. */
+/** The use of a key is written at most this often. */
 const EVERY_MS = MINUTE
 const FLUSH_MS = 2 * SECOND
-/** Keys whose last use is remembered; beyond that all are forgotten, and written once more. */
+/** Keys whose last use is remembered. When there are more, all are forgotten and their next use is written again. */
 const CAPACITY = 20_000
 
 interface Use {
@@ -13,7 +13,7 @@ interface Use {
   readonly address: string
 }
 
-/** Notes when and from where API keys were last used: in memory, written together every two seconds. */
+/** Records when and from where API keys were last used: in memory, and every two seconds in one statement. */
 export class ApiKeyUses {
   readonly #sql: Sql
   readonly #clock: Clock
@@ -29,7 +29,7 @@ export class ApiKeyUses {
     this.#timer = setInterval(() => void this.#flush(), FLUSH_MS).unref()
   }
 
-  /** @param address is asked for only when the use is noted */
+  /** @param address called only when the use is recorded */
   note(keyId: string, address: () => string): void {
     const at = this.#clock.now()
     if (at - (this.#noted.get(keyId) ?? Number.NEGATIVE_INFINITY) < EVERY_MS) return
@@ -56,8 +56,8 @@ export class ApiKeyUses {
         [uses.map(([id]) => id), uses.map(([, { at }]) => new Date(at)), uses.map(([, { address }]) => address)],
       )
     } catch (error) {
-      // It only helps: the next use writes it again.
-      this.#log.warn({ error }, 'the last use of API keys could not be written')
+      // Not essential: the next use writes it again.
+      this.#log.warn({ error }, 'could not write the last use of API keys')
       for (const [id] of uses) this.#noted.delete(id)
     }
   }

@@ -10,7 +10,7 @@ const MICROSOFT = 'https://login.microsoftonline.com'
 const MICROSOFT_PERSONAL = '9188040d-6c67-4c5b-b112-36a304b66dad'
 const SHARED_TENANTS = ['common', 'organizations', 'consumers']
 
-/** The providers that this installation has credentials for, by the name in the path. */
+/** The configured providers, by their name in the path. */
 export function configuredProviders(config: Config, clock: Clock): ReadonlyMap<string, SignInProvider> {
   const providers = new Map<string, SignInProvider>()
   const openId = (name: string, options: OpenIdOptions) => providers.set(name, new OpenIdProvider(options, clock))
@@ -35,16 +35,16 @@ export function configuredProviders(config: Config, clock: Clock): ReadonlyMap<s
 
 function googleOptions(clientId: string, clientSecret: string | undefined): OpenIdOptions {
   const issuer = 'https://accounts.google.com'
-  // Google's own documentation allows both spellings of `iss`.
+  // Google documents both forms of `iss`.
   const isIssuer = ({ iss }: JWTPayload) => iss === issuer || iss === 'accounts.google.com'
   return { label: 'Google', issuer, clientId, clientSecret, isIssuer }
 }
 
 /**
- * Microsoft's tenants each issue under an URL of their own; the metadata of the shared ones says `{tenantid}`. The
- * address of a work account is whatever its administrator typed, so it counts only where Microsoft says that its
- * domain was verified (`xms_edov`), or where the account is a personal one.
- * @param base for tests, where Microsoft's host is
+ * Each Microsoft tenant is an issuer with its own URL; the metadata of shared tenants contains `{tenantid}`. The address
+ * of a work account is whatever its administrator entered, so it counts as verified only if Microsoft says that the
+ * domain is verified (`xms_edov`) or if the account is a personal one.
+ * @param base Microsoft's host; tests use another
  */
 export function microsoftOptions(
   tenant: string,

@@ -63,7 +63,7 @@ export class GitHubProvider implements SignInProvider {
         redirect_uri: redirectUri,
       }).toString(),
     })
-    // Refusals come with status 200 too.
+    // Refusals have status 200 too.
     const answer = (body ?? {}) as { access_token?: unknown; error?: string }
     if (typeof answer.access_token === 'string') return answer.access_token
     if (answer.error === 'bad_verification_code' || answer.error === 'redirect_uri_mismatch') {
@@ -80,7 +80,7 @@ export class GitHubProvider implements SignInProvider {
     const { id, login, name } = (user.body ?? {}) as { id?: number; login?: string; name?: string | null }
     if (user.status !== 200 || typeof id !== 'number')
       throw new ProviderHttpError(`GitHub answered ${user.status} to /user`)
-    // Without the scope user:email this is 403 or 404; then there is no address to open an account with.
+    // Without the scope user:email this is 403 or 404, and there is no address.
     const rows = emails.status === 200 && Array.isArray(emails.body) ? (emails.body as EmailRow[]) : []
     const primary = rows.find((row) => row.primary)
     return {

@@ -4,11 +4,11 @@ import { askProvider, ProviderHttpError } from './provider-http.ts'
 
 const METADATA_KEPT_MS = HOUR
 const KEYS_KEPT_MS = HOUR
-/** Tokens that name keys nobody knows cannot make us ask more often than this. */
+/** Tokens that name unknown keys cause at most one request in this time. */
 const KEYS_PAUSE_MS = 10 * SECOND
 
 export interface IssuerMetadata {
-  /** As published; Microsoft's has a `{tenantid}` in it. */
+  /** As published. Microsoft's contains `{tenantid}`. */
   readonly issuer: string
   readonly tokenEndpoint: string
   readonly jwksUri: string
@@ -22,8 +22,8 @@ interface Kept<T> {
 }
 
 /**
- * What an issuer publishes (OpenID Connect Discovery): its endpoints, and its keys, which it changes now and then.
- * Both are kept for an hour; a token signed with a key that is not among them has them read again.
+ * The metadata and keys that an issuer publishes (OpenID Connect Discovery). Both are cached for an hour. A token that is
+ * signed with an unknown key causes the keys to be read again.
  */
 export class Issuer {
   readonly #url: string
@@ -44,7 +44,7 @@ export class Issuer {
     if (this.#metadata && !this.#older(this.#metadata, METADATA_KEPT_MS)) return this.#metadata.value
     const kept = { value: this.#discover(), at: this.#clock.monotonic() }
     this.#metadata = kept
-    // A failure is not kept: the next who asks tries again.
+    // Failures are not cached.
     kept.value.catch(() => {
       if (this.#metadata === kept) this.#metadata = undefined
     })

@@ -13,25 +13,25 @@ import {
   type SignInProvider,
 } from './provider.ts'
 
-/** Signatures with a public key only: a token "signed" with the client secret, or not at all, is no proof. */
+/** Public-key signatures only. Tokens that are unsigned or signed with the client secret are refused. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 const CLOCK_TOLERANCE_SECONDS = 60
 
 export interface OpenIdOptions {
   readonly label: string
-  /** The issuer's URL, below which its metadata is published. */
+  /** The URL of the issuer, under which its metadata is published. */
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret?: string | undefined
-  /** What the metadata must name as issuer, where that is not the URL. */
+  /** The issuer that the metadata must name, if it is not the URL. */
   readonly publishedIssuer?: string
-  /** Whether a token's `iss` is this issuer, where it need not be what the metadata names. */
+  /** Whether a token's `iss` is this issuer, if it can differ from the metadata. */
   readonly isIssuer?: (claims: JWTPayload) => boolean
-  /** Whether the claims vouch for the address; `email_verified` when absent. */
+  /** Whether the claims say that the address is verified; `email_verified` when absent. */
   readonly vouchesForEmail?: (claims: JWTPayload) => boolean
 }
 
-/** Sign-in with an OpenID Connect issuer: an ID token of the front end's, or a code that is exchanged for one. */
+/** Sign-in with an OpenID Connect issuer, by an ID token or by a code that is exchanged for one. */
 export class OpenIdProvider implements SignInProvider {
   readonly label: string
   readonly #options: OpenIdOptions
@@ -88,7 +88,7 @@ export class OpenIdProvider implements SignInProvider {
     throw new ProviderHttpError(`the token endpoint of ${this.label} answered ${status} ${error ?? ''}`)
   }
 
-  /** Names the client, in the way that the issuer takes (RFC 6749, section 2.3.1). */
+  /** Authenticates the client in a way that the issuer supports (RFC 6749, section 2.3.1). */
   #authenticate(metadata: IssuerMetadata, form: URLSearchParams): Record<string, string> {
     const { clientId, clientSecret } = this.#options
     if (clientSecret !== undefined && !metadata.tokenAuthMethods.includes('client_secret_post')) {
@@ -130,8 +130,8 @@ export class OpenIdProvider implements SignInProvider {
   }
 
   /**
-   * Where a code gives an access token too, an issuer may keep the address out of the ID token and tell it at the
-   * UserInfo endpoint (OpenID Connect Core, section 5.4).
+   * With an access token, an issuer may leave the address out of the ID token and return it from the UserInfo endpoint
+   * (OpenID Connect Core, section 5.4).
    */
   async #withUserinfo(claims: JWTPayload, accessToken: string): Promise<JWTPayload> {
     const { userinfoEndpoint } = await this.#issuer.metadata()
@@ -141,7 +141,7 @@ export class OpenIdProvider implements SignInProvider {
     })
     if (status !== 200) throw new ProviderHttpError(`the UserInfo endpoint of ${this.label} answered ${status}`)
     const { sub, email, email_verified, name } = (body ?? {}) as JWTPayload
-    // Section 5.3.2: the answer must be about the one whom the ID token names.
+    // Section 5.3.2: the response must be about the subject of the ID token.
     if (sub !== claims.sub) return refuse('UserInfo and ID token name different people')
     return { ...claims, email, email_verified, name }
   }
@@ -149,7 +149,7 @@ export class OpenIdProvider implements SignInProvider {
   #checkNonce(claims: JWTPayload, { nonce }: ProviderProof): void {
     const claimed = claims['nonce']
     if (claimed === undefined && nonce === undefined) return
-    // Apple's own SDKs put the SHA-256 of the nonce into the token.
+    // Apple's SDKs put the SHA-256 of the nonce into the token.
     const matches =
       typeof claimed === 'string' && nonce !== undefined && (same(claimed, nonce) || same(claimed, sha256(nonce)))
     if (!matches) refuse('the nonce is not that of the ID token')
@@ -166,7 +166,7 @@ export class OpenIdProvider implements SignInProvider {
       email: typeof email === 'string' ? email : undefined,
       emailVerified: typeof email === 'string' && vouches(claims),
       name: typeof name === 'string' ? name : undefined,
-      // A code is used up at the issuer; a token that a front end holds is used up here.
+      // The issuer accepts a code once. A token from a front end is marked as used here.
       singleUse:
         givenToken === undefined
           ? undefined
@@ -175,7 +175,7 @@ export class OpenIdProvider implements SignInProvider {
   }
 }
 
-/** Apple sends the claim as text. */
+/** Apple sends the claim as a string. */
 export function emailVerified(claims: JWTPayload): boolean {
   return claims['email_verified'] === true || claims['email_verified'] === 'true'
 }

@@ -1,19 +1,19 @@
 const TIMEOUT_MS = 5_000
 const MOST_BYTES = 1_000_000
 
-/** What a provider answered, with its JSON. */
+/** The response of a provider, parsed as JSON. */
 export interface ProviderAnswer {
   readonly status: number
   readonly body: unknown
 }
 
-/** A provider that could not be asked, or whose answer cannot be read. */
+/** A provider could not be reached, or its response could not be read. */
 export class ProviderHttpError extends Error {
   override readonly name = 'ProviderHttpError'
 }
 
 /**
- * Asks a provider for JSON: within five seconds, at most a megabyte, following no redirect.
+ * Requests JSON from a provider, within five seconds, at most a megabyte, without following redirects.
  * @throws ProviderHttpError
  */
 export async function askProvider(url: string, init: RequestInit = {}): Promise<ProviderAnswer> {
@@ -42,7 +42,7 @@ async function readSome(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** An error page in HTML says no more than its status. */
+/** Undefined for a body that is not JSON, such as an HTML error page. */
 function parse(text: string): unknown {
   try {
     return JSON.parse(text) as unknown

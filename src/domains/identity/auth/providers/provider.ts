@@ -1,7 +1,7 @@
 import { ValidationFailed } from '../../../../core/errors.ts'
 import { ProviderSignInFailed, ProviderUnavailable } from '../errors.ts'
 
-/** What a front end brings from a provider: an ID token, or a code with what belongs to it. */
+/** What a front end gets from a provider: an ID token, or a code with its PKCE verifier and redirect URI. */
 export interface ProviderProof {
   readonly idToken?: string
   readonly code?: string
@@ -12,32 +12,32 @@ export interface ProviderProof {
 
 type CodeProof = Pick<ProviderProof, 'code' | 'codeVerifier' | 'redirectUri'>
 
-/** Somebody, as a provider vouches for them. */
+/** A person whose identity a provider has confirmed. */
 export interface ProvenIdentity {
-  /** Within an issuer the subject never changes and is never given to another. */
+  /** Within an issuer a subject never changes and is never reused. */
   readonly issuer: string
   readonly subject: string
   readonly email: string | undefined
-  /** Whether the provider has checked that the address is theirs. Without that it opens no account. */
+  /** Whether the provider has verified the address. Otherwise no account is created or linked. */
   readonly emailVerified: boolean
   readonly name: string | undefined
-  /** What must not sign anybody in a second time, until its expiry (ms since the epoch). */
+  /** An ID token that must not be used again until it expires (ms since the epoch). */
   readonly singleUse: { readonly id: string; readonly until: number } | undefined
 }
 
 export interface SignInProvider {
-  /** How users call it. */
+  /** The name of the provider for people. */
   readonly label: string
   /** @throws AppError provider_sign_in_failed, provider_unavailable */
   prove(proof: ProviderProof): Promise<ProvenIdentity>
 }
 
-/** Refuses a proof. @param why ends the sentence that the caller reads */
+/** Refuses a proof. @param why the end of the error message */
 export function refuse(why: string, cause?: unknown): never {
   throw ProviderSignInFailed({ message: `The sign-in was not accepted: ${why}.`, cause })
 }
 
-/** The provider is no help right now. @param cause is logged, never sent */
+/** The provider does not respond properly. @param cause logged, never sent */
 export function unavailable(label: string, cause: unknown): never {
   throw ProviderUnavailable({ message: `${label} does not answer properly right now.`, retryAfter: 5, cause })
 }
