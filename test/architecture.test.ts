@@ -36,7 +36,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   coordination: { core: 'any' },
   mail: { core: 'any', db: 'any' },
   turns: { core: 'any', db: 'type', actors: 'any' },
-  jobs: { core: 'any', db: 'type', coordination: 'type' },
+  jobs: { core: 'any', db: 'any', coordination: 'type' },
   storage: { core: 'any', config: 'type' },
   fetch: { core: 'any' },
   platforms: { core: 'any' },

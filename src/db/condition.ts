@@ -19,6 +19,7 @@ export const anyOf = <T>(values: readonly T[]) => new Comparison<T>('= any($)', 
 export const not = <T>(value: T) => new Comparison<T>(value === null ? 'is not null' : 'is distinct from $', value)
 export const lessThan = <T>(value: T) => new Comparison<T>('< $', value)
 export const greaterThan = <T>(value: T) => new Comparison<T>('> $', value)
+export const atMost = <T>(value: T) => new Comparison<T>('<= $', value)
 export const atLeast = <T>(value: T) => new Comparison<T>('>= $', value)
 /** The same text, upper and lower case apart, as PostgreSQL's `lower` sees it. */
 export const sameText = (value: string) => new Comparison<string>('= lower($)', value, 'lower')

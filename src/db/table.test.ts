@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, expectTypeOf, test }
 import { createEmptyDatabase, type TestDatabase } from '../../test/support/postgres.ts'
 import { createLog } from '../core/log.ts'
 import { uuidv7 } from '../core/id.ts'
-import { anyOf, atLeast, greaterThan, not, sameText } from './condition.ts'
+import { anyOf, atLeast, atMost, greaterThan, not, sameText } from './condition.ts'
 import { references, referencesByColumns, timestamp } from './columns.ts'
 import { Database } from './database.ts'
 import { increment } from './increment.ts'
@@ -136,6 +136,7 @@ test('rows are found by every kind of condition', async () => {
   expect(await titles({ title: sameText('eMMa') })).toEqual(['Emma'])
   expect(await titles({ createdAt: atLeast(rows[1]?.createdAt ?? new Date()) })).toEqual(['Ulysses', 'Walden'])
   expect(await titles({ title: greaterThan('Emma') })).toEqual(['Ulysses', 'Walden'])
+  expect(await titles({ title: atMost('Ulysses') })).toEqual(['Emma', 'Ulysses'])
   expect(await books.count(database, { status: 'open' })).toBe(2)
   expect(await books.exists(database, { title: 'Emma' })).toBe(true)
   expect(await books.exists(database, { title: 'Persuasion' })).toBe(false)
@@ -166,13 +167,19 @@ test('changes count on, return rows, and upsert', async () => {
   await expect(shelves.insert(database, { id: id(), name: `shelf ${shelfId}` })).rejects.toSatisfy((error) =>
     isUniqueViolation(error, 'shelves_name_key'),
   )
-  expect(await books.deleteReturning(database, { id: row.id })).toHaveLength(1)
+  const other = book('Ulysses')
+  await books.insert(database, other)
+  expect(await books.deleteReturning(database, { id: other.id }, ['title'])).toEqual([{ title: 'Ulysses' }])
+  expect(await books.deleteReturning(database, { id: row.id })).toMatchObject([{ id: row.id, shelfId }])
   expect(await books.delete(database, { id: row.id })).toBe(0)
 })
 
 test('rows that are inserted together name the same properties', async () => {
   const rows = [book('Emma'), book('Ulysses', { status: 'lent' })]
   await expect(async () => books.insertAll(database, rows)).rejects.toThrow('different properties')
+  const same = [book('Emma'), book('Emma')]
+  expect(await books.insertAll(database, same.slice(0, 1))).toBe(1)
+  expect(await books.insertAll(database, same, { ignoreConflict: true })).toBe(1)
 })
 
 test('an undefined value is left out of a row and of changes', async () => {

@@ -128,10 +128,14 @@ export class Table<E extends AnyEntity> {
   }
 
   /**
-   * Inserts rows in one statement with one parameter. @returns how many
+   * Inserts rows in one statement with one parameter. @returns how many; `ignoreConflict` leaves out those that are there
    * @throws TypeError for rows that name different properties: a column that one of them lacks would be null
    */
-  async insertAll(sql: Sql, rows: readonly NewRow<E>[]): Promise<number> {
+  async insertAll(
+    sql: Sql,
+    rows: readonly NewRow<E>[],
+    { ignoreConflict = false }: { readonly ignoreConflict?: boolean } = {},
+  ): Promise<number> {
     const [first] = rows
     if (first === undefined) return 0
     const properties = namedBy(first)
@@ -139,9 +143,10 @@ export class Table<E extends AnyEntity> {
     if (rows.some((row) => namedBy(row).join() !== shape)) {
       throw new TypeError(`rows for ${this.name} name different properties`)
     }
-    const statement = this.#text(`insert all ${shape}`, () => {
+    const statement = this.#text(`insert all ${shape} ${ignoreConflict}`, () => {
+      const conflict = ignoreConflict ? ' on conflict do nothing' : ''
       const columns = properties.map((property) => this.#column(property)).join(', ')
-      return `${this.#into(properties)} select ${columns} from json_populate_recordset(null::${this.name}, $1::json)`
+      return `${this.#into(properties)} select ${columns} from json_populate_recordset(null::${this.name}, $1::json)${conflict}`
     })
     return sql.run(statement, [JSON.stringify(rows.map((row) => this.toColumns(row)))])
   }
@@ -188,10 +193,14 @@ export class Table<E extends AnyEntity> {
     return sql.run(statement, values)
   }
 
-  /** Deletes the rows that match. @returns them as they were */
-  async deleteReturning(sql: Sql, where: Where<RowInput<E>>): Promise<Row<E>[]> {
-    const { statement, values } = this.#delete(where, this.#returning())
-    return sql.rows<Row<E>>(statement, values)
+  /** Deletes the rows that match. @returns them as they were: the named properties, or all */
+  async deleteReturning<K extends keyof Row<E> & string = keyof Row<E> & string>(
+    sql: Sql,
+    where: Where<RowInput<E>>,
+    columns?: readonly K[],
+  ): Promise<Pick<Row<E>, K>[]> {
+    const { statement, values } = this.#delete(where, this.#returning(columns))
+    return sql.rows<Pick<Row<E>, K>>(statement, values)
   }
 
   /** A row by its database names, as `json_populate_recordset` and `Turn.insert` take it. */
@@ -244,10 +253,7 @@ export class Table<E extends AnyEntity> {
   #delete(where: object, returning: string): { statement: string; values: SqlValue[] } {
     const { key, values, text } = this.#where(where)
     this.#requireConditions(key, 'delete')
-    const statement = this.#text(
-      `delete ${key} ${returning !== ''}`,
-      () => `delete from ${this.name}${text(1)}${returning}`,
-    )
+    const statement = this.#text(`delete ${key} ${returning}`, () => `delete from ${this.name}${text(1)}${returning}`)
     return { statement, values }
   }
 
@@ -305,8 +311,8 @@ export class Table<E extends AnyEntity> {
       .join(', ')
   }
 
-  #returning(): string {
-    return ` returning ${this.#selection(undefined)}`
+  #returning(columns?: readonly string[]): string {
+    return ` returning ${this.#selection(columns)}`
   }
 
   #column(property: string): string {

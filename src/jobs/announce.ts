@@ -7,7 +7,7 @@ import type { AnyJob } from '../core/job.ts'
 export interface AnnouncedJob {
   readonly id: string
   readonly name: string
-  readonly workspace_id: string | null
+  readonly workspaceId: string | null
 }
 
 export interface AnnounceOptions {
@@ -19,7 +19,7 @@ export interface AnnounceOptions {
 /** Tells the sockets of those in `seenBy` of a job; nobody when it belongs to no workspace, or says nothing of them. */
 export function announce<E extends EventType>(
   { clock, coordination, declared }: AnnounceOptions,
-  { id, name, workspace_id: workspaceId }: AnnouncedJob,
+  { id, name, workspaceId }: AnnouncedJob,
   type: E,
   data: Omit<EventData<E>, 'workspaceId' | 'jobId' | 'name'>,
 ): void {

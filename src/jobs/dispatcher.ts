@@ -101,6 +101,6 @@ export class Dispatcher {
   }
 }
 
-function entryOf({ id, name, workspace_id: workspaceId, added }: DueRow) {
+function entryOf({ id, name, workspaceId, added }: DueRow) {
   return { id, name, workspaceId, again: added > 1 }
 }

@@ -1,8 +1,11 @@
+import { sql } from 'kysely'
 import type { Clock } from '../core/clock.ts'
 import { FAIR_QUEUES, type QueueName } from '../core/job.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Database } from '../db/database.ts'
-import type { DueRow } from './outbox.ts'
+import { query } from '../db/query.ts'
+import { DUE_COLUMNS, type DueRow } from './outbox.ts'
+import { outbox } from './tables.ts'
 
 /**
  * Jobs of a fair queue that are given to the backend before a worker is free for them: enough that no worker has to wait
@@ -13,7 +16,10 @@ const MOST_GIVEN = 4
 /** Any number that nothing else locks. */
 const LINES_LOCK = 0x6c_69_6e_65
 
-/** Fair queues that have rows waiting, and how many rows the backend has that no worker has started. */
+/**
+ * Fair queues that have rows waiting, and how many rows the backend has that no worker has started. Written by hand, like
+ * the claim: every look into the outbox runs it, and its conditions are those of two partial indexes.
+ */
 const GIVEN = `
   select queue, (select count(*) from outbox where queue = q.queue and state = 'queued' and line is not null) as given
   from unnest($1::text[]) as q (queue)
@@ -24,7 +30,7 @@ const NEXT_LINE = `
 
 /**
  * The oldest due row of each line behind `$2`, in the order of lines, at most `$4`. The lines are found by one look into
- * the index each, however many rows wait in them.
+ * the index each, however many rows wait in them. Written by hand: a recursive claim under a lock.
  */
 export const CLAIM = `
   with recursive lines (line) as (
@@ -39,7 +45,16 @@ export const CLAIM = `
   )
   update outbox o set state = 'queued', added = o.added + 1, updated_at = $3 from due
   where o.id = due.id and o.state = 'waiting'
-  returning o.id, o.name, o.queue, o.workspace_id, o.run_at, o.added, o.line`
+  returning ${DUE_COLUMNS}, o.line`
+
+const dissolveLines = query({ outbox }, (db, $: { fair: readonly string[] }) =>
+  db
+    .updateTable('outbox')
+    .set({ line: null })
+    .where('line', 'is not', null)
+    .where('state', '=', 'waiting')
+    .where('queue', '!=', sql<string>`all(${$.fair})`),
+)
 
 interface LineRow extends DueRow {
   readonly line: string
@@ -81,22 +96,19 @@ export class Lines {
    * @returns how many rows there were
    */
   async dissolve(): Promise<number> {
-    return this.#database.run(
-      `update outbox set line = null where line is not null and state = 'waiting' and not (queue = any($1))`,
-      [FAIR_QUEUES],
-    )
+    return dissolveLines.run(this.#database, { fair: FAIR_QUEUES })
   }
 
-  #given(sql: Sql): Promise<{ queue: QueueName; given: number }[]> {
-    return sql.rows(GIVEN, [FAIR_QUEUES])
+  #given(tx: Sql): Promise<{ queue: QueueName; given: number }[]> {
+    return tx.rows(GIVEN, [FAIR_QUEUES])
   }
 
   /** Goes round the lines, one row of each, until there is no more room or nothing is due. */
-  async #claimOf(sql: Sql, queue: QueueName, room: number): Promise<DueRow[]> {
+  async #claimOf(tx: Sql, queue: QueueName, room: number): Promise<DueRow[]> {
     const claimed: DueRow[] = []
     while (claimed.length < room) {
       const last = this.#last.get(queue)
-      const rows = await sql.rows<LineRow>(CLAIM, [
+      const rows = await tx.rows<LineRow>(CLAIM, [
         queue,
         last ?? null,
         new Date(this.#clock.now()),

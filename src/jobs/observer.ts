@@ -66,7 +66,7 @@ export class JobObserver {
         job: row.name,
         id: row.id,
         queue: row.queue,
-        ...(row.workspace_id !== null && { workspaceId: row.workspace_id }),
+        ...(row.workspaceId !== null && { workspaceId: row.workspaceId }),
         attempt: row.attempts,
         outcome,
         ...(reason !== undefined && { reason }),

@@ -1,21 +1,20 @@
 import type { Static } from 'typebox'
+import type { PageRequest } from '../core/page.ts'
+import type { Sql } from '../core/sql.ts'
+import { anyOf, atMost, greaterThan, type Where } from '../db/condition.ts'
+import type { Row, RowInput } from '../db/row.ts'
 import { redacted } from './redact.ts'
 import type { JobState, JobView } from './schemas.ts'
+import { finishedJobs, outbox, type FinishedJob, type OutboxRow } from './tables.ts'
 
-export interface JobRow {
-  readonly id: string
-  readonly queue: string
-  readonly name: string
+/** A job, whether it is done or not. */
+export type JobRow = Omit<Row<typeof FinishedJob>, 'startedAt' | 'finishedAt'> & {
   readonly state: JobState
-  readonly workspace_id: string | null
   readonly data: unknown
-  readonly attempts: number
   readonly reason: string | null
-  readonly run_at: string
-  readonly started_at: string | null
-  readonly finished_at: string | null
-  readonly created_at: string
-  readonly updated_at: string
+  readonly startedAt: string | null
+  readonly finishedAt: string | null
+  readonly updatedAt: string
 }
 
 export interface CountRow {
@@ -37,30 +36,66 @@ export interface FinishedRow {
   readonly run_ms: readonly number[] | null
 }
 
-/** The state that people see. $1 is now. A failed job waits in its queue for the time of its next attempt. */
-const STATE = `case when state = 'dead' then 'dead' when state = 'running' then 'active'
-  when run_at > $1 then 'delayed' else 'waiting' end`
+interface Filter {
+  readonly queue?: string | undefined
+  readonly name?: string | undefined
+  readonly workspaceId?: string | undefined
+  readonly state?: JobState | undefined
+}
 
-const HELD = `select id, queue, name, ${STATE} as state, workspace_id, data, attempts, reason, run_at, started_at,
-    null::timestamptz as finished_at, created_at, updated_at from outbox`
+/** Jobs that wait, now or for their time. A failed job waits in its queue for the time of its next attempt. */
+export const WAITING = { state: anyOf(['waiting', 'queued'] as const) }
 
-const DONE = `select id, queue, name, 'done' as state, workspace_id, null::jsonb as data, attempts, null::text as reason,
-    run_at, started_at, finished_at, created_at, finished_at as updated_at from finished_jobs`
+/** Conditions of jobs that are not done, by the state that people see. */
+export function heldIn(state: Exclude<JobState, 'done'>, now: Date): Where<RowInput<typeof OutboxRow>> {
+  if (state === 'dead') return { state }
+  if (state === 'active') return { state: 'running' }
+  return { ...WAITING, runAt: state === 'delayed' ? greaterThan(now) : atMost(now) }
+}
 
-const WHERE = `where ($2::text is null or queue = $2) and ($4::text is null or name = $4)
-  and ($5::uuid is null or workspace_id = $5) and ($6::uuid is null or id < $6)`
+/** A page of `limit + 1` jobs, newest first. */
+export async function listJobs(
+  database: Sql,
+  { state, queue, name, workspaceId }: Filter,
+  page: PageRequest,
+  now: Date,
+): Promise<JobRow[]> {
+  const filter = {
+    ...(queue !== undefined && { queue }),
+    ...(name !== undefined && { name }),
+    ...(workspaceId !== undefined && { workspaceId }),
+  }
+  const inState = state === undefined || state === 'done' ? {} : heldIn(state, now)
+  // In this order: a job that ends between the two statements is found by both, and not by neither.
+  const held = state === 'done' ? [] : await outbox.page(database, { ...filter, ...inState }, page)
+  const done = state === undefined || state === 'done' ? await finishedJobs.page(database, filter, page) : []
+  const rows = new Map(held.map((row) => [row.id, heldJob(row, now)]))
+  for (const row of done) rows.set(row.id, doneJob(row))
+  return [...rows.values()].toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, page.limit + 1)
+}
 
-/** Ids begin with the time they were made at, so their order is that of creation. */
-export const LIST = `
-  select * from (
-    (${HELD} ${WHERE} and ($3::text is null or ${STATE} = $3) order by id desc limit $7)
-    union all
-    (${DONE} ${WHERE} and ($3::text is null or $3 = 'done') order by id desc limit $7)
-  ) as jobs order by id desc limit $7`
+export async function findJob(database: Sql, id: string, now: Date): Promise<JobRow | undefined> {
+  const held = await outbox.first(database, { id })
+  if (held !== undefined) return heldJob(held, now)
+  const done = await finishedJobs.first(database, { id })
+  return done && doneJob(done)
+}
 
-export const ONE = `
-  select * from (${HELD} where id = $2 union all ${DONE} where id = $2) as job limit 1`
+function heldJob(row: Row<typeof OutboxRow>, now: Date): JobRow {
+  return { ...row, state: stateOf(row, now), finishedAt: null }
+}
 
+function doneJob(row: Row<typeof FinishedJob>): JobRow {
+  return { ...row, state: 'done', data: null, reason: null, updatedAt: row.finishedAt }
+}
+
+function stateOf({ state, runAt }: Row<typeof OutboxRow>, now: Date): JobState {
+  if (state === 'dead') return 'dead'
+  if (state === 'running') return 'active'
+  return Date.parse(runAt) > now.getTime() ? 'delayed' : 'waiting'
+}
+
+// Written by hand, like the next: counts with filters and percentiles of a whole table, for administrators.
 export const COUNTS = `
   select queue,
     count(*) filter (where state in ('waiting', 'queued') and run_at <= $1) as waiting,
@@ -82,22 +117,6 @@ export const FINISHED = `
       filter (where finished_at > $4) as run_ms
   from finished_jobs where finished_at > $1 group by queue`
 
-/** $2: a queue, or all; $4: not those that have changed since, or all. Never those that run. */
-export const REMOVE = `
-  delete from outbox where ($2::text is null or queue = $2) and state <> 'running' and ${STATE} = any($3)
-    and ($4::timestamptz is null or updated_at <= $4) returning id, name, queue, workspace_id, state`
-
-export const FORGET_FINISHED = `
-  delete from finished_jobs where ($1::text is null or queue = $1) and ($2::timestamptz is null or finished_at <= $2)`
-
-export interface RemovedRow {
-  readonly id: string
-  readonly name: string
-  readonly queue: string
-  readonly workspace_id: string | null
-  readonly state: string
-}
-
 export function jobView(row: JobRow, maxAttempts: number | undefined): Static<typeof JobView> {
   const sealed = typeof (row.data as { sealed?: unknown } | null)?.sealed === 'string'
   return {
@@ -105,16 +124,16 @@ export function jobView(row: JobRow, maxAttempts: number | undefined): Static<ty
     queue: row.queue,
     name: row.name,
     state: row.state,
-    workspaceId: row.workspace_id,
+    workspaceId: row.workspaceId,
     attempts: row.attempts,
     maxAttempts: maxAttempts ?? null,
     error: row.reason,
     data: sealed ? null : redacted(row.data),
     sealed,
-    runAt: row.run_at,
-    startedAt: row.started_at,
-    finishedAt: row.finished_at,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    runAt: row.runAt,
+    startedAt: row.startedAt,
+    finishedAt: row.finishedAt,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
   }
 }

@@ -6,24 +6,26 @@ import { JOB_DEFAULTS, QUEUES, QUEUE_NAMES, type AnyJob, type QueueBounds, type 
 import type { Logger } from '../core/log.ts'
 import { pageOf, pageRequest } from '../core/page.ts'
 import type { PageResult } from '../core/reply.ts'
+import { anyOf, atMost, type Where } from '../db/condition.ts'
 import type { Database } from '../db/database.ts'
+import type { RowInput } from '../db/row.ts'
 import { announce } from './announce.ts'
 import { jobFinished } from './events.ts'
 import {
   COUNTS,
+  findJob,
   FINISHED,
-  FORGET_FINISHED,
+  heldIn,
   jobView,
-  LIST,
-  ONE,
-  REMOVE,
+  listJobs,
+  WAITING,
   type CountRow,
   type FinishedRow,
   type JobRow,
-  type RemovedRow,
 } from './queue-rows.ts'
 import type { CleanBody, JobQuery, JobView, QueueStats } from './schemas.ts'
 import { JOBS_ADDED } from './service.ts'
+import { outbox, finishedJobs, type OutboxRow } from './tables.ts'
 
 /** Nodes with the role jobs forget these in their queues, when they hear it. */
 export const JOBS_REMOVED = 'jobs.removed'
@@ -54,18 +56,10 @@ export class QueueService {
 
   /** Newest first. */
   async list(query: Static<typeof JobQuery>): Promise<PageResult<Static<typeof JobView>>> {
-    const { after, limit } = pageRequest(query)
-    const rows = await this.#options.database.rows<JobRow>(LIST, [
-      this.#now(),
-      query.queue ?? null,
-      query.state ?? null,
-      query.name ?? null,
-      query.workspaceId ?? null,
-      after?.id ?? null,
-      limit + 1,
-    ])
-    const key = (row: JobRow) => ({ createdAt: row.created_at, id: row.id })
-    return pageOf(rows, limit, key, (row) => this.#view(row))
+    const page = pageRequest(query)
+    const rows = await listJobs(this.#options.database, query, page, this.#now())
+    const key = ({ createdAt, id }: JobRow) => ({ createdAt, id })
+    return pageOf(rows, page.limit, key, (row) => this.#view(row))
   }
 
   async stats(): Promise<Static<typeof QueueStats>[]> {
@@ -103,27 +97,29 @@ export class QueueService {
   /** Removes jobs of one state that have not changed for some time. Never those that run. @returns how many */
   async clean({ queue, state, olderThan }: Static<typeof CleanBody>): Promise<number> {
     const before = new Date(this.#options.clock.now() - olderThan * 1_000)
-    return state === 'done' ? this.#forgetFinished(queue, before) : this.#remove(queue, [state], before)
+    if (state === 'done') return this.#forgetFinished(queue, before)
+    return this.#remove(queue, heldIn(state, this.#now()), before)
   }
 
   /** Removes everything of a queue but what runs, the records of jobs that are done included. @returns how many */
   async clear(queue: QueueName): Promise<number> {
-    return (await this.#remove(queue, ['waiting', 'delayed', 'dead'])) + (await this.#forgetFinished(queue))
+    return (
+      (await this.#remove(queue, { state: anyOf(['waiting', 'queued', 'dead']) })) + (await this.#forgetFinished(queue))
+    )
   }
 
   /** Removes what waits, now or for its time. Never what runs; dead jobs stay. @returns how many */
   async drain(queue: QueueName): Promise<number> {
-    return this.#remove(queue, ['waiting', 'delayed'])
+    return this.#remove(queue, WAITING)
   }
 
   /** Lets a dead job run again, with all its attempts. @throws AppError not_found, conflict */
   async retry(id: string): Promise<Static<typeof JobView>> {
     const { coordination, database } = this.#options
-    const changed = await database.run(
-      `update outbox set state = 'waiting', attempts = 0, run_at = $2, updated_at = $2 where id = $1 and state = 'dead'`,
-      [id, this.#now()],
-    )
-    const row = await database.row<JobRow>(ONE, [this.#now(), id])
+    const now = this.#now()
+    const changes = { state: 'waiting', attempts: 0, runAt: now, updatedAt: now } as const
+    const changed = await outbox.update(database, { id, state: 'dead' }, changes)
+    const row = await findJob(database, id, now)
     if (changed > 0) coordination.publish(JOBS_ADDED, {})
     if (row === undefined) throw NotFound()
     if (changed === 0) throw Conflict({ message: `The job is ${row.state}; only dead jobs can be retried.` })
@@ -134,19 +130,28 @@ export class QueueService {
   async forget(): Promise<void> {
     const now = this.#options.clock.now()
     await this.#forgetFinished(undefined, new Date(now - FINISHED_KEPT_MS))
-    await this.#remove(undefined, ['dead'], new Date(now - DEAD_KEPT_MS))
+    await this.#remove(undefined, { state: 'dead' }, new Date(now - DEAD_KEPT_MS))
   }
 
   async #forgetFinished(queue?: QueueName, before?: Date): Promise<number> {
-    return this.#options.database.run(FORGET_FINISHED, [queue ?? null, before ?? null])
+    const { database } = this.#options
+    return finishedJobs.delete(database, { ...(queue && { queue }), ...(before && { finishedAt: atMost(before) }) })
   }
 
   /** Whoever waits for the end of a job that is removed hears that it is dead. */
-  async #remove(queue: QueueName | undefined, states: readonly string[], before?: Date): Promise<number> {
+  async #remove(
+    queue: QueueName | undefined,
+    where: Where<RowInput<typeof OutboxRow>>,
+    before?: Date,
+  ): Promise<number> {
     const { coordination, database, log } = this.#options
-    const rows = await database.rows<RemovedRow>(REMOVE, [this.#now(), queue ?? null, states, before ?? null])
+    const rows = await outbox.deleteReturning(
+      database,
+      { ...where, ...(queue && { queue }), ...(before && { updatedAt: atMost(before) }) },
+      ['id', 'name', 'queue', 'workspaceId', 'state'],
+    )
     for (const [name, some] of Map.groupBy(rows, (row) => row.queue)) {
-      log.info({ queue: name, states, count: some.length }, 'jobs were removed')
+      log.info({ queue: name, count: some.length }, 'jobs were removed')
       coordination.publish(JOBS_REMOVED, { queue: name, ids: some.slice(0, TOLD_AT_ONCE).map(({ id }) => id) })
     }
     for (const row of rows) {

@@ -4,16 +4,16 @@ import { uuidv7 } from '../core/id.ts'
 import { FAIR_QUEUES, HopelessError, type AnyJob, type JobDeclaration, type JobOptions } from '../core/job.ts'
 import type { SealedBox } from '../core/sealed-box.ts'
 import { validator, type Validator } from '../core/validate.ts'
+import type { NewRow } from '../db/row.ts'
+import type { OutboxRow } from './tables.ts'
 
 /** The line of jobs that belong to no workspace. */
 const NO_WORKSPACE = '00000000-0000-0000-0000-000000000000'
 
 const MOST_BYTES = 256 * 1024
 
-/** A row of the outbox as it is inserted. */
-export interface NewRow extends Readonly<Record<string, unknown>> {
-  readonly id: string
-}
+/** A job as it is inserted into the outbox. */
+export type NewJob = NewRow<typeof OutboxRow>
 
 /** Makes rows of jobs and reads them again: data is checked both times, and sealed where the job says so. */
 export class JobRows {
@@ -31,7 +31,7 @@ export class JobRows {
     declared: JobDeclaration<S>,
     data: Static<S>,
     { runAt, key, workspaceId }: JobOptions & { readonly workspaceId?: string | undefined } = {},
-  ): NewRow {
+  ): NewJob {
     const fault = this.#fault(declared, data)
     if (fault !== undefined) throw new Error(`the data of the job ${declared.name} ${fault}`)
     const text = JSON.stringify(data)
@@ -42,16 +42,16 @@ export class JobRows {
       id: uuidv7(now),
       name: declared.name,
       queue: declared.queue,
-      workspace_id: workspaceId ?? null,
+      workspaceId: workspaceId ?? null,
       line: FAIR_QUEUES.includes(declared.queue) ? (workspaceId ?? NO_WORKSPACE) : null,
       key: key ?? null,
       data: declared.sealed ? { sealed: this.#box.seal(text) } : data,
       state: 'waiting',
-      run_at: runAt === undefined ? at : runAt.toISOString(),
+      runAt: runAt === undefined ? at : runAt.toISOString(),
       attempts: 0,
       added: 0,
-      created_at: at,
-      updated_at: at,
+      createdAt: at,
+      updatedAt: at,
     }
   }
 

@@ -102,7 +102,7 @@ export class Runner {
     if (row === undefined) return
     if (row.line !== null) this.#options.onLine()
     const began = clock.monotonic()
-    const waitedMs = Math.max(0, clock.now() - Date.parse(row.run_at))
+    const waitedMs = Math.max(0, clock.now() - Date.parse(row.runAt))
     const { outcome, verdict, reason } = await this.#settle(row, stop, give)
     give(verdict)
     this.#options.onRun({ row, outcome, reason, waitedMs, ranMs: clock.monotonic() - began })
@@ -162,7 +162,7 @@ export class Runner {
     const { outbox } = this.#options
     for (let tries = 1; ; tries += 1) {
       try {
-        return (await outbox.finish(row.id, row.attempt_id)) || (await outbox.isDoneBy(row))
+        return (await outbox.finish(row.id, row.attemptId)) || (await outbox.isDoneBy(row))
       } catch (error) {
         if (tries === TRIES || this.#closing) return false
         await this.#waitAfter(error)
@@ -172,7 +172,7 @@ export class Runner {
 
   async #settleFailure(row: StartedRow, declared: AnyJob | undefined, stop: Stop, error: unknown): Promise<Settled> {
     const { clock, outbox, log } = this.#options
-    const key = { id: row.id, attemptId: row.attempt_id }
+    const key = { id: row.id, attemptId: row.attemptId }
     if (error instanceof AttemptLostError) return { outcome: 'lost', verdict: DONE, reason: error.message }
     const reason = reasonOf(error)
     try {
@@ -209,15 +209,15 @@ export class Runner {
     // Started that often without an end: whoever runs it dies of it.
     if (row.attempts > of) throw new HopelessError(`given up: its worker was lost ${of} times`)
     const data = rows.read(declared, row.data)
-    const key = { id: row.id, attemptId: row.attempt_id }
-    const attempt: Attempt = { id: row.attempt_id, jobId: row.id, number: row.attempts, of }
+    const key = { id: row.id, attemptId: row.attemptId }
+    const attempt: Attempt = { id: row.attemptId, jobId: row.id, number: row.attempts, of }
     let ended = false
     let entrusted = false
     let over = false
     this.#context ??= jobContextFactory(this.#options.services())
     const context = this.#context({
       data,
-      workspaceId: row.workspace_id ?? undefined,
+      workspaceId: row.workspaceId ?? undefined,
       attempt,
       stop,
       log: () => log.child({ job: row.name, id: row.id }),

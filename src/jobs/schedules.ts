@@ -1,13 +1,42 @@
 import type { RepeatOptions } from 'bullmq'
+import { sql } from 'kysely'
 import { HOUR, type Clock } from '../core/clock.ts'
 import type { AnyJob } from '../core/job.ts'
+import { anyOf, atMost } from '../db/condition.ts'
 import type { Database } from '../db/database.ts'
+import { query } from '../db/query.ts'
+import type { Row } from '../db/row.ts'
 import type { JobService } from './service.ts'
+import { jobSchedules, type JobSchedule } from './tables.ts'
 
-interface DueSchedule {
-  readonly name: string
-  readonly next_at: string
-}
+type DueSchedule = Pick<Row<typeof JobSchedule>, 'name' | 'nextAt'>
+
+/** Writes the next times of schedules that are new, that have changed, or whose times were written in the future. */
+const writeTimes = query({ jobSchedules }, (db, $: { rows: string }) =>
+  db
+    .insertInto('jobSchedules')
+    .columns(['name', 'cron', 'nextAt', 'updatedAt'])
+    .expression((e) =>
+      e
+        .selectFrom(sql<Row<typeof JobSchedule>>`json_populate_recordset(null::job_schedules, ${$.rows}::json)`.as('s'))
+        .select(['s.name', 's.cron', 's.nextAt', 's.updatedAt']),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .column('name')
+        .doUpdateSet((e) => ({
+          cron: e.ref('excluded.cron'),
+          nextAt: e.ref('excluded.nextAt'),
+          updatedAt: e.ref('excluded.updatedAt'),
+        }))
+        .where((e) =>
+          e.or([
+            e('jobSchedules.cron', '!=', e.ref('excluded.cron')),
+            sql<boolean>`job_schedules.updated_at > excluded.updated_at + interval '1 hour'`,
+          ]),
+        ),
+    ),
+)
 
 /** Computes the next time of a cron expression, as BullMQ does. */
 export type NextTime = (after: number, options: RepeatOptions) => number | undefined
@@ -41,9 +70,10 @@ export class Schedules {
     const now = this.#clock.now()
     if (now < this.#lookedAt - HOUR) await this.#prepare(nextTime, now)
     this.#lookedAt = now
-    const due = await this.#database.rows<DueSchedule>(
-      'select name, next_at from job_schedules where next_at <= $1 and name = any($2)',
-      [new Date(now), this.#declared.map(({ name }) => name)],
+    const due = await jobSchedules.find(
+      this.#database,
+      { nextAt: atMost(new Date(now)), name: anyOf(this.#declared.map(({ name }) => name)) },
+      { columns: ['name', 'nextAt'] },
     )
     let added = 0
     for (const row of due) if (await this.#add(row, nextTime, now)) added += 1
@@ -52,31 +82,23 @@ export class Schedules {
 
   /** Makes the times known of schedules that are new, or whose stored time is none to wait for. */
   async #prepare(nextTime: NextTime, now: number): Promise<void> {
-    const rows = this.#declared.map((declared) => ({
-      name: declared.name,
-      cron: cronOf(declared),
-      next_at: timeAfter(now, declared, nextTime).toISOString(),
-      updated_at: new Date(now).toISOString(),
-    }))
-    await this.#database.run(
-      `insert into job_schedules (name, cron, next_at, updated_at)
-       select name, cron, next_at, updated_at from json_populate_recordset(null::job_schedules, $1::json)
-       on conflict (name) do update set cron = excluded.cron, next_at = excluded.next_at,
-         updated_at = excluded.updated_at
-       where job_schedules.cron <> excluded.cron
-         or job_schedules.updated_at > excluded.updated_at + interval '1 hour'`,
-      [JSON.stringify(rows)],
+    const rows = this.#declared.map((declared) =>
+      jobSchedules.toColumns({
+        name: declared.name,
+        cron: cronOf(declared),
+        nextAt: timeAfter(now, declared, nextTime),
+        updatedAt: new Date(now),
+      }),
     )
+    await writeTimes.run(this.#database, { rows: JSON.stringify(rows) })
   }
 
-  async #add({ name, next_at }: DueSchedule, nextTime: NextTime, now: number): Promise<boolean> {
+  async #add({ name, nextAt }: DueSchedule, nextTime: NextTime, now: number): Promise<boolean> {
     const declared = this.#jobs.declared.get(name)
     if (declared === undefined) return false
     return this.#database.transaction(async (tx) => {
-      const moved = await tx.run(
-        'update job_schedules set next_at = $3, updated_at = $4 where name = $1 and next_at = $2',
-        [name, next_at, timeAfter(now, declared, nextTime), new Date(now)],
-      )
+      const changes = { nextAt: timeAfter(now, declared, nextTime), updatedAt: new Date(now) }
+      const moved = await jobSchedules.update(tx, { name, nextAt }, changes)
       // Another node was faster.
       if (moved === 0) return false
       await this.#jobs.add(tx, declared, {}, { key: 'schedule' })

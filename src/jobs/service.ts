@@ -6,7 +6,8 @@ import type { SealedBox } from '../core/sealed-box.ts'
 import type { Sql, Transaction } from '../core/sql.ts'
 import type { Database } from '../db/database.ts'
 import { Outbox } from './outbox.ts'
-import { JobRows, type NewRow } from './rows.ts'
+import { JobRows, type NewJob } from './rows.ts'
+import { outbox } from './tables.ts'
 
 /** Nodes with the role jobs look into the outbox when they hear this. */
 export const JOBS_ADDED = 'jobs.added'
@@ -40,19 +41,28 @@ export class JobService implements Jobs {
     data: Static<S>,
     options: JobOptions & { readonly workspaceId?: string } = {},
   ): Promise<string> {
-    const row = this.make(declared, data, options)
+    const row = this.#make(declared, data, options)
     await this.outbox.insert(sql, [row])
     if ('afterCommit' in sql) sql.afterCommit(() => this.wake())
     else this.wake()
     return row.id
   }
 
-  /** A row for `turn.job`. */
+  /** A row for `turn.job`, by database names. */
   make<S extends TSchema>(
     declared: JobDeclaration<S>,
     data: Static<S>,
     options: JobOptions & { readonly workspaceId?: string | undefined },
-  ): NewRow {
+  ): Readonly<Record<string, unknown>> & { readonly id: string } {
+    const row = this.#make(declared, data, options)
+    return { ...outbox.toColumns(row), id: row.id }
+  }
+
+  #make<S extends TSchema>(
+    declared: JobDeclaration<S>,
+    data: Static<S>,
+    options: JobOptions & { readonly workspaceId?: string | undefined },
+  ): NewJob {
     if (!this.declared.has(declared.name)) throw new Error(`the job ${declared.name} is in no registry`)
     return this.rows.make(declared, data, options)
   }

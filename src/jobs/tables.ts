@@ -1,9 +1,9 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
+import { timestamp } from '../db/columns.ts'
+import { table } from '../db/table.ts'
 
-const time = () => p.datetime().columnType('timestamptz')
-
-/** Work that was committed and is not done yet. The truth about it: queue backends only decide who runs it when. */
-const OutboxRow = defineEntity({
+/** Jobs that were committed and are not done yet. Queue backends only decide which node runs them when. */
+export const OutboxRow = defineEntity({
   name: 'OutboxRow',
   tableName: 'outbox',
   indexes: [
@@ -38,28 +38,28 @@ const OutboxRow = defineEntity({
     name: p.text(),
     queue: p.text(),
     workspaceId: p.uuid().nullable(),
-    /** Of a fair queue: the workspace, or `NO_WORKSPACE`. The lines of a queue are served in turn. */
+    /** Of a fair queue: the workspace, or `NO_WORKSPACE`. The lines of a queue are served in turn. Null otherwise. */
     line: p.uuid().nullable(),
-    /** While it waits, no second job of the same name and key is added. */
+    /** While the job waits, no second one of the same name and key is added. */
     key: p.text().nullable(),
-    data: p.json(),
-    state: p.text(),
-    runAt: time(),
+    data: p.json<unknown>(),
+    state: p.text().$type<'waiting' | 'queued' | 'running' | 'dead'>(),
+    runAt: timestamp(),
     attempts: p.integer(),
-    /** How often it was given to the backend. */
+    /** Times it was given to the backend. */
     added: p.integer(),
-    /** The attempt that may end it. */
+    /** The attempt that may end the job. */
     attemptId: p.uuid().nullable(),
     /** Why the last attempt failed. */
     reason: p.text().nullable(),
-    startedAt: time().nullable(),
-    createdAt: time(),
-    updatedAt: time(),
+    startedAt: timestamp().nullable(),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
   },
 })
 
-/** Jobs that ended well, for a day. */
-const FinishedJob = defineEntity({
+/** Jobs that have succeeded. They are kept for a day. */
+export const FinishedJob = defineEntity({
   name: 'FinishedJob',
   tableName: 'finished_jobs',
   properties: {
@@ -68,17 +68,21 @@ const FinishedJob = defineEntity({
     queue: p.text(),
     workspaceId: p.uuid().nullable(),
     attempts: p.integer(),
-    runAt: time(),
-    startedAt: time(),
-    finishedAt: time().index('finished_jobs_by_time'),
-    createdAt: time(),
+    runAt: timestamp(),
+    startedAt: timestamp(),
+    finishedAt: timestamp().index('finished_jobs_by_time'),
+    createdAt: timestamp(),
   },
 })
 
-const JobSchedule = defineEntity({
+export const JobSchedule = defineEntity({
   name: 'JobSchedule',
   tableName: 'job_schedules',
-  properties: { name: p.text().primary(), cron: p.text(), nextAt: time(), updatedAt: time() },
+  properties: { name: p.text().primary(), cron: p.text(), nextAt: timestamp(), updatedAt: timestamp() },
 })
+
+export const outbox = table(OutboxRow)
+export const finishedJobs = table(FinishedJob)
+export const jobSchedules = table(JobSchedule)
 
 export const jobEntities = [OutboxRow, FinishedJob, JobSchedule]
