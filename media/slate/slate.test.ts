@@ -192,6 +192,26 @@ test('a publisher that comes back at once and has no picture yet is waited for b
   again.close()
 })
 
+test('a pause of the media process is not taken for silence', async () => {
+  await makeFlv(join(folder, 'clip.flv'), 1.2)
+  await set(await sink())
+  const publisher = publishClip()
+  const frames = () => sinks[0]!.messages('video').length
+  await waitFor(() => slate() === 'ready' && frames() > 10, { timeoutMs: 20_000 })
+  // In a phase of the event loop that timers follow.
+  await new Promise<void>((resolve) => {
+    setImmediate(() => {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500)
+      resolve()
+    })
+  })
+  const before = frames()
+  await waitFor(() => frames() > before + 50)
+  expect(told()).toEqual([])
+  publisher.kill('SIGKILL')
+  await waitFor(() => slate() === 'shown')
+})
+
 test('what no slate can stand in for is held in silence, and the status says why', async () => {
   await set(await sink())
   const publisher = await scene.publish()

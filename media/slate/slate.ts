@@ -136,9 +136,19 @@ export class Slate implements StandIn {
   #await(feeder: Feeder, now: number): void {
     if (this.#clip === null || this.isShown) return
     clearTimeout(this.#due)
-    const wait = Math.max(feeder.lastShownAt ?? 0, this.#seenAt) + this.#options.afterMs - now
-    if (wait <= 0) this.#begin(this.#clip, now)
-    else this.#due = setTimeout(() => this.tick(performance.now()), wait)
+    const wait = this.#dueAt(feeder) - now
+    if (wait > 0) this.#due = setTimeout(() => this.tick(performance.now()), wait)
+    // Timers come first after this process was held up: what came in meanwhile is read before it is taken for silence.
+    else setImmediate(() => this.#beginIfDue(feeder, performance.now()))
+  }
+
+  #dueAt({ lastShownAt }: Feeder): number {
+    return Math.max(lastShownAt ?? 0, this.#seenAt) + this.#options.afterMs
+  }
+
+  #beginIfDue(feeder: Feeder, now: number): void {
+    const isWanted = this.#wish !== undefined && this.#live && feeder === this.#feeder && !this.isShown
+    if (isWanted && this.#clip !== null && this.#dueAt(feeder) <= now) this.#begin(this.#clip, now)
   }
 
   #begin(clip: SlateClip, now: number): void {
