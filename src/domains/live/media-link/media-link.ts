@@ -156,7 +156,8 @@ export class MediaLink {
     host.onSilence((since) => this.#silence(since))
     // What a node has said of itself decides what it takes.
     void this.#announce().then(() => this.#takePlayouts())
-    this.#try(this.#recordings.start(), 'recordings that were left could not be taken over')
+    const start = this.#recordings.start().then(() => this.#refreshAll())
+    this.#try(start, 'recordings that were left could not be taken over')
   }
 
   /** Asked before a publisher is told to start: the database decides, as it stands at this moment. */

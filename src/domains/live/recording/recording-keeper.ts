@@ -49,13 +49,15 @@ export class RecordingKeeper {
   readonly #stopped = new Set<string>()
   readonly #writing = new Map<string, RecordingFile>()
   #importing: Promise<void> = Promise.resolve()
+  /** Whether it is known what an earlier process left. Before that a file that is being written would be taken for it. */
+  #hasLooked = false
   readonly #closing = new AbortController()
 
   constructor(options: RecordingKeeperOptions) {
     this.#options = options
   }
 
-  /** Takes over what an earlier process left. */
+  /** Takes over what an earlier process left. Until then nothing is recorded: see {@link complete}. */
   async start(): Promise<void> {
     await makeFolder(this.#options.folder)
     await closeToOthers(this.#options.folder)
@@ -63,6 +65,7 @@ export class RecordingKeeper {
       const recording = parseRecording(name)
       if (recording !== undefined) this.#import(recording)
     }
+    this.#hasLooked = true
   }
 
   /** Holds room before anything is recorded; to be called before {@link complete}. */
@@ -77,7 +80,7 @@ export class RecordingKeeper {
 
   /** The state of a stream as the media process is to hold it. */
   complete({ recordGaps: gaps, recordSession, workspaceId }: DesiredState, stream: DesiredStream): DesiredStream {
-    if (recordSession === null || this.#stopped.has(recordSession)) return stream
+    if (!this.#hasLooked || recordSession === null || this.#stopped.has(recordSession)) return stream
     const { streamId } = stream
     const prefix = recordingPrefix({ workspaceId, streamId, sessionId: recordSession })
     const { folder, splitMs } = this.#options
@@ -179,10 +182,18 @@ export class RecordingKeeper {
           this.#turn(recording.workspaceId, recordingLost, { recording, reason: error.message })
           return
         }
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return this.#gone(recording)
         log.warn({ error, file: recording.name }, 'a recording could not be taken over; trying again')
         await delay(RETRY_MS, undefined, { signal, ref: false }).catch(() => {})
       }
     }
+  }
+
+  /** Those that wait behind it are taken over all the same. */
+  #gone(recording: RecordingFile): void {
+    this.#options.log.error({ file: recording.name }, 'the file of a recording is gone')
+    this.#room(recording.workspaceId, recording.sessionId).drop(recording.name)
+    this.#turn(recording.workspaceId, recordingLost, { recording, reason: 'Its file is gone.' })
   }
 
   async #importOnce(recording: RecordingFile): Promise<void> {

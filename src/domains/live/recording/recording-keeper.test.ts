@@ -1,0 +1,65 @@
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { waitFor } from '../../../../test/support/wait.ts'
+import { uuidv7 } from '../../../core/id.ts'
+import type { DesiredState } from '../media-link/desired-state.ts'
+import { RecordingKeeper, type RecordingKeeperOptions } from './recording-keeper.ts'
+import { recordingPrefix } from './store.ts'
+
+const [workspaceId, streamId, sessionId] = [uuidv7(1), uuidv7(2), uuidv7(3)]
+const stream = { streamId }
+const state = { workspaceId, stream, recordSession: sessionId, recordGaps: 'cut' } as DesiredState
+
+let folder: string
+let turns: { name: string; file: string }[] = []
+let keeper: RecordingKeeper
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'crier-keeper-'))
+  turns = []
+  const line = (): void => {}
+  keeper = new RecordingKeeper({
+    folder,
+    splitMs: 60_000,
+    quota: { resize: async () => {}, release: async () => {} },
+    intake: { receive: async () => ({ fileId: uuidv7(4) }) },
+    mend: async (path: string) => ({ bytes: (await stat(path)).size, seconds: 1 }),
+    turns: {
+      system: async (_workspace: string, { name }: { name: string }, input: object) => {
+        const { recording = input } = input as { recording?: { name: string } }
+        turns.push({ name, file: (recording as { name: string }).name })
+      },
+    },
+    log: { debug: line, info: line, warn: line, error: line },
+    refresh: () => {},
+  } as unknown as RecordingKeeperOptions)
+})
+afterEach(async () => {
+  await keeper.close(1_000)
+  await rm(folder, { recursive: true, force: true })
+})
+
+const nameOf = (at: number) => `${recordingPrefix({ workspaceId, streamId, sessionId })}.${at}.mp4`
+const kept = () => turns.flatMap(({ file, name }) => (name === 'streams.keep_recording' ? [file] : []))
+
+test('nothing is recorded before it is known what an earlier process left', async () => {
+  await writeFile(join(folder, nameOf(1)), 'left')
+  await keeper.prepare(state)
+  expect(keeper.complete(state, stream as never)).toEqual(stream)
+  await keeper.start()
+  expect(keeper.complete(state, stream as never).recording).toMatchObject({ sessionId })
+  await writeFile(join(folder, nameOf(2)), 'being written')
+  await waitFor(() => kept().length > 0)
+  expect(kept()).toEqual([nameOf(1)])
+})
+
+test('a file that is gone is told, and holds nothing up', async () => {
+  await keeper.start()
+  for (const at of [1, 2]) keeper.onEvent({ type: 'recording.started', streamId, path: join(folder, nameOf(at)) })
+  await writeFile(join(folder, nameOf(2)), 'whole')
+  keeper.lostAll()
+  await waitFor(() => kept().length > 0)
+  expect(kept()).toEqual([nameOf(2)])
+  await waitFor(() => turns.some(({ file, name }) => name === 'streams.recording_lost' && file === nameOf(1)))
+})
