@@ -14,11 +14,12 @@
 import { writeFile } from 'node:fs/promises'
 import { loadavg } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
+import { crc32 } from 'node:zlib'
 import type { Feed } from '../../media/testing/feed.ts'
 import { makeClip, runFfmpeg } from '../../media/testing/ffmpeg.ts'
 import { headerPictureSize } from '../../media/rtmp/flv.ts'
 import { WhepViewer } from '../../media/testing/whep-viewer.ts'
-import { makeWhipMedia } from '../../media/testing/whip-media.ts'
+import { makeWhipMedia, tagBody } from '../../media/testing/whip-media.ts'
 import { machine } from '../bench/support/process.ts'
 import { waitFor } from '../support/wait.ts'
 import { measure, Origins } from './support/arrivals.ts'
@@ -48,7 +49,8 @@ const studio = await stage.stream('studio', 2)
 const hall = await stage.stream('stage', 2)
 const streams: Record<StreamName, typeof studio> = { studio, stage: hall }
 const port = () => stage.rtmpPort
-const presenter = whipEncoder(studio, await makeWhipMedia({ kilobits: 800, group: 30 }))
+const film = await makeWhipMedia({ kilobits: 800, group: 30 })
+const presenter = whipEncoder(studio, film)
 const primary = rtmpEncoder(port, hall.streamKey, feeds)
 const backup = rtmpEncoder(port, hall.backupStreamKey, feeds)
 const faults: string[] = []
@@ -169,6 +171,7 @@ const phases: readonly Phase[] = [
 
 const rows: Row[] = []
 const origins = new Origins(feeds)
+const filmed = new Set(film.pictures.map((nals) => crc32(tagBody(nals))))
 
 /** Measures what the destinations had in a phase. Times are monotonic milliseconds. */
 function look(phase: PhaseName, from: number, to: number): void {
@@ -176,7 +179,7 @@ function look(phase: PhaseName, from: number, to: number): void {
   for (const name of ['studio', 'stage'] as const) {
     const rate = RATES[name]
     for (const [destination, sink] of Object.entries(streams[name].sinks)) {
-      const seen = measure(sink, from, to, name === 'stage' ? origins : undefined)
+      const seen = measure(sink, from, to, name === 'stage' ? origins : filmed)
       const missing = Math.round(((to - from) / 1_000) * rate - seen.pictures)
       rows.push({ phase, stream: name, destination, missing, rate, ...seen })
     }

@@ -9,6 +9,8 @@ export interface Arrivals {
   /** Longest time without sound, milliseconds. */
   readonly soundGapMs: number
   readonly pictures: number
+  /** Of those: how many no encoder has sent, but a slate or a file. */
+  readonly others: number
   /** Pictures that are missing between two others of the same session of an encoder. Null where it cannot be told. */
   readonly skipped: number | null
   /** Messages whose timestamp is before that of the one before, of the same kind and connection. */
@@ -76,9 +78,12 @@ const TOGETHER_MS = 200
 /**
  * Measures what arrived from `from` to `to`, monotonic milliseconds.
  *
- * @param origins for media that is relayed as it came
+ * @param sent what encoders sent: checksums of pictures that come over and over, or the origins of each message
  */
-export function measure(sink: Sink, from: number, to: number, origins?: Origins): Arrivals {
+export function measure(sink: Sink, from: number, to: number, sent: ReadonlySet<number> | Origins): Arrivals {
+  const origins = sent instanceof Origins ? sent : undefined
+  const isSent = (message: SinkMessage) =>
+    sent instanceof Origins ? sent.of(message) !== undefined : sent.has(message.checksum)
   const isWithin = ({ at, isHeader }: SinkMessage) => at >= from && at < to && !isHeader
   const timesOf = (kind: MediaKind) =>
     sink
@@ -91,6 +96,7 @@ export function measure(sink: Sink, from: number, to: number, origins?: Origins)
     gapMs: longestGap([from, ...pictures, to]),
     soundGapMs: longestGap([from, ...timesOf('audio'), to]),
     pictures: pictures.length,
+    others: sink.messages('video').filter((message) => isWithin(message) && !isSent(message)).length,
     skipped: origins === undefined ? null : perConnection.reduce((sum, { skipped }) => sum + skipped, 0),
     back: perConnection.reduce((sum, { back }) => sum + back, 0),
     syncMs: Math.max(0, ...perConnection.map(({ syncMs }) => syncMs)),

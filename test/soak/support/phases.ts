@@ -8,6 +8,8 @@ export interface StreamBound {
   readonly lost: number
   /** How long media of its encoder may be away: that is not recorded. */
   readonly away: number
+  /** How long destinations may be shown something else than what the encoder sends, where that is not `away`. */
+  readonly others?: number
   /** How often its recording may be interrupted. */
   readonly cuts: number
 }
@@ -28,7 +30,7 @@ const SLATE: StreamBound = { picture: 3, sound: 3, lost: 3, away: 12, cuts: 1 }
 const ENCODERS: StreamBound = { picture: 3, sound: 3, lost: 6, away: 9, cuts: 3 }
 
 /** Encoders leave, a file begins, encoders come back: each time as long as a slate takes, and the file has its own rate. */
-const INTERMISSION: StreamBound = { picture: 3, sound: 3, lost: 9, away: 9, cuts: 3 }
+const INTERMISSION: StreamBound = { picture: 3, sound: 3, lost: 9, away: 9, others: Infinity, cuts: 3 }
 
 /** The media process starts again (3 s on a busy machine), and an encoder that tries once a second comes back (5 s by WHIP). */
 const MEDIA_KILLED: StreamBound = { picture: 8, sound: 10, lost: 8, away: 8, cuts: 1 }

@@ -1,6 +1,6 @@
 import type { Arrivals } from './arrivals.ts'
 import type { Contradiction } from './claims.ts'
-import { BOUNDS, type PhaseName, type StreamName } from './phases.ts'
+import { BOUNDS, type PhaseName, type StreamBound, type StreamName } from './phases.ts'
 
 /** Farthest that sound may be from pictures: a slate or transcoded sound comes in its own rhythm. */
 const MOST_APART_MS = { studio: 1_000, stage: 50 }
@@ -23,6 +23,7 @@ const COLUMNS = [
   'no sound for (bound), s',
   'pictures',
   'lost (bound)',
+  'slate or file (bound)',
   'left out (0)',
   'timestamps back (0)',
   'sound off (bound), ms',
@@ -35,7 +36,7 @@ export function tableHead(): string {
 }
 
 export function tableLine(row: Row, contradictions: readonly Contradiction[]): string {
-  const { back, destination, gapMs, missing, phase, pictures, rate, skipped, soundGapMs, stream, syncMs } = row
+  const { back, destination, gapMs, missing, others, phase, pictures, rate, skipped, soundGapMs, stream, syncMs } = row
   const bound = BOUNDS[phase][stream]
   const told = contradictions.filter((one) => one.phase === phase && one.stream === stream).length
   const cells = [
@@ -45,6 +46,7 @@ export function tableLine(row: Row, contradictions: readonly Contradiction[]): s
     `${seconds(soundGapMs)} (${bound.sound})`,
     pictures,
     `${missing} (${Math.round(bound.lost * rate)})`,
+    `${others} (${mostOthers(row)})`,
     skipped ?? '–',
     back,
     `${Math.round(syncMs)} (${MOST_APART_MS[stream]})`,
@@ -56,17 +58,23 @@ export function tableLine(row: Row, contradictions: readonly Contradiction[]): s
 
 /** What went wrong at a destination, in words. */
 export function brokenBounds(row: Row): string[] {
-  const { back, destination, gapMs, missing, phase, rate, skipped, soundGapMs, stream, syncMs } = row
+  const { back, destination, gapMs, missing, others, phase, rate, skipped, soundGapMs, stream, syncMs } = row
   const bound = BOUNDS[phase][stream]
   const mostLost = Math.round(bound.lost * rate)
   return [
     gapMs > bound.picture * 1_000 && `no picture for ${seconds(gapMs)} s, at most ${bound.picture} s`,
     soundGapMs > bound.sound * 1_000 && `no sound for ${seconds(soundGapMs)} s, at most ${bound.sound} s`,
+    others > mostOthers(row) && `${others} pictures are not of the encoder, at most ${mostOthers(row)}`,
     missing > mostLost && `${missing} pictures are lost, at most ${mostLost}`,
     (skipped ?? 0) > 0 && `${skipped} pictures were left out of a session`,
     back > 0 && `${back} timestamps went back`,
     syncMs > MOST_APART_MS[stream] && `sound is ${Math.round(syncMs)} ms off, at most ${MOST_APART_MS[stream]} ms`,
   ].flatMap((fault) => (fault === false ? [] : [`${phase}, ${destination}: ${fault}`]))
+}
+
+function mostOthers({ phase, rate, stream }: Row): number {
+  const { away, others = away }: StreamBound = BOUNDS[phase][stream]
+  return Math.round(others * rate)
 }
 
 const seconds = (ms: number) => (ms / 1_000).toFixed(1)
