@@ -131,10 +131,7 @@ export class MediaLink {
       onRunningOut: ({ streamId, charge: { workspaceId, sessionId } }, minutesLeft) =>
         this.#warnings.give(workspaceId, { streamId, sessionId, minutesLeft }),
     })
-    this.#endNotices = notices.listen(
-      (notice) => this.#heed(notice),
-      () => this.#refreshAll(),
-    )
+    this.#endNotices = notices.listen((notice) => this.#heed(notice), this.#refreshAll)
     this.#timer = setInterval(() => void this.#tick(), SECOND_MS)
     this.#timer.unref()
   }
@@ -156,8 +153,7 @@ export class MediaLink {
     host.onSilence((since) => this.#silence(since))
     // What a node has said of itself decides what it takes.
     void this.#announce().then(() => this.#takePlayouts())
-    const start = this.#recordings.start().then(() => this.#refreshAll())
-    this.#try(start, 'recordings that were left could not be taken over')
+    this.#try(this.#recordings.start(this.#refreshAll), 'recordings that were left could not be taken over')
   }
 
   /** Asked before a publisher is told to start: the database decides, as it stands at this moment. */
@@ -264,7 +260,7 @@ export class MediaLink {
     else this.#host?.retry(streamId, retry)
   }
 
-  #refreshAll(): void {
+  readonly #refreshAll = (): void => {
     for (const streamId of this.#held.keys()) this.#refresh(streamId)
   }
 

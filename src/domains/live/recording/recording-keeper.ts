@@ -57,8 +57,11 @@ export class RecordingKeeper {
     this.#options = options
   }
 
-  /** Takes over what an earlier process left. Until then nothing is recorded: see {@link complete}. */
-  async start(): Promise<void> {
+  /**
+   * Takes over what an earlier process left. Until that is known nothing is recorded: see {@link complete}.
+   * @param onReady called when it is
+   */
+  async start(onReady = () => {}): Promise<void> {
     await makeFolder(this.#options.folder)
     await closeToOthers(this.#options.folder)
     for (const name of await readdir(this.#options.folder)) {
@@ -66,6 +69,7 @@ export class RecordingKeeper {
       if (recording !== undefined) this.#import(recording)
     }
     this.#hasLooked = true
+    onReady()
   }
 
   /** Holds room before anything is recorded; to be called before {@link complete}. */
