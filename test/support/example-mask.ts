@@ -47,6 +47,10 @@ const CHANGING: Readonly<Record<string, unknown>> = {
   uptimeSeconds: 86_400,
   removedCount: 12,
   otp: '123456',
+  requestId: 'req_0123456789ab',
+  p50: 40,
+  p95: 180,
+  p99: 400,
 }
 
 /** Fields of ids whose name is not that of the thing. */
