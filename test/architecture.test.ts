@@ -35,7 +35,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   db: { core: 'any' },
   coordination: { core: 'any' },
   mail: { core: 'any', db: 'any' },
-  turns: { core: 'any', db: 'type', actors: 'any' },
+  turns: { core: 'any', db: 'any', actors: 'any' },
   jobs: { core: 'any', db: 'any', coordination: 'type' },
   storage: { core: 'any', config: 'type' },
   fetch: { core: 'any' },

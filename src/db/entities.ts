@@ -4,48 +4,6 @@ import { defineEntity, p } from '@mikro-orm/postgresql'
 
 const time = () => p.datetime().columnType('timestamptz')
 
-/**
- * Who may commit for an actor, the number of its newest event, the last batch that took effect, and the number after
- * which its events may not have been announced; null: all was announced.
- */
-const ActorFence = defineEntity({
-  name: 'ActorFence',
-  tableName: 'actor_fence',
-  properties: {
-    key: p.text().primary(),
-    epoch: p.bigint('number').defaultRaw('1'),
-    seq: p.bigint('number').defaultRaw('0'),
-    batch: p.uuid().nullable(),
-    unannouncedAfter: p.bigint('number').nullable(),
-  },
-})
-
-/** The turns of one batch that took effect, by their ids, with their sealed outcomes; kept for two minutes. */
-const TurnOutcome = defineEntity({
-  name: 'TurnOutcome',
-  tableName: 'turn_outcomes',
-  properties: {
-    actor: p.text().primary(),
-    at: time().primary(),
-    commands: p.array().columnType('uuid[]'),
-    outcomes: p.blob(),
-  },
-})
-
-const StoredEvent = defineEntity({
-  name: 'StoredEvent',
-  tableName: 'workspace_events',
-  properties: {
-    workspaceId: p.uuid().primary(),
-    seq: p.bigint('number').primary(),
-    type: p.text(),
-    data: p.json(),
-    at: time(),
-    channelId: p.uuid().nullable(),
-    userId: p.uuid().nullable(),
-  },
-})
-
 const AuditRecord = defineEntity({
   name: 'AuditRecord',
   tableName: 'audit_log',
@@ -72,4 +30,4 @@ const AuditRecord = defineEntity({
   },
 })
 
-export const foundationEntities = [ActorFence, TurnOutcome, StoredEvent, AuditRecord]
+export const foundationEntities = [AuditRecord]

@@ -7,11 +7,12 @@ import { MailLog } from '../mail/tables.ts'
 import * as events from '../realtime/events.ts'
 import { UserPresence } from '../realtime/tables.ts'
 import { forgetOutcomes } from '../turns/jobs.ts'
+import { turnEntities } from '../turns/tables.ts'
 
 /** What the layers below the domains declare. */
 export const foundation = domain({
   name: 'foundation',
   events: { chatTyping: events.chatTyping, presenceChanged: events.presenceChanged },
   jobs: { forgetOutcomes, forgetReplies, mailHousekeeping, sendMail },
-  entities: [...foundationEntities, IdempotencyKey, MailLog, UserPresence],
+  entities: [...turnEntities, ...foundationEntities, IdempotencyKey, MailLog, UserPresence],
 })

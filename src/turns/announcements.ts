@@ -1,10 +1,15 @@
+import { sql } from 'kysely'
 import { SECOND, type Clock } from '../core/clock.ts'
 import { isAway } from '../core/errors.ts'
 import type { WorkspaceEvent } from '../core/event.ts'
 import type { Logger } from '../core/log.ts'
 import type { Sql } from '../core/sql.ts'
+import { lessThan, not } from '../db/condition.ts'
 import type { Database } from '../db/database.ts'
+import { query } from '../db/query.ts'
+import type { Row } from '../db/row.ts'
 import { workspaceOf } from './actor-name.ts'
+import { actorFence, workspaceEvents } from './tables.ts'
 
 /** The row of an actor whose last batch is not known to have been announced. */
 export interface Unannounced {
@@ -13,7 +18,7 @@ export interface Unannounced {
   /** The newest event. */
   readonly seq: number
   /** Events after this number are of that batch. */
-  readonly unannounced_after: number
+  readonly unannouncedAfter: number
 }
 
 export interface AnnouncementsOptions {
@@ -28,6 +33,13 @@ export interface AnnouncementsOptions {
   readonly publish: (workspaceId: string, events: readonly WorkspaceEvent[]) => void
   /** Tells the sockets of a workspace, on every node, that they may have missed something. */
   readonly missed: (workspaceId: string) => void
+}
+
+/** An actor's row, whose last batch may or may not have been announced. */
+type FenceRow = Pick<Row<typeof actorFence.entity>, 'key' | 'batch' | 'seq' | 'unannouncedAfter'>
+
+export function isUnannounced(row: FenceRow): row is FenceRow & Unannounced {
+  return row.batch !== null && row.unannouncedAfter !== null
 }
 
 /** A batch that this node has announced, to be noted in its actor's row. */
@@ -48,26 +60,35 @@ const MOST_EVENTS = 1_000
 const MOST_ACTORS = 10_000
 const RECOVERY_LOCK = 0x63_72_61_6e
 
+// Written by hand: it passes over rows that a batch holds (`skip locked`).
 const NOTE = `with told as (
     select f.key from actor_fence f
     join unnest($1::text[], $2::uuid[]) as t (key, batch) on f.key = t.key and f.batch = t.batch
     for no key update of f skip locked)
   update actor_fence f set unannounced_after = null from told where f.key = told.key returning f.key`
 
-const EVENTS = `select e.workspace_id, e.seq, e.type, e.data, e.at, e.channel_id, e.user_id
-  from unnest($1::uuid[], $2::bigint[], $3::bigint[]) as t (workspace_id, after, until)
-  join workspace_events e on e.workspace_id = t.workspace_id and e.seq > t.after and e.seq <= t.until
-  order by e.workspace_id, e.seq`
-
-interface EventRow {
-  workspace_id: string
-  seq: number
-  type: string
-  data: unknown
-  at: string
-  channel_id: string | null
-  user_id: string | null
+interface Ranges {
+  readonly workspaceIds: readonly string[]
+  readonly after: readonly number[]
+  readonly until: readonly number[]
 }
+
+/** Events of some workspaces, each in a range of numbers of its own. */
+const eventsWithin = query({ workspaceEvents }, (db, $: Ranges) =>
+  db
+    .selectFrom(
+      sql<{ workspaceId: string; after: number; until: number }>`
+        unnest(${$.workspaceIds}::uuid[], ${$.after}::bigint[], ${$.until}::bigint[])`.as<'t'>(
+        sql`t (workspace_id, after, until)`,
+      ),
+    )
+    .innerJoin('workspaceEvents as e', (join) =>
+      join.onRef('e.workspaceId', '=', 't.workspaceId').onRef('e.seq', '>', 't.after').onRef('e.seq', '<=', 't.until'),
+    )
+    .select(['e.workspaceId', 'e.seq', 'e.type', 'e.data', 'e.at', 'e.channelId', 'e.userId'])
+    .orderBy('e.workspaceId')
+    .orderBy('e.seq'),
+)
 
 /**
  * What a node that dies between a commit and its announcement leaves unsaid is said by another. Each batch marks its
@@ -105,12 +126,12 @@ export class Announcements {
    * Announces again what an owner before may not have announced; to be called before the next batch.
    * @param unsure this node itself lost the answer to the last commit
    */
-  async again(sql: Sql, row: Unannounced, unsure: boolean): Promise<void> {
+  async again(tx: Sql, row: Unannounced, unsure: boolean): Promise<void> {
     // Alone, a node that has died takes with it everybody who was listening.
     if (!this.#options.shared && !unsure) return
     // Announced by this very node, and not noted yet.
     if (this.#told.get(row.key)?.batch === row.batch) return
-    await this.#announce(sql, [row])
+    await this.#announce(tx, [row])
   }
 
   /**
@@ -123,12 +144,12 @@ export class Announcements {
       await database.transaction(async (tx) => {
         const lock = await tx.row<{ had: boolean }>('select pg_try_advisory_xact_lock($1) as had', [RECOVERY_LOCK])
         if (!lock?.had) return
-        const rows = await tx.rows<Unannounced>(
-          `select key, batch, seq, unannounced_after from actor_fence
-           where unannounced_after is not null and batch < $1 limit ${MOST_ACTORS}`,
-          [firstIdOf(clock.now() - SURELY_OVER_MS)],
+        const rows = await actorFence.find(
+          tx,
+          { unannouncedAfter: not(null), batch: lessThan(firstIdOf(clock.now() - SURELY_OVER_MS)) },
+          { columns: ['key', 'batch', 'seq', 'unannouncedAfter'], limit: MOST_ACTORS },
         )
-        const left = rows.filter(({ batch, key }) => this.#told.get(key)?.batch !== batch)
+        const left = rows.filter(isUnannounced).filter(({ batch, key }) => this.#told.get(key)?.batch !== batch)
         if (left.length === 0) return
         await this.#announce(tx, left)
         await tx.run(NOTE, [left.map(({ key }) => key), left.map(({ batch }) => batch)])
@@ -146,20 +167,20 @@ export class Announcements {
     await this.#note([...this.#told.keys()])
   }
 
-  async #announce(sql: Sql, rows: readonly Unannounced[]): Promise<void> {
+  async #announce(tx: Sql, rows: readonly Unannounced[]): Promise<void> {
     const { forget, missed, publish } = this.#options
     const near = rows.filter(
-      ({ seq, unannounced_after }) => seq > unannounced_after && seq - unannounced_after <= MOST_EVENTS,
+      ({ seq, unannouncedAfter }) => seq > unannouncedAfter && seq - unannouncedAfter <= MOST_EVENTS,
     )
     const events =
       near.length === 0
         ? []
-        : await sql.rows<EventRow>(EVENTS, [
-            near.map(({ key }) => workspaceOf(key)),
-            near.map((row) => row.unannounced_after),
-            near.map((row) => row.seq),
-          ])
-    const byWorkspace = Map.groupBy(events, (row) => row.workspace_id)
+        : await eventsWithin.rows(tx, {
+            workspaceIds: near.map(({ key }) => workspaceOf(key)),
+            after: near.map((row) => row.unannouncedAfter),
+            until: near.map((row) => row.seq),
+          })
+    const byWorkspace = Map.groupBy(events, (row) => row.workspaceId)
     for (const { key } of rows) {
       const workspaceId = workspaceOf(key)
       // As after a commit: who may see what is heard before the events.
@@ -210,14 +231,10 @@ function firstIdOf(ms: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`
 }
 
-function eventOf({ at, channel_id, data, seq, type, user_id, workspace_id }: EventRow): WorkspaceEvent {
+function eventOf({ channelId, userId, ...event }: Row<typeof workspaceEvents.entity>): WorkspaceEvent {
   return {
-    workspaceId: workspace_id,
-    seq,
-    type,
-    data,
-    at,
-    ...(channel_id !== null && { channel: channel_id }),
-    ...(user_id !== null && { user: user_id }),
+    ...event,
+    ...(channelId !== null && { channel: channelId }),
+    ...(userId !== null && { user: userId }),
   }
 }

@@ -2,6 +2,7 @@ import type { Statement } from '../db/commit.ts'
 import type { Batch } from './batch.ts'
 import type { KeptOutcomes } from './turn-outcomes.ts'
 
+// Written by hand: the last write of every batch is one statement, sent together with its commit.
 const MOVED = 'moved as (update actor_fence set seq = seq + $2 where key = $1)'
 const INSERT_EVENTS = `insert into workspace_events (workspace_id, seq, type, data, at, channel_id, user_id)
   select workspace_id, seq, type, data, at, channel_id, user_id

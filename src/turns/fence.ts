@@ -1,6 +1,7 @@
 import { FencedError } from '../../actors/index.ts'
 import type { Sql } from '../core/sql.ts'
 
+// Written by hand: every batch runs one of the two (`npm run bench:actors`), and the second one fails on purpose.
 // What was committed before has been announced: by this node, or by the activation.
 const TAKE = `update actor_fence set batch = $3, unannounced_after = seq
   where key = $1 and epoch = $2 returning seq`

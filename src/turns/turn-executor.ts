@@ -21,8 +21,9 @@ import type { MemoryKey, Turn } from '../core/turn.ts'
 import { uuidv7 } from '../core/id.ts'
 import type { Database } from '../db/database.ts'
 import type { PreparedSql } from '../db/prepared-sql.ts'
+import { query } from '../db/query.ts'
 import { actorOf, workspaceOf } from './actor-name.ts'
-import type { Announcements, Unannounced } from './announcements.ts'
+import { isUnannounced, type Announcements } from './announcements.ts'
 import { ActorMemories, type ActivationMemory } from './actor-memory.ts'
 import { Batch } from './batch.ts'
 import type { IdempotencyClaim, OperationTurn, TurnPayload } from './payload.ts'
@@ -30,6 +31,7 @@ import { RunningTurn, type JobOutlet } from './running-turn.ts'
 import { fence } from './fence.ts'
 import { endOf } from './batch-end.ts'
 import { asksForMember, type Readmission } from './readmission.ts'
+import { actorFence } from './tables.ts'
 import type { TurnOutcomes } from './turn-outcomes.ts'
 
 export interface TurnExecutorOptions {
@@ -60,15 +62,14 @@ class TouchedBatchError extends Error {
   override readonly name = 'TouchedBatchError'
 }
 
-interface Activated extends Omit<Unannounced, 'batch' | 'unannounced_after'> {
-  readonly epoch: number
-  readonly batch: string | null
-  readonly unannounced_after: number | null
-}
-
-function isUnannounced(row: Activated): row is Activated & Unannounced {
-  return row.batch !== null && row.unannounced_after !== null
-}
+/** Takes over an actor: the row's next epoch is that of this activation. */
+const takeOver = query({ actorFence }, (db, $: { key: string }) =>
+  db
+    .insertInto('actorFence')
+    .values({ key: $.key })
+    .onConflict((conflict) => conflict.column('key').doUpdateSet((e) => ({ epoch: e('actorFence.epoch', '+', 1) })))
+    .returning(['key', 'epoch', 'batch', 'seq', 'unannouncedAfter']),
+)
 
 /** How long a lost commit is asked after, and how often. */
 const RESOLVE_TRIES = 30
@@ -112,12 +113,7 @@ export class TurnExecutor implements ActorHost {
 
   async activate(actor: string): Promise<number> {
     const { announcements, database } = this.#options
-    const row = await database.row<Activated>(
-      `insert into actor_fence (key) values ($1)
-       on conflict (key) do update set epoch = actor_fence.epoch + 1
-       returning key, epoch, batch, seq, unannounced_after`,
-      [actor],
-    )
+    const row = await takeOver.row(database, { key: actor })
     if (row === undefined) throw new Error('activation returned no row')
     if (isUnannounced(row)) await announcements.again(database, row, this.#unsure.has(actor))
     this.#unsure.delete(actor)
@@ -225,10 +221,8 @@ export class TurnExecutor implements ActorHost {
     const { database } = this.#options
     for (let tries = 1; ; tries += 1) {
       try {
-        const row = await database.row<{ batch: string | null }>(
-          'select batch from actor_fence where key = $1 and epoch = $2 for update',
-          [attempt.actor, attempt.epoch],
-        )
+        const fenced = { key: attempt.actor, epoch: attempt.epoch }
+        const row = await actorFence.first(database, fenced, { columns: ['batch'], lock: 'for update' })
         if (row === undefined) throw new UnknownOutcomeError(OutcomeUnknown({ retryAfter: 2 }))
         return row.batch === attempt.id
       } catch (error) {

@@ -8,6 +8,7 @@ import type { Sql } from '../core/sql.ts'
 import type { TurnPayload } from './payload.ts'
 import { turnCodec } from './turn-codec.ts'
 
+// The statements are written by hand: they go by the clock of the database, as the times of the rows do.
 /** A command is asked about until its deadline, ten seconds at most. */
 const KEEP = "interval '2 minutes'"
 
