@@ -7,7 +7,16 @@ import { World } from '../support/world.ts'
 /** How many of each thing a workspace may have is a matter of its plan. */
 
 const BOUND = 3
-const COUNTED = ['streams', 'rtmpDestinations', 'folders', 'openUploads', 'channels', 'groups', 'roles'] as const
+const COUNTED = [
+  'streams',
+  'rtmpDestinations',
+  'folders',
+  'openUploads',
+  'tags',
+  'channels',
+  'groups',
+  'roles',
+] as const
 const usual = { ...PLANS.free.limits }
 let app: App
 let world: World
@@ -18,7 +27,8 @@ beforeAll(async () => {
   await world.workspace('acme', 'ada')
   await world.workspace('other', 'ada')
   // As many as can be made quickly.
-  Object.assign(PLANS.free.limits, Object.fromEntries(COUNTED.map((name) => [name, BOUND])))
+  const limits = [...COUNTED, 'directConversations'].map((name) => [name, BOUND])
+  Object.assign(PLANS.free.limits, Object.fromEntries(limits))
 })
 afterAll(async () => {
   Object.assign(PLANS.free.limits, usual)
@@ -26,7 +36,14 @@ afterAll(async () => {
 })
 
 /** How one more is made, and unmade. */
-const MAKERS: Record<(typeof COUNTED)[number], { make: string; body: (n: number) => object; unmake: string }> = {
+interface Maker {
+  readonly make: string
+  readonly body: (n: number) => object
+  readonly file?: { readonly name: string; readonly content: Uint8Array<ArrayBuffer> }
+  readonly unmake: string
+}
+
+const MAKERS: Record<(typeof COUNTED)[number], Maker> = {
   streams: { make: 'POST /api/streams', body: (n) => ({ title: `S${n}` }), unmake: 'DELETE /api/streams/{id}' },
   rtmpDestinations: {
     make: 'POST /api/streams/rtmp-destinations',
@@ -42,6 +59,12 @@ const MAKERS: Record<(typeof COUNTED)[number], { make: string; body: (n: number)
     make: 'POST /api/assets/signed-upload',
     body: (n) => ({ name: `${n}.png`, size: PIXEL.length, type: 'image/png' }),
     unmake: 'DELETE /api/uploads/{uploadId}',
+  },
+  tags: {
+    make: 'POST /api/assets/upload',
+    body: (n) => ({ tags: [`t${n}`] }),
+    file: { name: 'pixel.png', content: new Uint8Array(PIXEL) },
+    unmake: 'DELETE /api/assets/{id}',
   },
   channels: {
     make: 'POST /api/team/{workspaceId}/channels',
@@ -61,12 +84,14 @@ const MAKERS: Record<(typeof COUNTED)[number], { make: string; body: (n: number)
 }
 
 test.each(COUNTED)('%s of a workspace are bounded by its plan, also when they are made at once', async (limit) => {
-  const { body, make, unmake } = MAKERS[limit]
+  const { body, file, make, unmake } = MAKERS[limit]
   const isInPath = make.includes('{workspaceId}')
   const create = (n: number, workspace = 'acme') => {
     const workspaceId = world.id(workspace)
     const fields = isInPath ? body(n) : { workspaceId, ...body(n) }
-    return world.as('ada').call(make, { ...(isInPath && { path: { workspaceId } }), body: fields })
+    return world
+      .as('ada')
+      .call(make, { ...(isInPath && { path: { workspaceId } }), ...(file && { file }), body: fields })
   }
   const answers = await Promise.all(Array.from({ length: BOUND + 3 }, (_, n) => create(n)))
   const made = answers.filter(({ status }) => status === 201)
@@ -98,4 +123,58 @@ test('the plan of a new payer counts at once', async () => {
   const path = { workspaceId, userId: world.id('ada') }
   expect((await world.as('ada').call('DELETE /api/team/{workspaceId}/members/{userId}', { path })).status).toBe(200)
   expect((await create()).status).toBe(201)
+})
+
+test('an asset gets no tag beyond the plan, however it gets it, and every tag that there is already', async () => {
+  await world.workspace('tagged', 'tara')
+  const tara = world.as('tara')
+  const workspaceId = world.id('tagged')
+  const upload = (tags: string[]) =>
+    tara.call('POST /api/assets/upload', {
+      body: { workspaceId, tags },
+      file: { name: 'pixel.png', content: new Uint8Array(PIXEL) },
+    })
+  expect((await upload(['a', 'b', 'c', 'd'])).body.details).toMatchObject({ limit: 'tags', used: 0 })
+  const first = await upload(['a', 'b'])
+  const { _id } = (await upload(['b', 'c'])).body.data
+  const edit = (body: object) => tara.call('PATCH /api/assets/{id}', { path: { id: _id }, body })
+  expect((await edit({ tags: ['d'] })).status).toBe(402)
+  expect((await edit({ tags: ['a', 'c'] })).status).toBe(200)
+  const open = (tags: string[]) =>
+    tara.call('POST /api/assets/signed-upload', {
+      body: { workspaceId, name: 'a.png', size: PIXEL.length, type: 'image/png', tags },
+    })
+  expect((await open(['d'])).status).toBe(402)
+  expect((await open(['c'])).status).toBe(201)
+  // What is in the bin does not count, and comes out of it only where there is room for its tags.
+  expect((await edit({ deletedAt: null })).status).toBe(200)
+  expect((await tara.call('DELETE /api/assets/{id}', { path: { id: _id } })).status).toBe(200)
+  expect((await upload(['e'])).status).toBe(201)
+  expect((await edit({ deletedAt: null })).body.details).toMatchObject({ limit: 'tags', used: 3 })
+  expect((await edit({ deletedAt: null, tags: ['a'] })).status).toBe(200)
+  expect(first.status).toBe(201)
+})
+
+test('direct conversations of a workspace are bounded by its plan', async () => {
+  await world.workspace('talking', 'zoe')
+  const workspaceId = world.id('talking')
+  const others = ['bob', 'cleo', 'dan', 'eve']
+  const ids = new Map<string, string>()
+  for (const name of others) ids.set(name, (await world.member('talking', name)).id)
+  const open = (...names: string[]) =>
+    world.as('zoe').call('POST /api/team/{workspaceId}/channels', {
+      path: { workspaceId },
+      body: { kind: 'dm', userIds: names.map((name) => ids.get(name)) },
+    })
+  const answers = await Promise.all(others.map((name) => open(name)))
+  expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, 201, 201, 402])
+  expect(answers.find(({ status }) => status === 402)?.body.details).toEqual({
+    limit: 'directConversations',
+    value: BOUND,
+    used: BOUND,
+    plan: 'free',
+  })
+  // One that there is already is found, and channels have room of their own.
+  const [known = ''] = others.filter((_, index) => answers[index]?.status === 201)
+  expect((await open(known)).status).toBe(200)
 })

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DAY, ManualClock } from '../../src/core/clock.ts'
 import { listPlans } from '../../src/domains/money/plans/operations.ts'
 import { startApp, type App } from '../support/app.ts'
+import { PIXEL } from '../support/pixel.ts'
 import { World } from '../support/world.ts'
 
 const clock = new ManualClock(Date.parse('2026-01-31T10:00:00Z'))
@@ -79,4 +80,25 @@ test.each([
   } finally {
     await other.stop()
   }
+})
+
+test('a user without a subscription is on the plan of new users, whatever they ask for first', async () => {
+  const first: Record<string, () => Promise<{ status: number; text: string }>> = {
+    upload: () =>
+      world.as('una').call('POST /api/assets/upload', {
+        body: { workspaceId: world.id('lost') },
+        file: { name: 'pixel.png', content: new Uint8Array(PIXEL) },
+      }),
+    'another workspace': () =>
+      world.as('una').call('POST /api/workspaces', { body: { name: 'Second', timezone: 'Europe/Berlin' } }),
+    profile: () => world.as('una').call('GET /api/users/me'),
+    storage: () => world.as('una').call('GET /api/assets/storage', { query: { workspaceId: world.id('lost') } }),
+  }
+  await world.workspace('lost', 'una')
+  for (const [what, ask] of Object.entries(first)) {
+    await app.database.run('delete from subscriptions where user_id = $1', [world.id('una')])
+    const { status, text } = await ask()
+    expect([200, 201], `${what}: ${text}`).toContain(status)
+  }
+  expect(await app.composition.services.plans.subscriptionOf(world.id('una'))).toMatchObject({ plan: 'free' })
 })

@@ -41,11 +41,12 @@ export class AssetUploads {
     this.#needs = needs
   }
 
-  /** Takes a file in one request. @throws AppError not_found (the folder), storage_limit_reached, of the inspection */
+  /** Takes a file in one request. @throws AppError not_found (the folder), plan_limit_reached, storage_limit_reached, of the inspection */
   async take(fields: Static<typeof NewAssetFields>, userId: string, upload: Upload): Promise<AssetData> {
-    const { clock, folders, intake, quota, sql, turns } = this.#needs
+    const { clock, folders, intake, library, quota, sql, turns } = this.#needs
     const { altText, folderId, tags, workspaceId } = fields
     await folders.require(sql, workspaceId, folderId)
+    await library.requireTags(sql, workspaceId, tags)
     const heldAs = uuidv7(clock.now())
     const most = await quota.hold(workspaceId, heldAs, upload.announced)
     try {
@@ -61,13 +62,14 @@ export class AssetUploads {
     }
   }
 
-  /** The second step of a signed upload. Doing it twice gives the same asset. @throws AppError conflict */
+  /** The second step of a signed upload. Doing it twice gives the same asset. @throws AppError conflict, plan_limit_reached */
   async confirm(turn: Turn, uploadId: string): Promise<AssetData> {
     const { intake, library, uploads, views } = this.#needs
     const row = await uploads.find(turn.sql, uploadId)
     const known = row.asset_id === null ? undefined : await findAsset(turn.sql, row.asset_id)
     if (known) return views.asset(known)
     const added = uploads.toAdd(row)
+    await library.requireTags(turn.sql, turn.workspaceId, added.tags)
     const { asset, fileId } = await library.add(turn, added)
     await uploads.finish(turn.sql, uploadId, asset._id)
     turn.audit({ kind: 'asset', id: asset._id })

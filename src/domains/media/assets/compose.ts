@@ -28,6 +28,7 @@ import { Quota } from './quota.ts'
 import { AssetReader } from './reader.ts'
 import { RenditionMaker } from './rendition-maker.ts'
 import { Renditions } from './renditions.ts'
+import { AssetTags } from './tags.ts'
 import { AssetUses } from './uses.ts'
 import { AssetViews } from './views.ts'
 
@@ -63,10 +64,11 @@ export function composeAssets(needs: AssetsNeeds) {
   const views = new AssetViews(needs.links)
   const folders = new AssetFolders(sql, clock, plans)
   const quota = new Quota(needs)
+  const tags = new AssetTags(plans)
   const intake = new Intake(storage, clock)
   const { checkFitness, previewSeconds } = needs
   const renditions = new Renditions({ clock, storage, quota, views, previewSeconds, checkFitness })
-  const library = new AssetLibrary({ clock, folders, quota, uses, views, renditions })
+  const library = new AssetLibrary({ clock, folders, quota, tags, uses, views, renditions })
   const downloads = new AssetDownloads(sql, storage, views)
   const signatures = new UploadSignatures(needs.secret)
   const uploads = new Uploads({
@@ -76,6 +78,7 @@ export function composeAssets(needs: AssetsNeeds) {
     quota,
     intake,
     folders,
+    tags,
     turns,
     plans,
     memberships: needs.memberships,

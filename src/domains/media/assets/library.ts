@@ -14,6 +14,7 @@ import { cancelRenditions, type Renditions } from './renditions.ts'
 import type { AssetData, DeletedRowData } from './schemas.ts'
 import { assetsOfFile, findAsset, findAssetInBinToo, findAssets, type AssetRow, type StoredThumbnail } from './store.ts'
 import { useView, type AssetUses } from './uses.ts'
+import { tagsOf, type AssetTags } from './tags.ts'
 import type { AssetViews } from './views.ts'
 
 declare module '../../../core/services.ts' {
@@ -63,6 +64,7 @@ interface LibraryNeeds {
   readonly clock: Clock
   readonly folders: AssetFolders
   readonly quota: Quota
+  readonly tags: AssetTags
   readonly uses: AssetUses
   readonly views: AssetViews
   readonly renditions: Renditions
@@ -73,21 +75,24 @@ export class AssetLibrary {
   readonly #clock: Clock
   readonly #folders: AssetFolders
   readonly #quota: Quota
+  readonly #tags: AssetTags
   readonly #uses: AssetUses
   readonly #views: AssetViews
   readonly #renditions: Renditions
 
-  constructor({ clock, folders, quota, renditions, uses, views }: LibraryNeeds) {
+  constructor({ clock, folders, quota, renditions, tags, uses, views }: LibraryNeeds) {
     this.#clock = clock
     this.#folders = folders
     this.#quota = quota
+    this.#tags = tags
     this.#uses = uses
     this.#views = views
     this.#renditions = renditions
   }
 
   /**
-   * Adds an asset. A content that the workspace has already is not kept twice.
+   * Adds an asset. A content that the workspace has already is not kept twice. Whether the plan has room for its tags is
+   * the caller's business (`requireTags`): a recording is kept in any case.
    * @returns the asset, and the stored file that it shows, which may be an older one
    */
   async add(turn: Turn, added: NewAsset): Promise<{ asset: AssetData; fileId: string }> {
@@ -118,6 +123,11 @@ export class AssetLibrary {
     return { asset, fileId }
   }
 
+  /** Room in the plan for the tags of an asset to be added. @throws AppError plan_limit_reached */
+  requireTags(sql: Sql, workspaceId: string, tags: readonly string[] | undefined): Promise<void> {
+    return this.#tags.requireRoom(sql, workspaceId, tags)
+  }
+
   /** Writes down what looking at a file has brought; to every asset that shows it. */
   async noteExamined(turn: Turn, found: Examined): Promise<void> {
     await turn.sql.run(
@@ -144,7 +154,7 @@ export class AssetLibrary {
 
   /**
    * Changes an asset, and takes it out of the bin where that is asked for.
-   * @throws AppError not_found, precondition_failed, validation_failed (the name), storage_limit_reached
+   * @throws AppError not_found, precondition_failed, validation_failed (the name), storage_limit_reached, plan_limit_reached
    */
   async change(turn: Turn, id: string, edit: AssetChange, ifMatch: IfMatch): Promise<AssetData> {
     const row = await this.#own(turn, id, edit.deletedAt === null ? findAssetInBinToo : findAsset)
@@ -152,6 +162,8 @@ export class AssetLibrary {
     requireFittingName(edit.name, row)
     await this.#folders.require(turn.sql, turn.workspaceId, edit.folderId)
     if (row.deleted_at !== null) await this.#quota.requireRoomFor(turn.sql, turn.workspaceId, id)
+    const tags = edit.tags === undefined ? row.tags : tagsOf(edit.tags)
+    if (edit.tags !== undefined || row.deleted_at !== null) await this.requireTags(turn.sql, turn.workspaceId, tags)
     await turn.sql.run(
       `update assets set name = $2, alt_text = $3, tags = $4, folder_id = $5, version = version + 1, updated_at = $6,
          deleted_at = null where id = $1`,
@@ -159,7 +171,7 @@ export class AssetLibrary {
         id,
         edit.name === undefined ? row.name : fileName(edit.name),
         edit.altText ?? row.alt_text,
-        edit.tags === undefined ? row.tags : tagsOf(edit.tags),
+        tags,
         edit.folderId === undefined ? row.folder_id : edit.folderId,
         new Date(this.#clock.now()),
       ],
@@ -293,11 +305,6 @@ function requireFittingName(name: string | undefined, { type }: AssetRow): void 
   if (name === undefined || !contradicts(fileName(name), type)) return
   const message = `must not end as if the file were no ${ACCEPTED[type]?.title ?? type}`
   throw ValidationFailed({ errors: [{ path: '/body/name', code: 'ending', message }] })
-}
-
-/** Tags that look the same are the same: a letter with its accent in one sign or in two (Unicode normalization form C). */
-function tagsOf(tags: readonly string[]): string[] {
-  return [...new Set(tags.map((tag) => tag.normalize()))]
 }
 
 /**

@@ -1,4 +1,11 @@
-import { Conflict, NotFound, PreconditionFailed, SearchTooBroad, ValidationFailed } from '../../../core/errors.ts'
+import {
+  Conflict,
+  NotFound,
+  PlanLimit,
+  PreconditionFailed,
+  SearchTooBroad,
+  ValidationFailed,
+} from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { accepted, created, done, FILE, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf, Type } from '../../../core/schema.ts'
@@ -84,6 +91,7 @@ export const uploadAsset = operation({
     DamagedFile,
     EmptyFile,
     ImageTooLarge,
+    PlanLimit,
     StorageLimit,
     StorageFull,
     StorageUnavailable,
@@ -110,7 +118,7 @@ export const confirmSignedUpload = operation({
   turn: true,
   path: UploadPath,
   returns: { 201: Envelope(AssetView) },
-  errors: [Conflict, NotFound],
+  errors: [Conflict, NotFound, PlanLimit],
   example: { path: { uploadId: UPLOAD } },
   handle: async ({ path, turn, assetUploads }) =>
     created('Asset added', await assetUploads.confirm(turn, path.uploadId)),
@@ -173,7 +181,7 @@ export const updateAsset = operation({
   body: AssetEdit,
   etag: true,
   returns: { 200: Envelope(AssetView) },
-  errors: [PreconditionFailed, StorageLimit, ValidationFailed],
+  errors: [PlanLimit, PreconditionFailed, StorageLimit, ValidationFailed],
   example: { path: { id: ID }, body: { altText: 'Two people on a stage', tags: ['launch', 'stage'] } },
   handle: async ({ path, body, ifMatch, turn, assets }) =>
     ok('Asset changed', await assets.change(turn, path.id, body, ifMatch)),

@@ -6,11 +6,12 @@ import type { AssetData } from './schemas.ts'
 
 /** Turns that the service asks for by itself, when a file has come or was looked at. */
 
-/** @throws AppError not_found, forbidden when the uploader has left or lost the scope while the file came */
+/** @throws AppError not_found, forbidden when the uploader has left or lost the scope while the file came, plan_limit_reached (the tags) */
 export const addAsset = systemTurn<NewAsset, { asset: AssetData; fileId: string }>({
   name: 'assets.add',
   run: async ({ turn, input, assets }) => {
     await requireStillMember(turn, input.userId, 'media:write')
+    await assets.requireTags(turn.sql, turn.workspaceId, input.tags)
     return assets.add(turn, input)
   },
 })

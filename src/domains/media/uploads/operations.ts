@@ -9,7 +9,7 @@ import {
   UploadMismatch,
 } from '../assets/errors.ts'
 import { AssetDetails } from '../assets/schemas.ts'
-import { Conflict } from '../../../core/errors.ts'
+import { Conflict, PlanLimit } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { created, done, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../core/schema.ts'
@@ -93,7 +93,7 @@ export const completeUpload = operation({
   workspace: owner('uploads', 'uploadId'),
   path: UploadPath,
   returns: { 201: Envelope(AssetDetails) },
-  errors: [Conflict, StorageUnavailable, ...CONTENT],
+  errors: [Conflict, PlanLimit, StorageUnavailable, ...CONTENT],
   example: { path: { uploadId: UPLOAD } },
   handle: async ({ path, caller, uploads, assetReader }) =>
     created('Asset added', await assetReader.get(await uploads.complete(path.uploadId, caller.userId))),

@@ -13,6 +13,7 @@ import type { PlanService } from '../../money/plans/service.ts'
 import { ACCEPTED, canonicalType, contradicts } from '../assets/content/types.ts'
 import { BadSignature, UnsupportedFile, UploadMismatch } from '../assets/errors.ts'
 import type { AssetFolders } from '../assets/folders.ts'
+import type { AssetTags } from '../assets/tags.ts'
 import { fileKey, type Intake } from '../assets/intake.ts'
 import { fileName } from '../assets/library.ts'
 import type { Quota } from '../assets/quota.ts'
@@ -43,6 +44,7 @@ interface UploadsNeeds {
   readonly quota: Quota
   readonly intake: Intake
   readonly folders: AssetFolders
+  readonly tags: AssetTags
   readonly turns: TurnRunner
   readonly memberships: Memberships
   readonly signatures: UploadSignatures
@@ -62,10 +64,10 @@ export class Uploads {
   /**
    * Opens an upload and holds room for it.
    * @param direct whether the bytes may go straight to another storage
-   * @throws AppError not_found (the folder), storage_limit_reached, plan_limit_reached, unsupported_file (what would be refused at its end)
+   * @throws AppError not_found (the folder), storage_limit_reached, plan_limit_reached (open uploads, tags), unsupported_file (what would be refused at its end)
    */
   async open(input: NewUploadData, userId: string, direct: boolean) {
-    const { clock, folders, quota, sql, storage } = this.#needs
+    const { clock, folders, quota, sql, storage, tags } = this.#needs
     const type = takenType(input)
     await folders.require(sql, input.workspaceId, input.folderId)
     const now = clock.now()
@@ -80,6 +82,7 @@ export class Uploads {
     try {
       await sql.transaction(async (tx) => {
         await this.#requireRoom(tx, input.workspaceId, now)
+        await tags.requireRoom(tx, input.workspaceId, input.tags)
         await tx.run(
           `insert into uploads (id, workspace_id, user_id, target, name, type, size, sha256, folder_id, tags, state, expires_at, created_at, updated_at)
            values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'open', $11, $12, $12)`,

@@ -35,7 +35,9 @@ const COUNTED = {
   rtmpDestinations: 'RTMP destinations in a workspace',
   folders: 'folders in a workspace',
   openUploads: 'uploads at once in a workspace',
+  tags: 'different tags in a workspace',
   channels: 'channels in a workspace, archived ones included',
+  directConversations: 'direct conversations in a workspace',
   groups: 'groups in a workspace',
   roles: 'roles of its own in a workspace',
 } as const satisfies Partial<Record<LimitName, string>>
@@ -50,7 +52,10 @@ interface SubscriptionRow {
   credits_since: string
 }
 
-/** Which plan a user is on, and what it allows. Every user has a subscription from sign-up on. */
+/**
+ * Which plan a user is on, and what it allows. Every user has a subscription from sign-up on. One who has none (an
+ * imported account, a row that was deleted by hand) is on the plan that new users get.
+ */
 export class PlanService {
   readonly #sql: Sql
   readonly #clock: Clock
@@ -85,17 +90,17 @@ export class PlanService {
     await sql.run(
       `insert into subscriptions (user_id, plan, status, anchor_at, credits_used, credits_since, created_at, updated_at)
        values ($1, $3, 'active', $2, 0, $2, $2, $2) on conflict do nothing`,
-      [userId, now, plan ?? (this.#byDefault === 'unlimited' ? 'business' : this.#byDefault)],
+      [userId, now, plan ?? this.#planOfNewUsers],
     )
   }
 
   /** @param sql the transaction that made the user, when it is not committed yet */
   async subscriptionOf(userId: string, sql: Sql = this.#sql): Promise<Static<typeof SubscriptionSummary>> {
-    const row = await sql.row<SubscriptionRow>(
+    const row = await this.#startedRow<SubscriptionRow>(
+      sql,
+      userId,
       'select plan, status, anchor_at, credits_used, credits_since from subscriptions where user_id = $1',
-      [userId],
     )
-    if (row === undefined) throw new Error(`user ${userId} has no subscription`)
     const { start, end } = cycleAt(Date.parse(row.anchor_at), this.#clock.now())
     const creditsPerMonth = this.#limits(row.plan).aiCreditsPerMonth
     // Credits that were used in an earlier month count no longer.
@@ -112,7 +117,7 @@ export class PlanService {
 
   /** From memory when it is known; at most 30 s old where a notice got lost. */
   async limitsOf(userId: string): Promise<Allowance> {
-    return this.#allowance(userId, await this.#plans.find(userId))
+    return this.#allowance((await this.#plans.find(userId)) ?? this.#planOfNewUsers)
   }
 
   /**
@@ -120,11 +125,12 @@ export class PlanService {
    * cannot be overtaken by another of the user's requests.
    */
   async lockLimitsOf(sql: Sql, userId: string): Promise<Allowance> {
-    const row = await sql.row<{ plan: PlanName }>(
+    const { plan } = await this.#startedRow<{ plan: PlanName }>(
+      sql,
+      userId,
       'select plan from subscriptions where user_id = $1 for no key update',
-      [userId],
     )
-    return this.#allowance(userId, row?.plan)
+    return this.#allowance(plan)
   }
 
   /** The 402 that says which limit was reached, its value and what is used. */
@@ -133,17 +139,18 @@ export class PlanService {
   }
 
   /**
-   * Room for one more of what a workspace may have so many of. Nobody is asked for a plan where every plan allows it.
+   * Room for more of what a workspace may have so many of. Nobody is asked for a plan where every plan allows it.
    * To be called where nobody else adds one at the same time: in a turn, or under `lockLimitsOf`.
    * @param used how many there are
+   * @param more how many are added
    * @throws AppError plan_limit_reached
    */
-  async requireRoom(workspaceId: string, limit: CountedLimit, used: number): Promise<void> {
-    if (PLAN_NAMES.every((name) => used < PLANS[name].limits[limit])) return
+  async requireRoom(workspaceId: string, limit: CountedLimit, used: number, more = 1): Promise<void> {
+    if (PLAN_NAMES.every((name) => used + more <= PLANS[name].limits[limit])) return
     const ownerId = await this.#owners.find(workspaceId)
     if (ownerId === undefined) throw NotFound()
     const allowance = await this.limitsOf(ownerId)
-    if (used < allowance[limit]) return
+    if (used + more <= allowance[limit]) return
     const message = `The ${allowance.plan} plan allows ${allowance[limit]} ${COUNTED[limit]}; there are ${used}.`
     throw this.limitError(allowance, limit, used, message)
   }
@@ -184,8 +191,21 @@ export class PlanService {
     return this.#byDefault === 'unlimited' ? UNLIMITED : PLANS[plan].limits
   }
 
-  #allowance(userId: string, plan: PlanName | undefined): Allowance {
-    if (plan === undefined) throw new Error(`user ${userId} has no subscription`)
+  get #planOfNewUsers(): PlanName {
+    return this.#byDefault === 'unlimited' ? 'business' : this.#byDefault
+  }
+
+  /** A row of the user's subscription, which begins now when there is none. */
+  async #startedRow<R extends object>(sql: Sql, userId: string, select: string): Promise<R> {
+    const known = await sql.row<R>(select, [userId])
+    if (known !== undefined) return known
+    await this.start(sql, userId)
+    const started = await sql.row<R>(select, [userId])
+    if (started === undefined) throw new Error(`the subscription of ${userId} could not be started`)
+    return started
+  }
+
+  #allowance(plan: PlanName): Allowance {
     return { plan, ...this.#limits(plan) }
   }
 }

@@ -49,7 +49,7 @@ export class ChannelService {
     return input.kind === 'dm' ? this.#openDm(turn, caller, input) : this.#createChannel(turn, caller, input)
   }
 
-  /** @throws AppError not_found, precondition_failed, channel_name_taken, channel_archived, wrong_channel_kind */
+  /** @throws AppError not_found, validation_failed, precondition_failed, channel_name_taken, channel_archived, wrong_channel_kind */
   async update(
     turn: Turn,
     caller: Caller,
@@ -61,20 +61,23 @@ export class ChannelService {
     const before = room.channel
     requireVersion(ifMatch, before.version)
     if (before.kind === 'dm') throw NotOfThisKind()
+    if (change.name === null) throw fault('name', 'required', 'is required for a channel')
+    const name = change.name ?? before.name
+    const topic = change.topic === undefined ? before.topic : change.topic || null
     const archived = change.archived ?? before.archivedAt !== null
-    const isEdited = change.name !== undefined || change.topic !== undefined
+    const isEdited = name !== before.name || topic !== before.topic
     if (before.archivedAt !== null && archived && isEdited) throw ChannelArchived()
     if (change.name !== undefined) await requireFree(turn, change.name, channelId)
     const at = new Date(this.#clock.now()).toISOString()
     const channel: ChannelData = {
       ...before,
-      name: change.name ?? before.name,
-      topic: change.topic === undefined ? before.topic : change.topic || null,
+      name,
+      topic,
       archivedAt: archived ? (before.archivedAt ?? at) : null,
       version: before.version + 1,
       updatedAt: at,
     }
-    const { archivedAt, name, topic, version } = channel
+    const { archivedAt, version } = channel
     await channels.update(turn.sql, { id: channelId }, { name, topic, archivedAt, version, updatedAt: at })
     writeChange(turn, room, { type: 'channel', actorId: caller.userId, at, data: { channel } })
     turn.settled(() => {
@@ -138,6 +141,8 @@ export class ChannelService {
     const { sql, workspaceId } = turn
     const known = await channelRows.row(sql, { workspaceId, people: sha256(members.join()) })
     if (known === undefined) {
+      const count = await channels.count(sql, { workspaceId, kind: 'dm' })
+      await this.#plans.requireRoom(workspaceId, 'directConversations', count)
       const channel = this.#insert(turn, caller, { kind: 'dm', name: null, topic: null, private: true, members })
       return { channel, isNew: true }
     }

@@ -118,7 +118,7 @@ const ChannelName = Text(1, 80, {
   pattern: NAME.source,
   description: 'Unique in the workspace, upper and lower case alike',
 })
-const Topic = Type.String({ maxLength: 250, description: 'Empty takes it away' })
+const Topic = Type.String({ maxLength: 250, description: 'Empty or null for none' })
 
 export const NewChannel = Input({
   kind: OneOf(['channel', 'dm']),
@@ -140,8 +140,8 @@ export const NewChannel = Input({
 
 export const ChannelChange = Input(
   {
-    name: Type.Optional(ChannelName),
-    topic: Type.Optional(Topic),
+    name: Type.Optional(Nullable(ChannelName)),
+    topic: Type.Optional(Nullable(Topic)),
     archived: Type.Optional(Type.Boolean({ description: 'An archived channel can be read and nothing else' })),
   },
   { minProperties: 1 },
