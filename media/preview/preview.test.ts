@@ -7,6 +7,7 @@ import { Feed } from '../testing/feed.ts'
 import { QUICK, startScene, type Scene } from '../testing/node-fixture.ts'
 import { startSink } from '../testing/sink.ts'
 import { openPreview } from './open-preview.ts'
+import { makeTicket } from './ticket.ts'
 
 const key = randomBytes(32)
 const closers: (() => void | Promise<void>)[] = []
@@ -106,6 +107,29 @@ test('strangers, too many, and streams that are not here are refused; a removed 
   scene.node.remove('stream-1')
   await waitFor(() => seen.ended)
   await expect(openPreview(address, 'stream-1', key)).rejects.toMatchObject({ reason: 'gone' })
+})
+
+test('no reply of the port for other nodes may be stored, or guessed at', async () => {
+  const { address } = await onAir()
+  const ticket = (subject: string) => ({ Authorization: `Bearer ${makeTicket(key, subject, new Date().getTime())}` })
+  const requests: [status: number, path: string, init?: RequestInit][] = [
+    [200, '/preview/stream-1', { headers: ticket('stream-1') }],
+    [401, '/preview/stream-1'],
+    [404, '/preview/stream-2', { headers: ticket('stream-2') }],
+    [405, '/preview/stream-1', { method: 'PUT', headers: ticket('stream-1') }],
+    [404, `/preview/stream-1/${'0'.repeat(32)}`, { method: 'DELETE', headers: ticket('stream-1') }],
+    [404, '/nothing'],
+    [401, '/whip', { method: 'POST', body: '{}' }],
+    [405, '/whip', { headers: ticket('whip') }],
+    [400, '/whip', { method: 'POST', headers: ticket('whip'), body: 'no JSON' }],
+  ]
+  for (const [status, path, init] of requests) {
+    const reply = await fetch(`http://${address}${path}`, init)
+    await reply.body?.cancel()
+    expect(reply.status, path).toBe(status)
+    expect(reply.headers.get('x-content-type-options'), path).toBe('nosniff')
+    expect(reply.headers.get('cache-control'), path).toBe('no-store')
+  }
 })
 
 test('a publisher that comes back within the hold is seen on the same connection', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startApp, type App } from '../support/app.ts'
-import { exchangeBytes } from '../support/raw-http.ts'
+import { AttackConnection } from '../support/http-attacks.ts'
+import { exchangeBytes, openConnection } from '../support/raw-http.ts'
 import { CONNECT_PACKET, EngineClient, floodByPolling } from '../support/socket-attacks.ts'
 import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
@@ -23,6 +24,18 @@ afterAll(async () => {
   await app?.stop()
   await polled?.stop()
 })
+
+/** The head of the reply to some bytes. */
+async function headOf(port: number, bytes: string): Promise<string> {
+  const connection = new AttackConnection(await openConnection(port))
+  connection.socket.write(bytes)
+  try {
+    await waitFor(() => connection.received.includes('\r\n\r\n'))
+    return connection.received.split('\r\n\r\n')[0] + '\r\n'
+  } finally {
+    connection.socket.destroy()
+  }
+}
 
 async function stranger(): Promise<EngineClient> {
   const client = await EngineClient.open(app.port)
@@ -79,6 +92,33 @@ describe('requests that are refused at the door', () => {
     expect(refused.body.message).toContain('transports: ["websocket"]')
     expect(refused.headers.get('upgrade')).toBe('websocket')
     expect((await polled.send(route)).status).toBe(200)
+  })
+
+  test('no reply of the socket server may be guessed at, whoever writes it', async () => {
+    const upgrade = (query: string, origin = '') =>
+      `GET /socket.io/?${query} HTTP/1.1\r\nHost: crier\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${origin}Sec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\nSec-WebSocket-Version: 13\r\n\r\n`
+    const plain = (method: string, query: string, headers = '') =>
+      `${method} /socket.io/?${query} HTTP/1.1\r\nHost: crier\r\nOrigin: https://elsewhere.example\r\n${headers}Connection: close\r\n\r\n`
+    const session = await floodByPolling(polled.port, '3', 1)
+    const requests = {
+      'a session': plain('GET', 'EIO=4&transport=polling'),
+      'an unknown session': plain('GET', 'EIO=4&transport=polling&sid=unknown'),
+      'an unknown transport': plain('GET', 'EIO=4&transport=carrier'),
+      'a bad method': plain('PUT', 'EIO=4&transport=polling'),
+      'a preflight': plain('OPTIONS', 'EIO=4&transport=polling', 'Access-Control-Request-Method: POST\r\n'),
+      'a payload without a length': plain(
+        'POST',
+        `EIO=4&transport=polling&sid=${new URL(session).searchParams.get('sid')}`,
+      ),
+      'a refused upgrade': upgrade('EIO=3&transport=websocket'),
+    }
+    for (const [what, bytes] of Object.entries(requests)) {
+      const head = await headOf(polled.port, bytes)
+      expect(head, what).toMatch(/^HTTP\/1\.1 [2-5]\d\d /)
+      expect(head, what).toMatch(/\r\nX-Content-Type-Options: nosniff\r\n/i)
+    }
+    expect(await headOf(app.port, plain('GET', 'EIO=4&transport=polling'))).toMatch(/nosniff/)
+    expect(await headOf(app.port, upgrade('EIO=4&transport=websocket'))).toMatch(/ 101 [^]*nosniff/)
   })
 
   test('a refused upgrade ends the connection, with all that came behind it', async () => {
