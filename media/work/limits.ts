@@ -12,6 +12,8 @@ export interface MediaWorkLimits {
   readonly longQueue: number
   /** Hard time for a probe or the thumbnails of a file, in seconds. */
   readonly quickSeconds: number
+  /** Time on a processor for reading a drawing, and for drawing it; whole seconds. A tenth goes into starting a process. */
+  readonly drawingSeconds: number
   /** Hard time for a transcode or a preview, in seconds. */
   readonly longSeconds: number
   /** Pixels of a picture, all its frames taken singly. 30,000 × 30,000 is nine times this. */
@@ -41,9 +43,11 @@ export const DEFAULT_LIMITS: MediaWorkLimits = {
   // One more than there are processors: while one job waits for the disk, or for its next step, none of them idles.
   quickConcurrency: cores + 1,
   quickQueue: 1_000,
-  longConcurrency: Math.max(1, Math.floor(cores / 4)),
+  // Two at least: where one workspace has a long job, another's does not wait for its end.
+  longConcurrency: Math.max(2, Math.floor(cores / 4)),
   longQueue: 100,
   quickSeconds: 180,
+  drawingSeconds: 1,
   longSeconds: 6 * 3600,
   imagePixels: 100_000_000,
   imageBytes: 128 * 2 ** 20,

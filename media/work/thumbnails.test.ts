@@ -165,13 +165,41 @@ test('a drawing reaches nothing outside itself', async () => {
 test.each([
   ['larger than it is shown', 9_000, 6_000, [1_920, 1_280]],
   ['smaller than it is shown', 300, 200, [1_280, 853]],
-  ['a long line', 90_000, 100, [90_000, 100]],
+  ['a long line', 90_000, 100, [16_384, 18]],
 ])('a drawing is drawn as large as it is shown: %s', async (_what, width, height, drawn) => {
   const text = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%"/></svg>`
   writeFileSync(path('sized'), text)
   const kind = { way: 'drawing', mime: 'image/svg+xml', bytes: text.length } as const
-  const picture = await openSvg(path('sized'), kind, 1_280, DEFAULT_LIMITS)
+  const bounds = { limits: DEFAULT_LIMITS, signal: new AbortController().signal }
+  const picture = await openSvg(path('sized'), kind, 1_280, bounds)
   expect([picture.width, picture.height]).toEqual(drawn)
+})
+
+describe('a drawing that takes long to draw', () => {
+  const drawing = (inside: string) => {
+    const text = `<svg xmlns="http://www.w3.org/2000/svg" width="1280" height="1280">${inside}</svg>`
+    writeFileSync(path('costly'), text)
+    const kind = { way: 'drawing', mime: 'image/svg+xml', bytes: text.length } as const
+    return openSvg(path('costly'), kind, 1_280, { limits: DEFAULT_LIMITS, signal: new AbortController().signal })
+  }
+  const GRADIENT =
+    '<radialGradient id="g"><stop stop-color="red"/><stop offset="1" stop-color="blue"/></radialGradient>'
+  const filled = (times: number) => `${GRADIENT}${'<rect width="1280" height="1280" fill="url(#g)"/>'.repeat(times)}`
+
+  test('is drawn smaller', async () => {
+    expect((await drawing(filled(10))).width).toBe(1_280)
+    expect((await drawing(filled(250))).width).toBe(320)
+  })
+
+  test.each([
+    ['fills', filled(10_000)],
+    [
+      'rules',
+      `<style>${'g>g rect.a:first-child{fill:red}'.repeat(9_000)}</style>${'<rect class="a b c"/>'.repeat(20_000)}`,
+    ],
+  ])('and, drawn smaller, still takes long, is given up: %s', async (_what, inside) => {
+    await expect(drawing(inside)).rejects.toMatchObject({ code: 'timed_out', retryable: false })
+  })
 })
 
 describe('video', () => {

@@ -3,7 +3,7 @@ import type { WorkContext } from '../process/context.ts'
 import { heicInfo } from '../thumbnails/heic.ts'
 import { decodesWhole, pictureInfo } from '../thumbnails/picture.ts'
 import { pdfInfo } from '../thumbnails/pdf.ts'
-import { readSvg } from '../thumbnails/svg.ts'
+import { measureSvg } from '../thumbnails/svg.ts'
 import type { ProbeResult } from '../types.ts'
 import { fileKind, type FileKind } from './file-kind.ts'
 import { probeTimed } from './timed.ts'
@@ -37,7 +37,7 @@ export async function probe(path: string, context: WorkContext): Promise<ProbeRe
       return { kind: 'image', mime, bytes, ...STILL, width, height, pages: images, hasAlpha: false, truncated }
     }
     case 'drawing': {
-      const { width, height } = await readSvg(path, kind, context.limits)
+      const { width, height } = await measureSvg(path, kind, context)
       return { kind: 'image', mime, bytes, ...STILL, width, height, hasAlpha: true, truncated: false }
     }
     default: {

@@ -23,7 +23,7 @@ export async function openStill(
     case 'heic':
       return { kind: 'image', picture: await openHeic(path, kind, context) }
     case 'drawing':
-      return { kind: 'image', picture: await openSvg(path, kind, edge, context.limits) }
+      return { kind: 'image', picture: await openSvg(path, kind, edge, context) }
     case 'pdf':
       return { kind: 'document', picture: await openPdf(path, kind, Math.min(edge, MAX_PAGE_EDGE), context) }
     default:

@@ -3,7 +3,11 @@ import { drawingCost } from './svg-weight.ts'
 
 /** Bytes of a drawing: it is read whole, and drawn by a program. */
 const MOST_BYTES = 1_000_000
-/** Plain elements, or what costs as much: 20 s of a processor at worst. The largest maps have fewer elements. */
+/**
+ * Plain elements, or what costs as much. The largest maps have fewer elements. What passes may still take long, as an
+ * element may cover all of the drawing or a corner of it: media work bounds the time that drawing takes
+ * (`media/work/thumbnails/svg.ts`).
+ */
 const MOST_COST = 100_000
 
 /** Whether a text begins as an SVG drawing does. */
