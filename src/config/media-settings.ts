@@ -15,12 +15,12 @@ export const mediaSettings = {
   },
   MEDIA_THUMBNAILS: {
     summary: 'Files that this node looks at and draws thumbnails of at a time',
-    fallback: 'one a core, and one more',
+    fallback: 'one a core, and one more; one workspace leaves one of them to others',
     parse: optional(integer(1, 64)),
   },
   MEDIA_TRANSCODES: {
     summary: 'Renditions that this node makes at a time',
-    fallback: 'one for every 4 cores, at least 1',
+    fallback: 'one for every 4 cores, at least 2; one workspace leaves one of them to others',
     parse: optional(integer(1, 64)),
   },
   MEDIA_THUMBNAIL_SECONDS: {

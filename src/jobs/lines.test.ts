@@ -43,7 +43,7 @@ test.each([
   await database.run('analyze outbox')
   const row = await database.row<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
     `explain (analyze, buffers, format json) ${CLAIM}`,
-    ['media', null, new Date(), 4],
+    ['media', null, new Date(), 4, 2],
   )
   const plan = row?.['QUERY PLAN'][0].Plan
   // Four rows, each read and written with its indexes. To read the table takes more.
@@ -55,7 +55,7 @@ test('lines are served in turn, and one whose time has not come is passed over',
   await fill(6, lineOf('1'), `now() - interval '1 hour' + n * interval '1 second'`)
   await fill(2, lineOf('2'), `now() - interval '1 minute'`)
   await fill(5, lineOf('3'), `now() + interval '1 hour'`)
-  const lines = new Lines(database, systemClock)
+  const lines = new Lines(database, systemClock, { media: { concurrency: 9 } })
   const lineOfRow = async (id: string) =>
     (await database.row<{ line: string }>('select line from outbox where id = $1', [id]))?.line.at(-1)
   const claimed = await lines.claim()
@@ -63,4 +63,21 @@ test('lines are served in turn, and one whose time has not come is passed over',
   expect(await lines.claim()).toEqual([])
   await database.run(`update outbox set state = 'running' where state = 'queued'`)
   expect(await Promise.all((await lines.claim()).map(({ id }) => lineOfRow(id)))).toEqual(['1', '1', '1', '1'])
+})
+
+test('a line leaves a worker to others, also while its jobs run', async () => {
+  await database.run('truncate outbox')
+  await fill(9, lineOf('1'), `now() - interval '1 hour' + n * interval '1 second'`)
+  const lines = new Lines(database, systemClock, { media: { concurrency: 3 } })
+  expect(await lines.claim()).toHaveLength(2)
+  await database.run(`update outbox set state = 'running' where state = 'queued'`)
+  expect(await lines.claim()).toEqual([])
+  await fill(1, lineOf('2'), `now()`)
+  expect(await lines.claim()).toHaveLength(1)
+  await database.run(`delete from outbox where id = (select id from outbox where state = 'running' limit 1)`)
+  expect(await lines.claim()).toHaveLength(1)
+  // A single worker is everybody's.
+  await database.run('truncate outbox')
+  await fill(2, lineOf('1'), `now()`)
+  expect(await new Lines(database, systemClock, { media: { concurrency: 1 } }).claim()).toHaveLength(1)
 })

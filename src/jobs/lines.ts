@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Clock } from '../core/clock.ts'
-import { FAIR_QUEUES, type QueueName } from '../core/job.ts'
+import { FAIR_QUEUES, QUEUES, type QueueBounds, type QueueName } from '../core/job.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Database } from '../db/database.ts'
 import { query } from '../db/query.ts'
@@ -12,6 +12,12 @@ import { outbox } from './tables.ts'
  * for the outbox. The backend runs them in the order it got them, so what it has is what a newcomer has to wait for.
  */
 const MOST_GIVEN = 4
+
+/**
+ * Workers of a queue that one line leaves to others, as far as one node has several. What a newcomer waits for is then
+ * not as long as somebody else's jobs take.
+ */
+const LEFT_TO_OTHERS = 1
 
 /** Any number that nothing else locks. */
 const LINES_LOCK = 0x6c_69_6e_65
@@ -30,18 +36,22 @@ const NEXT_LINE = `
 
 /**
  * The oldest due row of each line behind `$2`, in the order of lines, at most `$4`. The lines are found by one look into
- * the index each, however many rows wait in them. Written by hand: a recursive claim under a lock.
+ * the index each, however many rows wait in them. Lines of which `$5` rows are with the backend are passed over. Written
+ * by hand: a recursive claim under a lock.
  */
 export const CLAIM = `
   with recursive lines (line) as (
     (${NEXT_LINE} and ($2::uuid is null or line > $2) order by line limit 1)
     union all
     select (${NEXT_LINE} and line > lines.line order by line limit 1) from lines where lines.line is not null
+  ), busy as (
+    select line from outbox where queue = $1 and state in ('queued', 'running') and line is not null
+    group by line having count(*) >= $5
   ), due as (
     select oldest.id from lines cross join lateral (
       select id from outbox
       where queue = $1 and line = lines.line and state = 'waiting' and run_at <= $3 order by run_at limit 1
-    ) oldest where lines.line is not null limit $4
+    ) oldest where lines.line is not null and lines.line not in (select line from busy) limit $4
   )
   update outbox o set state = 'queued', added = o.added + 1, updated_at = $3 from due
   where o.id = due.id and o.state = 'waiting'
@@ -63,17 +73,21 @@ interface LineRow extends DueRow {
 /**
  * Fair queues: their rows wait in the outbox in one line for each workspace, and the lines are served in turn. Only a few
  * rows are with the backend at a time, so a workspace that has just added its first job is served after one job of each
- * other workspace, however many those have waiting.
+ * other workspace, however many those have waiting. No workspace has all workers of a node to itself, however long its
+ * jobs take and however many nodes there are.
  */
 export class Lines {
   readonly #database: Database
   readonly #clock: Clock
+  readonly #bounds: Partial<Record<QueueName, QueueBounds>>
   /** The line that was served last, by queue. */
   readonly #last = new Map<string, string>()
 
-  constructor(database: Database, clock: Clock) {
+  /** @param bounds of queues that are not as `QUEUES` says */
+  constructor(database: Database, clock: Clock, bounds: Partial<Record<QueueName, QueueBounds>> = {}) {
     this.#database = database
     this.#clock = clock
+    this.#bounds = bounds
   }
 
   /** Takes rows that the backend has room for. No other node gets them. In the order in which they are to run. */
@@ -103,6 +117,11 @@ export class Lines {
     return tx.rows(GIVEN, [FAIR_QUEUES])
   }
 
+  #mostOfLine(queue: QueueName): number {
+    const { concurrency } = { ...QUEUES[queue], ...this.#bounds[queue] }
+    return Math.max(1, concurrency - LEFT_TO_OTHERS)
+  }
+
   /** Goes round the lines, one row of each, until there is no more room or nothing is due. */
   async #claimOf(tx: Sql, queue: QueueName, room: number): Promise<DueRow[]> {
     const claimed: DueRow[] = []
@@ -113,6 +132,7 @@ export class Lines {
         last ?? null,
         new Date(this.#clock.now()),
         room - claimed.length,
+        this.#mostOfLine(queue),
       ])
       const inOrder = rows.toSorted((a, b) => (a.line < b.line ? -1 : 1))
       claimed.push(...inOrder)

@@ -30,7 +30,7 @@ export interface RunnerOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly services: () => Services
-  /** Hears that a job of a fair queue has started or waits for another try: there may be work for the dispatcher. */
+  /** Hears that a job of a fair queue has started or an attempt at it has ended: there may be work for the dispatcher. */
   readonly onLine: () => void
   /** Hears of every attempt that has ended. */
   readonly onRun: (run: JobRun) => void
@@ -105,6 +105,7 @@ export class Runner {
     const waitedMs = Math.max(0, clock.now() - Date.parse(row.runAt))
     const { outcome, verdict, reason } = await this.#settle(row, stop, give)
     give(verdict)
+    if (row.line !== null) this.#options.onLine()
     this.#options.onRun({ row, outcome, reason, waitedMs, ranMs: clock.monotonic() - began })
   }
 
@@ -192,7 +193,6 @@ export class Runner {
       if (inMs === undefined) return { outcome: 'dead', verdict: { kind: 'dead', reason }, reason }
       if (row.line === null) return { outcome: 'again', verdict: { kind: 'again', inMs, reason }, reason }
       // The next try waits in its line, so that retries of one workspace do not come before the jobs of others.
-      this.#options.onLine()
       return { outcome: 'again', verdict: DONE, reason }
     } catch (failed) {
       // The next attempt finds the row as it is.

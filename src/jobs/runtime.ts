@@ -83,7 +83,7 @@ export class JobRuntime {
     this.#runner = new Runner({ ...options, outbox, rows, declared, onLine: () => this.#dispatcher.wake() })
     this.#schedules = new Schedules(database, clock, jobs)
     this.#sweeper = new Sweeper({ outbox, clock, log, graceMs: this.#times.graceMs })
-    this.#lines = new Lines(database, clock)
+    this.#lines = new Lines(database, clock, options.queues)
     this.#dispatcher = new Dispatcher({
       outbox,
       lines: this.#lines,
