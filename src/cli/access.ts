@@ -1,7 +1,15 @@
 import { CrierError, send, type ClientOptions } from '../sdk/client.ts'
 import { systemClock } from '../core/clock.ts'
 import type { Parsed } from './arguments.ts'
-import { DEFAULT_SERVER, readLogin, saveLogin, type Environment, type SavedLogin } from './settings.ts'
+import {
+  DEFAULT_SERVER,
+  readDeviceToken,
+  readLogin,
+  saveDeviceToken,
+  saveLogin,
+  type Environment,
+  type SavedLogin,
+} from './settings.ts'
 
 interface Tokens {
   readonly accessToken: string
@@ -32,10 +40,23 @@ export function accessOf(
   return { url }
 }
 
-/** Logs in with e-mail and password. @throws CrierError, ConnectionError */
-export async function logIn(server: string, email: string, password: string): Promise<SavedLogin> {
-  const reply = await send({ url: server }, 'POST /api/auth/login', { body: { email, password } })
-  return loginOf(server, (reply.body as { data: Tokens }).data)
+/**
+ * Logs in with e-mail and password, as a device that the server knows again: whoever guesses at the address from
+ * elsewhere cannot lock its owner out.
+ * @param deviceFile where the tokens of devices are kept
+ * @throws CrierError, ConnectionError
+ */
+export async function logIn(
+  server: string,
+  { deviceFile, email, password }: { readonly deviceFile: string; readonly email: string; readonly password: string },
+): Promise<SavedLogin> {
+  const known = readDeviceToken(deviceFile, server, email)
+  const body = { email, password, ...(known !== undefined && { deviceToken: known }) }
+  const { data } = (await send({ url: server }, 'POST /api/auth/login', { body })).body as {
+    data: Tokens & { readonly deviceToken?: string }
+  }
+  if (data.deviceToken !== undefined) saveDeviceToken(deviceFile, server, email, data.deviceToken)
+  return loginOf(server, data)
 }
 
 /** Ends the saved session on its server too. */

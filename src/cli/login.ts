@@ -27,7 +27,9 @@ export async function login(args: readonly string[], environment: Environment): 
     return `Logged in to ${server} as ${emailOf(me.body)}\n`
   }
   const email = values.email ?? (await ask('E-mail: ', false))
-  saveLogin(environment.file, await logIn(server, email, await ask('Password: ', true)))
+  const password = await ask('Password: ', true)
+  const { deviceFile } = environment
+  saveLogin(environment.file, await logIn(server, { deviceFile, email, password }))
   return `Logged in to ${server} as ${email}\n`
 }
 

@@ -19,23 +19,69 @@ export interface Environment {
   readonly token: string | undefined
   /** Where the login is saved. */
   readonly file: string
+  /** Where the tokens are kept by which servers know this device again; they outlive the login. */
+  readonly deviceFile: string
 }
 
 export const DEFAULT_SERVER = 'http://localhost:3000'
 
 export function readEnvironment(variables: Readonly<Record<string, string | undefined>> = process.env): Environment {
   const filled = (name: string) => variables[name]?.trim() || undefined
-  const folder = filled('XDG_CONFIG_HOME') ?? join(homedir(), '.config')
+  const folder = join(filled('XDG_CONFIG_HOME') ?? join(homedir(), '.config'), 'crier')
   return {
     server: filled('CRIER_URL'),
     apiKey: filled('CRIER_API_KEY'),
     token: filled('CRIER_TOKEN'),
-    file: join(folder, 'crier', 'login.json'),
+    file: join(folder, 'login.json'),
+    deviceFile: join(folder, 'devices.json'),
   }
 }
 
 /** The saved login; undefined when there is none. @throws Error when the file cannot be read */
 export function readLogin(file: string): SavedLogin | undefined {
+  return readJson(file) as SavedLogin | undefined
+}
+
+/** Saves a login for this user's eyes only. */
+export function saveLogin(file: string, login: SavedLogin): void {
+  saveJson(file, login)
+}
+
+export function forgetLogin(file: string): void {
+  rmSync(file, { force: true })
+}
+
+/** The token that a server gave this device when somebody signed in. @throws Error when the file cannot be read */
+export function readDeviceToken(file: string, server: string, email: string): string | undefined {
+  return devicesOf(file).find((one) => isOf(one, server, email))?.token
+}
+
+/** Keeps the token of a device, and the newest of others. */
+export function saveDeviceToken(file: string, server: string, email: string, token: string): void {
+  const others = devicesOf(file).filter((one) => !isOf(one, server, email))
+  const origin = new URL(server).origin
+  saveJson(file, [{ server: origin, email: email.toLowerCase(), token }, ...others].slice(0, MOST_DEVICES))
+}
+
+interface KnownAs {
+  readonly server: string
+  readonly email: string
+  readonly token: string
+}
+
+const MOST_DEVICES = 100
+
+function devicesOf(file: string): KnownAs[] {
+  const found = readJson(file)
+  return Array.isArray(found) ? (found as KnownAs[]) : []
+}
+
+/** A token goes to the server that gave it, to no other. */
+function isOf(known: KnownAs, server: string, email: string): boolean {
+  return known.server === new URL(server).origin && known.email === email.toLowerCase()
+}
+
+function readJson(file: string): unknown {
   let text: string
   try {
     text = readFileSync(file, 'utf8')
@@ -44,22 +90,17 @@ export function readLogin(file: string): SavedLogin | undefined {
     throw error
   }
   try {
-    return JSON.parse(text) as SavedLogin
+    return JSON.parse(text) as unknown
   } catch {
     return undefined
   }
 }
 
-/** Saves a login for this user's eyes only. */
-export function saveLogin(file: string, login: SavedLogin): void {
+function saveJson(file: string, content: unknown): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
   // Beside the old one and then in its place: a command that runs at the same time reads one or the other.
   const fresh = `${file}.${process.pid}`
-  writeFileSync(fresh, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600 })
+  writeFileSync(fresh, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
   chmodSync(fresh, 0o600)
   renameSync(fresh, file)
-}
-
-export function forgetLogin(file: string): void {
-  rmSync(file, { force: true })
 }

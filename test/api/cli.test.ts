@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { readDeviceToken } from '../../src/cli/settings.ts'
+import { ManualClock } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
 import type { SeededUser } from '../support/seed.ts'
 import { World } from '../support/world.ts'
@@ -245,6 +247,32 @@ describe('login', () => {
     const ended = await crier(['login', '--api-key', '-'], { stdin: ada.apiKey })
     expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining(ada.email) })
     expect(await crier(['users', 'get-profile'])).toMatchObject({ code: 0 })
+  })
+
+  test('from a device that has logged in is not locked out by those who guess', async () => {
+    // Its time stands still, and with it the lock.
+    const locking = await startApp({ clock: new ManualClock() })
+    const other = await stub(() => ({ status: 401, body: '{}' }))
+    try {
+      const { email, password } = await new World(locking).user('bob')
+      const env = { CRIER_URL: locking.url }
+      const logIn = () => crier(['login', '--email', email], { env, stdin: `${password}\n` })
+      expect(await logIn()).toMatchObject({ code: 0 })
+      expect(await crier(['logout'])).toMatchObject({ code: 0 })
+      const devices = join(home, 'crier', 'devices.json')
+      expect((await stat(devices)).mode & 0o777).toBe(0o600)
+      const guess = (guessed: string) =>
+        locking.send('POST /api/auth/login', { body: { email, password: guessed } }).then(({ status }) => status)
+      for (let guesses = 1; guesses <= 5; guesses += 1) await guess(`guess ${guesses}`)
+      expect(await guess(password)).toBe(429)
+      expect(await logIn()).toMatchObject({ code: 0 })
+      // The token of one server is not shown to another.
+      expect(readDeviceToken(devices, locking.url, email)).toMatch(/^crd_/)
+      expect(readDeviceToken(devices, other.url, email)).toBeUndefined()
+    } finally {
+      other.close()
+      await locking.stop()
+    }
   })
 
   test('a wrong password is 1 and saves nothing', async () => {
