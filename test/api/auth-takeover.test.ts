@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { api } from '../../src/registry/api.ts'
 import { HOUR, ManualClock, SECOND } from '../../src/core/clock.ts'
+import { walk } from '../../src/core/operation.ts'
 import { startApp, type App } from '../support/app.ts'
 import { newAddress, PASSWORD, tryCredential } from '../support/people.ts'
 import type { SendOptions } from '../support/send.ts'
 import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
+import { World } from '../support/world.ts'
 
 /** Somebody who signs up with another's address, or guesses at it, from another network than the owner's. */
 
@@ -59,6 +62,44 @@ describe('an address that a stranger has signed up', () => {
     const reset = await app.send('POST /api/auth/reset-password', { body: { token, password: 'my very own password' } })
     expect(reset.status, reset.text).toBe(200)
     expect((await login(email, 'my very own password', OWNER)).status).toBe(200)
+  })
+
+  test('has nothing in any workspace that could outlive its confirmation', async () => {
+    const { apiKey, email } = await signUp(STRANGER, STRANGERS_PASSWORD)
+    const { apiKey: inviter } = await new World(app).user('ada')
+    const workspace = await app.send('POST /api/workspaces', {
+      body: { name: 'Acme', timezone: 'Europe/Berlin' },
+      apiKey: inviter,
+    })
+    const path = { workspaceId: workspace.body.data._id as string }
+    const invited = await app.send('POST /api/team/{workspaceId}/invitations', {
+      path,
+      body: { email, role: 'admin' },
+      apiKey: inviter,
+    })
+    expect(invited.status, invited.text).toBe(201)
+    // The stranger makes no workspace, and so invites nobody; nor do they take what was offered to the owner.
+    const tries = [
+      app.send('POST /api/workspaces', { body: { name: 'Mine', timezone: 'Europe/Berlin' }, apiKey }),
+      app.send('POST /api/team/{workspaceId}/invitations', {
+        path,
+        body: { email: newAddress(), role: 'admin' },
+        apiKey,
+      }),
+      app.send('POST /api/team/invitations/{token}/accept', { path: { token: 'not looked at' }, apiKey }),
+    ]
+    for (const { body, status } of await Promise.all(tries)) {
+      expect([status, body.code]).toEqual([403, 'email_unverified'])
+    }
+    const { accessToken: token } = (await confirm(email, OWNER)).body.data
+    expect((await app.send('GET /api/workspaces', { token })).body.data).toEqual([])
+    const open = await app.send('GET /api/team/invitations/mine', { token })
+    expect(open.body.data, open.text).toMatchObject([{ workspaceId: path.workspaceId }])
+  })
+
+  test('is all that is open to unconfirmed accounts', () => {
+    const open = walk(api).filter(({ unconfirmed }) => unconfirmed)
+    expect(new Set(open.map(({ route }) => route))).toEqual(new Set(['GET /api/users/me', 'POST /api/auth/logout']))
   })
 
   test('gets the password that its owner sends along, and loses the API key', async () => {

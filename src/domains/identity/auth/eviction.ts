@@ -12,7 +12,9 @@ export async function markVerified(sql: Sql, userId: string, now: Date): Promise
 
 /**
  * Removes password, API keys, sessions and name of an account whose address was never confirmed: somebody else may have
- * signed up with it. Unconfirmed accounts cannot create workspaces or invite anybody, so there is nothing else to remove.
+ * signed up with it. There is nothing else to remove, and nobody whom that account invited: an unconfirmed account reaches
+ * only its own profile and the logout. It creates no workspace, accepts no invitation and invites nobody, and no confirmed
+ * account becomes unconfirmed again. `test/api/auth-takeover.test.ts` holds that.
  * Call it in the transaction in which the owner of the mailbox has proven who they are.
  * @returns false, with nothing changed, for a confirmed account
  */
