@@ -53,7 +53,7 @@ async function roleByName(sql: Sql, workspaceId: string, name: string): Promise<
 }
 
 /**
- * The role that a request names by `role` or `roleId`; undefined when it names none.
+ * The role that a request names by `role`, `roleId` or both; undefined when it names none.
  * @throws AppError validation_failed for a role that there is not, or for two
  */
 export async function roleOf(
@@ -61,16 +61,19 @@ export async function roleOf(
   input: { readonly role?: string; readonly roleId?: string },
 ): Promise<ChosenRole | undefined> {
   const { role, roleId } = input
-  if (role !== undefined && roleId !== undefined) throw refused('/body/roleId', 'must be left out where role is given')
-  if (role !== undefined) {
-    return (await roleByName(turn.sql, turn.workspaceId, role)) ?? unknown('/body/role')
-  }
-  if (roleId === undefined) return undefined
-  return (await roleById(turn.sql, turn.workspaceId, roleId)) ?? unknown('/body/roleId')
+  const named = role === undefined ? undefined : await roleByName(turn.sql, turn.workspaceId, role)
+  if (role !== undefined && named === undefined) throw unknown('/body/role')
+  if (roleId === undefined) return named
+  const found = await roleById(turn.sql, turn.workspaceId, roleId)
+  if (found === undefined) throw unknown('/body/roleId')
+  // A member is shown with both, and may be sent back as they were shown.
+  if (named !== undefined && named.name !== found.name)
+    throw refused('/body/roleId', 'must be of the same role as role')
+  return found
 }
 
-function unknown(path: string): never {
-  throw refused(path, 'is no role of this workspace')
+function unknown(path: string) {
+  return refused(path, 'is no role of this workspace')
 }
 
 /** The 400 of one field. */

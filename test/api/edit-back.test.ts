@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { api } from '../../src/registry/api.ts'
+import { walk, type NamedOperation } from '../../src/core/operation.ts'
+import { startApp, type App } from '../support/app.ts'
+import { stageExample } from '../support/matrix.ts'
+import { World } from '../support/world.ts'
+
+/** What a client has read it may send back as it is: a PUT or PATCH of what GET shows is accepted and changes nothing. */
+
+interface Schema {
+  readonly type?: string
+  readonly const?: unknown
+  readonly anyOf?: readonly Schema[]
+  readonly properties?: Readonly<Record<string, Schema>>
+  readonly items?: Schema
+}
+
+const operations = walk(api)
+const fieldsOf = (schema: Schema | undefined) => Object.keys(schema?.properties ?? {})
+/** Those that edit what they show: the fields of some are parts of another resource. */
+const editing = operations.filter(({ body, resource }) =>
+  fieldsOf(resource).some((field) => fieldsOf(body).includes(field)),
+)
+const readable = new Map(operations.filter(({ method }) => method === 'GET').map((op) => [op.pattern, op]))
+/** Moves with every edit; `seq` counts what has happened in a channel. */
+const VERSION = ['version', 'updatedAt', 'seq']
+
+let app: App
+let world: World
+let workspaceId: string
+
+beforeAll(async () => {
+  app = await startApp()
+  world = new World(app)
+  await world.user('owner', { plan: 'business' })
+  workspaceId = await world.workspace('acme', 'owner')
+})
+afterAll(() => app?.stop())
+
+const optionsOf = (schema: Schema): readonly Schema[] => schema.anyOf?.flatMap(optionsOf) ?? [schema]
+const takesNull = (schema: Schema) =>
+  optionsOf(schema).some((one) => one.type === 'null' || (one.type === undefined && one.const === undefined))
+
+/** Where one schema gives out null and the other refuses it. */
+function refusedNulls(given: Schema, taken: Schema, path = ''): string[] {
+  const found = takesNull(given) && !takesNull(taken) ? [path] : []
+  for (const from of optionsOf(given)) {
+    for (const to of optionsOf(taken)) {
+      for (const [name, field] of Object.entries(from.properties ?? {})) {
+        const target = to.properties?.[name]
+        if (target) found.push(...refusedNulls(field, target, `${path}/${name}`))
+      }
+      if (from.items && to.items) found.push(...refusedNulls(from.items, to.items, `${path}/*`))
+    }
+  }
+  return found
+}
+
+describe.each(editing.map((op) => [op.route as string, op] as const))('%s', (_route, op) => {
+  test('takes null wherever its resource has null', () => {
+    expect(refusedNulls(op.resource as Schema, op.body as Schema)).toEqual([])
+  })
+
+  test('takes its resource back, as it was read', async () => {
+    const owner = await world.user('owner')
+    const { send } = await stageExample(op, { app, workspaceId, owner, caller: owner })
+    const { body: _body, ...where } = send
+    const call = async (one: NamedOperation, options: object) => {
+      const answer = await app.send(one.route as string, { ...where, ...options })
+      expect(answer.status, answer.text).toBe(200)
+      return answer.body.data as Record<string, unknown>
+    }
+    const reading = readable.get(op.pattern)
+    // What cannot be read is shown by the reply to an edit.
+    const before = reading ? await call(reading, {}) : await call(op, { body: send.body })
+    const edited = await call(op, { body: before })
+    const after = reading ? await call(reading, {}) : edited
+    expect(comparable(after)).toEqual(comparable(before))
+  })
+})
+
+test('a channel without a topic, and an archived one, are taken back too', async () => {
+  const { body } = await world.as('owner').call('POST /api/team/{workspaceId}/channels', {
+    path: { workspaceId },
+    body: { kind: 'channel', name: 'plain' },
+  })
+  const path = { workspaceId, channelId: body.data._id as string }
+  const edit = (change: object) =>
+    world.as('owner').call('PATCH /api/team/{workspaceId}/channels/{channelId}', { path, body: change })
+  expect(body.data.topic).toBeNull()
+  expect((await edit(body.data)).status).toBe(200)
+  const archived = await edit({ archived: true })
+  expect((await edit(archived.body.data)).body.data).toMatchObject({ archivedAt: archived.body.data.archivedAt })
+  expect((await edit({ topic: 'New' })).body.code).toBe('channel_archived')
+  expect((await edit({ name: null })).body.errors).toMatchObject([{ path: '/body/name' }])
+})
+
+function comparable(resource: Record<string, unknown>): object {
+  return Object.fromEntries(Object.entries(resource).filter(([name]) => !VERSION.includes(name)))
+}
