@@ -24,7 +24,14 @@ type FileKind<U> = [NonNullable<U>] extends [{ readonly kind: infer K }]
     : K
   : undefined
 type IsFile<R> = R extends { readonly 200: { readonly file: true } } ? true : false
-type BodyOf<S> = S extends TSchema ? Static<S> : S extends null ? undefined : Uint8Array
+/** A file says its type, and a schema may be any object: the file is asked for first. */
+type BodyOf<S> = S extends null
+  ? undefined
+  : S extends { readonly contentType: string }
+    ? Uint8Array
+    : S extends TSchema
+      ? Static<S>
+      : never
 
 /** The operations by their routes: `GET /api/streams/{id}`. */
 export type Routes = {

@@ -14,6 +14,8 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const PACKAGE = join(ROOT, 'packages/client')
 const BIN = join(ROOT, 'node_modules/.bin')
 const run = promisify(execFile)
+/** All of the server is type-checked. */
+const CHECK_MS = 240_000
 
 let app: App
 let world: World
@@ -129,6 +131,32 @@ test('mistakes do not type-check, in a project for browsers', async () => {
   const options = { module: 'esnext', moduleResolution: 'bundler', lib: ['es2022', 'dom'], types: [], noEmit: true }
   expect(await checked('mistakes.ts', text, options)).toBe('')
 })
+
+test(
+  'what it says of each route is what the operations say',
+  async () => {
+    const text = `
+    import '${join(ROOT, 'src/server/compose.ts')}'
+    import type { Routes as Declared, OperationRoutes as DeclaredNames } from '${join(ROOT, 'src/sdk/routes.ts')}'
+    import type { Routes as Written, OperationRoutes as WrittenNames } from '${join(project, 'node_modules/crier-client/dist/sdk/routes.js')}'
+    type Same<A, B> = [A] extends [B] ? ([B] extends [A] ? true : false) : false
+    type Unlike<A, B> = { [K in keyof A | keyof B]: K extends keyof A & keyof B ? (Same<A[K], B[K]> extends true ? never : K) : K }[keyof A | keyof B]
+    type Parts<A, B> = { [R in keyof A & keyof B]: Unlike<A[R], B[R]> extends never ? never : [R, Unlike<A[R], B[R]>] }[keyof A & keyof B]
+    export const routes: Exclude<keyof Declared, keyof Written> | Exclude<keyof Written, keyof Declared> extends never ? true : false = true
+    export const names: Same<DeclaredNames, WrittenNames> = true
+    export const parts: Parts<Declared, Written>[] = [0 as never]
+    const none: never = parts[0]!
+    export const file: Same<Declared['GET /api/assets/{id}/file']['replies'][200], Uint8Array> = true
+    void none`
+    const { compilerOptions } = JSON.parse(await readFile(join(ROOT, 'tsconfig.json'), 'utf8')) as {
+      compilerOptions: object
+    }
+    expect(await checked('same.ts', text, { ...compilerOptions, typeRoots: [join(ROOT, 'node_modules/@types')] })).toBe(
+      '',
+    )
+  },
+  CHECK_MS,
+)
 
 test('it has the version and the license of the server, and depends on nothing', async () => {
   const read = async (path: string) => JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>

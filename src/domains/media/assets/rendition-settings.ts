@@ -1,4 +1,10 @@
-import { IMAGE_PRESETS, mostPreviewBytes, VIDEO_PRESETS } from '../../../../media/work/transcode/presets.ts'
+import {
+  IMAGE_PRESETS,
+  mostPreviewBytes,
+  VIDEO_PRESETS,
+  type ImagePreset,
+  type VideoPreset,
+} from '../../../../media/work/transcode/presets.ts'
 import type { SourceFacts } from '../../../../media/work/transcode/fitness.ts'
 import type { TranscodeSpec } from '../../../../media/work/transcode/spec.ts'
 import { Input, Nullable, OneOf, Type, type Static } from '../../../core/schema.ts'
@@ -13,7 +19,8 @@ export const PREVIEW_SPEC = { kind: 'preview' } as const satisfies RenditionSpec
 /** Name and preset of the HLS preview. */
 export const PREVIEW_PRESET = 'preview'
 const PLATFORMS = [...new Set([...Object.keys(VIDEO_PRESETS), ...Object.keys(IMAGE_PRESETS)])]
-const PRESETS: [string, ...string[]] = [PREVIEW_PRESET, ...PLATFORMS]
+// What `Object.keys` says of its keys is that they are strings.
+const PRESETS = [PREVIEW_PRESET, ...PLATFORMS] as [typeof PREVIEW_PRESET, ...(VideoPreset | ImagePreset)[]]
 const CODECS = ['h264', 'aac', 'mp3', 'jpeg', 'png', 'webp'] as const
 const number = (minimum: number, maximum: number, description: string) =>
   Type.Optional(Type.Number({ minimum, maximum, description }))
