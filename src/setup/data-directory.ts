@@ -69,6 +69,13 @@ export function syncFolder(folder: string): void {
   }
 }
 
+/** What an operator can do something about, in words. */
+const REASONS: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not write there (EACCES)',
+  EPERM: 'this user may not write there (EPERM)',
+  EROFS: 'the file system is read-only (EROFS)',
+}
+
 function makeFolder(path: string): string {
   try {
     mkdirSync(path, { recursive: true, mode: 0o700 })
@@ -78,7 +85,8 @@ function makeFolder(path: string): string {
     rmSync(probe)
     return folder
   } catch (error) {
-    const reason = (error as Error).message
+    const { code = '', message } = error as NodeJS.ErrnoException
+    const reason = REASONS[code] ?? message
     throw new DataDirectoryError(`The data folder ${path} cannot be used: ${reason}. Set DATA_DIR to one that can.`, {
       cause: error,
     })

@@ -1,8 +1,9 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { readFileSync } from 'node:fs'
+import { chmod, chown, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { CrierProcess } from '../support/crier-process.ts'
 import { createDatabase, createEmptyDatabase } from '../support/postgres.ts'
@@ -93,3 +94,48 @@ test('an address that cannot be listened on is told by its setting', async () =>
   })
   await database.drop()
 })
+
+describe('for a plain user', () => {
+  const NOBODY = 65_534
+  const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined
+  const startPlainly = (env: Record<string, string>) => CrierProcess.start(folder, undefined, env, undefined, user)
+  beforeEach(async () => {
+    if (user !== undefined) await chown(folder, user.uid, user.gid)
+  })
+
+  test('a data folder that they may not read or write is told by its setting', async () => {
+    const closed = join(folder, 'closed')
+    await mkdir(closed, { mode: 0o000 })
+    for (const path of [closed, join(closed, 'data')]) {
+      await expect(startPlainly({ DATA_DIR: path })).rejects.toThrow(
+        `${path} cannot be used: this user may not write there (EACCES). Set DATA_DIR to one that can.`,
+      )
+    }
+    await chmod(closed, 0o700)
+  })
+
+  // Containers often let everybody bind every port.
+  test.runIf(firstOpenPort() > 80)('a low port that they may not open is told by its setting', async () => {
+    const database = await createDatabase()
+    const common = { DATABASE_URL: database.url, REDIS_PRIVATE: '0' }
+    for (const [setting, env] of [
+      ['PORT', { ROLES: 'api', PORT: '80' }],
+      ['ADMIN_PORT', { ROLES: 'api', ADMIN_PORT: '80' }],
+      ['RTMP_PORT', { RTMP_PORT: '80' }],
+    ] as const) {
+      await expect(startPlainly({ ...common, ...env })).rejects.toThrow(
+        `this user may not open port 80: set ${setting} to one from 1024 on, or allow it to bind low ports (EACCES)`,
+      )
+    }
+    await database.drop()
+  })
+})
+
+/** The first port that everybody may open. */
+function firstOpenPort(): number {
+  try {
+    return Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))
+  } catch {
+    return 0
+  }
+}

@@ -9,6 +9,12 @@ import { waitFor } from './wait.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
+/** Whom a process runs as. */
+export interface PlainUser {
+  readonly uid: number
+  readonly gid: number
+}
+
 /** Crier as its user starts it: a process of its own, in a folder of its own. */
 export class CrierProcess {
   readonly url: string
@@ -25,12 +31,14 @@ export class CrierProcess {
     ports: { http: number; rtmp: number },
     env: Readonly<Record<string, string>>,
     main: string,
+    user: PlainUser | undefined,
   ) {
     this.url = `http://localhost:${ports.http}`
     this.rtmpPort = ports.rtmp
     this.outbox = new Outbox(join(folder, 'data', 'outbox'))
     this.#child = spawn(process.execPath, [main], {
       cwd: folder,
+      ...user,
       env: {
         PATH: process.env['PATH'] ?? '',
         PORT: String(ports.http),
@@ -51,6 +59,7 @@ export class CrierProcess {
   /**
    * Starts it and waits until it says that it is ready.
    * @param main the main file of another build
+   * @param user another user to run as, where this one is root
    * @throws Error with what it printed, when it ends instead
    */
   static async start(
@@ -58,12 +67,14 @@ export class CrierProcess {
     ports?: { http: number; rtmp: number },
     env = {},
     main = MAIN,
+    user?: PlainUser,
   ): Promise<CrierProcess> {
     const crier = new CrierProcess(
       folder,
       ports ?? { http: await freeLoopbackPort(), rtmp: await freeLoopbackPort() },
       env,
       main,
+      user,
     )
     const hasEnded = () => crier.#child.exitCode !== null
     await waitFor(() => hasEnded() || crier.stdout.includes('crier ready'), {
