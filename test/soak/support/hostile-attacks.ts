@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import sharp from 'sharp'
-import { slowBodies, unreadPipelines } from '../../support/http-attacks.ts'
+import { slowBodies, unreadPipelines, type Attack } from '../../support/http-attacks.ts'
 import { exchangeBytes } from '../../support/raw-http.ts'
 import { send, type Answer, type SendOptions } from '../../support/send.ts'
 import { CONNECT_PACKET, EngineClient, floodByPolling } from '../../support/socket-attacks.ts'
@@ -85,27 +85,29 @@ async function socketPackets({ port }: Target, until: AbortSignal): Promise<Outc
 }
 
 async function bodies({ port }: Target, until: AbortSignal, addresses = 1): Promise<Outcome> {
-  let [opened, ended] = [0, 0]
-  await repeat(until, 0, async () => {
-    const attack = await slowBodies({ port, connections: 4_150, everyMs: 4_000, addresses })
-    await delay(5_000)
-    opened += attack.connections.length
-    ended += attack.connections.filter(({ socket }) => socket.closed).length
-    attack.stop()
-  })
-  return { note: `${opened} bodies, ${ended} ended within 5 s`, broken: [] }
+  const open = () => slowBodies({ port, connections: 4_150, everyMs: 4_000, addresses })
+  return { note: `${await heldOpen(open, 5_000, until)} within 5 s`, broken: [] }
 }
 
 async function pipelines({ port }: Target, until: AbortSignal, addresses = 1): Promise<Outcome> {
+  const open = () => unreadPipelines({ port, connections: 50, requests: 60, addresses })
+  return { note: await heldOpen(open, 2_000, until), broken: [] }
+}
+
+/** Opens connections again and again, and holds those that the server leaves open for so long. */
+async function heldOpen(open: () => Promise<Attack>, holdMs: number, until: AbortSignal): Promise<string> {
   let [opened, ended] = [0, 0]
-  await repeat(until, 0, async () => {
-    const attack = await unreadPipelines({ port, connections: 50, requests: 60, addresses })
-    await delay(2_000)
-    opened += attack.connections.length
-    ended += attack.connections.filter(({ socket }) => socket.closed).length
-    attack.stop()
-  })
-  return { note: `${opened} connections`, broken: [] }
+  while (!until.aborted) {
+    const attack = await open()
+    try {
+      await delay(holdMs, undefined, { signal: until }).catch(() => undefined)
+      opened += attack.connections.length
+      ended += attack.connections.filter(({ socket }) => socket.closed).length
+    } finally {
+      attack.stop()
+    }
+  }
+  return `${opened} connections, ${ended} ended by the server`
 }
 
 /** Searches of an empty workspace for a word that only others have. */
