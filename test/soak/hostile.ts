@@ -97,7 +97,9 @@ async function underAttack(attack: HostileAttack, target: Target, user: SteadyUs
     ...outcome.broken,
     ...(failed.length > BOUNDS.failures ? [`requests of the user failed: ${failed.join(', ')}`] : []),
     ...(seen.maxMs > BOUNDS.waitMs ? [`a request of the user waited for ${Math.round(seen.maxMs)} ms`] : []),
-    ...(peak - before > BOUNDS.growthBytes ? [`memory grew by ${megabytes(peak - before)} MB`] : []),
+    ...(peak - before > (attack.growthBytes ?? BOUNDS.growthBytes)
+      ? [`memory grew by ${megabytes(peak - before)} MB`]
+      : []),
   ]
   return { name: attack.name, seen, bytes, note: outcome.note, broken }
 }

@@ -27,6 +27,8 @@ export interface Outcome {
 
 export interface HostileAttack {
   readonly name: string
+  /** How much more memory the node and its processes may take during this attack, where that is more than usual. */
+  readonly growthBytes?: number
   /** Attacks until it is told to stop. */
   readonly run: (target: Target, until: AbortSignal) => Promise<Outcome>
 }
@@ -51,7 +53,8 @@ export const attacks: readonly HostileAttack[] = [
   { name: '3 the same, 32 addresses', run: (target, until) => pipelines(target, until, ADDRESSES) },
   { name: '4 60 searches at once', run: searches },
   { name: '6 admin port, /api/ready', run: details },
-  { name: '5 costly drawings', run: drawings },
+  // Each process that draws has 100 MB, pages that they share included.
+  { name: '5 costly drawings', run: drawings, growthBytes: 400 * 2 ** 20 },
 ]
 
 async function idle(_target: Target, until: AbortSignal): Promise<Outcome> {
@@ -188,9 +191,11 @@ async function drawings(target: Target): Promise<Outcome> {
   ).catch(() => 'still pending')
   const tookMs = performance.now() - started
   const letIn = refused.filter(({ status }) => status < 400).length
+  const isTried = accepted.some(({ status }) => status === 201)
   return {
-    note: `${accepted.filter(({ status }) => status === 201).length} heavy drawings accepted; thumbnail of another workspace ${shown} in ${(tookMs / 1_000).toFixed(1)} s`,
+    note: `costly: ${inWords(statusesOf(refused))}; heavy: ${inWords(statusesOf(accepted))}; thumbnail of another workspace ${shown} in ${(tookMs / 1_000).toFixed(1)} s`,
     broken: [
+      ...(isTried ? [] : ['no heavy drawing was accepted: there was no attack']),
       ...(letIn > 0 ? [`${letIn} drawings were accepted that take minutes to draw`] : []),
       ...(shown !== 'ready' || tookMs > MOST_THUMBNAIL_MS ? ['a small picture waited for its thumbnail'] : []),
     ],
@@ -210,8 +215,12 @@ function costly(index: number): string {
   return filtered(index % 2 === 0 ? radius.repeat(4) : '<feGaussianBlur stdDeviation="50"/>'.repeat(3_000), index)
 }
 
-/** About as much as a drawing may cost. */
-const heaviest = (index: number) => filtered('<feGaussianBlur stdDeviation="50"/>'.repeat(95), index)
+/** About as much as a drawing may cost by its elements; it would take 15 s and more to draw as large as others. */
+function heaviest(index: number): string {
+  if (index % 2 === 0) return filtered('<feGaussianBlur stdDeviation="50"/>'.repeat(48), index)
+  const fill = '<radialGradient id="g"><stop stop-color="red"/><stop offset="1" stop-color="blue"/></radialGradient>'
+  return `${SVG}${fill}${`<rect fill="url(#g)" width="${1280 - index}" height="1280"/>`.repeat(10_000)}</svg>`
+}
 
 function upload(target: Target, { apiKey, workspaceId }: Person, name: string, content: string | Buffer) {
   const file = { name, content: new Uint8Array(Buffer.from(content)) }
@@ -239,6 +248,11 @@ function times<T>(count: number, work: (index: number) => Promise<T>): Promise<T
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+}
+
+function statusesOf(answers: readonly Answer[]): Map<number, number> {
+  const counts = Map.groupBy(answers, ({ status }) => status)
+  return new Map([...counts].map(([status, some]) => [status, some.length]))
 }
 
 function inWords(statuses: ReadonlyMap<number, number>): string {
