@@ -8,6 +8,12 @@ const WINDOW_MS = HOUR
 /**
  * URLs that carry their own credential, for what a browser fetches by itself: the `src` of an image or a video sends no
  * header. A signature is good for one path with one query and nothing else, for one to two hours.
+ *
+ * A link outlives the membership of whoever has it. It cannot be bound to a member: views and events of assets are written
+ * once for all members, and so are the links in them. To end the links of a whole workspace with each removal would break
+ * what its other members are looking at. A shorter time would cut off films while they are played, each piece of which is
+ * asked for with the same link, and make browsers fetch pictures again that they have. Whoever had the link could have
+ * kept the file; nothing that is added later is reached by it.
  */
 export class SignedLinks {
   readonly #key: Buffer

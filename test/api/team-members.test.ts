@@ -131,6 +131,34 @@ describe('members', () => {
   })
 })
 
+test('whoever removes a member is told of which streams that member may know the keys', async () => {
+  const armed = await world.as('ada').call('POST /api/streams', {
+    body: { workspaceId: world.id('acme'), title: 'Friday' },
+  })
+  const expired = await world.as('ada').call('POST /api/streams', {
+    body: { workspaceId: world.id('acme'), title: 'Long ago' },
+  })
+  await app.database.run(`update streams set key_expires_at = now() - interval '1 hour' where id = $1`, [
+    expired.body.data._id,
+  ])
+  const manager = await member('editor')
+  const reader = await member('client')
+  expect((await remove('ada', manager)).body.data).toEqual({ streamIds: [armed.body.data._id] })
+  expect((await remove('ada', reader)).body.data).toEqual({ streamIds: [] })
+  // The event says it to those who were not asked, also when somebody leaves.
+  const leaver = await member('editor')
+  expect((await leave(leaver)).status).toBe(200)
+  const told = await app.database.rows<{ data: object }>(
+    `select data from workspace_events where workspace_id = $1 and type = 'member.removed' order by seq desc limit 3`,
+    [world.id('acme')],
+  )
+  expect(told.map(({ data }) => data)).toMatchObject([
+    { reason: 'left', streamIds: [armed.body.data._id] },
+    { reason: 'removed', streamIds: [] },
+    { reason: 'removed', streamIds: [armed.body.data._id] },
+  ])
+})
+
 describe('changing a member', () => {
   test('gives another role, at once', async () => {
     const name = await member('contributor')

@@ -1,7 +1,7 @@
 import { event } from '../../../core/event.ts'
 import { EXAMPLE, EXAMPLE_TIME } from '../../../core/example-ids.ts'
 import { Id, Nullable, States, Timestamp, Type, type Static } from '../../../core/schema.ts'
-import { GroupView, MemberState, RoleView } from './schemas.ts'
+import { GroupView, KnownStreams, MemberState, RoleView } from './schemas.ts'
 
 const { groupId, invitationId, roleId, userId, workspaceId } = EXAMPLE
 const times = { createdAt: EXAMPLE_TIME, updatedAt: EXAMPLE_TIME }
@@ -67,8 +67,9 @@ export const memberRemoved = event({
       left: 'They left by themselves',
       removed: 'Somebody removed them',
     }),
+    streamIds: KnownStreams,
   }),
-  example: { userId, reason: 'left' },
+  example: { userId, reason: 'left', streamIds: [] },
 })
 
 /** No event of an invitation carries its token. */

@@ -4,7 +4,7 @@ import { from, operation } from '../../../core/operation.ts'
 import { done, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../core/schema.ts'
 import { CannotGrant, LastOwner, Outranked, OwnersOnly } from './errors.ts'
-import { MemberChange, MemberPath, MemberQuery, MemberState, MemberView, TeamPath } from './schemas.ts'
+import { MemberChange, MemberPath, MemberQuery, MemberState, MemberView, RemovedMember, TeamPath } from './schemas.ts'
 
 const { workspaceId, userId } = EXAMPLE
 
@@ -43,17 +43,17 @@ export const removeMember = operation({
   route: 'DELETE /api/team/{workspaceId}/members/{userId}',
   summary: 'Remove a member from a workspace',
   description:
-    'It takes effect at once, also on open sockets. What they have made stays. A member with scopes that you lack cannot be removed by you.',
+    'It takes effect at once, also on open sockets. What they have made stays. Signed URLs of files that they have been shown work for up to two hours more. A member with scopes that you lack cannot be removed by you. Ingest keys belong to streams and go on working: a member with `streams:manage` may have noted them. `streamIds` says of which streams; POST /api/streams/{id}/arm gives one new keys and drops who publishes with the old ones.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,
   path: MemberPath,
-  returns: { 200: Done },
+  returns: { 200: Envelope(RemovedMember) },
   errors: [Outranked, OwnersOnly, LastOwner, PlanLimit, PreconditionFailed],
   example: { path: { workspaceId, userId } },
   handle: async ({ turn, caller, path, ifMatch, members }) => {
-    await members.remove(turn, caller, path.userId, ifMatch)
-    return done('Member removed')
+    const { streamIds } = await members.remove(turn, caller, path.userId, ifMatch)
+    return ok('Member removed', { streamIds })
   },
 })
 

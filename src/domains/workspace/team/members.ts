@@ -9,6 +9,7 @@ import { isScope, type Scope } from '../../../core/scope.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Searches } from '../../../db/searches.ts'
+import { streamsWithLiveKeys } from '../../live/streams/live-keys.ts'
 import type { ChannelMembers } from '../../talk/chat/index.ts'
 import { mergedScopes, type MemberCache } from '../workspaces/memberships.ts'
 import {
@@ -153,13 +154,16 @@ export class TeamMembers {
     return state
   }
 
-  /** @throws AppError not_found, precondition_failed, outranked, owners_only, last_owner, plan_limit_reached */
-  async remove(turn: Turn, caller: Caller, userId: string, ifMatch: IfMatch): Promise<void> {
+  /**
+   * @returns the streams whose ingest keys the member could see
+   * @throws AppError not_found, precondition_failed, outranked, owners_only, last_owner, plan_limit_reached
+   */
+  async remove(turn: Turn, caller: Caller, userId: string, ifMatch: IfMatch): Promise<{ streamIds: string[] }> {
     const actor = await managerOf(turn, caller)
     const member = await this.#find(turn, userId, ifMatch)
     requireMayChange(actor, member, 'Only an owner may remove an owner.')
     if (member.built_in_role === 'owner') await this.#release(turn, userId, actor)
-    await this.#delete(turn, caller, member)
+    return this.#delete(turn, caller, member)
   }
 
   /** @throws AppError not_found, last_owner, plan_limit_reached */
@@ -173,8 +177,12 @@ export class TeamMembers {
     return this.#ownership.release(turn, userId, actor.userId, new Date(this.#clock.now()))
   }
 
-  async #delete(turn: Turn, caller: Caller, member: TeamMemberRow): Promise<void> {
+  /** Keys belong to streams and stay: an encoder in use would be cut off. Who manages them is told which were known. */
+  async #delete(turn: Turn, caller: Caller, member: TeamMemberRow): Promise<{ streamIds: string[] }> {
     const userId = member.user_id
+    const streamIds = mergedScopes(member).has('streams:manage')
+      ? await streamsWithLiveKeys(turn.sql, turn.workspaceId, new Date(this.#clock.now()))
+      : []
     await this.#channels.leaveAll(turn, caller.userId, userId)
     await turn.sql.run(
       `update groups set version = version + 1, updated_at = $3
@@ -186,8 +194,9 @@ export class TeamMembers {
       userId,
     ])
     turn.audit({ kind: 'member', id: userId, details: { email: member.email, role: memberState(member).role } })
-    turn.emit(memberRemoved, { userId, reason: userId === caller.userId ? 'left' : 'removed' })
+    turn.emit(memberRemoved, { userId, reason: userId === caller.userId ? 'left' : 'removed', streamIds })
     this.#cache.changes(turn)
+    return { streamIds }
   }
 
   async #find(turn: Turn, userId: string, ifMatch: IfMatch): Promise<TeamMemberRow> {

@@ -36,6 +36,11 @@ const Message = Text(1, 1_000, { description: 'A few words to the person, sent w
 
 export const TeamPath = Input({ workspaceId: Id })
 export const MemberPath = Input({ workspaceId: Id, userId: Id })
+export const KnownStreams = Type.Array(Id, {
+  description:
+    'Streams whose ingest keys still work and could be seen by the member, the newest 100 first; arm those whose keys nobody else should have',
+})
+export const RemovedMember = Type.Object({ streamIds: KnownStreams })
 export const RolePath = Input({ workspaceId: Id, id: RoleId })
 export const ItemPath = Input({ workspaceId: Id, id: Id })
 export const TokenPath = Input({
