@@ -102,6 +102,7 @@ const TWO_TYPES: Readonly<Record<string, string>> = {
   workspaces: 'limited by number in a plan',
   groups: 'limited by number in a plan',
   roles: 'limited by number in a plan',
+  tags: 'limited by number in a plan',
   month: 'the price of a month in a plan; a calendar month in the streaming usage',
   from: 'the beginning of a range: of time in lists, of seconds in a trim; the contract has it for an author, too',
   to: 'the end of a range',
