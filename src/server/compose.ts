@@ -24,6 +24,7 @@ import { Searches } from '../db/searches.ts'
 import { eventTypes } from '../registry/events.ts'
 import { IdempotencyKeys } from '../http/idempotency.ts'
 import { previewOpener, whepLink } from './media-preview.ts'
+import { findPictures } from '../domains/identity/users/index.ts'
 import { ProfilePictures } from '../domains/identity/users/pictures.ts'
 import { checkFitness } from '../../media/work/transcode/fitness.ts'
 import { iceLinks, whipAsker } from './media-whip.ts'
@@ -216,7 +217,7 @@ export function compose(
     allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
     mediaWork: mediaWork.get,
     searches,
-    filesElsewhere: [findAttachments],
+    filesElsewhere: [findAttachments, findPictures],
     previewSeconds: config.MEDIA_PREVIEW_SECONDS,
     checkFitness,
     tempDir: foundation.scratch,

@@ -1,5 +1,5 @@
 import type { Sql } from '../../../core/sql.ts'
-import { atLeast } from '../../../db/condition.ts'
+import { anyOf, atLeast } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
 import type { FindOptions } from '../../../db/table.ts'
 import { normalizeEmail } from './email-address.ts'
@@ -76,6 +76,12 @@ export async function touchUser(sql: Sql, id: string, now: Date): Promise<UserRo
 /** Records that credentials of a user have changed, for nodes that miss the notice (`announceCredentials`). */
 export async function markCredentialsChanged(sql: Sql, id: string, now: Date): Promise<void> {
   await users.update(sql, { id }, { credentialsChangedAt: now })
+}
+
+/** Which of some files are profile pictures of users. */
+export async function findPictures(sql: Sql, pictureIds: readonly string[]): Promise<string[]> {
+  const rows = await users.find(sql, { pictureId: anyOf(pictureIds) }, { columns: ['pictureId'] })
+  return rows.flatMap(({ pictureId }) => pictureId ?? [])
 }
 
 /** Ids of the users whose credentials have changed since a time. */

@@ -1,6 +1,7 @@
 /** What other domains may use of users. */
 
 export {
+  findPictures,
   findUser,
   findUserByEmail,
   lockPassword,

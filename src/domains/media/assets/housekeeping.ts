@@ -106,7 +106,6 @@ export class AssetHousekeeping {
     const asked = [...new Set(keys.map(idOf))]
     const known = await this.#sql.rows<{ id: string }>(
       `select id from asset_files where id = any($1) union select id from asset_renditions where id = any($1)
-       union select picture_id from users where picture_id = any($1)
        union select (file->>'fileId')::uuid from uploads where (file->>'fileId')::uuid = any($1) and state = 'received'`,
       [asked],
     )

@@ -7,7 +7,7 @@ import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
-import { normalizeEmail } from '../../identity/users/index.ts'
+import { findUser, normalizeEmail } from '../../identity/users/index.ts'
 import type { MemberCache } from '../workspaces/memberships.ts'
 import { lackedBy, rightsOf, unrestrictedScopes } from './authority.ts'
 import {
@@ -39,12 +39,9 @@ declare module '../../../core/services.ts' {
 
 const TOKEN = /^[\w-]{43}$/
 const BY_TOKEN = `${SELECT_INVITATION} where i.token_hash = $1`
-const BY_ID = `${SELECT_INVITATION}
-  join users me on me.email = i.email and me.email_verified
-  where i.id = $1 and me.id = $2`
+const BY_ID = `${SELECT_INVITATION} where i.id = $1 and i.email = $2`
 const MINE = `${SELECT_INVITATION}
-  join users me on me.email = i.email and me.email_verified
-  where me.id = $1 and i.status = 'open' and i.expires_at > $2
+  where i.email = $1 and i.status = 'open' and i.expires_at > $2
     and ($3::timestamptz is null or (i.created_at, i.id) < ($3, $4::uuid))
   order by i.created_at desc, i.id desc limit $5`
 
@@ -73,8 +70,10 @@ export class InvitationAnswers {
 
   /** Open invitations to the caller's address, newest first; none while the address is not confirmed. */
   async mine(caller: Caller, page: PageRequest): Promise<PageResult<Static<typeof MyInvitation>>> {
+    const email = await confirmedAddress(this.#sql, caller.userId)
+    if (email === undefined) return { items: [], limit: page.limit, nextCursor: null }
     const rows = await this.#sql.rows<InvitationRow>(MINE, [
-      caller.userId,
+      email,
       new Date(this.#clock.now()),
       page.after?.createdAt ?? null,
       page.after?.id ?? null,
@@ -139,12 +138,9 @@ export class InvitationAnswers {
   async #find(turn: Turn, caller: Caller, tokenOrId: string): Promise<InvitationRow> {
     const row = await find(turn.sql, tokenOrId, caller.userId)
     if (row === undefined || row.workspace_id !== turn.workspaceId) throw NotFound()
-    const user = await turn.sql.row<{ email: string; email_verified: boolean }>(
-      'select email, email_verified from users where id = $1',
-      [caller.userId],
-    )
+    const user = await findUser(turn.sql, caller.userId, { columns: ['email', 'emailVerified'] })
     if (user === undefined || normalizeEmail(user.email) !== row.email) throw InvitationForAnother()
-    if (!user.email_verified) throw EmailUnverified()
+    if (!user.emailVerified) throw EmailUnverified()
     this.#requireOpen(row)
     return row
   }
@@ -164,8 +160,17 @@ export class InvitationAnswers {
 
 /** By its token, whoever asks; by its id for the confirmed account of the invited address alone. */
 async function find(sql: Sql, tokenOrId: string, userId: string | undefined): Promise<InvitationRow | undefined> {
-  if (isUuid(tokenOrId)) return userId === undefined ? undefined : sql.row<InvitationRow>(BY_ID, [tokenOrId, userId])
+  if (isUuid(tokenOrId)) {
+    const email = userId === undefined ? undefined : await confirmedAddress(sql, userId)
+    return email === undefined ? undefined : sql.row<InvitationRow>(BY_ID, [tokenOrId, email])
+  }
   return sql.row<InvitationRow>(BY_TOKEN, [sha256(tokenOrId)])
+}
+
+/** The address of a user, if they have confirmed it. */
+async function confirmedAddress(sql: Sql, userId: string): Promise<string | undefined> {
+  const user = await findUser(sql, userId, { columns: ['email', 'emailVerified'] })
+  return user?.emailVerified ? user.email : undefined
 }
 
 async function requireKept(turn: Turn, row: InvitationRow): Promise<void> {

@@ -10,7 +10,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { sendMail } from '../../../mail/jobs.ts'
 import type { MailLimits } from '../../../mail/limits.ts'
-import { normalizeEmail } from '../../identity/users/index.ts'
+import { findUserByEmail, normalizeEmail } from '../../identity/users/index.ts'
 import {
   managerOf,
   requireGrantable,
@@ -31,6 +31,7 @@ import {
   type InvitationRow,
 } from './invitation-row.ts'
 import { invitationMail } from './mail.ts'
+import { findMember } from './member-row.ts'
 import { ownerHasAll } from './members.ts'
 import { overridesFor, type Overrides } from './overrides.ts'
 import { refused, roleOf, type ChosenRole } from './role-choice.ts'
@@ -183,11 +184,8 @@ export class Invitations {
 
   /** The address belongs to no member and has no other open invitation; an expired one makes room for a new one. */
   async #requireNew(turn: Turn, email: string, now: Date, except: string | null = null): Promise<void> {
-    const member = await turn.sql.row(
-      `select 1 from workspace_members m join users u on u.id = m.user_id where m.workspace_id = $1 and u.email = $2`,
-      [turn.workspaceId, email],
-    )
-    if (member !== undefined) throw AlreadyMember()
+    const user = await findUserByEmail(turn.sql, email, { columns: ['id'] })
+    if (user && (await findMember(turn.sql, turn.workspaceId, user.id))) throw AlreadyMember()
     await turn.sql.run(
       `update invitations set status = 'expired'
        where workspace_id = $1 and email = $2 and status = 'open' and expires_at <= $3`,
