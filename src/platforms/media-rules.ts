@@ -25,7 +25,7 @@ const JPEG_PNG = ['image/jpeg', 'image/png']
 const WEB_IMAGES = [...JPEG_PNG, 'image/webp', 'image/gif']
 const MP4_MOV = ['video/mp4', 'video/quicktime']
 
-export const PLATFORM_MEDIA: Readonly<Record<string, PlatformMedia>> = {
+const RULES = {
   x: {
     title: 'X',
     image: { types: WEB_IMAGES, maxBytes: 5 * MB },
@@ -114,9 +114,12 @@ export const PLATFORM_MEDIA: Readonly<Record<string, PlatformMedia>> = {
     source: 'discord.com/developers, Uploading files',
     seen: '2026-11',
   },
-}
+} as const satisfies Readonly<Record<string, PlatformMedia>>
 
-export const MEDIA_PLATFORMS = Object.keys(PLATFORM_MEDIA) as [string, ...string[]]
+type MediaPlatform = keyof typeof RULES
+export const PLATFORM_MEDIA: Readonly<Record<string, PlatformMedia>> = RULES
+// What `Object.keys` says of its keys is that they are strings.
+export const MEDIA_PLATFORMS = Object.keys(RULES) as [MediaPlatform, ...MediaPlatform[]]
 
 /** Why a platform would not take a file, in words; empty when nothing speaks against it. */
 export function refusals(platform: string, file: { kind: string; type: string; size: number | undefined }): string[] {
