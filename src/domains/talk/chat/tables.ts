@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/postgresql'
 import { references, referencesByColumns, timestamp } from '../../../db/columns.ts'
 import type { DatabaseOf } from '../../../db/query.ts'
 import { table } from '../../../db/table.ts'
-import { Workspace, WorkspaceMember } from '../../workspace/workspaces/entities.ts'
+import { Workspace, WorkspaceMember } from '../../workspace/workspaces/index.ts'
 import type { AttachmentData, ChangeKind } from './schemas.ts'
 
 const ids = () => p.array().columnType('uuid[]').defaultRaw(`'{}'`)
@@ -17,10 +17,7 @@ export const Channel = defineEntity({
       name: 'channels_name_key',
       expression: 'create unique index channels_name_key on channels (workspace_id, lower(name))',
     },
-    {
-      name: 'channels_by_time',
-      expression: 'create index channels_by_time on channels (workspace_id, created_at desc, id desc)',
-    },
+    { name: 'channels_by_workspace', properties: ['workspaceId', 'id'] },
   ],
   checks: [
     {

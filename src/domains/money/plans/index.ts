@@ -1,0 +1,3 @@
+/** What other domains may use of plans. */
+
+export { PlanService } from './service.ts'
