@@ -184,7 +184,7 @@ export function compose(
   const auditLog = new AuditLog(database, searches)
   const logDays = { events: config.EVENT_DAYS, audit: config.AUDIT_DAYS }
   const workspaceLogRetention = new WorkspaceLogRetention(database, clock, logDays)
-  const chat = composeChat({ database, clock, coordination, plans, storage, searches, paced: config.RATE_LIMITS })
+  const chat = composeChat({ database, clock, coordination, plans, storage, searches, rateLimited: config.RATE_LIMITS })
   const channels: Channels = chat.people
   const eventLog = new EventLog(database, eventTypes, channels)
 

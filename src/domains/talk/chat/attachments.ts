@@ -25,13 +25,13 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** Bytes of one file. */
+/** Maximum size of one file in bytes. */
 export const MOST_ATTACHMENT_BYTES = 5 * 1024 * 1024
 
-/** How long a file may wait for its message. */
+/** How long a file is kept before a message with it is sent. */
 const LOOSE_MS = DAY
 
-/** What no browser runs, whatever is in it. All else is saved, not shown. */
+/** Types that a browser shows without running anything in them. It downloads all others. */
 const SHOWN = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif'])
 
 type AttachmentRow = Pick<Row<typeof ChatAttachment>, 'id' | 'workspaceId' | 'name' | 'type' | 'size' | 'createdAt'>
@@ -53,7 +53,7 @@ const readable = query(chatTables, (db, $: { workspaceId: string; userId: string
     ),
 )
 
-/** Files of messages. What a file is, is told from its content; its name is only a name. */
+/** Files of messages. The type of a file is found from its content, never from its name. */
 export class ChatAttachments {
   readonly #sql: Sql
   readonly #clock: Clock
@@ -65,9 +65,9 @@ export class ChatAttachments {
     this.#storage = storage
   }
 
-  /** Takes a file, which then waits a day for its message. @throws AppError empty_attachment, storage_full, … */
+  /** Stores a file. It is kept for a day unless a message with it is sent. @throws AppError empty_attachment, storage_full, … */
   async take({ userId, workspaceId }: Member, upload: Upload): Promise<AttachmentData> {
-    // Five megabytes at most, and the file must be known before it is stored.
+    // At most 5 MB are held in memory: the type must be known before the file is stored.
     const content = await buffer(upload.stream)
     if (content.length === 0) throw EmptyAttachment()
     const found = await fileTypeFromBuffer(content)
@@ -86,7 +86,7 @@ export class ChatAttachments {
     return view(row)
   }
 
-  /** The files of a message that is being sent, in the order of their naming. @throws AppError validation_failed */
+  /** The files of a message that is being sent, in the order of `ids`. @throws AppError validation_failed */
   async ofMessage(turn: Turn, caller: Caller, ids: readonly string[]): Promise<AttachmentData[]> {
     if (ids.length === 0) return []
     const rows = await chatAttachments.find(turn.sql, {
@@ -103,7 +103,7 @@ export class ChatAttachments {
             {
               path: `/body/attachments/${index}`,
               code: 'unknown',
-              message: 'must be a file that you have uploaded and not sent yet',
+              message: 'must be a file that you uploaded and have not sent yet',
             },
           ],
     )
@@ -111,12 +111,12 @@ export class ChatAttachments {
     return ids.flatMap((id) => known.get(id) ?? [])
   }
 
-  /** Binds files to a message whose row is written. */
+  /** Attaches files to a message whose row was inserted. */
   async bind(turn: Turn, messageId: string, ids: readonly string[]): Promise<void> {
     if (ids.length > 0) await chatAttachments.update(turn.sql, { id: anyOf(ids) }, { messageId })
   }
 
-  /** @throws AppError not_found, also for one who may not see the message */
+  /** @throws AppError not_found, also when the caller may not see the message */
   async file({ userId, workspaceId }: Member, id: string) {
     const row = await readable.row(this.#sql, { workspaceId, userId, id })
     if (row === undefined) throw NotFound()
@@ -136,7 +136,7 @@ export class ChatAttachments {
     })
   }
 
-  /** Forgets files that were never sent. The sweep of the storage removes what no row names. */
+  /** Deletes the rows of files that were never sent. The storage sweep deletes their files. */
   async forgetLoose(): Promise<number> {
     const before = new Date(this.#clock.now() - LOOSE_MS)
     return chatAttachments.delete(this.#sql, { messageId: null, createdAt: lessThan(before) })
@@ -163,7 +163,7 @@ function view(row: AttachmentRow): AttachmentData {
   }
 }
 
-/** Without folders, control characters and what turns text around; 120 characters at most, the ending kept. */
+/** A file name without folders, control and bidirectional characters. At most 120 characters; the extension is kept. */
 export function safeName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? ''
   const clean = last.replace(/[\p{Cc}\p{Cf}<>:"|?*]/gu, '').replace(/^[.\s]+|[.\s]+$/g, '')
@@ -172,7 +172,7 @@ export function safeName(name: string): string {
   return clean.slice(0, clean.length - ending.length).slice(0, 120 - ending.length) + ending
 }
 
-/** Whether bytes are text in UTF-8, without what no text has. */
+/** Whether bytes are UTF-8 text without null bytes. */
 function isText(content: Buffer): boolean {
   if (content.includes(0)) return false
   try {

@@ -16,9 +16,9 @@ interface NewChange<K extends ChangeKind> {
 }
 
 /**
- * Gives a change the next place in its channel, writes it and tells those who may see it. A turn makes one change of a
- * channel at most: numbers are counted in memory and stand once the turn has succeeded.
- * @returns its number
+ * Numbers a change of a channel, writes it to the log and emits it to those who may see it. A turn makes at most one
+ * change per channel, because the number in memory advances only when the turn has succeeded.
+ * @returns the number
  */
 export function writeChange<K extends ChangeKind>(turn: Turn, room: Room, change: NewChange<K>): number {
   const seq = room.seq + 1
@@ -43,8 +43,8 @@ export function writeChange<K extends ChangeKind>(turn: Turn, room: Room, change
 }
 
 /**
- * What the log keeps of a change. Texts stay where they are, with the message: whoever was away gets the present one,
- * and nothing is left in the log of what was deleted.
+ * What the log stores of a change. It never stores message texts: a client that syncs gets the current text, and a
+ * deleted text is nowhere.
  */
 function kept(type: ChangeKind, data: object): object | null {
   switch (type) {

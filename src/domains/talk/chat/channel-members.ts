@@ -2,7 +2,7 @@ import type { Caller, Member } from '../../../core/caller.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
 import type { Turn } from '../../../core/turn.ts'
-import { requireMembers } from '../../workspace/workspaces/named-members.ts'
+import { requireMembers } from '../../workspace/workspaces/index.ts'
 import type { ChannelPeople } from './channel-people.ts'
 import { addMembers, MOST_MEMBERS } from './channels.ts'
 import { writeChange } from './change-writer.ts'
@@ -19,7 +19,7 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** Who is in a private channel. Everything here runs in turns. */
+/** Adds and removes members of private channels. All methods run in turns. */
 export class ChannelMembers {
   readonly #clock: Clock
   readonly #people: ChannelPeople
@@ -29,7 +29,7 @@ export class ChannelMembers {
     this.#people = people
   }
 
-  /** Those who are in it already change nothing. @throws AppError not_found, wrong_channel_kind, channel_archived, … */
+  /** Users who are members already are skipped. @throws AppError not_found, wrong_channel_kind, channel_archived, … */
   async add(turn: Turn, caller: Caller, channelId: string, userIds: readonly string[]): Promise<ChannelData> {
     const room = await openRoomOf(turn, caller, channelId)
     requireList(room.channel)
@@ -48,7 +48,7 @@ export class ChannelMembers {
   }
 
   /**
-   * Members take themselves out; others are taken out by whoever made the channel, or manages the team.
+   * Members may remove themselves. The creator of the channel, and those with team:manage, may remove others.
    * @throws AppError not_found, wrong_channel_kind, forbidden, conflict for the last member
    */
   async remove(turn: Turn, caller: Caller, member: Member, channelId: string, userId: string): Promise<void> {
@@ -57,10 +57,12 @@ export class ChannelMembers {
     requireList(channel)
     if (!channel.memberIds.includes(userId)) throw NotFound()
     if (userId !== caller.userId && channel.createdBy !== caller.userId && !member.scopes.has('team:manage')) {
-      throw Forbidden({ message: 'Others are removed by whoever made the channel, or with the scope team:manage.' })
+      throw Forbidden({
+        message: 'Only the creator of the channel, or a member with the scope team:manage, can remove others.',
+      })
     }
     if (channel.memberIds.length === 1) {
-      throw Conflict({ message: 'The last member stays: archive the channel, or delete it.' })
+      throw Conflict({ message: 'The last member cannot be removed. Archive or delete the channel instead.' })
     }
     await channelMembers.delete(turn.sql, { channelId, userId })
     const left = this.#write(turn, room, caller.userId, [], [userId])
@@ -69,7 +71,7 @@ export class ChannelMembers {
     turn.emit(channelUpdated, left, { channel: channelId })
   }
 
-  /** Somebody leaves the workspace: called in that turn, before the membership goes. */
+  /** Removes a user from all channels. Called in the turn that ends their membership, before it is deleted. */
   async leaveAll(turn: Turn, by: string, userId: string): Promise<void> {
     const rows = await channelMembers.deleteReturning(turn.sql, { workspaceId: turn.workspaceId, userId })
     for (const { channelId } of rows) {

@@ -17,7 +17,7 @@ const channelsByMember = query(chatTables, (db, $: { workspaceId: string; userId
     .groupBy('userId'),
 )
 
-/** Who is in which private channels and direct conversations, for whoever must know outside of turns. */
+/** Finds who is in which private channels and direct conversations, outside of turns. */
 export class ChannelPeople implements Channels {
   readonly #sql: Sql
   readonly #coordination: Coordination
@@ -36,13 +36,13 @@ export class ChannelPeople implements Channels {
     return channels.exists(this.#sql, { workspaceId, id: channelId, private: false })
   }
 
-  /** Says to every node, once the turn is committed, that people have come into or left channels. */
+  /** Tells every node, after the commit, that members of channels have changed. */
   changed(turn: Turn): void {
     const { workspaceId } = turn
     turn.afterCommit(() => this.changedIn(workspaceId))
   }
 
-  /** Says to every node that people may have come into or left channels of a workspace. */
+  /** Tells every node that members of a workspace's channels may have changed. */
   changedIn(workspaceId: string): void {
     this.#coordination.publish(NOTICE, workspaceId)
   }

@@ -6,8 +6,8 @@ import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { not, sameText } from '../../../db/condition.ts'
-import type { PlanService } from '../../money/plans/service.ts'
-import { requireMembers } from '../../workspace/workspaces/named-members.ts'
+import type { PlanService } from '../../money/plans/index.ts'
+import { requireMembers } from '../../workspace/workspaces/index.ts'
 import { channelRows, channelState } from './channel-row.ts'
 import type { ChannelPeople } from './channel-people.ts'
 import { writeChange } from './change-writer.ts'
@@ -29,7 +29,7 @@ type NewChannelInput = Static<typeof NewChannel>
 export const MOST_MEMBERS = 500
 const MOST_OTHERS = 8
 
-/** Channels and direct conversations: making, changing and deleting them. Everything here runs in turns. */
+/** Creates, changes and deletes channels and direct conversations. All methods run in turns. */
 export class ChannelService {
   readonly #clock: Clock
   readonly #people: ChannelPeople
@@ -42,7 +42,7 @@ export class ChannelService {
   }
 
   /**
-   * @returns the channel, and whether it was made: the same people have one direct conversation
+   * @returns the channel, and whether it is new: the same people share one direct conversation
    * @throws AppError validation_failed, channel_name_taken, plan_limit_reached, conflict
    */
   async create(turn: Turn, caller: Caller, input: NewChannelInput): Promise<{ channel: ChannelData; isNew: boolean }> {
@@ -97,7 +97,7 @@ export class ChannelService {
     turn.settled(() => turn.memory(ROOMS).remove(channelId))
     turn.audit({ kind: 'channel', id: channelId, details: { name: channel.name } })
     if (!channel.private) return turn.emit(channelDeleted, { channelId })
-    // By the time that it leaves nobody is in the channel any more.
+    // When the event is sent, the channel has no members any more, so it names each of them.
     for (const user of channel.memberIds) turn.emit(channelDeleted, { channelId }, { user })
     this.#people.changed(turn)
   }
@@ -149,7 +149,7 @@ export class ChannelService {
     return { channel: await this.#readmit(turn, caller, channelState(known), members), isNew: false }
   }
 
-  /** Somebody who had left the workspace is back: the conversation is theirs again. */
+  /** Adds users back to their conversation who had left the workspace and returned. */
   async #readmit(turn: Turn, caller: Caller, channel: ChannelData, members: string[]): Promise<ChannelData> {
     const added = members.filter((id) => !channel.memberIds.includes(id))
     if (added.length === 0) return channel
@@ -204,7 +204,7 @@ export class ChannelService {
   }
 }
 
-/** Whom an event of a channel reaches beyond its scope. */
+/** The audience of a channel's events: its members if it is private, otherwise everyone with the scope. */
 export function audienceOf(channel: ChannelData): { readonly channel: string } | undefined {
   return channel.private ? { channel: channel._id } : undefined
 }

@@ -18,9 +18,9 @@ declare module '../../../core/services.ts' {
 }
 
 export interface SyncLimits {
-  /** Changes behind which a snapshot is cheaper than catching up. */
+  /** A client that is further behind gets a snapshot, which is cheaper. */
   readonly tooFar: number
-  /** Changes a page. */
+  /** Changes per page. */
   readonly page: number
 }
 
@@ -45,7 +45,7 @@ interface LogRow extends Omit<Row<typeof ChatChange>, 'channelId' | 'seq'>, Part
 
 type Nulls<T> = { [K in keyof T]: T[K] | null }
 
-// All in one statement, so that it is the state at one number.
+// One statement, so that channel, messages and pins are those at one number.
 const snapshots = query(chatTables, (db, $: { workspaceId: string; userId: string; channelId: string }) =>
   db
     .selectFrom('channels as c')
@@ -67,7 +67,7 @@ const snapshots = query(chatTables, (db, $: { workspaceId: string; userId: strin
 /** A `MessageRow` as PostgreSQL writes it as JSON. */
 type MessageJson = Pick<MessageRow, 'reactions'> & Readonly<Record<string, unknown>>
 
-/** The changes of channels after the fact: what a client that was away has missed. */
+/** Reads the changes that a client has missed. */
 export class ChatLog {
   readonly #sql: Sql
   readonly #limits: SyncLimits
@@ -78,9 +78,9 @@ export class ChatLog {
   }
 
   /**
-   * What came after a number, in order and without a gap, or a snapshot for one who is behind what the log keeps, or
-   * ahead of the channel, as after the restore of a backup. Applying page after page, or the snapshot, leads to the state of a
-   * client that never left.
+   * The changes after a number, in order and without a gap. A client that is behind what the log keeps, or ahead of the
+   * channel (after a restored backup), gets a snapshot. Applying all pages, or the snapshot, leads to the state of a
+   * client that was never away.
    * @throws AppError not_found
    */
   async changesAfter(
@@ -107,7 +107,7 @@ export class ChatLog {
     return { seq: snapshot.seq, hasMore: false, changes: [], snapshot }
   }
 
-  /** The present state of a channel. @throws AppError not_found */
+  /** The current state of a channel. @throws AppError not_found */
   async snapshot(workspaceId: string, userId: string, channelId: string): Promise<SnapshotData> {
     const row = await snapshots.row(this.#sql, { workspaceId, userId, channelId })
     if (row === undefined) throw NotFound()
@@ -127,7 +127,7 @@ function changeOf(workspaceId: string, channelId: string, row: LogRow): ChangeDa
   return { workspaceId, channelId, seq, type, at, actorId, data: dataOf(row) } as ChangeData
 }
 
-/** The log keeps no texts. They are those that the message has now; changes that follow repeat them. */
+/** The log stores no texts, so a change comes with the message's current text. Later changes bring the same one. */
 function dataOf(row: LogRow): object {
   const { data, messageId } = row
   switch (row.type) {
@@ -145,7 +145,7 @@ function dataOf(row: LogRow): object {
   }
 }
 
-/** Messages are never deleted from their table without their channel. */
+/** The row of a message exists as long as its channel. */
 function messageOf(row: LogRow): MessageData {
   return messageView(row as MessageRow)
 }

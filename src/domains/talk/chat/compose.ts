@@ -3,7 +3,7 @@ import type { Services } from '../../../core/services.ts'
 import type { Coordination } from '../../../coordination/coordination.ts'
 import type { Database } from '../../../db/database.ts'
 import type { Searches } from '../../../db/searches.ts'
-import type { PlanService } from '../../money/plans/service.ts'
+import type { PlanService } from '../../money/plans/index.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import { ChatAttachments } from './attachments.ts'
 import { ChannelList } from './channel-list.ts'
@@ -12,10 +12,10 @@ import { ChannelPeople } from './channel-people.ts'
 import { ChannelService } from './channels.ts'
 import { ChatLog } from './chat-log.ts'
 import { ChatLogRetention } from './log-retention.ts'
-import { Marks } from './marks.ts'
+import { ReactionsAndPins } from './reactions-and-pins.ts'
 import { MessageList } from './message-list.ts'
 import { Messages } from './messages.ts'
-import { Pace } from './pace.ts'
+import { MessageRateLimit } from './message-rate-limit.ts'
 import { ChatReads } from './reads.ts'
 import { ChatSearch } from './search.ts'
 
@@ -26,8 +26,8 @@ export interface ChatNeeds {
   readonly storage: Storage
   readonly plans: PlanService
   readonly searches: Searches
-  /** Whether the limits of how fast people write hold. */
-  readonly paced: boolean
+  /** Whether the limit on messages per second applies. */
+  readonly rateLimited: boolean
 }
 
 type ChatServices = Pick<
@@ -40,13 +40,13 @@ type ChatServices = Pick<
   | 'chatLogRetention'
   | 'chatReads'
   | 'chatSearch'
-  | 'marks'
+  | 'reactionsAndPins'
   | 'messageList'
   | 'messages'
 >
 
-/** Builds the services of the domain, and who is in which channel. */
-export function composeChat({ clock, coordination, database, paced, plans, searches, storage }: ChatNeeds): {
+/** Builds the services of the domain, and the lookup of who is in which channel. */
+export function composeChat({ clock, coordination, database, rateLimited, plans, searches, storage }: ChatNeeds): {
   readonly services: ChatServices
   readonly people: ChannelPeople
 } {
@@ -63,9 +63,9 @@ export function composeChat({ clock, coordination, database, paced, plans, searc
       chatLogRetention: new ChatLogRetention(database, clock),
       chatReads: new ChatReads(clock),
       chatSearch: new ChatSearch(searches),
-      marks: new Marks(clock),
+      reactionsAndPins: new ReactionsAndPins(clock),
       messageList: new MessageList(database),
-      messages: new Messages(clock, new Pace(clock, paced), chatAttachments),
+      messages: new Messages(clock, new MessageRateLimit(clock, rateLimited), chatAttachments),
     },
   }
 }

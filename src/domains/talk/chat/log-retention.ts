@@ -12,12 +12,12 @@ declare module '../../../core/services.ts' {
 }
 
 /**
- * What the log keeps of each channel: the newest 1,000 changes, none of them older than 90 days. Whoever is behind what
- * is kept is given a snapshot. The newest change stays for ever: the numbers of the channel go on from it.
+ * The log keeps the newest 1,000 changes of each channel, none older than 90 days. A client that is further behind gets a
+ * snapshot. The newest change is never removed, because the numbers of the channel continue from it.
  */
 export const CHAT_LOG_KEPT = { changes: 1_000, days: 90 } as const
 
-/** Channels that one statement looks at, and changes of each that it removes. */
+/** Channels per statement, and changes that it removes of each. */
 const [CHANNELS, CHANGES] = [50, 2_000]
 
 const forget = query(chatTables, (db, $: { channelIds: readonly string[]; kept: number; before: string }) =>
@@ -57,7 +57,7 @@ const forget = query(chatTables, (db, $: { channelIds: readonly string[]; kept: 
     .whereRef('l.seq', '=', 'gone.seq'),
 )
 
-/** Keeps the log of changes from growing for ever. */
+/** Removes old changes from the log. */
 export class ChatLogRetention {
   readonly #sql: Sql
   readonly #clock: Clock
@@ -68,8 +68,8 @@ export class ChatLogRetention {
   }
 
   /**
-   * Removes what is no longer kept, channel by channel, until there is no more of it or the signal ends it.
-   * @returns how many changes went
+   * Removes changes that are no longer kept, until none is left or the signal aborts.
+   * @returns how many were removed
    */
   async prune(signal: AbortSignal, kept: { readonly changes: number; readonly days: number } = CHAT_LOG_KEPT) {
     const before = new Date(this.#clock.now() - kept.days * DAY).toISOString()

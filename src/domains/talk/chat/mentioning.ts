@@ -1,6 +1,6 @@
 import type { Member } from '../../../core/caller.ts'
 import type { Turn } from '../../../core/turn.ts'
-import { onlyMembers } from '../../workspace/workspaces/named-members.ts'
+import { onlyMembers } from '../../workspace/workspaces/index.ts'
 import { ChannelMentionForbidden } from './errors.ts'
 import { mentionsIn } from './mentions.ts'
 import type { ChannelData, MessageData } from './schemas.ts'
@@ -9,7 +9,7 @@ import { chatMentions } from './tables.ts'
 type Mentions = MessageData['mentions']
 
 /**
- * Whom a text mentions, as far as they may see the channel.
+ * The users whom a text mentions, without those who may not see the channel.
  * @throws AppError channel_mention_forbidden
  */
 export async function mentionsOf(turn: Turn, member: Member, channel: ChannelData, body: string): Promise<Mentions> {
@@ -19,7 +19,7 @@ export async function mentionsOf(turn: Turn, member: Member, channel: ChannelDat
   return { userIds: await onlyMembers(turn, userIds), everyone }
 }
 
-/** Nobody is told that they have mentioned themselves. */
+/** Inserts the mentions of a message. Authors do not mention themselves. */
 export function insertMentions(
   turn: Turn,
   message: Pick<MessageData, 'channelId' | 'seq' | 'author'>,

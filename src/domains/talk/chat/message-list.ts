@@ -17,7 +17,7 @@ declare module '../../../core/services.ts' {
 }
 
 type Query = Static<typeof MessagesQuery>
-/** Where a page begins; the newest messages when empty. */
+/** Where a page begins. Empty for the newest messages. */
 type Place = { readonly [name in 'before' | 'after' | 'around']?: number | undefined }
 type Listed = Static<typeof ListedMessage>
 
@@ -25,7 +25,7 @@ export interface MessagePage {
   readonly messages: readonly Listed[]
   readonly limit: number
   readonly nextCursor: string | null
-  /** Number of the newest change that these messages tell of. */
+  /** Number of the newest change that these messages include. */
   readonly seq: number
 }
 
@@ -71,7 +71,7 @@ const messages = query(chatTables, (db, $: Reading) => {
   return found.orderBy('m.seq', 'desc')
 })
 
-/** Messages of a channel by their place. */
+/** Lists the messages of a channel. */
 export class MessageList {
   readonly #sql: Sql
 
@@ -80,7 +80,7 @@ export class MessageList {
   }
 
   /**
-   * Before, after or around a number, or where a cursor goes on; the newest when none is named. By ascending number.
+   * Messages before, after or around a number, or from a cursor; the newest when none is given. In ascending order.
    * @throws AppError not_found, validation_failed
    */
   async list({ userId, workspaceId }: Member, channelId: string, asked: Query): Promise<MessagePage> {
@@ -121,13 +121,13 @@ export class MessageList {
     }
     const half = Math.floor(limit / 2)
     const earlier = await read({ before: place.around }, half)
-    // The lower number of the two readings holds for both: see `seq`.
+    // The lower number of the two statements is right for both: see `seq`.
     const later = await read({ after: place.around - 1 }, limit - half)
     const tops = [...earlier, ...later].map((row) => row.top)
     const rows = [...earlier.slice(0, half).toReversed(), ...later.slice(0, limit - half)]
     return {
       rows: rows.map((row) => ({ ...row, top: Math.min(...tops) })),
-      // Behind the place, one asks with `after`; pages go on to what is earlier, as without a place.
+      // Pages continue towards older messages. For newer ones, clients use `after`.
       next: earlier.length > half ? { before: rows[0]?.seq ?? place.around } : null,
     }
   }

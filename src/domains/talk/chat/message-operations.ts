@@ -81,9 +81,9 @@ export const editMessage = operation({
   returns: { 200: Envelope(MessageView) },
   errors: [ChannelArchived, ChannelMentionForbidden, Conflict, MessageDeleted, NotYourMessage],
   example: { path: { workspaceId, channelId, messageId }, body: { body: 'The first post goes out at ten.' } },
-  handle: async ({ turn, caller, member, path, body, messages, marks }) =>
+  handle: async ({ turn, caller, member, path, body, messages, reactionsAndPins }) =>
     body.body === undefined
-      ? ok('Message changed', await marks.pin(turn, caller, path, body.pinned === true))
+      ? ok('Message changed', await reactionsAndPins.pin(turn, caller, path, body.pinned === true))
       : ok('Message changed', await messages.edit(turn, caller, member, path, body.body)),
 })
 
@@ -120,8 +120,8 @@ export const reactToMessage = operation({
   returns: { 200: Envelope(MessageView) },
   errors: [ChannelArchived, Conflict, MessageDeleted, ValidationFailed],
   example: { path: { workspaceId, channelId, messageId, emoji: '👍' } },
-  handle: async ({ turn, caller, path, marks }) =>
-    ok('Reaction added', await marks.react(turn, caller, path, path.emoji)),
+  handle: async ({ turn, caller, path, reactionsAndPins }) =>
+    ok('Reaction added', await reactionsAndPins.react(turn, caller, path, path.emoji)),
 })
 
 export const unreactToMessage = operation({
@@ -136,8 +136,8 @@ export const unreactToMessage = operation({
   returns: { 200: Envelope(MessageView) },
   errors: [ChannelArchived, MessageDeleted],
   example: { path: { workspaceId, channelId, messageId, emoji: '👍' } },
-  handle: async ({ turn, caller, path, marks }) =>
-    ok('Reaction taken back', await marks.unreact(turn, caller, path, path.emoji)),
+  handle: async ({ turn, caller, path, reactionsAndPins }) =>
+    ok('Reaction taken back', await reactionsAndPins.unreact(turn, caller, path, path.emoji)),
 })
 
 export const searchMessages = operation({

@@ -11,7 +11,7 @@ import { writeChange } from './change-writer.ts'
 import { ChannelArchived, MessageDeleted, NotYourMessage } from './errors.ts'
 import { insertMentions, mentionsOf } from './mentioning.ts'
 import { findLiving, findMessage, findSent, insertMessage } from './message-store.ts'
-import type { Pace } from './pace.ts'
+import type { MessageRateLimit } from './message-rate-limit.ts'
 import { loadRooms, openRoomOf, resendKey, roomOf, ROOMS, type Room } from './rooms.ts'
 import type { ChannelPath, MessageData, NewMessage } from './schemas.ts'
 import { ERASED } from './state.ts'
@@ -28,19 +28,19 @@ type SendRequest = PreludeRequest<Static<typeof ChannelPath>, unknown, NewMessag
 
 const MOST_EDITS = 100
 
-/** Saying something, changing it, taking it back. Everything here runs in turns. */
+/** Sends, edits and deletes messages. All methods run in turns. */
 export class Messages {
   readonly #clock: Clock
-  readonly #pace: Pace
+  readonly #rateLimit: MessageRateLimit
   readonly #attachments: ChatAttachments
 
-  constructor(clock: Clock, pace: Pace, attachments: ChatAttachments) {
+  constructor(clock: Clock, rateLimit: MessageRateLimit, attachments: ChatAttachments) {
     this.#clock = clock
-    this.#pace = pace
+    this.#rateLimit = rateLimit
     this.#attachments = attachments
   }
 
-  /** Reads, once a batch, the channels that are not in mind, and which messages were sent before. */
+  /** Reads, once per batch, the channels that are not in memory, and the messages that were sent before. */
   async prepare(requests: readonly SendRequest[], batch: PreludeBatch): Promise<void> {
     const { sql, workspaceId } = batch
     const rooms = batch.memory(ROOMS)
@@ -62,7 +62,7 @@ export class Messages {
   }
 
   /**
-   * @returns the message, and whether it was sent now: a client's own id stands for one message
+   * @returns the message, and whether it is new: the same `clientId` always stands for the same message
    * @throws AppError not_found, channel_archived, rate_limited, validation_failed, message_deleted, …
    */
   async send(
@@ -77,8 +77,8 @@ export class Messages {
     const sent = clientId === undefined ? undefined : await this.#sentBefore(turn, room, caller, clientId)
     if (sent !== undefined) return { message: sent, isNew: false }
     if (room.channel.archivedAt !== null) throw ChannelArchived()
-    if (body === '' && attachments.length === 0) throw fault('body', 'required', 'must say something')
-    this.#pace.take(turn, room, caller.userId)
+    if (body === '' && attachments.length === 0) throw fault('body', 'required', 'is required without attachments')
+    this.#rateLimit.take(turn, room, caller.userId)
     const at = new Date(this.#clock.now()).toISOString()
     const seq = room.seq + 1
     const root = replyTo === undefined ? null : await findRoot(turn, channelId, replyTo)
@@ -114,7 +114,7 @@ export class Messages {
     return { message, isNew: true }
   }
 
-  /** Changes the text of one's own message. @throws AppError not_found, not_your_message, message_deleted, … */
+  /** Changes the text of the caller's own message. @throws AppError not_found, not_your_message, message_deleted, … */
   async edit(
     turn: Turn,
     caller: Caller,
@@ -127,7 +127,7 @@ export class Messages {
     const before = await findLiving(turn, channelId, messageId)
     if (before.author !== caller.userId) throw NotYourMessage()
     if (before.body === body) return before
-    if (before.edits >= MOST_EDITS) throw Conflict({ message: `A message is edited ${MOST_EDITS} times at most.` })
+    if (before.edits >= MOST_EDITS) throw Conflict({ message: `A message can be edited at most ${MOST_EDITS} times.` })
     const mentions = await mentionsOf(turn, member, room.channel, body)
     const at = new Date(this.#clock.now()).toISOString()
     const edits = before.edits + 1
@@ -151,7 +151,7 @@ export class Messages {
   }
 
   /**
-   * Its text, files, history and reactions go; its place stays. Once is enough.
+   * Erases the text, files, history and reactions of a message. Its row stays. Deleting it again changes nothing.
    * @throws AppError not_found, channel_archived, not_your_message
    */
   async delete(turn: Turn, caller: Caller, member: Member, channelId: string, messageId: string): Promise<void> {
@@ -159,7 +159,7 @@ export class Messages {
     const message = await findMessage(turn, channelId, messageId)
     const isOwn = message.author === caller.userId
     if (!isOwn && !member.scopes.has('team:manage')) {
-      throw NotYourMessage({ message: 'The messages of others are deleted with the scope team:manage.' })
+      throw NotYourMessage({ message: 'Deleting the messages of others requires the scope team:manage.' })
     }
     if (message.deletedAt !== null) return
     const at = new Date(this.#clock.now()).toISOString()
@@ -195,7 +195,7 @@ export class Messages {
 
 const unsentKey = (channelId: string, userId: string, clientId: string) => `${channelId}/${userId}/${clientId}`
 
-/** The root of the thread in which a message is answered: itself, unless it is an answer. */
+/** The root of a message's thread: the message itself unless it is a reply. */
 async function findRoot(turn: Turn, channelId: string, replyTo: string): Promise<string> {
   const answered = await chatMessages.first(
     turn.sql,

@@ -6,12 +6,12 @@ import { channelRows, channelState, isVisibleTo } from './channel-row.ts'
 import { ChannelArchived } from './errors.ts'
 import type { ChannelData, MessageData } from './schemas.ts'
 
-/** Channels that one workspace's actor keeps in mind. */
+/** Channels that the actor of one workspace holds in memory. */
 const MOST_ROOMS = 500
-/** Messages with a client's own id that a channel keeps in mind, so that a resend need not be looked up. */
+/** Messages with a `clientId` that are held per channel, so that a resend needs no lookup. */
 const MOST_RECENT = 200
 
-/** What turns know of a channel without reading it: only turns of its workspace write it. */
+/** A channel in memory. It is always current, because only turns of its workspace change the channel. */
 export class Room {
   channel: ChannelData
   /** Number of the newest change. */
@@ -24,7 +24,7 @@ export class Room {
     this.seq = seq
   }
 
-  /** The message that somebody sent under a client's id, if it was lately. */
+  /** The message that was sent under a resend key, if it was recent. */
   recent(key: string): MessageData | undefined {
     return this.#recent.get(key)
   }
@@ -43,10 +43,10 @@ export class Room {
 
 export const resendKey = (userId: string, clientId: string): string => `${userId}/${clientId}`
 
-/** The channels that a workspace's turns have in mind. */
+/** The channels of a workspace in memory. */
 export class Rooms {
   readonly #rooms = new Map<string, Room>()
-  /** Resend keys, with their channel, of which this batch's prelude found no message. */
+  /** Resend keys, with their channel, for which the prelude of this batch found no message. */
   readonly unsent = new Set<string>()
 
   get(channelId: string): Room | undefined {
@@ -61,7 +61,7 @@ export class Rooms {
     this.#rooms.delete(channelId)
   }
 
-  /** Called between batches, when nothing of what is dropped is still to be written. */
+  /** Drops the oldest channels. Called between batches, when none has unwritten changes. */
   trim(): void {
     for (const id of this.#rooms.keys()) {
       if (this.#rooms.size <= MOST_ROOMS) return
@@ -72,7 +72,7 @@ export class Rooms {
 
 export const ROOMS: MemoryKey<Rooms> = { name: 'chat', make: () => new Rooms() }
 
-/** Brings channels to mind that are not there. */
+/** Loads channels that are not in memory. */
 export async function loadRooms(
   rooms: Rooms,
   sql: Sql,
@@ -85,7 +85,7 @@ export async function loadRooms(
   for (const row of rows) rooms.add(new Room(channelState(row), row.seq))
 }
 
-/** A channel as it is at this place in the workspace's order, whoever asks. @throws AppError not_found */
+/** A channel as of this turn, without a check of visibility. @throws AppError not_found */
 export async function anyRoomOf(turn: Turn, channelId: string): Promise<Room> {
   const rooms = turn.memory(ROOMS)
   if (rooms.get(channelId) === undefined) await loadRooms(rooms, turn.sql, turn.workspaceId, [channelId])
@@ -94,14 +94,14 @@ export async function anyRoomOf(turn: Turn, channelId: string): Promise<Room> {
   return room
 }
 
-/** The same for somebody. @throws AppError not_found, also for one who may not see it */
+/** A channel as of this turn. @throws AppError not_found, also when the caller may not see it */
 export async function roomOf(turn: Turn, caller: Caller, channelId: string): Promise<Room> {
   const room = await anyRoomOf(turn, channelId)
   if (!isVisibleTo(room.channel, caller.userId)) throw NotFound()
   return room
 }
 
-/** A channel that may be written. @throws AppError not_found, channel_archived */
+/** A channel that can be written to. @throws AppError not_found, channel_archived */
 export async function openRoomOf(turn: Turn, caller: Caller, channelId: string): Promise<Room> {
   const room = await roomOf(turn, caller, channelId)
   if (room.channel.archivedAt !== null) throw ChannelArchived()

@@ -20,16 +20,16 @@ declare module '../../../core/services.ts' {
 type Found = Static<typeof FoundMessage>
 
 const MOST_TERMS = 10
-/** Messages with the terms that are sorted by time. Where there are more, messages are read in the order of time instead. */
+/** Up to this many matches are sorted by time. With more, messages are read from the newest on instead. */
 const MOST_MATCHES = 2_000
-/** Messages that are read in the order of time for one page. */
+/** Messages that are read from the newest on for one page. */
 const MOST_READ = 5_000
-/** Characters of a message around the first find. */
+/** Characters of a snippet before and after the first match. */
 const [BEFORE, AFTER] = [60, 180]
 
 /**
- * The two ways to search have one plan each whose cost is bounded. The planner may prefer others, because its estimates
- * of how many messages have a term are guesses: so the other kinds of plan are switched off.
+ * Each of the two ways to search has one plan with a bounded cost. The planner guesses how many messages have a term and
+ * may choose another plan, so all other kinds are switched off.
  */
 const [BY_TERMS, BY_TIME] = ['bitmapscan', 'indexscan'].map((wanted) => {
   const kinds = ['bitmapscan', 'indexscan', 'indexonlyscan', 'seqscan', 'hashjoin', 'mergejoin']
@@ -65,7 +65,7 @@ const matches = ({ workspaceId, terms, most }: Matches) =>
     .where(sql<boolean>`chat_terms(m.workspace_id, m.body) @@ chat_terms_query(${workspaceId}, ${terms})`)
     .limit(most)
 
-/** The caller may see message `m` and it fits. Terms alone do not tell: phrases have an order. */
+/** Message `m` is visible to the caller and matches the query. The index of terms ignores the order of words. */
 const fits = ($: Filters) =>
   e.and([
     e('c.workspaceId', '=', $.workspaceId),
@@ -147,8 +147,8 @@ const findLastRead = query(chatTables, (db, $: Reading & { offset: number }) =>
 )
 
 /**
- * Full-text search over what somebody may read. The cost of a page has a limit that depends neither on other workspaces
- * nor on how much the workspace has: a page of a search for frequent words may be short, and says where to go on.
+ * Full-text search over the messages that a member may read. The cost of a page is bounded, whatever the size of this and
+ * other workspaces. A page of a search for frequent words may be short; its cursor says where to continue.
  */
 export class ChatSearch {
   readonly #searches: Searches
@@ -177,7 +177,7 @@ export class ChatSearch {
 
 interface FoundRows {
   readonly rows: readonly MessageRow[]
-  /** Where a search stopped that read as many messages as it may. */
+  /** Where the search stopped, if it read as many messages as it may. */
   readonly lastRead?: Pick<MessageRow, 'createdAt' | 'id'> | undefined
 }
 
@@ -206,13 +206,13 @@ function termsOf(text: string): string[] {
   return terms.filter((term) => /[\p{L}\p{N}]/u.test(term)).slice(0, MOST_TERMS)
 }
 
-/** Every term, the last one as the beginning of a word. Quoted, so that nothing in them is the syntax of queries. */
+/** All terms, the last one as a prefix. They are quoted, so that they cannot contain query syntax. */
 function tsquery(terms: readonly string[]): string {
   const quoted = terms.map((term) => `'${term.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`)
   return `${quoted.join(' & ')}:*`
 }
 
-/** The text around the first find, escaped for HTML, what was found in <mark>. */
+/** The text around the first match as HTML, with matches in <mark>. */
 export function snippetOf(body: string, terms: readonly string[]): string {
   const found = new RegExp(`(?<![\\p{L}\\p{N}])(?:${terms.map(pattern).join('|')})[\\p{L}\\p{N}]*`, 'giu')
   const first = Math.max(0, body.search(found))

@@ -1,10 +1,10 @@
 /**
- * What a client knows of a channel, and how changes move it. No imports but types: the server, the SDK and the tests
- * run this very file, so that a client that applies every change ends where the server is.
+ * The state of a channel in a client, and the reducer that applies changes to it. It imports types only: the server, the
+ * SDK and the tests run this file, so a client that applies every change has the state of the server.
  */
 import type { ChangeData, ChangeKind, ChannelData, MessageData, SnapshotData } from './schemas.ts'
 
-/** Messages that a state holds: the newest ones. */
+/** Number of newest messages that a state holds. */
 export const WINDOW = 100
 
 export interface ChannelState {
@@ -19,7 +19,7 @@ export interface ChannelState {
 
 export const EMPTY: ChannelState = { seq: 0, channel: null, messages: [], pins: [] }
 
-/** A change came before one that must be applied first: ask for what lies between. */
+/** A change arrived before an earlier one. The client must sync the missing changes. */
 export class GapError extends Error {
   override readonly name = 'GapError'
   readonly expected: number
@@ -37,7 +37,7 @@ export function fromSnapshot({ channel, seq, messages, pins }: SnapshotData): Ch
 }
 
 /**
- * The state after a change. One that was applied before changes nothing.
+ * Applies a change. One that was applied before changes nothing.
  * @throws GapError when changes are missing before it
  */
 export function applyChange(state: ChannelState, change: ChangeData): ChannelState {
@@ -97,7 +97,7 @@ const STEPS: { readonly [K in ChangeKind]: Step<K> } = {
   },
 }
 
-/** What is left of a deleted message is its place, its author and its thread. */
+/** A deleted message keeps its number, author and thread. */
 export const ERASED: Pick<MessageData, 'body' | 'attachments' | 'mentions' | 'reactions' | 'pinnedAt' | 'pinnedBy'> = {
   body: '',
   attachments: [],
@@ -107,7 +107,7 @@ export const ERASED: Pick<MessageData, 'body' | 'attachments' | 'mentions' | 're
   pinnedBy: null,
 }
 
-/** A message outside the window is left to whoever holds it. */
+/** Messages outside the window are not in the state, so a change of one has no effect. */
 function withMessage(
   state: ChannelState,
   id: string | null,
@@ -141,13 +141,13 @@ export function withoutReaction(reactions: Reactions, emoji: string, userId: str
     .filter((reaction) => reaction.userIds.length > 0)
 }
 
-/** The order of UTF-16 code units: the same wherever it is asked. */
+/** Orders by UTF-16 code units, which is the same in every locale. */
 export function byCode(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1
 }
 
-/** A digest of a state: equal for equal states, whatever the order of their fields (FNV-1a, 64 bits, hex). */
+/** A hash of a state that does not depend on the order of fields (FNV-1a, 64 bits, hex). */
 export function stateHash(state: ChannelState): string {
   const text = canonical(state)
   let hash = 0xcbf29ce484222325n

@@ -6,14 +6,14 @@ import type { Room } from './rooms.ts'
 const PER_SECOND = 5
 const BURST = 10
 
-/** People whose pace a channel keeps in mind; past it those who are rested are forgotten. */
+/** Token buckets that one channel holds. Above this, full ones are dropped. */
 const MOST_BUCKETS = 1_000
 
 /**
- * How fast one person may write in one channel: 5 messages a second, 10 at once. Counted where the workspace's turns
- * run, so that no second node doubles it.
+ * Limits how fast one user may write in one channel: 5 messages a second, 10 at once. It counts where the turns of the
+ * workspace run, so a second node does not double it.
  */
-export class Pace {
+export class MessageRateLimit {
   readonly #clock: Clock
   readonly #enforced: boolean
 
@@ -22,7 +22,7 @@ export class Pace {
     this.#enforced = enforced
   }
 
-  /** Counts a message, if the turn succeeds. @throws AppError rate_limited */
+  /** Takes a token for a message, if the turn succeeds. @throws AppError rate_limited */
   take(turn: Turn, room: Room, userId: string): void {
     if (!this.#enforced) return
     const now = this.#clock.monotonic()
@@ -36,12 +36,12 @@ export class Pace {
     }
     turn.settled(() => {
       room.buckets.set(userId, { tokens: tokens - 1, at: now })
-      if (room.buckets.size > MOST_BUCKETS) forgetRested(room, now)
+      if (room.buckets.size > MOST_BUCKETS) dropFull(room, now)
     })
   }
 }
 
-function forgetRested(room: Room, now: number): void {
+function dropFull(room: Room, now: number): void {
   for (const [userId, { at }] of room.buckets) {
     if (now - at > (BURST / PER_SECOND) * 1_000) room.buckets.delete(userId)
   }

@@ -13,7 +13,7 @@ import { chatMessages, chatReactions } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
-    readonly marks: Marks
+    readonly reactionsAndPins: ReactionsAndPins
   }
 }
 
@@ -26,8 +26,8 @@ interface MessagePlace {
   readonly messageId: string
 }
 
-/** What people put on messages: reactions and pins. Asking for what is so already changes nothing. */
-export class Marks {
+/** Reactions and pins of messages. A request for what is already the case changes nothing. */
+export class ReactionsAndPins {
   readonly #clock: Clock
 
   constructor(clock: Clock) {
@@ -43,7 +43,9 @@ export class Marks {
     const reactions = withReaction(message.reactions, emoji, actorId)
     if (reactions === message.reactions) return message
     if (reactions.length > MOST_EMOJI || count(reactions) > MOST_REACTIONS) {
-      throw Conflict({ message: `A message takes ${MOST_EMOJI} different emoji and ${MOST_REACTIONS} reactions.` })
+      throw Conflict({
+        message: `A message has at most ${MOST_EMOJI} different emoji and ${MOST_REACTIONS} reactions.`,
+      })
     }
     const at = this.#now()
     const seq = writeChange(turn, room, { type: 'react', actorId, at, messageId, data: { messageId, emoji } })
@@ -72,10 +74,10 @@ export class Marks {
     if ((message.pinnedAt !== null) === pinned) return message
     if (pinned) await requireRoomForPin(turn, channelId)
     const at = this.#now()
-    const mark = pinned ? { pinnedAt: at, pinnedBy: actorId } : { pinnedAt: null, pinnedBy: null }
-    await chatMessages.update(turn.sql, { id: messageId }, mark)
+    const pin = pinned ? { pinnedAt: at, pinnedBy: actorId } : { pinnedAt: null, pinnedBy: null }
+    await chatMessages.update(turn.sql, { id: messageId }, pin)
     writeChange(turn, room, { type: pinned ? 'pin' : 'unpin', actorId, at, messageId, data: { messageId } })
-    return { ...message, ...mark }
+    return { ...message, ...pin }
   }
 
   async #open(turn: Turn, caller: Caller, channelId: string, messageId: string) {
