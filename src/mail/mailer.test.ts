@@ -71,7 +71,7 @@ describe.each([
     expect(Date.parse(mail?.date ?? '')).toBeGreaterThan(0)
   })
 
-  test('keeps letters of every script, and long lines', async () => {
+  test('keeps characters of every script, and long lines', async () => {
     const text = 'Zażółć gęślą jaźń — 日本語 🎉'
     const long = 'word '.repeat(400).trim()
     await driver.mailer.send(
@@ -89,7 +89,7 @@ describe.each([
     expect(mail?.html).toContain(text)
   })
 
-  test('has what a user wrote as text, never as markup or header', async () => {
+  test('contains texts of users as text, never as markup or headers', async () => {
     await driver.mailer.send(
       welcomeMail({ email: ada.email, name: 'Eve</p><script>x</script>\r\nBcc: eve@example.com' }, 'https://x.example'),
       ID,
@@ -100,7 +100,7 @@ describe.each([
     expect(mail?.to).toHaveLength(1)
   })
 
-  test('of many at once arrives once each', async () => {
+  test('arrives once, also when many are sent at once', async () => {
     await Promise.all(
       Array.from({ length: 20 }, (_, index) => driver.mailer.send(verificationMail(ada, String(100_000 + index)), ID)),
     )
@@ -110,7 +110,7 @@ describe.each([
 })
 
 describe('the outbox', () => {
-  test('names files by time and recipient, readable by their owner alone, and leaves no drafts', async () => {
+  test('names files by time and recipient, for their owner only, and leaves no drafts', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'crier-outbox-'))
     const mailer = new OutboxMailer(folder, FROM, new ManualClock(Date.parse('2026-11-01T12:00:00.500Z')))
     await mailer.send(verificationMail({ email: '../../etc/ada@example.com' }, '123456'), ID)
@@ -129,7 +129,7 @@ describe('SMTP', () => {
   let server: SmtpServer
   afterEach(() => server.close())
 
-  test('signs in with user and password of the URL', async () => {
+  test('authenticates with user and password of the URL', async () => {
     server = await startSmtpServer({ name: 'crier@example.org', password: 'p@ss word' })
     const good = new SmtpMailer(`smtp://crier%40example.org:p%40ss%20word@127.0.0.1:${server.port}`, FROM)
     await good.send(welcomeMail(ada, 'https://x.example'), ID)
@@ -143,7 +143,7 @@ describe('SMTP', () => {
     await bad.close()
   })
 
-  test('tells a refusal for good from one for now', async () => {
+  test('distinguishes permanent from temporary refusals', async () => {
     server = await startSmtpServer()
     const mailer = new SmtpMailer(`smtp://127.0.0.1:${server.port}`, FROM)
     server.refusals.push('451 greylisted', '554 no such user')
@@ -158,7 +158,7 @@ describe('SMTP', () => {
 })
 
 describe('the templates', () => {
-  test('carry what their reader needs, in text and in HTML', () => {
+  test('contain code or link in text and in HTML', () => {
     const reset = passwordResetMail(ada, 'https://crier.example', 'tok_en-1')
     for (const part of [reset.text, reset.html]) {
       expect(part).toContain('https://crier.example/reset-password?token=tok_en-1')
@@ -170,7 +170,7 @@ describe('the templates', () => {
   })
 })
 
-test('the outbox forgets mails after their time, and leaves files of others alone', async () => {
+test('the outbox deletes old mails and keeps other files', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'crier-outbox-'))
   const clock = new ManualClock()
   const mailer = new OutboxMailer(folder, FROM, clock, 30)

@@ -12,8 +12,8 @@ beforeAll(async () => {
 })
 afterAll(() => app.stop())
 
-describe('signing up', () => {
-  test('gives a user, an API key that works at once, and a mail with a code', async () => {
+describe('sign-up', () => {
+  test('creates a user and an API key that works at once, and mails a code', async () => {
     const email = newAddress()
     const answer = await app.send('POST /api/auth/signup', { body: { email, password: PASSWORD, name: 'Ada' } })
     expect(answer.status).toBe(201)
@@ -36,7 +36,7 @@ describe('signing up', () => {
     expect(mail.date).toBeTruthy()
   })
 
-  test('refuses an address that is taken, however it is spelt', async () => {
+  test('refuses an address that is in use, in any spelling', async () => {
     const { email } = await signUp(app)
     const again = await app.send('POST /api/auth/signup', {
       body: { email: ` ${email.toUpperCase()} `, password: PASSWORD },
@@ -46,7 +46,7 @@ describe('signing up', () => {
     expect(again.body.errors[0].path).toBe('/body/email')
   })
 
-  test('of one address at once succeeds once', async () => {
+  test('with one address succeeds once when requests are concurrent', async () => {
     const email = newAddress()
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => app.send('POST /api/auth/signup', { body: { email, password: PASSWORD } })),
@@ -62,7 +62,7 @@ describe('signing up', () => {
     }
   })
 
-  test('takes blanks in passwords as they are', async () => {
+  test('accepts passwords with spaces unchanged', async () => {
     const { email } = await signUp(app, newAddress(), '  two blanks before ')
     await verify(app, email, await app.outbox.code(email))
     expect((await login(app, email, 'two blanks before')).status).toBe(401)
@@ -83,7 +83,7 @@ describe('one-time codes', () => {
     expect(second.body.code).toBe('wrong_code')
   })
 
-  test('are used up by five wrong tries, also when they come at once', async () => {
+  test('are invalid after five wrong tries, also concurrent ones', async () => {
     const { email } = await signUp(app)
     const code = await app.outbox.code(email)
     const wrong = code === '000000' ? '000001' : '000000'
@@ -100,7 +100,7 @@ describe('one-time codes', () => {
     expect((await verify(app, email, code)).body.code).toBe('wrong_code')
   })
 
-  test('are not stored in the clear, nor as a plain digest', async () => {
+  test('are stored neither in plain text nor as a plain digest', async () => {
     const { email, id } = await signUp(app)
     const code = await app.outbox.code(email)
     const row = await app.database.row<{ code_hash: string }>(
@@ -115,7 +115,7 @@ describe('one-time codes', () => {
 })
 
 describe('login', () => {
-  test('answers an unknown address and a wrong password alike', async () => {
+  test('replies to an unknown address as to a wrong password', async () => {
     const { email } = await signIn(app)
     const wrong = await login(app, email, 'not the password')
     const unknown = await login(app, newAddress(), 'not the password')
@@ -124,7 +124,7 @@ describe('login', () => {
     expect(bare(unknown)).toEqual(bare(wrong))
   })
 
-  test('of an unconfirmed address says so only after the right password', async () => {
+  test('says that the address is unconfirmed only after the right password', async () => {
     const { email, password } = await signUp(app)
     expect((await login(app, email, 'not the password')).body.code).toBe('wrong_login')
     const right = await login(app, email, password)
@@ -132,7 +132,7 @@ describe('login', () => {
     expect(right.body.code).toBe('email_unverified')
   })
 
-  test('gives tokens and the user', async () => {
+  test('returns tokens and the user', async () => {
     const { email, password } = await signIn(app)
     const answer = await login(app, email.toUpperCase(), password)
     expect(answer.status).toBe(200)

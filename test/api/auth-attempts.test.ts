@@ -15,7 +15,7 @@ afterAll(() => app.stop())
 const wait = ({ headers }: Answer) => Number(headers.get('retry-after'))
 
 describe('the lock on an address', () => {
-  test('grows from one second to fifteen minutes, the same for addresses that nobody has', async () => {
+  test('grows from one second to fifteen minutes, with and without an account', async () => {
     const { email } = await signIn(app)
     for (const address of [email, newAddress()]) {
       const waits: number[] = []
@@ -33,7 +33,7 @@ describe('the lock on an address', () => {
     }
   })
 
-  test('holds for the right password too, and ends with a login', async () => {
+  test('applies to the right password too, and ends with a login', async () => {
     const { email, password } = await signIn(app)
     for (let failures = 0; failures < 6; failures += 1) {
       await login(app, email, 'not the password')
@@ -48,7 +48,7 @@ describe('the lock on an address', () => {
     expect((await login(app, email, password)).status).toBe(200)
   })
 
-  test('cannot be got round by trying many passwords at once', async () => {
+  test('cannot be bypassed with concurrent attempts', async () => {
     const { email } = await signIn(app)
     const answers = await Promise.all(
       Array.from({ length: 30 }, (_, index) => login(app, email, `guess number ${index}`)),
@@ -68,7 +68,7 @@ describe('the lock on an address', () => {
     expect((await login(app, email, 'wrong pony charger pin')).status).toBe(200)
   })
 
-  test('is forgotten after an hour, and then swept away', async () => {
+  test('expires after an hour and is then deleted', async () => {
     const address = newAddress()
     for (let failures = 0; failures < 5; failures += 1) await login(app, address, 'not the password')
     clock.advance(HOUR + MINUTE + SECOND)
@@ -76,7 +76,7 @@ describe('the lock on an address', () => {
     expect((await login(app, address, 'not the password')).status).toBe(401)
   })
 
-  test('guards codes as well, over several codes', async () => {
+  test('applies to codes too, across several codes', async () => {
     const { email } = await signUp(app)
     const wrong = (await app.outbox.code(email)) === '000000' ? '000001' : '000000'
     for (let failures = 0; failures < 5; failures += 1) {
@@ -91,8 +91,8 @@ describe('the lock on an address', () => {
   })
 })
 
-describe('the time that a login takes', () => {
-  test('does not tell whether the address is known', async () => {
+describe('the duration of a login', () => {
+  test('does not reveal whether the address has an account', async () => {
     const known = await Promise.all(Array.from({ length: 8 }, () => signIn(app)))
     const timeOf = async (address: string) => {
       const start = performance.now()
@@ -123,7 +123,7 @@ describe('the time that a login takes', () => {
 })
 
 describe('a flood of logins', () => {
-  test('is turned away in part, and nothing else waits for it', async () => {
+  test('is refused in part and does not delay other requests', async () => {
     const timeOf = async () => {
       const start = performance.now()
       expect((await app.send('GET /api/health')).status).toBe(200)

@@ -5,7 +5,7 @@ import { login, signIn, tryCredential, type SignedInPerson } from '../support/pe
 import { startRedis, type TestRedis } from '../support/redis.ts'
 import { waitFor } from '../support/wait.ts'
 
-/** Two nodes on one database and one Redis, each with a link to Redis that can be cut. */
+/** Two nodes with one database and one Redis. The link of each node to Redis can be cut. */
 let redis: TestRedis
 let links: [CutProxy, CutProxy]
 let here: App
@@ -33,7 +33,7 @@ afterEach(async () => {
   await waitFor(() => linked(here) && linked(there), { what: 'both links' })
 })
 
-/** Somebody whose credentials both nodes know by heart. */
+/** A user whose credentials are in the cache of both nodes. */
 async function known(): Promise<SignedInPerson> {
   const person = await signIn(here)
   for (const app of [here, there]) {
@@ -55,7 +55,7 @@ async function known(): Promise<SignedInPerson> {
   return person
 }
 
-/** How long it takes until the other node refuses a credential. */
+/** Milliseconds until the other node refuses a credential. */
 async function refusedAfter(credential: { token?: string; apiKey?: string }): Promise<number> {
   const start = performance.now()
   await waitFor(async () => (await tryCredential(there, credential)) === '401 invalid_credential', {
@@ -67,7 +67,7 @@ async function refusedAfter(credential: { token?: string; apiKey?: string }): Pr
 const logOut = (person: SignedInPerson) => here.send('POST /api/auth/logout', { token: person.accessToken })
 const newKey = (person: SignedInPerson) => here.send('POST /api/users/me/api-key', { apiKey: person.apiKey })
 
-describe('what is revoked on one node', () => {
+describe('a credential that is revoked on one node', () => {
   test('is refused on the other at once', async () => {
     // Often enough that it cannot be the poll of once a second that finds it.
     for (let round = 0; round < 4; round += 1) {
@@ -91,7 +91,7 @@ describe('what is revoked on one node', () => {
     expect(await refusedAfter({ apiKey: ada.apiKey })).toBeLessThan(2_000)
   })
 
-  test('is refused on the other within two seconds when that one has lost Redis', async () => {
+  test('is refused on the other within two seconds when the other has lost Redis', async () => {
     const ada = await known()
     links[1].away(true)
     await waitFor(() => !linked(there))
@@ -101,7 +101,7 @@ describe('what is revoked on one node', () => {
   })
 })
 
-test('a node that hears the others again forgets what it knew', async () => {
+test('a node that reconnects to Redis clears its cache', async () => {
   const ada = await known()
   links[1].away(true)
   await waitFor(() => !linked(there))
@@ -112,7 +112,7 @@ test('a node that hears the others again forgets what it knew', async () => {
   await asked
 })
 
-test('a session that one node has started can be used and refreshed on the other', async () => {
+test('a session of one node can be used and refreshed on the other', async () => {
   const ada = await signIn(here)
   const { body } = await login(there, ada.email, ada.password)
   expect(await tryCredential(here, { token: body.data.accessToken })).toBe('200')

@@ -60,7 +60,7 @@ const claims = (account: Account, more: object = {}) => ({
 })
 
 describe('with an OpenID Connect issuer', () => {
-  test('an ID token makes an account, and the next one finds it again', async () => {
+  test('an ID token creates an account, and the next one finds it', async () => {
     const grace = someone()
     const first = await send({ idToken: await issuer.idToken(grace, { nonce: 'n-0001' }), nonce: 'n-0001' })
     expect(first.status, first.text).toBe(200)
@@ -87,7 +87,7 @@ describe('with an OpenID Connect issuer', () => {
     expect(again.body.code).toBe('provider_sign_in_failed')
   })
 
-  test('a code is no good with another verifier, redirect URI or nonce', async () => {
+  test('a code is refused with another verifier, redirect URI or nonce', async () => {
     const proof = await issuer.code(someone())
     expect((await send({ ...proof, codeVerifier: 'x'.repeat(43) })).body.code).toBe('provider_sign_in_failed')
     const second = await issuer.code(someone())
@@ -98,7 +98,7 @@ describe('with an OpenID Connect issuer', () => {
     expect((await send({ ...third, nonce: 'another one' })).body.code).toBe('provider_sign_in_failed')
   })
 
-  test('two first sign-ins at once make one account', async () => {
+  test('concurrent first sign-ins create one account', async () => {
     const grace = someone()
     const tokens = await Promise.all(
       [1, 2, 3].map(async (n) => ({
@@ -156,14 +156,14 @@ describe('an ID token is refused', () => {
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 401, 401])
   })
 
-  test('when its nonce is another one, or is not told', async () => {
+  test('when its nonce is different or missing', async () => {
     const idToken = await issuer.idToken(someone(), { nonce: 'n-mine' })
     await refused({ idToken, nonce: 'n-theirs' }, /nonce/)
     await refused({ idToken }, /nonce/)
     await refused({ idToken: await issuer.sign(claims(someone())), nonce: 'n-none' }, /nonce/)
   })
 
-  test('when nobody signed it, or not with a published key', async () => {
+  test('when it is not signed, or not with a published key', async () => {
     const whole = claims(someone())
     await refused({ idToken: `${part({ alg: 'none' })}.${part(whole)}.` }, /not signed|malformed/)
     const signed = `${part({ alg: 'HS256' })}.${part(whole)}`
@@ -177,7 +177,7 @@ describe('an ID token is refused', () => {
 })
 
 describe('the keys of an issuer', () => {
-  test('may change: the new ones are read when a token names them', async () => {
+  test('can change: new ones are read when a token names them', async () => {
     await send({ idToken: await issuer.sign(claims(someone())) })
     clock.advance(11 * SECOND)
     await issuer.rotateKeys()
@@ -197,7 +197,7 @@ describe('the keys of an issuer', () => {
 })
 
 describe('a provider that is down', () => {
-  test('is a 503 with Retry-After, for metadata, keys and codes, and works when it is back', async () => {
+  test('is a 503 with Retry-After for metadata, keys and codes, and works when it is back', async () => {
     const proof = await issuer.code(someone())
     issuer.fail((_request, response) => response.writeHead(500).end('<html>broken</html>'))
     const code = await send(proof)
@@ -213,7 +213,7 @@ describe('a provider that is down', () => {
     expect((await send({ idToken })).status).toBe(200)
   })
 
-  test('or hangs, is given up after five seconds', async () => {
+  test('or hangs, times out after five seconds', async () => {
     clock.advance(2 * HOUR)
     issuer.fail(() => undefined)
     const start = performance.now()
@@ -221,7 +221,7 @@ describe('a provider that is down', () => {
     expect(performance.now() - start).toBeLessThan(8_000)
   })
 
-  test('or sends elsewhere, or calls itself another, is not believed', async () => {
+  test('or redirects, or names another issuer, is refused', async () => {
     const metadata = (await (await fetch(`${issuer.url}/.well-known/openid-configuration`)).json()) as object
     const instead = async (answer: (response: ServerResponse) => unknown) => {
       clock.advance(2 * HOUR)
@@ -243,8 +243,8 @@ describe('a provider that is down', () => {
   })
 })
 
-describe('an account that is there already', () => {
-  test('is linked when both sides have verified the address; its own accesses stay', async () => {
+describe('an existing account', () => {
+  test('is linked when both sides have verified the address, and keeps its credentials', async () => {
     const ada = await signIn(app)
     const account = someone(ada.email.toUpperCase())
     const answer = await send({ idToken: await issuer.sign(claims(account)) })
@@ -256,7 +256,7 @@ describe('an account that is there already', () => {
     expect((await app.outbox.newest(ada.email, /was added/)).text).toContain('acme')
   })
 
-  test('is not linked, and none is made, when the provider has not verified the address', async () => {
+  test('is neither linked nor created when the provider has not verified the address', async () => {
     const ada = await signIn(app)
     const there = await send({ idToken: await issuer.sign(claims(someone(ada.email, false))) })
     const nowhere = await send({ idToken: await issuer.sign(claims(someone(newAddress(), false))) })
@@ -269,7 +269,7 @@ describe('an account that is there already', () => {
     expect(rows).toEqual([])
   })
 
-  test('is taken from whoever signed up with the address without confirming it', async () => {
+  test('loses the credentials of a sign-up that was never confirmed', async () => {
     const squatter = await signUp(app)
     expect(await tryCredential(app, { apiKey: squatter.apiKey })).toBe('200')
     const answer = await send({ idToken: await issuer.sign(claims(someone(squatter.email))) })
@@ -281,14 +281,14 @@ describe('an account that is there already', () => {
 })
 
 describe('a request', () => {
-  test('for a provider that is not set up says so', async () => {
+  test('for a provider that is not configured says so', async () => {
     const answer = await send({ idToken: 'x'.repeat(30) }, 'google')
     expect(answer.status).toBe(404)
     expect(answer.body.code).toBe('provider_not_configured')
     expect(answer.body.message).toContain('acme, github')
   })
 
-  test('must have a token or a code, and a code what belongs to it', async () => {
+  test('must have a token, or a code with its verifier and redirect URI', async () => {
     expect((await send({})).body.code).toBe('validation_failed')
     expect((await send({ idToken: 'x'.repeat(30), code: 'x' })).body.code).toBe('validation_failed')
     const { body } = await send({ code: 'x' })
@@ -308,7 +308,7 @@ describe('with GitHub', () => {
     ],
   })
 
-  test('a code makes an account with the primary address, and finds it again by id', async () => {
+  test('a code creates an account with the primary address, and finds it again by id', async () => {
     const email = newAddress()
     const account = octocat(email)
     const proof = github.authorize(account)
@@ -321,7 +321,7 @@ describe('with GitHub', () => {
     expect(second.body.data).toMatchObject({ created: false, user: { _id: first.body.data.user._id } })
   })
 
-  test('a code is no good with another verifier or redirect URI', async () => {
+  test('a code is refused with another verifier or redirect URI', async () => {
     const proof = github.authorize(octocat(newAddress()))
     expect((await send({ ...proof, codeVerifier: 'x'.repeat(43) }, 'github')).body.code).toBe('provider_sign_in_failed')
     expect((await send({ ...proof, redirectUri: 'http://localhost/x' }, 'github')).body.code).toBe(
@@ -329,7 +329,7 @@ describe('with GitHub', () => {
     )
   })
 
-  test('an address that GitHub has not verified, or does not tell, opens no account', async () => {
+  test('an address that is unverified or hidden creates no account', async () => {
     const unverified = await send(github.authorize(octocat(newAddress(), false)), 'github')
     expect(unverified.body.code).toBe('provider_email_unverified')
     const untold = await send(github.authorize(octocat(newAddress()), 'read:user'), 'github')
@@ -363,7 +363,7 @@ describe('with Microsoft', () => {
   const token = (tid: string, more: object = {}) =>
     issuer.sign(claims(someone(), { email_verified: undefined, iss: `${issuer.url}/${tid}/v2.0`, tid, ...more }))
 
-  test('each tenant issues under its own URL, and only under that', async () => {
+  test('each tenant issues tokens under its own URL only', async () => {
     const provider = microsoft('common')
     const known = await provider.prove({ idToken: await token(WORK) })
     expect(known.issuer).toBe(`${issuer.url}/${WORK}/v2.0`)
@@ -381,14 +381,14 @@ describe('with Microsoft', () => {
     expect((await provider.prove({ idToken: await token(PERSONAL) })).emailVerified).toBe(true)
   })
 
-  test('a tenant for work takes no personal accounts, and the other way round', async () => {
+  test('a work tenant refuses personal accounts, and the reverse', async () => {
     await expect(microsoft('organizations').prove({ idToken: await token(PERSONAL) })).rejects.toThrow(/another issuer/)
     await expect(microsoft('consumers').prove({ idToken: await token(WORK) })).rejects.toThrow(/another issuer/)
     expect((await microsoft('consumers').prove({ idToken: await token(PERSONAL) })).emailVerified).toBe(true)
   })
 })
 
-test('what providers and front ends hold in confidence is in no log', async () => {
+test('no secret of a provider or front end is logged', async () => {
   const proof = await issuer.code(someone())
   const idToken = await issuer.idToken(someone(), { nonce: 'n-log' })
   await send(proof)

@@ -33,14 +33,14 @@ async function resetToken(email: string): Promise<string> {
   return /token=([\w-]+)/.exec(mails.at(-1)?.text ?? '')?.[1] ?? ''
 }
 
-/** Mails are sent after the reply: once a mail asked for later has come, an earlier one would have come too. */
+/** Mails are sent after the reply. Once a mail that was requested later arrives, an earlier one would have arrived too. */
 async function settle(): Promise<void> {
   const { email } = await signUp(app)
   await app.outbox.newest(email)
 }
 
 describe('a password reset', () => {
-  test('sets the password, ends every session, leaves the API key, and tells the owner', async () => {
+  test('sets the password, ends every session, keeps the API key and mails the owner', async () => {
     const ada = await signIn(app)
     expect(await tryCredential(app, { token: ada.accessToken })).toBe('200')
     const token = await resetToken(ada.email)
@@ -53,7 +53,7 @@ describe('a password reset', () => {
     expect((await app.outbox.newest(ada.email, /password was changed/)).html).toContain('sessions were ended')
   })
 
-  test('works once, also when two come at the same time', async () => {
+  test('works once, also with concurrent requests', async () => {
     const ada = await signIn(app)
     const token = await resetToken(ada.email)
     const answers = await Promise.all([reset(token), reset(token), reset(token)])
@@ -68,7 +68,7 @@ describe('a password reset', () => {
     expect((await reset(token)).body.code).toBe('invalid_reset_token')
   })
 
-  test('uses up the other tokens of the same user', async () => {
+  test('invalidates the other tokens of the user', async () => {
     const ada = await signIn(app)
     const first = await resetToken(ada.email)
     clock.advance(MINUTE)
@@ -77,14 +77,14 @@ describe('a password reset', () => {
     expect((await reset(second)).body.code).toBe('invalid_reset_token')
   })
 
-  test('refuses a weak password without using the token up', async () => {
+  test('refuses a weak password and keeps the token valid', async () => {
     const ada = await signIn(app)
     const token = await resetToken(ada.email)
     expect((await reset(token, 'password123')).body.code).toBe('validation_failed')
     expect((await reset(token)).status).toBe(200)
   })
 
-  test('keeps only a digest of the token', async () => {
+  test('stores only a digest of the token', async () => {
     const ada = await signIn(app)
     const token = await resetToken(ada.email)
     const rows = await app.database.rows<{ token_hash: string }>(
@@ -94,7 +94,7 @@ describe('a password reset', () => {
     expect(rows).toEqual([{ token_hash: sha256(token) }])
   })
 
-  test('of an account that was never confirmed ends whatever access its maker had', async () => {
+  test('of an unconfirmed account ends all access of whoever signed up', async () => {
     const squatter = await signUp(app)
     expect(await tryCredential(app, { apiKey: squatter.apiKey })).toBe('200')
     const code = await app.outbox.code(squatter.email)
@@ -108,7 +108,7 @@ describe('a password reset', () => {
 })
 
 describe('asking for a mail', () => {
-  test('is answered alike for known, unknown and confirmed addresses', async () => {
+  test('has the same reply for known, unknown and confirmed addresses', async () => {
     const waiting = await signUp(app)
     const confirmed = await signIn(app)
     const unknown = newAddress()
@@ -121,7 +121,7 @@ describe('asking for a mail', () => {
     expect(await app.outbox.mails(unknown)).toEqual([])
   })
 
-  test('sends one code a minute at most, and the newest code is the one that works', async () => {
+  test('sends at most one code a minute, and only the newest works', async () => {
     const { email } = await signUp(app)
     const first = await app.outbox.code(email)
     for (let count = 0; count < 3; count += 1) await resend(email)
@@ -147,7 +147,7 @@ describe('asking for a mail', () => {
     expect(codes).toHaveLength(1)
   })
 
-  test('sends one reset link a minute at most', async () => {
+  test('sends at most one reset link a minute', async () => {
     const { email } = await signIn(app)
     await resetToken(email)
     clock.advance(MINUTE - SECOND)

@@ -17,7 +17,7 @@ const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('bas
 const claimsOf = (token: string) => JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
 
 describe('access tokens', () => {
-  test('live fifteen minutes and then say that they are expired', async () => {
+  test('expire after fifteen minutes, with an error that says so', async () => {
     const { accessToken } = await signIn(app)
     clock.advance(15 * MINUTE - SECOND)
     expect(await tryCredential(app, { token: accessToken })).toBe('200')
@@ -25,7 +25,7 @@ describe('access tokens', () => {
     expect(await tryCredential(app, { token: accessToken })).toBe('401 credential_expired')
   })
 
-  test('name issuer and audience, and hold nothing private', async () => {
+  test('name issuer and audience, and contain no personal data', async () => {
     const { accessToken, id } = await signIn(app)
     const claims = claimsOf(accessToken)
     expect(Object.keys(claims).sort()).toEqual(['aud', 'exp', 'iat', 'iss', 'sid', 'sub'])
@@ -53,7 +53,7 @@ describe('access tokens', () => {
     expect(await tryCredential(app, { token: accessToken })).toBe('200')
   })
 
-  test('are no API keys, and API keys no access tokens', async () => {
+  test('are not accepted as API keys, nor API keys as access tokens', async () => {
     const { accessToken, apiKey } = await signIn(app)
     expect(await tryCredential(app, { apiKey })).toBe('200')
     expect(await tryCredential(app, { token: accessToken })).toBe('200')
@@ -61,7 +61,7 @@ describe('access tokens', () => {
     expect(await tryCredential(app, { apiKey: accessToken })).toBe('401 invalid_credential')
   })
 
-  test('and API keys seen before are answered without a promise', async () => {
+  test('and API keys in the cache are resolved synchronously', async () => {
     const { accessToken, apiKey } = await signIn(app)
     const { authenticator } = app.composition
     for (const credential of [
@@ -77,7 +77,7 @@ describe('access tokens', () => {
 })
 
 describe('refresh tokens', () => {
-  test('work once and give the next pair', async () => {
+  test('work once and return the next pair', async () => {
     const { refreshToken } = await signIn(app)
     const first = await refresh(app, refreshToken)
     expect(first.status).toBe(200)
@@ -86,7 +86,7 @@ describe('refresh tokens', () => {
     expect((await refresh(app, first.body.data.refreshToken)).status).toBe(200)
   })
 
-  test('give the same next token again within ten seconds, for a second tab', async () => {
+  test('return the same pair again within ten seconds, for a second tab', async () => {
     const { refreshToken } = await signIn(app)
     const first = await refresh(app, refreshToken)
     clock.advance(10 * SECOND)
@@ -96,7 +96,7 @@ describe('refresh tokens', () => {
     expect(await tryCredential(app, { token: second.body.data.accessToken })).toBe('200')
   })
 
-  test('that come again later end the session, its access tokens and its newest refresh token', async () => {
+  test('end the session with all its tokens when they are used again later', async () => {
     const { refreshToken, email } = await signIn(app)
     const { body } = await refresh(app, refreshToken)
     const stolen = body.data
@@ -110,7 +110,7 @@ describe('refresh tokens', () => {
     expect((await app.outbox.newest(email, /ended for safety/)).text).toContain('copied')
   })
 
-  test('two generations old end the session even within the grace', async () => {
+  test('two generations old end the session even within the grace period', async () => {
     const { refreshToken } = await signIn(app)
     const second = (await refresh(app, refreshToken)).body.data.refreshToken
     const third = (await refresh(app, second)).body.data.refreshToken
@@ -118,7 +118,7 @@ describe('refresh tokens', () => {
     expect((await refresh(app, third)).body.code).toBe('invalid_refresh_token')
   })
 
-  test('used by many tabs at once give all of them one and the same next token', async () => {
+  test('used by many tabs at once return the same next token to all', async () => {
     const { refreshToken } = await signIn(app)
     const answers = await Promise.all(Array.from({ length: 12 }, () => refresh(app, refreshToken)))
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
@@ -127,7 +127,7 @@ describe('refresh tokens', () => {
     expect((await refresh(app, [...next][0] ?? '')).status).toBe(200)
   })
 
-  test('are judged by what a refresh that came first has left', async () => {
+  test('are checked against the state that an earlier refresh has left', async () => {
     const { refreshToken, id } = await signIn(app)
     const late = await app.database.transaction(async (tx) => {
       await tx.run('update sessions set generation = 3 where user_id = $1', [id])
@@ -144,7 +144,7 @@ describe('refresh tokens', () => {
     expect((await late.answer).body.code).toBe('refresh_token_reused')
   })
 
-  test('end when they are not used for thirty days', async () => {
+  test('expire when they are not used for thirty days', async () => {
     const { refreshToken } = await signIn(app)
     clock.advance(29 * DAY)
     const used = await refresh(app, refreshToken)
@@ -155,7 +155,7 @@ describe('refresh tokens', () => {
     expect((await refresh(app, again.body.data.refreshToken)).body.code).toBe('invalid_refresh_token')
   })
 
-  test('are refused when forged, and harm no session', async () => {
+  test('are refused when forged, without ending a session', async () => {
     const { refreshToken } = await signIn(app)
     const bytes = Buffer.from(refreshToken.slice(4), 'base64url')
     const changed = (at: number) => {
@@ -179,7 +179,7 @@ describe('refresh tokens', () => {
     expect((await refresh(app, refreshToken)).status).toBe(200)
   })
 
-  test('are not in the database', async () => {
+  test('are not stored in the database', async () => {
     const { refreshToken, id } = await signIn(app)
     const row = await app.database.row<{ text: string }>(
       'select sessions::text as text from sessions where user_id = $1',
@@ -191,7 +191,7 @@ describe('refresh tokens', () => {
 })
 
 describe('sessions', () => {
-  test('are listed with device, address and which is the current one', async () => {
+  test('are listed with device and address; the current one is marked', async () => {
     const { email, password } = await signIn(app)
     const agent = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:130.0) Gecko/20100101 Firefox/130.0'
     clock.advance(SECOND)
@@ -211,7 +211,7 @@ describe('sessions', () => {
     expect(first._id).toBe(listed.body.data[0]._id)
   })
 
-  test('come page by page', async () => {
+  test('are paged', async () => {
     const { email, password, apiKey } = await signIn(app)
     for (let count = 0; count < 4; count += 1) await login(app, email, password)
     const seen: string[] = []
@@ -225,7 +225,7 @@ describe('sessions', () => {
     expect(new Set(seen).size).toBe(5)
   })
 
-  test('can be ended one by one, by their owner only, at once', async () => {
+  test('can be ended one by one, by their owner only, with immediate effect', async () => {
     const ada = await signIn(app)
     const eve = await signIn(app)
     const { body } = await app.send('GET /api/auth/sessions', { token: ada.accessToken })
@@ -252,7 +252,7 @@ describe('logout', () => {
     expect(await tryCredential(app, { token: other.accessToken })).toBe('200')
   })
 
-  test('with a refresh token ends its session, when it is the caller’s own', async () => {
+  test('with a refresh token ends its session if it is the caller’s', async () => {
     const ada = await signIn(app)
     const eve = await signIn(app)
     const end = (apiKey: string, refreshToken: string) =>

@@ -9,7 +9,7 @@ import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
-/** Somebody who signs up with another's address, or guesses at it, from another network than the owner's. */
+/** Strangers who sign up with somebody else's address, or guess its credentials, from another network. */
 
 let app: App
 const clock = new ManualClock()
@@ -46,8 +46,8 @@ const confirm = async (email: string, headers: Headers, more: object = {}, crede
 const login = (email: string, password: string, headers: Headers, more: object = {}) =>
   app.send('POST /api/auth/login', { body: { email, password, ...more }, headers })
 
-describe('an address that a stranger has signed up', () => {
-  test('when its owner confirms it with the code alone, is out of the reach of the stranger', async () => {
+describe('an address that a stranger has signed up with', () => {
+  test('is taken from the stranger when its owner confirms it with the code alone', async () => {
     const { apiKey, email } = await signUp(STRANGER, STRANGERS_PASSWORD)
     const confirmed = await confirm(email, OWNER)
     expect(confirmed.status, confirmed.text).toBe(200)
@@ -102,7 +102,7 @@ describe('an address that a stranger has signed up', () => {
     expect(new Set(open.map(({ route }) => route))).toEqual(new Set(['GET /api/users/me', 'POST /api/auth/logout']))
   })
 
-  test('gets the password that its owner sends along, and loses the API key', async () => {
+  test('gets the password that its owner sends with the code, and loses the API key', async () => {
     const { apiKey, email } = await signUp(STRANGER, STRANGERS_PASSWORD)
     const confirmed = await confirm(email, OWNER, { password: 'my very own password' })
     expect(confirmed.body.data.passwordReset).toBeUndefined()
@@ -147,7 +147,7 @@ describe('the person who signed up keeps password and API key', () => {
     expect((await login(email, password, headers)).status).toBe(200)
   })
 
-  test('and nobody else’s API key is a proof', async () => {
+  test('and the API key of another user is no proof', async () => {
     const other = await signUp(OWNER)
     await confirm(other.email, OWNER)
     const { apiKey, email } = await signUp(STRANGER)
@@ -162,7 +162,7 @@ describe('a stranger who guesses', () => {
     for (let count = 0; count < times; count += 1) await login(email, `guess number ${count}`, STRANGER)
   }
 
-  test('passwords does not keep the owner out, on networks and devices that are known', async () => {
+  test('passwords does not lock the owner out on known networks and devices', async () => {
     const { email, password } = await signUp(OWNER)
     const { deviceToken } = (await confirm(email, OWNER)).body.data
     await guess(email, 8)
@@ -175,7 +175,7 @@ describe('a stranger who guesses', () => {
     expect((await login(email, password, STRANGER, { deviceToken: forged })).body.code).toBe('too_many_attempts')
   })
 
-  test('is locked for every network that is not known, and a known one counts its own failures', async () => {
+  test('is locked on all unknown networks; a known network has its own count', async () => {
     const { email, password } = await signUp(OWNER)
     await confirm(email, OWNER)
     await guess(email, 5)
@@ -185,7 +185,7 @@ describe('a stranger who guesses', () => {
     expect((await login(email, password, OWNER)).body.code).toBe('too_many_attempts')
   })
 
-  test('codes does not keep the owner from confirming', async () => {
+  test('codes does not prevent the owner from confirming', async () => {
     const { email } = await signUp(OWNER)
     const wrong = (await app.outbox.code(email)) === '000000' ? '000001' : '000000'
     for (let count = 0; count < 8; count += 1) await confirm(email, STRANGER, { otp: wrong })
@@ -193,7 +193,7 @@ describe('a stranger who guesses', () => {
     expect((await confirm(email, OWNER)).status).toBe(200)
   })
 
-  test('API keys is counted by network, and a good key still gets in', async () => {
+  test('API keys is counted by network, and a valid key still works', async () => {
     const { apiKey, email } = await signUp(OWNER)
     await confirm(email, OWNER)
     const from = (last: number) => ({ 'X-Forwarded-For': `2001:db8:1:2::${last}` })

@@ -29,7 +29,7 @@ async function linkTo(email: string, subject: RegExp): Promise<string> {
   return pathname + search
 }
 
-test('the link of a reset mail leads to a page that changes the password', async () => {
+test('the link of a reset mail opens a page that changes the password', async () => {
   const { email } = await world.user('rita')
   await app.send('POST /api/auth/forgot-password', { body: { email } })
   const { page, requested, complaints } = await openPage(browser, app.url + (await linkTo(email, /reset/i)))
@@ -50,7 +50,7 @@ test('the link of a reset mail leads to a page that changes the password', async
   await page.close()
 })
 
-test('the link of an invitation leads to a page that says what it is and accepts it', async () => {
+test('the link of an invitation opens a page that describes and accepts it', async () => {
   const { email } = await world.user('ivy')
   const invited = await world
     .as('ada')

@@ -7,7 +7,7 @@ import { DAY, ManualClock } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
 import { World } from '../support/world.ts'
 
-/** Profile pictures: drawn anew, shown wherever a person is, and gone when they are replaced. */
+/** Profile pictures: rendered as squares, shown with their user, and deleted when they are replaced. */
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'))
 let app: App
@@ -23,7 +23,7 @@ afterAll(() => app?.stop())
 
 const bytes = (buffer: Buffer) => new Uint8Array(buffer)
 
-/** 40 × 20: red on the left, blue on the right; stored upside down, with the place where it was taken. */
+/** 40 × 20: red on the left, blue on the right; stored upside down, with the location of the photo. */
 async function photo() {
   const blue = await sharp({ create: { width: 20, height: 20, channels: 3, background: 'blue' } })
     .png()
@@ -50,7 +50,7 @@ const files = () =>
     .map((entry) => join(entry.parentPath, entry.name))
 const scratch = () => readdirSync(join(app.dataDir, 'work')).filter((name) => name.startsWith('picture-'))
 
-test('a picture becomes three squares without anything of its camera, shown with its person', async () => {
+test('a picture becomes three squares without metadata, shown with its user', async () => {
   const before = (await me()).version
   const reply = await send(await photo())
   expect(reply.status, reply.text).toBe(201)
@@ -94,7 +94,7 @@ test('a picture becomes three squares without anything of its camera, shown with
   expect(new Set(shown)).toEqual(new Set([pictureUrl, null]))
 })
 
-test('a new picture takes the place of the old one, whose files go; so do those of a removed one', async () => {
+test('files of replaced and removed pictures are deleted', async () => {
   await send(await photo())
   const old = (await me()).pictureUrl
   expect(files()).toHaveLength(3)
@@ -110,7 +110,7 @@ test('a new picture takes the place of the old one, whose files go; so do those 
   expect([(await me()).pictureUrl, files(), scratch()]).toEqual([undefined, [], []])
 })
 
-test('two at the same time leave one', async () => {
+test('concurrent uploads leave one picture', async () => {
   const content = await photo()
   const replies = await Promise.all([send(content), send(content)])
   expect(replies.map((reply) => reply.status)).toEqual([201, 201])
@@ -119,7 +119,7 @@ test('two at the same time leave one', async () => {
   expect(files()).toHaveLength(3)
 })
 
-test('what is no picture, or a hostile one, is refused; the picture before stays', async () => {
+test('files that are no pictures or hostile are refused, and the old picture stays', async () => {
   await send(await photo())
   const { pictureUrl, version } = await me()
   const jpeg = await photo()
@@ -151,7 +151,7 @@ test('what is no picture, or a hostile one, is refused; the picture before stays
   expect([(await fetch(app.url + pictureUrl)).status, scratch()]).toEqual([200, []])
 })
 
-test('the sweep leaves pictures that are shown, and takes those that nobody has', async () => {
+test('the sweep keeps pictures in use and deletes the others', async () => {
   const reply = await send(await photo())
   expect(reply.status).toBe(201)
   await send(await photo(), 'mine.jpg', 'bob')

@@ -46,7 +46,7 @@ async function settle(): Promise<void> {
 }
 
 describe('an account whose address was never confirmed', () => {
-  test('sends nothing to others, makes nothing, and is told what to do', async () => {
+  test('sends nothing to others, creates nothing, and gets an error that says what to do', async () => {
     const { apiKey, email } = await signUp(app)
     const refused = await createWorkspace(apiKey, 'Buy gold at evil.example')
     expect([refused.status, refused.body.code]).toEqual([403, 'email_unverified'])
@@ -59,12 +59,12 @@ describe('an account whose address was never confirmed', () => {
     expect(await app.outbox.mails(email)).toHaveLength(1)
   })
 
-  test('can do everything, with the same API key, as soon as the address is confirmed', async () => {
+  test('can do everything with the same API key once the address is confirmed', async () => {
     const { apiKey } = await signIn(app)
     expect((await createWorkspace(apiKey, 'Acme')).status).toBe(201)
   })
 
-  test('puts no words of its own into a mail to the address', async () => {
+  test('cannot put its own text into a mail to the address', async () => {
     const email = newAddress()
     const name = 'Buy gold at https://evil.example now'
     const password = 'correct horse battery staple'
@@ -78,7 +78,7 @@ describe('an account whose address was never confirmed', () => {
 })
 
 describe('invitations', () => {
-  test('to one address are mailed three times an hour at most, however they are asked for', async () => {
+  test('to one address are mailed at most three times an hour, by any operation', async () => {
     const { apiKey } = await signIn(app)
     const workspaceId = await workspaceOf(apiKey)
     const stranger = newAddress()
@@ -101,7 +101,7 @@ describe('invitations', () => {
     expect((await invite(apiKey, workspaceId, stranger)).status).toBe(201)
   })
 
-  test('to one address are counted over all workspaces', async () => {
+  test('to one address are counted across workspaces', async () => {
     const stranger = newAddress()
     const statuses: number[] = []
     for (let count = 0; count < 4; count += 1) {

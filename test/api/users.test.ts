@@ -22,7 +22,7 @@ const set = (apiKey: string, section: string, body: unknown, headers: Record<str
 const settings = (apiKey: string) => app.send('GET /api/users/me/settings', { apiKey })
 
 describe('the profile', () => {
-  test('is changed in part, and its version counts', async () => {
+  test('is updated in part and gets a new version', async () => {
     const { apiKey } = await signIn(app)
     clock.advance(SECOND)
     const changed = await change(apiKey, {
@@ -45,7 +45,7 @@ describe('the profile', () => {
     expect((await me(apiKey)).body.data).toEqual(changed.body.data)
   })
 
-  test('takes only time zones and languages that exist', async () => {
+  test('accepts only time zones and languages that exist', async () => {
     const { apiKey } = await signIn(app)
     for (const timezone of ['Mars/Olympus', '+02:00', 'Europe/', '']) {
       expect((await change(apiKey, { timezone })).body.errors?.[0]?.path, timezone).toBe('/body/timezone')
@@ -56,7 +56,7 @@ describe('the profile', () => {
     expect((await change(apiKey, { timezone: 'Asia/Kolkata', locale: 'pt-br' })).body.data.locale).toBe('pt-BR')
   })
 
-  test('cannot be used to become somebody else', async () => {
+  test('cannot change protected fields', async () => {
     const { apiKey } = await signIn(app)
     for (const body of [
       { isAdmin: true },
@@ -70,7 +70,7 @@ describe('the profile', () => {
     expect((await me(apiKey)).body.data).toMatchObject({ isAdmin: false, version: 2 })
   })
 
-  test('is changed only from the version that the caller has read', async () => {
+  test('is updated only from the version that the caller has read', async () => {
     const { apiKey } = await signIn(app)
     const tag = (await me(apiKey)).headers.get('etag') ?? ''
     expect((await change(apiKey, { bio: 'one' }, { 'If-Match': tag })).status).toBe(200)
@@ -81,7 +81,7 @@ describe('the profile', () => {
     expect(again.status).toBe(304)
   })
 
-  test('is not changed from a version that another change is just leaving behind', async () => {
+  test('is not updated from a version that a concurrent update replaces', async () => {
     const { apiKey, id } = await signIn(app)
     const late = await app.database.transaction(async (tx) => {
       await tx.run('update users set version = 3 where id = $1', [id])
@@ -96,7 +96,7 @@ describe('the profile', () => {
 })
 
 describe('settings', () => {
-  test('are complete from the start', async () => {
+  test('are complete before any was set', async () => {
     const { apiKey } = await signIn(app)
     const { body, headers } = await settings(apiKey)
     expect(body.data.publishing).toMatchObject({ queueSlots: [], autoRetry: { enabled: true, maxAttempts: 3 } })
@@ -110,7 +110,7 @@ describe('settings', () => {
     expect(headers.get('etag')).toBe('"1"')
   })
 
-  test('are merged deeply; lists are replaced; other parts stay', async () => {
+  test('are merged deeply; lists are replaced and other parts stay', async () => {
     const { apiKey } = await signIn(app)
     await set(apiKey, 'publishing', { utm: { campaign: 'launch' }, queueSlots: [{ weekday: 'monday', time: '09:30' }] })
     await set(apiKey, 'publishing', { utm: { enabled: true }, queueSlots: [{ weekday: 'friday', time: '18:00' }] })
@@ -127,7 +127,7 @@ describe('settings', () => {
     expect(data.version).toBe(5)
   })
 
-  test('refuse what they do not know, by name', async () => {
+  test('refuse unknown fields by name', async () => {
     const { apiKey } = await signIn(app)
     const faults: [string, unknown, string][] = [
       ['publishing', { utm: { colour: 'red' } }, '/body/utm/colour'],
@@ -153,7 +153,7 @@ describe('settings', () => {
 })
 
 describe('the API key', () => {
-  test('is replaced at once; the owner is told; the new one is shown once', async () => {
+  test('is replaced at once, with a mail to the owner, and shown once', async () => {
     const ada = await signIn(app)
     expect(await tryCredential(app, { apiKey: ada.apiKey })).toBe('200')
     const { status, body } = await app.send('POST /api/users/me/api-key', { token: ada.accessToken })
@@ -170,7 +170,7 @@ describe('the API key', () => {
     expect(row?.text).not.toContain(body.data.apiKey)
   })
 
-  test('of the wrong form or unknown is refused', async () => {
+  test('is refused when it is malformed or unknown', async () => {
     for (const apiKey of ['crier_', `crier_${'A'.repeat(43)}`, 'x', `CRIER_${'A'.repeat(43)}`]) {
       expect(await tryCredential(app, { apiKey })).toBe('401 invalid_credential')
     }
@@ -178,7 +178,7 @@ describe('the API key', () => {
 })
 
 describe('onboarding', () => {
-  test('notes step and end, and can be taken up again', async () => {
+  test('records step and completion, and can be resumed', async () => {
     const { apiKey } = await signIn(app)
     const note = (body: object) => app.send('PATCH /api/users/me/onboarding', { apiKey, body })
     expect((await note({ step: 'connect', completed: false })).body.data.onboarding).toEqual({
@@ -195,7 +195,7 @@ describe('onboarding', () => {
 })
 
 describe('the administrator of the configuration', () => {
-  test('exists, is verified and may do what only administrators may', async () => {
+  test('exists, is verified and has the rights of administrators', async () => {
     const { body } = await login(app, ADMIN.ADMIN_EMAIL, ADMIN.ADMIN_PASSWORD)
     const { accessToken: token, user } = body.data
     expect(user).toMatchObject({ isAdmin: true, emailVerified: true, subscription: { plan: 'business' } })
@@ -209,7 +209,7 @@ describe('the administrator of the configuration', () => {
     expect(again.body.code).toBe('email_in_use')
   })
 
-  test('is nobody else', async () => {
+  test('is the only administrator', async () => {
     const { apiKey } = await signIn(app)
     const answer = await app.send('POST /api/users', { apiKey, body: { email: newAddress() } })
     expect(answer.status).toBe(403)
@@ -232,7 +232,7 @@ describe('the administrator of the configuration', () => {
     await first.stop()
   })
 
-  test('takes an address over from a stranger who had signed up with it', async () => {
+  test('takes over an address that a stranger has signed up with', async () => {
     const first = await startApp()
     const squatter = await signUp(first, ADMIN.ADMIN_EMAIL)
     const second = await startApp({ env: ADMIN, databaseUrl: first.databaseUrl })
@@ -245,7 +245,7 @@ describe('the administrator of the configuration', () => {
   })
 })
 
-test('no secret is in any log', async () => {
+test('no secret is logged', async () => {
   const ada = await signIn(app)
   await login(app, ada.email, `${ada.password} not`)
   await app.send('POST /api/auth/login', { body: { email: ada.email, password: ada.password, extra: 1 } })

@@ -4,7 +4,7 @@ import { PasswordHasher } from './passwords.ts'
 const PASSWORD = 'correct horse battery staple'
 
 describe('the password hasher', () => {
-  test('makes argon2id hashes with the parameters of OWASP, salted', async () => {
+  test('creates salted argon2id hashes with the parameters of OWASP', async () => {
     const hasher = new PasswordHasher()
     const [first, second] = await Promise.all([hasher.hash(PASSWORD), hasher.hash(PASSWORD)])
     expect(first).toMatch(/^\$argon2id\$v=19\$m=19456,p=1,t=2\$/)
@@ -13,13 +13,13 @@ describe('the password hasher', () => {
     expect(await hasher.verify(first, `${PASSWORD} `)).toBe(false)
   })
 
-  test('takes the same letters for the same password, however they are composed', async () => {
+  test('treats composed and decomposed characters as the same', async () => {
     const hasher = new PasswordHasher()
     const stored = await hasher.hash('Stra\u00dfencaf\u00e9 12')
     expect(await hasher.verify(stored, 'Stra\u00dfencafe\u0301 12')).toBe(true)
   })
 
-  test('says no without a hash, after as much work', async () => {
+  test('returns false without a hash, after the same work', async () => {
     const hasher = new PasswordHasher()
     await hasher.prepare()
     const stored = await hasher.hash(PASSWORD)
@@ -38,7 +38,7 @@ describe('the password hasher', () => {
     expect(median(times.without) / median(times.with)).toBeLessThan(1.6)
   })
 
-  test('hashes two at a time, lets 64 wait, turns the rest away, and goes on afterwards', async () => {
+  test('hashes two at a time, queues 64, refuses the rest and recovers', async () => {
     const hasher = new PasswordHasher()
     let done = 0
     const results = await Promise.allSettled(
@@ -55,7 +55,7 @@ describe('the password hasher', () => {
     await hasher.hash(PASSWORD)
   }, 60_000)
 
-  test('gives its place on when a hash fails', async () => {
+  test('passes its slot on when a hash fails', async () => {
     const hasher = new PasswordHasher()
     const broken = Array.from({ length: 6 }, () => hasher.verify('not a hash', PASSWORD).catch(() => 'failed'))
     expect(await Promise.all(broken)).toEqual(Array.from({ length: 6 }, () => 'failed'))

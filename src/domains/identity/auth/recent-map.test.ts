@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { RecentMap } from './recent-map.ts'
 
-test('keeps what is asked for, forgets the rest, and never holds more than twice its capacity', () => {
+test('keeps entries that are read, evicts others and holds at most twice its capacity', () => {
   const map = new RecentMap<number>(100)
   map.set('wanted', -1)
   for (let count = 0; count < 10_000; count += 1) {

@@ -41,7 +41,7 @@ test('failures count for an hour after the last one, to the millisecond', async 
   await expect(forgotten.fail()).rejects.toMatchObject({ code: 'too_many_attempts', retryAfter: 1 })
 })
 
-test('what no longer counts is swept away, and nothing that does', async () => {
+test('the sweep deletes expired counts only', async () => {
   await database.run('delete from login_throttles')
   const { clock, throttle } = await after(1, 'swept@example.com')
   const rows = async () => (await database.rows('select 1 from login_throttles')).length

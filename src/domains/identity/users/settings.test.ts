@@ -2,11 +2,11 @@ import { array, assert, constantFrom, dictionary, integer, oneof, property } fro
 import { expect, test } from 'vitest'
 import { completeSettings, DEFAULT_SETTINGS, isLocale, mergeDeep } from './settings.ts'
 
-test('settings that nobody has set are the defaults', () => {
+test('settings that were never set have their defaults', () => {
   expect(completeSettings({})).toEqual(DEFAULT_SETTINGS)
 })
 
-test('a merge changes neither side, and merging twice is merging once', () => {
+test('a merge changes neither side and is idempotent', () => {
   const object = dictionary(
     constantFrom('a', 'b', 'c'),
     oneof(integer(), array(integer()), dictionary(constantFrom('x', 'y'), integer())),
@@ -23,7 +23,7 @@ test('a merge changes neither side, and merging twice is merging once', () => {
   )
 })
 
-test('language tags are those of BCP 47', () => {
+test('language tags follow BCP 47', () => {
   for (const tag of ['en', 'pt-BR', 'zh-Hant-TW', 'de-1996']) expect(isLocale(tag)).toBe(true)
   for (const tag of ['', 'e', 'english please', 'de_DE', '-']) expect(isLocale(tag)).toBe(false)
 })
