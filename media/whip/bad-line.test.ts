@@ -76,6 +76,7 @@ test.each([
   ['one in twenty packets lost', { loss: 0.05, delayMs: 10 }],
   ['one in ten lost', { loss: 0.1, delayMs: 10 }],
   ['one in twenty out of order, and some lost', { reorder: 0.05, loss: 0.02 }],
+  ['a round trip of 300 ms, and some lost', { delayMs: 150, loss: 0.02 }],
 ])('%s: no picture is missed', async (_what, faults) => {
   await publish()
   Object.assign(relay.faults, faults)

@@ -50,9 +50,52 @@ test('what is missing is asked for after a grace, again by the round trip, and s
   expect(buffer.due(160)).toEqual([3, 4])
   buffer.push(3, packet(3), 170)
   expect(told(buffer.take(170))).toBe('3')
-  const times = [210, 260, 310, 360, 410, 460, 510, 560, 610, 660].map((now) => buffer.due(now).length)
+  // Timed from the first request: an answer takes 60 ms.
+  expect(buffer.due(219)).toEqual([])
+  const times = [220, 280, 340, 400, 460, 520, 580, 640, 700, 760].map((now) => buffer.due(now).length)
   expect(times).toEqual([1, 1, 1, 1, 1, 1, 1, 1, 0, 0])
   expect(buffer.recovered).toBe(1)
+})
+
+/** Loses every tenth packet of a line on which an answer takes so long, and answers every request. Counts on a scripted clock. */
+function lossyLine(roundTripMs: (now: number) => number, packets = 1_000) {
+  const buffer = new ReorderBuffer(VIDEO_REORDER)
+  const answers: { at: number; sequence: number }[] = []
+  const lossesAt: number[] = []
+  for (let now = 0; now < packets * 10 + 2_000; now += 5) {
+    for (const { sequence } of answers.filter(({ at }) => at === now)) buffer.push(sequence, packet(sequence), now)
+    const sequence = now / 10
+    if (sequence % 10 !== 5 && Number.isInteger(sequence)) buffer.push(sequence, packet(sequence), now)
+    if (buffer.take(now).some(({ afterLoss }) => afterLoss)) lossesAt.push(now)
+    for (const due of buffer.due(now)) answers.push({ at: now + roundTripMs(now), sequence: due })
+  }
+  return { lossesAt, requests: buffer.requested, lost: buffer.lost }
+}
+
+test.each([20, 150, 300, 500])('where an answer takes %i ms, nothing is lost', (roundTripMs) => {
+  expect(lossyLine(() => roundTripMs)).toMatchObject({ lossesAt: [], lost: 0 })
+})
+
+test('a round trip that is longer than the interval of requests is learned, and requests become rarer', () => {
+  const { requests } = lossyLine(() => 150)
+  expect(requests).toBeLessThan(1.2 * 120)
+})
+
+test('a line that becomes slow is learned from the answers that come too late', () => {
+  const { lossesAt } = lossyLine((now) => (now < 3_000 ? 30 : 400))
+  expect(lossesAt.length).toBeGreaterThan(0)
+  expect(Math.max(...lossesAt)).toBeLessThan(4_000)
+})
+
+test('a client that answers nothing is waited for longer once, not again', () => {
+  const buffer = bufferWith([0, 2], 0)
+  const givenUpAt: number[] = []
+  for (let now = 5; now < 2_000; now += 5) {
+    buffer.push(2 + now / 5 + (now >= 1_000 ? 1 : 0), packet(now), now)
+    buffer.due(now)
+    if (buffer.take(now).some(({ afterLoss }) => afterLoss)) givenUpAt.push(now)
+  }
+  expect(givenUpAt).toEqual([600, 1_250])
 })
 
 test('a short round trip is learned from answers', () => {
@@ -72,12 +115,12 @@ test('a short round trip is learned from answers', () => {
 
 test('what does not come is given up, and what is behind it marked', () => {
   const buffer = bufferWith([1, 3, 4, 6], 0)
-  for (const [count, now] of [90, 180, 240].entries()) buffer.push(7 + count, packet(7 + count), now)
-  expect(told(buffer.take(249))).toBe('1')
-  expect(told(buffer.take(250))).toBe('!3 4 !6 7 8 9')
+  for (let count = 0; count < 6; count += 1) buffer.push(7 + count, packet(7 + count), (count + 1) * 100)
+  expect(told(buffer.take(599))).toBe('1')
+  expect(told(buffer.take(600))).toBe('!3 4 !6 7 8 9 10 11 12')
   expect(buffer.lost).toBe(2)
   expect(buffer.isWaiting).toBe(false)
-  expect(buffer.push(2, packet(2), 251)).toBe(false)
+  expect(buffer.push(2, packet(2), 601)).toBe(false)
 })
 
 test('while nothing comes at all, nothing is given up for a second: the answers may be on their way', () => {

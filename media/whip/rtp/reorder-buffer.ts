@@ -1,7 +1,11 @@
+import { RoundTrip } from './round-trip.ts'
 import type { RtpPacket } from './rtp-packet.ts'
 
 export interface ReorderLimits {
-  /** How long a missing packet is waited for, since it was missed or since another one came that had been missing. */
+  /**
+   * How long a missing packet is waited for, since it was missed or since another one came that had been missing. Longer
+   * where it is asked for and answers take longer: the request, and one more, must have time to be answered.
+   */
   readonly waitMs: number
   /** And how long in all. */
   readonly longestWaitMs: number
@@ -19,6 +23,8 @@ export interface NackLimits {
   /** Between two requests for the same packet: this, or a round trip where that is longer. */
   readonly againMs: number
   readonly most: number
+  /** Replaces `waitMs` for the first loss: how long an answer takes, and whether any comes, is not known yet. */
+  readonly firstWaitMs: number
 }
 
 export const VIDEO_REORDER: ReorderLimits = {
@@ -26,7 +32,7 @@ export const VIDEO_REORDER: ReorderLimits = {
   longestWaitMs: 1_000,
   quietMs: 100,
   mostHeld: 4_096,
-  nack: { graceMs: 10, againMs: 20, most: 10 },
+  nack: { graceMs: 10, againMs: 20, most: 10, firstWaitMs: 600 },
 }
 
 export const AUDIO_REORDER: ReorderLimits = { waitMs: 80, longestWaitMs: 80, quietMs: 80, mostHeld: 256, nack: null }
@@ -43,12 +49,17 @@ interface Missing {
   /** The same on the line of what counts as waiting. */
   readonly waitingSince: number
   askedAt: number
+  /** On the line of what counts as waiting: when it was first asked for. */
+  firstAskedAt: number
   asked: number
 }
 
 /** A jump of sequence numbers beyond this is another stream, not a loss. */
 const GREATEST_GAP = 4_096
-const FIRST_ROUND_TRIP_MS = 50
+/** Requests that must have time to be answered. */
+const TRIES = 2
+/** Of packets given up, so many are remembered, for what their answers tell of the line. */
+const MOST_GIVEN_UP = 64
 
 /** Puts packets in order, says which to ask for again, and gives up what does not come. Times are monotonic milliseconds. */
 export class ReorderBuffer {
@@ -62,7 +73,9 @@ export class ReorderBuffer {
   #waited = 0
   /** On that line: when a packet last came that had been missing. */
   #progressAt = 0
-  #roundTripMs = FIRST_ROUND_TRIP_MS
+  readonly #roundTrip = new RoundTrip()
+  /** When packets that were given up had first been asked for, on the line of what counts as waiting. */
+  readonly #givenUp = new Map<number, number>()
   #restarted = false
   /** Packets that were given up. */
   lost = 0
@@ -89,11 +102,15 @@ export class ReorderBuffer {
     this.#waited = this.#waitedAt(now)
     this.#heardAt = now
     if (Math.abs(sequence - this.#highest) > GREATEST_GAP) this.#restart(sequence)
-    if (sequence < this.#next || this.#held.has(sequence)) return false
+    if (sequence < this.#next) {
+      this.#noteLate(sequence)
+      return false
+    }
+    if (this.#held.has(sequence)) return false
     this.#held.set(sequence, packet)
-    this.#noteFound(sequence, now)
+    this.#noteFound(sequence)
     for (let missed = this.#highest + 1; missed < sequence; missed += 1) {
-      this.#missing.set(missed, { since: now, waitingSince: this.#waited, askedAt: 0, asked: 0 })
+      this.#missing.set(missed, { since: now, waitingSince: this.#waited, askedAt: 0, firstAskedAt: 0, asked: 0 })
     }
     this.#highest = Math.max(this.#highest, sequence)
     return true
@@ -122,11 +139,12 @@ export class ReorderBuffer {
   due(now: number): number[] {
     const { nack } = this.#limits
     if (nack === null) return []
-    const again = Math.max(nack.againMs, this.#roundTripMs)
+    const again = Math.max(nack.againMs, this.#roundTrip.smoothedMs)
     const due: number[] = []
     for (const [sequence, missing] of this.#missing) {
       const waited = missing.asked === 0 ? now - missing.since >= nack.graceMs : now - missing.askedAt >= again
       if (!waited || missing.asked >= nack.most) continue
+      if (missing.asked === 0) missing.firstAskedAt = this.#waitedAt(now)
       missing.asked += 1
       missing.askedAt = now
       due.push(sequence)
@@ -135,24 +153,37 @@ export class ReorderBuffer {
     return due
   }
 
-  #noteFound(sequence: number, now: number): void {
+  #noteFound(sequence: number): void {
     const missing = this.#missing.get(sequence)
     if (missing === undefined) return
     this.#missing.delete(sequence)
     this.#progressAt = this.#waited
     if (missing.asked === 0) return
     this.recovered += 1
-    // After a second request nobody knows which of the two was answered.
-    if (missing.asked === 1) this.#roundTripMs += (now - missing.askedAt - this.#roundTripMs) / 8
+    this.#roundTrip.add(this.#waited - missing.firstAskedAt)
+  }
+
+  /** An answer to a packet that was given up too early still tells how long answers take. */
+  #noteLate(sequence: number): void {
+    const firstAskedAt = this.#givenUp.get(sequence)
+    if (firstAskedAt === undefined) return
+    this.#givenUp.delete(sequence)
+    this.#roundTrip.add(this.#waited - firstAskedAt)
   }
 
   #isHopeless(sequence: number, now: number): boolean {
     if (this.#held.size > this.#limits.mostHeld) return true
-    const { longestWaitMs, waitMs } = this.#limits
     const missing = this.#missing.get(sequence)
     if (missing === undefined) return false
     const waited = this.#waitedAt(now) - Math.max(missing.waitingSince, this.#progressAt)
-    return waited >= waitMs || now - missing.since >= longestWaitMs
+    return waited >= this.#patienceMs || now - missing.since >= this.#limits.longestWaitMs
+  }
+
+  get #patienceMs(): number {
+    const { nack, waitMs } = this.#limits
+    if (nack === null) return waitMs
+    if (!this.#roundTrip.isKnown && this.lost === 0) return nack.firstWaitMs
+    return Math.max(waitMs, nack.graceMs + TRIES * this.#roundTrip.timeoutMs)
   }
 
   #waitedAt(now: number): number {
@@ -162,7 +193,12 @@ export class ReorderBuffer {
   /** Gives up everything before the first packet that is held. */
   #skip(): void {
     const next = Math.min(...this.#held.keys())
-    for (const sequence of this.#missing.keys()) if (sequence < next) this.#missing.delete(sequence)
+    for (const [sequence, { asked, firstAskedAt }] of this.#missing) {
+      if (sequence >= next) continue
+      this.#missing.delete(sequence)
+      if (asked > 0) this.#givenUp.set(sequence, firstAskedAt)
+    }
+    while (this.#givenUp.size > MOST_GIVEN_UP) this.#givenUp.delete(this.#givenUp.keys().next().value!)
     this.lost += next - this.#next!
     this.#next = next
   }
@@ -170,6 +206,7 @@ export class ReorderBuffer {
   #restart(sequence: number): void {
     this.#held.clear()
     this.#missing.clear()
+    this.#givenUp.clear()
     this.#next = sequence
     this.#highest = sequence - 1
     this.#restarted = true
