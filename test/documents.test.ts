@@ -11,7 +11,24 @@ import { eventTypes } from '../src/registry/events.ts'
 /** What the documents name is there, under that name: files, settings, commands, routes, events, defaults and figures. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const DOCUMENTS = ['README.md', 'ARCHITECTURE.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'docs/operations.md']
+const FOLDER_READMES = [
+  'src/domains/identity',
+  'src/domains/live',
+  'src/domains/media',
+  'src/domains/talk/chat',
+  'src/http',
+  'src/jobs',
+  'src/realtime',
+  'src/turns',
+].map((folder) => `${folder}/README.md`)
+const DOCUMENTS = [
+  'README.md',
+  'ARCHITECTURE.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'docs/operations.md',
+  ...FOLDER_READMES,
+]
 const FOLDERS = ['src', 'media', 'actors', 'packages', 'test', 'docker', 'docs', '.ci']
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
@@ -157,11 +174,15 @@ test('the soaks that CONTRIBUTING lists are those of package.json', () => {
   expect(listed.split(' ')).toEqual(soaks.map((name) => name.slice('soak:'.length)).sort())
 })
 
-test('the bounds of actors in ARCHITECTURE are those of the runtime', () => {
-  const text = read('ARCHITECTURE.md').replaceAll(/\s+/g, ' ')
+test('the README of turns gives the bounds of the runtime', () => {
+  const text = read('src/turns/README.md').replaceAll(/\s+/g, ' ')
   const { batch, perActor, perNode, perCaller } = DEFAULT_LIMITS
   expect(text).toContain(
-    `${perActor} waiting an actor, ${perCaller} of one caller, ${perNode.toLocaleString('en')} a node`,
+    `${perActor} waiting turns per actor, ${perCaller} per caller and ${perNode.toLocaleString('en')} per node`,
   )
-  expect(text).toContain(`share the next one (up to ${batch})`)
+  expect(text).toContain(`Up to ${batch} waiting turns share a transaction`)
+})
+
+test('ARCHITECTURE stays short', () => {
+  expect(read('ARCHITECTURE.md').split('\n').length).toBeLessThanOrEqual(150)
 })
