@@ -75,7 +75,10 @@ async function viewersLeave(): Promise<void> {
   const { token, whepUrl } = await stage.call('POST /api/streams/{id}/preview-token', { path: { id: studio.id } })
   for (let round = 0; round < 4; round += 1) {
     const viewers = await Promise.all(Array.from({ length: VIEWERS }, () => watch(whepUrl, token)))
-    await waitFor(() => viewers.every(({ packets }) => packets.video.length > 0), { timeoutMs: 20_000 })
+    await waitFor(() => viewers.every(({ packets }) => packets.video.length > 0), { timeoutMs: 60_000 })
+    // The count is a second old: one from before they came would pass for one from after they left.
+    const areCounted = async () => (await stage.relay(studio.id)).viewers === VIEWERS
+    await waitFor(areCounted, { timeoutMs: 20_000, what: 'the viewers to be counted' })
     for (const viewer of viewers) viewer.close()
     const isEmpty = async () => (await stage.relay(studio.id)).viewers === 0
     await waitFor(isEmpty, { timeoutMs: 20_000, what: 'the viewers to be gone' })
