@@ -4,7 +4,7 @@
  * They come from Debian's packages. As root they are installed. Otherwise the packages and what they depend on are
  * fetched with an apt state of our own, unpacked below node_modules/.cache and started from there, which changes
  * nothing on the machine. When all is there this takes no time; when something cannot be had it says what, and how to
- * get it, and fails: tests are not skipped.
+ * get it, and fails: tests are not skipped, but for those of programs that not every system has.
  */
 import { spawnSync } from 'node:child_process'
 import {
@@ -18,27 +18,33 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { join, relative } from 'node:path'
-import { CACHE, missingTools, TOOLS } from './tools.ts'
+import { dirname, join, relative } from 'node:path'
+import { CACHE, isOptional, missingTools, TOOLS } from './tools.ts'
 import type { Tool } from './tools.ts'
 
 function provide(): void {
   const wanted = missingTools()
   if (wanted.length === 0) return
   console.log(`Tests need ${wanted.join(', ')}: getting ${packagesOf(wanted).join(', ')} from Debian's packages …`)
-  if (hasApt()) {
-    if (process.getuid?.() === 0) install(packagesOf(wanted))
-    if (missingTools().length > 0) unpack(packagesOf(missingTools()))
-  }
+  // By themselves: where Debian does not know one of them, it would install none.
+  if (hasApt()) for (const tools of Map.groupBy(wanted, groupOf).values()) get(tools)
   const missing = missingTools()
-  if (missing.length > 0) {
-    console.error(
-      `Tests cannot run without ${missing.join(', ')}.\n` +
-        `On Debian and Ubuntu: apt-get install ${packagesOf(missing).join(' ')}\n` +
-        'Elsewhere: install them by the means of the system, so that they are on PATH.',
-    )
-    process.exitCode = 1
-  }
+  if (missing.length === 0) return
+  const isFatal = missing.some((tool) => !isOptional(tool))
+  console.error(
+    `${isFatal ? 'Tests cannot run' : 'Some tests are skipped'} without ${missing.join(', ')}.\n` +
+      `On Debian and Ubuntu: apt-get install ${packagesOf(missing).join(' ')}\n` +
+      'Elsewhere: install them by the means of the system, so that they are on PATH.',
+  )
+  if (isFatal) process.exitCode = 1
+}
+
+const groupOf = (tool: Tool): string => (isOptional(tool) ? tool : 'needed')
+
+function get(tools: readonly Tool[]): void {
+  if (process.getuid?.() === 0) install(packagesOf(tools))
+  const missing = missingTools().filter((tool) => tools.includes(tool))
+  if (missing.length > 0) unpack(packagesOf(missing))
 }
 
 function packagesOf(tools: readonly Tool[]): string[] {
@@ -107,6 +113,7 @@ const STARTED: Record<Tool, string> = {
   // /usr/bin/chromium is a script full of absolute paths.
   chromium: 'usr/lib/chromium/chromium',
   nginx: 'usr/sbin/nginx',
+  aiortc: 'usr/lib/python3/dist-packages/aiortc/__init__.py',
 }
 
 /** Scripts that start a program out of `root/`, and find it relative to themselves, so that the folder may be moved. */
@@ -123,7 +130,7 @@ function writeStarters(folder: string): void {
 root=$(cd "\${0%/*}/../root" && pwd) || exit 1
 export LD_LIBRARY_PATH="${libraries.join(':')}"
 export FONTCONFIG_FILE="$root/../fonts.conf"
-exec "$root/${program}" "$@"
+${tool === 'aiortc' ? `PYTHONPATH="$root/${dirname(dirname(program))}" exec /usr/bin/python3` : `exec "$root/${program}"`} "$@"
 `,
     )
     chmodSync(script, 0o755)

@@ -9,9 +9,17 @@ export const TOOLS = {
   ffprobe: ['ffmpeg'],
   chromium: ['chromium'],
   nginx: ['nginx', 'libnginx-mod-rtmp'],
+  // Python with the library of that name: WebRTC that shares no code with ours.
+  aiortc: ['python3-aiortc'],
 } as const
 
 export type Tool = keyof typeof TOOLS
+
+/** Not every system has them: their tests are skipped there, and say so. */
+const OPTIONAL: readonly Tool[] = ['aiortc']
+export const isOptional = (tool: Tool): boolean => OPTIONAL.includes(tool)
+
+const AIORTC = '/usr/lib/python3/dist-packages/aiortc/__init__.py'
 
 /** How to start a tool: `spawn(command, args, { env: { ...process.env, ...env } })`. */
 export interface ToolCommand {
@@ -34,6 +42,12 @@ export function toolPath(tool: Tool): ToolCommand {
   return { command, env: {} }
 }
 
+/** Undefined where the system has no such program. @param tool one that is optional */
+export function optionalTool(tool: Tool): ToolCommand | undefined {
+  const command = findTool(tool)
+  return command === undefined ? undefined : { command, env: {} }
+}
+
 /** The file to name in nginx's `load_module`. */
 export function nginxRtmpModule(): string {
   const file = findRtmpModule()
@@ -43,6 +57,7 @@ export function nginxRtmpModule(): string {
 
 function findTool(tool: Tool): string | undefined {
   const system = [...(process.env['PATH'] ?? '').split(delimiter), ...ADMIN_FOLDERS]
+  if (tool === 'aiortc' && isFile(AIORTC)) return '/usr/bin/python3'
   const complete = tool !== 'nginx' || findRtmpModule() !== undefined
   return complete ? [...system, join(CACHE, 'bin')].map((folder) => join(folder, tool)).find(isFile) : undefined
 }
