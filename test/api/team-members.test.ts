@@ -204,7 +204,7 @@ describe('changing a member', () => {
       {},
       { role: 'pope' },
       { roleId: world.id('ada') },
-      { role: 'client', roleId: 'client' },
+      { role: 'client', roleId: 'editor' },
       { scopes: ['world:rule'] },
       { scopes: ['team:read', 'team:read'] },
     ]) {
