@@ -30,7 +30,7 @@ let socket: Socket
 const events: { name: string; data: Record<string, unknown> }[] = []
 
 beforeAll(async () => {
-  app = await startApp({ env: { MEDIA_THUMBNAILS: '2' }, jobs: [...allJobs, work], jobTimes: QUICK })
+  app = await startApp({ env: { MEDIA_THUMBNAILS: '3' }, jobs: [...allJobs, work], jobTimes: QUICK })
   world = new World(app)
   await world.user('root', { admin: true })
   await world.workspace('acme', 'ada')
@@ -87,6 +87,7 @@ test('a dead job keeps its reason and its payload without secrets, and can be re
 test('counts by state; drains, cleans and clears, but never what runs', async () => {
   const done = await add('well')
   await waitFor(async () => (await find(done))?.['state'] === 'done', patience)
+  // All that one workspace gets of three workers.
   const [first, second] = await Promise.all([add('hang'), add('hang')])
   await waitFor(() => app.node.jobs?.running === 2, patience)
   const later = await add('well', { runAt: new Date(Date.now() + 3_600_000) })
@@ -95,7 +96,7 @@ test('counts by state; drains, cleans and clears, but never what runs', async ()
     const { body } = await admin().call('GET /api/queue/stats')
     return (body.data as Record<string, unknown>[]).find((one) => one['queue'] === 'media')
   }
-  expect(await stats()).toMatchObject({ waiting: 1, delayed: 1, active: 2, dead: 0, concurrency: 2 })
+  expect(await stats()).toMatchObject({ waiting: 1, delayed: 1, active: 2, dead: 0, concurrency: 3 })
   const dead = await find(later)
   expect(dead).toMatchObject({ state: 'delayed' })
   const post = async (route: string, body: object) =>
