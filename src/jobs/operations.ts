@@ -13,7 +13,7 @@ const REMOVING = {
 export const getQueueJobs = operation({
   route: 'GET /api/queue/jobs',
   summary: 'List jobs, newest first',
-  description: 'Jobs that are done are listed for a day, dead ones for a month. Secrets in payloads are not shown.',
+  description: 'Done jobs are listed for a day and dead jobs for a month. Secrets in payloads are hidden.',
   access: 'admin',
   query: JobQuery,
   returns: { 200: ListOf(JobView) },
@@ -23,8 +23,9 @@ export const getQueueJobs = operation({
 
 export const getQueueStats = operation({
   route: 'GET /api/queue/stats',
-  summary: 'Count jobs by queue and state, with throughput and latency',
-  description: 'Latencies are those of the last 15 minutes: from the time a job was due to its start, and of its run.',
+  summary: 'Get queue statistics',
+  description:
+    'Counts by queue and state, throughput, and latencies of the last 15 minutes: from due to start, and of the run.',
   access: 'admin',
   returns: { 200: Envelope(Type.Array(QueueStats)) },
   example: {},
@@ -34,7 +35,8 @@ export const getQueueStats = operation({
 export const cleanQueue = operation({
   ...REMOVING,
   route: 'POST /api/queue/clean',
-  summary: 'Remove old jobs of one state',
+  summary: 'Delete old jobs in one state',
+  description: 'Running jobs are never deleted.',
   body: CleanBody,
   example: { body: { queue: 'mail', state: 'dead', olderThan: 86_400 } },
   handle: async ({ body, queues }) => ok('Jobs removed', { removedCount: await queues.clean(body) }),
@@ -43,7 +45,7 @@ export const cleanQueue = operation({
 export const clearQueue = operation({
   ...REMOVING,
   route: 'POST /api/queue/clear',
-  summary: 'Remove every job of a queue that does not run',
+  summary: 'Delete all jobs of a queue that are not running',
   body: QueueBody,
   example: { body: { queue: 'mail' } },
   handle: async ({ body, queues }) => ok('Queue cleared', { removedCount: await queues.clear(body.queue) }),
@@ -52,8 +54,8 @@ export const clearQueue = operation({
 export const drainQueue = operation({
   ...REMOVING,
   route: 'POST /api/queue/drain',
-  summary: 'Remove the jobs of a queue that wait',
-  description: 'Those that run go on to their end; dead ones stay.',
+  summary: 'Delete the waiting jobs of a queue',
+  description: 'Running jobs continue. Dead jobs stay.',
   body: QueueBody,
   example: { body: { queue: 'mail' } },
   handle: async ({ body, queues }) => ok('Queue drained', { removedCount: await queues.drain(body.queue) }),
@@ -61,7 +63,7 @@ export const drainQueue = operation({
 
 export const retryQueueJob = operation({
   route: 'POST /api/queue/jobs/{id}/retry',
-  summary: 'Run a dead job again',
+  summary: 'Retry a dead job',
   access: 'admin',
   path: Input({ id: Id }),
   returns: { 200: Envelope(JobView) },

@@ -49,7 +49,7 @@ test('/docs renders every domain and operation and loads nothing from elsewhere'
 
 test('an operation shows the reply that was recorded of it', { timeout: 120_000 }, async () => {
   const { page } = await open('/docs#tag/health/GET/api/health')
-  const section = page.getByRole('region', { name: 'Say that the process is alive' })
+  const section = page.getByRole('region', { name: 'Get liveness' })
   await section.getByText('uptimeSeconds').first().waitFor()
   const { reply } = recordedExamples().get('getHealth') ?? {}
   const { uptimeSeconds } = (reply as { data: { uptimeSeconds: number } }).data
@@ -59,7 +59,7 @@ test('an operation shows the reply that was recorded of it', { timeout: 120_000 
 
 test('a request can be sent from the page, and its answer is shown', { timeout: 120_000 }, async () => {
   const { page, requested, complaints } = await open('/docs#tag/health/GET/api/health')
-  const section = page.getByRole('region', { name: 'Say that the process is alive' })
+  const section = page.getByRole('region', { name: 'Get liveness' })
   await section
     .getByRole('button', { name: /test request/i })
     .first()
@@ -83,8 +83,8 @@ test('the search of /docs finds what people look for', { timeout: 120_000 }, asy
     .click()
   const field = page.getByRole('dialog').locator('input')
   for (const [words, summary] of [
-    ['upload a file', 'Upload a file to the media library'],
-    ['download', 'Download the file of an asset, a thumbnail or a rendition'],
+    ['upload a file', 'Upload an asset'],
+    ['download', 'Download an asset, a thumbnail or a rendition'],
   ] as const) {
     await field.fill(words)
     await page.getByRole('dialog').getByText(summary).first().waitFor()

@@ -16,7 +16,7 @@ export const mailCode = job({
 
 export const mailReset = job({
   name: 'auth.mail-reset',
-  summary: 'Mail a link to choose a new password',
+  summary: 'Request a password reset',
   queue: 'mail',
   data: request,
   run: async ({ auth, data, effect }) => effect((tx) => auth.mailReset(tx, data.email, data.network)),

@@ -38,9 +38,9 @@ import {
 
 export const signUp = operation({
   route: 'POST /api/auth/signup',
-  summary: 'Sign up with e-mail and password',
+  summary: 'Sign up with email and password',
   description:
-    'The API key is shown this once; until the address is confirmed it only reads the profile. A six-digit code is mailed; POST /api/auth/verify-otp confirms the address with it.',
+    'The reply shows the API key once. Until the address is confirmed, the key can only read the profile. A six-digit code is sent by email; POST /api/auth/verify-otp confirms the address with it.',
   access: 'public',
   limit: 'auth',
   body: SignUp,
@@ -58,9 +58,9 @@ export const signUp = operation({
 
 export const verifyEmail = operation({
   route: 'POST /api/auth/verify-otp',
-  summary: 'Confirm an e-mail address with the mailed code, and sign in',
+  summary: 'Confirm an email address and log in',
   description:
-    'The code proves that you read the mailbox, not that you signed up: anybody can sign up with your address. Prove it with the `password` of the sign-up, or with its API key as the credential of this request; otherwise the network and the User-Agent of the sign-up are taken as proof for an hour. Without proof the password and the API key of the sign-up are removed, and `passwordReset` lets you choose a password.',
+    'The code proves that you read the mailbox, not that you signed up: anybody can sign up with your address. Prove the sign-up with its `password`, or with its API key as the credential of this request. For an hour the network and User-Agent of the sign-up count as proof too. Without proof, the password and API key of the sign-up are removed, and `passwordReset` lets you choose a password.',
   access: 'public',
   limit: 'auth',
   body: VerifyEmail,
@@ -77,8 +77,9 @@ export const verifyEmail = operation({
 
 export const resendOtp = operation({
   route: 'POST /api/auth/resend-otp',
-  summary: 'Mail another code',
-  description: 'Always 200, whether or not the address waits for a code. At most one mail a minute, and five an hour.',
+  summary: 'Resend the confirmation code',
+  description:
+    'The reply is always 200, whether or not the address waits for a code. At most one mail a minute and five an hour are sent.',
   access: 'public',
   limit: 'mail',
   body: ByEmail,
@@ -92,9 +93,9 @@ export const resendOtp = operation({
 
 export const login = operation({
   route: 'POST /api/auth/login',
-  summary: 'Sign in with e-mail and password',
+  summary: 'Log in with email and password',
   description:
-    'After five failures in a row the address is locked for 1 s, then 2, 4, 8 … up to 15 min, whether or not it has an account. Networks and devices from which somebody has signed in count for themselves: a device shows it with its `deviceToken`.',
+    'After five failures in a row the address is locked for 1 s, then 2, 4, 8 … up to 15 min, whether or not it has an account. Networks and devices that have logged in before are counted separately. A device identifies itself with its `deviceToken`.',
   access: 'public',
   limit: 'auth',
   body: Login,
@@ -109,7 +110,7 @@ export const signInWithProvider = operation({
   route: 'POST /api/auth/oauth/{provider}',
   summary: 'Sign in with Google, Microsoft, Apple, GitHub or another OpenID Connect issuer',
   description:
-    'With an ID token that the front end got (not GitHub), or with an authorization code, its PKCE verifier and redirect URI. Each ID token signs in once. Send the nonce when the token has one.',
+    'Send an ID token (not for GitHub), or an authorization code with its PKCE verifier and redirect URI. Each ID token works once. Send the nonce if the token has one.',
   access: 'public',
   limit: 'auth',
   path: ProviderPath,
@@ -130,8 +131,9 @@ export const signInWithProvider = operation({
 
 export const forgotPassword = operation({
   route: 'POST /api/auth/forgot-password',
-  summary: 'Mail a link to choose a new password',
-  description: 'Always 200, whether or not the address has an account. At most one mail a minute, and five an hour.',
+  summary: 'Request a password reset',
+  description:
+    'The reply is always 200, whether or not the address has an account. At most one mail a minute and five an hour are sent.',
   access: 'public',
   limit: 'mail',
   body: ByEmail,
@@ -145,8 +147,8 @@ export const forgotPassword = operation({
 
 export const resetPassword = operation({
   route: 'POST /api/auth/reset-password',
-  summary: 'Choose a new password with the mailed token',
-  description: 'Ends all sessions. Confirms the address too, if it was not yet.',
+  summary: 'Reset a password',
+  description: 'Ends all sessions. Confirms the address if it was not confirmed.',
   access: 'public',
   limit: 'auth',
   body: ResetPassword,
@@ -161,9 +163,9 @@ export const resetPassword = operation({
 
 export const refreshToken = operation({
   route: 'POST /api/auth/refresh',
-  summary: 'Exchange a refresh token for a new pair of tokens',
+  summary: 'Refresh an access token',
   description:
-    'Each refresh token works once; for 10 s more it gives the same next one again, for a second tab. After that a token that comes again ends its session.',
+    'Each refresh token works once. For 10 s it returns the same successor again, so that two tabs can share it. A token that is used later ends its session.',
   access: 'public',
   limit: 'auth',
   body: Refresh,
@@ -176,8 +178,8 @@ export const refreshToken = operation({
 
 export const logout = operation({
   route: 'POST /api/auth/logout',
-  summary: 'End the caller’s session, that of a refresh token, or all',
-  description: 'Access tokens of the ended sessions are refused at once. API keys stay.',
+  summary: 'Log out of one session or all sessions',
+  description: 'Access tokens of the ended sessions stop working at once. API keys stay valid.',
   access: 'user',
   unconfirmed: true,
   body: Logout,
@@ -189,7 +191,7 @@ export const logout = operation({
 
 export const listSessions = operation({
   route: 'GET /api/auth/sessions',
-  summary: 'List where the caller is signed in',
+  summary: 'List your sessions',
   access: 'user',
   query: PageQuery,
   returns: { 200: ListOf(SessionView) },
@@ -199,7 +201,7 @@ export const listSessions = operation({
 
 export const revokeSession = operation({
   route: 'DELETE /api/auth/sessions/{id}',
-  summary: 'End one of the caller’s sessions',
+  summary: 'Revoke a session',
   access: 'user',
   path: Input({ id: Id }),
   returns: { 200: Done },

@@ -12,7 +12,7 @@ export const createUserWithApiKey = operation({
   route: 'POST /api/users',
   summary: 'Create a user with an API key',
   description:
-    'The address counts as verified: the administrator vouches for it. The user has no password until one is set with the mail of POST /api/auth/forgot-password.',
+    'The address counts as confirmed. The user has no password until one is set through POST /api/auth/forgot-password.',
   access: 'admin',
   body: NewUser,
   returns: { 201: Envelope(UserWithKey) },
@@ -23,7 +23,7 @@ export const createUserWithApiKey = operation({
 
 export const getProfile = operation({
   route: 'GET /api/users/me',
-  summary: 'Show the caller’s profile',
+  summary: 'Get your profile',
   access: 'user',
   unconfirmed: true,
   limitedKeys: true,
@@ -35,7 +35,7 @@ export const getProfile = operation({
 
 export const updateProfile = operation({
   route: 'PATCH /api/users/me',
-  summary: 'Change the caller’s profile',
+  summary: 'Update your profile',
   access: 'user',
   body: ProfileChange,
   returns: { 200: Envelope(UserView) },
@@ -48,8 +48,8 @@ export const updateProfile = operation({
 
 export const getSettings = operation({
   route: 'GET /api/users/me/settings',
-  summary: 'Show all settings of the caller',
-  description: 'Complete: what was never set has its default.',
+  summary: 'Get your settings',
+  description: 'Settings that were never set have their defaults.',
   access: 'user',
   returns: { 200: Envelope(SettingsView) },
   etag: true,
@@ -68,8 +68,8 @@ const CHANGING = {
 export const updatePublishingSettings = operation({
   ...CHANGING,
   route: 'PATCH /api/users/me/settings/publishing',
-  summary: 'Change how the caller’s posts are published',
-  description: 'What is sent is laid over what is there; lists are replaced as a whole.',
+  summary: 'Update your publishing settings',
+  description: 'Objects are merged with the stored settings. Lists are replaced.',
   body: PublishingChange,
   example: { body: { utm: { enabled: true }, queueSlots: [{ weekday: 'monday', time: '09:30' }] } },
   handle: async ({ body, caller, ifMatch, users }) =>
@@ -79,7 +79,7 @@ export const updatePublishingSettings = operation({
 export const updateNotificationSettings = operation({
   ...CHANGING,
   route: 'PATCH /api/users/me/settings/notifications',
-  summary: 'Change what the caller is told of, and how',
+  summary: 'Update your notification settings',
   description: 'Mails about the security of the account are always sent.',
   body: NotificationChange,
   example: { body: { kinds: { comment: { email: true } }, quietHours: { enabled: true, start: '21:00' } } },
@@ -90,7 +90,7 @@ export const updateNotificationSettings = operation({
 export const updateUiPreferences = operation({
   ...CHANGING,
   route: 'PATCH /api/users/me/settings/ui',
-  summary: 'Change how the interface looks to the caller',
+  summary: 'Update your interface preferences',
   body: UiChange,
   example: { body: { theme: 'dark', calendarStartDay: 'sunday' } },
   handle: async ({ body, caller, ifMatch, users }) =>
@@ -99,7 +99,7 @@ export const updateUiPreferences = operation({
 
 export const completeOnboarding = operation({
   route: 'PATCH /api/users/me/onboarding',
-  summary: 'Note how far the first steps have come',
+  summary: 'Update your onboarding progress',
   access: 'user',
   body: OnboardingChange,
   returns: { 200: Envelope(UserView) },

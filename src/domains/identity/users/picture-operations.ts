@@ -9,9 +9,9 @@ import { PicturePath, ProfilePicture } from './schemas.ts'
 
 export const uploadProfilePicture = operation({
   route: 'POST /api/users/me/picture',
-  summary: 'Set the caller’s profile picture, of 8 MB at most',
+  summary: 'Upload your profile picture',
   description:
-    'It is cut to a square and drawn anew in three sizes; the file itself, and what its camera wrote into it, is not kept. The picture before is removed.',
+    'At most 8 MB. The picture is cropped to a square and redrawn in three sizes. The uploaded file and its metadata are not kept. The earlier picture is deleted.',
   access: 'user',
   upload: { kind: 'multipart', maxBytes: MAX_PICTURE_BYTES },
   returns: { 201: Envelope(ProfilePicture) },
@@ -32,7 +32,7 @@ export const uploadProfilePicture = operation({
 
 export const removeProfilePicture = operation({
   route: 'DELETE /api/users/me/picture',
-  summary: 'Remove the caller’s profile picture',
+  summary: 'Delete your profile picture',
   access: 'user',
   returns: { 200: Done },
   errors: [StorageUnavailable],
@@ -46,7 +46,7 @@ export const removeProfilePicture = operation({
 export const getProfilePicture = operation({
   route: 'GET /api/users/pictures/{pictureId}/{size}',
   summary: 'Get a profile picture',
-  description: 'For whoever has its URL, which cannot be guessed; a new picture has a new one.',
+  description: 'For anybody who has the URL, which cannot be guessed. A new picture has a new URL.',
   access: 'public',
   path: PicturePath,
   returns: { 200: FILE },

@@ -13,9 +13,9 @@ const ASSET = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a31'
 
 export const broadcastFile = operation({
   route: 'POST /api/streams/{id}/broadcast',
-  summary: 'Broadcast files of the media library over the stream',
+  summary: 'Broadcast files on a stream',
   description:
-    'Plays videos at their own pace, as if an encoder sent them: now, or at `scheduledFor`. The stream goes to its destinations with the first frame and ends with the last file. A file that not every platform shows right is made into one that all take, the rendition `live` of its asset. What all take is an MP4 file with progressive 8-bit 4:2:0 H.264 of at most 60 pictures a second, SDR, with square pixels and keyframes at most 4 s apart, and AAC-LC with one or two channels of 44.1 or 48 kHz; neither rotated nor trimmed by what only a player follows (display matrix, edit list). Until the rendition is ready the broadcast is `preparing` and says how far it is; a scheduled one has it made ahead of its time. With `transcode: never` such a file is refused with what is wrong with it. An encoder that publishes meanwhile stands by, and takes over at the end.',
+    'Plays videos in real time, as if an encoder sent them, now or at `scheduledFor`. The stream goes to its destinations with the first frame and ends with the last file. All platforms take an MP4 file with progressive 8-bit 4:2:0 H.264, at most 60 frames a second, SDR, square pixels, keyframes at most 4 s apart, and AAC-LC with one or two channels at 44.1 or 48 kHz, without a display matrix or an edit list. For other files the rendition `live` is made first; until then the broadcast is `preparing` and shows the progress. For a scheduled broadcast it is made ahead of time. With `transcode: never` such a file is refused with the reason. An encoder that connects meanwhile stands by and takes over at the end.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,
@@ -39,8 +39,8 @@ export const broadcastFile = operation({
 
 export const getBroadcast = operation({
   route: 'GET /api/streams/{id}/broadcast',
-  summary: 'Say which files are broadcast over the stream, and how far it is',
-  description: 'The broadcast under way, else the last one.',
+  summary: 'Get the file broadcast of a stream',
+  description: 'The running broadcast, or the last one.',
   access: 'streams:read',
   workspace: owner('streams'),
   path: StreamPath,
@@ -52,8 +52,9 @@ export const getBroadcast = operation({
 
 export const updateBroadcast = operation({
   route: 'PATCH /api/streams/{id}/broadcast',
-  summary: 'Pause, resume, skip or extend a broadcast of files',
-  description: 'Files are added as they are: one that no platform would take is refused with what is wrong with it.',
+  summary: 'Update a file broadcast',
+  description:
+    'Pause, resume, skip to another file, or add files. Added files are not transcoded: one that platforms would not take is refused with the reason.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,
@@ -68,9 +69,9 @@ export const updateBroadcast = operation({
 
 export const cancelBroadcast = operation({
   route: 'DELETE /api/streams/{id}/broadcast',
-  summary: 'End a broadcast of files, or cancel one that has not begun',
+  summary: 'Cancel a file broadcast',
   description:
-    'What was still being made for it is made no further. The stream itself stays: on the air it waits for an encoder for 60 s. POST /api/streams/{id}/stop ends both at once.',
+    'Stops a running broadcast, or cancels one that has not started, and stops its transcodes. The stream stays live and waits for an encoder for 60 s. POST /api/streams/{id}/stop ends both.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,

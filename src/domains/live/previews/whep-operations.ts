@@ -13,9 +13,9 @@ const SESSION = '7b1f0c9a2d3e4f5061728394a5b6c7d8'
 
 export const whepPlay = operation({
   route: 'POST /api/streams/{id}/whep',
-  summary: 'Watch what the stream takes in by WHEP: an SDP offer in, an answer out',
+  summary: 'Preview a stream with WHEP',
   description:
-    'With `token` of POST /api/streams/{id}/preview-token as bearer token. H.264 as it comes in, AAC as Opus; it begins with a keyframe at once. Pictures in another codec, or that refer to later ones (B-frames), cannot be shown so and are answered with 406: `preview.flv` has them. Counts as a viewer and ends as one of `preview.flv` does.',
+    'Send an SDP offer and get the answer. Use `token` of POST /api/streams/{id}/preview-token as the bearer token. H.264 is sent as it comes in, and AAC as Opus, starting with a keyframe. Other codecs, and video with B-frames, get 406: use `preview.flv`. A player counts as a viewer and ends like one of `preview.flv`.',
   access: 'public',
   bearer: 'own',
   limit: 'auth',
@@ -39,7 +39,7 @@ export const whepPlay = operation({
 export const whepDelete = operation({
   route: 'DELETE /api/streams/{id}/whep/{session}',
   summary: 'End a WHEP session',
-  description: 'Closing the connection does as well, also when the token has expired meanwhile.',
+  description: 'Closing the connection has the same effect, also after the token has expired.',
   access: 'public',
   bearer: 'own',
   path: Input({ id: Id, session: Type.String({ pattern: '^[0-9a-f]{32}$', description: 'From Location' }) }),

@@ -31,9 +31,8 @@ const DESTINATION = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a21'
 
 export const listStreams = operation({
   route: 'GET /api/streams',
-  summary: 'List the streams of a workspace, newest first',
-  description:
-    'Without `streamKey`: a list carries no secrets. GET /api/streams/{id} shows it to those who may manage streams.',
+  summary: 'List streams, newest first',
+  description: 'Lists have no `streamKey`. GET /api/streams/{id} shows it to members who can manage streams.',
   access: 'streams:read',
   workspace: from.query('workspaceId'),
   query: StreamQuery,
@@ -46,7 +45,7 @@ export const createStream = operation({
   route: 'POST /api/streams',
   summary: 'Create a stream',
   description:
-    'The reply has what to enter in OBS: `rtmpIngestUrl` as server and `streamKey` as key. A tool that takes one URL gets both, joined by a slash. A second encoder with `backupStreamKey` stands by: it takes over within 2 s when the first one ends or falls silent. `inputPreference` says which one is on the air while both send.',
+    'In OBS, enter `rtmpIngestUrl` as the server and `streamKey` as the key. For tools that take one URL, join both with a slash. A second encoder with `backupStreamKey` stands by and takes over within 2 s if the first one fails. `inputPreference` says which one is on the air while both send.',
   access: 'streams:manage',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -66,7 +65,8 @@ export const createStream = operation({
 
 export const getRelayHealth = operation({
   route: 'GET /api/streams/relay/health',
-  summary: 'Say how the media nodes are, and list your active streams',
+  summary: 'Get relay health',
+  description: 'The state of the media nodes, and your active streams.',
   access: 'user',
   returns: { 200: Envelope(RelayHealthView) },
   example: {},
@@ -75,8 +75,9 @@ export const getRelayHealth = operation({
 
 export const getStreamingUsage = operation({
   route: 'GET /api/streams/usage',
-  summary: 'Say what you have streamed this month and what your plan allows',
-  description: 'Minutes count against the plan of whoever owns the workspace, by the calendar month in UTC.',
+  summary: 'Get streaming usage',
+  description:
+    'Minutes of the calendar month in UTC, and the limit of the plan. Minutes count against the plan of the workspace’s owner.',
   access: 'user',
   returns: { 200: Envelope(StreamingUsageView) },
   example: {},
@@ -85,7 +86,7 @@ export const getStreamingUsage = operation({
 
 export const listRtmpDestinations = operation({
   route: 'GET /api/streams/rtmp-destinations',
-  summary: 'List custom RTMP destinations',
+  summary: 'List RTMP destinations',
   access: 'streams:read',
   workspace: from.query('workspaceId'),
   query: DestinationQuery,
@@ -97,9 +98,9 @@ export const listRtmpDestinations = operation({
 
 export const createRtmpDestination = operation({
   route: 'POST /api/streams/rtmp-destinations',
-  summary: 'Add an RTMP or RTMPS destination',
+  summary: 'Create an RTMP destination',
   description:
-    'A well-known platform by its name, or any server by its URL. The key is stored encrypted and is never shown again; what cannot be a key (a whole URL, another platform’s key) is refused with help. Addresses of private networks are refused.',
+    'Choose a known platform by name, or any RTMP or RTMPS server by URL. The key is stored encrypted and never shown again. A value that cannot be a key (a whole URL, another platform’s key) is refused with an explanation. Private addresses are refused.',
   access: 'streams:manage',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -120,8 +121,8 @@ export const createRtmpDestination = operation({
 
 export const deleteRtmpDestination = operation({
   route: 'DELETE /api/streams/rtmp-destinations/{id}',
-  summary: 'Delete a custom RTMP destination',
-  description: 'Streams that name it lose it. Refused while a stream on the air uses it.',
+  summary: 'Delete an RTMP destination',
+  description: 'It is removed from the streams that use it. Refused while a live stream uses it.',
   access: 'streams:manage',
   workspace: owner('rtmp_destinations'),
   turn: true,
@@ -138,7 +139,7 @@ export const deleteRtmpDestination = operation({
 export const getStream = operation({
   route: 'GET /api/streams/{id}',
   summary: 'Get a stream',
-  description: '`streamKey` is there only for members with `streams:manage`.',
+  description: '`streamKey` is included for members with `streams:manage`.',
   access: 'streams:read',
   workspace: owner('streams'),
   path: StreamPath,
@@ -150,9 +151,9 @@ export const getStream = operation({
 
 export const updateStream = operation({
   route: 'PUT /api/streams/{id}',
-  summary: 'Change a stream, also while it is live',
+  summary: 'Update a stream',
   description:
-    'Fields that are absent keep their values, so that a program that does not know a new field does not reset it. `platforms` replaces the whole list: on the air, destinations that leave are closed, new ones are connected, and the others notice nothing.',
+    'Works while the stream is live. Absent fields keep their values, so that a client that does not know a field cannot reset it. `platforms` replaces the whole list. On a live stream, removed destinations are closed, new ones are connected, and the others are not affected.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,
@@ -185,9 +186,9 @@ export const deleteStream = operation({
 
 export const armStream = operation({
   route: 'POST /api/streams/{id}/arm',
-  summary: 'Get a new ingest key',
+  summary: 'Arm a stream with a new ingest key',
   description:
-    'The old keys stop working at once and their publishers are dropped. A stream that was live waits for a publisher with a new key, for its `holdSeconds`; one that had ended can go live again. `platforms` replaces the destinations.',
+    'The old keys stop working at once, and publishers that use them are disconnected. A live stream waits for a publisher with a new key for its `holdSeconds`. An ended stream can go live again. `platforms` replaces the destinations.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,
@@ -203,9 +204,9 @@ export const armStream = operation({
 
 export const goLive = operation({
   route: 'POST /api/streams/{id}/go-live',
-  summary: 'Send the stream to its destinations',
+  summary: 'Start a stream',
   description:
-    'To all destinations, or to those named. 409 when nothing is being ingested, unless `waitForIngest` is set: then it goes live with the publisher’s first frame. Repeating it does no harm.',
+    'Relays the stream to all destinations, or to those named. 409 if no publisher sends, unless `waitForIngest` is set: then the stream goes live with the publisher’s first frame. Repeating the request has no effect.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,
@@ -221,8 +222,9 @@ export const goLive = operation({
 
 export const stopStream = operation({
   route: 'POST /api/streams/{id}/stop',
-  summary: 'End the stream',
-  description: 'Closes the destinations, drops the publisher, and ends the key until the stream is armed again.',
+  summary: 'Stop a stream',
+  description:
+    'Closes the destinations, disconnects the publisher, and disables the key until the stream is armed again.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,
@@ -236,9 +238,9 @@ export const stopStream = operation({
 
 export const switchInput = operation({
   route: 'POST /api/streams/{id}/switch-input',
-  summary: 'Put the primary or the backup encoder on the air',
+  summary: 'Switch to the primary or backup encoder',
   description:
-    'Without an interruption, at a keyframe. The encoder that is selected is preferred until another one is, or the stream ends; when it fails, the other one still takes over. 409 when it is not connected.',
+    'Switches at a keyframe, without interruption. The selected encoder is preferred until you select the other one or the stream ends. If it fails, the other one still takes over. 409 if the encoder is not connected.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,
@@ -253,7 +255,8 @@ export const switchInput = operation({
 
 export const getRelayStatus = operation({
   route: 'GET /api/streams/{id}/relay',
-  summary: 'Say what comes in and how every destination fares',
+  summary: 'Get relay status',
+  description: 'What the publisher sends, and the state of every destination.',
   access: 'streams:read',
   workspace: owner('streams'),
   path: StreamPath,
@@ -264,7 +267,7 @@ export const getRelayStatus = operation({
 
 export const listStreamSessions = operation({
   route: 'GET /api/streams/{id}/sessions',
-  summary: 'List the broadcasts of a stream, newest first',
+  summary: 'List the sessions of a stream, newest first',
   access: 'streams:read',
   workspace: owner('streams'),
   path: StreamPath,
@@ -277,7 +280,7 @@ export const listStreamSessions = operation({
 
 export const retryDestination = operation({
   route: 'POST /api/streams/{id}/destinations/{destinationId}/retry',
-  summary: 'Connect a failed destination now',
+  summary: 'Retry a destination',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,
@@ -291,9 +294,9 @@ export const retryDestination = operation({
 
 export const createPreviewToken = operation({
   route: 'POST /api/streams/{id}/preview-token',
-  summary: 'Get a token that lets a browser watch the stream',
+  summary: 'Create a preview token',
   description:
-    'For this one stream and ten minutes, in which watching must begin; what was opened in time goes on. It dies when the stream stops or is armed again, and with the session or API key that asked for it, which ends what is being watched within seconds. `pageUrl` is a page of this server that plays it.',
+    'The token is for one stream and starts a preview within ten minutes; an open preview continues. It becomes invalid when the stream is stopped or armed again, or when the session or API key behind it ends; previews end within seconds then. `pageUrl` is a page of this server that plays the preview.',
   access: 'streams:read',
   workspace: owner('streams'),
   path: StreamPath,
@@ -306,9 +309,9 @@ export const createPreviewToken = operation({
 
 export const previewStream = operation({
   route: 'GET /api/streams/{id}/preview.flv',
-  summary: 'Watch what the stream takes in, as FLV',
+  summary: 'Preview a stream as FLV',
   description:
-    'Begins with a keyframe at once and goes on until the stream ends, or the right to watch does: the membership or its scope, or the session or API key by which it was opened. Who does not keep up is given what is newest: pictures are left out up to a keyframe. `token` is a preview token, for players that send no headers.',
+    'Starts with a keyframe at once. It ends with the stream, or with your right to watch: the membership, its scope, the session or the API key. A slow client skips pictures up to a keyframe. `token` is a preview token, for players that cannot send headers.',
   access: 'streams:read',
   workspace: owner('streams'),
   path: StreamPath,

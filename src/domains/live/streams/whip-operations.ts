@@ -20,9 +20,9 @@ const FRAGMENT = ['a=ice-ufrag:abcd', 'a=ice-pwd:abcdefghijklmnopqrstuvwx', 'm=v
 
 export const whipPublish = operation({
   route: 'POST /api/streams/whip/{path}',
-  summary: 'Publish by WHIP: an SDP offer in, an answer out',
+  summary: 'Publish a stream with WHIP',
   description:
-    'RFC 9725, with `whipToken` of POST /api/streams/{id}/arm as bearer token. H.264 goes to the destinations as it comes; VP8 is encoded anew; Opus becomes AAC. Destinations get one size: when the picture changes its own, it is encoded anew in the first one from there on. `normalise` encodes any video anew from the beginning, in 1280×720 at 30 frames a second. 409 while somebody publishes the stream; who has sent nothing for 2 s is replaced.',
+    'RFC 9725: send an SDP offer and get the answer. Use `whipToken` of POST /api/streams/{id}/arm as the bearer token. H.264 is relayed as it comes, VP8 is transcoded, and Opus becomes AAC. Destinations get one picture size: if the publisher’s size changes, the video is transcoded to the first one. With `normalise` all video is transcoded to 1280×720 at 30 frames a second. 409 while another publisher sends; one that has sent nothing for 2 s is replaced.',
   access: 'public',
   bearer: 'own',
   limit: 'auth',
@@ -48,9 +48,9 @@ export const whipPublish = operation({
 
 export const whipTrickle = operation({
   route: 'PATCH /api/streams/whip/{path}/{session}',
-  summary: 'Tell further ICE candidates of a WHIP session',
+  summary: 'Add ICE candidates to a WHIP session',
   description:
-    'RFC 9725, section 4.3. Candidates are accepted and not needed: the connection is found from the client’s own checks. If-Match may be left out. ICE restarts are answered with 422.',
+    'RFC 9725, section 4.3. Candidates are accepted but not needed: the connection is found from the client’s own checks. If-Match is optional. ICE restarts get 422.',
   access: 'public',
   bearer: 'own',
   path: SessionPath,
@@ -69,7 +69,7 @@ export const whipTrickle = operation({
 export const whipDelete = operation({
   route: 'DELETE /api/streams/whip/{path}/{session}',
   summary: 'End a WHIP session',
-  description: 'The stream then waits for its publisher for its `holdSeconds`, as it does by RTMP.',
+  description: 'The stream then waits for its publisher for its `holdSeconds`, as with RTMP.',
   access: 'public',
   bearer: 'own',
   path: SessionPath,

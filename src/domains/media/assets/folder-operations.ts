@@ -9,8 +9,8 @@ const WORKSPACE = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01'
 
 export const listFolders = operation({
   route: 'GET /api/assets/folders',
-  summary: 'List the folders of the media library as a tree',
-  description: 'Each folder stands behind its parent; `depth` and `childIds` make the tree of it.',
+  summary: 'List folders as a tree',
+  description: 'Parents come before their children. `depth` and `childIds` describe the tree.',
   access: 'media:read',
   workspace: from.query('workspaceId'),
   query: WorkspaceQuery,
@@ -21,7 +21,7 @@ export const listFolders = operation({
 
 export const createFolder = operation({
   route: 'POST /api/assets/folders',
-  summary: 'Create a folder in the media library',
+  summary: 'Create a folder',
   access: 'media:write',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -35,7 +35,7 @@ export const createFolder = operation({
 
 export const renameFolder = operation({
   route: 'PATCH /api/assets/folders/{id}',
-  summary: 'Rename a folder, or move it into another one',
+  summary: 'Rename or move a folder',
   access: 'media:write',
   workspace: owner('asset_folders'),
   turn: true,
@@ -52,7 +52,7 @@ export const deleteFolder = operation({
   route: 'DELETE /api/assets/folders/{id}',
   summary: 'Delete a folder',
   description:
-    'What is in it moves up one level. With `recursive` it goes to the bin, folders and all, unless a scheduled post or a broadcast needs one of the assets: then nothing happens, or it does with `force`.',
+    'Its content moves up one level. With `recursive` everything in it goes to the bin. If a scheduled post or a broadcast needs one of the assets, nothing is deleted unless `force` is set.',
   access: 'media:write',
   workspace: owner('asset_folders'),
   turn: true,

@@ -49,7 +49,8 @@ const WORKSPACE = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01'
 
 export const listAssets = operation({
   route: 'GET /api/assets',
-  summary: 'List the media library, by folder, tag, kind or text',
+  summary: 'List assets',
+  description: 'Filters: folder, tag, kind and text.',
   access: 'media:read',
   workspace: from.query('workspaceId'),
   query: AssetQuery,
@@ -61,9 +62,9 @@ export const listAssets = operation({
 
 export const deleteAssets = operation({
   route: 'POST /api/assets/bulk-delete',
-  summary: 'Move assets to the bin, with an answer for each',
+  summary: 'Move several assets to the bin',
   description:
-    'Each id gets a row: 200, 404, or 409 for what a scheduled post or a broadcast needs, unless `force` is set. What is in the bin counts no longer against the plan and is removed after 30 days.',
+    'Each id has its own result: 200, 404, or 409 if a scheduled post or a broadcast needs the asset and `force` is not set. Assets in the bin do not count against the plan and are deleted after 30 days.',
   access: 'media:write',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -76,9 +77,9 @@ export const deleteAssets = operation({
 
 export const uploadAsset = operation({
   route: 'POST /api/assets/upload',
-  summary: 'Upload a file to the media library',
+  summary: 'Upload an asset',
   description:
-    'The file streams to the storage. What it is is told from its content: images, video, sound and PDF are taken; its name must not say otherwise. A content that the workspace has already is kept once.',
+    'Images, video, audio and PDF are accepted. The type is detected from the content, and the file name must not contradict it. Content that the workspace already has is stored once.',
   access: 'media:write',
   workspace: from.body('workspaceId'),
   body: NewAssetFields,
@@ -103,16 +104,16 @@ export const uploadAsset = operation({
 
 export const createSignedUpload = operation({
   route: 'POST /api/assets/signed-upload',
-  summary: 'Get a signed URL to upload a large file in pieces',
+  summary: 'Create a signed upload',
   description:
-    'Size, type and checksum are bound into the URL. Send the file with PUT, whole or in pieces with Content-Range, then confirm.',
+    'The URL is valid for one size, type and checksum. Send the file with PUT, whole or in pieces with Content-Range, then confirm it.',
   ...OPENING,
   handle: async ({ body, caller, uploads }) => created('Upload opened', await uploads.open(body, caller.userId, false)),
 })
 
 export const confirmSignedUpload = operation({
   route: 'POST /api/assets/signed-upload/{uploadId}/confirm',
-  summary: 'Confirm a signed upload and make it an asset',
+  summary: 'Complete a signed upload',
   access: 'media:write',
   workspace: owner('uploads', 'uploadId'),
   turn: true,
@@ -126,7 +127,7 @@ export const confirmSignedUpload = operation({
 
 export const getStorageUsage = operation({
   route: 'GET /api/assets/storage',
-  summary: 'Say what the media library takes and what the plan has left',
+  summary: 'Get storage usage',
   access: 'media:read',
   workspace: from.query('workspaceId'),
   query: WorkspaceQuery,
@@ -137,7 +138,7 @@ export const getStorageUsage = operation({
 
 export const listTags = operation({
   route: 'GET /api/assets/tags',
-  summary: 'List the tags of assets, the most used first',
+  summary: 'List tags, most used first',
   access: 'media:read',
   workspace: from.query('workspaceId'),
   query: WorkspaceQuery,
@@ -148,7 +149,8 @@ export const listTags = operation({
 
 export const getThumbnailStatus = operation({
   route: 'GET /api/assets/{id}/thumbnail',
-  summary: 'Say whether the thumbnails of an asset are there',
+  summary: 'Get the thumbnail status of an asset',
+  description: 'Poll this, or wait for the event `asset.updated`.',
   access: 'media:read',
   workspace: owner('assets'),
   path: AssetPath,
@@ -159,7 +161,7 @@ export const getThumbnailStatus = operation({
 
 export const getAsset = operation({
   route: 'GET /api/assets/{id}',
-  summary: 'Get an asset with its renditions and where it is used',
+  summary: 'Get an asset',
   access: 'media:read',
   workspace: owner('assets'),
   path: AssetPath,
@@ -171,9 +173,9 @@ export const getAsset = operation({
 
 export const updateAsset = operation({
   route: 'PATCH /api/assets/{id}',
-  summary: 'Change the name, alt text, tags or folder of an asset, or take it out of the bin',
+  summary: 'Update an asset, or restore it from the bin',
   description:
-    'What is in the bin is listed by GET /api/assets with `bin`. With `deletedAt: null` it comes back, in its folder if that is still there.',
+    'GET /api/assets with `bin` lists the bin. `deletedAt: null` restores an asset, to its folder if that still exists.',
   access: 'media:write',
   workspace: owner('assets'),
   turn: true,
@@ -189,9 +191,9 @@ export const updateAsset = operation({
 
 export const deleteAsset = operation({
   route: 'DELETE /api/assets/{id}',
-  summary: 'Move an asset to the bin for 30 days, or delete one rendition',
+  summary: 'Move an asset to the bin, or delete a rendition',
   description:
-    'With `rendition` the asset stays, and that rendition is deleted for good; when it is still being made, it is made no further.',
+    'Assets stay in the bin for 30 days. With `rendition` only that rendition is deleted, for good. If it is still being made, the work stops.',
   access: 'media:write',
   workspace: owner('assets'),
   turn: true,
@@ -209,7 +211,7 @@ export const deleteAsset = operation({
 
 export const resolveAssets = operation({
   route: 'POST /api/assets/resolve',
-  summary: 'Get name, type, URL and thumbnail of many assets at once',
+  summary: 'Get several assets by id',
   access: 'media:read',
   workspace: from.body('workspaceId'),
   body: AssetsToResolve,
@@ -220,9 +222,9 @@ export const resolveAssets = operation({
 
 export const transcodeAsset = operation({
   route: 'POST /api/assets/{id}/renditions',
-  summary: 'Order a rendition of an asset: for a platform, or as set',
+  summary: 'Create a rendition of an asset',
   description:
-    'A job makes it. Sockets hear of its progress as `job.progress` with `jobId`, and of its end as `rendition.updated`; GET of the asset lists it. Ordered again, the same settings give the same rendition; one that has failed is tried again. DELETE of the asset with `rendition` cancels or deletes it. Renditions count against the plan. The preset `preview` makes HLS to look through a video; a long one gets it by itself (ten minutes, unless the server says otherwise).',
+    'A job makes the rendition. Sockets receive `job.progress` with `jobId` and then `rendition.updated`; the asset lists its renditions. The same settings return the same rendition, and a failed one is tried again. To cancel or delete a rendition, DELETE the asset with `rendition`. Renditions count against the plan. The preset `preview` makes HLS; videos longer than ten minutes (a server setting) get one automatically.',
   access: 'media:write',
   workspace: owner('assets'),
   turn: true,
@@ -237,9 +239,9 @@ export const transcodeAsset = operation({
 
 export const downloadAsset = operation({
   route: 'GET /api/assets/{id}/file',
-  summary: 'Download the file of an asset, a thumbnail or a rendition',
+  summary: 'Download an asset, a thumbnail or a rendition',
   description:
-    'A page shows it by the `signedUrl` of an asset, a thumbnail or a rendition, which needs no header: `<img src>`, `<video src>`, Range included. Where files are kept in S3, the answer is a redirect to a signed URL of the bucket. A preview is an HLS playlist whose pieces carry their credential, so that a player needs its `signedUrl` alone.',
+    'Pages use the `signedUrl` of an asset, a thumbnail or a rendition, which needs no header and supports Range: `<img src>`, `<video src>`. If files are stored in S3, the reply redirects to a signed URL of the bucket. A preview is an HLS playlist whose segments have signed URLs.',
   access: 'media:read',
   workspace: owner('assets'),
   link: true,

@@ -23,18 +23,18 @@ const CONTENT = [UnsupportedFile, UnsafeFile, DamagedFile, EmptyFile, ImageTooLa
 
 export const createUpload = operation({
   route: 'POST /api/uploads/signed-url',
-  summary: 'Start to upload a file and get the signed URL to send it to',
+  summary: 'Create an upload',
   description:
-    'Where files are kept in S3, the URL is the bucket’s own, and size, type and checksum are bound into its signature. Otherwise it is PUT /api/uploads/{uploadId}/content, which takes pieces too. POST /api/uploads/{uploadId}/complete makes the asset.',
+    'If files are stored in S3, the URL is one of the bucket, signed for size, type and checksum. Otherwise it is PUT /api/uploads/{uploadId}/content, which also takes pieces. POST /api/uploads/{uploadId}/complete makes the asset.',
   ...OPENING,
   handle: async ({ body, caller, uploads }) => created('Upload opened', await uploads.open(body, caller.userId, true)),
 })
 
 export const putUpload = operation({
   route: 'PUT /api/uploads/{uploadId}/content',
-  summary: 'Upload the bytes of a file to its signed URL, whole or in pieces',
+  summary: 'Send the content of an upload',
   description:
-    'Without Content-Range the body is the whole file. `Content-Range: bytes <first>-<last>/<size>` sends a piece, which must begin where the last one ended; after a cut, `bytes */<size>` with an empty body (or GET of the upload) tells how much is there. With the last byte the file is looked at, and refused when it is not what was announced; from then on only the same bytes may be sent again. The URL stops working when the member who opened the upload may not add media any more.',
+    'Without Content-Range the body is the whole file. `Content-Range: bytes <first>-<last>/<size>` sends a piece, which must start where the last one ended. After an interruption, send `bytes */<size>` with an empty body (or GET the upload) to learn how much arrived. After the last byte the file is checked, and refused if it is not what was announced; from then on only the same bytes can be sent again. The URL stops working when the member who opened the upload can no longer add media.',
   access: 'public',
   path: UploadPath,
   query: SignedQuery,
@@ -50,7 +50,7 @@ export const putUpload = operation({
 
 export const listUploads = operation({
   route: 'GET /api/uploads',
-  summary: 'List the uploads of a workspace, newest first',
+  summary: 'List uploads, newest first',
   access: 'media:read',
   workspace: from.query('workspaceId'),
   query: UploadQuery,
@@ -61,7 +61,7 @@ export const listUploads = operation({
 
 export const getUpload = operation({
   route: 'GET /api/uploads/{uploadId}',
-  summary: 'Get how far an upload is',
+  summary: 'Get an upload',
   access: 'media:read',
   workspace: owner('uploads', 'uploadId'),
   path: UploadPath,
@@ -72,8 +72,8 @@ export const getUpload = operation({
 
 export const deleteUpload = operation({
   route: 'DELETE /api/uploads/{uploadId}',
-  summary: 'Cancel an upload and discard what came of it',
-  description: 'An asset that was made of it stays.',
+  summary: 'Cancel an upload',
+  description: 'Discards what was sent. An asset that was made from it stays.',
   access: 'media:write',
   workspace: owner('uploads', 'uploadId'),
   path: UploadPath,
@@ -88,7 +88,7 @@ export const deleteUpload = operation({
 
 export const completeUpload = operation({
   route: 'POST /api/uploads/{uploadId}/complete',
-  summary: 'Confirm an upload and make it an asset',
+  summary: 'Complete an upload',
   access: 'media:write',
   workspace: owner('uploads', 'uploadId'),
   path: UploadPath,
@@ -101,9 +101,9 @@ export const completeUpload = operation({
 
 export const validateMediaUrl = operation({
   route: 'POST /api/uploads/validate-url',
-  summary: 'Say whether a media URL can be fetched, and which platforms would take it',
+  summary: 'Validate a media URL',
   description:
-    'The URL is fetched as from outside: addresses that are not public are refused, however they are written, resolved or redirected to. A URL that fails is answered with the reason. Length of videos is not checked here.',
+    'Fetches the URL as from the public internet: private addresses are refused, however they are written, resolved or redirected to. If the URL fails, the reply has the reason. The length of videos is not checked.',
   access: 'media:write',
   workspace: from.body('workspaceId'),
   body: MediaUrl,

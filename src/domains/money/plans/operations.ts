@@ -5,7 +5,7 @@ import { PlanView } from './schemas.ts'
 
 export const listPlans = operation({
   route: 'GET /api/plans',
-  summary: 'List the plans with their prices and limits',
+  summary: 'List plans',
   access: 'public',
   returns: { 200: Envelope(Type.Array(PlanView)) },
   example: {},

@@ -7,8 +7,8 @@ import { withoutDetails } from './service.ts'
 
 export const getHealth = operation({
   route: 'GET /api/health',
-  summary: 'Say that the process is alive',
-  description: 'Touches no dependency: it answers as long as the event loop turns.',
+  summary: 'Get liveness',
+  description: 'Checks no dependency. It answers as long as the process works.',
   access: 'public',
   limit: 'none',
   alwaysAnswered: true,
@@ -19,9 +19,9 @@ export const getHealth = operation({
 
 export const getReadiness = operation({
   route: 'GET /api/ready',
-  summary: 'Say whether the service can do its work',
+  summary: 'Get readiness',
   description:
-    'Asks the database, Redis, storage and the media node. 503 when one of them fails and while shutting down. Administrators also see latencies, errors and figures; `/ready` on the admin port shows the same.',
+    'Checks the database, Redis, storage and the media node. 503 if one of them fails, and during shutdown. Administrators also see latencies, errors and figures, as does `/ready` on the admin port.',
   access: 'public',
   limit: 'none',
   alwaysAnswered: true,

@@ -8,7 +8,7 @@ const ServicePath = Input({ serviceKey: ServiceKey })
 
 export const listServices = operation({
   route: 'GET /api/services',
-  summary: 'List the names of all services',
+  summary: 'List services',
   access: 'public',
   returns: { 200: Envelope(Type.Array(Type.String())) },
   example: {},
@@ -17,7 +17,7 @@ export const listServices = operation({
 
 export const getServicesStatus = operation({
   route: 'GET /api/services/status',
-  summary: 'Say of every service whether it is on',
+  summary: 'Get the status of all services',
   access: 'public',
   returns: { 200: Envelope(Type.Array(ServiceStatus)) },
   example: {},
@@ -26,7 +26,7 @@ export const getServicesStatus = operation({
 
 export const getServiceStatus = operation({
   route: 'GET /api/services/{serviceKey}/status',
-  summary: 'Say of one service whether it is on',
+  summary: 'Get the status of a service',
   access: 'public',
   path: ServicePath,
   returns: { 200: Envelope(ServiceStatus) },
@@ -38,7 +38,7 @@ export const getServiceStatus = operation({
 export const toggleService = operation({
   route: 'POST /api/services/{serviceKey}/toggle',
   summary: 'Switch a service on or off',
-  description: 'Without `enabled` the switch is flipped. Every node obeys within a second.',
+  description: 'Without `enabled` the switch is toggled. All nodes follow within a second.',
   access: 'admin',
   path: ServicePath,
   body: Input({ enabled: Type.Optional(Type.Boolean()) }),

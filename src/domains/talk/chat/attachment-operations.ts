@@ -11,9 +11,9 @@ const { workspaceId, attachmentId } = EXAMPLE
 
 export const uploadChatAttachment = operation({
   route: 'POST /api/team/{workspaceId}/chat/attachments',
-  summary: 'Upload one file for a message, of 5 MB at most',
+  summary: 'Upload a message attachment',
   description:
-    'What the file is, is told from its content. Name its `_id` in `attachments` of sendMessage within a day; until then nobody else sees it.',
+    'At most 5 MB. The type is detected from the content. Use its `_id` in `attachments` of sendMessage within a day. Until then nobody else sees the file.',
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   path: ChannelsPath,
@@ -27,8 +27,8 @@ export const uploadChatAttachment = operation({
 
 export const downloadChatAttachment = operation({
   route: 'GET /api/team/{workspaceId}/chat/attachments/{attachmentId}',
-  summary: 'Get the file of a message',
-  description: 'For whoever may see the message; before it is sent, for whoever uploaded it.',
+  summary: 'Download a message attachment',
+  description: 'For everybody who can see the message. Before the message is sent, only for the uploader.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   path: AttachmentPath,

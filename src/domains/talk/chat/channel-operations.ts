@@ -25,9 +25,9 @@ const { workspaceId, channelId, userId } = EXAMPLE
 
 export const listChannels = operation({
   route: 'GET /api/team/{workspaceId}/channels',
-  summary: 'List the channels that the caller may see, newest first',
+  summary: 'List channels, newest first',
   description:
-    'Public channels, private ones of which the caller is a member, and the caller’s direct conversations; each with its last message and what the caller has not read. Where nothing was marked as read, it counts from when the caller joined the workspace.',
+    'Public channels, private channels that you are a member of, and your direct conversations, each with its last message and your unread count. If you have marked nothing as read, the count starts when you joined the workspace.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   socket: true,
@@ -41,9 +41,9 @@ export const listChannels = operation({
 
 export const createChannel = operation({
   route: 'POST /api/team/{workspaceId}/channels',
-  summary: 'Create a channel, or open a direct conversation',
+  summary: 'Create a channel or a direct conversation',
   description:
-    'A channel has a name of its own in the workspace; a private one is seen by its members alone. A direct conversation has the caller and 1 to 8 others: the same people always have the same one, which is answered with 200. At most 500 channels a workspace, archived ones included.',
+    'A channel’s name is unique in the workspace. Only its members see a private channel. A direct conversation has the caller and 1 to 8 others; if one with the same people exists, it is returned with 200. A workspace has at most 500 channels, including archived ones.',
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -74,9 +74,9 @@ export const getChannel = operation({
 
 export const updateChannel = operation({
   route: 'PATCH /api/team/{workspaceId}/channels/{channelId}',
-  summary: 'Rename, describe or archive a channel',
+  summary: 'Update a channel',
   description:
-    'Everybody who may write in a channel may do this. An archived channel can be read and nothing else, until it is taken out of the archive.',
+    'Everybody who can write in the channel can change its name and topic, and archive it. An archived channel is read-only until it is restored.',
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -93,8 +93,9 @@ export const updateChannel = operation({
 
 export const deleteChannel = operation({
   route: 'DELETE /api/team/{workspaceId}/channels/{channelId}',
-  summary: 'Delete a channel with everything in it',
-  description: 'A private channel is deleted by one of its members. Direct conversations cannot be deleted.',
+  summary: 'Delete a channel',
+  description:
+    'Deletes the channel with everything in it. A private channel can be deleted by its members. Direct conversations cannot be deleted.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -111,8 +112,9 @@ export const deleteChannel = operation({
 
 export const addChannelMembers = operation({
   route: 'POST /api/team/{workspaceId}/channels/{channelId}/members',
-  summary: 'Add members to a private channel',
-  description: 'They see all that was said before. Who is in it already changes nothing. At most 500 a channel.',
+  summary: 'Add members to a channel',
+  description:
+    'New members see all earlier messages. Members who are already in the channel are ignored. A channel has at most 500 members.',
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -128,9 +130,9 @@ export const addChannelMembers = operation({
 
 export const removeChannelMember = operation({
   route: 'DELETE /api/team/{workspaceId}/channels/{channelId}/members/{userId}',
-  summary: 'Remove a member from a private channel, or leave it',
+  summary: 'Remove a member from a channel',
   description:
-    'Members take themselves out; others are removed by whoever made the channel, or with team:manage. It takes effect on open sockets at once.',
+    'You can leave a private channel. The channel’s creator and members with team:manage can remove others. Open sockets are updated at once.',
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -147,9 +149,8 @@ export const removeChannelMember = operation({
 
 export const markChannelRead = operation({
   route: 'POST /api/team/{workspaceId}/channels/{channelId}/read',
-  summary: 'Mark a channel as read up to a number, or mute it',
-  description:
-    'A marker never goes back, in whatever order two of them come. `muted` is the caller’s own wish and is seen by nobody else.',
+  summary: 'Mark a channel as read, or mute it',
+  description: 'A marker never moves back, in whatever order requests arrive. `muted` is private to you.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -165,9 +166,9 @@ export const markChannelRead = operation({
 
 export const syncChannel = operation({
   route: 'GET /api/team/{workspaceId}/channels/{channelId}/changes',
-  summary: 'Get what changed in a channel after a number',
+  summary: 'List changes of a channel',
   description:
-    'Every change of a channel (message, edit, deletion, reaction, pin, the channel itself) has the next number of the channel. Whoever was away applies what comes after the last number they saw, page after page while `hasMore`, and ends in exactly the state of one who never left. Kept are the newest 1,000 changes of a channel, none older than 90 days: who is behind them, or ahead of the channel (as after the restore of a backup), gets a snapshot in place of changes. An edit is told with the text that the message has now.',
+    'Every change of a channel (message, edit, deletion, reaction, pin, the channel itself) has a number, without gaps. Apply the changes after the last number you have, page by page while `hasMore` is true, and you have the same state as a client that never left. The newest 1,000 changes are kept, for up to 90 days. If you are behind them, or ahead of the channel (after a restored backup), you get a snapshot instead. An edit has the present text of the message.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   socket: 'sync',

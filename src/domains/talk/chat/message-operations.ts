@@ -23,9 +23,9 @@ const { workspaceId, channelId, messageId } = EXAMPLE
 
 export const listMessages = operation({
   route: 'GET /api/team/{workspaceId}/channels/{channelId}/messages',
-  summary: 'List messages of a channel before, after or around a number',
+  summary: 'List messages',
   description:
-    'A page is by ascending `seq`. Without a number the newest page comes first, and `cursor` goes on to earlier ones; after `after` it goes on to later ones. Around a number it goes on to earlier ones: ask for later ones with `after`. What was deleted is there as an empty message with `deletedAt`. `seq` beside the list is the number after which changes go on: get them from /changes, or over a socket.',
+    'Messages are in ascending order of `seq`. Without a position you get the newest page, and `cursor` continues with earlier messages. With `after`, `cursor` continues with later messages. With `around`, it continues with earlier messages; use `after` for later ones. A deleted message is empty and has `deletedAt`. The `seq` beside the list is the number to continue from with /changes or over a socket.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   socket: true,
@@ -45,7 +45,7 @@ export const sendMessage = operation({
   route: 'POST /api/team/{workspaceId}/channels/{channelId}/messages',
   summary: 'Send a message',
   description:
-    '`<@user id>` mentions somebody, `<!channel>` everybody in the channel, for which one needs team:manage outside of direct conversations. A message that is sent again under the same `clientId` is not sent twice: the first one is answered with 200. At most 5 messages a second and person in a channel, 10 at once.',
+    '`<@user id>` mentions a user. `<!channel>` mentions everybody in the channel and needs team:manage, except in direct conversations. If you send a message again with the same `clientId`, you get the first one with 200. The limit is 5 messages a second per user and channel, and 10 at once.',
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -68,9 +68,9 @@ export const sendMessage = operation({
 
 export const editMessage = operation({
   route: 'PATCH /api/team/{workspaceId}/channels/{channelId}/messages/{messageId}',
-  summary: 'Edit one’s own message, or pin anybody’s',
+  summary: 'Edit or pin a message',
   description:
-    'One of `body` and `pinned`. What a message said before is kept: see `history` of the list. Whoever may write in a channel may pin and unpin, 50 messages a channel.',
+    'Send either `body` or `pinned`. You can edit your own messages; earlier versions are kept in `history` of the list. Everybody who can write in the channel can pin and unpin, up to 50 messages a channel.',
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -91,7 +91,7 @@ export const deleteMessage = operation({
   route: 'DELETE /api/team/{workspaceId}/channels/{channelId}/messages/{messageId}',
   summary: 'Delete a message',
   description:
-    'One’s own, or with team:manage anybody’s. Text, files, history and reactions are erased; the place in the channel stays.',
+    'You can delete your own messages, and with team:manage any message. Text, files, history and reactions are erased. The message keeps its place in the channel.',
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -109,8 +109,8 @@ export const deleteMessage = operation({
 
 export const reactToMessage = operation({
   route: 'PUT /api/team/{workspaceId}/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
-  summary: 'React to a message with an emoji',
-  description: 'At most 20 different emoji and 500 reactions a message.',
+  summary: 'Add a reaction',
+  description: 'A message has at most 20 different emoji and 500 reactions.',
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -126,7 +126,7 @@ export const reactToMessage = operation({
 
 export const unreactToMessage = operation({
   route: 'DELETE /api/team/{workspaceId}/channels/{channelId}/messages/{messageId}/reactions/{emoji}',
-  summary: 'Take back a reaction',
+  summary: 'Remove a reaction',
   access: 'chat:write',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -142,9 +142,9 @@ export const unreactToMessage = operation({
 
 export const searchMessages = operation({
   route: 'GET /api/team/{workspaceId}/messages/search',
-  summary: 'Search messages in the channels that the caller may see',
+  summary: 'Search messages',
   description:
-    'Newest first. All words must occur; the last one may be the beginning of a word. A page for frequent words may have fewer messages than `limit`, even none: there are more as long as `nextCursor` is not null.',
+    'Searches the channels that you can see, newest messages first. All words must occur; the last one can be a prefix. A page for frequent words can have fewer messages than `limit`, or none. Continue while `nextCursor` is not null.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   socket: true,

@@ -11,7 +11,7 @@ const { workspaceId, groupId: id } = EXAMPLE
 
 export const listGroups = operation({
   route: 'GET /api/team/{workspaceId}/groups',
-  summary: 'List the groups of a workspace, newest first',
+  summary: 'List groups, newest first',
   access: 'team:read',
   workspace: from.path('workspaceId'),
   path: TeamPath,
@@ -37,7 +37,7 @@ export const createGroup = operation({
   route: 'POST /api/team/{workspaceId}/groups',
   summary: 'Create a group',
   description:
-    'Its members may do what their roles and the group allow together. A plan allows so many a workspace. Nobody gives a group a scope that they lack.',
+    'A member can do what roles and groups allow together. You cannot give a group a scope that you lack. The plan limits the number of groups.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -52,9 +52,9 @@ export const createGroup = operation({
 
 export const updateGroup = operation({
   route: 'PATCH /api/team/{workspaceId}/groups/{id}',
-  summary: 'Change a group',
+  summary: 'Update a group',
   description:
-    '`memberIds` and `scopes` replace the whole list. You must hold every scope that the group has and gets, and all that those hold whose rights change. It takes effect at once, also on open sockets.',
+    '`memberIds` and `scopes` replace the whole lists. You must have every scope that the group has or gets, and every scope of the members whose permissions change. Takes effect at once, also on open sockets.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -71,7 +71,7 @@ export const updateGroup = operation({
 export const deleteGroup = operation({
   route: 'DELETE /api/team/{workspaceId}/groups/{id}',
   summary: 'Delete a group',
-  description: 'Its members keep what their roles allow. You must hold every scope of the group.',
+  description: 'Its members keep what their roles allow. You must have every scope of the group.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,

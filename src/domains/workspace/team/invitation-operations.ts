@@ -37,8 +37,8 @@ const invitation: WorkspaceSource = { in: 'lookup', name: 'invitation', field: '
 
 export const listMyInvitations = operation({
   route: 'GET /api/team/invitations/mine',
-  summary: 'List the open invitations to your address',
-  description: 'The `_id` of each accepts and declines in place of the token.',
+  summary: 'List your invitations',
+  description: 'Open invitations to your address. Their `_id` works in place of the token.',
   access: 'user',
   query: PageQuery,
   returns: { 200: ListOf(MyInvitation) },
@@ -49,8 +49,8 @@ export const listMyInvitations = operation({
 
 export const getInvitation = operation({
   route: 'GET /api/team/invitations/{token}',
-  summary: 'Say what an invitation is for',
-  description: 'For whoever has the link, signed in or not.',
+  summary: 'Get an invitation',
+  description: 'For anybody who has the link, logged in or not.',
   access: 'public',
   path: TokenPath,
   returns: { 200: Envelope(InvitationPreview) },
@@ -63,7 +63,7 @@ export const acceptInvitation = operation({
   route: 'POST /api/team/invitations/{token}/accept',
   summary: 'Accept an invitation',
   description:
-    'Only for the account whose confirmed address was invited. `token` is that of the link, or the `_id` from your own list. Refused when the inviter may no longer grant what was promised.',
+    'Only for the account whose confirmed address was invited. `token` is that of the link, or the `_id` from your own list. Refused if the inviter can no longer grant the role or scopes.',
   access: 'user',
   workspace: invitation,
   turn: true,
@@ -86,7 +86,7 @@ export const acceptInvitation = operation({
 export const declineInvitation = operation({
   route: 'POST /api/team/invitations/{token}/decline',
   summary: 'Decline an invitation',
-  description: 'Only for the account whose confirmed address was invited. `token` as for accepting.',
+  description: 'Only for the account whose confirmed address was invited. `token` is as for accepting.',
   access: 'user',
   workspace: invitation,
   turn: true,
@@ -102,9 +102,9 @@ export const declineInvitation = operation({
 
 export const inviteMember = operation({
   route: 'POST /api/team/{workspaceId}/invitations',
-  summary: 'Invite somebody by mail',
+  summary: 'Invite a member by email',
   description:
-    'With a `role` (a name) or `roleId`, and `scopes` if they should differ from it. The link in the mail is good for 7 days, once, and only for an account with that address. An address has one open invitation at most: a second is a 409 that names the first, which can be resent or revoked. Open invitations take seats of the plan. Nobody promises a scope they lack; only owners invite owners.',
+    'Send a `role` (a name) or `roleId`, and `scopes` if they should differ from the role. The link in the mail works once within 7 days, and only for an account with that address. An address has at most one open invitation: a second one gets 409 with the id of the first, which you can resend or revoke. Open invitations use seats of the plan. You cannot grant a scope that you lack, and only owners invite owners.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -123,8 +123,8 @@ export const inviteMember = operation({
 
 export const listInvitations = operation({
   route: 'GET /api/team/{workspaceId}/invitations',
-  summary: 'List the invitations of a workspace, newest first',
-  description: 'Open and expired ones, or those of one `status`.',
+  summary: 'List invitations, newest first',
+  description: 'Open and expired invitations, or those with one `status`.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   path: TeamPath,
@@ -137,7 +137,7 @@ export const listInvitations = operation({
 export const revokeInvitation = operation({
   route: 'DELETE /api/team/{workspaceId}/invitations/{id}',
   summary: 'Revoke an invitation',
-  description: 'An invitation that grants scopes you lack can be revoked by its inviter and by members who hold them.',
+  description: 'An invitation with scopes that you lack can be revoked by its inviter and by members who have them.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -153,9 +153,9 @@ export const revokeInvitation = operation({
 
 export const resendInvitation = operation({
   route: 'POST /api/team/{workspaceId}/invitations/{id}/resend',
-  summary: 'Send an invitation again',
+  summary: 'Resend an invitation',
   description:
-    'With a new link, good for 7 days from now; the link before stops working. An expired invitation comes back to life if there is a seat. You become its inviter, so you must hold what it promises.',
+    'Sends a new link, valid for 7 days. The earlier link stops working. An expired invitation becomes valid again if a seat is free. You become its inviter, so you must have the scopes that it grants.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,

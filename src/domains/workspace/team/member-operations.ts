@@ -10,7 +10,8 @@ const { workspaceId, userId } = EXAMPLE
 
 export const listMembers = operation({
   route: 'GET /api/team/{workspaceId}/members',
-  summary: 'List the members of a workspace, newest first, with who is online',
+  summary: 'List members, newest first',
+  description: 'Each with `presence`.',
   access: 'team:read',
   workspace: from.path('workspaceId'),
   path: TeamPath,
@@ -23,9 +24,9 @@ export const listMembers = operation({
 
 export const updateMember = operation({
   route: 'PATCH /api/team/{workspaceId}/members/{userId}',
-  summary: 'Give a member another role or other scopes',
+  summary: 'Update the role or scopes of a member',
   description:
-    '`role` (a name) or `roleId`. `scopes` says exactly what the member may do: where that differs from role and groups it is kept as personal overrides, granted or revoked; null drops them. Overrides stay when only the role changes. Nobody grants a scope they lack or changes a member who has one; only owners make or change owners; the last owner stays one. When the owner who pays stops being one, whoever did it pays from then on. It takes effect at once, also on open sockets.',
+    'Send `role` (a name) or `roleId`. `scopes` is exactly what the member may do: differences from role and groups are stored as overrides, and null removes them. Overrides stay when only the role changes. You cannot grant a scope that you lack, or change a member who has one. Only owners make or change owners, and the last owner stays one. If the owner who pays stops being an owner, whoever made the change pays. Takes effect at once, also on open sockets.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -41,9 +42,9 @@ export const updateMember = operation({
 
 export const removeMember = operation({
   route: 'DELETE /api/team/{workspaceId}/members/{userId}',
-  summary: 'Remove a member from a workspace',
+  summary: 'Remove a member',
   description:
-    'It takes effect at once, also on open sockets. What they have made stays. Signed URLs of files that they have been shown work for up to two hours more. A member with scopes that you lack cannot be removed by you. Ingest keys belong to streams and go on working: a member with `streams:manage` may have noted them. `streamIds` says of which streams; POST /api/streams/{id}/arm gives one new keys and drops who publishes with the old ones.',
+    'Takes effect at once, also on open sockets. What the member made stays. Signed URLs that the member was shown work for up to two more hours. You cannot remove a member with scopes that you lack. Ingest keys belong to streams and stay valid, and a member with `streams:manage` may have copied them: `streamIds` names those streams. POST /api/streams/{id}/arm gives a stream new keys and disconnects publishers that use the old ones.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -61,7 +62,7 @@ export const leaveWorkspace = operation({
   route: 'POST /api/team/{workspaceId}/leave',
   summary: 'Leave a workspace',
   description:
-    'The last owner cannot leave. When the owner who pays leaves, the owner who has been there longest pays from then on.',
+    'The last owner cannot leave. If the owner who pays leaves, the longest-standing owner pays from then on.',
   access: 'team:read',
   workspace: from.path('workspaceId'),
   turn: true,

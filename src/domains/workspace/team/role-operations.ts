@@ -12,7 +12,7 @@ const { workspaceId, roleId: id } = EXAMPLE
 
 export const listScopes = operation({
   route: 'GET /api/team/scopes',
-  summary: 'List every scope with what it allows, and the built-in roles',
+  summary: 'List scopes and built-in roles',
   access: 'user',
   returns: { 200: Envelope(ScopeCatalogue) },
   example: {},
@@ -24,8 +24,8 @@ export const listScopes = operation({
 
 export const listRoles = operation({
   route: 'GET /api/team/{workspaceId}/roles',
-  summary: 'List the roles of a workspace',
-  description: 'The built-in ones, then its own, oldest first. They always fit one page.',
+  summary: 'List roles',
+  description: 'Built-in roles first, then custom roles, oldest first. They always fit on one page.',
   access: 'team:read',
   workspace: from.path('workspaceId'),
   path: TeamPath,
@@ -37,7 +37,7 @@ export const listRoles = operation({
 export const createRole = operation({
   route: 'POST /api/team/{workspaceId}/roles',
   summary: 'Create a role',
-  description: 'A plan allows so many a workspace. Nobody puts a scope into it that they lack.',
+  description: 'You cannot give a role a scope that you lack. The plan limits the number of roles.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -52,9 +52,9 @@ export const createRole = operation({
 
 export const updateRole = operation({
   route: 'PATCH /api/team/{workspaceId}/roles/{id}',
-  summary: 'Change a role',
+  summary: 'Update a role',
   description:
-    'Everyone who holds it may do more or less at once, also on open sockets. You must hold every scope that the role has and gets, and all that those hold whose rights change. Built-in roles cannot be changed.',
+    'Members with the role gain or lose permissions at once, also on open sockets. You must have every scope that the role has or gets, and every scope of the members whose permissions change. Built-in roles cannot be changed.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -72,7 +72,7 @@ export const deleteRole = operation({
   route: 'DELETE /api/team/{workspaceId}/roles/{id}',
   summary: 'Delete a role',
   description:
-    'While members hold it or open invitations name it: 409, unless `replaceWith` names the role that they get in its place. You must hold every scope of both roles.',
+    '409 while members have the role or open invitations name it, unless `replaceWith` names another role. You must have every scope of both roles.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   turn: true,

@@ -22,7 +22,7 @@ const inPath = { workspaceId: EXAMPLE.workspaceId }
 
 export const listWorkspaces = operation({
   route: 'GET /api/workspaces',
-  summary: 'List the workspaces that you are a member of',
+  summary: 'List your workspaces',
   access: 'user',
   limitedKeys: true,
   query: PageQuery,
@@ -35,7 +35,7 @@ export const listWorkspaces = operation({
 export const createWorkspace = operation({
   route: 'POST /api/workspaces',
   summary: 'Create a workspace',
-  description: 'You become its owner. What is used in it counts on your plan.',
+  description: 'You become its owner. Its usage counts against your plan.',
   access: 'user',
   body: NewWorkspace,
   returns: { 201: Envelope(WorkspaceView) },
@@ -60,7 +60,7 @@ export const getWorkspace = operation({
 
 export const updateWorkspace = operation({
   route: 'PATCH /api/workspaces/{workspaceId}',
-  summary: 'Change name, time zone or logo of a workspace',
+  summary: 'Update a workspace',
   access: 'workspace:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -78,7 +78,7 @@ export const deleteWorkspace = operation({
   route: 'DELETE /api/workspaces/{workspaceId}',
   summary: 'Delete a workspace',
   description:
-    'For owners only. The name is typed as a confirmation. Scheduled work is cancelled and the workspace can no longer be reached; after 30 days everything in it is removed for good.',
+    'For owners only. The name is required as a confirmation. Scheduled work is cancelled, and the workspace can no longer be reached. After 30 days everything in it is deleted for good.',
   access: 'workspace:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -93,7 +93,7 @@ export const deleteWorkspace = operation({
 
 export const updateAiSettings = operation({
   route: 'PATCH /api/workspaces/{workspaceId}/ai-settings',
-  summary: 'Change how AI writes for a workspace',
+  summary: 'Update the AI settings of a workspace',
   access: 'workspace:manage',
   workspace: from.path('workspaceId'),
   turn: true,
@@ -119,8 +119,8 @@ export const updateAiSettings = operation({
 
 export const listAuditLog = operation({
   route: 'GET /api/workspaces/{workspaceId}/audit-log',
-  summary: 'List who did what in a workspace, when and from where',
-  description: 'Newest first. `from` is inclusive, `to` exclusive.',
+  summary: 'List the audit log',
+  description: 'Newest first. `from` is inclusive, `to` is exclusive.',
   access: 'workspace:manage',
   workspace: from.path('workspaceId'),
   path: WorkspacePath,
@@ -134,9 +134,9 @@ export const listAuditLog = operation({
 export const syncEvents = operation({
   route: 'GET /api/workspaces/{workspaceId}/events',
   socket: 'resume',
-  summary: 'Get the events that a client has missed',
+  summary: 'List missed events',
   description:
-    'Events after the sequence number `after`, in order, as far as you may see them. Ask again with the `after` of the reply while `hasMore` is true.',
+    'Events after the sequence number `after`, in order, as far as you may see them. Continue with `after` of the reply while `hasMore` is true.',
   access: 'team:read',
   workspace: from.path('workspaceId'),
   path: WorkspacePath,

@@ -10,9 +10,9 @@ const id = '0199a2b4-7c1d-7e3f-8a5b-6c7d8e9f0a1b'
 
 export const createApiKey = operation({
   route: 'POST /api/users/me/api-keys',
-  summary: 'Create an API key for one use',
+  summary: 'Create an API key',
   description:
-    'The key is shown this once. It may do what you may, within its `scopes` and `workspaceIds`. A key that is limited by either reads your profile and lists workspaces, and otherwise acts in workspaces alone.',
+    'The reply shows the key once. The key can do what you can, within its `scopes` and `workspaceIds`. A key with such limits can read your profile, list workspaces, and act in workspaces only.',
   access: 'user',
   body: NewApiKeyInput,
   returns: { 201: Envelope(CreatedApiKey) },
@@ -25,7 +25,7 @@ export const createApiKey = operation({
 
 export const listApiKeys = operation({
   route: 'GET /api/users/me/api-keys',
-  summary: 'List the caller’s API keys, newest first',
+  summary: 'List your API keys, newest first',
   description: 'With the time and address of their last use. The keys themselves are never shown again.',
   access: 'user',
   query: PageQuery,
@@ -36,7 +36,7 @@ export const listApiKeys = operation({
 
 export const getApiKey = operation({
   route: 'GET /api/users/me/api-keys/{id}',
-  summary: 'Show one of the caller’s API keys',
+  summary: 'Get an API key',
   access: 'user',
   path: ApiKeyPath,
   returns: { 200: Envelope(ApiKeyView) },
@@ -48,8 +48,8 @@ export const getApiKey = operation({
 
 export const updateApiKey = operation({
   route: 'PATCH /api/users/me/api-keys/{id}',
-  summary: 'Change name, scopes, workspaces or expiry of an API key',
-  description: 'What the key may do changes at once, on every node.',
+  summary: 'Update an API key',
+  description: 'The change takes effect at once on every node.',
   access: 'user',
   path: ApiKeyPath,
   body: ApiKeyChange,
@@ -66,7 +66,7 @@ export const updateApiKey = operation({
 export const revokeApiKey = operation({
   route: 'DELETE /api/users/me/api-keys/{id}',
   summary: 'Revoke an API key',
-  description: 'It stops working at once, on every node.',
+  description: 'The key stops working at once on every node.',
   access: 'user',
   path: ApiKeyPath,
   returns: { 200: Done },
@@ -80,9 +80,9 @@ export const revokeApiKey = operation({
 
 export const regenerateApiKey = operation({
   route: 'POST /api/users/me/api-key',
-  summary: 'Replace the caller’s default API key',
+  summary: 'Regenerate your default API key',
   description:
-    'The new key is shown this once. The key of sign-up, or the last one made here, stops working at once, on every node. Other API keys stay.',
+    'The reply shows the new key once. The key of the sign-up, or the last one made here, stops working at once on every node. Other API keys stay valid.',
   access: 'user',
   returns: { 200: Envelope(RegeneratedApiKey) },
   example: {},
