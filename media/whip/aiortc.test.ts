@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { optionalTool } from '../../test/support/tools.ts'
+import { findAiortc } from '../../test/support/tools.ts'
 import { waitFor } from '../../test/support/wait.ts'
 import { useFfmpeg } from '../testing/ffmpeg.ts'
 import { hashOf, startScene, type Scene } from '../testing/node-fixture.ts'
@@ -16,8 +16,9 @@ import { startSink } from '../testing/sink.ts'
 const SCRIPT = fileURLToPath(new URL('../testing/aiortc-whip.py', import.meta.url))
 /** Python encodes in real time, beside whatever else the machine does. */
 const PATIENT = { timeoutMs: 60_000 }
-const aiortc = optionalTool('aiortc')
-if (aiortc === undefined) console.warn('Not tested with aiortc: this system has no package python3-aiortc.')
+const aiortc = findAiortc()
+if (aiortc === undefined)
+  console.warn('Not tested with aiortc: the package python3-aiortc is missing or does not work.')
 
 let scene: Scene
 let server: Server

@@ -116,6 +116,12 @@ const STARTED: Record<Tool, string> = {
   aiortc: 'usr/lib/python3/dist-packages/aiortc/__init__.py',
 }
 
+/** The machine's Python with the unpacked libraries, or the unpacked one where the machine has none. */
+const startPython = (libraries: string): string => `export PYTHONPATH="$root/${libraries}"
+[ -x /usr/bin/python3 ] && exec /usr/bin/python3 "$@"
+export PYTHONHOME="$root/usr"
+exec "$root/usr/bin/python3"`
+
 /** Scripts that start a program out of `root/`, and find it relative to themselves, so that the folder may be moved. */
 function writeStarters(folder: string): void {
   const root = join(folder, 'root')
@@ -130,7 +136,7 @@ function writeStarters(folder: string): void {
 root=$(cd "\${0%/*}/../root" && pwd) || exit 1
 export LD_LIBRARY_PATH="${libraries.join(':')}"
 export FONTCONFIG_FILE="$root/../fonts.conf"
-${tool === 'aiortc' ? `PYTHONPATH="$root/${dirname(dirname(program))}" exec /usr/bin/python3` : `exec "$root/${program}"`} "$@"
+${tool === 'aiortc' ? startPython(dirname(dirname(program))) : `exec "$root/${program}"`} "$@"
 `,
     )
     chmodSync(script, 0o755)

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -42,10 +43,11 @@ export function toolPath(tool: Tool): ToolCommand {
   return { command, env: {} }
 }
 
-/** Undefined where the system has no such program. @param tool one that is optional */
-export function optionalTool(tool: Tool): ToolCommand | undefined {
-  const command = findTool(tool)
-  return command === undefined ? undefined : { command, env: {} }
+/** Python with aiortc; undefined where the system has none that works. */
+export function findAiortc(): ToolCommand | undefined {
+  const command = findTool('aiortc')
+  if (command === undefined || spawnSync(command, ['-c', 'import aiortc']).status !== 0) return undefined
+  return { command, env: {} }
 }
 
 /** The file to name in nginx's `load_module`. */
