@@ -43,7 +43,7 @@ test.each([
   await database.run('analyze outbox')
   const row = await database.row<{ 'QUERY PLAN': [{ Plan: Plan }] }>(
     `explain (analyze, buffers, format json) ${CLAIM}`,
-    ['media', null, new Date(), 4, 2],
+    ['media', null, new Date(), 4, []],
   )
   const plan = row?.['QUERY PLAN'][0].Plan
   // Four rows, each read and written with its indexes. To read the table takes more.
@@ -76,8 +76,11 @@ test('a line leaves a worker to others, also while its jobs run', async () => {
   expect(await lines.claim()).toHaveLength(1)
   await database.run(`delete from outbox where id = (select id from outbox where state = 'running' limit 1)`)
   expect(await lines.claim()).toHaveLength(1)
-  // A single worker is everybody's.
+  // Another node has workers of its own.
+  await fill(2, lineOf('1'), `now()`)
+  expect(await new Lines(database, systemClock, { media: { concurrency: 3 } }).claim()).toHaveLength(2)
+  // A single worker serves everybody.
   await database.run('truncate outbox')
   await fill(2, lineOf('1'), `now()`)
-  expect(await new Lines(database, systemClock, { media: { concurrency: 1 } }).claim()).toHaveLength(1)
+  expect(await new Lines(database, systemClock, { media: { concurrency: 1 } }).claim()).toHaveLength(2)
 })

@@ -13,10 +13,7 @@ import { outbox } from './tables.ts'
  */
 const MOST_GIVEN = 4
 
-/**
- * Workers of a queue that one line leaves to others, as far as one node has several. What a newcomer waits for is then
- * not as long as somebody else's jobs take.
- */
+/** Workers of a queue that one line leaves to others, on each node that has several: a newcomer need not wait for the end of long jobs. */
 const LEFT_TO_OTHERS = 1
 
 /** Any number that nothing else locks. */
@@ -36,22 +33,19 @@ const NEXT_LINE = `
 
 /**
  * The oldest due row of each line behind `$2`, in the order of lines, at most `$4`. The lines are found by one look into
- * the index each, however many rows wait in them. Lines of which `$5` rows are with the backend are passed over. Written
- * by hand: a recursive claim under a lock.
+ * the index each, however many rows wait in them. The lines `$5` are passed over. Written by hand: a recursive claim
+ * under a lock.
  */
 export const CLAIM = `
   with recursive lines (line) as (
     (${NEXT_LINE} and ($2::uuid is null or line > $2) order by line limit 1)
     union all
     select (${NEXT_LINE} and line > lines.line order by line limit 1) from lines where lines.line is not null
-  ), busy as (
-    select line from outbox where queue = $1 and state in ('queued', 'running') and line is not null
-    group by line having count(*) >= $5
   ), due as (
     select oldest.id from lines cross join lateral (
       select id from outbox
       where queue = $1 and line = lines.line and state = 'waiting' and run_at <= $3 order by run_at limit 1
-    ) oldest where lines.line is not null and lines.line not in (select line from busy) limit $4
+    ) oldest where lines.line is not null and lines.line <> all($5::uuid[]) limit $4
   )
   update outbox o set state = 'queued', added = o.added + 1, updated_at = $3 from due
   where o.id = due.id and o.state = 'waiting'
@@ -66,6 +60,14 @@ const dissolveLines = query({ outbox }, (db, $: { fair: readonly string[] }) =>
     .where('queue', '!=', sql<string>`all(${$.fair})`),
 )
 
+const stillClaimed = query({ outbox }, (db, $: { ids: readonly string[] }) =>
+  db
+    .selectFrom('outbox')
+    .select('id')
+    .where('id', '=', sql<string>`any(${$.ids})`)
+    .where('state', 'in', ['queued', 'running']),
+)
+
 interface LineRow extends DueRow {
   readonly line: string
 }
@@ -73,8 +75,8 @@ interface LineRow extends DueRow {
 /**
  * Fair queues: their rows wait in the outbox in one line for each workspace, and the lines are served in turn. Only a few
  * rows are with the backend at a time, so a workspace that has just added its first job is served after one job of each
- * other workspace, however many those have waiting. No workspace has all workers of a node to itself, however long its
- * jobs take and however many nodes there are.
+ * other workspace, however many those have waiting. No workspace has all workers to itself, however long its jobs take:
+ * each node claims for a line at most what its own workers can run, less one.
  */
 export class Lines {
   readonly #database: Database
@@ -82,6 +84,8 @@ export class Lines {
   readonly #bounds: Partial<Record<QueueName, QueueBounds>>
   /** The line that was served last, by queue. */
   readonly #last = new Map<string, string>()
+  /** Queue and line of the rows that this node has claimed and that have not ended, by id. */
+  readonly #claimed = new Map<string, string>()
 
   /** @param bounds of queues that are not as `QUEUES` says */
   constructor(database: Database, clock: Clock, bounds: Partial<Record<QueueName, QueueBounds>> = {}) {
@@ -97,6 +101,7 @@ export class Lines {
     return this.#database.transaction(async (tx) => {
       // One node at a time: two that saw the same room would both fill it.
       await tx.rows(`select pg_advisory_xact_lock($1), set_config('synchronous_commit', 'off', true)`, [LINES_LOCK])
+      await this.#forgetEnded(tx)
       const claimed: DueRow[] = []
       for (const { queue, given } of await this.#given(tx)) {
         claimed.push(...(await this.#claimOf(tx, queue, MOST_GIVEN - given)))
@@ -117,9 +122,23 @@ export class Lines {
     return tx.rows(GIVEN, [FAIR_QUEUES])
   }
 
-  #mostOfLine(queue: QueueName): number {
+  /** A row that waits again, for another attempt, has ended too. */
+  async #forgetEnded(tx: Sql): Promise<void> {
+    if (this.#claimed.size === 0) return
+    const rows = await stillClaimed.rows(tx, { ids: [...this.#claimed.keys()] })
+    const left = new Set(rows.map(({ id }) => id))
+    for (const id of this.#claimed.keys()) if (!left.has(id)) this.#claimed.delete(id)
+  }
+
+  /** Lines of which this node has claimed as many rows as it may. A single worker serves everybody. */
+  #busyLines(queue: QueueName): string[] {
     const { concurrency } = { ...QUEUES[queue], ...this.#bounds[queue] }
-    return Math.max(1, concurrency - LEFT_TO_OTHERS)
+    if (concurrency <= LEFT_TO_OTHERS) return []
+    const counts = new Map<string, number>()
+    for (const key of this.#claimed.values()) counts.set(key, (counts.get(key) ?? 0) + 1)
+    return [...counts]
+      .filter(([key, count]) => key.startsWith(`${queue} `) && count >= concurrency - LEFT_TO_OTHERS)
+      .map(([key]) => key.slice(queue.length + 1))
   }
 
   /** Goes round the lines, one row of each, until there is no more room or nothing is due. */
@@ -132,8 +151,9 @@ export class Lines {
         last ?? null,
         new Date(this.#clock.now()),
         room - claimed.length,
-        this.#mostOfLine(queue),
+        this.#busyLines(queue),
       ])
+      for (const { id, line } of rows) this.#claimed.set(id, `${queue} ${line}`)
       const inOrder = rows.toSorted((a, b) => (a.line < b.line ? -1 : 1))
       claimed.push(...inOrder)
       const newest = inOrder.at(-1)

@@ -83,7 +83,7 @@ test('the search of /docs finds what people look for', { timeout: 120_000 }, asy
     .click()
   const field = page.getByRole('dialog').locator('input')
   for (const [words, summary] of [
-    ['upload a file', 'Upload an asset'],
+    ['upload a file', 'Upload a file'],
     ['download', 'Download an asset, a thumbnail or a rendition'],
   ] as const) {
     await field.fill(words)

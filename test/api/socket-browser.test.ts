@@ -21,8 +21,8 @@ const SOCKET_IO = join(
 
 const PAGE = `<!doctype html><title>Chat</title><link rel="icon" href="data:,"><ul></ul><script type="module">
 import { io } from '/socket.io.js'
-import { stateHash } from '/src/chat/state.ts'
-import { SocketClient } from '/src/socket-client.ts'
+import { stateHash } from '/src/domains/talk/chat/state.ts'
+import { SocketClient } from '/src/sdk/socket-client.ts'
 window.join = ({ url, token, place }) => {
   const crier = new SocketClient({ url, io, token, retryDelayMs: 50, timeoutMs: 5000 })
   const channel = crier.channel(place)

@@ -389,7 +389,7 @@ test('every change is in the audit log and in the workspace’s events', async (
   const told = events.body.data.events.map((event: { type: string; data: object }) => [event.type, event.data])
   expect(told).toEqual([
     ['member.updated', expect.objectContaining({ _id: world.id(name), role: 'editor', scopes: ['team:read'] })],
-    ['member.removed', { userId: world.id(name), reason: 'removed' }],
+    ['member.removed', { userId: world.id(name), reason: 'removed', streamIds: [] }],
   ])
   // What was refused leaves no trace.
   await change('ada', 'ada', { role: 'client' }, {}, 'told')

@@ -77,7 +77,7 @@ export const deleteAssets = operation({
 
 export const uploadAsset = operation({
   route: 'POST /api/assets/upload',
-  summary: 'Upload an asset',
+  summary: 'Upload a file',
   description:
     'Images, video, audio and PDF are accepted. The type is detected from the content, and the file name must not contradict it. Content that the workspace already has is stored once.',
   access: 'media:write',
