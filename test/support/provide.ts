@@ -70,11 +70,11 @@ function unpack(packages: string[]): void {
   mkdirSync(root)
   try {
     if (!fetch(packages, state)) return
+    copyOlder(root)
     for (const name of readdirSync(join(state, 'archives')).filter(isUsable)) {
       run('dpkg-deb', ['-x', join(state, 'archives', name), root])
     }
     rmSync(state, { recursive: true })
-    keepOlder(root)
     writeStarters(fresh)
     rmSync(CACHE, { recursive: true, force: true })
     renameSync(fresh, CACHE)
@@ -98,9 +98,10 @@ function fetch(packages: string[], state: string): boolean {
   return run('apt-get', [...options, '-q', 'update']) && run('apt-get', [...options, ...choice])
 }
 
-function keepOlder(root: string): void {
+/** Before anything new is unpacked: what both have is there once, as the new packages have it. */
+function copyOlder(root: string): void {
   const older = join(CACHE, 'root')
-  if (existsSync(older)) cpSync(older, root, { recursive: true, force: false, verbatimSymlinks: true })
+  if (existsSync(older)) cpSync(older, root, { recursive: true, verbatimSymlinks: true })
 }
 
 /** The C library belongs to the loader of the machine: another one beside it would end every program at its start. */
