@@ -1,5 +1,10 @@
 import { availableParallelism } from 'node:os'
+import { delimiter, join } from 'node:path'
 import { configDefaults, defineConfig } from 'vitest/config'
+import { CACHE } from './test/support/tools.ts'
+
+/** Programs that `test/support/provide.ts` could only unpack are found like installed ones, which come first. */
+process.env['PATH'] = [process.env['PATH'], join(CACHE, 'bin')].join(delimiter)
 
 /** Tests of real servers, databases and processes, on machines that are busy. */
 const PATIENCE = { testTimeout: 30_000, hookTimeout: 120_000, teardownTimeout: 20_000 }
