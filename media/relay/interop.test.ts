@@ -1,20 +1,16 @@
-import { execFile, spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { nginxRtmpModule, toolPath } from '../../test/support/tools.ts'
 import { waitFor } from '../../test/support/wait.ts'
 import { startNode, type NodeFixture } from '../testing/node-fixture.ts'
 
 const run = promisify(execFile)
-const hasFfmpeg = spawnSync('ffmpeg', ['-version']).status === 0
-const NGINX = '/usr/sbin/nginx'
-const NGINX_MODULE = '/usr/lib/nginx/modules/ngx_rtmp_module.so'
-const hasNginx = existsSync(NGINX) && existsSync(NGINX_MODULE)
 const SECONDS = 3
 
 let folder: string
@@ -25,7 +21,6 @@ let fixture: NodeFixture | undefined
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'media-interop-'))
   source = join(folder, 'source.flv')
-  if (!hasFfmpeg) return
   const video = ['-f', 'lavfi', '-i', 'testsrc2=size=320x180:rate=30', '-c:v', 'libx264', '-preset', 'ultrafast']
   const audio = ['-f', 'lavfi', '-i', 'sine=frequency=440', '-c:a', 'aac']
   const inputs = [...video.slice(0, 4), ...audio.slice(0, 4), '-t', String(SECONDS)]
@@ -92,7 +87,7 @@ async function nginxSink(rules = ''): Promise<{ port: number; recording: () => P
   const recordings = join(prefix, 'recordings')
   await mkdir(recordings, { recursive: true })
   const configuration = `
-    load_module ${NGINX_MODULE};
+    load_module ${nginxRtmpModule()};
     daemon off;
     master_process off;
     pid ${prefix}/nginx.pid;
@@ -101,12 +96,12 @@ async function nginxSink(rules = ''): Promise<{ port: number; recording: () => P
     rtmp { access_log off; server { listen 127.0.0.1:${port}; application live { live on; ${rules} record all; record_path ${recordings}; } } }
   `
   await writeFile(join(prefix, 'nginx.conf'), configuration)
-  start(NGINX, ['-p', prefix, '-c', join(prefix, 'nginx.conf'), '-e', join(prefix, 'error.log')])
+  start(toolPath('nginx').command, ['-p', prefix, '-c', join(prefix, 'nginx.conf'), '-e', join(prefix, 'error.log')])
   await waitFor(() => listens(port))
   return { port, recording: async () => join(recordings, (await readdir(recordings))[0]!) }
 }
 
-test.runIf(hasFfmpeg && hasNginx)('ffmpeg in; nginx-rtmp and ffmpeg each get every packet as it was', async () => {
+test('ffmpeg in; nginx-rtmp and ffmpeg each get every packet as it was', async () => {
   const nginx = await nginxSink()
   const ffmpegPort = await freePort()
   const received = join(folder, 'received.flv')
@@ -144,7 +139,7 @@ test.runIf(hasFfmpeg && hasNginx)('ffmpeg in; nginx-rtmp and ffmpeg each get eve
   expect(fixture.lines.join('\n')).not.toContain('received-key')
 })
 
-test.runIf(hasNginx)('nginx-rtmp tells a key in use from a free one', async () => {
+test('nginx-rtmp tells a key in use from a free one', async () => {
   // Two destinations with one key at one server: the second comes when the first is there, and is refused.
   const { port } = await nginxSink()
   const url = `rtmp://127.0.0.1:${port}/live`
@@ -161,7 +156,7 @@ test.runIf(hasNginx)('nginx-rtmp tells a key in use from a free one', async () =
   await waitFor(() => fixture!.destination('second').state === 'live')
 })
 
-test.runIf(hasNginx)('nginx-rtmp that allows nobody to publish is said to be given a wrong key', async () => {
+test('nginx-rtmp that allows nobody to publish is said to be given a wrong key', async () => {
   const { port } = await nginxSink('deny publish all;')
   fixture = await startNode([{ id: 'denied', url: `rtmp://127.0.0.1:${port}/live`, streamKey: 'one-key' }])
   const publisher = await fixture.publish()
