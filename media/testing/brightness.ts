@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { flvHeader, flvTag } from '../preview/flv-tag.ts'
 import type { SinkMessage } from './sink.ts'
+import { findFfmpeg } from './ffmpeg.ts'
 
 /** What a sink that keeps payloads has received, as a file. */
 export function flvOf(messages: readonly SinkMessage[]): Buffer {
@@ -21,7 +22,7 @@ export async function brightnessOf(file: string): Promise<number[]> {
   const grey = `scale=${WIDTH}:${HEIGHT},format=gray,setpts=N/(30*TB)`
   const form = ['-vf', grey, '-vsync', 'passthrough', '-f', 'rawvideo', 'pipe:1']
   const options = { encoding: 'buffer', maxBuffer: 64 * 1024 * 1024 } as const
-  const ffmpeg = process.env['FFMPEG_PATH'] ?? 'ffmpeg'
+  const ffmpeg = findFfmpeg()
   const { stderr, stdout } = await promisify(execFile)(ffmpeg, [...decode, ...form], options)
   if (stderr.length > 0) throw new Error(stderr.toString())
   const pixels = WIDTH * HEIGHT

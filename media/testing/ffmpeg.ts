@@ -1,15 +1,17 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { toolPath } from '../../test/support/tools.ts'
 
-/** Runs ffmpeg to its end; rejects with what it said when it fails. `FFMPEG_PATH` or the one on PATH. */
+/** The path of `FFMPEG_PATH` or of the ffmpeg that tests use. Programs are started without PATH, so a name is not enough. */
+export function findFfmpeg(): string {
+  return process.env['FFMPEG_PATH'] ?? toolPath('ffmpeg').command
+}
+
+/** Runs ffmpeg to its end. @throws Error with what ffmpeg wrote when it fails */
 export async function runFfmpeg(...args: string[]): Promise<void> {
-  const child = spawn(
-    process.env['FFMPEG_PATH'] ?? 'ffmpeg',
-    ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y', ...args],
-    {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  )
+  const child = spawn(findFfmpeg(), ['-hide_banner', '-loglevel', 'error', '-nostdin', '-y', ...args], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   let said = ''
   child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
   const [code] = (await once(child, 'close')) as [number | null]
@@ -64,7 +66,7 @@ export function publishFlv(file: string, url: string, { realTime = true } = {}):
 
 /** The ffmpeg of the tests, as a media node wants it. */
 export async function useFfmpeg(): Promise<{ path: string; version: string }> {
-  const path = process.env['FFMPEG_PATH'] ?? 'ffmpeg'
+  const path = findFfmpeg()
   const child = spawn(path, ['-version'], { stdio: ['ignore', 'pipe', 'ignore'] })
   let said = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))

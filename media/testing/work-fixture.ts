@@ -5,6 +5,7 @@ import { afterAll } from 'vitest'
 import type { MediaLog } from '../types.ts'
 import { startMediaWork } from '../work/media-work.ts'
 import type { MediaWork, MediaWorkOptions } from '../work/types.ts'
+import { findFfmpeg } from './ffmpeg.ts'
 
 export interface WorkFixture {
   readonly work: MediaWork
@@ -23,7 +24,7 @@ export function useMediaWork(options: Partial<MediaWorkOptions> = {}): WorkFixtu
   const logged: string[] = []
   const keep = (fields: object, message: string) => void logged.push(`${message} ${JSON.stringify(fields)}`)
   const log: MediaLog = { debug: () => {}, info: () => {}, warn: keep, error: keep }
-  const ffmpegPath = process.env['FFMPEG_PATH'] ?? 'ffmpeg'
+  const ffmpegPath = findFfmpeg()
   const work = startMediaWork({ ffmpegPath, ffprobePath: 'ffprobe', tempDir, niceness: 0, log, ...options })
   afterAll(async () => {
     await work.close()

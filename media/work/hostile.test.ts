@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { crc32, deflateSync } from 'node:zlib'
 import sharp from 'sharp'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { runFfmpeg } from '../testing/ffmpeg.ts'
+import { runFfmpeg, findFfmpeg } from '../testing/ffmpeg.ts'
 import { makeHeic } from '../testing/heic-file.ts'
 import { makePdf } from '../testing/pdf-file.ts'
 import { filesIn, useMediaWork } from '../testing/work-fixture.ts'
@@ -140,7 +140,7 @@ describe('lists of other files', () => {
     await expect(work.transcode(list, path('copied'), { kind: 'video' })).rejects.toMatchObject({ code: 'unsupported' })
 
     // Nor would ffmpeg take it, should it ever look like a video from the outside.
-    const ffmpegPath = process.env['FFMPEG_PATH'] ?? 'ffmpeg'
+    const ffmpegPath = findFfmpeg()
     const ffmpeg = new Ffmpeg({ ffmpegPath, ffprobePath: undefined, limits: DEFAULT_LIMITS })
     const { signal } = new AbortController()
     const job = { input: list, outputOptions: ['-c', 'copy', '-f', 'mp4'], output: path('copied'), signal }

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'n
 import { basename, join } from 'node:path'
 import sharp from 'sharp'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { runFfmpeg } from '../testing/ffmpeg.ts'
+import { runFfmpeg, findFfmpeg } from '../testing/ffmpeg.ts'
 import { makeHeic } from '../testing/heic-file.ts'
 import { makePdf } from '../testing/pdf-file.ts'
 import { filesIn, useMediaWork } from '../testing/work-fixture.ts'
@@ -33,7 +33,7 @@ async function transcode(name: string, spec: TranscodeSpec, options?: TranscodeO
 /** Integrated loudness by ffmpeg's own meter. */
 function loudnessOf(file: string): number {
   const args = ['-hide_banner', '-nostats', '-i', file, '-map', '0:a:0', '-af', 'ebur128', '-f', 'null', '-']
-  const { stderr } = spawnSync(process.env['FFMPEG_PATH'] ?? 'ffmpeg', args, { encoding: 'utf8' })
+  const { stderr } = spawnSync(findFfmpeg(), args, { encoding: 'utf8' })
   return Number(/Summary:[^]*?I:\s+(-?[\d.]+) LUFS/.exec(stderr)?.[1])
 }
 

@@ -19,6 +19,7 @@ import type { Latency } from './media/latency.ts'
 import { compareThumbnails, makePhotograph } from './media/thumbnails.ts'
 import { compareTranscodes, makeVideo } from './media/transcodes.ts'
 import { machine } from './support/process.ts'
+import { findFfmpeg } from '../../media/testing/ffmpeg.ts'
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3)
 const SECONDS = Number(process.env['SECONDS'] ?? 8)
@@ -31,7 +32,7 @@ const photograph = join(folder, 'photograph')
 const video = join(folder, 'video')
 
 function open(options: { niceness?: number } = {}): MediaWork {
-  const ffmpegPath = process.env['FFMPEG_PATH'] ?? 'ffmpeg'
+  const ffmpegPath = findFfmpeg()
   return startMediaWork({ ffmpegPath, ffprobePath: 'ffprobe', tempDir: folder, log, ...options })
 }
 
