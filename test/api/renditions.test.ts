@@ -150,6 +150,8 @@ test.each([
     },
   }
   const { _id: id } = await add((await sources[name]?.()) ?? new Uint8Array(), name)
+  // What was found then is handed to the job.
+  await waitFor(async () => (await asset(id)).thumbnail.status !== 'pending', LONG)
   const made = await ended(id, (await ordered(id, settings))._id)
   expect(made).toMatchObject({ status: 'ready', name: 'custom', ...expected })
 })

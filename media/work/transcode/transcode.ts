@@ -25,10 +25,11 @@ export async function transcode(
     }
     return transcodeImage(path, output, spec, kind, context)
   }
-  // A GIF is a picture to sharp and a video to ffmpeg, and both are right.
-  if (kind.way !== 'timed' && kind.mime !== 'image/gif') {
+  // A GIF is a picture to sharp and a video to ffmpeg. What is known of it describes the picture, which has no tracks.
+  const isGif = kind.mime === 'image/gif'
+  if (kind.way !== 'timed' && !isGif) {
     throw new MediaWorkError('unsupported', 'It is neither a video nor sound.')
   }
   if (spec.kind === 'audio') return transcodeAudio(source, output, spec, context)
-  return transcodeVideo(source, output, spec, context)
+  return transcodeVideo(isGif ? { ...source, probed: undefined } : source, output, spec, context)
 }
