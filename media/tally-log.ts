@@ -4,7 +4,7 @@ export interface TallyLimits {
   readonly intervalMs: number
   /** Lines of one kind that are written as they are, in an interval. */
   readonly whole: number
-  /** Kinds that are told apart in an interval; what comes beyond is counted as one. */
+  /** Kinds that are counted separately in an interval. Further ones are counted together. */
   readonly mostKinds: number
 }
 

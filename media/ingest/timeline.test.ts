@@ -49,7 +49,7 @@ describe('timeline', () => {
     expect(timeline.discontinuities).toBe(0)
   })
 
-  test('a header lies at the end of its own track, also where that lags behind the other', () => {
+  test('a header goes to the end of its own track, even if that track lags behind', () => {
     const timeline = new Timeline()
     expect([timeline.frame('video', 5_000), timeline.frame('audio', 9_000)]).toEqual([5_000, 9_000])
     expect(timeline.aside('video', 5_033)).toBe(5_033)

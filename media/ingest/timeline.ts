@@ -11,8 +11,8 @@ const START_MS = 60_000
  * The choices: a great step down is a wrap, and a step that looks like 49 days up is one back over the wrap. Both
  * tracks share one line, so audio and video stay in step. A step back of up to a second within a track passes as
  * jitter. A greater one means that the encoder restarted its clock: the line goes on where it was, and the offset
- * found then holds for both tracks. Steps forward pass as they are. Headers and data often carry 0 whatever the time
- * is: they never move the line, and one that would lie off the end of its own track is put there. Where headers are
+ * found then holds for both tracks. Steps forward pass as they are. Headers and data often carry 0 regardless of
+ * the time, so they never move the line. One that is not at the end of its own track is moved there. Where headers are
  * known to carry the time of the frame behind them, they keep it: one track may lag behind the other by seconds while
  * its encoder starts.
  */

@@ -40,9 +40,9 @@ interface Held {
 
 /**
  * Writes what a stream relays into files: from a keyframe on, split at a keyframe when one is long enough or when a
- * configuration changes. Media in a codec that is not recorded is reported; without its sound the rest is recorded. A
- * stream of sound alone is recorded as sound. An outage is cut out, or recorded as the slate that viewers saw, as
- * {@link DesiredRecording.gaps} says.
+ * configuration changes. Media in a codec that is not recorded is reported; without its sound the rest is recorded. An
+ * audio-only stream becomes an audio file. {@link DesiredRecording.gaps} says whether an outage is cut out or the slate
+ * is recorded.
  */
 export class Recorder implements Output {
   readonly #options: RecorderOptions
@@ -195,7 +195,7 @@ export class Recorder implements Output {
   #takeHeader(kind: Kind, header: Header): void {
     delete this.#slateHeaders[kind]
     if (this.#headers[kind]?.payload.equals(header.payload)) return
-    // What was held is in the configuration before this one.
+    // The held frames use the earlier configuration.
     if (this.#held?.kind === kind) this.#release()
     // A recording with pictures begins with one: the sound before it is left out.
     else if (kind === 'video') this.#held = undefined

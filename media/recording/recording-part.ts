@@ -23,7 +23,7 @@ export interface RecordingPartOptions {
 
 /** A fragment is written this often: a process that is killed loses no more than that. */
 const FRAGMENT_MS = 500
-/** Nothing at all for longer than this is an outage: the recording goes on where it stopped. Pictures alone may be rare. */
+/** No media for longer than this is an outage, which is cut out. Video frames alone may be further apart. */
 const OUTAGE_MS = { withSound: 1_000, silent: 5_000 } as const
 /** What an outage leaves between the last sample before it and the first one after it. */
 const SEAM_MS = 33

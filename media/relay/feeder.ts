@@ -5,8 +5,8 @@ import type { GroupCacheLimits } from './group-cache.ts'
 /** Without a frame for this long a publisher is not steady. */
 const GAP_MS = 1_000
 /**
- * Whoever has sent sound for this long, and nothing of a picture, has none. One that has announced pictures may be on a
- * busy machine, or its first keyframe was lost.
+ * A publisher that has sent only audio for this long counts as audio-only. One that announced video gets longer: its
+ * machine may be busy, or its first keyframe was lost.
  */
 const SOUND_ALONE_MS = { usual: 2_000, announced: 10_000 } as const
 /**

@@ -55,7 +55,7 @@ test('a publisher that comes back is rendered by the encoder that runs, without 
   expect(capped.connections).toHaveLength(1)
 })
 
-test('another publisher in another form has an encoder of its own', async () => {
+test('a publisher with another configuration gets a new encoder', async () => {
   const published = publish('small.flv')
   await waitFor(() => size()?.width === 160, PATIENT)
   await published

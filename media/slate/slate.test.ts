@@ -178,7 +178,7 @@ test('a publisher that comes back at once and has no picture yet is waited for b
   again.video(0, avcHeader())
   again.audio(0, aacHeader())
   let time = 0
-  // Its sound alone is nothing to look at, though it comes without a pause.
+  // Audio alone does not replace the slate, even without gaps.
   await waitFor(() => {
     again.audio((time += 20), aacFrame(40))
     return slate() === 'shown'

@@ -138,7 +138,7 @@ export class Slate implements StandIn {
     clearTimeout(this.#due)
     const wait = this.#dueAt(feeder) - now
     if (wait > 0) this.#due = setTimeout(() => this.tick(performance.now()), wait)
-    // Timers come first after this process was held up: what came in meanwhile is read before it is taken for silence.
+    // After a stall of this process timers run before I/O. Read what arrived meanwhile before calling it silence.
     else setImmediate(() => this.#beginIfDue(feeder, performance.now()))
   }
 
