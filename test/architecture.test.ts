@@ -20,6 +20,7 @@ const LAYERS = [
   'jobs',
   'storage',
   'fetch',
+  'content',
   'platforms',
 ]
 
@@ -39,6 +40,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   jobs: { core: 'any', db: 'any', coordination: 'type' },
   storage: { core: 'any', config: 'type' },
   fetch: { core: 'any' },
+  content: { core: 'any' },
   platforms: { core: 'any' },
   domain: {
     core: 'any',
@@ -48,6 +50,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
     jobs: 'any',
     storage: 'any',
     fetch: 'any',
+    content: 'any',
     platforms: 'any',
     config: 'type',
     actors: 'type',

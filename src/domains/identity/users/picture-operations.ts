@@ -1,4 +1,4 @@
-import { DamagedFile, EmptyFile, ImageTooLarge, UnsafeFile, UnsupportedFile } from '../../media/assets/errors.ts'
+import { DamagedFile, EmptyFile, ImageTooLarge, UnsafeFile, UnsupportedFile } from '../../../content/errors.ts'
 import { operation } from '../../../core/operation.ts'
 import { created, done, FILE } from '../../../core/reply.ts'
 import { Done, Envelope } from '../../../core/schema.ts'

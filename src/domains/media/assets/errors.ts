@@ -1,40 +1,5 @@
 import { defineError } from '../../../core/error.ts'
 
-export const UnsupportedFile = defineError({
-  code: 'unsupported_file',
-  status: 415,
-  message: 'Files of this type are not taken.',
-  cause: 'What the file contains is no image, video, sound or PDF, or not what its name or declared type says.',
-  fix: 'Send a JPEG, PNG, GIF, WebP, HEIC, AVIF or SVG image, an MP4, MOV, WebM or MKV video, a sound file or a PDF.',
-})
-export const UnsafeFile = defineError({
-  code: 'unsafe_file',
-  status: 415,
-  message: 'The file holds something beside what it shows.',
-  cause: 'The file is of two types at once, or has scripts or links to outside in it.',
-  fix: 'Save the file anew with an ordinary program and send that.',
-})
-export const DamagedFile = defineError({
-  code: 'damaged_file',
-  status: 415,
-  message: 'The file is damaged or ends too early.',
-  cause: 'A part that files of this type must have is missing, mostly because a copy was cut off.',
-  fix: 'Send the original file again.',
-})
-export const EmptyFile = defineError({
-  code: 'empty_file',
-  status: 400,
-  message: 'The file is empty.',
-  cause: 'No bytes came for the file.',
-  fix: 'Choose the file again and send it with its content.',
-})
-export const ImageTooLarge = defineError({
-  code: 'image_too_large',
-  status: 413,
-  message: 'The picture has too many pixels.',
-  cause: 'A picture may have 100 million pixels and 16,384 on a side. Its header says that it has more.',
-  fix: 'Make the picture smaller and send that.',
-})
 export const StorageLimit = defineError({
   code: 'storage_limit_reached',
   status: 413,

@@ -4,8 +4,9 @@ import { buffer } from 'node:stream/consumers'
 import type { Clock } from '../../../core/clock.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Storage } from '../../../storage/storage.ts'
-import { HEAD_BYTES, inspectHead, inspectWhole, type Inspected } from './content/inspect.ts'
-import { DamagedFile, StorageLimit } from './errors.ts'
+import { HEAD_BYTES, inspectHead, inspectWhole, type Inspected } from '../../../content/inspect.ts'
+import { DamagedFile } from '../../../content/errors.ts'
+import { StorageLimit } from './errors.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {

@@ -11,7 +11,7 @@ import {
   Type,
   type Static,
 } from '../../../core/schema.ts'
-import { KINDS } from './content/types.ts'
+import { KINDS } from '../../../content/types.ts'
 
 export const MediaState = States('MediaStatus', 'Whether a thumbnail or a rendition has been made', {
   pending: 'Waits for its turn, or is being made',

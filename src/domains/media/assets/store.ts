@@ -1,5 +1,5 @@
 import type { Sql } from '../../../core/sql.ts'
-import type { Kind } from './content/types.ts'
+import type { Kind } from '../../../content/types.ts'
 import { fileKey } from './intake.ts'
 import type { MediaState } from './schemas.ts'
 

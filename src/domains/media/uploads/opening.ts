@@ -1,4 +1,5 @@
-import { StorageLimit, UnsupportedFile } from '../assets/errors.ts'
+import { UnsupportedFile } from '../../../content/errors.ts'
+import { StorageLimit } from '../assets/errors.ts'
 import { NotFound, PlanLimit } from '../../../core/errors.ts'
 import { from } from '../../../core/operation.ts'
 import { Envelope } from '../../../core/schema.ts'

@@ -1,13 +1,5 @@
-import {
-  BadSignature,
-  DamagedFile,
-  EmptyFile,
-  ImageTooLarge,
-  StorageLimit,
-  UnsafeFile,
-  UnsupportedFile,
-  UploadMismatch,
-} from '../assets/errors.ts'
+import { DamagedFile, EmptyFile, ImageTooLarge, UnsafeFile, UnsupportedFile } from '../../../content/errors.ts'
+import { BadSignature, StorageLimit, UploadMismatch } from '../assets/errors.ts'
 import { AssetDetails } from '../assets/schemas.ts'
 import { Conflict, PlanLimit } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'

@@ -1,5 +1,5 @@
-import { ACCEPTED, canonicalType } from '../assets/content/types.ts'
-import { HEAD_BYTES, inspectHead } from '../assets/content/inspect.ts'
+import { ACCEPTED, canonicalType } from '../../../content/types.ts'
+import { HEAD_BYTES, inspectHead } from '../../../content/inspect.ts'
 import { AppError } from '../../../core/error.ts'
 import type { GuardedFetcher } from '../../../fetch/guarded-fetch.ts'
 import { MEDIA_PLATFORMS, PLATFORM_MEDIA, refusals } from '../../../platforms/media-rules.ts'

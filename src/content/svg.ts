@@ -1,4 +1,4 @@
-import { UnsafeFile, UnsupportedFile } from '../errors.ts'
+import { UnsafeFile, UnsupportedFile } from './errors.ts'
 import { drawingCost } from './svg-weight.ts'
 
 /** Bytes of a drawing: it is read whole, and drawn by a program. */

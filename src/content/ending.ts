@@ -1,4 +1,4 @@
-import { DamagedFile, UnsafeFile } from '../errors.ts'
+import { DamagedFile, UnsafeFile } from './errors.ts'
 import { scanStart } from './jpeg.ts'
 
 /** Reads `length` bytes at `start`, fewer at the end of the file. */

@@ -1,5 +1,5 @@
 import { fileTypeFromBuffer } from 'file-type'
-import { DamagedFile, EmptyFile, ImageTooLarge, UnsafeFile, UnsupportedFile } from '../errors.ts'
+import { DamagedFile, EmptyFile, ImageTooLarge, UnsafeFile, UnsupportedFile } from './errors.ts'
 import { checkEnd, type ReadAt } from './ending.ts'
 import { pictureSize, type PictureSize } from './picture-size.ts'
 import { checkSvg, looksLikeSvg } from './svg.ts'
