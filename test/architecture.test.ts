@@ -42,7 +42,18 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   fetch: { core: 'any' },
   content: { core: 'any' },
   platforms: { core: 'any' },
+  // Types alone: what every domain is given.
+  'src/foundation.ts': {
+    config: 'type',
+    core: 'type',
+    coordination: 'type',
+    db: 'type',
+    mail: 'type',
+    storage: 'type',
+    media: 'type',
+  },
   domain: {
+    'src/foundation.ts': 'type',
     core: 'any',
     db: 'any',
     coordination: 'any',
@@ -70,6 +81,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   sdk: { core: 'any', domain: 'any', registry: 'type' },
   cli: { core: 'any', sdk: 'any' },
   server: {
+    'src/foundation.ts': 'type',
     ...Object.fromEntries([...LAYERS, ...ASSEMBLY].map((part) => [part, 'any'])),
     domain: 'any',
     actors: 'any',

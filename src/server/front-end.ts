@@ -20,7 +20,8 @@ import type { RateLimiter } from '../core/ports.ts'
 import { eventTypes } from '../registry/events.ts'
 import { CLOSING_CODES, clientMessages, LIMITS_IN_WORDS, REFUSALS, serverMessages } from '../realtime/protocol.ts'
 import type { SocketProtocol } from '../core/socket-protocol.ts'
-import type { Composition, Foundation } from './compose.ts'
+import type { Composition } from './compose.ts'
+import type { NodeResources } from './foundation.ts'
 import { VERSION } from '../config/version.ts'
 
 /** What puts operations before the world: over HTTP and over sockets, on one port and through one pipeline. */
@@ -34,11 +35,11 @@ export interface FrontEnd {
 }
 
 /** Puts the HTTP front end before a composed service. Routes of sockets are added by the caller, then `finishRoutes`. */
-export function createHttpServer(foundation: Foundation, composition: Composition): FrontEnd {
-  const { config, log, metrics } = foundation
+export function createHttpServer(resources: NodeResources, composition: Composition): FrontEnd {
+  const { config, log, metrics } = resources
   const httpMetrics = new HttpMetrics(metrics)
-  const limiter = rateLimiter(foundation)
-  const cors = corsOf(foundation)
+  const limiter = rateLimiter(resources)
+  const cors = corsOf(resources)
   const pipeline: PipelineOptions = {
     authenticator: composition.authenticator,
     tickets: composition.services.previews,
@@ -51,7 +52,7 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
     turns: composition.turns,
     context: composition.context,
     requestLog: new RequestLog(log, httpMetrics),
-    buffers: new ReceiveBuffers(foundation.scratch),
+    buffers: new ReceiveBuffers(resources.scratch),
     uploads: new UploadSlots(),
     publicUrl: config.PUBLIC_URL,
     checkReplies: config.CHECK_REPLIES,
@@ -70,15 +71,15 @@ export function createHttpServer(foundation: Foundation, composition: Compositio
     trustedProxies: config.TRUST_PROXY,
     mostInFlight: config.MOST_REQUESTS,
     cors,
-    clock: foundation.clock,
-    limiter: config.RATE_LIMITS ? new MemoryRateLimiter(foundation.clock) : unlimited,
+    clock: resources.clock,
+    limiter: config.RATE_LIMITS ? new MemoryRateLimiter(resources.clock) : unlimited,
   })
   return { server, calls: new PipelineCalls(composition.operations, pipeline), limiter, cors }
 }
 
 /** Puts the sockets on the same port. Called before the routes are finished. */
-export function createGateway(foundation: Foundation, composition: Composition, front: FrontEnd): Gateway {
-  const { clock, config, coordination, database, log, metrics } = foundation
+export function createGateway(resources: NodeResources, composition: Composition, front: FrontEnd): Gateway {
+  const { clock, config, coordination, database, log, metrics } = resources
   const { members, memberships, workspaces } = composition.services
   if (!config.SOCKET_POLLING) front.server.refuseHttp('/socket.io/', WebSocketRequired)
   const gateway = new Gateway({
@@ -127,12 +128,12 @@ export function socketProtocol({ operations }: Pick<Composition, 'operations'>):
   }
 }
 
-function corsOf({ config, log }: Foundation): Cors {
+function corsOf({ config, log }: NodeResources): Cors {
   return new Cors([...config.CORS_ORIGINS, new URL(config.PUBLIC_URL).origin], config.TRUST_PROXY, log)
 }
 
 /** Nodes that share a Redis by configuration share their limits; a single node counts in memory, which is exact. */
-function rateLimiter({ config, coordination, clock, log }: Foundation): RateLimiter {
+function rateLimiter({ config, coordination, clock, log }: NodeResources): RateLimiter {
   if (!config.RATE_LIMITS) return unlimited
   if (config.REDIS_URL !== undefined && coordination instanceof RedisCoordination) {
     return new RedisRateLimiter(coordination.commands, clock, log)

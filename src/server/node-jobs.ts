@@ -1,22 +1,27 @@
 import { JobObserver } from '../jobs/observer.ts'
 import { JobRuntime, type JobTimes } from '../jobs/runtime.ts'
 import { queueBounds } from './media-work.ts'
-import type { Composition, Foundation } from './compose.ts'
+import type { Composition } from './compose.ts'
+import type { NodeResources } from './foundation.ts'
 
 /** What the role jobs does on this node. */
-export function startJobs(foundation: Foundation, composition: Composition, times: Partial<JobTimes> = {}): JobRuntime {
-  const { database, jobStore } = foundation
+export function startJobs(
+  resources: NodeResources,
+  composition: Composition,
+  times: Partial<JobTimes> = {},
+): JobRuntime {
+  const { database, jobStore } = resources
   const { jobs, services } = composition
-  const log = foundation.log.child({ part: 'jobs' })
-  const observer = new JobObserver({ ...foundation, sql: database, declared: jobs.declared, log })
+  const log = resources.log.child({ part: 'jobs' })
+  const observer = new JobObserver({ ...resources, sql: database, declared: jobs.declared, log })
   return new JobRuntime({
-    ...foundation,
+    ...resources,
     log,
     jobs,
     services: () => services,
     store: jobStore,
     times,
-    queues: queueBounds(foundation.config),
+    queues: queueBounds(resources.config),
     onProgress: (row, percent, detail) => observer.progress(row, percent, detail),
     onRun: (run) => observer.ended(run),
     onEnded: (job) => observer.endedBefore(job),

@@ -8,7 +8,8 @@ import { findFfmpeg, type FfmpegSearch } from '../setup/ffmpeg.ts'
 import { countMediaEvents } from '../metrics/media-feature-metrics.ts'
 import { watchMedia } from '../metrics/media-metrics.ts'
 import type { Config } from '../config/config.ts'
-import type { Composition, Foundation } from './compose.ts'
+import type { Composition } from './compose.ts'
+import type { NodeResources } from './foundation.ts'
 import { MINUTE, SECOND } from '../core/clock.ts'
 import { MediaLink } from '../domains/live/media-link/media-link.ts'
 
@@ -31,15 +32,15 @@ export interface NodeMedia {
  * Starts the media process and links it to the database.
  * @throws Error when the RTMP port cannot be had
  */
-export async function startMedia(foundation: Foundation, composition: Composition): Promise<NodeMedia> {
-  const { clock, config, database, metrics } = foundation
+export async function startMedia(resources: NodeResources, composition: Composition): Promise<NodeMedia> {
+  const { clock, config, database, metrics } = resources
   const { assetExaminer, assetIntake, assetQuota, health, mediaNodes, placement, plans, storage, turns, whip } =
     composition.services
   let link: MediaLink | undefined
   // Lines of the media process name a stream or a key; whoever reads them wants to know whose it is.
   const locate = (fields: object) => ({ ...link?.locate(fields), ...fields })
-  const log = foundation.log.child({ part: 'media' }, { formatters: { log: locate } })
-  const { preview, previewHost } = previewSettings(config, foundation.secret)
+  const log = resources.log.child({ part: 'media' }, { formatters: { log: locate } })
+  const { preview, previewHost } = previewSettings(config, resources.secret)
   link = new MediaLink({
     sql: database,
     clock,
@@ -54,7 +55,7 @@ export async function startMedia(foundation: Foundation, composition: Compositio
     placement,
     log,
     storage,
-    scratch: foundation.scratch,
+    scratch: resources.scratch,
     recording: {
       folder: join(config.DATA_DIR, 'recordings'),
       splitMs: config.RECORDING_SPLIT_MINUTES * MINUTE,

@@ -19,7 +19,8 @@ import { startJobs } from './node-jobs.ts'
 import { startMedia, type NodeMedia } from './node-media.ts'
 import { jobStore, openCoordination, openDatabase } from './node-stores.ts'
 import { createGateway, createHttpServer } from './front-end.ts'
-import { compose, type Composition, type Foundation } from './compose.ts'
+import { compose, type Composition } from './compose.ts'
+import type { NodeResources } from './foundation.ts'
 import { openDataDirectory } from '../setup/data-directory.ts'
 import type { FfmpegSearch } from '../setup/ffmpeg.ts'
 import { Sweeper } from '../domains/live/media-link/sweeper.ts'
@@ -39,7 +40,7 @@ export interface Node {
   readonly media: NodeMedia | undefined
   /** On a node with the role jobs. */
   readonly jobs: JobRuntime | undefined
-  readonly foundation: Foundation
+  readonly resources: NodeResources
   /** What the banner tells. */
   readonly facts: readonly (readonly [string, string])[]
   /**
@@ -83,7 +84,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   const stores = { config, directory, log, undo, facts }
   const database = await openDatabase(stores)
   const coordination = await openCoordination(stores)
-  const foundation: Foundation = {
+  const resources: NodeResources = {
     config,
     log,
     clock: overrides.clock ?? systemClock,
@@ -95,19 +96,19 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
     secret: config.JWT_SECRET ?? directory.secret('jwt-secret'),
     scratch: directory.scratch('work', config.WORK_DIR),
   }
-  const composed = compose(foundation, overrides.registry, overrides.jobs)
+  const composed = compose(resources, overrides.registry, overrides.jobs)
   const composition = overrides.adapt?.(composed) ?? composed
   undo.add('services', () => composition.close())
   const outside = checkOutside(config, composition.services, log)
   await explainListening(composition.ready, CLUSTER, config.CLUSTER_HOST, config.CLUSTER_PORT)
   await composition.services.switches.refresh()
   await composition.people.start()
-  watchParts(foundation, composition)
-  const jobs = config.ROLES.has('jobs') ? startJobs(foundation, composition, overrides.jobTimes) : undefined
+  watchParts(resources, composition)
+  const jobs = config.ROLES.has('jobs') ? startJobs(resources, composition, overrides.jobTimes) : undefined
   if (jobs !== undefined) undo.add('jobs', () => jobs.close())
-  const media = await openMedia(foundation, composition, undo, facts)
-  const front = createHttpServer(foundation, composition)
-  const gateway = createGateway(foundation, composition, front)
+  const media = await openMedia(resources, composition, undo, facts)
+  const front = createHttpServer(resources, composition)
+  const gateway = createGateway(resources, composition, front)
   const port = await listen(front.server, gateway, config, undo)
   const url = config.PUBLIC_URL.replace(/:0$/, `:${port}`)
   facts.unshift(['API', `${url}/api`], ['Documentation', `${url}/docs`])
@@ -116,7 +117,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
     host: config.ADMIN_HOST,
     port: config.ADMIN_PORT,
     access: { token: config.ADMIN_TOKEN, names: config.ADMIN_NAMES },
-    metrics: foundation.metrics,
+    metrics: resources.metrics,
     version: VERSION,
     pages: {
       '/ready': () => readyPage(composition.services.health),
@@ -136,7 +137,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
     composition,
     media,
     jobs,
-    foundation,
+    resources,
     facts,
     stop: async () => {
       composition.services.health.drain()
@@ -168,19 +169,19 @@ async function leave({ actors }: Composition, log: Logger): Promise<void> {
 }
 
 async function openMedia(
-  foundation: Foundation,
+  resources: NodeResources,
   composition: Composition,
   undo: Undo,
   facts: [string, string][],
 ): Promise<NodeMedia | undefined> {
-  const { clock, config, database, log } = foundation
+  const { clock, config, database, log } = resources
   const { mediaNodes, turns } = composition.services
   if (config.ROLES.has('jobs') || config.ROLES.has('media')) {
     const sweeper = new Sweeper({ sql: database, clock, turns, media: mediaNodes, log: log.child({ part: 'streams' }) })
     undo.add('stream sweeper', () => sweeper.close())
   }
   if (!config.ROLES.has('media')) return undefined
-  const media = await startMedia(foundation, composition)
+  const media = await startMedia(resources, composition)
   undo.add('media', () => media.close())
   facts.push(['RTMP', config.PUBLIC_RTMP_URL.replace(/:0(?=\/)/, `:${media.rtmpPort}`)])
   const whip = media.whipPort === null ? 'off: the log says why' : `media by UDP port ${media.whipPort}`

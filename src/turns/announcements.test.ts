@@ -68,19 +68,18 @@ async function startNode({ shared = true, url = made.url } = {}) {
   const announcements = new Announcements({
     ...outlets,
     shared,
-    forget: () => void told.push('forget'),
     missed: () => void told.push('missed'),
   })
+  announcements.onAgain(() => void told.push('forget'))
   const executor = new TurnExecutor({
     ...outlets,
     announcements,
     operations: new Map(),
     systemTurns: new Map([[say.name, say]]),
-    services: () => ({}) as Services,
-    context: () => contextFactory({} as Services),
     keepReply: () => undefined,
     jobs: { make: () => ({ id: '' }), wake: () => undefined },
   })
+  executor.serve({} as Services, contextFactory({} as Services))
   nodes.push({ database: own, announcements })
   const batch = (actor: string, epoch: number, words: string[], stored?: boolean) =>
     executor.execute(actor, epoch, [

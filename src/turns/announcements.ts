@@ -27,8 +27,6 @@ export interface AnnouncementsOptions {
   readonly log: Logger
   /** Whether there are other nodes, which would have to say what this one left unsaid. */
   readonly shared: boolean
-  /** Makes every node forget what it remembers of a workspace and hears of by notices. */
-  readonly forget: (workspaceId: string) => void
   /** Hands events to whoever listens, on every node. */
   readonly publish: (workspaceId: string, events: readonly WorkspaceEvent[]) => void
   /** Tells the sockets of a workspace, on every node, that they may have missed something. */
@@ -99,6 +97,7 @@ const eventsWithin = query({ workspaceEvents }, (db, $: Ranges) =>
  */
 export class Announcements {
   readonly #options: AnnouncementsOptions
+  readonly #listeners: ((workspaceId: string) => void)[] = []
   readonly #told = new Map<string, Told>()
   readonly #timer: NodeJS.Timeout | undefined
   /** Actors that are being given up. */
@@ -108,6 +107,11 @@ export class Announcements {
   constructor(options: AnnouncementsOptions) {
     this.#options = options
     if (options.shared) this.#timer = setInterval(() => void this.#note(this.#quiet()), NOTE_AFTER_MS).unref()
+  }
+
+  /** Calls this before events are published again: every node must forget what it caches of the workspace. */
+  onAgain(listener: (workspaceId: string) => void): void {
+    this.#listeners.push(listener)
   }
 
   /** A batch has been committed, and its announcement has left. */
@@ -168,7 +172,7 @@ export class Announcements {
   }
 
   async #announce(tx: Sql, rows: readonly Unannounced[]): Promise<void> {
-    const { forget, missed, publish } = this.#options
+    const { missed, publish } = this.#options
     const near = rows.filter(
       ({ seq, unannouncedAfter }) => seq > unannouncedAfter && seq - unannouncedAfter <= MOST_EVENTS,
     )
@@ -184,7 +188,7 @@ export class Announcements {
     for (const { key } of rows) {
       const workspaceId = workspaceOf(key)
       // As after a commit: who may see what is heard before the events.
-      forget(workspaceId)
+      for (const listener of this.#listeners) listener(workspaceId)
       const found = byWorkspace.get(workspaceId)
       if (found) publish(workspaceId, found.map(eventOf))
       missed(workspaceId)

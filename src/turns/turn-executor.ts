@@ -40,9 +40,6 @@ export interface TurnExecutorOptions {
   readonly log: Logger
   readonly operations: ReadonlyMap<string, NamedOperation>
   readonly systemTurns: ReadonlyMap<string, AnySystemTurn>
-  /** Called when handlers first run: services need the runner and the runner needs services. */
-  readonly services: () => Services
-  readonly context: () => ContextFactory
   /** Hands committed events to whoever listens; must not throw. */
   readonly publish: (workspaceId: string, events: readonly WorkspaceEvent[]) => void
   /** Sees to it that what was committed is announced, also when its node died in between. */
@@ -88,12 +85,18 @@ interface Attempt {
 /** Runs batches of turns: one transaction, fenced by the actor's epoch, events numbered and audit written with it. */
 export class TurnExecutor implements ActorHost {
   readonly #options: TurnExecutorOptions
+  #service: { readonly services: Services; readonly context: ContextFactory } | undefined
   readonly #memories = new ActorMemories()
   /** Actors whose last commit was sent and not answered: what it may have left to announce is looked up first. */
   readonly #unsure = new Set<string>()
 
   constructor(options: TurnExecutorOptions) {
     this.#options = options
+  }
+
+  /** Hands over what turns may call. Services need turns and turns need services, so this comes after both were made. */
+  serve(services: Services, context: ContextFactory): void {
+    this.#service = { services, context }
   }
 
   get remembersOutcomes(): boolean {
@@ -255,7 +258,7 @@ export class TurnExecutor implements ActorHost {
     const remembered = { workspaceId, sql, memory: <T>(key: MemoryKey<T>) => memory.get(key) }
     await this.#options.readmission?.prepare(remembered, callers)
     for (const [operation, contexts] of requests) {
-      await operation.prelude?.(contexts, { ...this.#options.services(), ...remembered })
+      await operation.prelude?.(contexts, { ...this.#served().services, ...remembered })
     }
   }
 
@@ -293,14 +296,19 @@ export class TurnExecutor implements ActorHost {
     if (payload.kind === 'system') {
       const declared = this.#options.systemTurns.get(payload.name)
       if (declared === undefined) throw new Error(`no system turn is called ${payload.name}`)
-      return declared.run({ ...this.#options.services(), turn, input: payload.input })
+      return declared.run({ ...this.#served().services, turn, input: payload.input })
     }
     const operation = this.#options.operations.get(payload.operation)
     if (operation === undefined) throw new Error(`no operation is called ${payload.operation}`)
-    const { context, readmission } = this.#options
+    const { readmission } = this.#options
     const asks = readmission !== undefined && asksForMember(operation, payload)
     const member = asks ? await readmission.member(operation, payload.context.caller, turn) : undefined
-    return operation.handle(context()(payload.context, turn, member))
+    return operation.handle(this.#served().context(payload.context, turn, member))
+  }
+
+  #served(): { readonly services: Services; readonly context: ContextFactory } {
+    if (this.#service === undefined) throw new Error('a turn ran before the services were composed')
+    return this.#service
   }
 
   /** The audit entry, and the reply for a repetition under the same idempotency key, in the turn's own transaction. */

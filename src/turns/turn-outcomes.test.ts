@@ -38,15 +38,12 @@ beforeAll(async () => {
     log,
     operations: new Map(),
     systemTurns: new Map([[write.name, write]]),
-    services: () => ({}) as Services,
-    context: () => contextFactory({} as Services),
     publish: () => undefined,
     announcements: new Announcements({
       database,
       clock: systemClock,
       log,
       shared: false,
-      forget: () => undefined,
       publish: () => undefined,
       missed: () => undefined,
     }),
@@ -54,6 +51,7 @@ beforeAll(async () => {
     outcomes: memory,
     jobs: { make: () => ({ id: '' }), wake: () => undefined },
   })
+  executor.serve({} as Services, contextFactory({} as Services))
 })
 afterAll(async () => {
   await database.close()

@@ -96,21 +96,19 @@ async function runtime(url = made.url): Promise<Runtime> {
     log,
     operations: new Map(walk({ notes: { writeNote } }).map((op) => [op.name, op])),
     systemTurns: new Map([[write.name, write]]),
-    services: () => ({}) as Services,
-    context: () => contextFactory({} as Services),
     publish,
     announcements: new Announcements({
       database: own,
       clock: systemClock,
       log,
       shared: false,
-      forget: () => undefined,
       publish,
       missed: () => undefined,
     }),
     jobs: { make: () => ({ id: '' }), wake: () => undefined },
     keepReply: (...kept) => keys.keepWithTurn(...kept),
   })
+  executor.serve({} as Services, contextFactory({} as Services))
   const actors = new LocalActors({ host: executor, monotonic: () => systemClock.monotonic() })
   const result = { database: own, actors, turns: new Turns(actors, systemClock), published }
   opened.push(result)

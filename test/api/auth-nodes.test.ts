@@ -26,7 +26,7 @@ afterAll(async () => {
   await redis?.stop()
 })
 
-const linked = (app: App) => app.node.foundation.coordination.linked
+const linked = (app: App) => app.node.resources.coordination.linked
 
 afterEach(async () => {
   for (const link of links) link.away(false)

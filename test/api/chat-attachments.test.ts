@@ -70,11 +70,11 @@ test('what was never sent is deleted after a day, and what was sent is kept', as
   const channel = await TestChannel.make(world, 'acme', 'ada', {})
   await channel.said('ada', 'for the record', { attachments: [sent.body.data._id] })
   const { body } = await upload('bob', 'note.txt', new TextEncoder().encode('a note'))
-  const { assetHousekeeping, chatAttachments, storage } = app.composition.services
+  const { assetHousekeeping, chat, storage } = app.composition.services
   const key = `${world.id('acme')}/${body.data._id as string}`
-  expect(await chatAttachments.forgetLoose()).toBe(0)
+  expect(await chat.attachments.forgetLoose()).toBe(0)
   clock.advance(DAY + 1)
-  expect(await chatAttachments.forgetLoose()).toBeGreaterThan(0)
+  expect(await chat.attachments.forgetLoose()).toBeGreaterThan(0)
   expect((await download('bob', body.data._id)).status).toBe(404)
   clock.advance(2 * DAY)
   await assetHousekeeping.sweep()

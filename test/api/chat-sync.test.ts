@@ -36,7 +36,7 @@ beforeAll(async () => {
   await world.user('ada', { plan: 'business' })
   await world.workspace('acme', 'ada')
   for (const name of ['bob', 'cyd', 'dan']) await world.member('acme', name, { role: 'admin' })
-  app.node.foundation.coordination.subscribe('ev:*', (events) => {
+  app.node.resources.coordination.subscribe('ev:*', (events) => {
     for (const { data, type } of events as readonly WorkspaceEvent[]) {
       if (type !== 'chat.change') continue
       const change = data as ChangeData
@@ -138,7 +138,7 @@ describe('whoever was away ends in the state of one who never left', () => {
       const changes = heard(channel)
       const always = after(EMPTY, changes)
       expect(changes.map(({ seq }) => seq)).toEqual(changes.map((_, index) => index + 1))
-      const log = app.composition.services.chatLog
+      const log = app.composition.services.chat.log
       const inPages = new ChatLog(app.database, { tooFar: 1_000, page: 3 })
       const snapshots = new ChatLog(app.database, { tooFar: 2, page: 100 })
       for (let left = 0; left <= changes.length; left += 1) {
@@ -168,7 +168,7 @@ describe('whoever was away ends in the state of one who never left', () => {
     const always = after(EMPTY, heard(channel))
     expect(always.messages).toHaveLength(WINDOW)
     const snapshots = new ChatLog(app.database, { tooFar: 2, page: 100 })
-    expect(await caughtUp(channel, EMPTY, app.composition.services.chatLog)).toEqual(always)
+    expect(await caughtUp(channel, EMPTY, app.composition.services.chat.log)).toEqual(always)
     expect(await caughtUp(channel, EMPTY, snapshots)).toEqual(always)
   })
 
@@ -233,7 +233,7 @@ describe('the log is pruned', () => {
     expect(await at(2)).toEqual([[3, 4, 5, 6], undefined])
     for (const left of [0, 1, 2, 3, 6]) {
       const before = after(EMPTY, heard(channel).slice(0, left))
-      expect(await caughtUp(channel, before, app.composition.services.chatLog)).toEqual(always)
+      expect(await caughtUp(channel, before, app.composition.services.chat.log)).toEqual(always)
     }
   })
 
@@ -297,7 +297,7 @@ test('history is read after the room was joined, so that nothing falls between (
   const talking = Promise.all(
     Array.from({ length: 30 }, (_, index) => channel.said(NAMES[index % 3] ?? 'ada', `${index}`)),
   )
-  let state = await caughtUp(channel, EMPTY, app.composition.services.chatLog)
+  let state = await caughtUp(channel, EMPTY, app.composition.services.chat.log)
   const list = await world.as('ada').call(chat.listMessages, { path: channel.path, query: { limit: 100 } })
   await talking
   await waitFor(() => events.some(({ data }) => data.channelId === channel.id && data.seq === 31), {

@@ -32,7 +32,7 @@ async function begin(attack: Promise<Attack>): Promise<Attack> {
 }
 
 async function metric(name: string): Promise<number> {
-  const found = await app.node.foundation.metrics.getSingleMetric(name)?.get()
+  const found = await app.node.resources.metrics.getSingleMetric(name)?.get()
   return found?.values[0]?.value ?? -1
 }
 

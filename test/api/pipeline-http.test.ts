@@ -232,7 +232,7 @@ describe('clients that go away or dawdle', () => {
   })
 
   async function inFlight(): Promise<number> {
-    const metric = await app.node.foundation.metrics.getSingleMetric('crier_http_in_flight')?.get()
+    const metric = await app.node.resources.metrics.getSingleMetric('crier_http_in_flight')?.get()
     return metric?.values[0]?.value ?? -1
   }
 })

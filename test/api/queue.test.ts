@@ -119,7 +119,7 @@ test('counts by state; drains, cleans and clears, but never what runs', async ()
 })
 
 test('jobs are found by queue, state, name and workspace, page by page', async () => {
-  expect(app.node.foundation.jobStore.kind).toBe('postgres')
+  expect(app.node.resources.jobStore.kind).toBe('postgres')
   const later = { runAt: new Date(Date.now() + 3_600_000) }
   const ids: string[] = []
   for (let n = 0; n < 3; n += 1) ids.unshift(await add('well', later))

@@ -72,7 +72,7 @@ async function announced(options: object = {}): Promise<string> {
 /** An event as it comes from another node, at once. */
 function publish(id: string, channel?: string): void {
   const workspaceId = world.id('acme')
-  app.node.foundation.coordination.publish(`ev:${workspaceId}`, [
+  app.node.resources.coordination.publish(`ev:${workspaceId}`, [
     { workspaceId, seq: 1, type: 'stream.deleted', data: { streamId: id }, at: new Date().toISOString(), channel },
   ])
 }

@@ -73,11 +73,11 @@ test('a client that polls and stops is ended, too', async () => {
   await fetch(session, { method: 'POST', body: `40${JSON.stringify({ token: world.key('bob') })}` })
   expect(await (await fetch(session)).text()).toMatch(/^40\{"sid"/)
   const cut = async () => {
-    const text = await app.node.foundation.metrics.getSingleMetricAsString('crier_sockets_cut_total')
+    const text = await app.node.resources.metrics.getSingleMetricAsString('crier_sockets_cut_total')
     return /crier_sockets_cut_total\{reason="too_slow"\} 1/.test(text)
   }
   for (let count = 0; count < 1_100; count += 1) {
-    app.node.foundation.coordination.publish(`ev:${workspaceId}`, [
+    app.node.resources.coordination.publish(`ev:${workspaceId}`, [
       { workspaceId, seq: 1, type: 'member.removed', data: { count }, at: new Date().toISOString() },
     ])
   }

@@ -258,7 +258,7 @@ test('a client that does not read is ended, and the others lose nothing', async 
   const count = 200
   const received = () => bob.events.filter(({ name }) => name === 'stream.deleted').length
   for (let seq = 1; seq <= count; seq += 1) {
-    app.node.foundation.coordination.publish(`ev:${workspaceId}`, [
+    app.node.resources.coordination.publish(`ev:${workspaceId}`, [
       { workspaceId, seq, type: 'stream.deleted', data: { padding }, at: new Date().toISOString() },
     ])
     // No faster than the one that reads: on a busy machine it would be cut off for being 16 MB behind.
@@ -273,7 +273,7 @@ test('a client that does not read is ended, and the others lose nothing', async 
 }, 120_000)
 
 async function socketUsers(): Promise<number> {
-  const text = await app.node.foundation.metrics.getSingleMetricAsString('crier_socket_users')
+  const text = await app.node.resources.metrics.getSingleMetricAsString('crier_socket_users')
   return Number(/^crier_socket_users (\d+)$/m.exec(text)?.[1])
 }
 

@@ -121,7 +121,7 @@ test('a page joins, sends, goes offline, comes back and is right', { timeout: 12
   await context.setOffline(false)
   const truth = async () =>
     stateHash(
-      fromSnapshot(await app.composition.services.chatLog.snapshot(workspaceId, world.id('ada'), place.channelId)),
+      fromSnapshot(await app.composition.services.chat.log.snapshot(workspaceId, world.id('ada'), place.channelId)),
     )
   await waitFor(async () => (await shown(page)).includes('written while away'), { timeoutMs: 30_000 })
   await waitFor(async () => (await hash(page)) === (await truth()), { timeoutMs: 20_000 })

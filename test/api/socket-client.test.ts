@@ -49,7 +49,7 @@ function connect(name: string, url = app.url, options: Partial<SocketClientOptio
 }
 
 async function truth(channelId: string): Promise<string> {
-  const { chatLog } = app.composition.services
+  const { log: chatLog } = app.composition.services.chat
   return stateHash(fromSnapshot(await chatLog.snapshot(world.id('acme'), world.id('ada'), channelId)))
 }
 

@@ -30,7 +30,7 @@ function fixture(start: string, minutes = 1_000): Fixture {
   const meter = new UsageMeter({
     sql: app.database,
     clock,
-    log: app.node.foundation.log,
+    log: app.node.resources.log,
     minutesOf: async () => minutes,
     onUsedUp: (stream) => usedUp.push(stream),
     onRunningOut: (_stream, left) => warnings.push(left),

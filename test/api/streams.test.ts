@@ -304,7 +304,7 @@ describe('an edit', () => {
 })
 
 test('lists go page by page, newest first, by status and time, and stay stable under inserts', async () => {
-  const clock = app.node.foundation.clock as ManualClock
+  const clock = app.node.resources.clock as ManualClock
   const ids: string[] = []
   for (let index = 0; index < 5; index += 1) {
     clock.advance(index === 3 ? 60_000 : 0)

@@ -28,7 +28,7 @@ beforeAll(async () => {
   redis = await startRedis()
   here = await startApp({ redisUrl: redis.url })
   // Queues are where the nodes meet already.
-  expect(here.node.foundation.jobStore.kind).toBe('redis')
+  expect(here.node.resources.jobStore.kind).toBe('redis')
   there = await startApp({ redisUrl: redis.url, databaseUrl: here.databaseUrl })
   world = new World(here)
   await world.user('ada', { plan: 'business' })

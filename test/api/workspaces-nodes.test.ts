@@ -73,14 +73,14 @@ test('a deleted workspace is gone on the other node', async () => {
 })
 
 test('without Redis nothing is remembered, so that nothing old is believed; with it again nothing from before', async () => {
-  const { coordination } = there.node.foundation
+  const { coordination } = there.node.resources
   expect((await rename('rob')).status).toBe(200)
   await redis.kill()
-  await waitFor(() => !coordination.linked && !here.node.foundation.coordination.linked)
+  await waitFor(() => !coordination.linked && !here.node.resources.coordination.linked)
   await world.member('acme', 'rob', { role: 'client' })
   expect((await rename('rob')).status).toBe(403)
   await redis.restart()
-  await waitFor(() => coordination.linked && here.node.foundation.coordination.linked)
+  await waitFor(() => coordination.linked && here.node.resources.coordination.linked)
   expect((await rename('rob')).status).toBe(403)
   await world.member('acme', 'rob', { role: 'admin' })
   await waitFor(async () => (await rename('rob')).status === 200, { timeoutMs: 3_000 })

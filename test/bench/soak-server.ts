@@ -9,7 +9,7 @@ import { releaseStartMemory } from '../../src/server/start-memory.ts'
 setFlagsFromString('--no-allocation-site-pretenuring')
 const config = loadConfig(process.env)
 const node = await startNode(config, createLog({ level: 'warn' }))
-await node.foundation.database.run(`update subscriptions set plan = 'business'`)
+await node.resources.database.run(`update subscriptions set plan = 'business'`)
 process.once('SIGTERM', () => void node.stop().then(() => process.exit(0)))
 releaseStartMemory()
 console.log('crier ready')

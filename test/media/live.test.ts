@@ -370,7 +370,7 @@ test('while the media process hangs nothing is said to be live; it is started ag
   expect(doubtful).toMatchObject({ at: null, ingest: null, destinations: [{ status: 'unknown' }] })
   expect(Date.parse(doubtful.lastSeenAt ?? '')).toBeLessThan(stoppedAt + 1_500)
   expect((await app.send('GET /api/ready', {})).status).toBe(503)
-  expect(await app.node.foundation.metrics.metrics()).toMatch(/^crier_media_up 0$/m)
+  expect(await app.node.resources.metrics.metrics()).toMatch(/^crier_media_up 0$/m)
   expect((await events()).at(-1)).toMatchObject({ type: 'stream.updated', data: { status: 'live' } })
   await caster.until(_id, 'interrupted', 20_000)
   await waitFor(() => app.node.media?.pid() !== undefined && app.node.media.pid() !== pid, { timeoutMs: 15_000 })
@@ -424,7 +424,7 @@ test('no key reaches a log, an event, a metric, the database in the clear, or an
   const seen = JSON.stringify([
     stored,
     app.logs,
-    await app.node.foundation.metrics.metrics(),
+    await app.node.resources.metrics.metrics(),
     await caster.good('GET /api/streams/{id}/relay', { path: { id: _id } }),
     await commandLines(),
   ])

@@ -246,7 +246,7 @@ test('the page plays on by itself after the process for WebRTC was killed, and t
     ),
   )
   expect(warning.message).toContain('cut off 1 viewer.')
-  const counted = await app.node.foundation.metrics.getSingleMetricAsString('crier_whip_sessions_lost_total')
+  const counted = await app.node.resources.metrics.getSingleMetricAsString('crier_whip_sessions_lost_total')
   expect(counted).toContain('kind="viewer"} 1')
   await watching.close()
   await caster.stop(_id)

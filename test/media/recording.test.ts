@@ -170,7 +170,7 @@ test('what goes out is in the media library after the end, and what a killed pro
   expect(await readdir(recordingsFolder())).toEqual([])
   const held = await app.database.row<{ count: number }>('select count(*)::int as count from storage_reservations')
   expect(held?.count).toBe(0)
-  const counted = await app.node.foundation.metrics.getSingleMetricAsString('crier_recording_files_total')
+  const counted = await app.node.resources.metrics.getSingleMetricAsString('crier_recording_files_total')
   expect(counted).toMatch(/event="begun"\} [2-9]/)
   expect(counted).toMatch(/event="whole"\} [1-9]/)
 })

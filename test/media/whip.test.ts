@@ -120,7 +120,7 @@ test('a browser publishes to two destinations, as the standard has it', async ()
   const ingest = await waitFor(known, { ...PATIENT, what: 'the ingest in the status' })
   expect(ingest).toMatchObject({ videoCodec: 'h264', audioCodec: 'aac', width: 640, height: 360 })
   const jitter = new RegExp(`crier_whip_jitter_seconds\\{stream="${armed.id}",kind="video"\\} 0\\.\\d`)
-  await waitFor(async () => jitter.test(await app.node.foundation.metrics.metrics()), {
+  await waitFor(async () => jitter.test(await app.node.resources.metrics.metrics()), {
     ...PATIENT,
     what: 'its metrics',
   })

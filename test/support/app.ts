@@ -79,7 +79,7 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
       clock: options.clock ?? systemClock,
       node,
       composition: node.composition,
-      database: node.foundation.database,
+      database: node.resources.database,
       databaseUrl,
       dataDir,
       outbox: new Outbox(join(dataDir, 'outbox')),

@@ -21,8 +21,7 @@ export const uploadChatAttachment = operation({
   returns: { 201: Envelope(Attachment) },
   errors: [EmptyAttachment, StorageFull, StorageUnavailable],
   example: { path: { workspaceId } },
-  handle: async ({ member, upload, chatAttachments }) =>
-    created('File uploaded', await chatAttachments.take(member, upload)),
+  handle: async ({ member, upload, chat }) => created('File uploaded', await chat.attachments.take(member, upload)),
 })
 
 export const downloadChatAttachment = operation({
@@ -35,5 +34,5 @@ export const downloadChatAttachment = operation({
   returns: { 200: FILE },
   errors: [StorageUnavailable],
   example: { path: { workspaceId, attachmentId } },
-  handle: async ({ member, path, chatAttachments }) => chatAttachments.file(member, path.attachmentId),
+  handle: async ({ member, path, chat }) => chat.attachments.file(member, path.attachmentId),
 })

@@ -19,12 +19,6 @@ import { EmptyAttachment } from './errors.ts'
 import type { AttachmentData } from './schemas.ts'
 import { chatAttachments, chatTables, type ChatAttachment } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly chatAttachments: ChatAttachments
-  }
-}
-
 /** Maximum size of one file in bytes. */
 export const MOST_ATTACHMENT_BYTES = 5 * 1024 * 1024
 

@@ -12,12 +12,6 @@ import { readState } from './read-state.ts'
 import type { ChannelDetails, ChannelsQuery, MessageData } from './schemas.ts'
 import { chatTables } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly channelList: ChannelList
-  }
-}
-
 interface DetailsQuery {
   readonly workspaceId: string
   readonly userId: string

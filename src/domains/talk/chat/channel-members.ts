@@ -13,12 +13,6 @@ import type { ChannelData } from './schemas.ts'
 import { byCode } from './state.ts'
 import { channelMembers } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly channelMembers: ChannelMembers
-  }
-}
-
 /** Adds and removes members of private channels. All methods run in turns. */
 export class ChannelMembers {
   readonly #clock: Clock

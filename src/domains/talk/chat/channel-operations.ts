@@ -35,8 +35,8 @@ export const listChannels = operation({
   query: ChannelsQuery,
   returns: { 200: ListOf(ChannelView) },
   example: { path: { workspaceId }, query: { limit: 30 } },
-  handle: async ({ member, query, channelList }) =>
-    list('Channels', await channelList.list(member, query, pageRequest(query))),
+  handle: async ({ member, query, chat }) =>
+    list('Channels', await chat.channelList.list(member, query, pageRequest(query))),
 })
 
 export const createChannel = operation({
@@ -54,8 +54,8 @@ export const createChannel = operation({
   returns: { 200: Envelope(ChannelState), 201: Envelope(ChannelState) },
   errors: [ChannelNameTaken, Conflict, PlanLimit, ValidationFailed],
   example: { path: { workspaceId }, body: { kind: 'channel', name: 'launch-week', topic: 'Who posts what' } },
-  handle: async ({ turn, caller, body, channels }) => {
-    const { channel, isNew } = await channels.create(turn, caller, body)
+  handle: async ({ turn, caller, body, chat }) => {
+    const { channel, isNew } = await chat.channels.create(turn, caller, body)
     return isNew ? created('Channel created', channel) : ok('The conversation is there already', channel)
   },
 })
@@ -69,7 +69,7 @@ export const getChannel = operation({
   path: ChannelPath,
   returns: { 200: Envelope(ChannelView) },
   example: { path: { workspaceId, channelId } },
-  handle: async ({ member, path, channelList }) => ok('Channel', await channelList.get(member, path.channelId)),
+  handle: async ({ member, path, chat }) => ok('Channel', await chat.channelList.get(member, path.channelId)),
 })
 
 export const updateChannel = operation({
@@ -87,8 +87,8 @@ export const updateChannel = operation({
   returns: { 200: Envelope(ChannelState) },
   errors: [ChannelArchived, ChannelNameTaken, NotOfThisKind, PreconditionFailed],
   example: { path: { workspaceId, channelId }, body: { topic: 'Who posts what, and when' } },
-  handle: async ({ turn, caller, path, body, ifMatch, channels }) =>
-    ok('Channel changed', await channels.update(turn, caller, path.channelId, body, ifMatch)),
+  handle: async ({ turn, caller, path, body, ifMatch, chat }) =>
+    ok('Channel changed', await chat.channels.update(turn, caller, path.channelId, body, ifMatch)),
 })
 
 export const deleteChannel = operation({
@@ -104,8 +104,8 @@ export const deleteChannel = operation({
   returns: { 200: Done },
   errors: [NotOfThisKind, PreconditionFailed],
   example: { path: { workspaceId, channelId } },
-  handle: async ({ turn, caller, path, ifMatch, channels }) => {
-    await channels.delete(turn, caller, path.channelId, ifMatch)
+  handle: async ({ turn, caller, path, ifMatch, chat }) => {
+    await chat.channels.delete(turn, caller, path.channelId, ifMatch)
     return done('Channel deleted')
   },
 })
@@ -124,8 +124,8 @@ export const addChannelMembers = operation({
   returns: { 200: Envelope(ChannelState) },
   errors: [ChannelArchived, Conflict, NotOfThisKind, ValidationFailed],
   example: { path: { workspaceId, channelId }, body: { userIds: [userId] } },
-  handle: async ({ turn, caller, path, body, channelMembers }) =>
-    ok('Members added', await channelMembers.add(turn, caller, path.channelId, body.userIds)),
+  handle: async ({ turn, caller, path, body, chat }) =>
+    ok('Members added', await chat.channelMembers.add(turn, caller, path.channelId, body.userIds)),
 })
 
 export const removeChannelMember = operation({
@@ -141,8 +141,8 @@ export const removeChannelMember = operation({
   returns: { 200: Done },
   errors: [Conflict, Forbidden, NotOfThisKind],
   example: { path: { workspaceId, channelId, userId } },
-  handle: async ({ turn, caller, member, path, channelMembers }) => {
-    await channelMembers.remove(turn, caller, member, path.channelId, path.userId)
+  handle: async ({ turn, caller, member, path, chat }) => {
+    await chat.channelMembers.remove(turn, caller, member, path.channelId, path.userId)
     return done('Member removed')
   },
 })
@@ -160,8 +160,8 @@ export const markChannelRead = operation({
   body: ReadMarker,
   returns: { 200: Envelope(ReadState) },
   example: { path: { workspaceId, channelId }, body: { seq: 42 } },
-  handle: async ({ turn, member, path, body, chatReads }) =>
-    ok('Read', await chatReads.mark(turn, member, path.channelId, body)),
+  handle: async ({ turn, member, path, body, chat }) =>
+    ok('Read', await chat.reads.mark(turn, member, path.channelId, body)),
 })
 
 export const syncChannel = operation({
@@ -176,6 +176,6 @@ export const syncChannel = operation({
   query: SyncQuery,
   returns: { 200: Envelope(SyncPage) },
   example: { path: { workspaceId, channelId }, query: { after: 0 } },
-  handle: async ({ member, path, query, chatLog }) =>
-    ok('Changes', await chatLog.changesAfter(member, path.channelId, query.after)),
+  handle: async ({ member, path, query, chat }) =>
+    ok('Changes', await chat.log.changesAfter(member, path.channelId, query.after)),
 })

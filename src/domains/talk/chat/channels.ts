@@ -18,12 +18,6 @@ import type { ChannelChange, ChannelData, NewChannel } from './schemas.ts'
 import { byCode } from './state.ts'
 import { channelMembers, channels } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly channels: ChannelService
-  }
-}
-
 type NewChannelInput = Static<typeof NewChannel>
 
 export const MOST_MEMBERS = 500

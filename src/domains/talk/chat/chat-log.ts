@@ -11,12 +11,6 @@ import type { ChangeData, MessageData, SnapshotData, SyncData } from './schemas.
 import { byCode, WINDOW } from './state.ts'
 import { chatMessages, chatTables, type ChatChange } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly chatLog: ChatLog
-  }
-}
-
 export interface SyncLimits {
   /** A client that is further behind gets a snapshot, which is cheaper. */
   readonly tooFar: number

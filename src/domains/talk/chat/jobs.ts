@@ -4,7 +4,7 @@ export const forgetLooseAttachments = schedule({
   name: 'chat.forget-attachments',
   summary: 'Forget files that were uploaded for a message a day ago and never sent',
   cron: '37 2 * * *',
-  run: async ({ chatAttachments }) => void (await chatAttachments.forgetLoose()),
+  run: async ({ chat }) => void (await chat.attachments.forgetLoose()),
 })
 
 export const pruneChatLog = schedule({
@@ -12,5 +12,5 @@ export const pruneChatLog = schedule({
   summary: 'Remove changes of channels beyond the newest 1,000 of each, and those older than 90 days',
   cron: '52 3 * * *',
   timeoutMs: 30 * 60_000,
-  run: async ({ chatLogRetention, signal }) => void (await chatLogRetention.prune(signal)),
+  run: async ({ signal, chat }) => void (await chat.logRetention.prune(signal)),
 })

@@ -5,12 +5,6 @@ import { greaterThan } from '../../../db/condition.ts'
 import { query } from '../../../db/query.ts'
 import { channels, chatTables } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly chatLogRetention: ChatLogRetention
-  }
-}
-
 /**
  * The log keeps the newest 1,000 changes of each channel, none older than 90 days. A client that is further behind gets a
  * snapshot. The newest change is never removed, because the numbers of the channel continue from it.

@@ -10,12 +10,6 @@ import { MESSAGE, messageView, type MessageRow } from './message-row.ts'
 import type { ListedMessage, MessagesQuery } from './schemas.ts'
 import { chatEdits, chatTables } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly messageList: MessageList
-  }
-}
-
 type Query = Static<typeof MessagesQuery>
 /** Where a page begins. Empty for the newest messages. */
 type Place = { readonly [name in 'before' | 'after' | 'around']?: number | undefined }

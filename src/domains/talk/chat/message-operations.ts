@@ -34,8 +34,8 @@ export const listMessages = operation({
   returns: { 200: MessageList },
   errors: [ValidationFailed],
   example: { path: { workspaceId, channelId }, query: { before: 43, limit: 50 } },
-  handle: async ({ member, path, query, messageList }) => {
-    const { limit, messages, nextCursor, seq } = await messageList.list(member, path.channelId, query)
+  handle: async ({ member, path, query, chat }) => {
+    const { limit, messages, nextCursor, seq } = await chat.messageList.list(member, path.channelId, query)
     const { body } = list('Messages', { items: messages, limit, nextCursor })
     return reply(200, { ...body, seq })
   },
@@ -59,9 +59,9 @@ export const sendMessage = operation({
     path: { workspaceId, channelId },
     body: { body: 'The first post goes out at nine.', clientId: 'b1f0c7d2-1' },
   },
-  prelude: (requests, batch) => batch.messages.prepare(requests, batch),
-  handle: async ({ turn, caller, member, path, body, messages }) => {
-    const { isNew, message } = await messages.send(turn, caller, member, path.channelId, body)
+  prelude: (requests, batch) => batch.chat.messages.prepare(requests, batch),
+  handle: async ({ turn, caller, member, path, body, chat }) => {
+    const { isNew, message } = await chat.messages.send(turn, caller, member, path.channelId, body)
     return isNew ? created('Message sent', message) : ok('The message was sent before', message)
   },
 })
@@ -81,10 +81,10 @@ export const editMessage = operation({
   returns: { 200: Envelope(MessageView) },
   errors: [ChannelArchived, ChannelMentionForbidden, Conflict, MessageDeleted, NotYourMessage],
   example: { path: { workspaceId, channelId, messageId }, body: { body: 'The first post goes out at ten.' } },
-  handle: async ({ turn, caller, member, path, body, messages, reactionsAndPins }) =>
+  handle: async ({ turn, caller, member, path, body, chat }) =>
     body.body === undefined
-      ? ok('Message changed', await reactionsAndPins.pin(turn, caller, path, body.pinned === true))
-      : ok('Message changed', await messages.edit(turn, caller, member, path, body.body)),
+      ? ok('Message changed', await chat.reactionsAndPins.pin(turn, caller, path, body.pinned === true))
+      : ok('Message changed', await chat.messages.edit(turn, caller, member, path, body.body)),
 })
 
 export const deleteMessage = operation({
@@ -101,8 +101,8 @@ export const deleteMessage = operation({
   returns: { 200: Done },
   errors: [ChannelArchived, NotYourMessage],
   example: { path: { workspaceId, channelId, messageId } },
-  handle: async ({ turn, caller, member, path, messages }) => {
-    await messages.delete(turn, caller, member, path.channelId, path.messageId)
+  handle: async ({ turn, caller, member, path, chat }) => {
+    await chat.messages.delete(turn, caller, member, path.channelId, path.messageId)
     return done('Message deleted')
   },
 })
@@ -120,8 +120,8 @@ export const reactToMessage = operation({
   returns: { 200: Envelope(MessageView) },
   errors: [ChannelArchived, Conflict, MessageDeleted, ValidationFailed],
   example: { path: { workspaceId, channelId, messageId, emoji: '👍' } },
-  handle: async ({ turn, caller, path, reactionsAndPins }) =>
-    ok('Reaction added', await reactionsAndPins.react(turn, caller, path, path.emoji)),
+  handle: async ({ turn, caller, path, chat }) =>
+    ok('Reaction added', await chat.reactionsAndPins.react(turn, caller, path, path.emoji)),
 })
 
 export const unreactToMessage = operation({
@@ -136,8 +136,8 @@ export const unreactToMessage = operation({
   returns: { 200: Envelope(MessageView) },
   errors: [ChannelArchived, MessageDeleted],
   example: { path: { workspaceId, channelId, messageId, emoji: '👍' } },
-  handle: async ({ turn, caller, path, reactionsAndPins }) =>
-    ok('Reaction taken back', await reactionsAndPins.unreact(turn, caller, path, path.emoji)),
+  handle: async ({ turn, caller, path, chat }) =>
+    ok('Reaction taken back', await chat.reactionsAndPins.unreact(turn, caller, path, path.emoji)),
 })
 
 export const searchMessages = operation({
@@ -153,6 +153,6 @@ export const searchMessages = operation({
   returns: { 200: ListOf(FoundMessage) },
   errors: [SearchTooBroad],
   example: { path: { workspaceId }, query: { q: 'launch' } },
-  handle: async ({ member, query, chatSearch }) =>
-    list('Messages', await chatSearch.find(member, query, pageRequest(query))),
+  handle: async ({ member, query, chat }) =>
+    list('Messages', await chat.search.find(member, query, pageRequest(query))),
 })

@@ -17,12 +17,6 @@ import type { ChannelPath, MessageData, NewMessage } from './schemas.ts'
 import { ERASED } from './state.ts'
 import { chatAttachments, chatEdits, chatMentions, chatMessages, chatReactions } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly messages: Messages
-  }
-}
-
 type NewMessageInput = Static<typeof NewMessage>
 type SendRequest = PreludeRequest<Static<typeof ChannelPath>, unknown, NewMessageInput>
 

@@ -11,12 +11,6 @@ import type { MessageData } from './schemas.ts'
 import { withoutReaction, withReaction } from './state.ts'
 import { chatMessages, chatReactions } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly reactionsAndPins: ReactionsAndPins
-  }
-}
-
 const MOST_EMOJI = 20
 const MOST_REACTIONS = 500
 const MOST_PINS = 50

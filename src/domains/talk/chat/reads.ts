@@ -10,12 +10,6 @@ import { readState } from './read-state.ts'
 import type { ReadMarker, ReadState } from './schemas.ts'
 import { chatTables } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly chatReads: ChatReads
-  }
-}
-
 interface Marker {
   readonly workspaceId: string
   readonly userId: string

@@ -11,12 +11,6 @@ import { MESSAGE, messageView, type MessageRow } from './message-row.ts'
 import type { FoundMessage, SearchQuery } from './schemas.ts'
 import { chatTables, type ChatDatabase } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly chatSearch: ChatSearch
-  }
-}
-
 type Found = Static<typeof FoundMessage>
 
 const MOST_TERMS = 10

@@ -1,0 +1,144 @@
+import type { Registry as MetricsRegistry } from 'prom-client'
+import type { Actors } from '../../actors/index.ts'
+import type { Config } from '../config/config.ts'
+import type { Coordination } from '../coordination/coordination.ts'
+import type { Clock } from '../core/clock.ts'
+import type { WorkspaceEvent } from '../core/event.ts'
+import { jobsByName, type AnyJob } from '../core/job.ts'
+import type { Logger } from '../core/log.ts'
+import type { NamedOperation } from '../core/operation.ts'
+import { SealedBox } from '../core/sealed-box.ts'
+import { SealedStream } from '../core/sealed-stream.ts'
+import { SignedLinks } from '../core/signed-links.ts'
+import type { Database } from '../db/database.ts'
+import { RowOwners } from '../db/owners.ts'
+import { Searches } from '../db/searches.ts'
+import type { Foundation } from '../foundation.ts'
+import { IdempotencyKeys } from '../http/idempotency.ts'
+import { JobService } from '../jobs/service.ts'
+import type { StoreChoice } from '../jobs/stores.ts'
+import { MailLimits } from '../mail/limits.ts'
+import { systemTurns } from '../registry/api.ts'
+import { composeStorage } from '../storage/compose.ts'
+import { Announcements } from '../turns/announcements.ts'
+import { actorDriver } from '../turns/driver.ts'
+import type { Readmission } from '../turns/readmission.ts'
+import { TurnExecutor } from '../turns/turn-executor.ts'
+import { TurnOutcomes } from '../turns/turn-outcomes.ts'
+import { Turns } from '../turns/turn-runner.ts'
+import { mediaWorkOf } from './media-work.ts'
+
+/** What a node has opened before its services are composed: by `node.ts`, or by a test. */
+export interface NodeResources {
+  readonly config: Config
+  readonly log: Logger
+  readonly clock: Clock
+  readonly database: Database
+  readonly coordination: Coordination
+  readonly jobStore: StoreChoice
+  readonly metrics: MetricsRegistry
+  readonly version: string
+  /** The installation's secret, from which every other key is derived. */
+  readonly secret: string
+  /** A folder for temporary files of this node. It is empty when the node starts. */
+  readonly scratch: string
+}
+
+/** The foundation of the domains, and the parts of it that only the node itself uses. */
+export interface Layers {
+  readonly foundation: Foundation
+  readonly jobs: JobService
+  readonly turns: Turns
+  readonly turnOutcomes: TurnOutcomes
+  readonly executor: TurnExecutor
+  readonly announcements: Announcements
+  readonly actors: Actors
+  /** Resolves when turns can be run. */
+  readonly ready: Promise<void>
+  readonly idempotency: IdempotencyKeys
+  readonly mediaWork: ReturnType<typeof mediaWorkOf>
+}
+
+/** What the layers must know of the domains. */
+interface Declarations {
+  readonly operations: readonly NamedOperation[]
+  readonly jobs: readonly AnyJob[]
+  readonly readmission: Readmission
+}
+
+/** Builds the layers below the domains. Turns run once the domains' services were handed to `executor.serve`. */
+export function buildLayers(resources: NodeResources, declared: Declarations): Layers {
+  const { clock, config, coordination, database, log, metrics, scratch, secret } = resources
+  const shared = config.REDIS_URL !== undefined
+  const idempotency = new IdempotencyKeys(database, clock, new SealedBox(secret, 'idempotent replies'))
+  const jobs = new JobService({
+    database,
+    clock,
+    coordination,
+    box: new SealedBox(secret, 'jobs'),
+    declared: jobsByName(declared.jobs),
+  })
+  const publish = (workspaceId: string, events: readonly WorkspaceEvent[]) =>
+    coordination.publish(`ev:${workspaceId}`, events)
+  const announcements = new Announcements({
+    database,
+    clock,
+    log,
+    shared,
+    publish,
+    missed: (workspaceId) => coordination.publish(`missed:${workspaceId}`, {}),
+  })
+  const turnOutcomes = new TurnOutcomes(database, clock, new SealedStream(secret, 'outcomes of turns'))
+  const executor = new TurnExecutor({
+    database,
+    clock,
+    log: log.child({ part: 'turns' }),
+    operations: new Map(declared.operations.map((operation) => [operation.name, operation])),
+    systemTurns: new Map(systemTurns.map((turn) => [turn.name, turn])),
+    publish,
+    announcements,
+    jobs,
+    keepReply: (turn, operation, claim, reply) => idempotency.keepWithTurn(turn, operation, claim, reply),
+    readmission: declared.readmission,
+    ...(shared && { outcomes: turnOutcomes }),
+  })
+  const { actors, ready } = actorDriver({
+    config,
+    host: executor,
+    clock,
+    log: log.child({ part: 'actors' }),
+    secret,
+    onNodeLost: () => void announcements.recover(),
+  })
+  const turns = new Turns(actors, clock)
+  const mediaWork = mediaWorkOf(config, scratch, log.child({ part: 'media work' }), metrics)
+  const foundation: Foundation = {
+    config,
+    log,
+    clock,
+    database,
+    coordination,
+    secret,
+    scratch,
+    jobs,
+    turns,
+    owners: new RowOwners(database),
+    searches: new Searches(database, config.DATABASE_POOL),
+    storage: composeStorage(config, clock),
+    links: new SignedLinks(secret, clock),
+    mailLimits: new MailLimits(database, clock, secret, config.RATE_LIMITS),
+    mediaWork: mediaWork.get,
+  }
+  return {
+    foundation,
+    jobs,
+    turns,
+    turnOutcomes,
+    executor,
+    announcements,
+    actors,
+    ready,
+    idempotency,
+    mediaWork,
+  }
+}
