@@ -1,6 +1,6 @@
-import { event } from '../../../core/event.ts'
-import { EXAMPLE } from '../../../core/example-ids.ts'
-import { Id, Type } from '../../../core/schema.ts'
+import { event } from '../../../../core/event.ts'
+import { EXAMPLE } from '../../../../core/example-ids.ts'
+import { Id, Type } from '../../../../core/schema.ts'
 
 export const uploadProgress = event({
   name: 'upload.progress',

@@ -1,5 +1,5 @@
-import { BadRequest } from '../../../core/errors.ts'
-import type { ByteRange } from '../../../core/reply.ts'
+import { BadRequest } from '../../../../core/errors.ts'
+import type { ByteRange } from '../../../../core/reply.ts'
 
 /**
  * Which bytes of a file a body has (RFC 9110, section 14.4).

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import sharp from 'sharp'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { GuardedFetcher } from '../../../fetch/guarded-fetch.ts'
+import { GuardedFetcher } from '../../../../fetch/guarded-fetch.ts'
 import { UrlCheck } from './url-check.ts'
 
 /** What is said of media elsewhere. That nothing inside is reached is tested where URLs are fetched. */

@@ -1,6 +1,6 @@
-import type { Coordination } from '../../../coordination/coordination.ts'
-import type { Clock } from '../../../core/clock.ts'
-import type { WorkspaceEvent } from '../../../core/event.ts'
+import type { Coordination } from '../../../../coordination/coordination.ts'
+import type { Clock } from '../../../../core/clock.ts'
+import type { WorkspaceEvent } from '../../../../core/event.ts'
 import { uploadProgress } from './events.ts'
 
 const EVERY_MS = 1_000

@@ -1,9 +1,9 @@
-import { UnsupportedFile } from '../../../content/errors.ts'
-import { StorageLimit } from '../assets/errors.ts'
-import { NotFound, PlanLimit } from '../../../core/errors.ts'
-import { from } from '../../../core/operation.ts'
-import { Envelope } from '../../../core/schema.ts'
-import { StorageUnavailable } from '../../../storage/errors.ts'
+import { UnsupportedFile } from '../../../../content/errors.ts'
+import { StorageLimit } from '../errors.ts'
+import { NotFound, PlanLimit } from '../../../../core/errors.ts'
+import { from } from '../../../../core/operation.ts'
+import { Envelope } from '../../../../core/schema.ts'
+import { StorageUnavailable } from '../../../../storage/errors.ts'
 import { NewUpload, SignedUploadView } from './schemas.ts'
 
 /** What the operations that open an upload have in common: they differ in where the bytes may go. */

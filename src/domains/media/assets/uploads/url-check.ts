@@ -1,10 +1,10 @@
-import { ACCEPTED, canonicalType } from '../../../content/types.ts'
-import { HEAD_BYTES, inspectHead } from '../../../content/inspect.ts'
-import { AppError } from '../../../core/error.ts'
-import type { GuardedFetcher } from '../../../fetch/guarded-fetch.ts'
-import { MEDIA_PLATFORMS, PLATFORM_MEDIA, refusals } from '../../../platforms/media-rules.ts'
+import { ACCEPTED, canonicalType } from '../../../../content/types.ts'
+import { HEAD_BYTES, inspectHead } from '../../../../content/inspect.ts'
+import { AppError } from '../../../../core/error.ts'
+import type { GuardedFetcher } from '../../../../fetch/guarded-fetch.ts'
+import { MEDIA_PLATFORMS, PLATFORM_MEDIA, refusals } from '../../../../platforms/media-rules.ts'
 
-declare module '../../../core/services.ts' {
+declare module '../../../../core/services.ts' {
   interface Services {
     readonly urlCheck: UrlCheck
   }

@@ -1,6 +1,6 @@
-import { FileName, Tags } from '../assets/schemas.ts'
-import { MEDIA_PLATFORMS } from '../../../platforms/media-rules.ts'
-import { pageFields } from '../../../core/page.ts'
+import { FileName, Tags } from '../schemas.ts'
+import { MEDIA_PLATFORMS } from '../../../../platforms/media-rules.ts'
+import { pageFields } from '../../../../core/page.ts'
 import {
   Id,
   Input,
@@ -12,7 +12,7 @@ import {
   Text,
   Type,
   type Static,
-} from '../../../core/schema.ts'
+} from '../../../../core/schema.ts'
 
 export const UploadState = States('UploadState', 'How far a signed upload is', {
   open: 'Takes bytes at its signed URL',

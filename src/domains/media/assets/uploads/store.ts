@@ -1,6 +1,6 @@
-import type { Received } from '../assets/intake.ts'
-import { NotFound } from '../../../core/errors.ts'
-import type { Sql } from '../../../core/sql.ts'
+import type { Received } from '../intake.ts'
+import { NotFound } from '../../../../core/errors.ts'
+import type { Sql } from '../../../../core/sql.ts'
 import type { UploadState } from './schemas.ts'
 
 /** An upload as the database has it. */
