@@ -1,6 +1,6 @@
 import type { Actors } from '../../actors/index.ts'
 import { api } from '../registry/api.ts'
-import { composeAssets } from '../domains/media/assets/compose.ts'
+import { composeAssets } from '../domains/media/assets/index.ts'
 import type { ApiKeyWorkspaces } from '../domains/identity/auth/api-keys/service.ts'
 import { composeAuth, type AuthComposition } from '../domains/identity/auth/compose.ts'
 import { composeChat, findAttachments } from '../domains/talk/chat/index.ts'

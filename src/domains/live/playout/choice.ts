@@ -1,7 +1,6 @@
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import type { Turn } from '../../../core/turn.ts'
-import { fileKey } from '../../media/assets/intake.ts'
-import { examineAsset } from '../../media/assets/jobs.ts'
+import { examineAsset, fileKey } from '../../media/assets/index.ts'
 import { UnfitFile } from './errors.ts'
 import type { ItemInputData, NewBroadcastData } from './schemas.ts'
 import type { BroadcastItem } from './store.ts'

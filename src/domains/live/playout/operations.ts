@@ -1,4 +1,4 @@
-import { RenditionNotPossible, StorageLimit } from '../../media/assets/errors.ts'
+import { RenditionNotPossible, StorageLimit } from '../../media/assets/index.ts'
 import { Conflict, NotFound, PlanLimit, ValidationFailed } from '../../../core/errors.ts'
 import { operation, owner } from '../../../core/operation.ts'
 import { created, done, ok } from '../../../core/reply.ts'

@@ -1,4 +1,4 @@
-import type { Renditions } from '../../media/assets/renditions.ts'
+import type { Renditions } from '../../media/assets/index.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Prepare } from './choice.ts'
 import { broadcastsAwaiting, type BroadcastItem, type BroadcastRow } from './store.ts'

@@ -1,4 +1,4 @@
-import type { Renditions } from '../../media/assets/renditions.ts'
+import type { Renditions } from '../../media/assets/index.ts'
 import { HOUR, MINUTE, type Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/error.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Quota } from '../../media/assets/quota.ts'
-import { StorageLimit } from '../../media/assets/errors.ts'
+import { StorageLimit, type Quota } from '../../media/assets/index.ts'
 import { AppError } from '../../../core/error.ts'
 
 /** Room that is held ahead of a recording, and what must be there for it to go on; bytes. */

@@ -1,5 +1,4 @@
-import type { AssetLibrary } from '../../media/assets/library.ts'
-import type { Received } from '../../media/assets/intake.ts'
+import type { AssetLibrary, Received } from '../../media/assets/index.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'

@@ -1,4 +1,4 @@
-import type { Renditions } from '../../media/assets/renditions.ts'
+import type { Renditions } from '../../media/assets/index.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Switches } from '../../../core/ports.ts'
