@@ -93,7 +93,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
 /** Imports that the arrows would forbid, each with its reason. */
 const EXCEPTIONS: readonly string[] = [
   // One rule for what an address may be, where a destination is entered and where it is connected.
-  'src/domains/live/destinations/destinations.ts → media/relay/resolve.ts',
+  'src/domains/live/destinations/service.ts → media/relay/resolve.ts',
   'src/fetch/target.ts → media/relay/address.ts',
   // One key for limits per address, over HTTP and RTMP.
   'src/core/client-address.ts → media/network-address.ts',

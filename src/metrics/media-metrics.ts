@@ -4,8 +4,7 @@ import { watch } from '../http/metrics.ts'
 import { watchFeatures } from './media-feature-metrics.ts'
 import { counter, gauge, type Labels, type Sample } from './metric-samples.ts'
 import { systemClock } from '../core/clock.ts'
-import type { MediaNodeEntry } from '../domains/live/media-link/media-directory.ts'
-import { loadOf } from '../domains/live/media-link/placement.ts'
+import { loadOf, type MediaNodeEntry } from '../domains/live/media-nodes/index.ts'
 
 /**
  * Figures of this node's media process, from what it said last: of the whole, of every ingest and of every destination,

@@ -2,7 +2,10 @@ import type { Domain } from '../core/domain.ts'
 import { apiKeys } from '../domains/identity/auth/api-keys/domain.ts'
 import { auth } from '../domains/identity/auth/domain.ts'
 import { users } from '../domains/identity/users/domain.ts'
+import { destinations } from '../domains/live/destinations/domain.ts'
+import { mediaLink } from '../domains/live/media-link/domain.ts'
 import { playout } from '../domains/live/playout/domain.ts'
+import { previews } from '../domains/live/previews/domain.ts'
 import { recording } from '../domains/live/recording/domain.ts'
 import { streams } from '../domains/live/streams/domain.ts'
 import { assets } from '../domains/media/assets/domain.ts'
@@ -27,8 +30,11 @@ export const domains = [
   chat,
   plans,
   streams,
+  destinations,
   playout,
   recording,
+  previews,
+  mediaLink,
   queue,
   assets,
   uploads,

@@ -25,8 +25,8 @@ import { PlanService } from '../domains/money/plans/service.ts'
 import { jobs as allJobs } from '../registry/jobs.ts'
 import { QueueService } from '../jobs/queue-service.ts'
 import type { JobService } from '../jobs/service.ts'
-import type { DesiredStates } from '../domains/live/media-link/desired-state.ts'
-import type { StreamNotices } from '../domains/live/media-link/notices.ts'
+import { composeLive, type DesiredStates } from '../domains/live/media-link/index.ts'
+import type { StreamNotices } from '../domains/live/media-nodes/index.ts'
 import { AuditLog, recordAudit } from '../domains/workspace/workspaces/audit-log.ts'
 import { EventLog } from '../domains/workspace/workspaces/event-log.ts'
 import { WorkspaceLogRetention } from '../domains/workspace/workspaces/log-retention.ts'
@@ -34,10 +34,9 @@ import { MemberReadmission } from '../domains/workspace/workspaces/readmission.t
 import { MemberCache } from '../domains/workspace/workspaces/memberships.ts'
 import { WorkspaceService } from '../domains/workspace/workspaces/service.ts'
 import { ServiceSwitches } from '../domains/system/switches/service.ts'
-import { assetsInBroadcasts } from '../domains/live/playout/store.ts'
-import { assetsInSlates } from '../domains/live/playout/slate.ts'
-import { Recordings } from '../domains/live/recording/service.ts'
-import { composeStreams } from '../domains/live/streams/compose.ts'
+import { assetsInBroadcasts } from '../domains/live/playout/index.ts'
+import { assetsInSlates } from '../domains/live/streams/index.ts'
+import { Recordings } from '../domains/live/recording/index.ts'
 import { composeTeam } from '../domains/workspace/team/compose.ts'
 import { actorHealth } from '../turns/health.ts'
 import type { Readmission } from '../turns/readmission.ts'
@@ -143,7 +142,7 @@ export function compose(
     tempDir: resources.scratch,
   })
 
-  const streaming = composeStreams({
+  const streaming = composeLive({
     database,
     clock,
     coordination,

@@ -4,7 +4,7 @@ import { openPreview } from '../../media/preview/open-preview.ts'
 import type { PreviewSettings } from '../../media/preview/preview-server.ts'
 import { endWatch, openWatch } from '../../media/whip/watch/node-link.ts'
 import type { Config } from '../config/config.ts'
-import type { OpenPreview, WhepLink } from '../domains/live/previews/previews.ts'
+import type { OpenPreview, WhepLink } from '../domains/live/previews/index.ts'
 
 /** Proves to a media process that a node of the installation asks. The same on all nodes. */
 export function previewKey(secret: string): Buffer {

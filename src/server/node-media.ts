@@ -11,7 +11,7 @@ import type { Config } from '../config/config.ts'
 import type { Composition } from './compose.ts'
 import type { NodeResources } from './foundation.ts'
 import { MINUTE, SECOND } from '../core/clock.ts'
-import { MediaLink } from '../domains/live/media-link/media-link.ts'
+import { MediaLink } from '../domains/live/media-link/index.ts'
 
 /** Pictures of slates are drawn this long at most: enough for 1440p. */
 const SLATE_EDGE = 2_560

@@ -1,6 +1,6 @@
 import type { DestinationRules } from '../../../../media/types.ts'
 import { LIVE_PLATFORM_NAMES, livePlatform, type LivePlatform, type LivePlatformName } from './live-platforms.ts'
-import type { PlatformCapsData } from '../streams/relay-schemas.ts'
+import type { PlatformCapsData } from './schemas.ts'
 
 /** What is wrong with a destination as it was entered: the field, a stable code, and words that say what to do. */
 export interface ChoiceFault {

@@ -1,9 +1,8 @@
 import type { TallyLog } from '../../../core/tally-log.ts'
 import type { PublishRequest } from '../../../../media/types.ts'
-import type { DesiredState, DesiredStates } from './desired-state.ts'
-import { backupPath } from '../streams/keys.ts'
-import type { MediaDirectory } from './media-directory.ts'
-import type { Placement } from './placement.ts'
+import type { DesiredState, DesiredStates } from './desired-states.ts'
+import { backupPath } from '../streams/index.ts'
+import type { MediaDirectory, Placement } from '../media-nodes/index.ts'
 
 export interface AdmissionOptions {
   readonly nodeId: string

@@ -1,7 +1,7 @@
 import type { MediaEvent } from '../../../../media/types.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
-import { announceInput, announceSlate, announceWebrtcLost, reportDiagnosis } from '../streams/turns.ts'
+import { announceInput, announceSlate, announceWebrtcLost, reportDiagnosis } from '../streams/index.ts'
 
 /** Tells a workspace what happens to a stream and is kept nowhere: findings, the slate, encoders, lost clients. */
 export class Announcer {

@@ -1,6 +1,6 @@
 import type { Logger } from '../../../core/log.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
-import { warnOfMinutes, type MinutesWarning } from '../streams/turns.ts'
+import { type MinutesWarning, warnOfMinutes } from '../streams/index.ts'
 
 const MOST_GIVEN = 10_000
 

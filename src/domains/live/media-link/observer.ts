@@ -3,7 +3,7 @@ import { reasonOf, type TallyLog } from '../../../core/tally-log.ts'
 import type { DestinationStatus } from '../../../../media/types.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
-import { canBeUnknown, observeStream, type DestinationReport, type Observation } from '../streams/turns.ts'
+import { canBeUnknown, type DestinationReport, type Observation, observeStream } from '../streams/index.ts'
 
 /** Changes of destinations alone are gathered this long: at most four reports a second, the last state wins. */
 const GATHER_MS = 250

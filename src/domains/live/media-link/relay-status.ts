@@ -4,17 +4,17 @@ import { NotFound } from '../../../core/errors.ts'
 import type { Member } from '../../../core/caller.ts'
 import type { Memberships } from '../../../core/ports.ts'
 import type { Sql } from '../../../core/sql.ts'
-import type { MediaDirectory } from './media-directory.ts'
-import { loadOf } from './placement.ts'
-import { capsOf } from '../destinations/platform-choice.ts'
-import type { LivePlatformName } from '../destinations/live-platforms.ts'
-import type { RenderingStatusView } from '../streams/rendering.ts'
-import type { PlatformCapsData, RelayDestination, RelayHealthView, RelayStatusView } from '../streams/relay-schemas.ts'
-import type { StreamPlatformData } from '../streams/schemas.ts'
-import type { SlateStatusView } from '../playout/slate.ts'
-import { isOnAir } from '../streams/state.ts'
-import { findStream } from '../streams/store.ts'
-import { canBeUnknown } from '../streams/turns.ts'
+import { loadOf, type MediaDirectory } from '../media-nodes/index.ts'
+import { capsOf, type LivePlatformName, type PlatformCapsData } from '../destinations/index.ts'
+import {
+  canBeUnknown,
+  findStream,
+  isOnAir,
+  type RenderingStatusView,
+  type SlateStatusView,
+  type StreamPlatformData,
+} from '../streams/index.ts'
+import type { RelayDestination, RelayHealthView, RelayStatusView } from './relay-schemas.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {

@@ -2,8 +2,8 @@ import type { Clock } from '../../../core/clock.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { AnySystemTurn, TurnRunner } from '../../../core/system-turn.ts'
-import type { MediaDirectory } from './media-directory.ts'
-import { expireStream, loseIngest } from '../streams/turns.ts'
+import type { MediaDirectory } from '../media-nodes/index.ts'
+import { expireStream, loseIngest } from '../streams/index.ts'
 
 const EVERY_MS = 1_000
 /** Streams taken up in one round. */

@@ -1,7 +1,7 @@
 import { MINUTE, type Clock } from '../../../core/clock.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { checkpoint, monthOf, type UsageRow } from '../streams/usage.ts'
+import { checkpoint, monthOf, type UsageRow } from '../streams/index.ts'
 
 /** Whom a stream's minutes count against, and in which broadcast. */
 export interface Charge {

@@ -10,9 +10,8 @@ import {
   PreconditionFailed,
 } from '../../../core/errors.ts'
 import { sha256 } from '../../../core/id.ts'
-import { UNKNOWN_KEY, type DesiredStates } from './desired-state.ts'
-import { IceRestartUnsupported, MediaUnavailable, NoUsableCodec } from '../streams/errors.ts'
-import type { MediaDirectory } from './media-directory.ts'
+import { UNKNOWN_KEY, type DesiredStates } from './desired-states.ts'
+import { IceRestartUnsupported, type MediaDirectory, MediaUnavailable, NoUsableCodec } from '../media-nodes/index.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {

@@ -1,6 +1,15 @@
 import { domain } from '../../../core/domain.ts'
+import { playoutEntities } from './entities.ts'
+import * as events from './events.ts'
 import * as jobs from './jobs.ts'
 import * as operations from './operations.ts'
 import { broadcastTurns } from './turns.ts'
 
-export const playout = domain({ name: 'streams', operations, jobs, turns: broadcastTurns })
+export const playout = domain({
+  name: 'streams',
+  operations,
+  events,
+  jobs,
+  turns: broadcastTurns,
+  entities: playoutEntities,
+})

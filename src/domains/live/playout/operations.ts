@@ -3,8 +3,8 @@ import { Conflict, NotFound, PlanLimit, ValidationFailed } from '../../../core/e
 import { operation, owner } from '../../../core/operation.ts'
 import { created, done, ok } from '../../../core/reply.ts'
 import { Done, Envelope } from '../../../core/schema.ts'
-import { MediaUnavailable } from '../streams/errors.ts'
-import { StreamPath } from '../streams/schemas.ts'
+import { MediaUnavailable } from '../media-nodes/index.ts'
+import { StreamPath } from '../streams/index.ts'
 import { UnfitFile } from './errors.ts'
 import { BroadcastEdit, BroadcastView, NewBroadcast } from './schemas.ts'
 

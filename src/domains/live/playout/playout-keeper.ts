@@ -8,11 +8,10 @@ import type { Logger } from '../../../core/log.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
 import type { Storage } from '../../../storage/storage.ts'
-import type { DesiredState } from '../media-link/desired-state.ts'
+import type { DesiredStateWithPlayout as DesiredState } from './desired-playout.ts'
 import type { BroadcastNews } from './service.ts'
 import { noteBroadcast } from './turns.ts'
-import { SILENCE_MS, type MediaDirectory } from '../media-link/media-directory.ts'
-import type { Placement } from '../media-link/placement.ts'
+import { type MediaDirectory, type Placement, SILENCE_MS } from '../media-nodes/index.ts'
 
 export interface PlayoutKeeperOptions {
   readonly nodeId: string

@@ -6,12 +6,9 @@ import { uuidv7 } from '../../../core/id.ts'
 import { instant } from '../../../core/instant.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
-import type { Broadcasts } from '../streams/lifecycle.ts'
-import { streamBroadcast } from '../streams/events.ts'
-import type { MediaDirectory } from '../media-link/media-directory.ts'
-import type { StreamNotices } from '../media-link/notices.ts'
-import { isOnAir } from '../streams/state.ts'
-import type { StreamRow } from '../streams/store.ts'
+import { isOnAir, type StreamLifecycle, type StreamRow } from '../streams/index.ts'
+import { streamBroadcast } from './events.ts'
+import type { MediaDirectory, StreamNotices } from '../media-nodes/index.ts'
 import { chooseItems, namedItems } from './choice.ts'
 import { beginBroadcast } from './jobs.ts'
 import { Preparation } from './preparation.ts'
@@ -35,7 +32,7 @@ declare module '../../../core/services.ts' {
 export interface FileBroadcastsOptions {
   readonly sql: Sql
   readonly clock: Clock
-  readonly broadcasts: Broadcasts
+  readonly lifecycle: StreamLifecycle
   readonly media: MediaDirectory
   readonly notices: StreamNotices
   readonly renditions: Renditions
@@ -79,8 +76,8 @@ export class FileBroadcasts {
    * rendition_not_possible, storage_limit_reached
    */
   async broadcast(turn: Turn, streamId: string, body: NewBroadcastData): Promise<BroadcastData> {
-    const { broadcasts, clock } = this.#options
-    const stream = await broadcasts.find(turn, streamId)
+    const { lifecycle, clock } = this.#options
+    const stream = await lifecycle.find(turn, streamId)
     const wanted = namedItems(body)
     await this.#refuseWhatIsInTheWay(turn, stream)
     const prepare = body.transcode === 'never' ? undefined : this.#preparation.orderFor(turn)
@@ -127,7 +124,7 @@ export class FileBroadcasts {
   async beginDue(turn: Turn, id: string): Promise<void> {
     const row = await findBroadcast(turn.sql, id)
     if (row?.status !== 'scheduled' && row?.status !== 'preparing') return
-    const stream = await this.#options.broadcasts.find(turn, row.stream_id)
+    const stream = await this.#options.lifecycle.find(turn, row.stream_id)
     try {
       const late = this.#options.clock.now() - Date.parse(row.scheduled_for ?? row.created_at)
       if (row.status === 'scheduled' && late > MOST_LATE_MS) {
@@ -212,11 +209,11 @@ export class FileBroadcasts {
     row: BroadcastRow,
     { message, reason, relieved }: Extract<BroadcastNews, { type: 'ended' }>,
   ): Promise<void> {
-    const { broadcasts } = this.#options
+    const { lifecycle } = this.#options
     await this.#end(turn, row, reason, message)
-    const stream = await broadcasts.find(turn, row.stream_id)
+    const stream = await lifecycle.find(turn, row.stream_id)
     // A publisher that stood by goes on with the stream.
-    if (!relieved && isOnAir(stream.status)) await broadcasts.end(turn, stream, reason)
+    if (!relieved && isOnAir(stream.status)) await lifecycle.end(turn, stream, reason)
   }
 
   async #schedule(turn: Turn, id: string, { id: streamId }: StreamRow, at: Date): Promise<void> {
@@ -264,10 +261,10 @@ export class FileBroadcasts {
   }
 
   async #begin(turn: Turn, row: BroadcastRow, stream: StreamRow): Promise<void> {
-    const { broadcasts, clock, media } = this.#options
+    const { lifecycle, clock, media } = this.#options
     media.require()
     if (row.go_live && (stream.platforms?.length ?? 0) > 0 && !isOnAir(stream.status)) {
-      await broadcasts.goLive(turn, stream.id, { waitForIngest: true })
+      await lifecycle.goLive(turn, stream.id, { waitForIngest: true })
     }
     await turn.sql.run(
       `update stream_broadcasts set status = 'playing', started_at = $2, updated_at = $2 where id = $1`,

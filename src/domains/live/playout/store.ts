@@ -72,6 +72,15 @@ export function newestBroadcast(sql: Sql, streamId: string): Promise<BroadcastRo
   return sql.row<BroadcastRow>(NEWEST, [streamId])
 }
 
+/** Stops the broadcast of a stream that has ended. */
+export async function stopBroadcast(sql: Sql, streamId: string, now: Date): Promise<void> {
+  await sql.run(
+    `update stream_broadcasts set status = 'stopped', ended_at = $2, updated_at = $2, node_id = null
+     where stream_id = $1 and status in ('scheduled', 'preparing', 'playing', 'paused')`,
+    [streamId, now],
+  )
+}
+
 export function broadcastView(row: BroadcastRow): BroadcastData {
   return {
     _id: row.id,

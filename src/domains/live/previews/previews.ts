@@ -18,10 +18,9 @@ import { UnsealError, type SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { onCredentials } from '../../identity/users/index.ts'
 import type { MemberCache } from '../../workspace/workspaces/memberships.ts'
-import { MediaUnavailable, NoUsableCodec } from '../streams/errors.ts'
-import type { MediaDirectory } from '../media-link/media-directory.ts'
-import type { PreviewTokenData } from '../streams/schemas.ts'
-import { findStream, type StreamRow } from '../streams/store.ts'
+import { type MediaDirectory, MediaUnavailable, NoUsableCodec } from '../media-nodes/index.ts'
+import type { PreviewTokenData } from './schemas.ts'
+import { findStream, type StreamRow } from '../streams/index.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {

@@ -2,9 +2,8 @@ import { Conflict, NotFound, Overloaded } from '../../../core/errors.ts'
 import { operation } from '../../../core/operation.ts'
 import { empty, RawBody, reply } from '../../../core/reply.ts'
 import { Id, Input, Type } from '../../../core/schema.ts'
-import { MediaUnavailable, NoUsableCodec } from '../streams/errors.ts'
-import { StreamPath } from '../streams/schemas.ts'
-import { exampleOffer, MOST_SDP_BYTES, Sdp } from '../streams/sdp-schema.ts'
+import { exampleOffer, MediaUnavailable, MOST_SDP_BYTES, NoUsableCodec, Sdp } from '../media-nodes/index.ts'
+import { StreamPath } from '../streams/index.ts'
 
 /** Watching by WHEP (draft-ietf-wish-whep): a preview with the delay of a call. */
 

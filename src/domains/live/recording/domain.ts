@@ -1,4 +1,6 @@
 import { domain } from '../../../core/domain.ts'
+import { recordingEntities } from './entities.ts'
+import * as events from './events.ts'
 import { recordingTurns } from './turns.ts'
 
-export const recording = domain({ name: 'streams', turns: recordingTurns })
+export const recording = domain({ name: 'streams', events, turns: recordingTurns, entities: recordingEntities })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { waitFor } from '../../../../test/support/wait.ts'
 import { uuidv7 } from '../../../core/id.ts'
-import type { DesiredState } from '../media-link/desired-state.ts'
+import type { DesiredState } from '../media-link/desired-states.ts'
 import { RecordingKeeper, type RecordingKeeperOptions } from './recording-keeper.ts'
 import { recordingPrefix } from './store.ts'
 

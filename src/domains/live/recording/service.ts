@@ -3,8 +3,8 @@ import type { Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Turn } from '../../../core/turn.ts'
-import { streamRecording, streamWarning } from '../streams/events.ts'
-import type { RecordingStatus } from './schemas.ts'
+import { type RecordingStatus, streamWarning } from '../streams/index.ts'
+import { streamRecording } from './events.ts'
 import { findRecording, type RecordingFile } from './store.ts'
 
 declare module '../../../core/services.ts' {

@@ -1,5 +1,5 @@
 import type { Sql } from '../../../core/sql.ts'
-import type { RecordingStatus } from './schemas.ts'
+import type { RecordingStatus } from '../streams/index.ts'
 
 /** Whose recording a file is and when it began: its name says so, so that it is known again without a database. */
 export interface RecordingFile {
@@ -36,4 +36,33 @@ export interface RecordingRow {
 
 export function findRecording(sql: Sql, file: string): Promise<RecordingRow | undefined> {
   return sql.row<RecordingRow>('select id, status from stream_recordings where file = $1', [file])
+}
+
+interface SessionRecording {
+  readonly assetId: string | null
+  readonly status: RecordingStatus
+  readonly startedAt: string
+  readonly duration: number | null
+  readonly size: number | null
+  readonly error: string | null
+}
+
+/** The recordings of sessions, oldest first, by session. */
+export async function recordingsOfSessions(
+  sql: Sql,
+  sessionIds: readonly string[],
+): Promise<ReadonlyMap<string, SessionRecording[]>> {
+  const rows = await sql.rows<SessionRecording & { sessionId: string }>(
+    `select session_id as "sessionId", asset_id as "assetId", status, started_at as "startedAt", seconds as duration,
+       bytes as size, error
+     from stream_recordings where session_id = any($1) order by started_at`,
+    [sessionIds],
+  )
+  const bySession = new Map<string, SessionRecording[]>()
+  for (const { sessionId, ...recording } of rows) {
+    const recordings = bySession.get(sessionId)
+    if (recordings === undefined) bySession.set(sessionId, [recording])
+    else recordings.push(recording)
+  }
+  return bySession
 }

@@ -1,13 +1,11 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
+import { RtmpDestination } from '../destinations/index.ts'
 import type { DestinationFault } from '../../../../media/types.ts'
-import type { BroadcastStatus } from '../playout/schemas.ts'
-import type { LivePlatformName } from '../destinations/live-platforms.ts'
-import type { RecordGaps } from '../recording/gaps.ts'
-import type { RecordingStatus } from '../recording/schemas.ts'
+import type { RecordGaps } from './record-gaps.ts'
 import type { InputPreference, InputSource } from './inputs.ts'
 import type { RenderingData } from './rendering.ts'
 import type { ShownDestinationState } from './schemas.ts'
-import type { SlateData } from '../playout/slate.ts'
+import type { SlateData } from './slate.ts'
 import type { StreamStatus } from './state.ts'
 
 const time = () => p.datetime().columnType('timestamptz')
@@ -84,37 +82,6 @@ const StreamSchema = defineEntity({
 export class Stream extends StreamSchema.class {}
 StreamSchema.setClass(Stream)
 
-const RtmpDestinationSchema = defineEntity({
-  name: 'RtmpDestination',
-  tableName: 'rtmp_destinations',
-  indexes: [
-    {
-      name: 'rtmp_destinations_by_time',
-      expression:
-        'create index rtmp_destinations_by_time on rtmp_destinations (workspace_id, created_at desc, id desc)',
-    },
-  ],
-  properties: {
-    id: p.uuid().primary(),
-    workspaceId: p.uuid(),
-    name: p.text(),
-    url: p.text(),
-    /** A well-known platform, whose rules apply; null for any other server. */
-    platform: p.text().$type<LivePlatformName>().nullable(),
-    keySealed: p.text(),
-    /** The last characters of the key, by which its owner knows it again. */
-    keyHint: p.text(),
-    /** When the server first took media with this key; null until it has. */
-    workedAt: time().nullable(),
-    createdAt: time(),
-    updatedAt: time(),
-  },
-})
-
-/** An RTMP server somewhere, with the key to publish there. */
-export class RtmpDestination extends RtmpDestinationSchema.class {}
-RtmpDestinationSchema.setClass(RtmpDestination)
-
 /** Where one stream goes: a destination, switched on or off, and how it fares. */
 const StreamDestination = defineEntity({
   name: 'StreamDestination',
@@ -178,83 +145,6 @@ const StreamSession = defineEntity({
   },
 })
 
-/** Files that are played over a stream, now or at a time; how far it is. */
-const StreamBroadcast = defineEntity({
-  name: 'StreamBroadcast',
-  tableName: 'stream_broadcasts',
-  indexes: [
-    {
-      name: 'stream_broadcasts_open_key',
-      expression: `create unique index stream_broadcasts_open_key on stream_broadcasts (stream_id)
-        where status in ('scheduled', 'preparing', 'playing', 'paused')`,
-    },
-    {
-      name: 'stream_broadcasts_by_time',
-      expression: 'create index stream_broadcasts_by_time on stream_broadcasts (stream_id, created_at desc)',
-    },
-    {
-      name: 'stream_broadcasts_open',
-      expression: `create index stream_broadcasts_open on stream_broadcasts (workspace_id)
-        where status in ('scheduled', 'preparing', 'playing', 'paused')`,
-    },
-  ],
-  properties: {
-    id: p.uuid().primary(),
-    stream: p
-      .manyToOne(Stream)
-      .deleteRule('cascade')
-      .updateRule('no action')
-      .foreignKeyName('stream_broadcasts_stream_id_fkey')
-      .index(false),
-    workspaceId: p.uuid(),
-    status: p.text().$type<BroadcastStatus>(),
-    items: p.json(),
-    loop: p.boolean(),
-    /** Whether its beginning sends the stream to its destinations. */
-    goLive: p.boolean(),
-    /** Place in the list, and milliseconds in that file: as the media node last said, about once a second. */
-    item: p.integer(),
-    positionMs: p.bigint('number'),
-    /** Grows with every command to go somewhere else; what a media node says of a place before it does not count. */
-    cue: p.integer(),
-    /** The media node that plays it, and when it last said so, by the clock of the database. */
-    nodeId: p.uuid().nullable(),
-    seenAt: time().nullable(),
-    scheduledFor: time().nullable(),
-    startedAt: time().nullable(),
-    endedAt: time().nullable(),
-    error: p.text().nullable(),
-    createdAt: time(),
-    updatedAt: time(),
-  },
-})
-
-/** A file into which a broadcast was recorded; an asset when it is whole. */
-const StreamRecording = defineEntity({
-  name: 'StreamRecording',
-  tableName: 'stream_recordings',
-  uniques: [{ name: 'stream_recordings_file_key', properties: ['file'] }],
-  indexes: [
-    { name: 'stream_recordings_by_session', properties: ['sessionId'] },
-    { name: 'stream_recordings_by_workspace', properties: ['workspaceId'] },
-  ],
-  properties: {
-    id: p.uuid().primary(),
-    workspaceId: p.uuid(),
-    streamId: p.uuid(),
-    sessionId: p.uuid(),
-    file: p.text(),
-    status: p.text().$type<RecordingStatus>(),
-    startedAt: time(),
-    seconds: p.double().nullable(),
-    bytes: p.bigint('number').nullable(),
-    assetId: p.uuid().nullable(),
-    error: p.text().nullable(),
-    createdAt: time(),
-    updatedAt: time(),
-  },
-})
-
 /** Milliseconds that one publisher was live in one calendar month (UTC). */
 const StreamUsage = defineEntity({
   name: 'StreamUsage',
@@ -272,12 +162,4 @@ const StreamUsage = defineEntity({
   indexes: [{ name: 'stream_usage_by_owner', properties: ['ownerId', 'month'] }],
 })
 
-export const streamEntities = [
-  StreamSchema,
-  RtmpDestinationSchema,
-  StreamDestination,
-  StreamSession,
-  StreamUsage,
-  StreamBroadcast,
-  StreamRecording,
-]
+export const streamEntities = [StreamSchema, StreamDestination, StreamSession, StreamUsage]

@@ -2,13 +2,11 @@ import { event } from '../../../core/event.ts'
 import { EXAMPLE, EXAMPLE_TIME } from '../../../core/example-ids.ts'
 import { Id, Nullable, States, Timestamp, Type, type Static } from '../../../core/schema.ts'
 import { InputChangeReason, PublisherSource } from './inputs.ts'
-import { BroadcastStatus } from '../playout/schemas.ts'
-import { WarningCode } from './relay-schemas.ts'
-import { RecordingStatus } from '../recording/schemas.ts'
+import { WarningCode } from './warning-code.ts'
 import { DestinationStatus, EndReason, FAULT_FIELDS } from './schemas.ts'
 import { StreamStatus } from './state.ts'
 
-const { assetId, broadcastId, destinationId, rtmpDestinationId, sessionId, streamId } = EXAMPLE
+const { destinationId, rtmpDestinationId, streamId } = EXAMPLE
 
 /** No event of a stream carries a key, or a URL that could hold one. */
 
@@ -79,51 +77,6 @@ export const streamDestinationChanged = event({
   },
 })
 
-export const streamBroadcast = event({
-  name: 'broadcast.updated',
-  summary:
-    'A broadcast of files was scheduled, is being prepared, has begun, come to another file, was paused or has ended',
-  scope: 'streams:read',
-  data: Type.Object({
-    streamId: Id,
-    broadcastId: Id,
-    status: BroadcastStatus,
-    item: Type.Integer({ description: 'The file that is played, counted from 0' }),
-    itemCount: Type.Integer({ description: 'How many files it has' }),
-    assetId: Nullable(Type.String({ ...Id, description: 'The asset of that file' })),
-    name: Nullable(Type.String({ description: 'Name of that file' })),
-    scheduledFor: Nullable(Type.String({ ...Timestamp, description: 'When it begins, if it was scheduled' })),
-    error: Nullable(Type.String({ description: 'Why it failed, for people' })),
-  }),
-  example: {
-    streamId,
-    broadcastId,
-    status: 'playing',
-    item: 0,
-    itemCount: 2,
-    assetId,
-    name: 'show.mp4',
-    scheduledFor: null,
-    error: null,
-  },
-})
-
-export const streamRecording = event({
-  name: 'recording.updated',
-  summary: 'A recording of a live stream has begun, is in the media library or has failed',
-  scope: 'streams:read',
-  data: Type.Object({
-    streamId: Id,
-    sessionId: Type.String({ ...Id, description: 'The live session that is recorded' }),
-    status: RecordingStatus,
-    startedAt: Timestamp,
-    assetId: Nullable(Type.String({ ...Id, description: 'The file in the media library, when it is `ready`' })),
-    duration: Nullable(Type.Number({ description: 'Seconds' })),
-    error: Nullable(Type.String({ description: 'Why there is none, for people' })),
-  }),
-  example: { streamId, sessionId, status: 'ready', startedAt: EXAMPLE_TIME, assetId, duration: 1_804.4, error: null },
-})
-
 export const streamDiagnosis = event({
   name: 'diagnosis.updated',
   summary: 'Something is wrong with what a stream takes in, or is right again',
@@ -189,24 +142,4 @@ export const streamWarning = event({
     message: Type.Optional(Type.String({ description: 'What happened and why, for people' })),
   }),
   example: { streamId, code: 'minutes_running_out', minutesLeft: 5 },
-})
-
-export const rtmpDestinationCreated = event({
-  name: 'rtmpDestination.created',
-  summary: 'The workspace has another RTMP destination',
-  scope: 'streams:read',
-  data: Type.Object({
-    rtmpDestinationId: Id,
-    name: Type.String({ description: 'Name of the destination' }),
-    platform: Nullable(Type.String({ description: 'Such as `youtube`; null for any RTMP server' })),
-  }),
-  example: { rtmpDestinationId, name: 'Main channel', platform: 'youtube' },
-})
-
-export const rtmpDestinationDeleted = event({
-  name: 'rtmpDestination.deleted',
-  summary: 'An RTMP destination was deleted, and taken off the streams that had it',
-  scope: 'streams:read',
-  data: Type.Object({ rtmpDestinationId: Id }),
-  example: { rtmpDestinationId },
 })

@@ -41,15 +41,3 @@ export function backupPath(path: string): string {
 export function primaryPath(path: string): string {
   return /^[0-9a-f]{16}b$/.test(path) ? path.slice(0, -BACKUP_MARK.length) : path
 }
-
-const SHOWN = 4
-
-/** What lists show of a destination's key: its end, when enough stays hidden. */
-export function keyHint(key: string): string {
-  const [name = ''] = key.split('?', 1)
-  return name.length >= SHOWN * 3 ? name.slice(-SHOWN) : ''
-}
-
-export function masked(hint: string): string {
-  return `••••${hint}`
-}

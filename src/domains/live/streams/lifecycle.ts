@@ -5,10 +5,8 @@ import type { Turn } from '../../../core/turn.ts'
 import type { PlanService } from '../../money/plans/service.ts'
 import { streamUpdated } from './events.ts'
 import type { InputSource } from './inputs.ts'
-import type { MediaDirectory } from '../media-link/media-directory.ts'
-import type { StreamNotices } from '../media-link/notices.ts'
-import type { Placement } from '../media-link/placement.ts'
-import { ownerOf } from '../destinations/platforms.ts'
+import type { MediaDirectory, Placement, StreamNotices } from '../media-nodes/index.ts'
+import { ownerOf } from './platforms.ts'
 import type { EndReason, StreamPlatformData } from './schemas.ts'
 import { isOnAir, next, type StreamStatus } from './state.ts'
 import { findStream, type StreamRow } from './store.ts'
@@ -16,16 +14,18 @@ import { minutesOf, monthOf, usedMs } from './usage.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
-    readonly broadcasts: Broadcasts
+    readonly lifecycle: StreamLifecycle
   }
 }
 
-export interface BroadcastsOptions {
+export interface StreamLifecycleOptions {
   readonly clock: Clock
   readonly plans: PlanService
   readonly media: MediaDirectory
   readonly notices: StreamNotices
   readonly placement: Placement
+  /** Ends what else belongs to a stream that ends. */
+  readonly onEnd: (turn: Turn, streamId: string) => Promise<void>
 }
 
 export interface GoLiveOptions {
@@ -39,10 +39,10 @@ const WHY_NOT_LIVE: Partial<Record<StreamStatus, string>> = {
 }
 
 /** What happens to a stream on the air. Turns change the database here; the media nodes follow what it says. */
-export class Broadcasts {
-  readonly #options: BroadcastsOptions
+export class StreamLifecycle {
+  readonly #options: StreamLifecycleOptions
 
-  constructor(options: BroadcastsOptions) {
+  constructor(options: StreamLifecycleOptions) {
     this.#options = options
   }
 
@@ -95,11 +95,7 @@ export class Broadcasts {
       'update streams set ingest_id = null, ingest_node = null, session_id = null, input_selected = null where id = $1',
       [row.id],
     )
-    await turn.sql.run(
-      `update stream_broadcasts set status = 'stopped', ended_at = $2, updated_at = $2, node_id = null
-       where stream_id = $1 and status in ('scheduled', 'preparing', 'playing', 'paused')`,
-      [row.id, now],
-    )
+    await this.#options.onEnd(turn, row.id)
     await this.move(turn, { ...row, status_reason: reason }, 'ended')
   }
 

@@ -1,19 +1,14 @@
 import { Conflict, NotFound, PlanLimit, PreconditionFailed, ValidationFailed } from '../../../core/errors.ts'
 import { from, operation, owner } from '../../../core/operation.ts'
 import { pageRequest } from '../../../core/page.ts'
-import { created, done, list, LiveBody, ok, reply } from '../../../core/reply.ts'
+import { created, done, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf, Type } from '../../../core/schema.ts'
-import { MediaUnavailable } from './errors.ts'
+import { MediaUnavailable } from '../media-nodes/index.ts'
 import {
   ArmedStream,
-  DestinationQuery,
   GoLive,
-  NewRtmpDestination,
   NewStream,
   Platforms,
-  PreviewQuery,
-  PreviewToken,
-  RtmpDestinationView,
   StreamEdit,
   StreamingUsageView,
   StreamPath,
@@ -21,7 +16,6 @@ import {
   StreamQuery,
   StreamView,
 } from './schemas.ts'
-import { RelayHealthView, RelayStatusView } from './relay-schemas.ts'
 import { SwitchInput } from './inputs.ts'
 import { SessionQuery, StreamSessionView } from './session-schemas.ts'
 
@@ -63,16 +57,6 @@ export const createStream = operation({
   handle: async ({ body, turn, streams }) => created('Stream created', await streams.create(turn, body)),
 })
 
-export const getRelayHealth = operation({
-  route: 'GET /api/streams/relay/health',
-  summary: 'Get relay health',
-  description: 'The state of the media nodes, and your active streams.',
-  access: 'user',
-  returns: { 200: Envelope(RelayHealthView) },
-  example: {},
-  handle: async ({ caller, relayStatus }) => ok('Relay health', await relayStatus.health(caller.userId)),
-})
-
 export const getStreamingUsage = operation({
   route: 'GET /api/streams/usage',
   summary: 'Get streaming usage',
@@ -82,58 +66,6 @@ export const getStreamingUsage = operation({
   returns: { 200: Envelope(StreamingUsageView) },
   example: {},
   handle: async ({ caller, streamingUsage }) => ok('Streaming usage', await streamingUsage.of(caller.userId)),
-})
-
-export const listRtmpDestinations = operation({
-  route: 'GET /api/streams/rtmp-destinations',
-  summary: 'List RTMP destinations',
-  access: 'streams:read',
-  workspace: from.query('workspaceId'),
-  query: DestinationQuery,
-  returns: { 200: ListOf(RtmpDestinationView) },
-  example: { query: { workspaceId: WORKSPACE } },
-  handle: async ({ query, rtmpDestinations }) =>
-    list('RTMP destinations', await rtmpDestinations.list(query.workspaceId, pageRequest(query))),
-})
-
-export const createRtmpDestination = operation({
-  route: 'POST /api/streams/rtmp-destinations',
-  summary: 'Create an RTMP destination',
-  description:
-    'Choose a known platform by name, or any RTMP or RTMPS server by URL. The key is stored encrypted and never shown again. A value that cannot be a key (a whole URL, another platform’s key) is refused with an explanation. Private addresses are refused.',
-  access: 'streams:manage',
-  workspace: from.body('workspaceId'),
-  turn: true,
-  body: NewRtmpDestination,
-  returns: { 201: Envelope(RtmpDestinationView) },
-  errors: [PlanLimit],
-  example: {
-    body: {
-      workspaceId: WORKSPACE,
-      name: 'Our own server',
-      url: 'rtmps://live.example.com/app',
-      streamKey: 'abcd-efgh-ijkl-mnop',
-    },
-  },
-  handle: async ({ body, turn, rtmpDestinations }) =>
-    created('RTMP destination added', await rtmpDestinations.create(turn, body)),
-})
-
-export const deleteRtmpDestination = operation({
-  route: 'DELETE /api/streams/rtmp-destinations/{id}',
-  summary: 'Delete an RTMP destination',
-  description: 'It is removed from the streams that use it. Refused while a live stream uses it.',
-  access: 'streams:manage',
-  workspace: owner('rtmp_destinations'),
-  turn: true,
-  path: Input({ id: Id }),
-  returns: { 200: Done },
-  errors: [Conflict],
-  example: { path: { id: DESTINATION } },
-  handle: async ({ path, turn, rtmpDestinations }) => {
-    await rtmpDestinations.delete(turn, path.id)
-    return done('RTMP destination deleted')
-  },
 })
 
 export const getStream = operation({
@@ -216,8 +148,8 @@ export const goLive = operation({
   returns: { 200: Envelope(StreamView) },
   errors: [Conflict, PlanLimit, MediaUnavailable, ValidationFailed],
   example: { path: { id: ID }, body: { waitForIngest: true } },
-  handle: async ({ path, body, member, turn, broadcasts, streams }) =>
-    ok('Stream is going live', streams.viewFor(await broadcasts.goLive(turn, path.id, body ?? {}), member)),
+  handle: async ({ path, body, member, turn, lifecycle, streams }) =>
+    ok('Stream is going live', streams.viewFor(await lifecycle.goLive(turn, path.id, body ?? {}), member)),
 })
 
 export const stopStream = operation({
@@ -232,8 +164,8 @@ export const stopStream = operation({
   returns: { 200: Envelope(StreamView) },
   errors: [Conflict],
   example: { path: { id: ID } },
-  handle: async ({ path, member, turn, broadcasts, streams }) =>
-    ok('Stream stopped', streams.viewFor(await broadcasts.stop(turn, path.id), member)),
+  handle: async ({ path, member, turn, lifecycle, streams }) =>
+    ok('Stream stopped', streams.viewFor(await lifecycle.stop(turn, path.id), member)),
 })
 
 export const switchInput = operation({
@@ -249,20 +181,8 @@ export const switchInput = operation({
   returns: { 200: Envelope(StreamView) },
   errors: [Conflict, MediaUnavailable],
   example: { path: { id: ID }, body: { source: 'backup' } },
-  handle: async ({ path, body, member, turn, broadcasts, streams }) =>
-    ok('Input is being switched', streams.viewFor(await broadcasts.switchInput(turn, path.id, body.source), member)),
-})
-
-export const getRelayStatus = operation({
-  route: 'GET /api/streams/{id}/relay',
-  summary: 'Get relay status',
-  description: 'What the publisher sends, and the state of every destination.',
-  access: 'streams:read',
-  workspace: owner('streams'),
-  path: StreamPath,
-  returns: { 200: Envelope(RelayStatusView) },
-  example: { path: { id: ID } },
-  handle: async ({ path, relayStatus }) => ok('Relay status', await relayStatus.of(path.id)),
+  handle: async ({ path, body, member, turn, lifecycle, streams }) =>
+    ok('Input is being switched', streams.viewFor(await lifecycle.switchInput(turn, path.id, body.source), member)),
 })
 
 export const listStreamSessions = operation({
@@ -288,43 +208,6 @@ export const retryDestination = operation({
   returns: { 200: Envelope(StreamPlatform) },
   errors: [NotFound, Conflict, MediaUnavailable],
   example: { path: { id: ID, destinationId: DESTINATION } },
-  handle: async ({ path, turn, broadcasts }) =>
-    ok('Destination is being connected', await broadcasts.retry(turn, path.id, path.destinationId)),
+  handle: async ({ path, turn, lifecycle }) =>
+    ok('Destination is being connected', await lifecycle.retry(turn, path.id, path.destinationId)),
 })
-
-export const createPreviewToken = operation({
-  route: 'POST /api/streams/{id}/preview-token',
-  summary: 'Create a preview token',
-  description:
-    'The token is for one stream and starts a preview within ten minutes; an open preview continues. It becomes invalid when the stream is stopped or armed again, or when the session or API key behind it ends; previews end within seconds then. `pageUrl` is a page of this server that plays the preview.',
-  access: 'streams:read',
-  workspace: owner('streams'),
-  path: StreamPath,
-  returns: { 201: Envelope(PreviewToken) },
-  errors: [Conflict],
-  example: { path: { id: ID } },
-  handle: async ({ path, caller, previews }) =>
-    created('Preview token created', await previews.createToken(path.id, caller)),
-})
-
-export const previewStream = operation({
-  route: 'GET /api/streams/{id}/preview.flv',
-  summary: 'Preview a stream as FLV',
-  description:
-    'Starts with a keyframe at once. It ends with the stream, or with your right to watch: the membership, its scope, the session or the API key. A slow client skips pictures up to a keyframe. `token` is a preview token, for players that cannot send headers.',
-  access: 'streams:read',
-  workspace: owner('streams'),
-  path: StreamPath,
-  query: PreviewQuery,
-  ticket: 'token',
-  returns: { 200: { contentType: 'video/x-flv', live: true } },
-  errors: [Conflict, MediaUnavailable],
-  example: { path: { id: ID } },
-  handle: async ({ path, query, caller, member, previews }) => {
-    const token = caller.via === 'ticket' ? query.token : undefined
-    return reply(200, new LiveBody('video/x-flv', await previews.watch(path.id, caller, member, token)))
-  },
-})
-
-export * from './whip-operations.ts'
-export * from '../previews/whep-operations.ts'

@@ -16,9 +16,8 @@ import { pageFields } from '../../../core/page.ts'
 import { DestinationFaultCode } from './fault-codes.ts'
 import { RenderingInput, RenderingView } from './rendering.ts'
 import { inputPreference, inputSelected } from './inputs.ts'
-import { recordGaps } from '../recording/gaps.ts'
-import { HoldSeconds, SlateInput, SlateView } from '../playout/slate.ts'
-import { LIVE_PLATFORM_NAMES } from '../destinations/live-platforms.ts'
+import { recordGaps } from './record-gaps.ts'
+import { HoldSeconds, SlateInput, SlateView } from './slate.ts'
 import { StreamStatus } from './state.ts'
 
 /** As the media node tells it, or `unknown` while the node does not answer. */
@@ -194,62 +193,6 @@ export const ArmedStream = named(
 )
 
 export type ArmedData = Static<typeof ArmedStream>
-
-export const PreviewToken = named(
-  'PreviewToken',
-  Type.Object({
-    token: Type.String({
-      description: 'A secret: whoever has it can watch this one stream, until it expires or stops',
-    }),
-    expiresAt: Timestamp,
-    pageUrl: Type.String({ description: 'A page of this server that plays the stream' }),
-    whepUrl: Type.String({ description: 'Where a browser watches by WHEP, with `token` as bearer token' }),
-  }),
-)
-export type PreviewTokenData = Static<typeof PreviewToken>
-
-export const PreviewQuery = Input({
-  token: Type.Optional(
-    Type.String({ maxLength: 500, description: 'A preview token, in place of a credential in a header' }),
-  ),
-})
-
-export const RtmpDestinationView = named(
-  'RtmpDestination',
-  Type.Object({
-    ...ResourceBase,
-    workspaceId: Id,
-    name: Type.String(),
-    platform: Nullable(OneOf(LIVE_PLATFORM_NAMES)),
-    url: Type.String(),
-    streamKey: Type.String({ description: 'Masked: `••••` and the last characters' }),
-  }),
-)
-export type RtmpDestinationData = Static<typeof RtmpDestinationView>
-
-export const NewRtmpDestination = Input({
-  workspaceId: Id,
-  name: Text(1, 100),
-  platform: Type.Optional(
-    OneOf(LIVE_PLATFORM_NAMES, {
-      description:
-        'A well-known platform: fills in the server and lets Crier warn of what it does not take. linkedin, x, tiktok and instagram give a URL for each broadcast, which goes into `url`',
-    }),
-  ),
-  url: Type.Optional(
-    Text(1, 2_048, {
-      description:
-        '`rtmp://host[:port]/app` or `rtmps://…`, without the key. Not needed with a platform that has a fixed server',
-    }),
-  ),
-  streamKey: Text(1, 500, {
-    pattern: '^[\\x21-\\x7e]+$',
-    description: 'the stream key at that server, with its query if it has one, without spaces; stored encrypted',
-  }),
-})
-export type NewRtmpDestinationData = Static<typeof NewRtmpDestination>
-
-export const DestinationQuery = Input({ workspaceId: Id, ...pageFields })
 
 export const StreamingUsageView = named(
   'StreamingUsage',

@@ -12,15 +12,14 @@ import type { SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'
 import type { PlanService } from '../../money/plans/service.ts'
-import type { Broadcasts } from './lifecycle.ts'
+import type { StreamLifecycle } from './lifecycle.ts'
 import { streamCreated, streamDeleted, streamUpdated } from './events.ts'
 import { newBackupKey, newIngestKey, newWhipToken } from './keys.ts'
 import { chosenRendering } from './rendering.ts'
-import type { StreamNotices } from '../media-link/notices.ts'
-import type { Placement } from '../media-link/placement.ts'
-import type { ChosenPlatform, PlatformChooser } from '../destinations/platforms.ts'
+import type { Placement, StreamNotices } from '../media-nodes/index.ts'
+import type { ChosenPlatform, PlatformChooser } from './platforms.ts'
 import type { ArmedData, NewStreamData, PlatformInput, StreamData, StreamEditData, StreamQuery } from './schemas.ts'
-import { chosenSlate, HOLD_SECONDS } from '../playout/slate.ts'
+import { chosenSlate, HOLD_SECONDS } from './slate.ts'
 import { isOnAir, next } from './state.ts'
 import { findStream, listedView, pageOfStreams, streamView, type StreamRow } from './store.ts'
 
@@ -36,7 +35,7 @@ export interface StreamServiceOptions {
   readonly keys: SealedBox
   readonly chooser: PlatformChooser
   readonly plans: PlanService
-  readonly broadcasts: Broadcasts
+  readonly lifecycle: StreamLifecycle
   readonly notices: StreamNotices
   readonly placement: Placement
   readonly publicUrl: string
@@ -60,7 +59,7 @@ export function keyExpiry(now: number, scheduledFor: number | undefined): Date {
   return new Date(Math.min(Math.max(now, scheduledFor ?? 0) + KEY_LIFE_MS, LAST_INSTANT))
 }
 
-/** Streams as things that are made, changed, shown and deleted. What happens on the air is in `Broadcasts`. */
+/** Streams as things that are made, changed, shown and deleted. What happens on the air is in `StreamLifecycle`. */
 export class StreamService {
   readonly #options: StreamServiceOptions
 
@@ -213,7 +212,7 @@ export class StreamService {
    * @throws AppError not_found, validation_failed, plan_limit_reached
    */
   async arm(turn: Turn, id: string, platforms: readonly PlatformInput[] | undefined): Promise<ArmedData> {
-    const { broadcasts, clock, keys, placement, publicUrl } = this.#options
+    const { lifecycle, clock, keys, placement, publicUrl } = this.#options
     const row = await this.#find(turn.sql, id)
     if (platforms) await this.replacePlatforms(turn, row, platforms)
     const version = row.version + (platforms ? 1 : 0)
@@ -240,7 +239,7 @@ export class StreamService {
         version,
       ],
     )
-    await broadcasts.move(turn, { ...row, version, status_reason: null }, next(row.status, 'arm') ?? row.status)
+    await lifecycle.move(turn, { ...row, version, status_reason: null }, next(row.status, 'arm') ?? row.status)
     turn.audit({ kind: 'stream', id })
     return {
       rtmpIngestUrl: placement.urlOf(mediaNode),
@@ -254,13 +253,13 @@ export class StreamService {
 
   /** Makes a stream's destinations those named; the ones that stay are left as they are. */
   async replacePlatforms(turn: Turn, row: StreamRow, wanted: readonly PlatformInput[]): Promise<void> {
-    const { broadcasts, chooser } = this.#options
+    const { lifecycle, chooser } = this.#options
     const present = row.platforms ?? []
     const isKept = (accountId: string) => wanted.some((platform) => platform.accountId === accountId)
     const removed = present.filter((platform) => !isKept(platform.accountId))
     const chosen = await chooser.choose(turn, row.id, wanted, present)
     if (removed.length > 0) {
-      await broadcasts.noteRemoved(turn, row, removed)
+      await lifecycle.noteRemoved(turn, row, removed)
       await turn.sql.run('delete from stream_destinations where id = any($1)', [
         removed.map((platform) => platform._id),
       ])
@@ -296,7 +295,7 @@ export class StreamService {
       `select id from streams where workspace_id = $1 and status in ('receiving', 'starting', 'live', 'interrupted')`,
       [turn.workspaceId],
     )
-    for (const { id } of running) await this.#options.broadcasts.end(turn, await this.#find(turn.sql, id), 'stopped')
+    for (const { id } of running) await this.#options.lifecycle.end(turn, await this.#find(turn.sql, id), 'stopped')
   }
 
   /** Removes everything of workspaces that are gone. What was used stays on record. */

@@ -1,6 +1,6 @@
 import { pageFields } from '../../../core/page.ts'
 import { Id, Input, named, Nullable, Timestamp, Type } from '../../../core/schema.ts'
-import { RecordingStatus } from '../recording/schemas.ts'
+import { RecordingStatus } from './recording-status.ts'
 import { DestinationStatus, EndReason, FaultView } from './schemas.ts'
 
 export const SessionQuery = Input(pageFields)

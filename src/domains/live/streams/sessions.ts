@@ -22,43 +22,50 @@ interface Row {
   destinations: SessionData['destinations']
   peak_viewers: number
   live_ms: number
-  recordings: SessionData['recordings'] | null
 }
 
 const SELECT = `
   select id, stream_id, started_at, ended_at, end_reason, destinations, peak_viewers,
-    (select coalesce(sum(live_ms), 0)::bigint from stream_usage where session_id = stream_sessions.id) as live_ms,
-    (select json_agg(json_build_object('assetId', r.asset_id, 'status', r.status, 'error', r.error, 'size', r.bytes,
-        'duration', r.seconds, 'startedAt', to_char(r.started_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-        order by r.started_at)
-      from stream_recordings r where r.session_id = stream_sessions.id) as recordings
+    (select coalesce(sum(live_ms), 0)::bigint from stream_usage where session_id = stream_sessions.id) as live_ms
   from stream_sessions where stream_id = $1`
 const FIRST_PAGE = `${SELECT} order by started_at desc, id desc limit $2`
 const NEXT_PAGE = `${SELECT} and (started_at, id) < ($3::timestamptz, $4::uuid) order by started_at desc, id desc limit $2`
 
-/** The broadcasts of a stream, the one under way first. */
+/** Reads the recordings of sessions, oldest first, by session. */
+export type RecordingsOf = (
+  sql: Sql,
+  sessionIds: readonly string[],
+) => Promise<ReadonlyMap<string, SessionData['recordings']>>
+
+/** The live sessions of a stream, newest first. */
 export class StreamSessions {
   readonly #sql: Sql
   readonly #clock: Clock
+  readonly #recordingsOf: RecordingsOf
 
-  constructor(sql: Sql, clock: Clock) {
+  constructor(sql: Sql, clock: Clock, recordingsOf: RecordingsOf) {
     this.#sql = sql
     this.#clock = clock
+    this.#recordingsOf = recordingsOf
   }
 
   async list(streamId: string, { after, limit }: PageRequest): Promise<PageResult<SessionData>> {
     const rows = after
       ? await this.#sql.rows<Row>(NEXT_PAGE, [streamId, limit + 1, after.createdAt, after.id])
       : await this.#sql.rows<Row>(FIRST_PAGE, [streamId, limit + 1])
+    const recordings = await this.#recordingsOf(
+      this.#sql,
+      rows.map(({ id }) => id),
+    )
     return pageOf(
       rows,
       limit,
       (row) => ({ createdAt: row.started_at, id: row.id }),
-      (row) => this.#view(row),
+      (row) => this.#view(row, recordings.get(row.id) ?? []),
     )
   }
 
-  #view(row: Row): SessionData {
+  #view(row: Row, recordings: SessionData['recordings']): SessionData {
     const end = row.ended_at === null ? this.#clock.now() : Date.parse(row.ended_at)
     return {
       _id: row.id,
@@ -70,8 +77,8 @@ export class StreamSessions {
       liveSeconds: Math.floor(row.live_ms / 1000),
       peakViewers: row.peak_viewers,
       destinations: row.destinations,
-      recordings: row.recordings ?? [],
-      recordingAssetId: row.recordings?.find(({ assetId }) => assetId !== null)?.assetId ?? null,
+      recordings,
+      recordingAssetId: recordings.find(({ assetId }) => assetId !== null)?.assetId ?? null,
       createdAt: row.started_at,
       updatedAt: row.ended_at ?? row.started_at,
     }

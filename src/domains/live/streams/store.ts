@@ -2,9 +2,9 @@ import type { SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { PageRequest } from '../../../core/page.ts'
 import type { InputPreference, InputSource } from './inputs.ts'
-import type { RecordGaps } from '../recording/gaps.ts'
+import type { RecordGaps } from './record-gaps.ts'
 import type { EndReason, StreamData, StreamPlatformData } from './schemas.ts'
-import { NO_SLATE, type SlateData } from '../playout/slate.ts'
+import { NO_SLATE, type SlateData } from './slate.ts'
 import type { StreamStatus } from './state.ts'
 
 /** A stream as lists show it, its destinations with it. Times are ISO 8601 text already. */

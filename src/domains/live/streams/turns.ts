@@ -2,7 +2,7 @@ import type { MediaEvent, MediaWarning } from '../../../../media/types.ts'
 import { SECOND } from '../../../core/clock.ts'
 import { systemTurn } from '../../../core/system-turn.ts'
 import type { Turn } from '../../../core/turn.ts'
-import type { Broadcasts } from './lifecycle.ts'
+import type { StreamLifecycle } from './lifecycle.ts'
 import {
   streamInput,
   streamDestinationChanged,
@@ -42,19 +42,19 @@ export interface Observation {
 /** Makes the database agree with what a media node sees. */
 export const observeStream = systemTurn<Observation>({
   name: 'streams.observe',
-  run: async ({ turn, input, broadcasts }) => {
+  run: async ({ turn, input, lifecycle }) => {
     const row = await findStream(turn.sql, input.streamId)
     if (row === undefined) return
     await observeDestinations(turn, row, input.destinations)
     await noteWorked(turn, row, input)
-    await observeIngest(turn, broadcasts, row, input)
+    await observeIngest(turn, lifecycle, row, input)
     await observeSilence(turn, input)
   },
 })
 
 async function observeIngest(
   turn: Turn,
-  broadcasts: Broadcasts,
+  lifecycle: StreamLifecycle,
   row: StreamRow,
   input: Pick<Observation, 'ingest' | 'nodeId'>,
 ): Promise<void> {
@@ -66,19 +66,19 @@ async function observeIngest(
       'update streams set ingest_id = null, ingest_node = null, unconfirmed_since = null where id = $1',
       [row.id],
     )
-    await broadcasts.move(turn, row, next(row.status, 'ingest_ended') ?? row.status)
+    await lifecycle.move(turn, row, next(row.status, 'ingest_ended') ?? row.status)
     return
   }
   // A publisher with a key of before the last arming is being dropped: nobody counts on it.
   if (ingest.path !== row.path || ingest.sessionId === row.ingest_id) return
   const status = next(row.status, 'ingest_started')
   if (status === undefined) return
-  broadcasts.arrived(row.id)
+  lifecycle.arrived(row.id)
   await turn.sql.run(
     'update streams set ingest_id = $2, ingest_node = $3, media_node = $3, unconfirmed_since = null where id = $1',
     [row.id, ingest.sessionId, nodeId],
   )
-  await broadcasts.move(turn, row, status)
+  await lifecycle.move(turn, row, status)
 }
 
 /** Writes whether the state of a stream is confirmed by the node that takes it in. */
@@ -153,37 +153,37 @@ function unknownOf(row: StreamRow, at: string): DestinationReport[] {
 /** The media node that had the publisher is gone, process and all. */
 export const loseIngest = systemTurn<{ readonly streamId: string; readonly nodeId: string; readonly at: string }>({
   name: 'streams.lose_ingest',
-  run: async ({ turn, input, broadcasts }) => {
+  run: async ({ turn, input, lifecycle }) => {
     const row = await findStream(turn.sql, input.streamId)
     if (row === undefined) return
     // Destinations are kept for a while without a publisher, at the node that had it last.
     if ((row.ingest_node ?? row.media_node) === input.nodeId) {
-      await broadcasts.place(turn, row)
+      await lifecycle.place(turn, row)
       await observeDestinations(turn, row, unknownOf(row, input.at))
     }
-    await observeIngest(turn, broadcasts, row, { ...input, ingest: null })
+    await observeIngest(turn, lifecycle, row, { ...input, ingest: null })
   },
 })
 
 /** Ends a stream whose publisher did not come back in time. */
 export const expireStream = systemTurn<{ readonly streamId: string; readonly now: number }>({
   name: 'streams.expire',
-  run: async ({ turn, input, broadcasts }) => {
+  run: async ({ turn, input, lifecycle }) => {
     const row = await findStream(turn.sql, input.streamId)
     if (row === undefined || next(row.status, 'source_lost') === undefined) return
     if (Date.parse(row.status_since) + row.hold_seconds * SECOND > input.now) return
-    await broadcasts.end(turn, row, 'source_lost')
+    await lifecycle.end(turn, row, 'source_lost')
   },
 })
 
 /** Ends a broadcast whose owner has no minutes left. */
 export const exhaustMinutes = systemTurn<{ readonly streamId: string; readonly sessionId: string }>({
   name: 'streams.exhaust_minutes',
-  run: async ({ turn, input, broadcasts }) => {
+  run: async ({ turn, input, lifecycle }) => {
     const row = await findStream(turn.sql, input.streamId)
     if (row === undefined || row.session_id !== input.sessionId) return
     if (next(row.status, 'minutes_used_up') === undefined) return
-    await broadcasts.end(turn, row, 'minutes_used_up')
+    await lifecycle.end(turn, row, 'minutes_used_up')
   },
 })
 

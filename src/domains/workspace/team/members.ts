@@ -9,7 +9,7 @@ import { isScope, type Scope } from '../../../core/scope.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Searches } from '../../../db/searches.ts'
-import { streamsWithLiveKeys } from '../../live/streams/live-keys.ts'
+import { streamsWithLiveKeys } from '../../live/streams/index.ts'
 import type { ChannelMembers } from '../../talk/chat/index.ts'
 import { mergedScopes, type MemberCache } from '../workspaces/memberships.ts'
 import {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { DesiredStream } from '../../../../media/types.ts'
 import { MINUTE, type Clock } from '../../../core/clock.ts'
 import type { Logger } from '../../../core/log.ts'
-import type { DesiredState } from '../media-link/desired-state.ts'
+import type { DesiredState } from './desired-states.ts'
 
 export interface SlateKeeperOptions {
   readonly clock: Clock

@@ -8,22 +8,24 @@ import type { Coordination } from '../../../coordination/coordination.ts'
 import type { PlanService } from '../../money/plans/service.ts'
 import type { MemberCache } from '../../workspace/workspaces/memberships.ts'
 import type { WorkspaceService } from '../../workspace/workspaces/service.ts'
-import { Broadcasts } from './lifecycle.ts'
-import { DesiredStates } from '../media-link/desired-state.ts'
-import { RtmpDestinations } from '../destinations/destinations.ts'
-import { FileBroadcasts } from '../playout/service.ts'
-import { MediaDirectory } from '../media-link/media-directory.ts'
-import { StreamNotices } from '../media-link/notices.ts'
-import { Placement } from '../media-link/placement.ts'
-import { PlatformChooser } from '../destinations/platforms.ts'
-import { Previews, type OpenPreview, type WhepLink } from '../previews/previews.ts'
-import { RelayStatus } from '../media-link/relay-status.ts'
-import { StreamService } from './service.ts'
-import { StreamSessions } from './sessions.ts'
-import { StreamingUsage } from './usage.ts'
-import { WhipService, type AskWhip } from '../media-link/whip.ts'
+import {
+  PlatformChooser,
+  StreamingUsage,
+  StreamLifecycle,
+  StreamService,
+  StreamSessions,
+  takeOffStreams,
+} from '../streams/index.ts'
+import { DesiredStates } from './desired-states.ts'
+import { RtmpDestinations } from '../destinations/index.ts'
+import { FileBroadcasts, stopBroadcast } from '../playout/index.ts'
+import { MediaDirectory, Placement, StreamNotices } from '../media-nodes/index.ts'
+import { recordingsOfSessions } from '../recording/index.ts'
+import { type OpenPreview, Previews, type WhepLink } from '../previews/index.ts'
+import { RelayStatus } from './relay-status.ts'
+import { WhipService, type AskWhip } from './whip.ts'
 
-export interface StreamsNeeds {
+export interface LiveNeeds {
   readonly database: Database
   readonly clock: Clock
   readonly coordination: Coordination
@@ -44,22 +46,30 @@ export interface StreamsNeeds {
   readonly log: Logger
 }
 
-/** Builds the services of the domain, and what the media link of a node stands on. */
-export function composeStreams(needs: StreamsNeeds) {
+/** Builds the services of live streams, and what the media link of a node needs. */
+export function composeLive(needs: LiveNeeds) {
   const { clock, coordination, database, memberships, plans, secret, switches, workspaces } = needs
   const ingestKeys = new SealedBox(secret, 'ingest keys')
   const destinationKeys = new SealedBox(secret, 'destination keys')
   const mediaNodes = new MediaDirectory(clock, coordination)
   const placement = new Placement(mediaNodes, clock, needs.rtmpUrl)
   const notices = new StreamNotices(coordination)
-  const broadcasts = new Broadcasts({ clock, plans, media: mediaNodes, notices, placement })
+  const now = () => new Date(clock.now())
+  const lifecycle = new StreamLifecycle({
+    clock,
+    plans,
+    media: mediaNodes,
+    notices,
+    placement,
+    onEnd: (turn, streamId) => stopBroadcast(turn.sql, streamId, now()),
+  })
   const streams = new StreamService({
     sql: database,
     clock,
     keys: ingestKeys,
     chooser: new PlatformChooser(clock, plans),
     plans,
-    broadcasts,
+    lifecycle,
     notices,
     placement,
     publicUrl: needs.publicUrl,
@@ -83,11 +93,11 @@ export function composeStreams(needs: StreamsNeeds) {
   return {
     services: {
       streams,
-      broadcasts,
+      lifecycle,
       fileBroadcasts: new FileBroadcasts({
         sql: database,
         clock,
-        broadcasts,
+        lifecycle,
         media: mediaNodes,
         notices,
         renditions: needs.renditions,
@@ -102,9 +112,10 @@ export function composeStreams(needs: StreamsNeeds) {
         keys: destinationKeys,
         plans,
         allowPrivateAddresses: needs.allowPrivateAddresses,
+        takeOffStreams: (turn, id) => takeOffStreams(turn, id, now()),
       }),
       relayStatus: new RelayStatus(database, mediaNodes, memberships),
-      streamSessions: new StreamSessions(database, clock),
+      streamSessions: new StreamSessions(database, clock, recordingsOfSessions),
       streamingUsage: new StreamingUsage(database, clock, plans),
     },
     notices,

@@ -2,8 +2,14 @@ import { Conflict, Forbidden, NotFound, Overloaded, PreconditionFailed } from '.
 import { operation } from '../../../core/operation.ts'
 import { empty, RawBody, reply } from '../../../core/reply.ts'
 import { Input, Type } from '../../../core/schema.ts'
-import { IceRestartUnsupported, MediaUnavailable, NoUsableCodec } from './errors.ts'
-import { exampleOffer, MOST_SDP_BYTES, Sdp } from './sdp-schema.ts'
+import {
+  exampleOffer,
+  IceRestartUnsupported,
+  MediaUnavailable,
+  MOST_SDP_BYTES,
+  NoUsableCodec,
+  Sdp,
+} from '../media-nodes/index.ts'
 
 /** Publishing by WHIP (RFC 9725): what browsers, OBS and GStreamer speak beside RTMP. */
 

@@ -4,8 +4,8 @@ import { NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { PlanService } from '../../money/plans/service.ts'
-import { chosenRendering } from '../streams/rendering.ts'
-import type { PlatformInput, StreamPlatformData } from '../streams/schemas.ts'
+import { chosenRendering } from './rendering.ts'
+import type { PlatformInput, StreamPlatformData } from './schemas.ts'
 
 /** The platform of an RTMP destination that was made without one. Also accepted for every other RTMP destination. */
 const CUSTOM = 'custom'

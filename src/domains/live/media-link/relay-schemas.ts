@@ -1,32 +1,16 @@
-import type { TSchema } from 'typebox'
-import { Id, named, Nullable, OneOf, States, Timestamp, Type, type Static } from '../../../core/schema.ts'
-import { PublisherSource } from './inputs.ts'
-import { LIVE_PLATFORM_NAMES } from '../destinations/live-platforms.ts'
-import { RenderingStatusView } from './rendering.ts'
-import { DestinationStatus, FaultView } from './schemas.ts'
-import { SlateStatusView } from '../playout/slate.ts'
-import { StreamStatus } from './state.ts'
+import { Id, named, Nullable, Timestamp, Type } from '../../../core/schema.ts'
+import {
+  DestinationStatus,
+  FaultView,
+  PublisherSource,
+  RenderingStatusView,
+  SlateStatusView,
+  StreamStatus,
+  WarningCode,
+} from '../streams/index.ts'
+import { PlatformCaps } from '../destinations/index.ts'
 
 /** How media flows right now, as it is shown. */
-
-export const WarningCode = States('StreamWarningCode', 'What is wrong with what a stream takes in', {
-  video_missing: 'No video comes in, or it has stopped',
-  audio_missing: 'No audio comes in, or it has stopped',
-  video_codec: 'The platform does not take this video codec',
-  audio_codec: 'The platform does not take this audio codec',
-  pixel_format: 'The chroma format or bit depth is not the 8-bit 4:2:0 that platforms take',
-  audio_channels: 'The audio has more channels than the two that platforms take',
-  keyframe_missing: 'The video has no keyframe, so nothing can start to decode it',
-  keyframe_interval: 'Keyframes are too far apart: set the keyframe interval of the encoder to 2 seconds',
-  frame_rate_varies: 'The frame rate varies: set a constant one in the encoder',
-  bitrate: 'The bitrate is above what the platform takes',
-  clock_drift: 'Timestamps run faster or slower than time does',
-  audio_offset: 'The timestamps of audio and video are more than a second apart',
-  timestamps_forward: 'Timestamps have jumped forward',
-  timestamps_back: 'Timestamps have jumped back',
-  resolution_changed: 'The size of the picture has changed on the air, which platforms may refuse',
-  key_contested: 'A second encoder tries to publish with the same key',
-})
 
 const WarningView = named(
   'StreamWarning',
@@ -52,30 +36,6 @@ const IngestView = Type.Object({
   uptimeSeconds: Type.Number(),
   warnings: Type.Array(WarningView, { description: 'What is wrong with it for every destination' }),
 })
-
-/** A figure with where it comes from. */
-const fact = <S extends TSchema>(value: S) =>
-  Type.Object({
-    value,
-    source: OneOf(['obs', 'vendor', 'reported'] as const, {
-      description: 'The services list of OBS, the platform’s own pages, or what users and partners report',
-    }),
-    seen: Type.String({ description: 'Year and month in which it was read' }),
-  })
-
-export const PlatformCaps = named(
-  'PlatformCaps',
-  Type.Object({
-    platform: OneOf(LIVE_PLATFORM_NAMES),
-    videoCodecs: fact(Type.Array(Type.String())),
-    audioCodecs: fact(Type.Array(Type.String())),
-    maxBitrate: Nullable(fact(Type.Integer({ description: 'Bits per second of pictures and sound together' }))),
-    keyframeIntervalSeconds: fact(Type.Number({ description: 'The interval that it asks for' })),
-    maxKeyframeIntervalSeconds: fact(Type.Number({ description: 'The longest interval that it accepts' })),
-    maxHours: Nullable(fact(Type.Number({ description: 'Longest broadcast' }))),
-  }),
-)
-export type PlatformCapsData = Static<typeof PlatformCaps>
 
 export const RelayDestination = Type.Object({
   destinationId: Id,

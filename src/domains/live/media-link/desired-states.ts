@@ -6,47 +6,24 @@ import type { SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { PlanService } from '../../money/plans/service.ts'
 import { fileKey } from '../../media/assets/index.ts'
-import type { InputPreference, InputSource } from '../streams/inputs.ts'
-import { backupPath, primaryPath } from '../streams/keys.ts'
-import type { LivePlatformName } from '../destinations/live-platforms.ts'
-import { rulesOf } from '../destinations/platform-choice.ts'
-import type { RecordGaps } from '../recording/gaps.ts'
-import { renderingOf, type RenderingData } from '../streams/rendering.ts'
-import { isOnAir, type StreamStatus } from '../streams/state.ts'
-import { monthOf, usedMs } from '../streams/usage.ts'
+import {
+  backupPath,
+  type InputPreference,
+  type InputSource,
+  isOnAir,
+  monthOf,
+  primaryPath,
+  type RecordGaps,
+  type RenderingData,
+  renderingOf,
+  type StreamStatus,
+  usedMs,
+} from '../streams/index.ts'
+import type { DesiredPlayout, DesiredStateWithPlayout } from '../playout/index.ts'
+import { type LivePlatformName, rulesOf } from '../destinations/index.ts'
 
-/** Files that are to be played, by their keys in the storage. */
-export interface DesiredPlayout {
-  readonly id: string
-  readonly items: readonly { readonly key: string }[]
-  readonly loop: boolean
-  readonly paused: boolean
-  /** How far it was when that was last written. */
-  readonly item: number
-  readonly ms: number
-  readonly cue: number
-  /** The node that is to play it. */
-  readonly nodeId: string | null
-}
-
-/** What a media node is to do with a stream, and for whom it counts. */
-export interface DesiredState {
-  readonly stream: DesiredStream
-  readonly workspaceId: string
-  readonly ownerId: string
-  readonly status: StreamStatus
-  /** The broadcast under way. */
-  readonly sessionId: string | null
-  readonly ingestNode: string | null
-  /** Where the publisher is pointed to. */
-  readonly mediaNode: string | null
-  readonly playout?: DesiredPlayout
-  /** What is shown while the publisher is away: a picture, by its key in the storage, or the card (null). */
-  readonly slate?: { readonly key: string | null }
-  /** The broadcast that is to be recorded, if it is. */
-  readonly recordSession: string | null
-  readonly recordGaps: RecordGaps
-}
+/** What a media node has to do with a stream, file playout included. */
+export type DesiredState = DesiredStateWithPlayout
 
 interface Row {
   id: string

@@ -1,7 +1,7 @@
 import type { MediaNodeStatus, StreamStatus } from '../../../../media/types.ts'
 import { SECOND, type Clock } from '../../../core/clock.ts'
 import type { Coordination } from '../../../coordination/coordination.ts'
-import { MediaUnavailable } from '../streams/errors.ts'
+import { MediaUnavailable } from './errors.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {

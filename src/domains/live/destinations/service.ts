@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { checkAddress, DestinationUrlError, parseDestinationUrl } from '../../../../media/relay/resolve.ts'
 import type { Clock } from '../../../core/clock.ts'
-import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
+import { NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
@@ -10,13 +10,12 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { PlanService } from '../../money/plans/service.ts'
 import { requireRoom } from '../../workspace/workspaces/collections.ts'
-import { RtmpDestination } from '../streams/entities.ts'
-import { rtmpDestinationCreated, rtmpDestinationDeleted, streamUpdated } from '../streams/events.ts'
-import { keyHint, masked } from '../streams/keys.ts'
+import { RtmpDestination } from './entities.ts'
+import { rtmpDestinationCreated, rtmpDestinationDeleted } from './events.ts'
+import { keyHint, masked } from './key-hint.ts'
 import type { LivePlatformName } from './live-platforms.ts'
 import { keyFault, placeOf } from './platform-choice.ts'
-import type { NewRtmpDestinationData, RtmpDestinationData } from '../streams/schemas.ts'
-import { isOnAir, type StreamStatus } from '../streams/state.ts'
+import type { NewRtmpDestinationData, RtmpDestinationData } from './schemas.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -48,6 +47,8 @@ export interface RtmpDestinationsOptions {
   readonly keys: SealedBox
   readonly plans: PlanService
   readonly allowPrivateAddresses: boolean
+  /** Removes a destination from all streams. @throws AppError conflict while a live stream uses it */
+  readonly takeOffStreams: (turn: Turn, destinationId: string) => Promise<void>
 }
 
 /** Custom RTMP(S) servers of a workspace. Their keys go in and never come out again but to the media node. */
@@ -103,34 +104,16 @@ export class RtmpDestinations {
   }
 
   /**
-   * Deletes a destination and takes it off the streams that name it.
-   * @throws AppError not_found; conflict while a stream on the air uses it
+   * Deletes a destination and removes it from the streams that use it.
+   * @throws AppError not_found; conflict while a live stream uses it
    */
   async delete(turn: Turn, id: string): Promise<void> {
-    const using = await turn.sql.rows<{ id: string; title: string; status: StreamStatus }>(
-      `select s.id, s.title, s.status from stream_destinations d join streams s on s.id = d.stream_id
-       where d.account_id = $1 order by s.id`,
-      [id],
-    )
-    const busy = using.find((stream) => isOnAir(stream.status))
-    if (busy) {
-      throw Conflict({
-        message: `The stream “${busy.title}” is on the air with this destination: take it off there first.`,
-      })
-    }
-    await turn.sql.run('delete from stream_destinations where account_id = $1', [id])
+    await this.#options.takeOffStreams(turn, id)
     const deleted = await turn.sql.run('delete from rtmp_destinations where id = $1 and workspace_id = $2', [
       id,
       turn.workspaceId,
     ])
     if (deleted === 0) throw NotFound()
-    const changed = await turn.sql.rows<{ id: string; title: string; status: StreamStatus; version: number }>(
-      'update streams set version = version + 1, updated_at = $2 where id = any($1) returning id, title, status, version',
-      [using.map((stream) => stream.id), new Date(this.#options.clock.now())],
-    )
-    for (const { id: streamId, title, status, version } of changed) {
-      turn.emit(streamUpdated, { streamId, title, status, endReason: null, version })
-    }
     turn.emit(rtmpDestinationDeleted, { rtmpDestinationId: id })
     turn.audit({ kind: 'rtmp_destination', id })
   }

@@ -1,0 +1,25 @@
+import { event } from '../../../core/event.ts'
+import { EXAMPLE } from '../../../core/example-ids.ts'
+import { Id, Nullable, Type } from '../../../core/schema.ts'
+
+const { rtmpDestinationId } = EXAMPLE
+
+export const rtmpDestinationCreated = event({
+  name: 'rtmpDestination.created',
+  summary: 'The workspace has another RTMP destination',
+  scope: 'streams:read',
+  data: Type.Object({
+    rtmpDestinationId: Id,
+    name: Type.String({ description: 'Name of the destination' }),
+    platform: Nullable(Type.String({ description: 'Such as `youtube`; null for any RTMP server' })),
+  }),
+  example: { rtmpDestinationId, name: 'Main channel', platform: 'youtube' },
+})
+
+export const rtmpDestinationDeleted = event({
+  name: 'rtmpDestination.deleted',
+  summary: 'An RTMP destination was deleted, and taken off the streams that had it',
+  scope: 'streams:read',
+  data: Type.Object({ rtmpDestinationId: Id }),
+  example: { rtmpDestinationId },
+})

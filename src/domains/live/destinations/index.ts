@@ -1,0 +1,7 @@
+/** What other domains and the composition use of destinations. */
+
+export { RtmpDestination } from './entities.ts'
+export type { LivePlatformName } from './live-platforms.ts'
+export { capsOf, rulesOf } from './platform-choice.ts'
+export { PlatformCaps, type PlatformCapsData } from './schemas.ts'
+export { RtmpDestinations } from './service.ts'

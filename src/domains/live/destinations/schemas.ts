@@ -1,0 +1,65 @@
+import type { TSchema } from 'typebox'
+import { pageFields } from '../../../core/page.ts'
+import { Id, Input, named, Nullable, OneOf, ResourceBase, Text, Type, type Static } from '../../../core/schema.ts'
+import { LIVE_PLATFORM_NAMES } from './live-platforms.ts'
+
+export const RtmpDestinationView = named(
+  'RtmpDestination',
+  Type.Object({
+    ...ResourceBase,
+    workspaceId: Id,
+    name: Type.String(),
+    platform: Nullable(OneOf(LIVE_PLATFORM_NAMES)),
+    url: Type.String(),
+    streamKey: Type.String({ description: 'Masked: `••••` and the last characters' }),
+  }),
+)
+export type RtmpDestinationData = Static<typeof RtmpDestinationView>
+
+export const NewRtmpDestination = Input({
+  workspaceId: Id,
+  name: Text(1, 100),
+  platform: Type.Optional(
+    OneOf(LIVE_PLATFORM_NAMES, {
+      description:
+        'A well-known platform: fills in the server and lets Crier warn of what it does not take. linkedin, x, tiktok and instagram give a URL for each broadcast, which goes into `url`',
+    }),
+  ),
+  url: Type.Optional(
+    Text(1, 2_048, {
+      description:
+        '`rtmp://host[:port]/app` or `rtmps://…`, without the key. Not needed with a platform that has a fixed server',
+    }),
+  ),
+  streamKey: Text(1, 500, {
+    pattern: '^[\\x21-\\x7e]+$',
+    description: 'the stream key at that server, with its query if it has one, without spaces; stored encrypted',
+  }),
+})
+export type NewRtmpDestinationData = Static<typeof NewRtmpDestination>
+
+export const DestinationQuery = Input({ workspaceId: Id, ...pageFields })
+
+/** A figure with where it comes from. */
+const fact = <S extends TSchema>(value: S) =>
+  Type.Object({
+    value,
+    source: OneOf(['obs', 'vendor', 'reported'] as const, {
+      description: 'The services list of OBS, the platform’s own pages, or what users and partners report',
+    }),
+    seen: Type.String({ description: 'Year and month in which it was read' }),
+  })
+
+export const PlatformCaps = named(
+  'PlatformCaps',
+  Type.Object({
+    platform: OneOf(LIVE_PLATFORM_NAMES),
+    videoCodecs: fact(Type.Array(Type.String())),
+    audioCodecs: fact(Type.Array(Type.String())),
+    maxBitrate: Nullable(fact(Type.Integer({ description: 'Bits per second of pictures and sound together' }))),
+    keyframeIntervalSeconds: fact(Type.Number({ description: 'The interval that it asks for' })),
+    maxKeyframeIntervalSeconds: fact(Type.Number({ description: 'The longest interval that it accepts' })),
+    maxHours: Nullable(fact(Type.Number({ description: 'Longest broadcast' }))),
+  }),
+)
+export type PlatformCapsData = Static<typeof PlatformCaps>

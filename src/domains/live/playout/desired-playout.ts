@@ -1,0 +1,20 @@
+import type { DesiredState } from '../streams/index.ts'
+
+/** Files that are to be played, by their keys in the storage. */
+export interface DesiredPlayout {
+  readonly id: string
+  readonly items: readonly { readonly key: string }[]
+  readonly loop: boolean
+  readonly paused: boolean
+  /** How far it was when that was last written. */
+  readonly item: number
+  readonly ms: number
+  readonly cue: number
+  /** The node that is to play it. */
+  readonly nodeId: string | null
+}
+
+/** What a media node has to do with a stream on which files may be played. */
+export interface DesiredStateWithPlayout extends DesiredState {
+  readonly playout?: DesiredPlayout
+}

@@ -1,0 +1,5 @@
+/** What other domains and the composition use of recording. */
+
+export { RecordingKeeper, type RecordingSettings } from './recording-keeper.ts'
+export { Recordings } from './service.ts'
+export { recordingsOfSessions } from './store.ts'

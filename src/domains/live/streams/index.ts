@@ -1,0 +1,37 @@
+/** What other domains and the composition use of streams. */
+
+export type { DesiredState } from './desired-state.ts'
+export { Stream } from './entities.ts'
+export { streamWarning } from './events.ts'
+export { type InputPreference, type InputSource, PublisherSource } from './inputs.ts'
+export { backupPath, primaryPath } from './keys.ts'
+export { StreamLifecycle } from './lifecycle.ts'
+export { streamsWithLiveKeys } from './live-keys.ts'
+export { PlatformChooser } from './platforms.ts'
+export type { RecordGaps } from './record-gaps.ts'
+export { RecordingStatus } from './recording-status.ts'
+export { type RenderingData, renderingOf, RenderingStatusView } from './rendering.ts'
+export { DestinationStatus, FaultView, StreamPath, type StreamPlatformData } from './schemas.ts'
+export { StreamService } from './service.ts'
+export { StreamSessions } from './sessions.ts'
+export { assetsInSlates, SlateStatusView } from './slate.ts'
+export { isOnAir, StreamStatus } from './state.ts'
+export { findStream, type StreamRow } from './store.ts'
+export { takeOffStreams } from './take-off.ts'
+export {
+  announceInput,
+  announceSlate,
+  announceWebrtcLost,
+  canBeUnknown,
+  type DestinationReport,
+  exhaustMinutes,
+  expireStream,
+  loseIngest,
+  type MinutesWarning,
+  type Observation,
+  observeStream,
+  reportDiagnosis,
+  warnOfMinutes,
+} from './turns.ts'
+export { checkpoint, monthOf, StreamingUsage, type UsageRow, usedMs } from './usage.ts'
+export { WarningCode } from './warning-code.ts'
