@@ -1,0 +1,116 @@
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+
+/**
+ * Walls between domains: a domain sees only domains of lower tiers, only through their `index.ts`, and only the owner of a
+ * table names it in a statement.
+ */
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url))
+
+/** Lowest first. A domain may import those before it. */
+const TIERS = [
+  'system/switches',
+  'system/health',
+  'identity/users',
+  'money/plans',
+  'identity/auth',
+  'workspace/workspaces',
+  'media/assets',
+  'talk/chat',
+  'live/streams',
+  'live/destinations',
+  'live/recording',
+  'live/playout',
+  'live/previews',
+  'live/media-link',
+  'workspace/team',
+]
+
+/** Violations that are still there. Nothing is added to these lists. */
+interface Known {
+  readonly upward: readonly string[]
+  readonly pastIndex: readonly string[]
+  readonly foreignTables: readonly string[]
+}
+const known = JSON.parse(readFileSync(join(ROOT, 'test/boundaries-known.json'), 'utf8')) as Known
+const beyond = (found: Iterable<string>, list: readonly string[]) => {
+  return [...found].filter((one) => !list.includes(one)).toSorted()
+}
+
+const sources = globSync('src/**/*.ts', { cwd: ROOT })
+  .map((path) => path.replaceAll('\\', '/'))
+  .filter((path) => !path.endsWith('.test.ts') && !path.startsWith('src/db/migrations/'))
+  .toSorted((a, b) => a.localeCompare(b))
+const texts = new Map(sources.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]))
+
+/** The domain of a file, as `<group>/<domain>`. */
+const domainOf = (path: string) => /^src\/domains\/([^/]+\/[^/]+)\//.exec(path)?.[1]
+/** Who owns the tables that a file declares: its domain, or its layer. */
+const ownerOf = (path: string) => domainOf(path) ?? path.split('/').slice(0, 2).join('/')
+
+const crossing = sources.flatMap((path) => {
+  const from = domainOf(path)
+  if (from === undefined) return []
+  const statements = (texts.get(path) ?? '').matchAll(/^(?:import|export)\b[^'";]*?\bfrom\s+'(\.[^']+)'/gm)
+  return [...statements].flatMap((match) => {
+    const target = normalize(join(dirname(path), match[1] ?? '')).replaceAll('\\', '/')
+    const to = domainOf(target)
+    return to === undefined || to === from ? [] : [{ from, to, target }]
+  })
+})
+
+const pairs = (found: typeof crossing) => [...new Set(found.map(({ from, to }) => `${from} → ${to}`))].toSorted()
+
+test('every domain has a tier', () => {
+  const domains = new Set(sources.map(domainOf).filter((domain) => domain !== undefined))
+  expect([...domains].filter((domain) => !TIERS.includes(domain))).toEqual([])
+})
+
+test('domains import lower tiers only', () => {
+  const upward = crossing.filter(({ from, to }) => TIERS.indexOf(to) > TIERS.indexOf(from))
+  expect(beyond(pairs(upward), known.upward)).toEqual([])
+})
+
+test('domains import each other through index.ts only', () => {
+  const past = crossing.filter(({ target }) => !/^src\/domains\/[^/]+\/[^/]+\/index\.ts$/.test(target))
+  expect(beyond(pairs(past), known.pastIndex)).toEqual([])
+})
+
+const camel = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** The owner of each table, by its name in SQL. */
+const owners = new Map(
+  sources.flatMap((path) =>
+    [...(texts.get(path) ?? '').matchAll(/\btableName: '([a-z_]+)'/g)].map((match) => [match[1] ?? '', ownerOf(path)]),
+  ),
+)
+const tables = [...owners.keys()]
+const inSql = new RegExp(String.raw`\b(?:from|join|into|update)\s+(?:only\s+)?(${tables.join('|')})\b(?!\s*\()`, 'g')
+const inKysely = new RegExp(
+  String.raw`(?:selectFrom|insertInto|updateTable|deleteFrom|mergeInto|using|[jJ]oin)\(\s*\[?\s*'(${tables.map(camel).join('|')})\b`,
+  'g',
+)
+const inTurns = new RegExp(String.raw`\b(?:insert|insertAll|add)\(\s*'(${tables.join('|')})'`, 'g')
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '')
+}
+
+test('only the owner of a table names it in a statement', () => {
+  expect(tables.length).toBeGreaterThan(40)
+  const byCamel = new Map(tables.map((table) => [camel(table), table]))
+  const foreign = new Set<string>()
+  for (const [path, text] of texts) {
+    const code = withoutComments(text)
+    for (const pattern of [inSql, inKysely, inTurns]) {
+      for (const match of code.matchAll(pattern)) {
+        const table = byCamel.get(match[1] ?? '') ?? match[1] ?? ''
+        if (owners.get(table) !== ownerOf(path)) foreign.add(`${path}: ${table}`)
+      }
+    }
+  }
+  expect(beyond(foreign, known.foreignTables)).toEqual([])
+})
