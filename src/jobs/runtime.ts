@@ -188,8 +188,7 @@ export class JobRuntime {
 
   async #runSchedules(): Promise<void> {
     if (this.#schedules.isEmpty || performance.now() - this.#startedAt < this.#times.schedulesAfterMs) return
-    const { store } = await this.backend()
-    await this.#schedules.run(store.library.defaultRepeatStrategy)
+    await this.#schedules.run()
   }
 }
 

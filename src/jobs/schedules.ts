@@ -1,4 +1,4 @@
-import type { RepeatOptions } from 'bullmq'
+import { Cron } from 'croner'
 import { sql } from 'kysely'
 import { HOUR, type Clock } from '../core/clock.ts'
 import type { AnyJob } from '../core/job.ts'
@@ -38,27 +38,28 @@ const writeTimes = query({ jobSchedules }, (db, $: { rows: string }) =>
     ),
 )
 
-/** Computes the next time of a cron expression, as BullMQ does. */
-export type NextTime = (after: number, options: RepeatOptions) => number | undefined
-
 /**
- * Adds the jobs of schedules when their time has come. When that is stands in the database, so that of all nodes one
- * adds the job; a time that passed while no node ran is made up for once. A time that was written under a clock an hour
- * ahead, or more, is none to wait for: it is set right at the next start, or at once by a node whose own clock went back.
+ * Adds the jobs of schedules when their time has come. The next time of each schedule is in the database, so only one
+ * node adds the job. If times passed while no node ran, the job is added once. A stored time that was written under a
+ * clock an hour or more ahead is wrong: it is corrected at the next start, or at once by a node whose own clock went back.
  */
 export class Schedules {
   readonly #database: Database
   readonly #clock: Clock
   readonly #jobs: JobService
   readonly #declared: readonly AnyJob[]
-  /** When it was looked last; nothing before the times were made known. */
+  readonly #times: ReadonlyMap<string, ScheduleTimes>
+  /** When `run` was last called; infinite before the first call, which stores the times. */
   #lookedAt = Number.POSITIVE_INFINITY
 
+  /** @throws when an expression or a time zone is wrong, or never comes */
   constructor(database: Database, clock: Clock, jobs: JobService) {
     this.#database = database
     this.#clock = clock
     this.#jobs = jobs
     this.#declared = [...jobs.declared.values()].filter((declared) => declared.cron !== undefined)
+    this.#times = new Map(this.#declared.map((declared) => [declared.name, new ScheduleTimes(declared)]))
+    for (const times of this.#times.values()) times.after(clock.now())
   }
 
   get isEmpty(): boolean {
@@ -66,9 +67,9 @@ export class Schedules {
   }
 
   /** Adds the jobs of schedules that are due. @returns how many */
-  async run(nextTime: NextTime): Promise<number> {
+  async run(): Promise<number> {
     const now = this.#clock.now()
-    if (now < this.#lookedAt - HOUR) await this.#prepare(nextTime, now)
+    if (now < this.#lookedAt - HOUR) await this.#prepare(now)
     this.#lookedAt = now
     const due = await jobSchedules.find(
       this.#database,
@@ -76,28 +77,24 @@ export class Schedules {
       { columns: ['name', 'nextAt'] },
     )
     let added = 0
-    for (const row of due) if (await this.#add(row, nextTime, now)) added += 1
+    for (const row of due) if (await this.#add(row, now)) added += 1
     return added
   }
 
-  /** Makes the times known of schedules that are new, or whose stored time is none to wait for. */
-  async #prepare(nextTime: NextTime, now: number): Promise<void> {
-    const rows = this.#declared.map((declared) =>
-      jobSchedules.toColumns({
-        name: declared.name,
-        cron: cronOf(declared),
-        nextAt: timeAfter(now, declared, nextTime),
-        updatedAt: new Date(now),
-      }),
+  /** Stores the next times of schedules that are new, that have changed, or whose stored time is wrong. */
+  async #prepare(now: number): Promise<void> {
+    const rows = [...this.#times].map(([name, times]) =>
+      jobSchedules.toColumns({ name, cron: times.text, nextAt: times.after(now), updatedAt: new Date(now) }),
     )
     await writeTimes.run(this.#database, { rows: JSON.stringify(rows) })
   }
 
-  async #add({ name, nextAt }: DueSchedule, nextTime: NextTime, now: number): Promise<boolean> {
+  async #add({ name, nextAt }: DueSchedule, now: number): Promise<boolean> {
     const declared = this.#jobs.declared.get(name)
-    if (declared === undefined) return false
+    const times = this.#times.get(name)
+    if (declared === undefined || times === undefined) return false
     return this.#database.transaction(async (tx) => {
-      const changes = { nextAt: timeAfter(now, declared, nextTime), updatedAt: new Date(now) }
+      const changes = { nextAt: times.after(now), updatedAt: new Date(now) }
       const moved = await jobSchedules.update(tx, { name, nextAt }, changes)
       // Another node was faster.
       if (moved === 0) return false
@@ -107,12 +104,24 @@ export class Schedules {
   }
 }
 
-function timeAfter(after: number, { cron = '', name, timeZone = 'UTC' }: AnyJob, nextTime: NextTime): Date {
-  const at = nextTime(after, { pattern: cron, tz: timeZone })
-  if (at === undefined) throw new Error(`the schedule ${name} has no next time: ${cron}`)
-  return new Date(at)
-}
+/** When a schedule runs. */
+export class ScheduleTimes {
+  /** The expression and its time zone. */
+  readonly text: string
+  readonly #name: string
+  readonly #cron: Cron
 
-function cronOf({ cron = '', timeZone = 'UTC' }: AnyJob): string {
-  return `${cron} ${timeZone}`
+  /** @throws when the expression or the time zone is wrong */
+  constructor({ name, cron = '', timeZone = 'UTC' }: Pick<AnyJob, 'name' | 'cron' | 'timeZone'>) {
+    this.text = `${cron} ${timeZone}`
+    this.#name = name
+    this.#cron = new Cron(cron, { timezone: timeZone })
+  }
+
+  /** The first time later than `after`. @throws when there is none */
+  after(after: number): Date {
+    const at = this.#cron.nextRun(new Date(after))
+    if (at === null) throw new Error(`the schedule ${this.#name} has no next time: ${this.text}`)
+    return at
+  }
 }
