@@ -2,7 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { simulate, type Report } from './simulate.ts'
 import type { WorldOptions } from './world.ts'
 
-const SEEDS = 2_000
+/** Fewer in `npm run test:quick`, for the inner loop. */
+const SEEDS = process.env['QUICK'] === undefined ? 2_000 : 200
 
 async function firstViolation(seeds: number, options: WorldOptions): Promise<Report | undefined> {
   for (let seed = 1; seed <= seeds; seed += 1) {
