@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ALL_SCOPES, type Scope } from '../../src/core/scope.ts'
 import * as team from '../../src/domains/workspace/team/operations.ts'
-import { MEMBER_COLUMNS, mergedScopes, type MemberRow } from '../../src/domains/workspace/workspaces/memberships.ts'
+import { findMemberships, mergedScopes } from '../../src/domains/workspace/workspaces/index.ts'
 import { startApp, type App } from '../support/app.ts'
 import type { Answer } from '../support/send.ts'
 import { World } from '../support/world.ts'
@@ -90,21 +90,18 @@ interface State {
 
 async function stateOf(workspaceId: string): Promise<State> {
   const { database } = app
-  const rows = await database.rows<MemberRow & { email: string }>(
-    `select u.email, ${MEMBER_COLUMNS} from workspace_members m join users u on u.id = m.user_id
-     left join roles r on r.id = m.role_id where m.workspace_id = $1 order by u.email`,
-    [workspaceId],
-  )
+  const names = new Map(PEOPLE.map((person) => [world.id(person), person]))
+  const rows = await findMemberships(database, { workspaceId })
   const all = <T extends object>(text: string) => database.rows<T>(text, [workspaceId])
   const roles = await all<State['roles'][number]>('select id, scopes from roles where workspace_id = $1 order by id')
   const groups = await all<State['groups'][number]>('select id, scopes from groups where workspace_id = $1 order by id')
   const open = await all<State['open'][number]>(
     `select id, email, invited_by from invitations where workspace_id = $1 and status = 'open' order by id`,
   )
-  const name = (row: { email: string }) => row.email.replace('@example.com', '')
+  const name = (row: { userId: string }) => names.get(row.userId) as string
   return {
     scopes: new Map(rows.map((row) => [name(row), mergedScopes(row)])),
-    owners: rows.filter((row) => row.built_in_role === 'owner').map(name),
+    owners: rows.filter((row) => row.role === 'owner').map(name),
     roles,
     groups,
     open,

@@ -20,6 +20,7 @@ import { Slate } from './0029-slate.ts'
 import { RecordGaps } from './0063-record-gaps.ts'
 import { SessionsById } from './0064-sessions-by-id.ts'
 import { ChannelsById } from './0065-channels-by-id.ts'
+import { InvitationsById } from './0066-invitations-by-id.ts'
 import { StreamInputs } from './0037-stream-inputs.ts'
 import { PlayoutLease } from './0033-playout-lease.ts'
 import { AssetsInBin } from './0034-assets-in-bin.ts'
@@ -77,4 +78,5 @@ export const migrations = [
   { name: '0061-chat-search', class: ChatSearchByWorkspace },
   { name: '0064-sessions-by-id', class: SessionsById },
   { name: '0065-channels-by-id', class: ChannelsById },
+  { name: '0066-invitations-by-id', class: InvitationsById },
 ]

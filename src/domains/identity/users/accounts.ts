@@ -1,6 +1,8 @@
+import { sql as raw } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
 import { anyOf, atLeast } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
+import { query } from '../../../db/query.ts'
 import type { FindOptions } from '../../../db/table.ts'
 import { normalizeEmail } from './email-address.ts'
 import { users, type User, type UserRow } from './tables.ts'
@@ -14,6 +16,29 @@ export function findUser<K extends keyof UserRow = keyof UserRow>(
   options: Options<K> = {},
 ): Promise<Pick<UserRow, K> | undefined> {
   return users.first(sql, { id }, options)
+}
+
+/** The users with these ids, in no particular order. */
+export function findUsers<K extends keyof UserRow = keyof UserRow>(
+  sql: Sql,
+  ids: readonly string[],
+  options: Pick<Options<K>, 'columns'> = {},
+): Promise<Pick<UserRow, K>[]> {
+  return users.find(sql, { id: anyOf(ids) }, options)
+}
+
+const usersWithText = query({ users }, (db, $: { ids: readonly string[]; pattern: string }) =>
+  db
+    .selectFrom('users as u')
+    .select('u.id')
+    .where('u.id', '=', raw<string>`any(${$.ids}::uuid[])`)
+    .where((e) => e.or([e('u.name', 'ilike', $.pattern), e('u.email', 'ilike', $.pattern)])),
+)
+
+/** Which of the users have a text in their name or e-mail address. */
+export async function searchUsers(sql: Sql, ids: readonly string[], text: string): Promise<string[]> {
+  const pattern = `%${text.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`
+  return (await usersWithText.rows(sql, { ids, pattern })).map(({ id }) => id)
 }
 
 /** The user with an e-mail address, in any spelling. */

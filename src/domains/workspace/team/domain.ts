@@ -1,5 +1,5 @@
 import { domain } from '../../../core/domain.ts'
-import { teamEntities } from './entities.ts'
+import { teamEntities } from './tables.ts'
 import * as events from './events.ts'
 import * as operations from './operations.ts'
 

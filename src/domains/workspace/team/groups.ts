@@ -9,10 +9,22 @@ import type { Static } from '../../../core/schema.ts'
 import { isScope } from '../../../core/scope.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
-import type { PlanService } from '../../money/plans/service.ts'
-import { isNameTaken, requireRoom } from '../workspaces/collections.ts'
-import type { MemberCache } from '../workspaces/memberships.ts'
-import { requireMembers } from '../workspaces/named-members.ts'
+import type { PlanService } from '../../money/plans/index.ts'
+import {
+  addGroup,
+  addGroupMembers,
+  changeGroup,
+  countGroups,
+  deleteGroup,
+  findGroup,
+  groupPage,
+  isGroupName,
+  removeGroupMembers,
+  requireMembers,
+  scopesOfOtherGroups,
+  type GroupRow,
+  type MemberCache,
+} from '../workspaces/index.ts'
 import { managerOf, requireGrantable, requireNotOutranked, requireReachable, type Actor } from './authority.ts'
 import { NameTaken } from './errors.ts'
 import { groupCreated, groupDeleted, groupUpdated } from './events.ts'
@@ -24,30 +36,6 @@ declare module '../../../core/services.ts' {
     readonly groups: TeamGroups
   }
 }
-
-interface GroupRow {
-  id: string
-  workspace_id: string
-  name: string
-  scopes: string[]
-  member_ids: string[]
-  version: number
-  created_at: string
-  updated_at: string
-}
-
-const SELECT = `
-  select g.id, g.workspace_id, g.name, g.scopes, g.version, g.created_at, g.updated_at,
-    array(select gm.user_id::text from group_members gm where gm.group_id = g.id order by gm.user_id) as member_ids
-  from groups g where g.workspace_id = $1`
-const ONE = `${SELECT} and g.id = $2`
-const SCOPES_OF_OTHERS = `
-  select gm.user_id, array_agg(distinct s.scope) as scopes
-  from group_members gm join groups g on g.id = gm.group_id cross join unnest(g.scopes) as s(scope)
-  where gm.workspace_id = $1 and gm.user_id = any($2) and gm.group_id <> $3
-  group by gm.user_id`
-const PAGE = `${SELECT} and ($2::timestamptz is null or (g.created_at, g.id) < ($2, $3::uuid))
-  order by g.created_at desc, g.id desc limit $4`
 
 /** Groups: members who share further scopes. */
 export class TeamGroups {
@@ -65,14 +53,7 @@ export class TeamGroups {
 
   /** Newest first. */
   async list(workspaceId: string, page: PageRequest): Promise<PageResult<GroupData>> {
-    const { after, limit } = page
-    const rows = await this.#sql.rows<GroupRow>(PAGE, [
-      workspaceId,
-      after?.createdAt ?? null,
-      after?.id ?? null,
-      limit + 1,
-    ])
-    return pageOf(rows, limit, (row) => ({ createdAt: row.created_at, id: row.id }), view)
+    return pageOf(await groupPage(this.#sql, workspaceId, page), page.limit, (row) => row, view)
   }
 
   /** @throws AppError not_found */
@@ -86,14 +67,13 @@ export class TeamGroups {
     const scopes = [...(input.scopes ?? [])].sort()
     requireGrantable(actor, scopes)
     await requireFree(turn, input.name)
-    await requireRoom(turn, this.#plans, 'groups')
+    await this.#plans.requireRoom(turn.workspaceId, 'groups', await countGroups(turn.sql, turn.workspaceId))
     await requireMembers(turn, 'memberIds', input.memberIds)
     const now = new Date(this.#clock.now())
     const id = uuidv7(now.getTime())
     await requireMembersReachable(turn, actor, { id, memberIds: input.memberIds, scopesOf: () => scopes })
-    const times = { created_at: now, updated_at: now }
-    turn.insert('groups', { id, workspace_id: turn.workspaceId, name: input.name, scopes, version: 1, ...times })
-    addMembers(turn, id, input.memberIds)
+    addGroup(turn, { id, name: input.name, scopes, createdAt: now, updatedAt: now })
+    addGroupMembers(turn, id, input.memberIds)
     const group = view(await find(turn.sql, turn.workspaceId, id))
     turn.audit({ kind: 'group', id, details: { name: group.name, scopes, memberIds: group.memberIds } })
     turn.emit(groupCreated, group)
@@ -117,9 +97,9 @@ export class TeamGroups {
     const before = await find(turn.sql, turn.workspaceId, id)
     requireVersion(ifMatch, before.version)
     const scopes = [...(change.scopes ?? before.scopes.filter(isScope))].sort()
-    const memberIds = change.memberIds ?? before.member_ids
-    const joining = memberIds.filter((userId) => !before.member_ids.includes(userId))
-    const leaving = before.member_ids.filter((userId) => !memberIds.includes(userId))
+    const memberIds = change.memberIds ?? before.memberIds
+    const joining = memberIds.filter((userId) => !before.memberIds.includes(userId))
+    const leaving = before.memberIds.filter((userId) => !memberIds.includes(userId))
     requireMayChange(actor, before)
     requireGrantable(actor, scopes)
     if (change.name !== undefined) await requireFree(turn, change.name, id)
@@ -127,12 +107,10 @@ export class TeamGroups {
     const reached = change.scopes === undefined ? [...joining, ...leaving] : [...memberIds, ...leaving]
     const scopesOf = (userId: string) => (leaving.includes(userId) ? [] : scopes)
     await requireMembersReachable(turn, actor, { id, memberIds: reached, scopesOf })
-    await turn.sql.run(
-      'update groups set name = $2, scopes = $3, version = version + 1, updated_at = $4 where id = $1',
-      [id, change.name ?? before.name, scopes, new Date(this.#clock.now())],
-    )
-    await turn.sql.run('delete from group_members where group_id = $1 and user_id = any($2)', [id, leaving])
-    addMembers(turn, id, joining)
+    const next = { name: change.name ?? before.name, scopes }
+    await changeGroup(turn.sql, id, next, new Date(this.#clock.now()))
+    if (leaving.length > 0) await removeGroupMembers(turn.sql, id, leaving)
+    addGroupMembers(turn, id, joining)
     const group = view(await find(turn.sql, turn.workspaceId, id))
     turn.audit({
       kind: 'group',
@@ -155,12 +133,12 @@ export class TeamGroups {
     const group = await find(turn.sql, turn.workspaceId, id)
     requireVersion(ifMatch, group.version)
     requireMayChange(actor, group)
-    await requireMembersReachable(turn, actor, { id, memberIds: group.member_ids, scopesOf: () => [] })
-    await turn.sql.run('delete from groups where id = $1', [id])
+    await requireMembersReachable(turn, actor, { id, memberIds: group.memberIds, scopesOf: () => [] })
+    await deleteGroup(turn.sql, id)
     turn.audit({
       kind: 'group',
       id,
-      details: { name: group.name, scopes: group.scopes, memberIds: group.member_ids },
+      details: { name: group.name, scopes: group.scopes, memberIds: group.memberIds },
     })
     turn.emit(groupDeleted, { groupId: id })
     this.#cache.changes(turn)
@@ -168,7 +146,7 @@ export class TeamGroups {
 }
 
 async function find(sql: Sql, workspaceId: string, id: string): Promise<GroupRow> {
-  const row = await sql.row<GroupRow>(ONE, [workspaceId, id])
+  const row = await findGroup(sql, workspaceId, id)
   if (row === undefined) throw NotFound()
   return row
 }
@@ -190,40 +168,29 @@ interface MembersChange {
 async function requireMembersReachable(turn: Turn, actor: Actor, change: MembersChange): Promise<void> {
   const { id, memberIds, scopesOf } = change
   if (memberIds.length === 0) return
-  const members = await findMembers(turn.sql, turn.workspaceId, memberIds)
-  const rows = await turn.sql.rows<{ user_id: string; scopes: string[] }>(SCOPES_OF_OTHERS, [
-    turn.workspaceId,
-    memberIds,
-    id,
-  ])
-  const fromOthers = new Map(rows.map((row) => [row.user_id, row.scopes]))
+  const members = await findMembers(turn.sql, { workspaceId: turn.workspaceId, userIds: memberIds })
+  const fromOthers = await scopesOfOtherGroups(turn.sql, turn.workspaceId, id, memberIds)
   requireReachable(actor, members, (member) => ({
     ...member,
-    group_scopes: [...(fromOthers.get(member.user_id) ?? []), ...scopesOf(member.user_id)],
+    groupScopes: [...(fromOthers.get(member.userId) ?? []), ...scopesOf(member.userId)],
   }))
 }
 
-async function requireFree(turn: Turn, name: string, except: string | null = null): Promise<void> {
-  if (await isNameTaken(turn, 'groups', name, except)) {
+async function requireFree(turn: Turn, name: string, except?: string): Promise<void> {
+  if (await isGroupName(turn.sql, turn.workspaceId, name, except)) {
     throw NameTaken({ message: `There is a group called “${name}” already.` })
-  }
-}
-
-function addMembers(turn: Turn, groupId: string, userIds: readonly string[]): void {
-  for (const userId of userIds) {
-    turn.insert('group_members', { group_id: groupId, workspace_id: turn.workspaceId, user_id: userId })
   }
 }
 
 function view(row: GroupRow): GroupData {
   return {
     _id: row.id,
-    workspaceId: row.workspace_id,
+    workspaceId: row.workspaceId,
     name: row.name,
     scopes: row.scopes.filter(isScope),
-    memberIds: row.member_ids,
+    memberIds: [...row.memberIds],
     version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
   }
 }

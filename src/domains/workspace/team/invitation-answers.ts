@@ -7,8 +7,9 @@ import type { PageResult } from '../../../core/reply.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
+import { anyOf, greaterThan } from '../../../db/condition.ts'
 import { findUser, normalizeEmail } from '../../identity/users/index.ts'
-import type { MemberCache } from '../workspaces/memberships.ts'
+import { addMember, findMembership, findNames, type MemberCache } from '../workspaces/index.ts'
 import { lackedBy, rightsOf, unrestrictedScopes } from './authority.ts'
 import {
   AlreadyMember,
@@ -20,16 +21,18 @@ import {
 } from './errors.ts'
 import { invitationAccepted, invitationDeclined, memberAdded } from './events.ts'
 import {
+  findInvitation,
   invitationFacts,
   invitationPreview,
   myInvitation,
-  SELECT_INVITATION,
   statusOf,
+  withDetails,
   type InvitationRow,
 } from './invitation-row.ts'
 import { findMember, memberState } from './member-row.ts'
 import type { InvitationPreview, InvitationStatus, MemberData, MyInvitation } from './schemas.ts'
 import type { Seats } from './seats.ts'
+import { invitations } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -38,14 +41,7 @@ declare module '../../../core/services.ts' {
 }
 
 const TOKEN = /^[\w-]{43}$/
-const BY_TOKEN = `${SELECT_INVITATION} where i.token_hash = $1`
-const BY_ID = `${SELECT_INVITATION} where i.id = $1 and i.email = $2`
-const MINE = `${SELECT_INVITATION}
-  where i.email = $1 and i.status = 'open' and i.expires_at > $2
-    and ($3::timestamptz is null or (i.created_at, i.id) < ($3, $4::uuid))
-  order by i.created_at desc, i.id desc limit $5`
-
-/** Invitations as those see them who were invited. */
+/** Invitations as the invited users see them. */
 export class InvitationAnswers {
   readonly #sql: Sql
   readonly #clock: Clock
@@ -59,67 +55,62 @@ export class InvitationAnswers {
     this.#members = members
   }
 
-  /** What a stranger with the link may know. @throws AppError not_found, invitation_expired, …_revoked, …_used */
+  /** What anybody who has the link may see. @throws AppError not_found, invitation_expired, …_revoked, …_used */
   async preview(token: string): Promise<Static<typeof InvitationPreview>> {
-    // Ids are no secrets: here nothing but the token counts.
+    // Ids are not secret, so only a token is accepted here.
     const row = TOKEN.test(token) ? await find(this.#sql, token, undefined) : undefined
     if (row === undefined) throw NotFound()
     this.#requireOpen(row)
     return invitationPreview(row)
   }
 
-  /** Open invitations to the caller's address, newest first; none while the address is not confirmed. */
+  /** Open invitations to the caller's address, newest first. None while the address is unconfirmed. */
   async mine(caller: Caller, page: PageRequest): Promise<PageResult<Static<typeof MyInvitation>>> {
     const email = await confirmedAddress(this.#sql, caller.userId)
     if (email === undefined) return { items: [], limit: page.limit, nextCursor: null }
-    const rows = await this.#sql.rows<InvitationRow>(MINE, [
-      email,
-      new Date(this.#clock.now()),
-      page.after?.createdAt ?? null,
-      page.after?.id ?? null,
-      page.limit + 1,
-    ])
-    return pageOf(rows, page.limit, (row) => ({ createdAt: row.created_at, id: row.id }), myInvitation)
+    const now = new Date(this.#clock.now())
+    const open = { email, status: 'open', expiresAt: greaterThan(now) } as const
+    const all = await invitations.find(this.#sql, open, { columns: ['workspaceId'] })
+    const names = await findNames(
+      this.#sql,
+      all.map(({ workspaceId }) => workspaceId),
+    )
+    // Deleted workspaces are left out here and not after reading, so that every page but the last is full.
+    const toPresent = { ...open, workspaceId: anyOf([...names.keys()]) }
+    const rows = await withDetails(this.#sql, await invitations.page(this.#sql, toPresent, page))
+    return pageOf(rows, page.limit, (row) => row, myInvitation)
   }
 
   /**
-   * The workspace of an invitation, whatever its state, so that the turn can say what is wrong with it. A token is a
-   * secret that its holder may ask about; an id is not, so it is known to the invited account alone.
+   * The workspace of an invitation in any status, so that the turn can report why the invitation cannot be used. Anybody
+   * may ask by token, because it is secret. By id, only the invited user gets an answer.
    */
   async workspaceOf(tokenOrId: string, userId: string | undefined): Promise<string | undefined> {
-    return (await find(this.#sql, tokenOrId, userId))?.workspace_id
+    return (await find(this.#sql, tokenOrId, userId))?.workspaceId
   }
 
   /**
-   * Makes the caller a member. Inviting was a promise: whether the inviter may still keep it is looked at now.
-   * @param tokenOrId the token of the mail, or the id of `mine`: only the invited address gets in by either
-   * @throws AppError not_found (also for the id of an invitation to somebody else), invitation_for_another, email_unverified, invitation_expired, invitation_revoked,
-   *   invitation_used, already_member, inviter_may_not_grant, plan_limit_reached
+   * Makes the caller a member, if the inviter may still grant what the invitation offers.
+   * @param tokenOrId the token in the mail, or an id from `mine`; the caller must have the invited address
+   * @throws AppError not_found (also for the id of an invitation to somebody else), invitation_for_another,
+   *   email_unverified, invitation_expired, invitation_revoked, invitation_used, already_member, inviter_may_not_grant,
+   *   plan_limit_reached
    */
   async accept(turn: Turn, caller: Caller, tokenOrId: string): Promise<MemberData> {
     const row = await this.#find(turn, caller, tokenOrId)
-    if ((await findMember(turn.sql, turn.workspaceId, caller.userId)) !== undefined) throw AlreadyMember()
+    if ((await findMembership(turn.sql, turn.workspaceId, caller.userId)) !== undefined) throw AlreadyMember()
     await requireKept(turn, row)
     const now = new Date(this.#clock.now())
     await this.#seats.requireForMember(turn, now)
     await this.#close(turn, row, 'accepted', now)
-    turn.insert('workspace_members', {
-      workspace_id: turn.workspaceId,
-      user_id: caller.userId,
-      role: row.built_in_role,
-      role_id: row.role_id,
-      added_scopes: row.added_scopes,
-      removed_scopes: row.removed_scopes,
-      joined_at: now,
-      updated_at: now,
-    })
+    addMember(turn, caller.userId, row, now)
     const member = await findMember(turn.sql, turn.workspaceId, caller.userId)
     if (member === undefined) throw NotFound()
     const state = memberState(member)
     turn.audit({
       kind: 'member',
       id: caller.userId,
-      details: { email: row.email, role: state.role, scopes: state.scopes, invitedBy: row.invited_by },
+      details: { email: row.email, role: state.role, scopes: state.scopes, invitedBy: row.invitedBy },
     })
     turn.emit(invitationAccepted, invitationFacts(row))
     turn.emit(memberAdded, state)
@@ -127,17 +118,17 @@ export class InvitationAnswers {
     return state
   }
 
-  /** @throws AppError as `accept`, as far as the invitation itself is concerned */
+  /** @throws AppError as `accept`, for the errors that concern the invitation */
   async decline(turn: Turn, caller: Caller, tokenOrId: string): Promise<void> {
     const row = await this.#find(turn, caller, tokenOrId)
     await this.#close(turn, row, 'declined', new Date(this.#clock.now()))
     turn.emit(invitationDeclined, invitationFacts(row))
   }
 
-  /** The open invitation, in the hands of the one it was meant for. */
+  /** The open invitation. Checks that it is addressed to the caller. */
   async #find(turn: Turn, caller: Caller, tokenOrId: string): Promise<InvitationRow> {
     const row = await find(turn.sql, tokenOrId, caller.userId)
-    if (row === undefined || row.workspace_id !== turn.workspaceId) throw NotFound()
+    if (row === undefined || row.workspaceId !== turn.workspaceId) throw NotFound()
     const user = await findUser(turn.sql, caller.userId, { columns: ['email', 'emailVerified'] })
     if (user === undefined || normalizeEmail(user.email) !== row.email) throw InvitationForAnother()
     if (!user.emailVerified) throw EmailUnverified()
@@ -153,18 +144,18 @@ export class InvitationAnswers {
   }
 
   async #close(turn: Turn, row: InvitationRow, status: InvitationStatus, now: Date): Promise<void> {
-    await turn.sql.run('update invitations set status = $2, updated_at = $3 where id = $1', [row.id, status, now])
+    await invitations.update(turn.sql, { id: row.id }, { status, updatedAt: now })
     turn.audit({ kind: 'invitation', id: row.id, details: { email: row.email } })
   }
 }
 
-/** By its token, whoever asks; by its id for the confirmed account of the invited address alone. */
+/** Finds an invitation by its token, or by its id if the user has confirmed the invited address. */
 async function find(sql: Sql, tokenOrId: string, userId: string | undefined): Promise<InvitationRow | undefined> {
   if (isUuid(tokenOrId)) {
     const email = userId === undefined ? undefined : await confirmedAddress(sql, userId)
-    return email === undefined ? undefined : sql.row<InvitationRow>(BY_ID, [tokenOrId, email])
+    return email === undefined ? undefined : findInvitation(sql, { id: tokenOrId, email })
   }
-  return sql.row<InvitationRow>(BY_TOKEN, [sha256(tokenOrId)])
+  return findInvitation(sql, { tokenHash: sha256(tokenOrId) })
 }
 
 /** The address of a user, if they have confirmed it. */
@@ -174,11 +165,11 @@ async function confirmedAddress(sql: Sql, userId: string): Promise<string | unde
 }
 
 async function requireKept(turn: Turn, row: InvitationRow): Promise<void> {
-  const inviter = row.invited_by === null ? undefined : await rightsOf(turn, row.invited_by)
+  const inviter = row.invitedBy === null ? undefined : await rightsOf(turn, row.invitedBy)
   const kept =
     inviter !== undefined &&
     inviter.scopes.has('team:manage') &&
-    (row.built_in_role !== 'owner' || inviter.isOwner) &&
+    (row.role !== 'owner' || inviter.isOwner) &&
     lackedBy(inviter, unrestrictedScopes(row)).length === 0
   if (!kept) throw InviterMayNotGrant()
 }

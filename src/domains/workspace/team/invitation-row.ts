@@ -1,95 +1,111 @@
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { mergedScopes, roleName, type MemberRow } from '../workspaces/memberships.ts'
+import type { Row } from '../../../db/row.ts'
+import { findUsers } from '../../identity/users/index.ts'
+import { findNames, findRoles, mergedScopes, roleName, type ScopeSources } from '../workspaces/index.ts'
 import type { InvitationData, InvitationPreview, InvitationStatus, MyInvitation } from './schemas.ts'
+import { invitations, type Invitation } from './tables.ts'
 
-/** An invitation with what it promises, as prepared SQL reads it. */
-export interface InvitationRow extends MemberRow {
-  id: string
-  workspace_id: string
-  workspace_name: string
-  email: string
-  role_id: string | null
-  message: string | null
-  status: InvitationStatus
-  invited_by: string | null
-  inviter_name: string | null
-  inviter_email: string | null
-  sent_at: string
-  expires_at: string
-  created_at: string
-  updated_at: string
+type InvitationColumns = Row<typeof Invitation>
+
+/** An invitation with its workspace, its inviter and the scopes that it grants. */
+export interface InvitationRow extends InvitationColumns, Omit<ScopeSources, keyof InvitationColumns> {
+  readonly workspaceName: string
+  /** Null when the account was deleted. */
+  readonly inviter: { readonly name: string; readonly email: string } | null
 }
 
-/** Invitations to workspaces that are not deleted. */
-export const SELECT_INVITATION = `
-  select i.id, i.workspace_id, w.name as workspace_name, i.email, i.role as built_in_role, i.role_id,
-    r.name as role_name, r.scopes as role_scopes, '{}'::text[] as group_scopes, i.added_scopes, i.removed_scopes,
-    i.message, i.status, i.invited_by, u.name as inviter_name, u.email as inviter_email,
-    i.sent_at, i.expires_at, i.created_at, i.updated_at
-  from invitations i
-  join workspaces w on w.id = i.workspace_id and w.deleted_at is null
-  left join roles r on r.id = i.role_id
-  left join users u on u.id = i.invited_by`
-
-const BY_ID = `${SELECT_INVITATION} where i.workspace_id = $1 and i.id = $2`
-
-export function findInvitation(sql: Sql, workspaceId: string, id: string): Promise<InvitationRow | undefined> {
-  return sql.row<InvitationRow>(BY_ID, [workspaceId, id])
+/** Adds workspaces, roles and inviters. Invitations to deleted workspaces are left out; the order stays. */
+export async function withDetails(sql: Sql, rows: readonly InvitationColumns[]): Promise<InvitationRow[]> {
+  if (rows.length === 0) return []
+  const names = await findNames(sql, [...new Set(rows.map((row) => row.workspaceId))])
+  const roleIds = new Set(rows.flatMap((row) => row.roleId ?? []))
+  const roles = roleIds.size === 0 ? [] : await findRoles(sql, [...roleIds])
+  const rolesById = new Map(roles.map((role) => [role.id, role]))
+  const inviterIds = new Set(rows.flatMap((row) => row.invitedBy ?? []))
+  const inviters = inviterIds.size === 0 ? [] : await findUsers(sql, [...inviterIds], INVITER)
+  const invitersById = new Map(inviters.map((user) => [user.id, user]))
+  return rows.flatMap((row) => {
+    const workspaceName = names.get(row.workspaceId)
+    if (workspaceName === undefined) return []
+    const role = rolesById.get(row.roleId ?? '')
+    return [
+      {
+        ...row,
+        workspaceName,
+        roleName: role?.name ?? null,
+        roleScopes: role?.scopes ?? null,
+        groupScopes: [],
+        inviter: invitersById.get(row.invitedBy ?? '') ?? null,
+      },
+    ]
+  })
 }
 
-/** An open invitation expires by itself; nothing needs to write that down. */
-export function statusOf(row: InvitationRow, now: number): InvitationStatus {
-  return row.status === 'open' && Date.parse(row.expires_at) <= now ? 'expired' : row.status
+const INVITER = { columns: ['id', 'name', 'email'] } as const
+
+/** An invitation to a workspace that is not deleted. */
+export async function findInvitation(
+  sql: Sql,
+  where: Partial<Pick<InvitationColumns, 'id' | 'workspaceId' | 'tokenHash' | 'email'>>,
+): Promise<InvitationRow | undefined> {
+  const row = await invitations.first(sql, where)
+  return row && (await withDetails(sql, [row]))[0]
+}
+
+/** Open invitations expire without a change in the database. */
+export function statusOf(row: InvitationColumns, now: number): InvitationStatus {
+  return row.status === 'open' && Date.parse(row.expiresAt) <= now ? 'expired' : row.status
 }
 
 export function invitationView(row: InvitationRow, now: number): InvitationData {
   return {
     _id: row.id,
-    workspaceId: row.workspace_id,
+    workspaceId: row.workspaceId,
     email: row.email,
     role: hasRole(row) ? roleName(row) : null,
-    roleId: row.role_id ?? row.built_in_role,
+    roleId: row.roleId ?? row.role,
     scopes: [...mergedScopes(row)].sort(),
     message: row.message,
     status: statusOf(row, now),
     inviter:
-      row.invited_by === null
+      row.invitedBy === null
         ? null
-        : { _id: row.invited_by, name: row.inviter_name ?? '', email: row.inviter_email ?? '' },
-    sentAt: row.sent_at,
-    expiresAt: row.expires_at,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+        : { _id: row.invitedBy, name: row.inviter?.name ?? '', email: row.inviter?.email ?? '' },
+    sentAt: row.sentAt,
+    expiresAt: row.expiresAt,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
   }
 }
 
 export function invitationPreview(row: InvitationRow): Static<typeof InvitationPreview> {
   return {
-    workspaceName: row.workspace_name,
-    inviterName: row.inviter_name || row.inviter_email,
+    workspaceName: row.workspaceName,
+    inviterName: row.inviter && (row.inviter.name || row.inviter.email),
     role: roleName(row),
-    expiresAt: row.expires_at,
+    expiresAt: row.expiresAt,
   }
 }
 
 export function myInvitation(row: InvitationRow): Static<typeof MyInvitation> {
   return {
     _id: row.id,
-    workspaceId: row.workspace_id,
+    workspaceId: row.workspaceId,
     ...invitationPreview(row),
     message: row.message,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
   }
 }
 
-/** What events and the audit log tell of an invitation. */
+/** The data of events about an invitation. */
 export function invitationFacts(row: InvitationRow) {
   const role = hasRole(row) ? roleName(row) : null
-  return { invitationId: row.id, email: row.email, role, expiresAt: row.expires_at }
+  return { invitationId: row.id, email: row.email, role, expiresAt: row.expiresAt }
 }
 
+/** False for an answered or revoked invitation whose role was deleted. */
 export function hasRole(row: InvitationRow): boolean {
-  return row.built_in_role !== null || row.role_id !== null
+  return row.role !== null || row.roleId !== null
 }

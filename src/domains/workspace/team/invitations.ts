@@ -8,9 +8,11 @@ import type { Static } from '../../../core/schema.ts'
 import type { Scope } from '../../../core/scope.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
+import { anyOf, atMost, greaterThan } from '../../../db/condition.ts'
 import { sendMail } from '../../../mail/jobs.ts'
 import type { MailLimits } from '../../../mail/limits.ts'
 import { findUserByEmail, normalizeEmail } from '../../identity/users/index.ts'
+import { findMembership } from '../workspaces/index.ts'
 import {
   managerOf,
   requireGrantable,
@@ -26,17 +28,17 @@ import {
   hasRole,
   invitationFacts,
   invitationView,
-  SELECT_INVITATION,
   statusOf,
+  withDetails,
   type InvitationRow,
 } from './invitation-row.ts'
 import { invitationMail } from './mail.ts'
-import { findMember } from './member-row.ts'
 import { ownerHasAll } from './members.ts'
 import { overridesFor, type Overrides } from './overrides.ts'
 import { refused, roleOf, type ChosenRole } from './role-choice.ts'
-import type { InvitationData, InvitationQuery, NewInvitation } from './schemas.ts'
+import type { InvitationData, InvitationQuery, InvitationStatus, NewInvitation } from './schemas.ts'
 import type { Seats } from './seats.ts'
+import { invitations } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -46,12 +48,6 @@ declare module '../../../core/services.ts' {
 
 const LIFETIME_MS = 7 * DAY
 
-const PAGE = `${SELECT_INVITATION}
-  where i.workspace_id = $1
-    and ($2::timestamptz is null or (i.created_at, i.id) < ($2, $3::uuid))
-    and case when i.status = 'open' and i.expires_at <= $4 then 'expired' else i.status end = any($5)
-  order by i.created_at desc, i.id desc limit $6`
-
 export interface InvitationsOptions {
   readonly sql: Sql
   readonly clock: Clock
@@ -60,7 +56,7 @@ export interface InvitationsOptions {
   readonly publicUrl: string
 }
 
-/** Invitations as those see them who manage a team. */
+/** Invitations as the managers of a team see them. */
 export class Invitations {
   readonly #options: InvitationsOptions
 
@@ -68,24 +64,23 @@ export class Invitations {
     this.#options = options
   }
 
-  /** Newest first; open and expired ones unless a status is asked for. */
-  async list(workspaceId: string, query: Static<typeof InvitationQuery>): Promise<PageResult<InvitationData>> {
-    const { after, limit } = pageRequest(query)
-    const now = this.#options.clock.now()
-    const rows = await this.#options.sql.rows<InvitationRow>(PAGE, [
-      workspaceId,
-      after?.createdAt ?? null,
-      after?.id ?? null,
-      new Date(now),
-      query.status === undefined ? ['open', 'expired'] : [query.status],
-      limit + 1,
-    ])
-    const key = (row: InvitationRow) => ({ createdAt: row.created_at, id: row.id })
-    return pageOf(rows, limit, key, (row) => invitationView(row, now))
+  /** Newest first. Without a status: open and expired ones. */
+  async list(workspaceId: string, filter: Static<typeof InvitationQuery>): Promise<PageResult<InvitationData>> {
+    const { sql, clock } = this.#options
+    const page = pageRequest(filter)
+    const now = clock.now()
+    const rows = await invitations.page(sql, { workspaceId, ...withStatus(filter.status, new Date(now)) }, page)
+    return pageOf(
+      await withDetails(sql, rows),
+      page.limit,
+      (row) => row,
+      (row) => invitationView(row, now),
+    )
   }
 
   /**
-   * Invites an address: for seven days, for whoever has that address, and for no more than the inviter may do.
+   * Invites the user who has or gets this address. The invitation is valid for seven days, and grants no scope that the
+   * inviter lacks.
    * @throws AppError cannot_grant, owners_only, already_member, already_invited, plan_limit_reached,
    *   validation_failed, too_many_mails
    */
@@ -103,22 +98,22 @@ export class Invitations {
     await this.#requireMail(turn, caller, email)
     const token = secretToken(32)
     const id = uuidv7(now.getTime())
-    turn.insert('invitations', {
+    turn.insert(invitations, {
       id,
-      workspace_id: turn.workspaceId,
+      workspaceId: turn.workspaceId,
       email,
-      token_hash: sha256(token),
+      tokenHash: sha256(token),
       role: role.builtIn,
-      role_id: role.roleId,
-      added_scopes: overrides.added,
-      removed_scopes: overrides.removed,
+      roleId: role.roleId,
+      addedScopes: [...overrides.added],
+      removedScopes: [...overrides.removed],
       message: input.message ?? null,
       status: 'open',
-      invited_by: caller.userId,
-      sent_at: now,
-      expires_at: new Date(now.getTime() + LIFETIME_MS),
-      created_at: now,
-      updated_at: now,
+      invitedBy: caller.userId,
+      sentAt: now,
+      expiresAt: new Date(now.getTime() + LIFETIME_MS),
+      createdAt: now,
+      updatedAt: now,
     })
     const row = await this.#find(turn, id)
     this.#send(turn, row, token)
@@ -127,8 +122,8 @@ export class Invitations {
   }
 
   /**
-   * Sends an open or expired invitation again, in the name of the caller: with a new link, for seven days from now.
-   * The link before stops working.
+   * Sends an open or expired invitation again, with the caller as its inviter and a new link that is valid for seven days.
+   * The earlier link stops working.
    * @throws AppError not_found, conflict, cannot_grant, owners_only, already_member, already_invited,
    *   plan_limit_reached, too_many_mails
    */
@@ -141,18 +136,25 @@ export class Invitations {
       throw Conflict({ message: `The invitation was ${status}; it cannot be sent again.` })
     }
     if (!hasRole(before)) throw Conflict({ message: 'The role of the invitation was deleted; invite anew.' })
-    requireOwnerFor(actor, before.built_in_role)
+    requireOwnerFor(actor, before.role)
     requireGrantable(actor, unrestrictedScopes(before))
     if (status === 'expired') {
-      await this.#requireNew(turn, before.email, now, id)
+      await this.#requireNew(turn, before.email, now)
       await this.#options.seats.requireForInvitation(turn, now)
     }
     await this.#requireMail(turn, caller, before.email)
     const token = secretToken(32)
-    await turn.sql.run(
-      `update invitations set token_hash = $2, status = 'open', invited_by = $3, sent_at = $4, expires_at = $5,
-         updated_at = $4 where id = $1`,
-      [id, sha256(token), caller.userId, now, new Date(now.getTime() + LIFETIME_MS)],
+    await invitations.update(
+      turn.sql,
+      { id },
+      {
+        tokenHash: sha256(token),
+        status: 'open',
+        invitedBy: caller.userId,
+        sentAt: now,
+        expiresAt: new Date(now.getTime() + LIFETIME_MS),
+        updatedAt: now,
+      },
     )
     const row = await this.#find(turn, id)
     this.#send(turn, row, token)
@@ -161,45 +163,39 @@ export class Invitations {
   }
 
   /**
-   * The link stops working at once. Inviters may always revoke what they sent.
-   * @throws AppError not_found, owners_only, outranked; conflict when it was answered or revoked before
+   * The link stops working at once. Inviters may always revoke their own invitations.
+   * @throws AppError not_found, owners_only, outranked; conflict when it was already answered or revoked
    */
   async revoke(turn: Turn, caller: Caller, id: string): Promise<void> {
     const actor = await managerOf(turn, caller)
     const row = await this.#find(turn, id)
-    if (row.invited_by !== caller.userId) {
-      if (row.built_in_role === 'owner') requireOwner(actor, 'Only an owner may revoke the invitation of an owner.')
+    if (row.invitedBy !== caller.userId) {
+      if (row.role === 'owner') requireOwner(actor, 'Only an owner may revoke the invitation of an owner.')
       requireNotOutranked(actor, unrestrictedScopes(row), 'This invitation')
     }
     if (row.status !== 'open' && row.status !== 'expired') {
       throw Conflict({ message: `The invitation was ${row.status} already.` })
     }
-    await turn.sql.run(`update invitations set status = 'revoked', updated_at = $2 where id = $1`, [
-      id,
-      new Date(this.#options.clock.now()),
-    ])
+    const updatedAt = new Date(this.#options.clock.now())
+    await invitations.update(turn.sql, { id }, { status: 'revoked', updatedAt })
     turn.emit(invitationRevoked, invitationFacts(row))
     this.#audited(turn, row)
   }
 
-  /** The address belongs to no member and has no other open invitation; an expired one makes room for a new one. */
-  async #requireNew(turn: Turn, email: string, now: Date, except: string | null = null): Promise<void> {
-    const user = await findUserByEmail(turn.sql, email, { columns: ['id'] })
-    if (user && (await findMember(turn.sql, turn.workspaceId, user.id))) throw AlreadyMember()
-    await turn.sql.run(
-      `update invitations set status = 'expired'
-       where workspace_id = $1 and email = $2 and status = 'open' and expires_at <= $3`,
-      [turn.workspaceId, email, now],
-    )
-    const open = await turn.sql.row<{ id: string }>(
-      `select id from invitations
-       where workspace_id = $1 and email = $2 and status = 'open' and id is distinct from $3::uuid`,
-      [turn.workspaceId, email, except],
-    )
-    if (open !== undefined) throw AlreadyInvited({ details: { invitationId: open.id } })
+  /**
+   * Checks that the address belongs to no member and has no open invitation. Marks an expired one as such, because the
+   * database allows one open invitation for each address.
+   */
+  async #requireNew({ sql, workspaceId }: Turn, email: string, now: Date): Promise<void> {
+    const user = await findUserByEmail(sql, email, { columns: ['id'] })
+    if (user && (await findMembership(sql, workspaceId, user.id))) throw AlreadyMember()
+    const open = { workspaceId, email, status: 'open' } as const
+    await invitations.update(sql, { ...open, expiresAt: atMost(now) }, { status: 'expired' })
+    const other = await invitations.first(sql, open, { columns: ['id'] })
+    if (other !== undefined) throw AlreadyInvited({ details: { invitationId: other.id } })
   }
 
-  /** Counts a mail that is about to be sent. @throws AppError too_many_mails */
+  /** Counts the mail against the limits on mail. @throws AppError too_many_mails */
   async #requireMail(turn: Turn, { userId: accountId }: Caller, to: string): Promise<void> {
     const { workspaceId } = turn
     await this.#options.mailLimits.require(turn.sql, { kind: 'invitation', to, accountId, workspaceId })
@@ -209,12 +205,12 @@ export class Invitations {
     const { publicUrl } = this.#options
     const mail = invitationMail({
       to: row.email,
-      workspaceName: row.workspace_name,
-      inviter: { name: row.inviter_name ?? '', email: row.inviter_email ?? '' },
+      workspaceName: row.workspaceName,
+      inviter: { name: row.inviter?.name ?? '', email: row.inviter?.email ?? '' },
       role: invitationFacts(row).role ?? '',
       message: row.message,
       token,
-      expiresAt: new Date(row.expires_at),
+      expiresAt: new Date(row.expiresAt),
       publicUrl,
     })
     turn.job(sendMail, { ...mail })
@@ -228,10 +224,18 @@ export class Invitations {
   }
 
   async #find(turn: Turn, id: string): Promise<InvitationRow> {
-    const row = await findInvitation(turn.sql, turn.workspaceId, id)
+    const row = await findInvitation(turn.sql, { id, workspaceId: turn.workspaceId })
     if (row === undefined) throw NotFound()
     return row
   }
+}
+
+/** The condition for a status. Rows keep the status open after they have expired, until somebody invites again. */
+function withStatus(status: InvitationStatus | undefined, now: Date) {
+  if (status === 'open') return { status, expiresAt: greaterThan(now) }
+  const unanswered = { status: anyOf<InvitationStatus>(['open', 'expired']) }
+  if (status === 'expired') return { ...unanswered, expiresAt: atMost(now) }
+  return status === undefined ? unanswered : { status }
 }
 
 function overridesOf(role: ChosenRole, scopes: readonly Scope[] | undefined): Overrides {

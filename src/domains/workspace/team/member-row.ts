@@ -1,69 +1,61 @@
-import type { BuiltInRole } from '../../../core/scope.ts'
 import type { Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { pictureUrl } from '../../identity/users/index.ts'
-import { MEMBER_COLUMNS, mergedScopes, roleName, type MemberRow } from '../workspaces/memberships.ts'
+import { findUsers, pictureUrl, type UserRow } from '../../identity/users/index.ts'
+import {
+  findMembership,
+  findMemberships,
+  mergedScopes,
+  roleName,
+  type Membership,
+  type MembershipFilter,
+} from '../workspaces/index.ts'
 import type { MemberState } from './schemas.ts'
 
-/** A member with the person behind it, as prepared SQL reads it. */
-export interface TeamMemberRow extends MemberRow {
-  workspace_id: string
-  user_id: string
-  name: string
-  email: string
-  picture_id: string | null
-  role_id: string | null
-  groups: { _id: string; name: string }[] | null
-  version: number
-  joined_at: string
-  updated_at: string
+type Profile = Pick<UserRow, 'id' | 'name' | 'email' | 'pictureId'>
+
+/** A membership with the profile of the user. */
+export interface TeamMember extends Membership, Omit<Profile, 'id'> {}
+
+/** Adds profiles to memberships; keeps the order. */
+export async function withProfiles(sql: Sql, memberships: readonly Membership[]): Promise<TeamMember[]> {
+  if (memberships.length === 0) return []
+  const ids = memberships.map(({ userId }) => userId)
+  const users = await findUsers(sql, ids, { columns: ['id', 'name', 'email', 'pictureId'] })
+  const profiles = new Map(users.map((user) => [user.id, user]))
+  return memberships.flatMap((membership) => {
+    const profile = profiles.get(membership.userId)
+    if (profile === undefined) return []
+    const { name, email, pictureId } = profile
+    return [{ ...membership, name, email, pictureId }]
+  })
 }
-
-/** For `m` a row of workspace_members. */
-export const SELECT_MEMBER = `
-  select m.workspace_id, m.user_id, u.name, u.email, u.picture_id, m.role_id, m.version, m.joined_at, m.updated_at,
-    ${MEMBER_COLUMNS},
-    (select json_agg(json_build_object('_id', g.id, 'name', g.name) order by g.name, g.id)
-      from group_members gm join groups g on g.id = gm.group_id
-      where gm.workspace_id = m.workspace_id and gm.user_id = m.user_id) as groups
-  from workspace_members m
-  join workspaces w on w.id = m.workspace_id and w.deleted_at is null
-  join users u on u.id = m.user_id
-  left join roles r on r.id = m.role_id`
-
-const ONE = `${SELECT_MEMBER} where m.workspace_id = $1 and m.user_id = $2`
-const SOME = `${SELECT_MEMBER} where m.workspace_id = $1 and m.user_id = any($2) order by m.user_id`
-const HOLDERS = `${SELECT_MEMBER} where m.workspace_id = $1 and m.role_id = $2 order by m.user_id`
 
 /** A member of a workspace that is not deleted. */
-export function findMember(sql: Sql, workspaceId: string, userId: string): Promise<TeamMemberRow | undefined> {
-  return sql.row<TeamMemberRow>(ONE, [workspaceId, userId])
+export async function findMember(sql: Sql, workspaceId: string, userId: string): Promise<TeamMember | undefined> {
+  const membership = await findMembership(sql, workspaceId, userId)
+  return membership && (await withProfiles(sql, [membership]))[0]
 }
 
-export function findMembers(sql: Sql, workspaceId: string, userIds: readonly string[]): Promise<TeamMemberRow[]> {
-  return sql.rows<TeamMemberRow>(SOME, [workspaceId, userIds])
+/** Members of a workspace that is not deleted, by user id. */
+export async function findMembers(sql: Sql, filter: MembershipFilter): Promise<TeamMember[]> {
+  return withProfiles(sql, await findMemberships(sql, filter))
 }
 
-/** The members who have a custom role. */
-export function findHolders(sql: Sql, workspaceId: string, roleId: string): Promise<TeamMemberRow[]> {
-  return sql.rows<TeamMemberRow>(HOLDERS, [workspaceId, roleId])
-}
-
-/** What the API shows of a member; who is online is known elsewhere. */
-export function memberState(row: TeamMemberRow): Static<typeof MemberState> {
+/** A member as the API shows them, without presence. */
+export function memberState(member: TeamMember): Static<typeof MemberState> {
   return {
-    _id: row.user_id,
-    workspaceId: row.workspace_id,
-    name: row.name,
-    email: row.email,
-    pictureUrl: row.picture_id && pictureUrl(row.picture_id),
-    role: roleName(row),
-    roleId: row.role_id ?? (row.built_in_role as BuiltInRole),
-    scopes: [...mergedScopes(row)].sort(),
-    overrides: { granted: [...row.added_scopes].sort(), revoked: [...row.removed_scopes].sort() },
-    groups: row.groups ?? [],
-    version: row.version,
-    createdAt: row.joined_at,
-    updatedAt: row.updated_at,
+    _id: member.userId,
+    workspaceId: member.workspaceId,
+    name: member.name,
+    email: member.email,
+    pictureUrl: member.pictureId && pictureUrl(member.pictureId),
+    role: roleName(member),
+    roleId: member.roleId ?? roleName(member),
+    scopes: [...mergedScopes(member)].sort(),
+    overrides: { granted: [...member.addedScopes].sort(), revoked: [...member.removedScopes].sort() },
+    groups: [...member.groups],
+    version: member.version,
+    createdAt: member.joinedAt,
+    updatedAt: member.updatedAt,
   }
 }

@@ -9,9 +9,19 @@ import { isScope, type Scope } from '../../../core/scope.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Searches } from '../../../db/searches.ts'
+import { searchUsers } from '../../identity/users/index.ts'
 import { streamsWithLiveKeys } from '../../live/streams/index.ts'
 import type { ChannelMembers } from '../../talk/chat/index.ts'
-import { mergedScopes, type MemberCache } from '../workspaces/memberships.ts'
+import {
+  changeGrant,
+  membershipPage,
+  memberIds,
+  mergedScopes,
+  removeMember,
+  type Grant,
+  type MemberCache,
+  type ScopeSources,
+} from '../workspaces/index.ts'
 import {
   managerOf,
   requireGrantable,
@@ -21,7 +31,7 @@ import {
   type Actor,
 } from './authority.ts'
 import { memberRemoved, memberUpdated } from './events.ts'
-import { findMember, memberState, SELECT_MEMBER, type TeamMemberRow } from './member-row.ts'
+import { findMember, memberState, withProfiles, type TeamMember } from './member-row.ts'
 import { overridesFor } from './overrides.ts'
 import type { Ownership } from './owners.ts'
 import { nobodyOnline, type Presence } from './presence.ts'
@@ -33,14 +43,6 @@ declare module '../../../core/services.ts' {
     readonly members: TeamMembers
   }
 }
-
-const PAGE = `${SELECT_MEMBER}
-  where m.workspace_id = $1
-    and ($2::timestamptz is null or (m.joined_at, m.user_id) < ($2, $3::uuid))
-    and ($4::text is null or u.name ilike $4 or u.email ilike $4)
-    and ($5::text is null or m.role = $5)
-    and ($6::uuid is null or m.role_id = $6)
-  order by m.joined_at desc, m.user_id desc limit $7`
 
 interface TeamMembersNeeds {
   readonly sql: Sql
@@ -77,21 +79,15 @@ export class TeamMembers {
 
   /** Newest first, with who is online. @throws AppError; with `q` also search_too_broad, overloaded */
   async list(workspaceId: string, query: Static<typeof MemberQuery>): Promise<PageResult<Static<typeof MemberView>>> {
-    const { after, limit } = pageRequest(query)
+    const request = pageRequest(query)
     const { q, roleId } = query
-    const builtIn = roleId !== undefined && isBuiltIn(roleId)
-    const values = [
-      workspaceId,
-      after?.createdAt ?? null,
-      after?.id ?? null,
-      q === undefined ? null : `%${q.replaceAll(/[\\%_]/g, String.raw`\$&`)}%`,
-      builtIn ? roleId : null,
-      builtIn ? null : (roleId ?? null),
-      limit + 1,
-    ]
-    const read = (sql: Sql) => sql.rows<TeamMemberRow>(PAGE, values)
+    const withRole = roleId === undefined ? {} : isBuiltIn(roleId) ? { role: roleId } : { roleId }
+    const read = async (sql: Sql) => {
+      const userIds = q === undefined ? undefined : await searchUsers(sql, await memberIds(sql, workspaceId), q)
+      return withProfiles(sql, await membershipPage(sql, { workspaceId, userIds, ...withRole }, request))
+    }
     const rows = await (q === undefined ? read(this.#sql) : this.#searches.run(workspaceId, read))
-    const page = pageOf(rows, limit, (row) => ({ createdAt: row.joined_at, id: row.user_id }), memberState)
+    const page = pageOf(rows, request.limit, (row) => ({ createdAt: row.joinedAt, id: row.userId }), memberState)
     const presences = await this.#presence.of(page.items.map((member) => member._id))
     const items = page.items.map((member) => {
       const { lastSeenAt = null, state = 'offline' } = presences.get(member._id) ?? {}
@@ -115,7 +111,7 @@ export class TeamMembers {
     const actor = await managerOf(turn, caller)
     const before = await this.#find(turn, userId, ifMatch)
     requireMayChange(actor, before, 'Only an owner may change an owner.')
-    const role = (await roleOf(turn, change)) ?? presentRole(before)
+    const role = (await roleOf(turn, change)) ?? currentRole(before)
     const after = withRole(before, role, change.scopes)
     if (role.builtIn === 'owner') requireOwner(actor, 'Only an owner may make somebody an owner.')
     const held = mergedScopes(before)
@@ -123,21 +119,8 @@ export class TeamMembers {
       actor,
       [...mergedScopes(after), ...role.scopes].filter((scope) => !held.has(scope)),
     )
-    if (before.built_in_role === 'owner' && role.builtIn !== 'owner') await this.#release(turn, userId, actor)
-    await turn.sql.run(
-      `update workspace_members set role = $3, role_id = $4, added_scopes = $5, removed_scopes = $6,
-         version = version + 1, updated_at = $7
-       where workspace_id = $1 and user_id = $2`,
-      [
-        turn.workspaceId,
-        userId,
-        role.builtIn,
-        role.roleId,
-        after.added_scopes,
-        after.removed_scopes,
-        new Date(this.#clock.now()),
-      ],
-    )
+    if (before.role === 'owner' && role.builtIn !== 'owner') await this.#release(turn, userId, actor)
+    await changeGrant(turn, userId, after, new Date(this.#clock.now()))
     const state = memberState(await this.#find(turn, userId, undefined))
     const { granted, revoked } = state.overrides
     const from = memberState(before)
@@ -162,14 +145,14 @@ export class TeamMembers {
     const actor = await managerOf(turn, caller)
     const member = await this.#find(turn, userId, ifMatch)
     requireMayChange(actor, member, 'Only an owner may remove an owner.')
-    if (member.built_in_role === 'owner') await this.#release(turn, userId, actor)
+    if (member.role === 'owner') await this.#release(turn, userId, actor)
     return this.#delete(turn, caller, member)
   }
 
   /** @throws AppError not_found, last_owner, plan_limit_reached */
   async leave(turn: Turn, caller: Caller): Promise<void> {
     const member = await this.#find(turn, caller.userId, undefined)
-    if (member.built_in_role === 'owner') await this.#release(turn, caller.userId, caller)
+    if (member.role === 'owner') await this.#release(turn, caller.userId, caller)
     await this.#delete(turn, caller, member)
   }
 
@@ -178,28 +161,20 @@ export class TeamMembers {
   }
 
   /** Keys belong to streams and stay: an encoder in use would be cut off. Who manages them is told which were known. */
-  async #delete(turn: Turn, caller: Caller, member: TeamMemberRow): Promise<{ streamIds: string[] }> {
-    const userId = member.user_id
+  async #delete(turn: Turn, caller: Caller, member: TeamMember): Promise<{ streamIds: string[] }> {
+    const userId = member.userId
     const streamIds = mergedScopes(member).has('streams:manage')
       ? await streamsWithLiveKeys(turn.sql, turn.workspaceId, new Date(this.#clock.now()))
       : []
     await this.#channels.leaveAll(turn, caller.userId, userId)
-    await turn.sql.run(
-      `update groups set version = version + 1, updated_at = $3
-       where id in (select group_id from group_members where workspace_id = $1 and user_id = $2)`,
-      [turn.workspaceId, userId, new Date(this.#clock.now())],
-    )
-    await turn.sql.run('delete from workspace_members where workspace_id = $1 and user_id = $2', [
-      turn.workspaceId,
-      userId,
-    ])
+    await removeMember(turn, userId, new Date(this.#clock.now()))
     turn.audit({ kind: 'member', id: userId, details: { email: member.email, role: memberState(member).role } })
     turn.emit(memberRemoved, { userId, reason: userId === caller.userId ? 'left' : 'removed', streamIds })
     this.#cache.changes(turn)
     return { streamIds }
   }
 
-  async #find(turn: Turn, userId: string, ifMatch: IfMatch): Promise<TeamMemberRow> {
+  async #find(turn: Turn, userId: string, ifMatch: IfMatch): Promise<TeamMember> {
     const row = await findMember(turn.sql, turn.workspaceId, userId)
     if (row === undefined) throw NotFound()
     requireVersion(ifMatch, row.version)
@@ -208,35 +183,44 @@ export class TeamMembers {
 }
 
 /** Members may change themselves, and others who have no more rights. @throws AppError owners_only, outranked */
-function requireMayChange(actor: Actor, member: TeamMemberRow, ownersOnly: string): void {
-  if (member.built_in_role === 'owner') requireOwner(actor, ownersOnly)
-  if (member.user_id !== actor.userId) requireNotOutranked(actor, unrestrictedScopes(member), 'This member')
+function requireMayChange(actor: Actor, member: TeamMember, ownersOnly: string): void {
+  if (member.role === 'owner') requireOwner(actor, ownersOnly)
+  if (member.userId !== actor.userId) requireNotOutranked(actor, unrestrictedScopes(member), 'This member')
 }
 
-function presentRole(row: TeamMemberRow): ChosenRole {
-  const { built_in_role: builtIn, role_id: roleId, role_name: name, role_scopes: scopes } = row
+function currentRole({ role: builtIn, roleId, roleName: name, roleScopes: scopes }: TeamMember): ChosenRole {
   return { builtIn, roleId, name: builtIn ?? name ?? '', scopes: (scopes ?? []).filter(isScope) }
 }
 
-/** The row as it would be. @param scopes what the member is to have exactly; null drops the overrides */
-function withRole(row: TeamMemberRow, role: ChosenRole, scopes: readonly Scope[] | null | undefined): TeamMemberRow {
-  const plain: TeamMemberRow = {
-    ...row,
-    built_in_role: role.builtIn,
-    role_id: role.roleId,
-    role_name: role.roleId === null ? null : role.name,
-    role_scopes: role.roleId === null ? null : [...role.scopes],
-    added_scopes: [],
-    removed_scopes: [],
+/**
+ * The grant of a member with another role, and what it adds to and takes from.
+ * @param scopes exactly the scopes that the member gets; null removes the overrides, undefined keeps them
+ */
+function withRole(
+  member: TeamMember,
+  role: ChosenRole,
+  scopes: readonly Scope[] | null | undefined,
+): ScopeSources & Grant {
+  const plain = {
+    role: role.builtIn,
+    roleId: role.roleId,
+    roleName: role.roleId === null ? null : role.name,
+    roleScopes: role.roleId === null ? null : role.scopes,
+    groupScopes: member.groupScopes,
+    addedScopes: [],
+    removedScopes: [],
   }
   if (role.builtIn === 'owner') {
     if (scopes) throw ownerHasAll()
     return plain
   }
   if (scopes === null) return plain
-  if (scopes === undefined) return { ...plain, added_scopes: row.added_scopes, removed_scopes: row.removed_scopes }
+  if (scopes === undefined) {
+    const { addedScopes, removedScopes } = member
+    return { ...plain, addedScopes, removedScopes }
+  }
   const { added, removed } = overridesFor(mergedScopes(plain), scopes)
-  return { ...plain, added_scopes: [...added], removed_scopes: [...removed] }
+  return { ...plain, addedScopes: added, removedScopes: removed }
 }
 
 /** The 400 of scopes for an owner. */

@@ -2,19 +2,14 @@ import { ValidationFailed } from '../../../core/errors.ts'
 import { BUILT_IN_ROLES, isScope, type BuiltInRole, type Scope } from '../../../core/scope.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
+import { findRole, findRoleByName, type RoleRow } from '../workspaces/index.ts'
 
-/** A role as it stands: built in, or one of the workspace's own. */
+/** A built-in or custom role. */
 export interface ChosenRole {
   readonly builtIn: BuiltInRole | null
   readonly roleId: string | null
   readonly name: string
   readonly scopes: readonly Scope[]
-}
-
-interface RoleRow {
-  id: string
-  name: string
-  scopes: string[]
 }
 
 export function isBuiltIn(name: string): name is BuiltInRole {
@@ -25,36 +20,23 @@ function builtInRole(name: BuiltInRole): ChosenRole {
   return { builtIn: name, roleId: null, name, scopes: BUILT_IN_ROLES[name] }
 }
 
-const own = (row: RoleRow): ChosenRole => ({
-  builtIn: null,
-  roleId: row.id,
-  name: row.name,
-  scopes: row.scopes.filter(isScope),
-})
+function customRole(row: RoleRow | undefined): ChosenRole | undefined {
+  return row && { builtIn: null, roleId: row.id, name: row.name, scopes: row.scopes.filter(isScope) }
+}
 
-/** A role by its id; a built-in role's is its name. */
+/** A role by its id. The id of a built-in role is its name. */
 export async function roleById(sql: Sql, workspaceId: string, id: string): Promise<ChosenRole | undefined> {
-  if (isBuiltIn(id)) return builtInRole(id)
-  const row = await sql.row<RoleRow>('select id, name, scopes from roles where workspace_id = $1 and id = $2', [
-    workspaceId,
-    id,
-  ])
-  return row && own(row)
+  return isBuiltIn(id) ? builtInRole(id) : customRole(await findRole(sql, workspaceId, id))
 }
 
 async function roleByName(sql: Sql, workspaceId: string, name: string): Promise<ChosenRole | undefined> {
   const folded = name.toLowerCase()
-  if (isBuiltIn(folded)) return builtInRole(folded)
-  const row = await sql.row<RoleRow>(
-    'select id, name, scopes from roles where workspace_id = $1 and lower(name) = lower($2)',
-    [workspaceId, name],
-  )
-  return row && own(row)
+  return isBuiltIn(folded) ? builtInRole(folded) : customRole(await findRoleByName(sql, workspaceId, name))
 }
 
 /**
- * The role that a request names by `role`, `roleId` or both; undefined when it names none.
- * @throws AppError validation_failed for a role that there is not, or for two
+ * The role that a request names by `role`, `roleId` or both. Undefined when it names none.
+ * @throws AppError validation_failed when there is no such role, or when the fields name two different roles
  */
 export async function roleOf(
   turn: Turn,
@@ -66,17 +48,17 @@ export async function roleOf(
   if (roleId === undefined) return named
   const found = await roleById(turn.sql, turn.workspaceId, roleId)
   if (found === undefined) throw unknown('/body/roleId')
-  // A member is shown with both, and may be sent back as they were shown.
+  // Members are shown with both fields, and clients may send back what they were shown.
   if (named !== undefined && named.name !== found.name)
     throw refused('/body/roleId', 'must be of the same role as role')
   return found
 }
 
 function unknown(path: string) {
-  return refused(path, 'is no role of this workspace')
+  return refused(path, 'is not a role of this workspace')
 }
 
-/** The 400 of one field. */
+/** The 400 for one field. */
 export function refused(path: string, message: string) {
   const field = path.replace(/^\/(body|query)\//, '').replaceAll('/', '.')
   return ValidationFailed({ message: `${field} ${message}.`, errors: [{ path, code: 'role', message }] })

@@ -8,9 +8,22 @@ import type { Static } from '../../../core/schema.ts'
 import { BUILT_IN_ROLES, isScope, type BuiltInRole, type Scope } from '../../../core/scope.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
-import type { PlanService } from '../../money/plans/service.ts'
-import { isNameTaken, requireRoom } from '../workspaces/collections.ts'
-import type { MemberCache } from '../workspaces/memberships.ts'
+import { greaterThan } from '../../../db/condition.ts'
+import type { PlanService } from '../../money/plans/index.ts'
+import {
+  addRole,
+  changeRole,
+  countBuiltInRoles,
+  countRoles,
+  createdAtOf,
+  deleteRole,
+  findRole,
+  findRoleByName,
+  listRoles,
+  replaceRole,
+  type CountedRole,
+  type MemberCache,
+} from '../workspaces/index.ts'
 import {
   managerOf,
   requireGrantable,
@@ -21,32 +34,16 @@ import {
 } from './authority.ts'
 import { BuiltInRoleFixed, NameTaken, RoleInUse } from './errors.ts'
 import { memberUpdated, roleCreated, roleDeleted, roleUpdated } from './events.ts'
-import { findHolders, findMembers, memberState } from './member-row.ts'
+import { findMembers, memberState } from './member-row.ts'
 import { isBuiltIn, refused, roleById, type ChosenRole } from './role-choice.ts'
 import type { NewRole, RoleChange, RoleData } from './schemas.ts'
+import { invitations } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
     readonly roles: TeamRoles
   }
 }
-
-interface RoleRow {
-  id: string
-  name: string
-  scopes: string[]
-  version: number
-  created_at: string
-  updated_at: string
-  member_count: number
-}
-
-const SELECT = `
-  select r.id, r.name, r.scopes, r.version, r.created_at, r.updated_at,
-    (select count(*) from workspace_members m where m.role_id = r.id) as member_count
-  from roles r where r.workspace_id = $1`
-const ALL = `${SELECT} order by r.created_at, r.id`
-const ONE = `${SELECT} and r.id = $2`
 
 /** Roles: sets of scopes with a name, five of them the same everywhere. */
 export class TeamRoles {
@@ -64,8 +61,8 @@ export class TeamRoles {
 
   /** The built-in roles, then the workspace's own, oldest first. */
   async list(workspaceId: string): Promise<PageResult<RoleData>> {
-    const [builtIn, own] = await Promise.all([this.#builtIn(workspaceId), this.#sql.rows<RoleRow>(ALL, [workspaceId])])
-    return { items: [...builtIn, ...own.map(view)], limit: 100, nextCursor: null }
+    const [builtIn, custom] = await Promise.all([this.#builtIn(workspaceId), listRoles(this.#sql, workspaceId)])
+    return { items: [...builtIn, ...custom.map(view)], limit: 100, nextCursor: null }
   }
 
   /** @throws AppError cannot_grant, name_taken, plan_limit_reached */
@@ -73,18 +70,10 @@ export class TeamRoles {
     const actor = await managerOf(turn, caller)
     requireGrantable(actor, input.scopes)
     await this.#requireFree(turn, input.name)
-    await requireRoom(turn, this.#plans, 'roles')
+    await this.#plans.requireRoom(turn.workspaceId, 'roles', await countRoles(turn.sql, turn.workspaceId))
     const now = new Date(this.#clock.now())
     const id = uuidv7(now.getTime())
-    turn.insert('roles', {
-      id,
-      workspace_id: turn.workspaceId,
-      name: input.name,
-      scopes: [...input.scopes].sort(),
-      version: 1,
-      created_at: now,
-      updated_at: now,
-    })
+    addRole(turn, { id, name: input.name, scopes: [...input.scopes].sort(), createdAt: now, updatedAt: now })
     const role = view(await this.#find(turn, id))
     turn.audit({ kind: 'role', id, details: { name: role.name, scopes: role.scopes } })
     turn.emit(roleCreated, role)
@@ -109,10 +98,8 @@ export class TeamRoles {
     requireGrantable(actor, scopes)
     await this.#requireHoldersReachable(turn, actor, before, { builtIn: null, scopes })
     if (change.name !== undefined) await this.#requireFree(turn, change.name, id)
-    await turn.sql.run(
-      'update roles set name = $2, scopes = $3, version = version + 1, updated_at = $4 where id = $1',
-      [id, change.name ?? before.name, [...scopes].sort(), new Date(this.#clock.now())],
-    )
+    const next = { name: change.name ?? before.name, scopes: [...scopes].sort() }
+    await changeRole(turn.sql, id, next, new Date(this.#clock.now()))
     const role = view(await this.#find(turn, id))
     turn.audit({
       kind: 'role',
@@ -148,9 +135,9 @@ export class TeamRoles {
     const now = new Date(this.#clock.now())
     await this.#requireUnused(turn, role, replacement, now)
     if (replacement !== undefined) await this.#moveHolders(turn, id, replacement, now)
-    // Closed invitations forget the role.
-    await turn.sql.run(`update invitations set status = 'expired' where role_id = $1 and status = 'open'`, [id])
-    await turn.sql.run('delete from roles where id = $1', [id])
+    // Invitations lose the role when it is deleted, and an open one must have a role.
+    await invitations.update(turn.sql, { roleId: id, status: 'open' }, { status: 'expired' })
+    await deleteRole(turn.sql, id)
     const replacementRoleId = replacement === undefined ? null : (replacement.roleId ?? replacement.name)
     turn.audit({ kind: 'role', id, details: { name: role.name, scopes: role.scopes, replacementRoleId } })
     turn.emit(roleDeleted, { roleId: id, replacementRoleId })
@@ -161,7 +148,7 @@ export class TeamRoles {
     if (replaceWith === undefined) return undefined
     if (replaceWith === id) throw refused('/query/replaceWith', 'must be another role')
     const role = await roleById(turn.sql, turn.workspaceId, replaceWith)
-    if (role === undefined) throw refused('/query/replaceWith', 'is no role of this workspace')
+    if (role === undefined) throw refused('/query/replaceWith', 'is not a role of this workspace')
     return role
   }
 
@@ -169,83 +156,63 @@ export class TeamRoles {
   async #requireHoldersReachable(
     turn: Turn,
     actor: Actor,
-    role: RoleRow,
+    role: CountedRole,
     next: Pick<ChosenRole, 'builtIn' | 'scopes'>,
   ): Promise<void> {
-    if (role.member_count === 0) return
-    const holders = await findHolders(turn.sql, turn.workspaceId, role.id)
+    if (role.memberCount === 0) return
+    const holders = await findMembers(turn.sql, { workspaceId: turn.workspaceId, roleId: role.id })
     const { builtIn, scopes } = next
-    requireReachable(actor, holders, (row) => ({ ...row, built_in_role: builtIn, role_scopes: [...scopes] }))
+    requireReachable(actor, holders, (member) => ({ ...member, role: builtIn, roleScopes: scopes }))
   }
 
-  async #requireUnused(turn: Turn, role: RoleRow, replacement: ChosenRole | undefined, now: Date): Promise<void> {
+  async #requireUnused(turn: Turn, role: CountedRole, replacement: ChosenRole | undefined, now: Date): Promise<void> {
     if (replacement !== undefined) return
-    const invited = await turn.sql.row<{ count: number }>(
-      `select count(*) as count from invitations where role_id = $1 and status = 'open' and expires_at > $2`,
-      [role.id, now],
-    )
-    const members = role.member_count
-    const invitations = invited?.count ?? 0
-    if (members === 0 && invitations === 0) return
-    const message = `The role “${role.name}” is held by ${members} members and named by ${invitations} open invitations.`
-    throw RoleInUse({ message, details: { members, invitations } })
+    const open = { roleId: role.id, status: 'open', expiresAt: greaterThan(now) } as const
+    const invited = await invitations.count(turn.sql, open)
+    const members = role.memberCount
+    if (members === 0 && invited === 0) return
+    const message = `${members} members have the role “${role.name}”, and ${invited} open invitations name it.`
+    throw RoleInUse({ message, details: { members, invitations: invited } })
   }
 
   async #moveHolders(turn: Turn, id: string, replacement: ChosenRole, now: Date): Promise<void> {
-    // An owner has every scope, so overrides would mean nothing.
-    const plain = replacement.builtIn === 'owner'
-    const to = [id, replacement.builtIn, replacement.roleId, plain, now] as const
-    const moved = await turn.sql.rows<{ user_id: string }>(
-      `update workspace_members set role = $2, role_id = $3, version = version + 1, updated_at = $5,
-         added_scopes = case when $4 then '{}' else added_scopes end,
-         removed_scopes = case when $4 then '{}' else removed_scopes end
-       where role_id = $1 returning user_id`,
-      to,
-    )
-    await turn.sql.run(
-      `update invitations set role = $2, role_id = $3, updated_at = $5,
-         added_scopes = case when $4 then '{}' else added_scopes end,
-         removed_scopes = case when $4 then '{}' else removed_scopes end
-       where role_id = $1 and status = 'open'`,
-      to,
-    )
-    const userIds = moved.map((row) => row.user_id)
-    for (const row of await findMembers(turn.sql, turn.workspaceId, userIds)) turn.emit(memberUpdated, memberState(row))
+    const { builtIn: role, roleId } = replacement
+    // Owners have every scope, so they have no overrides.
+    const overrides = role === 'owner' && { addedScopes: [], removedScopes: [] }
+    const userIds = await replaceRole(turn.sql, id, { role, roleId, ...overrides }, now)
+    await invitations.update(turn.sql, { roleId: id, status: 'open' }, { role, roleId, ...overrides, updatedAt: now })
+    const members = await findMembers(turn.sql, { workspaceId: turn.workspaceId, userIds })
+    for (const member of members) turn.emit(memberUpdated, memberState(member))
   }
 
-  async #requireFree(turn: Turn, name: string, except: string | null = null): Promise<void> {
-    const taken = isBuiltIn(name.toLowerCase()) || (await isNameTaken(turn, 'roles', name, except))
+  async #requireFree(turn: Turn, name: string, except?: string): Promise<void> {
+    const taken =
+      isBuiltIn(name.toLowerCase()) || (await findRoleByName(turn.sql, turn.workspaceId, name, except)) !== undefined
     if (taken) throw NameTaken({ message: `There is a role called “${name}” already.` })
   }
 
-  async #own(turn: Turn, id: string, ifMatch: IfMatch): Promise<RoleRow> {
+  async #own(turn: Turn, id: string, ifMatch: IfMatch): Promise<CountedRole> {
     if (isBuiltIn(id)) throw BuiltInRoleFixed()
     const row = await this.#find(turn, id)
     requireVersion(ifMatch, row.version)
     return row
   }
 
-  async #find(turn: Turn, id: string): Promise<RoleRow> {
-    const row = await turn.sql.row<RoleRow>(ONE, [turn.workspaceId, id])
+  async #find(turn: Turn, id: string): Promise<CountedRole> {
+    const row = await findRole(turn.sql, turn.workspaceId, id)
     if (row === undefined) throw NotFound()
     return row
   }
 
   async #builtIn(workspaceId: string): Promise<RoleData[]> {
-    const counts = await this.#sql.rows<{ role: string | null; count: number; created_at: string }>(
-      `select m.role, count(*) as count, w.created_at from workspaces w
-       left join workspace_members m on m.workspace_id = w.id and m.role is not null
-       where w.id = $1 group by m.role, w.created_at`,
-      [workspaceId],
-    )
-    const at = counts[0]?.created_at
-    if (at === undefined) throw NotFound()
+    const at = await createdAtOf(this.#sql, workspaceId)
+    const counts = await countBuiltInRoles(this.#sql, workspaceId)
     return builtInRoles().map(({ name, scopes }) => ({
       _id: name,
       name,
       builtIn: true,
       scopes,
-      memberCount: counts.find((row) => row.role === name)?.count ?? 0,
+      memberCount: counts.get(name) ?? 0,
       version: 1,
       createdAt: at,
       updatedAt: at,
@@ -253,7 +220,7 @@ export class TeamRoles {
   }
 }
 
-function requireMayChange(actor: Actor, role: RoleRow): void {
+function requireMayChange(actor: Actor, role: CountedRole): void {
   requireNotOutranked(actor, role.scopes.filter(isScope), `The role “${role.name}”`)
 }
 
@@ -263,15 +230,15 @@ export function builtInRoles(): { _id: BuiltInRole; name: BuiltInRole; scopes: S
   return names.map((name) => ({ _id: name, name, scopes: [...BUILT_IN_ROLES[name]] }))
 }
 
-function view(row: RoleRow): RoleData {
+function view(row: CountedRole): RoleData {
   return {
     _id: row.id,
     name: row.name,
     builtIn: false,
     scopes: row.scopes.filter(isScope),
-    memberCount: row.member_count,
+    memberCount: row.memberCount,
     version: row.version,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
   }
 }

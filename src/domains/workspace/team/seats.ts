@@ -1,16 +1,13 @@
 import { NotFound } from '../../../core/errors.ts'
 import type { Turn } from '../../../core/turn.ts'
-import type { PlanService } from '../../money/plans/service.ts'
-
-interface SeatRow {
-  owner_id: string
-  members: number
-  invited: number
-}
+import { greaterThan } from '../../../db/condition.ts'
+import type { PlanService } from '../../money/plans/index.ts'
+import { countMembers, payerOf } from '../workspaces/index.ts'
+import { invitations } from './tables.ts'
 
 /**
- * The seats of a workspace: its members and its open invitations, held against the plan of whoever pays. A turn comes
- * after another, so what is counted here cannot change before the commit.
+ * The limit on members of a workspace, from the plan of the owner who pays. Members and open invitations count. Turns of
+ * a workspace run one after the other, so the counts cannot change before the commit.
  */
 export class Seats {
   readonly #plans: PlanService
@@ -19,35 +16,33 @@ export class Seats {
     this.#plans = plans
   }
 
-  /** Room for one more invitation. @throws AppError plan_limit_reached, not_found */
+  /** Checks the limit for one more invitation. @throws AppError plan_limit_reached, not_found */
   async requireForInvitation(turn: Turn, now: Date): Promise<void> {
-    const row = await count(turn, now)
-    await this.#require(turn, row, row.members + row.invited)
+    const { members, invited } = await count(turn, now)
+    await this.#require(turn, members, invited, members + invited)
   }
 
-  /** Room for one more member; the invitation that they accept holds the seat. @throws AppError as above */
+  /**
+   * Checks the limit for one more member. Open invitations do not count: the new member's own one is among them.
+   * @throws AppError plan_limit_reached, not_found
+   */
   async requireForMember(turn: Turn, now: Date): Promise<void> {
-    const row = await count(turn, now)
-    await this.#require(turn, row, row.members)
+    const { members, invited } = await count(turn, now)
+    await this.#require(turn, members, invited, members)
   }
 
-  async #require(turn: Turn, row: SeatRow, used: number): Promise<void> {
-    const allowance = await this.#plans.lockLimitsOf(turn.sql, row.owner_id)
+  async #require(turn: Turn, members: number, invited: number, used: number): Promise<void> {
+    const payer = await payerOf(turn.sql, turn.workspaceId)
+    if (payer === undefined) throw NotFound()
+    const allowance = await this.#plans.lockLimitsOf(turn.sql, payer)
     if (used < allowance.members) return
-    const message = `The ${allowance.plan} plan allows ${allowance.members} members of a workspace; there are ${row.members}, and ${row.invited} are invited.`
+    const message = `The ${allowance.plan} plan allows ${allowance.members} members of a workspace; there are ${members}, and ${invited} are invited.`
     throw this.#plans.limitError(allowance, 'members', used, message)
   }
 }
 
-async function count(turn: Turn, now: Date): Promise<SeatRow> {
-  const row = await turn.sql.row<SeatRow>(
-    `select w.owner_id,
-       (select count(*) from workspace_members where workspace_id = w.id) as members,
-       (select count(*) from invitations
-         where workspace_id = w.id and status = 'open' and expires_at > $2) as invited
-     from workspaces w where w.id = $1 and w.deleted_at is null`,
-    [turn.workspaceId, now],
-  )
-  if (row === undefined) throw NotFound()
-  return row
+async function count({ sql, workspaceId }: Turn, now: Date): Promise<{ members: number; invited: number }> {
+  const members = await countMembers(sql, workspaceId)
+  const invited = await invitations.count(sql, { workspaceId, status: 'open', expiresAt: greaterThan(now) })
+  return { members, invited }
 }

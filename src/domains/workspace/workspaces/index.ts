@@ -1,4 +1,48 @@
 /** What other domains may use of workspaces. */
 
-export { Workspace, WorkspaceMember } from './entities.ts'
+export {
+  addGroup,
+  addGroupMembers,
+  changeGroup,
+  countGroups,
+  deleteGroup,
+  findGroup,
+  groupPage,
+  isGroupName,
+  removeGroupMembers,
+  scopesOfOtherGroups,
+  type GroupRow,
+} from './group-store.ts'
+export {
+  addMember,
+  changeGrant,
+  countMembers,
+  findMembership,
+  findMemberships,
+  memberIds,
+  membershipPage,
+  ownerIds,
+  removeMember,
+  replaceRole,
+  type Grant,
+  type Membership,
+  type MembershipFilter,
+  type ScopeSources,
+} from './membership-store.ts'
+export { mergedScopes, roleName, type MemberCache } from './memberships.ts'
 export { onlyMembers, requireMembers } from './named-members.ts'
+export {
+  addRole,
+  changeRole,
+  countBuiltInRoles,
+  countRoles,
+  deleteRole,
+  findRole,
+  findRoleByName,
+  findRoles,
+  listRoles,
+  type CountedRole,
+  type RoleRow,
+} from './role-store.ts'
+export { Role, Workspace, WorkspaceMember } from './tables.ts'
+export { changePayer, countOwned, createdAtOf, findNames, payerOf } from './workspace-store.ts'

@@ -7,25 +7,26 @@ import { uuidv7 } from '../../../core/id.ts'
 import { createLog } from '../../../core/log.ts'
 import { ALL_SCOPES, BUILT_IN_ROLES, type Scope } from '../../../core/scope.ts'
 import { Database } from '../../../db/database.ts'
-import { MemberCache, mergedScopes, type MemberRow } from './memberships.ts'
+import type { ScopeSources } from './membership-store.ts'
+import { MemberCache, mergedScopes } from './memberships.ts'
 
-const row = (fields: Partial<MemberRow>): MemberRow => ({
-  built_in_role: null,
-  role_name: null,
-  role_scopes: null,
-  group_scopes: [],
-  added_scopes: [],
-  removed_scopes: [],
+const sources = (fields: Partial<ScopeSources>): ScopeSources => ({
+  role: null,
+  roleName: null,
+  roleScopes: null,
+  groupScopes: [],
+  addedScopes: [],
+  removedScopes: [],
   ...fields,
 })
 
 describe('merging scopes', () => {
-  it('gives what the role, the groups and the personal additions give, less what is taken away', () => {
+  it('is the union of role, groups and added scopes, minus removed scopes', () => {
     const scopes = subarray(ALL_SCOPES)
     assert(
       property(scopes, scopes, scopes, scopes, (role, groups, added, removed) => {
         const merged = mergedScopes(
-          row({ role_scopes: role, group_scopes: groups, added_scopes: added, removed_scopes: removed }),
+          sources({ roleScopes: role, groupScopes: groups, addedScopes: added, removedScopes: removed }),
         )
         for (const scope of ALL_SCOPES) {
           const given = [role, groups, added].some((source) => source.includes(scope))
@@ -35,13 +36,13 @@ describe('merging scopes', () => {
     )
   })
 
-  it('takes nothing from an owner', () => {
-    const owner = row({ built_in_role: 'owner', removed_scopes: ['billing:manage'] })
+  it('gives an owner every scope, even a removed one', () => {
+    const owner = sources({ role: 'owner', removedScopes: ['billing:manage'] })
     expect([...mergedScopes(owner)]).toEqual(BUILT_IN_ROLES.owner)
   })
 
-  it('knows no scope that the service does not know', () => {
-    expect([...mergedScopes(row({ role_scopes: ['posts:read', 'world:rule'] }))]).toEqual(['posts:read'])
+  it('ignores unknown scopes', () => {
+    expect([...mergedScopes(sources({ roleScopes: ['posts:read', 'world:rule'] }))]).toEqual(['posts:read'])
   })
 })
 
@@ -94,7 +95,7 @@ describe('members of the database', () => {
     return id
   }
 
-  it('merges role, groups and what is personal, of this workspace alone', async () => {
+  it('merges role, groups and personal scopes of this workspace only', async () => {
     for (const id of [
       await group(workspaceId, ['ideas:read', 'ideas:write']),
       await group(workspaceId, ['ideas:read', 'posts:approve']),
@@ -126,7 +127,7 @@ describe('members of the database', () => {
     ])
   })
 
-  it('answers from memory until the workspace is said to have changed', async () => {
+  it('answers from the cache until the workspace is reported as changed', async () => {
     expect(members.find(workspaceId, user)).not.toBeInstanceOf(Promise)
     const roleId = uuidv7(Date.now())
     await add(
@@ -144,14 +145,14 @@ describe('members of the database', () => {
     expect(await scopesNow()).toEqual(['chat:read', 'ideas:read', 'ideas:write', 'streams:manage'])
   })
 
-  it('ends group membership with membership', async () => {
+  it('removes group memberships together with the membership', async () => {
     await add('delete from workspace_members where workspace_id = $1 and user_id = $2', [workspaceId, user])
     members.changed(workspaceId)
     expect(await members.find(workspaceId, user)).toBeUndefined()
     expect(await database.rows('select 1 from group_members where workspace_id = $1', [workspaceId])).toEqual([])
   })
 
-  it('asks the database nothing for what can be no id', () => {
+  it('does not query the database for malformed ids', () => {
     expect(members.find('nonsense', user)).toBeUndefined()
   })
 })

@@ -1,22 +1,21 @@
 import { ValidationFailed } from '../../../core/errors.ts'
 import type { Turn } from '../../../core/turn.ts'
+import { anyOf } from '../../../db/condition.ts'
+import { workspaceMembers } from './tables.ts'
 
-/** Those of the users who are members of the turn's workspace, in the order in which they are named. */
+/** Which of the users are members of the turn's workspace, in the given order. */
 export async function onlyMembers({ sql, workspaceId }: Turn, userIds: readonly string[]): Promise<string[]> {
   if (userIds.length === 0) return []
-  const rows = await sql.rows<{ user_id: string }>(
-    'select user_id from workspace_members where workspace_id = $1 and user_id = any($2)',
-    [workspaceId, userIds],
-  )
-  const known = new Set(rows.map((row) => row.user_id))
+  const rows = await workspaceMembers.find(sql, { workspaceId, userId: anyOf(userIds) }, { columns: ['userId'] })
+  const known = new Set(rows.map(({ userId }) => userId))
   return userIds.filter((id) => known.has(id))
 }
 
 /**
- * For a list of people in a request.
- * @param field of the body, as it names them
- * @param listed the whole list where only some of it is asked about: errors point into it
- * @throws AppError validation_failed for those who are no members of the workspace
+ * Checks a list of user ids in a request.
+ * @param field the field of the body that holds the list
+ * @param listed the whole list, if `userIds` is only a part of it; errors name positions in it
+ * @throws AppError validation_failed naming the users who are no members of the workspace
  */
 export async function requireMembers(
   turn: Turn,
@@ -33,5 +32,5 @@ export async function requireMembers(
       message: 'must be a member of the workspace',
     }))
   if (errors.length > 0)
-    throw ValidationFailed({ message: `${field} names somebody who is no member of the workspace.`, errors })
+    throw ValidationFailed({ message: `${field} names a user who is not a member of the workspace.`, errors })
 }

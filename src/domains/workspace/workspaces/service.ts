@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Static } from 'typebox'
 import type { Caller, Member } from '../../../core/caller.ts'
 import { DAY, type Clock } from '../../../core/clock.ts'
@@ -10,14 +11,17 @@ import { BUILT_IN_ROLES, type Scope } from '../../../core/scope.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Database } from '../../../db/database.ts'
+import { increment } from '../../../db/increment.ts'
+import { query } from '../../../db/query.ts'
 import type { PlanService } from '../../money/plans/service.ts'
-import { User } from '../../identity/users/index.ts'
 import { recordAudit, type Origin } from './audit-log.ts'
-import { Workspace, WorkspaceMember } from './entities.ts'
 import { workspaceDeleted, workspaceUpdated } from './events.ts'
-import { MEMBER_COLUMNS, mergedScopes, roleName, type MemberCache, type MemberRow } from './memberships.ts'
+import { SCOPE_SOURCES, type ScopeSources } from './membership-store.ts'
+import { mergedScopes, roleName, type MemberCache } from './memberships.ts'
 import type { AiSettingsChange, DeletedWorkspace, NewWorkspace, WorkspaceChange, WorkspaceView } from './schemas.ts'
-import { stateOf, viewOf, WORKSPACE_COLUMNS, type WorkspaceRow } from './views.ts'
+import { workspaceMembers, workspaces, workspaceTables } from './tables.ts'
+import { stateOf, viewOf, type WorkspaceRow } from './views.ts'
+import { countOwned, payerOf } from './workspace-store.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -34,6 +38,31 @@ export type PurgeHook = (sql: Sql, workspaceIds: readonly string[]) => Promise<v
 type View = Static<typeof WorkspaceView>
 
 const GRACE_MS = 30 * DAY
+
+interface OfUser {
+  readonly userId: string
+  /** Only these workspaces. */
+  readonly ids?: readonly string[] | undefined
+  /** The last workspace of the page before. */
+  readonly after?: string | undefined
+  readonly limit: number
+}
+
+const workspacesOfUser = query(workspaceTables, (db, $: OfUser) => {
+  let found = db
+    .selectFrom('workspaceMembers as m')
+    .innerJoin('workspaces as w', 'w.id', 'm.workspaceId')
+    .leftJoin('roles as r', 'r.id', 'm.roleId')
+    .select(['w.id', 'w.ownerId', 'w.name', 'w.timezone', 'w.logo', 'w.aiSettings', 'w.version'])
+    .select(['w.createdAt', 'w.updatedAt', ...SCOPE_SOURCES])
+    .where('m.userId', '=', $.userId)
+    .where('w.deletedAt', 'is', null)
+    .orderBy('w.id', 'desc')
+    .limit($.limit)
+  if ($.ids !== undefined) found = found.where('w.id', '=', sql<string>`any(${$.ids}::uuid[])`)
+  if ($.after !== undefined) found = found.where('w.id', '<', $.after)
+  return found
+})
 
 /** Workspaces: made by users within their plan, changed in turns, deleted with a grace of 30 days. */
 export class WorkspaceService {
@@ -54,19 +83,16 @@ export class WorkspaceService {
   /** Those that the caller is a member of, and that their API key opens, newest first. */
   async list(caller: Caller, page: PageRequest): Promise<PageResult<View>> {
     const only = caller.apiKey?.workspaceIds
-    const rows = await this.#database.rows<WorkspaceRow & MemberRow>(
-      `select ${WORKSPACE_COLUMNS}, ${MEMBER_COLUMNS} from workspace_members m
-       join workspaces w on w.id = m.workspace_id and w.deleted_at is null
-       left join roles r on r.id = m.role_id
-       where m.user_id = $1 and ($2::timestamptz is null or (w.created_at, w.id) < ($2, $3::uuid))
-         and ($5::uuid[] is null or w.id = any($5))
-       order by w.created_at desc, w.id desc limit $4`,
-      [caller.userId, page.after?.createdAt ?? null, page.after?.id ?? null, page.limit + 1, only ? [...only] : null],
-    )
+    const rows = await workspacesOfUser.rows(this.#database, {
+      userId: caller.userId,
+      ids: only ? [...only] : undefined,
+      after: page.after?.id,
+      limit: page.limit + 1,
+    })
     return pageOf(
       rows,
       page.limit,
-      (row) => ({ createdAt: row.created_at, id: row.id }),
+      (row) => row,
       (row) => viewOf(row, { role: roleName(row), scopes: scopesOf(row, caller) }),
     )
   }
@@ -77,28 +103,14 @@ export class WorkspaceService {
     const id = uuidv7(now.getTime())
     await this.#database.transaction(async (tx) => {
       const allowance = await this.#plans.lockLimitsOf(tx, caller.userId)
-      const used = await tx.row<{ count: number }>(
-        'select count(*) as count from workspaces where owner_id = $1 and deleted_at is null',
-        [caller.userId],
-      )
-      if (used !== undefined && used.count >= allowance.workspaces) {
-        const message = `Your plan ${allowance.plan} allows ${allowance.workspaces} workspaces, and you own ${used.count}.`
-        throw this.#plans.limitError(allowance, 'workspaces', used.count, message)
+      const used = await countOwned(tx, caller.userId)
+      if (used >= allowance.workspaces) {
+        const message = `Your plan ${allowance.plan} allows ${allowance.workspaces} workspaces, and you own ${used}.`
+        throw this.#plans.limitError(allowance, 'workspaces', used, message)
       }
-      const owner = tx.em.getReference(User, caller.userId)
-      const times = { createdAt: now, updatedAt: now }
-      const { name, timezone } = input
-      const workspace = tx.em.create(Workspace, {
-        id,
-        owner,
-        name,
-        timezone,
-        logo: input.logo ?? null,
-        aiSettings: {},
-        ...times,
-      })
-      tx.em.create(WorkspaceMember, { workspace, user: owner, role: 'owner', joinedAt: now, updatedAt: now })
-      await tx.em.flush()
+      const { userId } = caller
+      await workspaces.insert(tx, { ...input, id, ownerId: userId, createdAt: now, updatedAt: now })
+      await workspaceMembers.insert(tx, { workspaceId: id, userId, role: 'owner', joinedAt: now, updatedAt: now })
       await recordAudit(tx, {
         workspaceId: id,
         caller,
@@ -129,7 +141,7 @@ export class WorkspaceService {
     ifMatch?: IfMatch,
   ): Promise<View> {
     const row = await this.#inTurn(turn, ifMatch)
-    return this.#save(turn, member, { ...row, ai_settings: { ...row.ai_settings, ...change } }, change)
+    return this.#save(turn, member, { ...row, aiSettings: { ...row.aiSettings, ...change } }, change)
   }
 
   /**
@@ -154,10 +166,8 @@ export class WorkspaceService {
     }
     const deletedAt = new Date(this.#clock.now())
     const purgeAt = new Date(deletedAt.getTime() + GRACE_MS)
-    await turn.sql.run(
-      'update workspaces set deleted_at = $2, purge_at = $3, updated_at = $2, version = version + 1 where id = $1',
-      [row.id, deletedAt, purgeAt],
-    )
+    const change = { deletedAt, purgeAt, updatedAt: deletedAt, version: increment() }
+    await workspaces.update(turn.sql, { id: row.id }, change)
     for (const hook of this.#deleteHooks) await hook(turn)
     const times = { deletedAt: deletedAt.toISOString(), purgeAt: purgeAt.toISOString() }
     turn.audit({ kind: 'workspace', id: row.id, details: { name: row.name } })
@@ -177,12 +187,8 @@ export class WorkspaceService {
   }
 
   /** Who pays for a workspace; undefined when there is none or it was deleted. */
-  async ownerOf(workspaceId: string): Promise<string | undefined> {
-    const row = await this.#database.row<{ owner_id: string }>(
-      'select owner_id from workspaces where id = $1 and deleted_at is null',
-      [workspaceId],
-    )
-    return row?.owner_id
+  ownerOf(workspaceId: string): Promise<string | undefined> {
+    return payerOf(this.#database, workspaceId)
   }
 
   /** Every workspace that a user is a member of. */
@@ -225,29 +231,25 @@ export class WorkspaceService {
   }
 
   async #read(workspaceId: string): Promise<WorkspaceRow> {
-    const row = await this.#database.row<WorkspaceRow>(
-      `select ${WORKSPACE_COLUMNS} from workspaces w where w.id = $1 and w.deleted_at is null`,
-      [workspaceId],
-    )
+    const row = await workspaces.first(this.#database, { id: workspaceId, deletedAt: null })
     if (row === undefined) throw NotFound()
     return row
   }
 
   async #inTurn(turn: Turn, ifMatch: IfMatch): Promise<WorkspaceRow> {
-    const row = await turn.sql.row<WorkspaceRow>(
-      `select ${WORKSPACE_COLUMNS} from workspaces w where w.id = $1 and w.deleted_at is null`,
-      [turn.workspaceId],
-    )
+    const row = await workspaces.first(turn.sql, { id: turn.workspaceId, deletedAt: null })
     if (row === undefined) throw NotFound()
     requireVersion(ifMatch, row.version)
     return row
   }
 
   async #save(turn: Turn, member: Member, next: WorkspaceRow, change: object): Promise<View> {
-    const row = await turn.sql.row<WorkspaceRow>(
-      `update workspaces w set name = $2, timezone = $3, logo = $4, ai_settings = $5, updated_at = $6, version = version + 1
-       where id = $1 returning ${WORKSPACE_COLUMNS}`,
-      [next.id, next.name, next.timezone, next.logo, next.ai_settings, new Date(this.#clock.now())],
+    const { name, timezone, logo, aiSettings } = next
+    const updatedAt = new Date(this.#clock.now())
+    const [row] = await workspaces.updateReturning(
+      turn.sql,
+      { id: next.id },
+      { name, timezone, logo, aiSettings, updatedAt, version: increment() },
     )
     if (row === undefined) throw NotFound()
     turn.audit({ kind: 'workspace', id: row.id, details: { changed: Object.keys(change) } })
@@ -256,7 +258,7 @@ export class WorkspaceService {
   }
 }
 
-function scopesOf(row: MemberRow, { apiKey }: Caller): Set<Scope> {
+function scopesOf(row: ScopeSources, { apiKey }: Caller): Set<Scope> {
   const scopes = mergedScopes(row)
   return apiKey?.scopes ? scopes.intersection(apiKey.scopes) : scopes
 }

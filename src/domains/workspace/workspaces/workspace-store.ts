@@ -1,0 +1,43 @@
+import { NotFound } from '../../../core/errors.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Turn } from '../../../core/turn.ts'
+import { anyOf } from '../../../db/condition.ts'
+import { increment } from '../../../db/increment.ts'
+import { workspaceUpdated } from './events.ts'
+import { workspaces } from './tables.ts'
+import { stateOf } from './views.ts'
+
+/** The owner whose plan a workspace counts against. Undefined when there is no workspace, or it was deleted. */
+export async function payerOf(sql: Sql, workspaceId: string): Promise<string | undefined> {
+  const row = await workspaces.first(sql, { id: workspaceId, deletedAt: null }, { columns: ['ownerId'] })
+  return row?.ownerId
+}
+
+/** How many workspaces count against the plan of a user. */
+export function countOwned(sql: Sql, userId: string): Promise<number> {
+  return workspaces.count(sql, { ownerId: userId, deletedAt: null })
+}
+
+/** Counts the workspace of a turn against the plan of another owner. @throws AppError not_found */
+export async function changePayer(turn: Turn, userId: string, now: Date): Promise<void> {
+  const [row] = await workspaces.updateReturning(
+    turn.sql,
+    { id: turn.workspaceId },
+    { ownerId: userId, updatedAt: now, version: increment() },
+  )
+  if (row === undefined) throw NotFound()
+  turn.emit(workspaceUpdated, stateOf(row))
+}
+
+/** When a workspace was created. @throws AppError not_found */
+export async function createdAtOf(sql: Sql, workspaceId: string): Promise<string> {
+  const row = await workspaces.first(sql, { id: workspaceId }, { columns: ['createdAt'] })
+  if (row === undefined) throw NotFound()
+  return row.createdAt
+}
+
+/** The names of those of the workspaces that are not deleted, by id. */
+export async function findNames(sql: Sql, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  const rows = await workspaces.find(sql, { id: anyOf(ids), deletedAt: null }, { columns: ['id', 'name'] })
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
