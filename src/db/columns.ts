@@ -1,7 +1,15 @@
 import { p, type EntitySchemaWithMeta } from '@mikro-orm/core'
+import type { Scope } from '../core/scope.ts'
 
 /** A point in time, with its zone. Read as ISO 8601 text by prepared SQL, as `Date` by a unit of work. */
 export const timestamp = () => p.datetime().columnType('timestamptz')
+
+/** A list of scopes, empty by default. */
+export const scopeList = () =>
+  p
+    .array<Scope>((text) => text as Scope)
+    .columnType('text[]')
+    .defaultRaw(`'{}'`)
 
 /** What `defineEntity` returns, or the class that was set on it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- MikroORM infers the target through it

@@ -37,7 +37,7 @@ import { ServiceSwitches } from '../domains/system/switches/service.ts'
 import { assetsInBroadcasts } from '../domains/live/playout/index.ts'
 import { assetsInSlates } from '../domains/live/streams/index.ts'
 import { Recordings } from '../domains/live/recording/index.ts'
-import { composeTeam } from '../domains/workspace/team/compose.ts'
+import { composeTeam } from '../domains/workspace/team/index.ts'
 import { actorHealth } from '../turns/health.ts'
 import type { Readmission } from '../turns/readmission.ts'
 import type { Turns } from '../turns/turn-runner.ts'
@@ -110,17 +110,7 @@ export function compose(
   })
   const eventLog = new EventLog(database, eventTypes, channels)
 
-  const team = composeTeam({
-    database,
-    clock,
-    plans,
-    memberships,
-    owners,
-    publicUrl: config.PUBLIC_URL,
-    mailLimits,
-    searches,
-    channelMembers: chat.services.channelMembers,
-  })
+  const team = composeTeam(foundation, { plans, memberships, channelMembers: chat.services.channelMembers })
   const media = composeAssets({
     database,
     clock,
@@ -186,7 +176,7 @@ export function compose(
     mailLimits,
     ...people.services,
     profilePictures,
-    ...team,
+    team,
     chat: chat.services,
     ...streaming.services,
     ...media,

@@ -80,7 +80,7 @@ export function createHttpServer(resources: NodeResources, composition: Composit
 /** Puts the sockets on the same port. Called before the routes are finished. */
 export function createGateway(resources: NodeResources, composition: Composition, front: FrontEnd): Gateway {
   const { clock, config, coordination, database, log, metrics } = resources
-  const { members, memberships, workspaces } = composition.services
+  const { memberships, team, workspaces } = composition.services
   if (!config.SOCKET_POLLING) front.server.refuseHttp('/socket.io/', WebSocketRequired)
   const gateway = new Gateway({
     app: front.server.app,
@@ -110,7 +110,7 @@ export function createGateway(resources: NodeResources, composition: Composition
     log: log.child({ part: 'sockets' }),
     metrics,
   })
-  members.attachPresence(gateway.presence)
+  team.members.attachPresence(gateway.presence)
   return gateway
 }
 

@@ -101,7 +101,7 @@ describe('members', () => {
 
   test('show who is online, as whoever keeps the sockets knows it', async () => {
     const asked: string[][] = []
-    app.composition.services.members.attachPresence({
+    app.composition.services.team.members.attachPresence({
       of: async (userIds) => {
         asked.push([...userIds])
         return new Map([[world.id('edith'), { state: 'away', lastSeenAt: null }]])
@@ -111,7 +111,7 @@ describe('members', () => {
     const online = body.data.filter((row: { presence: string }) => row.presence !== 'offline')
     expect(online).toMatchObject([{ name: 'edith', presence: 'away', lastSeenAt: null }])
     expect(asked).toEqual([body.data.map((row: { _id: string }) => row._id)])
-    app.composition.services.members.attachPresence(nobodyOnline)
+    app.composition.services.team.members.attachPresence(nobodyOnline)
   })
 
   test('of another workspace are neither seen nor touched', async () => {

@@ -1,11 +1,6 @@
-import type { ChannelMembers } from '../../talk/chat/index.ts'
-import type { Clock } from '../../../core/clock.ts'
-import type { Services } from '../../../core/services.ts'
-import type { Database } from '../../../db/database.ts'
-import type { Searches } from '../../../db/searches.ts'
-import type { RowOwners } from '../../../db/owners.ts'
-import type { MailLimits } from '../../../mail/limits.ts'
+import type { Foundation } from '../../../foundation.ts'
 import type { PlanService } from '../../money/plans/index.ts'
+import type { ChannelMembers } from '../../talk/chat/index.ts'
 import type { MemberCache } from '../workspaces/index.ts'
 import { TeamGroups } from './groups.ts'
 import { InvitationAnswers } from './invitation-answers.ts'
@@ -15,37 +10,28 @@ import { Ownership } from './owners.ts'
 import { TeamRoles } from './roles.ts'
 import { Seats } from './seats.ts'
 
-export interface TeamNeeds {
-  readonly database: Database
-  readonly clock: Clock
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly team: ReturnType<typeof composeTeam>
+  }
+}
+
+interface Others {
   readonly plans: PlanService
   readonly memberships: MemberCache
-  readonly owners: RowOwners
-  readonly publicUrl: string
-  readonly mailLimits: MailLimits
-  readonly searches: Searches
   readonly channelMembers: ChannelMembers
 }
 
-type TeamServices = Pick<Services, 'members' | 'invitations' | 'invitationAnswers' | 'roles' | 'groups'>
-
-/** Builds the services of the domain, and makes the workspace of an invitation known. */
-export function composeTeam(needs: TeamNeeds): TeamServices {
-  const { channelMembers, clock, database, mailLimits, memberships, owners, plans, publicUrl, searches } = needs
+/** Builds the services of the domain. Registers the lookup of the workspace of an invitation. */
+export function composeTeam(foundation: Foundation, { plans, memberships, channelMembers }: Others) {
+  const { clock, database, owners } = foundation
   const seats = new Seats(plans)
-  const invitationAnswers = new InvitationAnswers(database, clock, seats, memberships)
-  owners.register('invitation', (tokenOrId, userId) => invitationAnswers.workspaceOf(tokenOrId, userId))
+  const answers = new InvitationAnswers(database, clock, seats, memberships)
+  owners.register('invitation', (tokenOrId, userId) => answers.workspaceOf(tokenOrId, userId))
   return {
-    members: new TeamMembers({
-      sql: database,
-      clock,
-      cache: memberships,
-      ownership: new Ownership(plans),
-      channels: channelMembers,
-      searches,
-    }),
-    invitations: new Invitations({ sql: database, clock, seats, mailLimits, publicUrl }),
-    invitationAnswers,
+    members: new TeamMembers(foundation, memberships, new Ownership(plans), channelMembers),
+    invitations: new Invitations(foundation, seats),
+    answers,
     roles: new TeamRoles(database, clock, memberships, plans),
     groups: new TeamGroups(database, clock, memberships, plans),
   }

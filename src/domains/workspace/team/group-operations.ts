@@ -18,7 +18,7 @@ export const listGroups = operation({
   query: PageQuery,
   returns: { 200: ListOf(GroupView) },
   example: { path: { workspaceId }, query: { limit: 30 } },
-  handle: async ({ path, query, groups }) => list('Groups', await groups.list(path.workspaceId, pageRequest(query))),
+  handle: async ({ path, query, team }) => list('Groups', await team.groups.list(path.workspaceId, pageRequest(query))),
 })
 
 export const getGroup = operation({
@@ -30,7 +30,7 @@ export const getGroup = operation({
   etag: true,
   returns: { 200: Envelope(GroupView) },
   example: { path: { workspaceId, id } },
-  handle: async ({ path, groups }) => ok('Group', await groups.get(path.workspaceId, path.id)),
+  handle: async ({ path, team }) => ok('Group', await team.groups.get(path.workspaceId, path.id)),
 })
 
 export const createGroup = operation({
@@ -47,7 +47,8 @@ export const createGroup = operation({
   returns: { 201: Envelope(GroupView) },
   errors: [CannotGrant, NameTaken, Outranked, PlanLimit, ValidationFailed],
   example: { path: { workspaceId }, body: { name: 'On air', memberIds: [], scopes: ['streams:manage'] } },
-  handle: async ({ turn, caller, body, groups }) => created('Group created', await groups.create(turn, caller, body)),
+  handle: async ({ turn, caller, body, team }) =>
+    created('Group created', await team.groups.create(turn, caller, body)),
 })
 
 export const updateGroup = operation({
@@ -64,8 +65,8 @@ export const updateGroup = operation({
   returns: { 200: Envelope(GroupView) },
   errors: [CannotGrant, NameTaken, Outranked, PreconditionFailed, ValidationFailed],
   example: { path: { workspaceId, id }, body: { name: 'On the air' } },
-  handle: async ({ turn, caller, path, body, ifMatch, groups }) =>
-    ok('Group changed', await groups.update(turn, caller, path.id, body, ifMatch)),
+  handle: async ({ turn, caller, path, body, ifMatch, team }) =>
+    ok('Group changed', await team.groups.update(turn, caller, path.id, body, ifMatch)),
 })
 
 export const deleteGroup = operation({
@@ -79,8 +80,8 @@ export const deleteGroup = operation({
   returns: { 200: Done },
   errors: [Outranked, PreconditionFailed],
   example: { path: { workspaceId, id } },
-  handle: async ({ turn, caller, path, ifMatch, groups }) => {
-    await groups.delete(turn, caller, path.id, ifMatch)
+  handle: async ({ turn, caller, path, ifMatch, team }) => {
+    await team.groups.delete(turn, caller, path.id, ifMatch)
     return done('Group deleted')
   },
 })

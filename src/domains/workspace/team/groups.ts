@@ -25,19 +25,14 @@ import {
   type GroupRow,
   type MemberCache,
 } from '../workspaces/index.ts'
-import { managerOf, requireGrantable, requireNotOutranked, requireReachable, type Actor } from './authority.ts'
+import { managerOf, requireGrantable, requireReachable, type Actor } from './authority.ts'
 import { NameTaken } from './errors.ts'
 import { groupCreated, groupDeleted, groupUpdated } from './events.ts'
 import { findMembers } from './member-row.ts'
 import type { GroupChange, GroupData, NewGroup } from './schemas.ts'
+import { afterChange, auditedChange, requireMayChange } from './scope-sets.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly groups: TeamGroups
-  }
-}
-
-/** Groups: members who share further scopes. */
+/** Groups: members who share additional scopes. */
 export class TeamGroups {
   readonly #sql: Sql
   readonly #clock: Clock
@@ -82,8 +77,8 @@ export class TeamGroups {
   }
 
   /**
-   * Changes name, scopes or members; `memberIds` replaces the whole list. The caller must hold all scopes that the group
-   * has and gets, and more than anyone whose rights change.
+   * Changes name, scopes or members; `memberIds` replaces the whole list. The caller must have all scopes that the group
+   * has and gets, and all scopes of the members whose scopes change.
    * @throws AppError not_found, precondition_failed, outranked, cannot_grant, name_taken, validation_failed
    */
   async update(
@@ -96,32 +91,20 @@ export class TeamGroups {
     const actor = await managerOf(turn, caller)
     const before = await find(turn.sql, turn.workspaceId, id)
     requireVersion(ifMatch, before.version)
-    const scopes = [...(change.scopes ?? before.scopes.filter(isScope))].sort()
     const memberIds = change.memberIds ?? before.memberIds
     const joining = memberIds.filter((userId) => !before.memberIds.includes(userId))
     const leaving = before.memberIds.filter((userId) => !memberIds.includes(userId))
-    requireMayChange(actor, before)
-    requireGrantable(actor, scopes)
+    const next = afterChange(actor, 'group', before, change)
     if (change.name !== undefined) await requireFree(turn, change.name, id)
     await requireMembers(turn, 'memberIds', joining, memberIds)
     const reached = change.scopes === undefined ? [...joining, ...leaving] : [...memberIds, ...leaving]
-    const scopesOf = (userId: string) => (leaving.includes(userId) ? [] : scopes)
+    const scopesOf = (userId: string) => (leaving.includes(userId) ? [] : next.scopes)
     await requireMembersReachable(turn, actor, { id, memberIds: reached, scopesOf })
-    const next = { name: change.name ?? before.name, scopes }
     await changeGroup(turn.sql, id, next, new Date(this.#clock.now()))
     if (leaving.length > 0) await removeGroupMembers(turn.sql, id, leaving)
     addGroupMembers(turn, id, joining)
     const group = view(await find(turn.sql, turn.workspaceId, id))
-    turn.audit({
-      kind: 'group',
-      id,
-      details: {
-        name: { from: before.name, to: group.name },
-        scopes: { from: before.scopes, to: group.scopes },
-        joined: joining,
-        left: leaving,
-      },
-    })
+    turn.audit({ kind: 'group', id, details: { ...auditedChange(before, group), joined: joining, left: leaving } })
     turn.emit(groupUpdated, group)
     this.#cache.changes(turn)
     return group
@@ -132,7 +115,7 @@ export class TeamGroups {
     const actor = await managerOf(turn, caller)
     const group = await find(turn.sql, turn.workspaceId, id)
     requireVersion(ifMatch, group.version)
-    requireMayChange(actor, group)
+    requireMayChange(actor, 'group', group)
     await requireMembersReachable(turn, actor, { id, memberIds: group.memberIds, scopesOf: () => [] })
     await deleteGroup(turn.sql, id)
     turn.audit({
@@ -151,20 +134,16 @@ async function find(sql: Sql, workspaceId: string, id: string): Promise<GroupRow
   return row
 }
 
-function requireMayChange(actor: Actor, group: GroupRow): void {
-  requireNotOutranked(actor, group.scopes.filter(isScope), `The group “${group.name}”`)
-}
-
-/** A change of a group, as far as it concerns its members. */
+/** How a change of a group affects its members. */
 interface MembersChange {
   readonly id: string
-  /** Those whom the change may give or take something. */
+  /** The members whose scopes may change. */
   readonly memberIds: readonly string[]
-  /** What the group gives a member after the change. */
+  /** The scopes that a member gets from the group after the change. */
   readonly scopesOf: (userId: string) => readonly string[]
 }
 
-/** @throws AppError outranked when the change reaches a member who has more rights than the actor */
+/** @throws AppError outranked when the change affects a member who has scopes that the actor lacks */
 async function requireMembersReachable(turn: Turn, actor: Actor, change: MembersChange): Promise<void> {
   const { id, memberIds, scopesOf } = change
   if (memberIds.length === 0) return

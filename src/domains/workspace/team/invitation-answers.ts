@@ -34,12 +34,6 @@ import type { InvitationPreview, InvitationStatus, MemberData, MyInvitation } fr
 import type { Seats } from './seats.ts'
 import { invitations } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly invitationAnswers: InvitationAnswers
-  }
-}
-
 const TOKEN = /^[\w-]{43}$/
 /** Invitations as the invited users see them. */
 export class InvitationAnswers {

@@ -43,8 +43,8 @@ export const listMyInvitations = operation({
   query: PageQuery,
   returns: { 200: ListOf(MyInvitation) },
   example: { query: { limit: 30 } },
-  handle: async ({ caller, query, invitationAnswers }) =>
-    list('Your invitations', await invitationAnswers.mine(caller, pageRequest(query))),
+  handle: async ({ caller, query, team }) =>
+    list('Your invitations', await team.answers.mine(caller, pageRequest(query))),
 })
 
 export const getInvitation = operation({
@@ -56,7 +56,7 @@ export const getInvitation = operation({
   returns: { 200: Envelope(InvitationPreview) },
   errors: [InvitationExpired, InvitationRevoked, InvitationUsed],
   example: { path: { token } },
-  handle: async ({ path, invitationAnswers }) => ok('Invitation', await invitationAnswers.preview(path.token)),
+  handle: async ({ path, team }) => ok('Invitation', await team.answers.preview(path.token)),
 })
 
 export const acceptInvitation = operation({
@@ -79,8 +79,8 @@ export const acceptInvitation = operation({
     PlanLimit,
   ],
   example: { path: { token } },
-  handle: async ({ turn, caller, path, invitationAnswers }) =>
-    ok('Invitation accepted', await invitationAnswers.accept(turn, caller, path.token)),
+  handle: async ({ turn, caller, path, team }) =>
+    ok('Invitation accepted', await team.answers.accept(turn, caller, path.token)),
 })
 
 export const declineInvitation = operation({
@@ -94,8 +94,8 @@ export const declineInvitation = operation({
   returns: { 200: Done },
   errors: [InvitationForAnother, InvitationExpired, InvitationRevoked, InvitationUsed],
   example: { path: { token } },
-  handle: async ({ turn, caller, path, invitationAnswers }) => {
-    await invitationAnswers.decline(turn, caller, path.token)
+  handle: async ({ turn, caller, path, team }) => {
+    await team.answers.decline(turn, caller, path.token)
     return done('Invitation declined')
   },
 })
@@ -117,8 +117,8 @@ export const inviteMember = operation({
     path: { workspaceId },
     body: { email: 'grace@example.com', role: 'editor', message: 'Come and write with us' },
   },
-  handle: async ({ turn, caller, body, invitations }) =>
-    created('Invitation sent', await invitations.invite(turn, caller, body)),
+  handle: async ({ turn, caller, body, team }) =>
+    created('Invitation sent', await team.invitations.invite(turn, caller, body)),
 })
 
 export const listInvitations = operation({
@@ -131,7 +131,7 @@ export const listInvitations = operation({
   query: InvitationQuery,
   returns: { 200: ListOf(InvitationView) },
   example: { path: { workspaceId }, query: { status: 'open' } },
-  handle: async ({ path, query, invitations }) => list('Invitations', await invitations.list(path.workspaceId, query)),
+  handle: async ({ path, query, team }) => list('Invitations', await team.invitations.list(path.workspaceId, query)),
 })
 
 export const revokeInvitation = operation({
@@ -145,8 +145,8 @@ export const revokeInvitation = operation({
   returns: { 200: Done },
   errors: [Conflict, Outranked, OwnersOnly],
   example: { path: { workspaceId, id } },
-  handle: async ({ turn, caller, path, invitations }) => {
-    await invitations.revoke(turn, caller, path.id)
+  handle: async ({ turn, caller, path, team }) => {
+    await team.invitations.revoke(turn, caller, path.id)
     return done('Invitation revoked')
   },
 })
@@ -164,6 +164,6 @@ export const resendInvitation = operation({
   returns: { 200: Envelope(InvitationView) },
   errors: [Conflict, AlreadyMember, AlreadyInvited, CannotGrant, OwnersOnly, PlanLimit, TooManyMails],
   example: { path: { workspaceId, id } },
-  handle: async ({ turn, caller, path, invitations }) =>
-    ok('Invitation sent again', await invitations.resend(turn, caller, path.id)),
+  handle: async ({ turn, caller, path, team }) =>
+    ok('Invitation sent again', await team.invitations.resend(turn, caller, path.id)),
 })

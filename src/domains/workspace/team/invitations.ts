@@ -9,6 +9,7 @@ import type { Scope } from '../../../core/scope.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { anyOf, atMost, greaterThan } from '../../../db/condition.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { sendMail } from '../../../mail/jobs.ts'
 import type { MailLimits } from '../../../mail/limits.ts'
 import { findUserByEmail, normalizeEmail } from '../../identity/users/index.ts'
@@ -40,38 +41,34 @@ import type { InvitationData, InvitationQuery, InvitationStatus, NewInvitation }
 import type { Seats } from './seats.ts'
 import { invitations } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly invitations: Invitations
-  }
-}
-
 const LIFETIME_MS = 7 * DAY
-
-export interface InvitationsOptions {
-  readonly sql: Sql
-  readonly clock: Clock
-  readonly seats: Seats
-  readonly mailLimits: MailLimits
-  readonly publicUrl: string
-}
 
 /** Invitations as the managers of a team see them. */
 export class Invitations {
-  readonly #options: InvitationsOptions
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #mailLimits: MailLimits
+  readonly #publicUrl: string
+  readonly #seats: Seats
 
-  constructor(options: InvitationsOptions) {
-    this.#options = options
+  constructor(
+    { clock, config, database, mailLimits }: Pick<Foundation, 'clock' | 'config' | 'database' | 'mailLimits'>,
+    seats: Seats,
+  ) {
+    this.#sql = database
+    this.#clock = clock
+    this.#mailLimits = mailLimits
+    this.#publicUrl = config.PUBLIC_URL
+    this.#seats = seats
   }
 
   /** Newest first. Without a status: open and expired ones. */
   async list(workspaceId: string, filter: Static<typeof InvitationQuery>): Promise<PageResult<InvitationData>> {
-    const { sql, clock } = this.#options
     const page = pageRequest(filter)
-    const now = clock.now()
-    const rows = await invitations.page(sql, { workspaceId, ...withStatus(filter.status, new Date(now)) }, page)
+    const now = this.#clock.now()
+    const rows = await invitations.page(this.#sql, { workspaceId, ...withStatus(filter.status, new Date(now)) }, page)
     return pageOf(
-      await withDetails(sql, rows),
+      await withDetails(this.#sql, rows),
       page.limit,
       (row) => row,
       (row) => invitationView(row, now),
@@ -91,10 +88,10 @@ export class Invitations {
     const overrides = overridesOf(role, input.scopes)
     requireOwnerFor(actor, role.builtIn)
     requireGrantable(actor, [...role.scopes, ...overrides.added])
-    const now = new Date(this.#options.clock.now())
+    const now = new Date(this.#clock.now())
     const email = normalizeEmail(input.email)
     await this.#requireNew(turn, email, now)
-    await this.#options.seats.requireForInvitation(turn, now)
+    await this.#seats.requireForInvitation(turn, now)
     await this.#requireMail(turn, caller, email)
     const token = secretToken(32)
     const id = uuidv7(now.getTime())
@@ -130,7 +127,7 @@ export class Invitations {
   async resend(turn: Turn, caller: Caller, id: string): Promise<InvitationData> {
     const actor = await managerOf(turn, caller)
     const before = await this.#find(turn, id)
-    const now = new Date(this.#options.clock.now())
+    const now = new Date(this.#clock.now())
     const status = statusOf(before, now.getTime())
     if (status !== 'open' && status !== 'expired') {
       throw Conflict({ message: `The invitation was ${status}; it cannot be sent again.` })
@@ -140,7 +137,7 @@ export class Invitations {
     requireGrantable(actor, unrestrictedScopes(before))
     if (status === 'expired') {
       await this.#requireNew(turn, before.email, now)
-      await this.#options.seats.requireForInvitation(turn, now)
+      await this.#seats.requireForInvitation(turn, now)
     }
     await this.#requireMail(turn, caller, before.email)
     const token = secretToken(32)
@@ -176,7 +173,7 @@ export class Invitations {
     if (row.status !== 'open' && row.status !== 'expired') {
       throw Conflict({ message: `The invitation was ${row.status} already.` })
     }
-    const updatedAt = new Date(this.#options.clock.now())
+    const updatedAt = new Date(this.#clock.now())
     await invitations.update(turn.sql, { id }, { status: 'revoked', updatedAt })
     turn.emit(invitationRevoked, invitationFacts(row))
     this.#audited(turn, row)
@@ -198,11 +195,10 @@ export class Invitations {
   /** Counts the mail against the limits on mail. @throws AppError too_many_mails */
   async #requireMail(turn: Turn, { userId: accountId }: Caller, to: string): Promise<void> {
     const { workspaceId } = turn
-    await this.#options.mailLimits.require(turn.sql, { kind: 'invitation', to, accountId, workspaceId })
+    await this.#mailLimits.require(turn.sql, { kind: 'invitation', to, accountId, workspaceId })
   }
 
   #send(turn: Turn, row: InvitationRow, token: string): void {
-    const { publicUrl } = this.#options
     const mail = invitationMail({
       to: row.email,
       workspaceName: row.workspaceName,
@@ -211,13 +207,13 @@ export class Invitations {
       message: row.message,
       token,
       expiresAt: new Date(row.expiresAt),
-      publicUrl,
+      publicUrl: this.#publicUrl,
     })
     turn.job(sendMail, { ...mail })
   }
 
   #audited(turn: Turn, row: InvitationRow): InvitationData {
-    const view = invitationView(row, this.#options.clock.now())
+    const view = invitationView(row, this.#clock.now())
     const { email, role, scopes } = view
     turn.audit({ kind: 'invitation', id: row.id, details: { email, role, scopes } })
     return view

@@ -19,7 +19,7 @@ export const listMembers = operation({
   returns: { 200: ListOf(MemberView) },
   errors: [SearchTooBroad],
   example: { path: { workspaceId }, query: { q: 'ada', limit: 20 } },
-  handle: async ({ path, query, members }) => list('Members', await members.list(path.workspaceId, query)),
+  handle: async ({ path, query, team }) => list('Members', await team.members.list(path.workspaceId, query)),
 })
 
 export const updateMember = operation({
@@ -36,8 +36,8 @@ export const updateMember = operation({
   returns: { 200: Envelope(MemberState) },
   errors: [CannotGrant, Outranked, OwnersOnly, LastOwner, PlanLimit, PreconditionFailed, ValidationFailed],
   example: { path: { workspaceId, userId }, body: { role: 'editor' } },
-  handle: async ({ turn, caller, path, body, ifMatch, members }) =>
-    ok('Member changed', await members.update(turn, caller, path.userId, body, ifMatch)),
+  handle: async ({ turn, caller, path, body, ifMatch, team }) =>
+    ok('Member changed', await team.members.update(turn, caller, path.userId, body, ifMatch)),
 })
 
 export const removeMember = operation({
@@ -52,8 +52,8 @@ export const removeMember = operation({
   returns: { 200: Envelope(RemovedMember) },
   errors: [Outranked, OwnersOnly, LastOwner, PlanLimit, PreconditionFailed],
   example: { path: { workspaceId, userId } },
-  handle: async ({ turn, caller, path, ifMatch, members }) => {
-    const { streamIds } = await members.remove(turn, caller, path.userId, ifMatch)
+  handle: async ({ turn, caller, path, ifMatch, team }) => {
+    const { streamIds } = await team.members.remove(turn, caller, path.userId, ifMatch)
     return ok('Member removed', { streamIds })
   },
 })
@@ -70,8 +70,8 @@ export const leaveWorkspace = operation({
   returns: { 200: Done },
   errors: [LastOwner, PlanLimit],
   example: { path: { workspaceId } },
-  handle: async ({ turn, caller, members }) => {
-    await members.leave(turn, caller)
+  handle: async ({ turn, caller, team }) => {
+    await team.members.leave(turn, caller)
     return done('You have left the workspace')
   },
 })

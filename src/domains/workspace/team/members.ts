@@ -9,6 +9,7 @@ import { isScope, type Scope } from '../../../core/scope.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Searches } from '../../../db/searches.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { searchUsers } from '../../identity/users/index.ts'
 import { streamsWithLiveKeys } from '../../live/streams/index.ts'
 import type { ChannelMembers } from '../../talk/chat/index.ts'
@@ -38,22 +39,7 @@ import { nobodyOnline, type Presence } from './presence.ts'
 import { isBuiltIn, roleOf, type ChosenRole } from './role-choice.ts'
 import type { MemberChange, MemberData, MemberQuery, MemberView } from './schemas.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly members: TeamMembers
-  }
-}
-
-interface TeamMembersNeeds {
-  readonly sql: Sql
-  readonly clock: Clock
-  readonly cache: MemberCache
-  readonly ownership: Ownership
-  readonly channels: ChannelMembers
-  readonly searches: Searches
-}
-
-/** The members of workspaces: who they are, what they may do, and how they go. */
+/** The members of workspaces: listing, changing and removing them. */
 export class TeamMembers {
   readonly #sql: Sql
   readonly #searches: Searches
@@ -63,8 +49,13 @@ export class TeamMembers {
   readonly #channels: ChannelMembers
   #presence: Presence = nobodyOnline
 
-  constructor({ cache, channels, clock, ownership, searches, sql }: TeamMembersNeeds) {
-    this.#sql = sql
+  constructor(
+    { clock, database, searches }: Pick<Foundation, 'clock' | 'database' | 'searches'>,
+    cache: MemberCache,
+    ownership: Ownership,
+    channels: ChannelMembers,
+  ) {
+    this.#sql = database
     this.#searches = searches
     this.#clock = clock
     this.#cache = cache
@@ -72,12 +63,12 @@ export class TeamMembers {
     this.#channels = channels
   }
 
-  /** Takes whoever keeps the sockets as the source of presence. */
+  /** Sets the source of presence, which is the socket gateway. */
   attachPresence(presence: Presence): void {
     this.#presence = presence
   }
 
-  /** Newest first, with who is online. @throws AppError; with `q` also search_too_broad, overloaded */
+  /** Newest first, with presence. @throws AppError; with `q` also search_too_broad, overloaded */
   async list(workspaceId: string, query: Static<typeof MemberQuery>): Promise<PageResult<Static<typeof MemberView>>> {
     const request = pageRequest(query)
     const { q, roleId } = query
@@ -160,7 +151,10 @@ export class TeamMembers {
     return this.#ownership.release(turn, userId, actor.userId, new Date(this.#clock.now()))
   }
 
-  /** Keys belong to streams and stay: an encoder in use would be cut off. Who manages them is told which were known. */
+  /**
+   * Ingest keys stay valid, so that no encoder is cut off. The result and the event name the streams whose keys the member
+   * could see.
+   */
   async #delete(turn: Turn, caller: Caller, member: TeamMember): Promise<{ streamIds: string[] }> {
     const userId = member.userId
     const streamIds = mergedScopes(member).has('streams:manage')

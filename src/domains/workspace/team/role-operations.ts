@@ -31,7 +31,7 @@ export const listRoles = operation({
   path: TeamPath,
   returns: { 200: ListOf(RoleView) },
   example: { path: { workspaceId } },
-  handle: async ({ path, roles }) => list('Roles', await roles.list(path.workspaceId)),
+  handle: async ({ path, team }) => list('Roles', await team.roles.list(path.workspaceId)),
 })
 
 export const createRole = operation({
@@ -47,7 +47,7 @@ export const createRole = operation({
   returns: { 201: Envelope(RoleView) },
   errors: [CannotGrant, NameTaken, PlanLimit],
   example: { path: { workspaceId }, body: { name: 'Moderator', scopes: ['team:read', 'chat:read', 'chat:write'] } },
-  handle: async ({ turn, caller, body, roles }) => created('Role created', await roles.create(turn, caller, body)),
+  handle: async ({ turn, caller, body, team }) => created('Role created', await team.roles.create(turn, caller, body)),
 })
 
 export const updateRole = operation({
@@ -64,8 +64,8 @@ export const updateRole = operation({
   returns: { 200: Envelope(RoleView) },
   errors: [BuiltInRoleFixed, CannotGrant, NameTaken, Outranked, PreconditionFailed],
   example: { path: { workspaceId, id }, body: { scopes: ['team:read', 'chat:read'] } },
-  handle: async ({ turn, caller, path, body, ifMatch, roles }) =>
-    ok('Role changed', await roles.update(turn, caller, path.id, body, ifMatch)),
+  handle: async ({ turn, caller, path, body, ifMatch, team }) =>
+    ok('Role changed', await team.roles.update(turn, caller, path.id, body, ifMatch)),
 })
 
 export const deleteRole = operation({
@@ -81,8 +81,8 @@ export const deleteRole = operation({
   returns: { 200: Done },
   errors: [BuiltInRoleFixed, RoleInUse, CannotGrant, Outranked, OwnersOnly, PreconditionFailed, ValidationFailed],
   example: { path: { workspaceId, id }, query: { replaceWith: 'contributor' } },
-  handle: async ({ turn, caller, path, query, ifMatch, roles }) => {
-    await roles.delete(turn, caller, path.id, query.replaceWith, ifMatch)
+  handle: async ({ turn, caller, path, query, ifMatch, team }) => {
+    await team.roles.delete(turn, caller, path.id, query.replaceWith, ifMatch)
     return done('Role deleted')
   },
 })

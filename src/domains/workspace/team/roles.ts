@@ -24,28 +24,16 @@ import {
   type CountedRole,
   type MemberCache,
 } from '../workspaces/index.ts'
-import {
-  managerOf,
-  requireGrantable,
-  requireNotOutranked,
-  requireOwner,
-  requireReachable,
-  type Actor,
-} from './authority.ts'
+import { managerOf, requireGrantable, requireOwner, requireReachable, type Actor } from './authority.ts'
 import { BuiltInRoleFixed, NameTaken, RoleInUse } from './errors.ts'
 import { memberUpdated, roleCreated, roleDeleted, roleUpdated } from './events.ts'
 import { findMembers, memberState } from './member-row.ts'
 import { isBuiltIn, refused, roleById, type ChosenRole } from './role-choice.ts'
 import type { NewRole, RoleChange, RoleData } from './schemas.ts'
+import { afterChange, auditedChange, requireMayChange } from './scope-sets.ts'
 import { invitations } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly roles: TeamRoles
-  }
-}
-
-/** Roles: sets of scopes with a name, five of them the same everywhere. */
+/** Roles: named sets of scopes. Five are built in; workspaces add their own. */
 export class TeamRoles {
   readonly #sql: Sql
   readonly #clock: Clock
@@ -59,7 +47,7 @@ export class TeamRoles {
     this.#plans = plans
   }
 
-  /** The built-in roles, then the workspace's own, oldest first. */
+  /** Built-in roles first, then custom roles, oldest first. */
   async list(workspaceId: string): Promise<PageResult<RoleData>> {
     const [builtIn, custom] = await Promise.all([this.#builtIn(workspaceId), listRoles(this.#sql, workspaceId)])
     return { items: [...builtIn, ...custom.map(view)], limit: 100, nextCursor: null }
@@ -81,7 +69,7 @@ export class TeamRoles {
   }
 
   /**
-   * Changes what everyone with the role may do, at once.
+   * Changes the name or scopes of a role. Applies to its members at once.
    * @throws AppError not_found, built_in_role, precondition_failed, outranked, cannot_grant, name_taken
    */
   async update(
@@ -93,26 +81,19 @@ export class TeamRoles {
   ): Promise<RoleData> {
     const actor = await managerOf(turn, caller)
     const before = await this.#own(turn, id, ifMatch)
-    const scopes = change.scopes ?? before.scopes.filter(isScope)
-    requireMayChange(actor, before)
-    requireGrantable(actor, scopes)
-    await this.#requireHoldersReachable(turn, actor, before, { builtIn: null, scopes })
+    const next = afterChange(actor, 'role', before, change)
+    await this.#requireHoldersReachable(turn, actor, before, { builtIn: null, scopes: next.scopes })
     if (change.name !== undefined) await this.#requireFree(turn, change.name, id)
-    const next = { name: change.name ?? before.name, scopes: [...scopes].sort() }
     await changeRole(turn.sql, id, next, new Date(this.#clock.now()))
     const role = view(await this.#find(turn, id))
-    turn.audit({
-      kind: 'role',
-      id,
-      details: { name: { from: before.name, to: role.name }, scopes: { from: before.scopes, to: role.scopes } },
-    })
+    turn.audit({ kind: 'role', id, details: auditedChange(before, role) })
     turn.emit(roleUpdated, role)
     this.#cache.changes(turn)
     return role
   }
 
   /**
-   * @param replaceWith the role that members and open invitations get in its place
+   * @param replaceWith the role that members and open invitations get instead
    * @throws AppError not_found, built_in_role, precondition_failed, role_in_use, outranked, cannot_grant,
    *   owners_only, validation_failed
    */
@@ -125,7 +106,7 @@ export class TeamRoles {
   ): Promise<void> {
     const actor = await managerOf(turn, caller)
     const role = await this.#own(turn, id, ifMatch)
-    requireMayChange(actor, role)
+    requireMayChange(actor, 'role', role)
     const replacement = await this.#replacement(turn, id, replaceWith)
     if (replacement !== undefined) {
       if (replacement.builtIn === 'owner') requireOwner(actor, 'Only an owner may make somebody an owner.')
@@ -152,7 +133,7 @@ export class TeamRoles {
     return role
   }
 
-  /** @throws AppError outranked when the change reaches a holder who has more rights than the actor */
+  /** @throws AppError outranked when the change affects a member who has scopes that the actor lacks */
   async #requireHoldersReachable(
     turn: Turn,
     actor: Actor,
@@ -218,10 +199,6 @@ export class TeamRoles {
       updatedAt: at,
     }))
   }
-}
-
-function requireMayChange(actor: Actor, role: CountedRole): void {
-  requireNotOutranked(actor, role.scopes.filter(isScope), `The role “${role.name}”`)
 }
 
 /** The roles that every workspace has. */

@@ -1,16 +1,10 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
-import type { BuiltInRole, Scope } from '../../../core/scope.ts'
-import { references, timestamp } from '../../../db/columns.ts'
+import type { BuiltInRole } from '../../../core/scope.ts'
+import { references, scopeList, timestamp } from '../../../db/columns.ts'
 import { table } from '../../../db/table.ts'
 import { User } from '../../identity/users/index.ts'
 import { Role, Workspace } from '../workspaces/index.ts'
 import type { InvitationStatus } from './schemas.ts'
-
-const scopes = () =>
-  p
-    .array<Scope>((text) => text as Scope)
-    .columnType('text[]')
-    .defaultRaw(`'{}'`)
 
 /** An invitation by email. Only a hash of its token is stored. The address is normalized by `normalizeEmail`. */
 export const Invitation = defineEntity({
@@ -38,8 +32,8 @@ export const Invitation = defineEntity({
     roleId: references(Role, { name: 'invitations_role_id_fkey', onDelete: 'set null' })
       .nullable()
       .index('invitations_by_role'),
-    addedScopes: scopes(),
-    removedScopes: scopes(),
+    addedScopes: scopeList(),
+    removedScopes: scopeList(),
     message: p.text().nullable(),
     status: p.text().$type<InvitationStatus>(),
     invitedBy: references(User, { name: 'invitations_invited_by_fkey', onDelete: 'set null' })

@@ -1,16 +1,10 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
-import type { BuiltInRole, Scope } from '../../../core/scope.ts'
-import { references, referencesByColumns, timestamp } from '../../../db/columns.ts'
+import type { BuiltInRole } from '../../../core/scope.ts'
+import { references, referencesByColumns, scopeList, timestamp } from '../../../db/columns.ts'
 import type { DatabaseOf } from '../../../db/query.ts'
 import { table } from '../../../db/table.ts'
 import { User } from '../../identity/users/index.ts'
 import type { AiSettingsData } from './schemas.ts'
-
-const scopes = () =>
-  p
-    .array<Scope>((text) => text as Scope)
-    .columnType('text[]')
-    .defaultRaw(`'{}'`)
 
 /** A tenant. Only its members see its data. */
 export const Workspace = defineEntity({
@@ -44,7 +38,7 @@ export const Role = defineEntity({
     id: p.uuid().primary(),
     workspaceId: inWorkspace('roles_workspace_id_fkey'),
     name: p.text(),
-    scopes: scopes(),
+    scopes: scopeList(),
     version: p.integer().default(1),
     createdAt: timestamp(),
     updatedAt: timestamp(),
@@ -65,8 +59,8 @@ export const WorkspaceMember = defineEntity({
     roleId: references(Role, { name: 'workspace_members_role_id_fkey', onDelete: 'no action' })
       .nullable()
       .index('workspace_members_by_role'),
-    addedScopes: scopes(),
-    removedScopes: scopes(),
+    addedScopes: scopeList(),
+    removedScopes: scopeList(),
     version: p.integer().default(1),
     joinedAt: timestamp(),
     updatedAt: timestamp(),
@@ -82,7 +76,7 @@ export const Group = defineEntity({
     id: p.uuid().primary(),
     workspaceId: inWorkspace('groups_workspace_id_fkey'),
     name: p.text(),
-    scopes: scopes(),
+    scopes: scopeList(),
     version: p.integer().default(1),
     createdAt: timestamp(),
     updatedAt: timestamp(),

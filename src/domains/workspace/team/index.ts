@@ -1,0 +1,3 @@
+/** What the composition and the socket gateway use of the team. */
+
+export { composeTeam } from './compose.ts'
