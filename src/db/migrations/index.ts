@@ -18,6 +18,7 @@ import { Rendering } from './0028-rendering.ts'
 import { Preparing } from './0031-preparing.ts'
 import { Slate } from './0029-slate.ts'
 import { RecordGaps } from './0063-record-gaps.ts'
+import { StreamsById } from './0070-streams-by-id.ts'
 import { SessionsById } from './0064-sessions-by-id.ts'
 import { ChannelsById } from './0065-channels-by-id.ts'
 import { InvitationsById } from './0066-invitations-by-id.ts'
@@ -79,4 +80,5 @@ export const migrations = [
   { name: '0064-sessions-by-id', class: SessionsById },
   { name: '0065-channels-by-id', class: ChannelsById },
   { name: '0066-invitations-by-id', class: InvitationsById },
+  { name: '0070-streams-by-id', class: StreamsById },
 ]

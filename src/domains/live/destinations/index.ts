@@ -1,7 +1,8 @@
 /** What other domains and the composition use of destinations. */
 
-export { RtmpDestination } from './entities.ts'
 export type { LivePlatformName } from './live-platforms.ts'
 export { capsOf, rulesOf } from './platform-choice.ts'
 export { PlatformCaps, type PlatformCapsData } from './schemas.ts'
 export { RtmpDestinations } from './service.ts'
+export { RtmpDestination } from './tables.ts'
+export { destinationAccess, findDestinations, markWorked, platformsOf, type DestinationAccess } from './lookups.ts'

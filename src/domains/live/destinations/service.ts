@@ -8,38 +8,20 @@ import type { PageResult } from '../../../core/reply.ts'
 import type { SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
+import type { Row } from '../../../db/row.ts'
 import type { PlanService } from '../../money/plans/service.ts'
-import { requireRoom } from '../../workspace/workspaces/collections.ts'
-import { RtmpDestination } from './entities.ts'
 import { rtmpDestinationCreated, rtmpDestinationDeleted } from './events.ts'
 import { keyHint, masked } from './key-hint.ts'
-import type { LivePlatformName } from './live-platforms.ts'
 import { keyFault, placeOf } from './platform-choice.ts'
 import type { NewRtmpDestinationData, RtmpDestinationData } from './schemas.ts'
+
+import { rtmpDestinations, type RtmpDestination } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
     readonly rtmpDestinations: RtmpDestinations
   }
 }
-
-interface Row {
-  id: string
-  workspace_id: string
-  name: string
-  platform: LivePlatformName | null
-  url: string
-  key_hint: string
-  created_at: string
-  updated_at: string
-}
-
-const COLUMNS = 'id, workspace_id, name, platform, url, key_hint, created_at, updated_at'
-const FIRST_PAGE = `select ${COLUMNS} from rtmp_destinations where workspace_id = $1
-  order by created_at desc, id desc limit $2`
-const NEXT_PAGE = `select ${COLUMNS} from rtmp_destinations
-  where workspace_id = $1 and (created_at, id) < ($3::timestamptz, $4::uuid)
-  order by created_at desc, id desc limit $2`
 
 export interface RtmpDestinationsOptions {
   readonly sql: Sql
@@ -65,42 +47,32 @@ export class RtmpDestinations {
     if ('field' in place) refuse(place.field, place.code, place.message)
     const { url } = place
     this.#checkUrl(url)
-    await requireRoom(turn, this.#options.plans, 'rtmpDestinations')
-    const now = new Date(this.#options.clock.now())
-    const destination = turn.em.create(RtmpDestination, {
-      id: uuidv7(now.getTime()),
+    const { clock, keys, plans } = this.#options
+    const count = await rtmpDestinations.count(turn.sql, { workspaceId: turn.workspaceId })
+    await plans.requireRoom(turn.workspaceId, 'rtmpDestinations', count)
+    const now = clock.now()
+    const at = new Date(now).toISOString()
+    const destination: ListedRow & { keySealed: string } = {
+      id: uuidv7(now),
       workspaceId: turn.workspaceId,
       name: body.name,
       platform: body.platform ?? null,
       url,
-      keySealed: this.#options.keys.seal(body.streamKey),
+      keySealed: keys.seal(body.streamKey),
       keyHint: keyHint(body.streamKey),
-      createdAt: now,
-      updatedAt: now,
-    })
-    turn.audit({ kind: 'rtmp_destination', id: destination.id })
-    const { id: rtmpDestinationId, name, platform } = destination
-    turn.emit(rtmpDestinationCreated, { rtmpDestinationId, name, platform: platform ?? null })
-    const at = now.toISOString()
-    return view({
-      id: destination.id,
-      workspace_id: turn.workspaceId,
-      name: destination.name,
-      platform: destination.platform ?? null,
-      url,
-      key_hint: destination.keyHint,
-      created_at: at,
-      updated_at: at,
-    })
+      createdAt: at,
+      updatedAt: at,
+    }
+    turn.insert(rtmpDestinations, destination)
+    const { id, name, platform } = destination
+    turn.audit({ kind: 'rtmp_destination', id })
+    turn.emit(rtmpDestinationCreated, { rtmpDestinationId: id, name, platform })
+    return view(destination)
   }
 
   async list(workspaceId: string, page: PageRequest): Promise<PageResult<RtmpDestinationData>> {
-    const { sql } = this.#options
-    const { after, limit } = page
-    const rows = after
-      ? await sql.rows<Row>(NEXT_PAGE, [workspaceId, limit + 1, after.createdAt, after.id])
-      : await sql.rows<Row>(FIRST_PAGE, [workspaceId, limit + 1])
-    return pageOf(rows, limit, (row) => ({ createdAt: row.created_at, id: row.id }), view)
+    const rows = await rtmpDestinations.page(this.#options.sql, { workspaceId }, page, LISTED)
+    return pageOf(rows, page.limit, (row) => ({ createdAt: row.createdAt, id: row.id }), view)
   }
 
   /**
@@ -109,10 +81,7 @@ export class RtmpDestinations {
    */
   async delete(turn: Turn, id: string): Promise<void> {
     await this.#options.takeOffStreams(turn, id)
-    const deleted = await turn.sql.run('delete from rtmp_destinations where id = $1 and workspace_id = $2', [
-      id,
-      turn.workspaceId,
-    ])
+    const deleted = await rtmpDestinations.delete(turn.sql, { id, workspaceId: turn.workspaceId })
     if (deleted === 0) throw NotFound()
     turn.emit(rtmpDestinationDeleted, { rtmpDestinationId: id })
     turn.audit({ kind: 'rtmp_destination', id })
@@ -141,15 +110,10 @@ function refuse(field: string, code: string, message: string): never {
   throw ValidationFailed({ message, errors: [{ path: `/body/${field}`, code, message }] })
 }
 
-function view(row: Row): RtmpDestinationData {
-  return {
-    _id: row.id,
-    workspaceId: row.workspace_id,
-    name: row.name,
-    platform: row.platform,
-    url: row.url,
-    streamKey: masked(row.key_hint),
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
-  }
+const LISTED = ['id', 'workspaceId', 'name', 'platform', 'url', 'keyHint', 'createdAt', 'updatedAt'] as const
+type ListedRow = Pick<Row<typeof RtmpDestination>, (typeof LISTED)[number]>
+
+function view({ id, keyHint: hint, ...row }: ListedRow): RtmpDestinationData {
+  const { createdAt, name, platform, updatedAt, url, workspaceId } = row
+  return { _id: id, workspaceId, name, platform, url, streamKey: masked(hint), createdAt, updatedAt }
 }

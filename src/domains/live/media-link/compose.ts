@@ -20,7 +20,7 @@ import { DesiredStates } from './desired-states.ts'
 import { RtmpDestinations } from '../destinations/index.ts'
 import { FileBroadcasts, stopBroadcast } from '../playout/index.ts'
 import { MediaDirectory, Placement, StreamNotices } from '../media-nodes/index.ts'
-import { recordingsOfSessions } from '../recording/index.ts'
+import { purgeRecordings, recordingsOfSessions } from '../recording/index.ts'
 import { type OpenPreview, Previews, type WhepLink } from '../previews/index.ts'
 import { RelayStatus } from './relay-status.ts'
 import { WhipService, type AskWhip } from './whip.ts'
@@ -61,6 +61,8 @@ export function composeLive(needs: LiveNeeds) {
     media: mediaNodes,
     notices,
     placement,
+    workspacesOwnedBy: async (sql, userId) =>
+      (await workspaces.ofUser(userId, sql)).flatMap(({ id, ownerId }) => (ownerId === userId ? [id] : [])),
     onEnd: (turn, streamId) => stopBroadcast(turn.sql, streamId, now()),
   })
   const streams = new StreamService({
@@ -89,7 +91,8 @@ export function composeLive(needs: LiveNeeds) {
     log: needs.log,
   })
   workspaces.onDelete((turn) => streams.endAll(turn))
-  workspaces.onPurge((sql, workspaceIds) => streams.purge(sql, workspaceIds))
+  // Recordings outlive their stream, and have no key to the workspace yet.
+  workspaces.onPurge((sql, ids) => purgeRecordings(sql, ids))
   return {
     services: {
       streams,
@@ -116,7 +119,7 @@ export function composeLive(needs: LiveNeeds) {
       }),
       relayStatus: new RelayStatus(database, mediaNodes, memberships),
       streamSessions: new StreamSessions(database, clock, recordingsOfSessions),
-      streamingUsage: new StreamingUsage(database, clock, plans),
+      streamingUsage: new StreamingUsage(database, clock, plans, (userId) => workspaces.ofUser(userId)),
     },
     notices,
     desiredStates,

@@ -5,7 +5,7 @@ import type { Member } from '../../../core/caller.ts'
 import type { Memberships } from '../../../core/ports.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { loadOf, type MediaDirectory } from '../media-nodes/index.ts'
-import { capsOf, type LivePlatformName, type PlatformCapsData } from '../destinations/index.ts'
+import { capsOf, platformsOf, type PlatformCapsData } from '../destinations/index.ts'
 import {
   canBeUnknown,
   findStream,
@@ -41,7 +41,7 @@ export class RelayStatus {
     const row = await findStream(this.#sql, id)
     if (row === undefined) throw NotFound()
     const found = this.#media.statusOf(id)
-    const named = await this.#platformsOf(row.platforms ?? [])
+    const named = await this.#capsOf(row.platforms)
     const figures = new Map(found?.status.destinations.map((destination) => [destination.id, destination]))
     return {
       streamId: id,
@@ -54,7 +54,7 @@ export class RelayStatus {
       viewers: found?.status.viewers ?? 0,
       slate: slateView(found?.status.slate ?? null),
       recording: recordingView(found?.status.recording ?? null),
-      destinations: (row.platforms ?? []).map((platform) => ({
+      destinations: row.platforms.map((platform) => ({
         ...destinationView(
           found ? platform : unconfirmed(platform),
           figures.get(platform._id),
@@ -90,13 +90,12 @@ export class RelayStatus {
   }
 
   /** By account: what is known of the platforms among these destinations. */
-  async #platformsOf(platforms: readonly StreamPlatformData[]): Promise<ReadonlyMap<string, PlatformCapsData>> {
-    if (platforms.length === 0) return new Map()
-    const rows = await this.#sql.rows<{ id: string; platform: LivePlatformName }>(
-      'select id, platform from rtmp_destinations where id = any($1) and platform is not null',
-      [platforms.map((platform) => platform.accountId)],
+  async #capsOf(platforms: readonly StreamPlatformData[]): Promise<ReadonlyMap<string, PlatformCapsData>> {
+    const known = await platformsOf(
+      this.#sql,
+      platforms.map(({ accountId }) => accountId),
     )
-    return new Map(rows.map(({ id, platform }) => [id, capsOf(platform)]))
+    return new Map([...known].map(([id, platform]) => [id, capsOf(platform)]))
   }
 
   async #visible(userId: string, active: readonly StreamStatus[]): Promise<PathView[]> {

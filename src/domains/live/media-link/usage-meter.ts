@@ -1,7 +1,7 @@
 import { MINUTE, type Clock } from '../../../core/clock.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Sql } from '../../../core/sql.ts'
-import { checkpoint, monthOf, type UsageRow } from '../streams/index.ts'
+import { checkpoint, monthOf, usedByOwners, type UsageRow } from '../streams/index.ts'
 
 /** Whom a stream's minutes count against, and in which broadcast. */
 export interface Charge {
@@ -142,17 +142,13 @@ export class UsageMeter {
     const { clock, sql } = this.#options
     const owners = [...new Set(active.flatMap(({ charge }) => charge?.ownerId ?? []))]
     if (owners.length === 0) return
-    const used = await sql.rows<{ owner_id: string; used: number }>(
-      `select owner_id, sum(live_ms)::bigint as used from stream_usage
-       where owner_id = any($1) and month = $2 group by owner_id`,
-      [owners, monthOf(clock.now())],
-    )
+    const used = await usedByOwners(sql, owners, monthOf(clock.now()))
     for (const row of used) {
-      const left = (await this.#options.minutesOf(row.owner_id)) * MINUTE - row.used
+      const left = (await this.#options.minutesOf(row.ownerId)) * MINUTE - row.used
       const threshold = WARNINGS.find((minutes) => left <= minutes * MINUTE)
       if (threshold === undefined) continue
       for (const { streamId, charge, ended } of active) {
-        if (charge?.ownerId !== row.owner_id || ended) continue
+        if (charge?.ownerId !== row.ownerId || ended) continue
         if (left <= 0) this.#options.onUsedUp({ streamId, charge })
         else this.#options.onRunningOut({ streamId, charge }, threshold)
       }
@@ -164,13 +160,13 @@ function rowOf({ ingestId, streamId, charge, month, before }: Metered, liveMs: n
   if (charge === undefined || liveMs <= before) return []
   return [
     {
-      ingest_id: ingestId,
+      ingestId,
       month,
-      session_id: charge.sessionId,
-      stream_id: streamId,
-      workspace_id: charge.workspaceId,
-      owner_id: charge.ownerId,
-      live_ms: liveMs - before,
+      sessionId: charge.sessionId,
+      streamId,
+      workspaceId: charge.workspaceId,
+      ownerId: charge.ownerId,
+      liveMs: liveMs - before,
     },
   ]
 }

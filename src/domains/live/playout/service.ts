@@ -312,7 +312,7 @@ export class FileBroadcasts {
       const what = WHAT_IS_OPEN[open.status] ?? 'is on this stream'
       throw Conflict({ message: `A broadcast ${what} already: cancel it first, or add files to it.` })
     }
-    if (stream.ingest_id !== null) {
+    if (stream.ingestId !== null) {
       throw Conflict({ message: 'A publisher is sending: stop the encoder first, then broadcast files.' })
     }
   }

@@ -173,7 +173,7 @@ export class Previews implements Tickets {
   }
 
   /** Where the stream comes in. */
-  #addressOf({ ingest_node: node }: StreamRow): string {
+  #addressOf({ ingestNode: node }: StreamRow): string {
     if (node === null) {
       throw Conflict({ message: 'Nothing is being ingested: there is nothing to see before the encoder sends.' })
     }
@@ -189,7 +189,7 @@ export class Previews implements Tickets {
     requireSameStream(claims, streamId)
     const row = await this.#find(streamId)
     // Whoever may not see the stream learns neither that it exists nor what became of its broadcast.
-    const { workspace_id: workspaceId } = row
+    const { workspaceId } = row
     if (!(await this.#mayWatch({ userId: claims.userId, workspaceId }))) throw NotFound()
     return { row, viewer: { ...holdingIn(await this.#check(claims, row)), workspaceId } }
   }

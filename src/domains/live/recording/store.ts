@@ -38,6 +38,11 @@ export function findRecording(sql: Sql, file: string): Promise<RecordingRow | un
   return sql.row<RecordingRow>('select id, status from stream_recordings where file = $1', [file])
 }
 
+/** Deletes the recordings of workspaces. Their assets are deleted by the media library. */
+export async function purgeRecordings(sql: Sql, workspaceIds: readonly string[]): Promise<void> {
+  await sql.run('delete from stream_recordings where workspace_id = any($1)', [workspaceIds])
+}
+
 interface SessionRecording {
   readonly assetId: string | null
   readonly status: RecordingStatus

@@ -1,5 +1,5 @@
 import { domain } from '../../../core/domain.ts'
-import { streamEntities } from './entities.ts'
+import { streamEntities } from './tables.ts'
 import * as events from './events.ts'
 import * as operations from './operations.ts'
 import { streamTurns } from './turns.ts'

@@ -1,7 +1,7 @@
 /** What other domains and the composition use of streams. */
 
 export type { DesiredState } from './desired-state.ts'
-export { Stream } from './entities.ts'
+export { Stream } from './tables.ts'
 export { streamWarning } from './events.ts'
 export { type InputPreference, type InputSource, PublisherSource } from './inputs.ts'
 export { backupPath, primaryPath } from './keys.ts'
@@ -33,5 +33,5 @@ export {
   reportDiagnosis,
   warnOfMinutes,
 } from './turns.ts'
-export { checkpoint, monthOf, StreamingUsage, type UsageRow, usedMs } from './usage.ts'
+export { checkpoint, monthOf, StreamingUsage, type UsageRow, usedByOwners, usedMs } from './usage.ts'
 export { WarningCode } from './warning-code.ts'

@@ -1,7 +1,12 @@
+import { sql as raw } from 'kysely'
 import type { Clock } from '../../../core/clock.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
+import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
+import { not } from '../../../db/condition.ts'
+import { increment } from '../../../db/increment.ts'
+import { query } from '../../../db/query.ts'
 import type { PlanService } from '../../money/plans/service.ts'
 import { streamUpdated } from './events.ts'
 import type { InputSource } from './inputs.ts'
@@ -10,7 +15,9 @@ import { ownerOf } from './platforms.ts'
 import type { EndReason, StreamPlatformData } from './schemas.ts'
 import { isOnAir, next, type StreamStatus } from './state.ts'
 import { findStream, type StreamRow } from './store.ts'
-import { minutesOf, monthOf, usedMs } from './usage.ts'
+import type { SessionDestination } from './session-schemas.ts'
+import { streamDestinations, streams, streamSessions } from './tables.ts'
+import { countActive, minutesOf, monthOf, usedMs } from './usage.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -24,6 +31,8 @@ export interface StreamLifecycleOptions {
   readonly media: MediaDirectory
   readonly notices: StreamNotices
   readonly placement: Placement
+  /** Ids of the workspaces that a user owns. */
+  readonly workspacesOwnedBy: (sql: Sql, userId: string) => Promise<readonly string[]>
   /** Ends what else belongs to a stream that ends. */
   readonly onEnd: (turn: Turn, streamId: string) => Promise<void>
 }
@@ -37,6 +46,32 @@ const WHY_NOT_LIVE: Partial<Record<StreamStatus, string>> = {
   idle: 'Nothing is being ingested: start the encoder first, or send waitForIngest to go live with its first frame.',
   ended: 'The stream has ended and its key is dead: arm the stream to get a new key.',
 }
+
+/** Adds destinations to the summary of a session, and ends it if a reason is given. */
+const addToSession = query(
+  { streamSessions },
+  (db, $: { id: string; destinations: string; endedAt?: Date; endReason?: EndReason }) => {
+    const update = db
+      .updateTable('streamSessions')
+      .set({ destinations: raw`destinations || ${$.destinations}::jsonb` })
+      .where('id', '=', $.id)
+    return $.endedAt === undefined || $.endReason === undefined
+      ? update
+      : update.set({ endedAt: $.endedAt, endReason: $.endReason })
+  },
+)
+
+/** Enables all destinations, or only those named. `since` resets their state for a new session. */
+const enableDestinations = query(
+  { streamDestinations },
+  (db, $: { streamId: string; named?: readonly string[] | undefined; since?: Date | undefined }) => {
+    const update = db
+      .updateTable('streamDestinations')
+      .set({ enabled: $.named === undefined ? true : raw<boolean>`id = any(${$.named})` })
+      .where('streamId', '=', $.streamId)
+    return $.since === undefined ? update : update.set({ status: 'idle', since: $.since, lastError: null })
+  },
+)
 
 /** What happens to a stream on the air. Turns change the database here; the media nodes follow what it says. */
 export class StreamLifecycle {
@@ -62,7 +97,7 @@ export class StreamLifecycle {
     if (!wasOnAir) await this.#checkPlan(turn)
     await this.#choose(turn, id, destinationIds, !wasOnAir)
     await this.place(turn, row)
-    await this.move(turn, { ...row, status_reason: null }, status)
+    await this.move(turn, { ...row, statusReason: null }, status)
     turn.audit({ kind: 'stream', id })
     return this.find(turn, id)
   }
@@ -81,22 +116,23 @@ export class StreamLifecycle {
   /** Ends a stream: its key is dead, its broadcast closed. The media nodes drop the publisher when they hear of it. */
   async end(turn: Turn, row: StreamRow, reason: EndReason): Promise<void> {
     const now = new Date(this.#options.clock.now())
-    if (row.session_id !== null) {
-      await turn.sql.run(
-        `update stream_sessions set ended_at = $2, end_reason = $3, destinations = destinations || $4::jsonb where id = $1`,
-        [row.session_id, now, reason, JSON.stringify(row.platforms?.filter((one) => one.enabled).map(summary) ?? [])],
-      )
+    if (row.sessionId !== null) {
+      await addToSession.run(turn.sql, {
+        id: row.sessionId,
+        destinations: summaries(row.platforms),
+        endedAt: now,
+        endReason: reason,
+      })
     }
-    await turn.sql.run(
-      `update stream_destinations set status = 'stopped', since = $2 where stream_id = $1 and enabled and status <> 'stopped'`,
-      [row.id, now],
+    await streamDestinations.update(
+      turn.sql,
+      { streamId: row.id, enabled: true, status: not('stopped') },
+      { status: 'stopped', since: now },
     )
-    await turn.sql.run(
-      'update streams set ingest_id = null, ingest_node = null, session_id = null, input_selected = null where id = $1',
-      [row.id],
-    )
+    const none = { ingestId: null, ingestNode: null, sessionId: null, inputSelected: null }
+    await streams.update(turn.sql, { id: row.id }, none)
     await this.#options.onEnd(turn, row.id)
-    await this.move(turn, { ...row, status_reason: reason }, 'ended')
+    await this.move(turn, { ...row, statusReason: reason }, 'ended')
   }
 
   /**
@@ -106,28 +142,34 @@ export class StreamLifecycle {
   async move(turn: Turn, row: StreamRow, status: StreamStatus): Promise<void> {
     const now = new Date(this.#options.clock.now())
     const changed = status !== row.status
-    const opened = status === 'live' && row.session_id === null ? await this.#openSession(turn, row.id, now) : null
-    await turn.sql.run(
-      `update streams set status = $2, status_reason = $3, status_since = case when $4 then $5 else status_since end,
-         session_id = coalesce($6, session_id), live_at = case when $6::uuid is null then live_at else $5 end,
-         updated_at = $5
-       where id = $1`,
-      [row.id, status, row.status_reason, changed, now, opened],
+    const opens = status === 'live' && row.sessionId === null
+    const sessionId = opens ? await this.#openSession(turn, row.id, now) : undefined
+    await streams.update(
+      turn.sql,
+      { id: row.id },
+      {
+        status,
+        statusReason: row.statusReason,
+        statusSince: changed ? now : undefined,
+        sessionId,
+        liveAt: opens ? now : undefined,
+        updatedAt: now,
+      },
     )
     turn.emit(streamUpdated, {
       streamId: row.id,
       title: row.title,
       status,
-      endReason: row.status_reason,
+      endReason: row.statusReason,
       version: row.version,
     })
     this.#options.notices.changed(turn, row.id)
   }
 
   /** Points the publisher of a stream to another media node when its own is gone. */
-  async place(turn: Turn, { id, media_node: before }: Pick<StreamRow, 'id' | 'media_node'>): Promise<void> {
+  async place(turn: Turn, { id, mediaNode: before }: Pick<StreamRow, 'id' | 'mediaNode'>): Promise<void> {
     const node = this.#options.placement.choose(id, before)
-    if (node !== before) await turn.sql.run('update streams set media_node = $2 where id = $1', [id, node])
+    if (node !== before) await streams.update(turn.sql, { id }, { mediaNode: node })
   }
 
   /** The publisher of a stream has come. */
@@ -138,7 +180,7 @@ export class StreamLifecycle {
   /** Connects one waiting or failed destination now. @throws AppError not_found, conflict, media_unavailable */
   async retry(turn: Turn, id: string, destinationId: string): Promise<StreamPlatformData> {
     const row = await this.find(turn, id)
-    const destination = row.platforms?.find((platform) => platform._id === destinationId)
+    const destination = row.platforms.find((platform) => platform._id === destinationId)
     if (destination === undefined) throw NotFound()
     if (!isOnAir(row.status)) throw Conflict({ message: `The stream is ${row.status}: there is nothing to connect.` })
     if (!destination.enabled) {
@@ -165,12 +207,13 @@ export class StreamLifecycle {
     if (![ingest, standby].some((one) => one?.source === source)) {
       throw Conflict({ message: `The ${source} encoder is not connected: start it first.` })
     }
-    const changed = await turn.sql.row<{ version: number }>(
-      'update streams set input_selected = $2, version = version + 1, updated_at = $3 where id = $1 returning version',
-      [id, source, new Date(this.#options.clock.now())],
+    const [changed] = await streams.updateReturning(
+      turn.sql,
+      { id },
+      { inputSelected: source, version: increment(), updatedAt: new Date(this.#options.clock.now()) },
     )
     turn.audit({ kind: 'stream', id, details: { source } })
-    const { status, status_reason: endReason, title } = row
+    const { status, statusReason: endReason, title } = row
     turn.emit(streamUpdated, { streamId: id, title, status, endReason, version: changed?.version ?? row.version })
     notices.changed(turn, id)
     return this.find(turn, id)
@@ -178,11 +221,8 @@ export class StreamLifecycle {
 
   /** Keeps what became of destinations that leave a broadcast before its end. */
   async noteRemoved(turn: Turn, row: StreamRow, removed: readonly StreamPlatformData[]): Promise<void> {
-    if (row.session_id === null) return
-    await turn.sql.run('update stream_sessions set destinations = destinations || $2::jsonb where id = $1', [
-      row.session_id,
-      JSON.stringify(removed.filter((one) => one.enabled).map(summary)),
-    ])
+    if (row.sessionId === null) return
+    await addToSession.run(turn.sql, { id: row.sessionId, destinations: summaries(removed) })
   }
 
   /** @throws AppError not_found */
@@ -203,12 +243,7 @@ export class StreamLifecycle {
       const message = `The ${minutesLimit} streaming minutes of the ${allowance.plan} plan are used up for this month.`
       throw plans.limitError(allowance, 'streamingMinutesPerMonth', minutes, message)
     }
-    const [active] = await turn.sql.rows<{ count: number }>(
-      `select count(*) as count from streams s join workspaces w on w.id = s.workspace_id
-       where w.owner_id = $1 and s.status in ('starting', 'live', 'interrupted')`,
-      [owner],
-    )
-    const count = active?.count ?? 0
+    const count = await countActive(turn.sql, await this.#options.workspacesOwnedBy(turn.sql, owner))
     if (count < allowance.concurrentStreams) return
     const message = `The ${allowance.plan} plan allows ${allowance.concurrentStreams} streams at the same time.`
     throw plans.limitError(allowance, 'concurrentStreams', count, message)
@@ -216,28 +251,26 @@ export class StreamLifecycle {
 
   /** Switches destinations on and off; a fresh broadcast forgets how they fared in the last one. */
   async #choose(turn: Turn, id: string, named: readonly string[] | undefined, fresh: boolean): Promise<void> {
-    await turn.sql.run(
-      `update stream_destinations set enabled = ($2::uuid[] is null or id = any($2)),
-         status = case when $3 then 'idle' else status end, since = case when $3 then $4 else since end,
-         last_error = case when $3 then null else last_error end
-       where stream_id = $1`,
-      [id, named ?? null, fresh, new Date(this.#options.clock.now())],
-    )
+    const since = fresh ? new Date(this.#options.clock.now()) : undefined
+    await enableDestinations.run(turn.sql, { streamId: id, named, since })
   }
 
   async #openSession(turn: Turn, streamId: string, now: Date): Promise<string> {
     const id = uuidv7(now.getTime())
-    await turn.sql.run(
-      `insert into stream_sessions (id, stream_id, workspace_id, owner_id, started_at, destinations)
-       select $1, $2, id, owner_id, $4, '[]' from workspaces where id = $3`,
-      [id, streamId, turn.workspaceId, now],
-    )
+    await streamSessions.insert(turn.sql, {
+      id,
+      streamId,
+      workspaceId: turn.workspaceId,
+      ownerId: await ownerOf(turn),
+      startedAt: now,
+      destinations: [],
+    })
     return id
   }
 }
 
 function checkNamed(row: StreamRow, named: readonly string[] | undefined): void {
-  const platforms = row.platforms ?? []
+  const { platforms } = row
   const unknown = (named ?? []).findIndex((id) => !platforms.some((platform) => platform._id === id))
   if (unknown >= 0) {
     const message = 'is no destination of this stream'
@@ -246,7 +279,12 @@ function checkNamed(row: StreamRow, named: readonly string[] | undefined): void 
   if (platforms.length === 0) throw Conflict({ message: 'The stream has no destination: add one first.' })
 }
 
-function summary(platform: StreamPlatformData) {
-  const { _id, accountId, name, status, lastError } = platform
-  return { destinationId: _id, platform: platform.platform, accountId, name, status, lastError }
+/** How destinations did in a session, as JSON. Disabled ones are left out. */
+function summaries(platforms: readonly StreamPlatformData[]): string {
+  const enabled = platforms.filter((platform) => platform.enabled)
+  return JSON.stringify(
+    enabled.map(({ _id, accountId, lastError, name, platform, status }) => {
+      return { destinationId: _id, platform, accountId, name, status, lastError } satisfies SessionDestination
+    }),
+  )
 }

@@ -4,8 +4,11 @@ import { NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { PlanService } from '../../money/plans/service.ts'
+import type { Row } from '../../../db/row.ts'
+import { findDestinations } from '../destinations/index.ts'
 import { chosenRendering } from './rendering.ts'
 import type { PlatformInput, StreamPlatformData } from './schemas.ts'
+import type { StreamDestination } from './tables.ts'
 
 /** The platform of an RTMP destination that was made without one. Also accepted for every other RTMP destination. */
 const CUSTOM = 'custom'
@@ -15,11 +18,8 @@ interface NamedDestination {
   readonly platform: string
 }
 
-/** What stands in `stream_destinations` for a new row, and what the API shows of it. */
-export interface ChosenPlatform {
-  readonly row: Readonly<Record<string, unknown>>
-  readonly view: StreamPlatformData
-}
+/** A row of `stream_destinations` to insert. */
+export type ChosenPlatform = Row<typeof StreamDestination>
 
 /** Where streams may go: checks what a caller chose against what the workspace has and its plan allows. */
 export class PlatformChooser {
@@ -57,31 +57,18 @@ export class PlatformChooser {
       const rendering = chosenRendering(wanted)
       const id = uuidv7(now)
       return {
-        row: {
-          id,
-          stream_id: streamId,
-          workspace_id: turn.workspaceId,
-          platform,
-          account_id: accountId,
-          name,
-          enabled: true,
-          status: 'idle',
-          since: at,
-          last_error: null,
-          rendering,
-          created_at: at,
-        },
-        view: {
-          _id: id,
-          platform,
-          accountId,
-          name,
-          enabled: true,
-          status: 'idle',
-          since: at,
-          lastError: null,
-          rendering,
-        },
+        id,
+        streamId,
+        workspaceId: turn.workspaceId,
+        platform,
+        accountId,
+        name,
+        enabled: true,
+        status: 'idle',
+        since: at,
+        lastError: null,
+        rendering,
+        createdAt: at,
       }
     })
   }
@@ -100,11 +87,9 @@ export class PlatformChooser {
     turn: Turn,
     platforms: readonly PlatformInput[],
   ): Promise<ReadonlyMap<string, NamedDestination>> {
-    const rows = await turn.sql.rows<NamedDestination & { id: string }>(
-      `select id, name, coalesce(platform, '${CUSTOM}') as platform from rtmp_destinations where workspace_id = $1 and id = any($2)`,
-      [turn.workspaceId, platforms.map(({ accountId }) => accountId)],
-    )
-    const destinations = new Map(rows.map((row) => [row.id, row]))
+    const ids = platforms.map(({ accountId }) => accountId)
+    const rows = await findDestinations(turn.sql, turn.workspaceId, ids)
+    const destinations = new Map(rows.map(({ id, name, platform }) => [id, { name, platform: platform ?? CUSTOM }]))
     refuseIf(
       platforms.flatMap(({ accountId, platform }, index) => {
         const fault = (field: string, code: string, message: string) => [

@@ -11,17 +11,20 @@ import type { PageResult } from '../../../core/reply.ts'
 import type { SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'
+import { anyOf } from '../../../db/condition.ts'
+import { increment } from '../../../db/increment.ts'
 import type { PlanService } from '../../money/plans/service.ts'
 import type { StreamLifecycle } from './lifecycle.ts'
 import { streamCreated, streamDeleted, streamUpdated } from './events.ts'
 import { newBackupKey, newIngestKey, newWhipToken } from './keys.ts'
 import { chosenRendering } from './rendering.ts'
 import type { Placement, StreamNotices } from '../media-nodes/index.ts'
-import type { ChosenPlatform, PlatformChooser } from './platforms.ts'
+import type { PlatformChooser } from './platforms.ts'
 import type { ArmedData, NewStreamData, PlatformInput, StreamData, StreamEditData, StreamQuery } from './schemas.ts'
 import { chosenSlate, HOLD_SECONDS } from './slate.ts'
-import { isOnAir, next } from './state.ts'
-import { findStream, listedView, pageOfStreams, streamView, type StreamRow } from './store.ts'
+import { isOnAir, next, type StreamStatus } from './state.ts'
+import { findStream, listedView, pageOfStreams, platformView, streamView, type StreamRow } from './store.ts'
+import { streamDestinations, streams } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -44,12 +47,8 @@ export interface StreamServiceOptions {
 /** How many streams the workspace has, counted once: only its turns make and delete them. */
 const STREAMS: MemoryKey<{ count: number | undefined }> = { name: 'streams', make: () => ({ count: undefined }) }
 
-async function countStreams({ sql, workspaceId }: Turn): Promise<number> {
-  const row = await sql.row<{ count: number }>('select count(*) as count from streams where workspace_id = $1', [
-    workspaceId,
-  ])
-  return row?.count ?? 0
-}
+/** The states in which a stream has a publisher, or waits for one. */
+const RUNNING: readonly StreamStatus[] = ['receiving', 'starting', 'live', 'interrupted']
 
 /** A key that nobody uses dies this long after it was made, or after the stream was to begin. */
 const KEY_LIFE_MS = 30 * DAY
@@ -84,46 +83,46 @@ export class StreamService {
     const backup = newBackupKey(key.path)
     const row: StreamRow = {
       id,
-      workspace_id: turn.workspaceId,
+      workspaceId: turn.workspaceId,
       title: body.title,
       description: body.description ?? '',
       status: 'idle',
-      status_reason: null,
-      status_since: at,
-      unconfirmed_since: null,
+      statusReason: null,
+      statusSince: at,
+      unconfirmedSince: null,
       path: key.path,
-      key_sealed: keys.seal(key.key),
-      backup_key_sealed: keys.seal(backup.key),
-      key_expires_at: keyExpiry(now, scheduledFor?.getTime()).toISOString(),
-      scheduled_for: scheduledFor?.toISOString() ?? null,
-      live_at: null,
-      session_id: null,
-      ingest_id: null,
-      ingest_node: null,
-      media_node: placement.choose(id, null),
+      keySealed: keys.seal(key.key),
+      backupKeySealed: keys.seal(backup.key),
+      keyExpiresAt: keyExpiry(now, scheduledFor?.getTime()).toISOString(),
+      scheduledFor: scheduledFor?.toISOString() ?? null,
+      liveAt: null,
+      sessionId: null,
+      ingestId: null,
+      ingestNode: null,
+      mediaNode: placement.choose(id, null),
       record: body.record ?? false,
-      record_gaps: body.recordGaps ?? 'cut',
+      recordGaps: body.recordGaps ?? 'cut',
       slate,
-      hold_seconds: body.holdSeconds ?? HOLD_SECONDS,
-      input_preference: body.inputPreference ?? 'primary',
-      input_selected: null,
+      holdSeconds: body.holdSeconds ?? HOLD_SECONDS,
+      inputPreference: body.inputPreference ?? 'primary',
+      inputSelected: null,
       profile: body.profile ?? 'source',
       version: 1,
-      created_at: at,
-      updated_at: at,
-      platforms: platforms.map(({ view }) => view),
+      createdAt: at,
+      updatedAt: at,
+      platforms: platforms.map(platformView),
     }
     const { platforms: _platforms, ...columns } = row
-    turn.insert('streams', { ...columns, key_hash: key.hash, backup_key_hash: backup.hash })
-    for (const platform of platforms) turn.insert('stream_destinations', platform.row)
+    turn.insert(streams, { ...columns, keyHash: key.hash, backupKeyHash: backup.hash })
+    for (const platform of platforms) turn.insert(streamDestinations, platform)
     turn.settled(() => (turn.memory(STREAMS).count = count + 1))
     turn.audit({ kind: 'stream', id })
     turn.emit(streamCreated, { streamId: id, title: row.title, status: row.status, endReason: null, version: 1 })
     // What was sealed above is known: nothing is opened.
     return {
-      ...listedView(row, placement.urlOf(row.media_node)),
+      ...listedView(row, placement.urlOf(row.mediaNode)),
       streamKey: key.key,
-      streamKeyExpiresAt: row.key_expires_at,
+      streamKeyExpiresAt: row.keyExpiresAt,
       backupStreamKey: backup.key,
     }
   }
@@ -140,16 +139,16 @@ export class StreamService {
     const filter = {
       workspaceId: query.workspaceId,
       status: query.status,
-      from: instant(query.from),
-      to: instant(query.to),
+      from: instant(query.from)?.toISOString(),
+      to: instant(query.to)?.toISOString(),
     }
     const rows = await pageOfStreams(this.#options.sql, filter, page)
     return pageOf(
       rows,
       page.limit,
-      (row) => ({ createdAt: row.created_at, id: row.id }),
+      (row) => ({ createdAt: row.createdAt, id: row.id }),
       // Lists carry no secrets, and opening one a row would cost more than the rest of the page.
-      (row) => listedView(row, this.#options.placement.urlOf(row.media_node)),
+      (row) => listedView(row, this.#options.placement.urlOf(row.mediaNode)),
     )
   }
 
@@ -157,7 +156,7 @@ export class StreamService {
   viewFor(row: StreamRow, member: Member): StreamData {
     const mayManage = member.scopes.has('streams:manage')
     const { keys, placement } = this.#options
-    return streamView(row, placement.urlOf(row.media_node), mayManage ? keys : undefined)
+    return streamView(row, placement.urlOf(row.mediaNode), mayManage ? keys : undefined)
   }
 
   /**
@@ -169,29 +168,27 @@ export class StreamService {
     const { clock, keys, notices, placement } = this.#options
     const row = await this.#find(turn.sql, id)
     requireVersion(ifMatch, row.version)
-    const scheduledFor = edit.scheduledFor === undefined ? instant(row.scheduled_for) : instant(edit.scheduledFor)
+    const scheduledFor = edit.scheduledFor === undefined ? instant(row.scheduledFor) : instant(edit.scheduledFor)
     const slate = edit.slate ? await chosenSlate(turn, edit.slate) : row.slate
     if (edit.platforms) await this.replacePlatforms(turn, row, edit.platforms)
-    const now = clock.now()
-    await turn.sql.run(
-      `update streams set title = $2, description = $3, scheduled_for = $4, record = $5, profile = $6,
-         key_expires_at = greatest(key_expires_at, $7), slate = $9, hold_seconds = $10, input_preference = $11,
-         record_gaps = $12,
-         version = version + 1, updated_at = $8 where id = $1`,
-      [
-        id,
-        edit.title,
-        edit.description ?? row.description,
-        scheduledFor ?? null,
-        edit.record ?? row.record,
-        edit.profile ?? row.profile,
-        keyExpiry(0, scheduledFor?.getTime()),
-        new Date(now),
-        slate && JSON.stringify(slate),
-        edit.holdSeconds ?? row.hold_seconds,
-        edit.inputPreference ?? row.input_preference,
-        edit.recordGaps ?? row.record_gaps,
-      ],
+    const expiresAt = keyExpiry(0, scheduledFor?.getTime())
+    await streams.update(
+      turn.sql,
+      { id },
+      {
+        title: edit.title,
+        description: edit.description,
+        scheduledFor: scheduledFor ?? null,
+        record: edit.record,
+        profile: edit.profile,
+        keyExpiresAt: expiresAt > new Date(row.keyExpiresAt) ? expiresAt : undefined,
+        slate,
+        holdSeconds: edit.holdSeconds,
+        inputPreference: edit.inputPreference,
+        recordGaps: edit.recordGaps,
+        version: increment(),
+        updatedAt: new Date(clock.now()),
+      },
     )
     const changed = await this.#find(turn.sql, id)
     turn.audit({ kind: 'stream', id })
@@ -199,11 +196,11 @@ export class StreamService {
       streamId: id,
       title: changed.title,
       status: changed.status,
-      endReason: changed.status_reason,
+      endReason: changed.statusReason,
       version: changed.version,
     })
     notices.changed(turn, id)
-    return streamView(changed, placement.urlOf(changed.media_node), keys)
+    return streamView(changed, placement.urlOf(changed.mediaNode), keys)
   }
 
   /**
@@ -219,27 +216,27 @@ export class StreamService {
     const key = newIngestKey()
     const backup = newBackupKey(key.path)
     const whip = newWhipToken()
-    const expiresAt = keyExpiry(clock.now(), row.scheduled_for === null ? undefined : Date.parse(row.scheduled_for))
-    const mediaNode = placement.choose(id, isOnAir(row.status) ? row.media_node : null)
-    await turn.sql.run(
-      `update streams set path = $2, key_hash = $3, key_sealed = $4, key_expires_at = $5,
-         backup_key_hash = $6, backup_key_sealed = $7, whip_token_hash = $8, media_node = $9, ingest_id = null, ingest_node = null,
-         input_selected = null, version = $10
-       where id = $1`,
-      [
-        id,
-        key.path,
-        key.hash,
-        keys.seal(key.key),
-        expiresAt,
-        backup.hash,
-        keys.seal(backup.key),
-        whip.hash,
+    const expiresAt = keyExpiry(clock.now(), row.scheduledFor === null ? undefined : Date.parse(row.scheduledFor))
+    const mediaNode = placement.choose(id, isOnAir(row.status) ? row.mediaNode : null)
+    await streams.update(
+      turn.sql,
+      { id },
+      {
+        path: key.path,
+        keyHash: key.hash,
+        keySealed: keys.seal(key.key),
+        keyExpiresAt: expiresAt,
+        backupKeyHash: backup.hash,
+        backupKeySealed: keys.seal(backup.key),
+        whipTokenHash: whip.hash,
         mediaNode,
+        ingestId: null,
+        ingestNode: null,
+        inputSelected: null,
         version,
-      ],
+      },
     )
-    await lifecycle.move(turn, { ...row, version, status_reason: null }, next(row.status, 'arm') ?? row.status)
+    await lifecycle.move(turn, { ...row, version, statusReason: null }, next(row.status, 'arm') ?? row.status)
     turn.audit({ kind: 'stream', id })
     return {
       rtmpIngestUrl: placement.urlOf(mediaNode),
@@ -254,18 +251,17 @@ export class StreamService {
   /** Makes a stream's destinations those named; the ones that stay are left as they are. */
   async replacePlatforms(turn: Turn, row: StreamRow, wanted: readonly PlatformInput[]): Promise<void> {
     const { lifecycle, chooser } = this.#options
-    const present = row.platforms ?? []
+    const present = row.platforms
     const isKept = (accountId: string) => wanted.some((platform) => platform.accountId === accountId)
     const removed = present.filter((platform) => !isKept(platform.accountId))
     const chosen = await chooser.choose(turn, row.id, wanted, present)
     if (removed.length > 0) {
       await lifecycle.noteRemoved(turn, row, removed)
-      await turn.sql.run('delete from stream_destinations where id = any($1)', [
-        removed.map((platform) => platform._id),
-      ])
+      await streamDestinations.delete(turn.sql, { id: anyOf(removed.map(({ _id }) => _id)) })
     }
-    await renderAnew(turn, row.id, wanted)
-    await insertPlatforms(turn, chosen)
+    await changeRenderings(turn, row.id, wanted)
+    // Not with the batch: rows of the batch are written after the stream's own statements.
+    await streamDestinations.insertAll(turn.sql, chosen)
   }
 
   /** @throws AppError not_found; conflict while on the air, unless forced */
@@ -275,7 +271,7 @@ export class StreamService {
     if (isOnAir(row.status) && !force) {
       throw Conflict({ message: `The stream is ${row.status}: stop it first, or delete it with force=true.` })
     }
-    await turn.sql.run('delete from streams where id = $1', [id])
+    await streams.delete(turn.sql, { id })
     turn.settled(() => (turn.memory(STREAMS).count = undefined))
     turn.audit({ kind: 'stream', id, details: { title: row.title } })
     turn.emit(streamDeleted, { streamId: id })
@@ -284,25 +280,19 @@ export class StreamService {
 
   /** @returns how many streams there are @throws AppError plan_limit_reached where there is no room for one more */
   async #requireRoom(turn: Turn): Promise<number> {
-    const count = turn.memory(STREAMS).count ?? (await countStreams(turn))
+    const count = turn.memory(STREAMS).count ?? (await streams.count(turn.sql, { workspaceId: turn.workspaceId }))
     await this.#options.plans.requireRoom(turn.workspaceId, 'streams', count)
     return count
   }
 
   /** Ends whatever a workspace that is being deleted has running. */
   async endAll(turn: Turn): Promise<void> {
-    const running = await turn.sql.rows<{ id: string }>(
-      `select id from streams where workspace_id = $1 and status in ('receiving', 'starting', 'live', 'interrupted')`,
-      [turn.workspaceId],
+    const running = await streams.find(
+      turn.sql,
+      { workspaceId: turn.workspaceId, status: anyOf(RUNNING) },
+      { columns: ['id'] },
     )
     for (const { id } of running) await this.#options.lifecycle.end(turn, await this.#find(turn.sql, id), 'stopped')
-  }
-
-  /** Removes everything of workspaces that are gone. What was used stays on record. */
-  async purge(sql: Sql, workspaceIds: readonly string[]): Promise<void> {
-    await sql.run('delete from streams where workspace_id = any($1)', [workspaceIds])
-    await sql.run('delete from stream_recordings where workspace_id = any($1)', [workspaceIds])
-    await sql.run('delete from rtmp_destinations where workspace_id = any($1)', [workspaceIds])
   }
 
   async #find(sql: Sql, id: string): Promise<StreamRow> {
@@ -312,24 +302,10 @@ export class StreamService {
   }
 }
 
-/** What was said of the forms of destinations that stay; where nothing was said they keep theirs. */
-async function renderAnew(turn: Turn, streamId: string, wanted: readonly PlatformInput[]): Promise<void> {
+/** Changes the renderings of destinations that the request names. Others keep theirs. */
+async function changeRenderings(turn: Turn, streamId: string, wanted: readonly PlatformInput[]): Promise<void> {
   for (const { accountId, rendering } of wanted) {
     if (rendering === undefined) continue
-    const chosen = chosenRendering(rendering)
-    await turn.sql.run('update stream_destinations set rendering = $3 where stream_id = $1 and account_id = $2', [
-      streamId,
-      accountId,
-      chosen && JSON.stringify(chosen),
-    ])
+    await streamDestinations.update(turn.sql, { streamId, accountId }, { rendering: chosenRendering(rendering) })
   }
-}
-
-/** Written one by one rather than with the batch: the stream they belong to must be there first. */
-async function insertPlatforms(turn: Turn, chosen: readonly ChosenPlatform[]): Promise<void> {
-  if (chosen.length === 0) return
-  await turn.sql.run(
-    'insert into stream_destinations select * from json_populate_recordset(null::stream_destinations, $1::json)',
-    [JSON.stringify(chosen.map(({ row }) => row))],
-  )
 }

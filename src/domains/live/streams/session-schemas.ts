@@ -1,9 +1,19 @@
 import { pageFields } from '../../../core/page.ts'
-import { Id, Input, named, Nullable, Timestamp, Type } from '../../../core/schema.ts'
+import { Id, Input, named, Nullable, Timestamp, Type, type Static } from '../../../core/schema.ts'
 import { RecordingStatus } from './recording-status.ts'
 import { DestinationStatus, EndReason, FaultView } from './schemas.ts'
 
 export const SessionQuery = Input(pageFields)
+
+const Destination = Type.Object({
+  destinationId: Id,
+  platform: Type.String(),
+  accountId: Id,
+  name: Type.String(),
+  status: DestinationStatus,
+  lastError: Nullable(FaultView),
+})
+export type SessionDestination = Static<typeof Destination>
 
 export const StreamSessionView = named(
   'StreamSession',
@@ -16,16 +26,7 @@ export const StreamSessionView = named(
     duration: Type.Integer({ description: 'Seconds from going live to the end, or until now' }),
     liveSeconds: Type.Integer({ description: 'Seconds during which media came in: what counts against the plan' }),
     peakViewers: Type.Integer({ description: 'Most people who watched the preview at the same time' }),
-    destinations: Type.Array(
-      Type.Object({
-        destinationId: Id,
-        platform: Type.String(),
-        accountId: Id,
-        name: Type.String(),
-        status: DestinationStatus,
-        lastError: Nullable(FaultView),
-      }),
-    ),
+    destinations: Type.Array(Destination),
     recordings: Type.Array(
       Type.Object({
         assetId: Nullable(Id),

@@ -1,9 +1,13 @@
+import { sql as raw } from 'kysely'
 import type { Static } from 'typebox'
 import type { Clock } from '../../../core/clock.ts'
 import { pageOf, type PageRequest } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { query } from '../../../db/query.ts'
+import type { Row } from '../../../db/row.ts'
 import type { StreamSessionView } from './session-schemas.ts'
+import { streamSessions, streamUsage, type StreamSession } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -13,23 +17,32 @@ declare module '../../../core/services.ts' {
 
 type SessionData = Static<typeof StreamSessionView>
 
-interface Row {
-  id: string
-  stream_id: string
-  started_at: string
-  ended_at: string | null
-  end_reason: SessionData['endReason']
-  destinations: SessionData['destinations']
-  peak_viewers: number
-  live_ms: number
+interface PageFilter {
+  readonly streamId: string
+  readonly after?: string | undefined
+  readonly limit: number
 }
 
-const SELECT = `
-  select id, stream_id, started_at, ended_at, end_reason, destinations, peak_viewers,
-    (select coalesce(sum(live_ms), 0)::bigint from stream_usage where session_id = stream_sessions.id) as live_ms
-  from stream_sessions where stream_id = $1`
-const FIRST_PAGE = `${SELECT} order by started_at desc, id desc limit $2`
-const NEXT_PAGE = `${SELECT} and (started_at, id) < ($3::timestamptz, $4::uuid) order by started_at desc, id desc limit $2`
+const page = query({ streamSessions, streamUsage }, (db, $: PageFilter) => {
+  const found = db
+    .selectFrom('streamSessions as s')
+    .select(['s.id', 's.streamId', 's.startedAt', 's.endedAt', 's.endReason', 's.destinations', 's.peakViewers'])
+    .select((e) =>
+      e
+        .selectFrom('streamUsage as u')
+        .select(raw<number>`coalesce(sum(u.live_ms), 0)::bigint`.as('ms'))
+        .whereRef('u.sessionId', '=', 's.id')
+        .as('liveMs'),
+    )
+    .where('s.streamId', '=', $.streamId)
+    .orderBy('s.id', 'desc')
+    .limit($.limit)
+  return $.after === undefined ? found : found.where('s.id', '<', $.after)
+})
+
+type SessionRow = Omit<Row<typeof StreamSession>, 'workspaceId' | 'ownerId' | 'warnedMinutes'> & {
+  readonly liveMs: number | null
+}
 
 /** Reads the recordings of sessions, oldest first, by session. */
 export type RecordingsOf = (
@@ -50,9 +63,7 @@ export class StreamSessions {
   }
 
   async list(streamId: string, { after, limit }: PageRequest): Promise<PageResult<SessionData>> {
-    const rows = after
-      ? await this.#sql.rows<Row>(NEXT_PAGE, [streamId, limit + 1, after.createdAt, after.id])
-      : await this.#sql.rows<Row>(FIRST_PAGE, [streamId, limit + 1])
+    const rows = await page.rows(this.#sql, { streamId, after: after?.id, limit: limit + 1 })
     const recordings = await this.#recordingsOf(
       this.#sql,
       rows.map(({ id }) => id),
@@ -60,27 +71,27 @@ export class StreamSessions {
     return pageOf(
       rows,
       limit,
-      (row) => ({ createdAt: row.started_at, id: row.id }),
+      (row) => ({ createdAt: row.startedAt, id: row.id }),
       (row) => this.#view(row, recordings.get(row.id) ?? []),
     )
   }
 
-  #view(row: Row, recordings: SessionData['recordings']): SessionData {
-    const end = row.ended_at === null ? this.#clock.now() : Date.parse(row.ended_at)
+  #view(row: SessionRow, recordings: SessionData['recordings']): SessionData {
+    const end = row.endedAt === null ? this.#clock.now() : Date.parse(row.endedAt)
     return {
       _id: row.id,
-      streamId: row.stream_id,
-      startedAt: row.started_at,
-      endedAt: row.ended_at,
-      endReason: row.end_reason,
-      duration: Math.max(0, Math.round((end - Date.parse(row.started_at)) / 1000)),
-      liveSeconds: Math.floor(row.live_ms / 1000),
-      peakViewers: row.peak_viewers,
+      streamId: row.streamId,
+      startedAt: row.startedAt,
+      endedAt: row.endedAt,
+      endReason: row.endReason,
+      duration: Math.max(0, Math.round((end - Date.parse(row.startedAt)) / 1000)),
+      liveSeconds: Math.floor((row.liveMs ?? 0) / 1000),
+      peakViewers: row.peakViewers,
       destinations: row.destinations,
       recordings,
       recordingAssetId: recordings.find(({ assetId }) => assetId !== null)?.assetId ?? null,
-      createdAt: row.started_at,
-      updatedAt: row.ended_at ?? row.started_at,
+      createdAt: row.startedAt,
+      updatedAt: row.endedAt ?? row.startedAt,
     }
   }
 }

@@ -1,7 +1,10 @@
+import { sql as raw } from 'kysely'
 import { Conflict, ValidationFailed } from '../../../core/errors.ts'
 import { Id, Input, named, Nullable, OneOf, States, Type, type Static } from '../../../core/schema.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
+import { query } from '../../../db/query.ts'
+import { streams } from './tables.ts'
 
 /** How long destinations are kept without a publisher, unless a stream says otherwise. */
 export const HOLD_SECONDS = 60
@@ -87,12 +90,18 @@ function refusal(code: string, message: string) {
   })
 }
 
+const showing = query({ streams }, (db, $: { workspaceId: string; assetIds: readonly string[] }) =>
+  db
+    .selectFrom('streams')
+    .select(['id', 'title', 'slate'])
+    .where('workspaceId', '=', $.workspaceId)
+    .where(raw<boolean>`slate is not null and (slate->>'assetId')::uuid = any(${$.assetIds})`),
+)
+
 /** Assets that slates show. They may go: the card takes their place. */
 export async function assetsInSlates(sql: Sql, workspaceId: string, assetIds: readonly string[]) {
-  const rows = await sql.rows<{ id: string; title: string; asset_id: string }>(
-    `select id, title, slate->>'assetId' as asset_id from streams
-     where workspace_id = $1 and slate is not null and (slate->>'assetId')::uuid = any($2)`,
-    [workspaceId, assetIds],
+  const rows = await showing.rows(sql, { workspaceId, assetIds })
+  return rows.flatMap(({ id, slate, title }) =>
+    slate?.assetId == null ? [] : [{ assetId: slate.assetId, id, title, kind: 'stream', scheduled: false }],
   )
-  return rows.map(({ asset_id: assetId, id, title }) => ({ assetId, id, title, kind: 'stream', scheduled: false }))
 }

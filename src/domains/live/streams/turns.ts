@@ -1,7 +1,12 @@
+import { sql as raw } from 'kysely'
 import type { MediaEvent, MediaWarning } from '../../../../media/types.ts'
 import { SECOND } from '../../../core/clock.ts'
 import { systemTurn } from '../../../core/system-turn.ts'
 import type { Turn } from '../../../core/turn.ts'
+import { not } from '../../../db/condition.ts'
+import { increment } from '../../../db/increment.ts'
+import { query } from '../../../db/query.ts'
+import { markWorked } from '../destinations/index.ts'
 import type { StreamLifecycle } from './lifecycle.ts'
 import {
   streamInput,
@@ -13,6 +18,7 @@ import {
 } from './events.ts'
 import { next } from './state.ts'
 import { findStream, type StreamRow } from './store.ts'
+import { streamDestinations, streams, streamSessions } from './tables.ts'
 import type { ShownDestinationState, StreamPlatformData } from './schemas.ts'
 
 /** Turns that the service asks for by itself: what the media nodes see, and what time brings. Each may come twice. */
@@ -39,6 +45,36 @@ export interface Observation {
   readonly silentSince?: string | null
 }
 
+interface ReportColumns {
+  readonly id: string
+  readonly state: ShownDestinationState
+  readonly since: string
+}
+
+/** Writes the states of several destinations at once. */
+const writeReports = query({ streamDestinations }, (db, $: { streamId: string; reports: string }) =>
+  db
+    .updateTable('streamDestinations as d')
+    .from(
+      raw<ReportColumns>`json_to_recordset(${$.reports}::json)`.as<'r'>(
+        raw`r (id uuid, state text, since timestamptz, "lastError" jsonb)`,
+      ),
+    )
+    .set({ status: raw`r.state`, since: raw`r.since`, lastError: raw`r."lastError"` })
+    .where('d.streamId', '=', $.streamId)
+    .whereRef('d.id', '=', 'r.id'),
+)
+
+/** Records a warning, unless one for as few minutes was given. */
+const noteWarning = query({ streamSessions }, (db, $: { sessionId: string; minutesLeft: number }) =>
+  db
+    .updateTable('streamSessions')
+    .set({ warnedMinutes: $.minutesLeft })
+    .where('id', '=', $.sessionId)
+    .where('endedAt', 'is', null)
+    .where((e) => e.or([e('warnedMinutes', 'is', null), e('warnedMinutes', '>', $.minutesLeft)])),
+)
+
 /** Makes the database agree with what a media node sees. */
 export const observeStream = systemTurn<Observation>({
   name: 'streams.observe',
@@ -61,50 +97,44 @@ async function observeIngest(
   const { ingest, nodeId } = input
   if (ingest === null) {
     // Another node has the publisher by now, or none had.
-    if (row.ingest_id === null || row.ingest_node !== nodeId) return
-    await turn.sql.run(
-      'update streams set ingest_id = null, ingest_node = null, unconfirmed_since = null where id = $1',
-      [row.id],
-    )
+    if (row.ingestId === null || row.ingestNode !== nodeId) return
+    await streams.update(turn.sql, { id: row.id }, { ingestId: null, ingestNode: null, unconfirmedSince: null })
     await lifecycle.move(turn, row, next(row.status, 'ingest_ended') ?? row.status)
     return
   }
   // A publisher with a key of before the last arming is being dropped: nobody counts on it.
-  if (ingest.path !== row.path || ingest.sessionId === row.ingest_id) return
+  if (ingest.path !== row.path || ingest.sessionId === row.ingestId) return
   const status = next(row.status, 'ingest_started')
   if (status === undefined) return
   lifecycle.arrived(row.id)
-  await turn.sql.run(
-    'update streams set ingest_id = $2, ingest_node = $3, media_node = $3, unconfirmed_since = null where id = $1',
-    [row.id, ingest.sessionId, nodeId],
+  await streams.update(
+    turn.sql,
+    { id: row.id },
+    { ingestId: ingest.sessionId, ingestNode: nodeId, mediaNode: nodeId, unconfirmedSince: null },
   )
   await lifecycle.move(turn, row, status)
 }
 
 /** Writes whether the state of a stream is confirmed by the node that takes it in. */
 async function observeSilence(turn: Turn, { nodeId, silentSince = null, streamId }: Observation): Promise<void> {
-  const [changed] = await turn.sql.rows<{ title: string; status: StreamRow['status']; version: number }>(
-    `update streams set unconfirmed_since = $3, version = version + 1
-     where id = $1 and ingest_node = $2 and unconfirmed_since is distinct from $3
-     returning title, status, version`,
-    [streamId, nodeId, silentSince],
+  const [changed] = await streams.updateReturning(
+    turn.sql,
+    { id: streamId, ingestNode: nodeId, unconfirmedSince: not(silentSince) },
+    { unconfirmedSince: silentSince, version: increment() },
   )
-  if (changed) turn.emit(streamUpdated, { streamId, ...changed, endReason: null })
+  if (changed === undefined) return
+  const { status, title, version } = changed
+  turn.emit(streamUpdated, { streamId, title, status, version, endReason: null })
 }
 
 async function observeDestinations(turn: Turn, row: StreamRow, reports: readonly DestinationReport[]): Promise<void> {
   if (row.status === 'ended') return
   const changed = reports.flatMap((report) => {
-    const platform = row.platforms?.find((one) => one._id === report.id)
+    const platform = row.platforms.find((one) => one._id === report.id)
     return platform && differs(platform, report) ? [{ platform, report }] : []
   })
   if (changed.length === 0) return
-  await turn.sql.run(
-    `update stream_destinations d set status = r.state, since = r.since, last_error = r."lastError"
-     from json_to_recordset($2::json) as r(id uuid, state text, since timestamptz, "lastError" jsonb)
-     where d.stream_id = $1 and d.id = r.id`,
-    [row.id, JSON.stringify(changed.map(({ report }) => report))],
-  )
+  await writeReports.run(turn.sql, { streamId: row.id, reports: JSON.stringify(changed.map(({ report }) => report)) })
   for (const { platform, report } of changed) {
     turn.emit(streamDestinationChanged, {
       streamId: row.id,
@@ -122,12 +152,8 @@ async function observeDestinations(turn: Turn, row: StreamRow, reports: readonly
 /** Remembers the keys that their servers take, for the next process that is refused with one of them. */
 async function noteWorked(turn: Turn, row: StreamRow, { at, destinations }: Observation): Promise<void> {
   const worked = destinations.filter(({ hasWorked }) => hasWorked).map(({ id }) => id)
-  const accounts = (row.platforms ?? []).filter(({ _id }) => worked.includes(_id)).map(({ accountId }) => accountId)
-  if (accounts.length === 0) return
-  await turn.sql.run('update rtmp_destinations set worked_at = $2 where id = any($1) and worked_at is null', [
-    accounts,
-    at,
-  ])
+  const accounts = row.platforms.filter(({ _id }) => worked.includes(_id)).map(({ accountId }) => accountId)
+  await markWorked(turn.sql, accounts, at)
 }
 
 /** Whether a state depends on a media process that runs; the others hold whatever becomes of it. */
@@ -145,7 +171,7 @@ function differs(platform: StreamPlatformData, report: DestinationReport): boole
 
 /** Destinations that were connected when their media node was last heard of. */
 function unknownOf(row: StreamRow, at: string): DestinationReport[] {
-  return (row.platforms ?? []).flatMap(({ _id: id, lastError, status }) =>
+  return row.platforms.flatMap(({ _id: id, lastError, status }) =>
     canBeUnknown(status) ? [{ id, state: 'unknown', since: at, lastError, hasWorked: false }] : [],
   )
 }
@@ -157,7 +183,7 @@ export const loseIngest = systemTurn<{ readonly streamId: string; readonly nodeI
     const row = await findStream(turn.sql, input.streamId)
     if (row === undefined) return
     // Destinations are kept for a while without a publisher, at the node that had it last.
-    if ((row.ingest_node ?? row.media_node) === input.nodeId) {
+    if ((row.ingestNode ?? row.mediaNode) === input.nodeId) {
       await lifecycle.place(turn, row)
       await observeDestinations(turn, row, unknownOf(row, input.at))
     }
@@ -171,7 +197,7 @@ export const expireStream = systemTurn<{ readonly streamId: string; readonly now
   run: async ({ turn, input, lifecycle }) => {
     const row = await findStream(turn.sql, input.streamId)
     if (row === undefined || next(row.status, 'source_lost') === undefined) return
-    if (Date.parse(row.status_since) + row.hold_seconds * SECOND > input.now) return
+    if (Date.parse(row.statusSince) + row.holdSeconds * SECOND > input.now) return
     await lifecycle.end(turn, row, 'source_lost')
   },
 })
@@ -181,7 +207,7 @@ export const exhaustMinutes = systemTurn<{ readonly streamId: string; readonly s
   name: 'streams.exhaust_minutes',
   run: async ({ turn, input, lifecycle }) => {
     const row = await findStream(turn.sql, input.streamId)
-    if (row === undefined || row.session_id !== input.sessionId) return
+    if (row === undefined || row.sessionId !== input.sessionId) return
     if (next(row.status, 'minutes_used_up') === undefined) return
     await lifecycle.end(turn, row, 'minutes_used_up')
   },
@@ -198,11 +224,7 @@ export const warnOfMinutes = systemTurn<MinutesWarning>({
   name: 'streams.warn_of_minutes',
   run: async ({ turn, input }) => {
     const { streamId, sessionId, minutesLeft } = input
-    const warned = await turn.sql.run(
-      `update stream_sessions set warned_minutes = $2
-       where id = $1 and ended_at is null and (warned_minutes is null or warned_minutes > $2)`,
-      [sessionId, minutesLeft],
-    )
+    const warned = await noteWarning.run(turn.sql, { sessionId, minutesLeft })
     if (warned > 0) turn.emit(streamWarning, { streamId, code: 'minutes_running_out', minutesLeft })
   },
 })

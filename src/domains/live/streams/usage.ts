@@ -1,5 +1,11 @@
+import { sql as raw } from 'kysely'
 import { MINUTE, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { anyOf } from '../../../db/condition.ts'
+import { query } from '../../../db/query.ts'
+import type { NewRow } from '../../../db/row.ts'
+import type { StreamStatus } from './state.ts'
+import { streams, streamUsage, type StreamUsage } from './tables.ts'
 import type { PlanService } from '../../money/plans/service.ts'
 import type { Static } from 'typebox'
 import type { StreamingUsageView } from './schemas.ts'
@@ -10,17 +16,8 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** Milliseconds that one publisher was live in one month. Written again and again; the largest value counts. */
-export interface UsageRow {
-  readonly ingest_id: string
-  /** First day of the calendar month, UTC. */
-  readonly month: string
-  readonly session_id: string
-  readonly stream_id: string
-  readonly workspace_id: string
-  readonly owner_id: string
-  readonly live_ms: number
-}
+/** Milliseconds that one publisher was live in one month. It is written again and again. The largest value counts. */
+export type UsageRow = Omit<NewRow<typeof StreamUsage>, 'updatedAt'>
 
 /** First day of the calendar month (UTC) of a time, as `2026-11-01`. */
 export function monthOf(now: number): string {
@@ -34,44 +31,91 @@ export function minutesOf(ms: number): number {
 
 /** What an owner has used in a month over all workspaces. */
 export async function usedMs(sql: Sql, ownerId: string, month: string): Promise<number> {
-  const row = await sql.row<{ used: number }>(
-    'select coalesce(sum(live_ms), 0)::bigint as used from stream_usage where owner_id = $1 and month = $2',
-    [ownerId, month],
-  )
+  const row = await sums.row(sql, { ownerIds: [ownerId], month })
   return row?.used ?? 0
 }
+
+/** What owners have used in a month. Owners that have used nothing are left out. */
+export function usedByOwners(
+  sql: Sql,
+  ownerIds: readonly string[],
+  month: string,
+): Promise<{ ownerId: string; used: number }[]> {
+  return sums.rows(sql, { ownerIds, month })
+}
+
+const sums = query({ streamUsage }, (db, $: { ownerIds: readonly string[]; month: string }) =>
+  db
+    .selectFrom('streamUsage')
+    .select(['ownerId', raw<number>`sum(live_ms)::bigint`.as('used')])
+    .where(raw<boolean>`owner_id = any(${$.ownerIds})`)
+    .where('month', '=', $.month)
+    .groupBy('ownerId'),
+)
 
 /** Writes the counts of all streams at once. A row that comes late or twice changes nothing. */
 export async function checkpoint(sql: Sql, rows: readonly UsageRow[], now: number): Promise<void> {
   if (rows.length === 0) return
+  const updatedAt = new Date(now)
+  // By hand: `insertAll` has no condition for the row that is there.
   await sql.run(
-    `insert into stream_usage (ingest_id, month, session_id, stream_id, workspace_id, owner_id, live_ms, updated_at)
-     select ingest_id, month, session_id, stream_id, workspace_id, owner_id, live_ms, $2
-     from json_populate_recordset(null::stream_usage, $1::json)
+    `insert into stream_usage select * from json_populate_recordset(null::stream_usage, $1::json)
      on conflict (ingest_id, month) do update
-       set live_ms = greatest(stream_usage.live_ms, excluded.live_ms), updated_at = excluded.updated_at
+       set live_ms = excluded.live_ms, updated_at = excluded.updated_at
        where stream_usage.live_ms < excluded.live_ms`,
-    [JSON.stringify(rows), new Date(now)],
+    [JSON.stringify(rows.map((row) => streamUsage.toColumns({ ...row, updatedAt })))],
   )
 }
 
-interface WorkspaceUsage {
-  readonly workspace_id: string
-  readonly owned: boolean
-  readonly used: number
-  readonly active: number
+/** The states in which a stream counts against the plan's concurrent streams. */
+const ACTIVE: readonly StreamStatus[] = ['starting', 'live', 'interrupted']
+
+/** How many streams of workspaces are active. */
+export function countActive(sql: Sql, workspaceIds: readonly string[]): Promise<number> {
+  return streams.count(sql, { workspaceId: anyOf(workspaceIds), status: anyOf(ACTIVE) })
 }
+
+interface WorkspaceUsage {
+  readonly workspaceId: string
+  readonly owned: boolean
+  readonly minutesUsed: number
+  readonly activeStreams: number
+}
+
+/** Reads the workspaces of which a user is a member. */
+export type WorkspacesOf = (userId: string) => Promise<readonly { readonly id: string; readonly ownerId: string }[]>
+
+/** What owners have used in a month, by workspace. */
+const usedIn = query({ streamUsage }, (db, $: { ownerIds: readonly string[]; month: string }) =>
+  db
+    .selectFrom('streamUsage')
+    .select(['workspaceId', 'ownerId', raw<number>`sum(live_ms)::bigint`.as('used')])
+    .where(raw<boolean>`owner_id = any(${$.ownerIds})`)
+    .where('month', '=', $.month)
+    .groupBy(['workspaceId', 'ownerId']),
+)
+
+const activeIn = query({ streams }, (db, $: { workspaceIds: readonly string[] }) =>
+  db
+    .selectFrom('streams')
+    .select(['workspaceId', raw<number>`count(*)`.as('count')])
+    .where(raw<boolean>`workspace_id = any(${$.workspaceIds})`)
+    .where('status', 'in', ACTIVE)
+    .groupBy('workspaceId'),
+)
 
 /** What a caller has streamed this month, and what their plan allows. */
 export class StreamingUsage {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #plans: PlanService
+  readonly #workspacesOf: WorkspacesOf
 
-  constructor(sql: Sql, clock: Clock, plans: PlanService) {
+  constructor(sql: Sql, clock: Clock, plans: PlanService, workspacesOf: WorkspacesOf) {
     this.#sql = sql
     this.#clock = clock
     this.#plans = plans
+    this.#workspacesOf = workspacesOf
   }
 
   /** The caller's own minutes, and those of every workspace they are in. */
@@ -80,7 +124,7 @@ export class StreamingUsage {
     const [allowance, used, workspaces] = await Promise.all([
       this.#plans.limitsOf(userId),
       usedMs(this.#sql, userId, month),
-      this.#workspacesOf(userId, month),
+      this.#byWorkspace(userId, month),
     ])
     return {
       month: month.slice(0, 7),
@@ -88,26 +132,26 @@ export class StreamingUsage {
       minutesLimit: allowance.streamingMinutesPerMonth,
       destinationLimit: allowance.streamDestinations,
       concurrentLimit: allowance.concurrentStreams,
-      activeStreams: workspaces.filter((row) => row.owned).reduce((sum, row) => sum + row.active, 0),
-      workspaces: workspaces.map((row) => ({
-        workspaceId: row.workspace_id,
-        owned: row.owned,
-        minutesUsed: minutesOf(row.used),
-        activeStreams: row.active,
-      })),
+      activeStreams: workspaces.filter((row) => row.owned).reduce((sum, row) => sum + row.activeStreams, 0),
+      workspaces,
     }
   }
 
-  #workspacesOf(userId: string, month: string): Promise<WorkspaceUsage[]> {
-    return this.#sql.rows<WorkspaceUsage>(
-      `select w.id as workspace_id, w.owner_id = $1 as owned,
-         (select coalesce(sum(u.live_ms), 0)::bigint from stream_usage u
-            where u.owner_id = w.owner_id and u.month = $2 and u.workspace_id = w.id) as used,
-         (select count(*) from streams s
-            where s.workspace_id = w.id and s.status in ('starting', 'live', 'interrupted')) as active
-       from workspace_members m join workspaces w on w.id = m.workspace_id
-       where m.user_id = $1 and w.deleted_at is null order by w.id`,
-      [userId, month],
-    )
+  async #byWorkspace(userId: string, month: string): Promise<WorkspaceUsage[]> {
+    const workspaces = await this.#workspacesOf(userId)
+    const workspaceIds = workspaces.map(({ id }) => id)
+    const ownerIds = [...new Set(workspaces.map(({ ownerId }) => ownerId))]
+    const [usage, active] = await Promise.all([
+      usedIn.rows(this.#sql, { ownerIds, month }),
+      activeIn.rows(this.#sql, { workspaceIds }),
+    ])
+    return workspaces
+      .map(({ id, ownerId }) => ({
+        workspaceId: id,
+        owned: ownerId === userId,
+        minutesUsed: minutesOf(usage.find((row) => row.workspaceId === id && row.ownerId === ownerId)?.used ?? 0),
+        activeStreams: active.find((row) => row.workspaceId === id)?.count ?? 0,
+      }))
+      .toSorted((a, b) => (a.workspaceId < b.workspaceId ? -1 : 1))
   }
 }

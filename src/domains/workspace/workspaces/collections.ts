@@ -2,13 +2,12 @@ import type { Turn } from '../../../core/turn.ts'
 import type { PlanService } from '../../money/plans/service.ts'
 
 /** What a plan limits per workspace, by the name of the limit. */
-type Counted = 'folders' | 'rtmpDestinations'
+type Counted = 'folders'
 
 const COUNT = (table: string) => `select count(*) as count from ${table} where workspace_id = $1`
 
 const COUNT_OF = {
   folders: COUNT('asset_folders'),
-  rtmpDestinations: COUNT('rtmp_destinations'),
 }
 
 /** Checks that the plan allows one more. @throws AppError plan_limit_reached */
