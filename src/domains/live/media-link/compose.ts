@@ -5,7 +5,7 @@ import type { Switches } from '../../../core/ports.ts'
 import { SealedBox } from '../../../core/sealed-box.ts'
 import type { Database } from '../../../db/database.ts'
 import type { Coordination } from '../../../coordination/coordination.ts'
-import type { PlanService } from '../../money/plans/service.ts'
+import type { PlanService } from '../../money/plans/index.ts'
 import type { MemberCache } from '../../workspace/workspaces/memberships.ts'
 import type { WorkspaceService } from '../../workspace/workspaces/service.ts'
 import {

@@ -4,7 +4,7 @@ import { MINUTE, SECOND, type Clock } from '../../../core/clock.ts'
 import type { Switches } from '../../../core/ports.ts'
 import type { SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
-import type { PlanService } from '../../money/plans/service.ts'
+import type { PlanService } from '../../money/plans/index.ts'
 import { fileKey } from '../../media/assets/index.ts'
 import {
   backupPath,

@@ -6,7 +6,7 @@ import { query } from '../../../db/query.ts'
 import type { NewRow } from '../../../db/row.ts'
 import type { StreamStatus } from './state.ts'
 import { streams, streamUsage, type StreamUsage } from './tables.ts'
-import type { PlanService } from '../../money/plans/service.ts'
+import type { PlanService } from '../../money/plans/index.ts'
 import type { Static } from 'typebox'
 import type { StreamingUsageView } from './schemas.ts'
 
