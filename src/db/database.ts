@@ -40,6 +40,21 @@ export class SchemaTooNewError extends Error {
   }
 }
 
+/** The database was made by a development version, whose migrations were replaced by the baseline of 0.1.0. */
+export class DevelopmentSchemaError extends Error {
+  override readonly name = 'DevelopmentSchemaError'
+
+  constructor() {
+    super(
+      'The database was made by a development version from before 0.1.0, which cannot be upgraded. ' +
+        'Start with an empty DATA_DIR, or name an empty database in DATABASE_URL.',
+    )
+  }
+}
+
+/** The first migration of the versions before the baseline. */
+const BEFORE_BASELINE = '0001-foundation'
+
 /**
  * PostgreSQL, for the ordinary path through MikroORM (`em`) and for hot paths through prepared statements on the same
  * pool. A server that is away is answered as 503 `database_unavailable` by whoever lets the error through.
@@ -90,7 +105,7 @@ export class Database implements Sql {
   /**
    * Brings the schema up to date. Nodes that start together wait for one another on an advisory lock.
    * @returns what was done
-   * @throws SchemaTooNewError
+   * @throws SchemaTooNewError, DevelopmentSchemaError
    */
   async migrate(): Promise<MigrationReport> {
     const client = await this.#pool.connect()
@@ -101,6 +116,7 @@ export class Database implements Sql {
       const before = await this.#orm.migrator.getExecuted()
       const known = new Set(migrations.map(({ name }) => name))
       const unknown = before.map(({ name }) => name).filter((name) => !known.has(name))
+      if (unknown.includes(BEFORE_BASELINE)) throw new DevelopmentSchemaError()
       if (unknown.length > 0) throw new SchemaTooNewError(unknown)
       const ran = await this.#orm.migrator.up()
       return { ran: ran.map(({ name }) => name), wasEmpty: before.length === 0 }

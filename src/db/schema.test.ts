@@ -40,3 +40,12 @@ test('a version refuses a schema that a newer one has migrated', async () => {
   await database.run(`insert into migrations (name, executed_at) values ('9999-from-the-future', now())`)
   await expect(database.migrate()).rejects.toThrow(/newer Crier \(9999-from-the-future\)/)
 })
+
+test('a database of a development version is refused with what to do', async () => {
+  const made = await createEmptyDatabase()
+  ends.push(() => made.drop())
+  const database = await connect(made)
+  await database.migrate()
+  await database.run(`update migrations set name = '0001-foundation'`)
+  await expect(database.migrate()).rejects.toThrow(/development version from before 0\.1\.0.*empty DATA_DIR/)
+})

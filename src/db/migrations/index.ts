@@ -1,84 +1,8 @@
-import { Foundation } from './0001-foundation.ts'
-import { People } from './0002-people.ts'
-import { Workspaces } from './0003-workspaces.ts'
-import { Streams } from './0004-streams.ts'
-import { Team } from './0010-team.ts'
-import { TurnOutcomes } from './0012-turn-outcomes.ts'
-import { Live } from './0019-live.ts'
-import { Jobs } from './0016-jobs.ts'
-import { FairJobs } from './0062-fair-jobs.ts'
-import { Chat } from './0013-chat.ts'
-import { ChatAttachments } from './0014-chat-attachments.ts'
-import { EventAudiences } from './0015-event-audiences.ts'
-import { Assets } from './0017-assets.ts'
-import { ChatResends } from './0026-chat-resends.ts'
-import { Placement } from './0023-placement.ts'
-import { Preview } from './0027-preview.ts'
-import { Rendering } from './0028-rendering.ts'
-import { Preparing } from './0031-preparing.ts'
-import { Slate } from './0029-slate.ts'
-import { RecordGaps } from './0063-record-gaps.ts'
+import { Baseline } from './0001-baseline.ts'
 import { StreamsById } from './0070-streams-by-id.ts'
-import { SessionsById } from './0064-sessions-by-id.ts'
-import { ChannelsById } from './0065-channels-by-id.ts'
-import { InvitationsById } from './0066-invitations-by-id.ts'
-import { StreamInputs } from './0037-stream-inputs.ts'
-import { PlayoutLease } from './0033-playout-lease.ts'
-import { AssetsInBin } from './0034-assets-in-bin.ts'
-import { DestinationWorked } from './0035-destination-worked.ts'
-import { ChatSearchByWorkspace } from './0061-chat-search.ts'
-import { DestinationPlatforms } from './0036-destination-platforms.ts'
-import { ProfilePictures } from './0018-profile-pictures.ts'
-import { Renditions } from './0024-renditions.ts'
-import { Broadcast } from './0021-broadcast.ts'
-import { Whip } from './0020-whip.ts'
-import { Recording } from './0022-recording.ts'
-import { PresenceRecords } from './0019-presence.ts'
-import { Unannounced } from './0025-unannounced.ts'
-import { MailLogTable } from './0040-mail-log.ts'
-import { ApiKeys } from './0042-api-keys.ts'
-import { PendingSignUps } from './0041-pending-sign-ups.ts'
 
 /** In order. A migration that has shipped is never changed; what it made is changed by a later one. */
 export const migrations = [
-  { name: '0001-foundation', class: Foundation },
-  { name: '0002-people', class: People },
-  { name: '0003-workspaces', class: Workspaces },
-  { name: '0004-streams', class: Streams },
-  { name: '0010-team', class: Team },
-  { name: '0012-turn-outcomes', class: TurnOutcomes },
-  { name: '0016-jobs', class: Jobs },
-  { name: '0062-fair-jobs', class: FairJobs },
-  { name: '0013-chat', class: Chat },
-  { name: '0014-chat-attachments', class: ChatAttachments },
-  { name: '0015-event-audiences', class: EventAudiences },
-  { name: '0017-assets', class: Assets },
-  { name: '0019-presence', class: PresenceRecords },
-  { name: '0019-live', class: Live },
-  { name: '0021-broadcast', class: Broadcast },
-  { name: '0026-chat-resends', class: ChatResends },
-  { name: '0022-recording', class: Recording },
-  { name: '0027-preview', class: Preview },
-  { name: '0018-profile-pictures', class: ProfilePictures },
-  { name: '0020-whip', class: Whip },
-  { name: '0024-renditions', class: Renditions },
-  { name: '0025-unannounced', class: Unannounced },
-  { name: '0023-placement', class: Placement },
-  { name: '0028-rendering', class: Rendering },
-  { name: '0031-preparing', class: Preparing },
-  { name: '0029-slate', class: Slate },
-  { name: '0036-destination-platforms', class: DestinationPlatforms },
-  { name: '0037-stream-inputs', class: StreamInputs },
-  { name: '0063-record-gaps', class: RecordGaps },
-  { name: '0033-playout-lease', class: PlayoutLease },
-  { name: '0034-assets-in-bin', class: AssetsInBin },
-  { name: '0035-destination-worked', class: DestinationWorked },
-  { name: '0040-mail-log', class: MailLogTable },
-  { name: '0041-pending-sign-ups', class: PendingSignUps },
-  { name: '0042-api-keys', class: ApiKeys },
-  { name: '0061-chat-search', class: ChatSearchByWorkspace },
-  { name: '0064-sessions-by-id', class: SessionsById },
-  { name: '0065-channels-by-id', class: ChannelsById },
-  { name: '0066-invitations-by-id', class: InvitationsById },
+  { name: '0001-baseline', class: Baseline },
   { name: '0070-streams-by-id', class: StreamsById },
 ]

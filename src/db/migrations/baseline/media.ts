@@ -1,0 +1,105 @@
+/** Files, assets and uploads. */
+export const media = [
+  `
+    create table asset_folders (
+      id uuid primary key,
+      workspace_id uuid not null,
+      parent_id uuid,
+      name text not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  `create unique index asset_folders_name_key on asset_folders (workspace_id, COALESCE(parent_id, '00000000-0000-0000-0000-000000000000'::uuid), lower(name))`,
+  `
+    create table asset_files (
+      id uuid primary key,
+      workspace_id uuid not null,
+      sha256 text not null,
+      size bigint not null,
+      type text not null,
+      kind text not null,
+      width integer,
+      height integer,
+      seconds double precision,
+      probe jsonb,
+      thumbnail_state text not null,
+      thumbnail_error text,
+      thumbnails jsonb not null,
+      blurhash text,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  'create unique index asset_files_content_key on asset_files (workspace_id, sha256)',
+  `
+    create table assets (
+      id uuid primary key,
+      workspace_id uuid not null,
+      file_id uuid not null,
+      folder_id uuid,
+      name text not null,
+      alt_text text not null,
+      tags text[] not null,
+      uploaded_by uuid not null,
+      deleted_at timestamptz,
+      version integer not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  'create index assets_by_time on assets (workspace_id, created_at desc, id desc) where deleted_at is null',
+  'create index assets_by_folder on assets (folder_id) where folder_id is not null',
+  'create index assets_by_tag on assets using gin (tags)',
+  'create index assets_by_file on assets (file_id)',
+  'create index assets_in_bin on assets (deleted_at) where deleted_at is not null',
+  'create index assets_in_bin_by_time on assets (workspace_id, created_at desc, id desc) where deleted_at is not null',
+  `
+    create table asset_renditions (
+      id uuid primary key,
+      workspace_id uuid not null,
+      asset_id uuid not null,
+      name text not null,
+      spec jsonb not null,
+      state text not null,
+      progress integer not null,
+      error text,
+      type text,
+      size bigint,
+      width integer,
+      height integer,
+      seconds double precision,
+      created_at timestamptz not null,
+      updated_at timestamptz not null,
+      job_id uuid
+    )`,
+  'create index asset_renditions_by_workspace on asset_renditions (workspace_id)',
+  'create unique index asset_renditions_spec_key on asset_renditions (asset_id, spec)',
+  `
+    create table uploads (
+      id uuid primary key,
+      workspace_id uuid not null,
+      user_id uuid not null,
+      target text not null,
+      name text not null,
+      type text not null,
+      size bigint not null,
+      sha256 text,
+      folder_id uuid,
+      tags text[] not null,
+      state text not null,
+      error text,
+      file jsonb,
+      asset_id uuid,
+      expires_at timestamptz not null,
+      created_at timestamptz not null,
+      updated_at timestamptz not null
+    )`,
+  'create index uploads_by_time on uploads (workspace_id, created_at desc, id desc)',
+  'create index uploads_by_expiry on uploads (expires_at)',
+  `
+    create table storage_reservations (
+      id uuid primary key,
+      workspace_id uuid not null,
+      bytes bigint not null,
+      expires_at timestamptz not null
+    )`,
+  'create index storage_reservations_by_workspace on storage_reservations (workspace_id)',
+]

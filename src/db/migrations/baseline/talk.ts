@@ -1,0 +1,121 @@
+/** Channels and their messages. */
+export const talk = [
+  `
+    create table channels (
+      id uuid primary key,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      kind text not null,
+      name text,
+      topic text,
+      private boolean not null default false,
+      people text,
+      created_by uuid,
+      archived_at timestamptz,
+      version integer not null default 1,
+      created_at timestamptz not null,
+      updated_at timestamptz not null,
+      constraint channels_named check ((kind = 'channel') = (name is not null) and (kind = 'dm') = (people is not null))
+    )`,
+  'create unique index channels_name_key on channels (workspace_id, lower(name))',
+  // A set of people has one direct conversation.
+  'create unique index channels_people_key on channels (workspace_id, people)',
+  'create index channels_by_workspace on channels (workspace_id, id)',
+  `
+    create table channel_members (
+      channel_id uuid not null references channels (id) on delete cascade,
+      workspace_id uuid not null,
+      user_id uuid not null,
+      primary key (channel_id, workspace_id, user_id),
+      constraint channel_members_member_fkey foreign key (workspace_id, user_id) references workspace_members (workspace_id, user_id) on delete cascade
+    )`,
+  'create index channel_members_by_member on channel_members (workspace_id, user_id)',
+  `
+    create table chat_messages (
+      id uuid primary key,
+      channel_id uuid not null references channels (id) on delete cascade,
+      seq bigint not null,
+      author_id uuid not null,
+      client_id text,
+      body text not null,
+      attachments jsonb not null default '[]',
+      mentions uuid[] not null default '{}'::uuid[],
+      mentions_all boolean not null default false,
+      reply_to uuid,
+      replies integer not null default 0,
+      last_reply_seq bigint,
+      last_reply_at timestamptz,
+      edits integer not null default 0,
+      edited_at timestamptz,
+      pinned_at timestamptz,
+      pinned_by uuid,
+      deleted_at timestamptz,
+      created_at timestamptz not null,
+      workspace_id uuid not null
+    )`,
+  'create unique index chat_messages_seq_key on chat_messages (channel_id, seq)',
+  'create index chat_messages_by_thread on chat_messages (reply_to, seq) where reply_to is not null',
+  'create index chat_messages_pinned on chat_messages (channel_id, pinned_at) where pinned_at is not null',
+  'create index chat_messages_to_all on chat_messages (channel_id, seq) where mentions_all',
+  'create unique index chat_messages_client_key on chat_messages (author_id, client_id, channel_id) where client_id is not null',
+  // A search reads the whole list of pending entries, so the list is short (the default is 4 MB).
+  `create index chat_messages_terms on chat_messages using gin (chat_terms(workspace_id, body)) with (gin_pending_list_limit='512')`,
+  'create index chat_messages_by_time on chat_messages (workspace_id, created_at desc, id desc)',
+  `
+    create table chat_edits (
+      message_id uuid not null references chat_messages (id) on delete cascade,
+      edit integer not null,
+      body text not null,
+      at timestamptz not null,
+      primary key (message_id, edit)
+    )`,
+  `
+    create table chat_reactions (
+      message_id uuid not null references chat_messages (id) on delete cascade,
+      emoji text not null,
+      user_id uuid not null,
+      seq bigint not null,
+      primary key (message_id, emoji, user_id)
+    )`,
+  `
+    create table chat_mentions (
+      user_id uuid not null,
+      channel_id uuid not null references channels (id) on delete cascade,
+      seq bigint not null,
+      primary key (user_id, channel_id, seq)
+    )`,
+  'create index chat_mentions_by_message on chat_mentions (channel_id, seq)',
+  `
+    create table chat_reads (
+      channel_id uuid not null references channels (id) on delete cascade,
+      user_id uuid not null,
+      seq bigint not null default 0,
+      muted boolean not null default false,
+      updated_at timestamptz not null,
+      primary key (channel_id, user_id)
+    )`,
+  `
+    create table chat_log (
+      channel_id uuid not null references channels (id) on delete cascade,
+      seq bigint not null,
+      type text not null,
+      message_id uuid,
+      by_id uuid not null,
+      data jsonb,
+      at timestamptz not null,
+      primary key (channel_id, seq)
+    )`,
+  `
+    create table chat_attachments (
+      id uuid primary key,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      message_id uuid references chat_messages (id) on delete cascade,
+      uploaded_by uuid not null,
+      name text not null,
+      type text not null,
+      size integer not null,
+      created_at timestamptz not null
+    )`,
+  'create index chat_attachments_by_workspace on chat_attachments (workspace_id)',
+  'create index chat_attachments_by_message on chat_attachments (message_id)',
+  'create index chat_attachments_loose on chat_attachments (created_at) where message_id is null',
+]
