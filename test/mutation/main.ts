@@ -1,0 +1,149 @@
+/**
+ * Mutation testing: `npm run mutate`. Changes the sources one place at a time, in a copy of the working tree, and runs
+ * the tests that cover the place. A mutant that no test notices is a gap in the tests, or changes nothing that matters:
+ * then `equivalent.ts` lists it with a reason.
+ *
+ * `--files=src/core,actors/lease.ts` (prefixes), `--sample=12` (mutants a folder), `--seed=1`, `--list` (shows mutants,
+ * runs none). Ends with 1 when less than 85 % are killed. Why not Stryker: see "Decisions" in ARCHITECTURE.md.
+ */
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { reasonOf } from './equivalent.ts'
+import { mutantsOf, type Mutant } from './mutants.ts'
+import { TestProcess } from './test-process.ts'
+import { folderOf, FOLDERS, TestChooser } from './tests-for.ts'
+
+const WANTED = 0.85
+
+/** A mutant whose tests take longer never ends. */
+const LIMIT_MS = 300_000
+
+const { values } = parseArgs({
+  options: {
+    files: { type: 'string', default: FOLDERS.join(',') },
+    sample: { type: 'string', default: '12' },
+    seed: { type: 'string', default: '1' },
+    list: { type: 'boolean', default: false },
+  },
+})
+
+type Outcome = 'killed' | 'timeout' | 'survived'
+
+const root = join(import.meta.dirname, '../..')
+const tracked = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '--deduplicate'], { cwd: root })
+const files = tracked.toString().split('\n').filter(Boolean)
+const prefixes = values.files.split(',')
+const mutated = files.filter(
+  (file) =>
+    file.endsWith('.ts') &&
+    !file.endsWith('.test.ts') &&
+    folderOf(file) !== '' &&
+    !file.startsWith('actors/simulation/') &&
+    prefixes.some((prefix) => file.startsWith(prefix)),
+)
+
+const samples = FOLDERS.map((folder) => {
+  const all = mutated
+    .filter((file) => folderOf(file) === folder)
+    .flatMap((file) => mutantsOf(file, readFileSync(join(root, file), 'utf8')))
+    .filter((mutant) => reasonOf(mutant, lineOf(mutant)) === undefined)
+  return shuffled(all, Number(values.seed)).slice(0, Number(values.sample))
+})
+/** One of each folder in turn, so that a run which is stopped has seen all of them. */
+const chosen = Array.from({ length: Number(values.sample) }, (_, index) => samples.map((sample) => sample[index]))
+  .flat()
+  .filter((mutant) => mutant !== undefined)
+
+if (values.list) for (const mutant of chosen) console.log(nameOf(mutant))
+else process.exitCode = await test(chosen)
+
+async function test(mutants: readonly Mutant[]): Promise<number> {
+  // Short, because sockets of PostgreSQL are in it.
+  const place = mkdtempSync(join(tmpdir(), 'mut-'))
+  const copy = join(place, 'copy')
+  const scratch = join(place, 't')
+  mkdirSync(scratch)
+  for (const file of files) {
+    mkdirSync(dirname(join(copy, file)), { recursive: true })
+    cpSync(join(root, file), join(copy, file))
+  }
+  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'))
+  const tests = new TestProcess(copy, scratch)
+  const chooser = new TestChooser(root, files)
+  const outcomes = new Map<Mutant, Outcome>()
+  /** Tests that have passed without a mutant, so that their failure is the mutant's. */
+  const sound = new Set<string>()
+  try {
+    for (const mutant of mutants) {
+      const groups = chooser.choose(mutant.file)
+      const path = join(copy, mutant.file)
+      const source = readFileSync(path, 'utf8')
+      writeFileSync(path, source.slice(0, mutant.start) + mutant.after + source.slice(mutant.end))
+      const started = performance.now()
+      const failed = await tests.run({ changed: [mutant.file], groups }, LIMIT_MS)
+      writeFileSync(path, source)
+      if (failed === 'timeout') await tests.stop()
+      else tests.changed(mutant.file)
+      if (failed?.endsWith('.test.ts') && !sound.has(failed)) {
+        const again = await tests.run({ changed: [], groups: [[failed]] }, LIMIT_MS)
+        if (again !== undefined) throw new Error(`${failed} fails without a mutant`)
+        sound.add(failed)
+      }
+      const outcome: Outcome = failed === undefined ? 'survived' : failed === 'timeout' ? 'timeout' : 'killed'
+      outcomes.set(mutant, outcome)
+      const seconds = ((performance.now() - started) / 1000).toFixed(1)
+      console.log(`${outcome.padEnd(8)} ${seconds.padStart(6)} s  ${nameOf(mutant)}  ${failed ?? ''}`)
+    }
+  } finally {
+    await tests.stop()
+    rmSync(place, { recursive: true, force: true })
+  }
+  return report(outcomes)
+}
+
+function report(outcomes: ReadonlyMap<Mutant, Outcome>): number {
+  const rows = FOLDERS.map((folder) => {
+    const own = [...outcomes].filter(([mutant]) => folderOf(mutant.file) === folder).map(([, outcome]) => outcome)
+    const count = (wanted: Outcome) => own.filter((outcome) => outcome === wanted).length
+    return {
+      folder,
+      mutants: own.length,
+      killed: count('killed'),
+      timeout: count('timeout'),
+      survived: count('survived'),
+    }
+  }).filter(({ mutants }) => mutants > 0)
+  console.table(rows)
+  const survivors = [...outcomes].filter(([, outcome]) => outcome === 'survived').map(([mutant]) => mutant)
+  for (const mutant of survivors) console.log(`survived ${nameOf(mutant)}`)
+  const share = outcomes.size === 0 ? 1 : 1 - survivors.length / outcomes.size
+  console.log(`${(share * 100).toFixed(1)} % of ${outcomes.size} mutants killed (seed ${values.seed})`)
+  return share < WANTED ? 1 : 0
+}
+
+function nameOf({ file, line, kind, before, after }: Mutant): string {
+  const short = (text: string) => (text.length > 60 ? `${text.slice(0, 57)}…` : text).replaceAll(/\s+/g, ' ')
+  return `${file}:${line} ${kind}: ${short(before)} → ${short(after) || 'nothing'}`
+}
+
+function lineOf({ file, line }: Mutant): string {
+  return readFileSync(join(root, file), 'utf8').split('\n')[line - 1]?.trim() ?? ''
+}
+
+/** The same order for the same seed. */
+function shuffled<T>(items: readonly T[], seed: number): T[] {
+  let state = seed >>> 0
+  const random = () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  return items
+    .map((item) => ({ item, at: random() }))
+    .toSorted((a, b) => a.at - b.at)
+    .map(({ item }) => item)
+}

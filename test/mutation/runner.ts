@@ -1,0 +1,44 @@
+/**
+ * Runs tests on request of `main.ts`, in a process of its own that can be killed when a mutant never ends. Vitest stays
+ * loaded between mutants, and so does the PostgreSQL of the tests.
+ */
+import { resolve } from 'node:path'
+import { createVitest } from 'vitest/node'
+
+/** A file that has changed, and groups of tests; a group is run when those before it pass. */
+export interface RunRequest {
+  readonly changed: readonly string[]
+  readonly groups: readonly (readonly string[])[]
+}
+
+/** The first test file that failed; undefined when all passed. */
+export interface RunReply {
+  readonly failed: string | undefined
+}
+
+const vitest = await createVitest('test', {
+  watch: false,
+  bail: 1,
+  project: ['unit', 'api'],
+  reporters: [{}],
+  silent: true,
+})
+
+async function run({ changed, groups }: RunRequest): Promise<RunReply> {
+  for (const file of changed) vitest.invalidateFile(resolve(file))
+  for (const group of groups) {
+    const specifications = await vitest.globTestSpecifications([...group])
+    if (specifications.length === 0) throw new Error(`no test is called ${group.join(', ')}`)
+    const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
+    const bad = testModules.find((module) => !module.ok())
+    if (bad !== undefined) return { failed: bad.relativeModuleId }
+    if (unhandledErrors.length > 0) return { failed: 'an error outside of tests' }
+  }
+  return { failed: undefined }
+}
+
+process.on('message', (request: RunRequest) => {
+  void run(request).then((reply) => process.send?.(reply))
+})
+process.on('disconnect', () => void vitest.close().finally(() => process.exit()))
+process.send?.('ready')

@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { parseSync } from 'oxc-parser'
+
+/** Imports that a unit test may be away from a file and still count as a test of it. */
+const NEAR = 4
+/** Unit tests that are run for one mutant, the nearest first. */
+const MOST = 12
+
+/** Tests of the whole service that cover a folder. Nearly every one imports nearly every file, so imports cannot tell. */
+const API_TESTS: Readonly<Record<string, readonly string[]>> = {
+  'src/core': ['contract', 'openapi', 'asyncapi', 'pipeline-http', 'pipeline-order', 'pipeline-limits', 'lists'],
+  'src/http': [
+    'pipeline-http',
+    'pipeline-order',
+    'pipeline-limits',
+    'pipeline-idempotency',
+    'pipeline-files',
+    'hostile-http',
+    'realtime-calls',
+    'uploads',
+    'admin',
+  ],
+  'src/turns': ['workspaces', 'workspaces-log', 'workspaces-nodes', 'team-roles', 'pipeline-idempotency'],
+  'src/jobs': ['queue'],
+  actors: ['workspaces-nodes', 'chat-nodes'],
+  'src/domains/talk/chat': [
+    'chat-channels',
+    'chat-messages',
+    'chat-sync',
+    'chat-attachments',
+    'chat-nodes',
+    'realtime',
+  ],
+}
+
+/** The folders that are tested by mutation. */
+export const FOLDERS = Object.keys(API_TESTS)
+
+/** The folder of `FOLDERS` that a file is in. */
+export function folderOf(file: string): string {
+  return FOLDERS.find((folder) => file.startsWith(`${folder}/`)) ?? ''
+}
+
+/** Chooses the tests of a file: unit tests by their imports, tests of the API by the file's folder. */
+export class TestChooser {
+  readonly #root: string
+  readonly #files: ReadonlySet<string>
+  /** What each unit test reaches: file → number of imports in between. */
+  readonly #reached = new Map<string, ReadonlyMap<string, number>>()
+  readonly #imports = new Map<string, readonly string[]>()
+
+  constructor(root: string, files: readonly string[]) {
+    this.#root = root
+    this.#files = new Set(files)
+    const units = files.filter((file) => /^(src|actors)\/.*\.test\.ts$/.test(file))
+    for (const test of units) this.#reached.set(test, this.#reach(test))
+  }
+
+  /** @returns groups of test files; a later group is run only when the earlier ones pass */
+  choose(file: string): readonly (readonly string[])[] {
+    const near = [...this.#reached]
+      .map(([test, reached]) => ({ test, distance: reached.get(file) ?? Infinity }))
+      .filter(({ distance }) => distance <= NEAR)
+      .toSorted((a, b) => a.distance - b.distance || a.test.localeCompare(b.test))
+      .slice(0, MOST)
+    const closest = near.filter(({ distance }) => distance === 1).map(({ test }) => test)
+    const others = near.filter(({ distance }) => distance > 1).map(({ test }) => test)
+    const api = (API_TESTS[folderOf(file)] ?? []).map((name) => `test/api/${name}.test.ts`)
+    return [closest, others, api].filter((group) => group.length > 0)
+  }
+
+  #reach(test: string): Map<string, number> {
+    const reached = new Map([[test, 0]])
+    for (const [file, distance] of reached) {
+      if (distance === NEAR) continue
+      for (const next of this.#importsOf(file)) if (!reached.has(next)) reached.set(next, distance + 1)
+    }
+    return reached
+  }
+
+  #importsOf(file: string): readonly string[] {
+    const known = this.#imports.get(file)
+    if (known !== undefined) return known
+    const { module } = parseSync(file, readFileSync(join(this.#root, file), 'utf8'))
+    const specifiers = [
+      ...module.staticImports
+        .filter(({ entries }) => entries.length === 0 || entries.some(({ isType }) => !isType))
+        .map(({ moduleRequest }) => moduleRequest.value),
+      ...module.staticExports.flatMap(({ entries }) =>
+        entries.flatMap(({ moduleRequest, isType }) => (moduleRequest && !isType ? [moduleRequest.value] : [])),
+      ),
+    ]
+    const found = specifiers
+      .filter((specifier) => specifier.startsWith('.'))
+      .map((specifier) => normalize(join(dirname(file), specifier)))
+      .filter((path) => this.#files.has(path))
+    this.#imports.set(file, found)
+    return found
+  }
+}
