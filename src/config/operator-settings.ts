@@ -1,4 +1,4 @@
-import { PLAN_NAMES } from '../domains/money/plans/plans.ts'
+import { PLAN_NAMES } from '../domains/money/plans/index.ts'
 import { integer, oneOf, optional, port, address, secret, withDefault, list } from './setting-readers.ts'
 
 /** Settings for those who run Crier: the admin port, how a node stops, what is kept how long, plans, the log. */

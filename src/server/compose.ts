@@ -21,7 +21,7 @@ import { iceLinks, whipAsker } from './media-whip.ts'
 import { buildLayers, type NodeResources } from './foundation.ts'
 import { queueBounds } from './media-work.ts'
 import { HealthService } from '../domains/system/health/service.ts'
-import { PlanService } from '../domains/money/plans/service.ts'
+import { PlanService } from '../domains/money/plans/index.ts'
 import { jobs as allJobs } from '../registry/jobs.ts'
 import { QueueService } from '../jobs/queue-service.ts'
 import type { JobService } from '../jobs/service.ts'
@@ -30,6 +30,7 @@ import type { StreamNotices } from '../domains/live/media-nodes/index.ts'
 import { AuditLog, recordAudit } from '../domains/workspace/workspaces/audit-log.ts'
 import { EventLog } from '../domains/workspace/workspaces/event-log.ts'
 import { WorkspaceLogRetention } from '../domains/workspace/workspaces/log-retention.ts'
+import { payerOf } from '../domains/workspace/workspaces/index.ts'
 import { MemberReadmission } from '../domains/workspace/workspaces/readmission.ts'
 import { MemberCache } from '../domains/workspace/workspaces/memberships.ts'
 import { WorkspaceService } from '../domains/workspace/workspaces/service.ts'
@@ -90,7 +91,13 @@ export function compose(
   if (config.ROLES.has('jobs')) health.register('mediaWork', mediaWork.probe)
   const switches = new ServiceSwitches(Object.keys(registry), database, clock, coordination, log)
 
-  const plans = new PlanService(database, clock, coordination, config.DEFAULT_PLAN)
+  const plans = new PlanService({
+    sql: database,
+    clock,
+    coordination,
+    defaultPlan: config.DEFAULT_PLAN,
+    payerOf: (workspaceId) => payerOf(database, workspaceId),
+  })
   const memberships = new MemberCache(database, clock, coordination)
   const stopForgetting = memberships.onChange((workspaceId) => executor.forget(workspaceId))
   const workspaces = new WorkspaceService(database, clock, plans, memberships)
@@ -98,7 +105,7 @@ export function compose(
     idsOf: async (sql, userId) => (await workspaces.ofUser(userId, sql)).map(({ id }) => id),
     recordAudit,
   }
-  const people = composeAuth({ ...foundation, plans, workspaces: apiKeyWorkspaces })
+  const people = composeAuth({ ...foundation, subscriptions: plans, workspaces: apiKeyWorkspaces })
   const auditLog = new AuditLog(database, searches)
   const logDays = { events: config.EVENT_DAYS, audit: config.AUDIT_DAYS }
   const workspaceLogRetention = new WorkspaceLogRetention(database, clock, logDays)

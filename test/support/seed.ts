@@ -1,6 +1,6 @@
 import { uuidv7 } from '../../src/core/id.ts'
 import type { Scope } from '../../src/core/scope.ts'
-import type { PlanName } from '../../src/domains/money/plans/plans.ts'
+import type { PlanName } from '../../src/domains/money/plans/index.ts'
 import type { App } from './app.ts'
 
 export interface SeededUser {

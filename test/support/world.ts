@@ -1,6 +1,6 @@
 import type { AnyOperation } from '../../src/core/operation.ts'
 import type { Scope } from '../../src/core/scope.ts'
-import type { PlanName } from '../../src/domains/money/plans/plans.ts'
+import type { PlanName } from '../../src/domains/money/plans/index.ts'
 import type { App } from './app.ts'
 import type { Answer, SendOptions } from './send.ts'
 import { seedMember, seedUser, seedWorkspace, type SeededUser } from './seed.ts'

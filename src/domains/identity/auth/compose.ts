@@ -11,8 +11,7 @@ import type { MailLimits } from '../../../mail/limits.ts'
 import { OutboxMailer } from '../../../mail/outbox-mailer.ts'
 import { Postman } from '../../../mail/postman.ts'
 import { SmtpMailer } from '../../../mail/smtp-mailer.ts'
-import type { PlanService } from '../../money/plans/service.ts'
-import { UserService } from '../users/index.ts'
+import { UserService, type Subscriptions } from '../users/index.ts'
 import { ApiKeyService, type ApiKeyWorkspaces } from './api-keys/service.ts'
 import { ApiKeyUses } from './api-keys/uses.ts'
 import { AccessTokens } from './access-tokens.ts'
@@ -37,7 +36,7 @@ export interface AuthFoundation {
   readonly coordination: Coordination
   readonly log: Logger
   readonly secret: string
-  readonly plans: PlanService
+  readonly subscriptions: Subscriptions
   readonly jobs: Jobs
   readonly mailLimits: MailLimits
   readonly workspaces: ApiKeyWorkspaces
@@ -56,7 +55,7 @@ export interface AuthComposition {
 }
 
 export function composeAuth(foundation: AuthFoundation): AuthComposition {
-  const { clock, config, coordination, database, jobs, mailLimits, plans, secret, workspaces } = foundation
+  const { clock, config, coordination, database, jobs, mailLimits, secret, subscriptions, workspaces } = foundation
   const log = foundation.log.child({ part: 'auth' })
   const mailer = mailerOf(config, clock)
   const postman = new Postman(jobs)
@@ -67,7 +66,7 @@ export function composeAuth(foundation: AuthFoundation): AuthComposition {
   const hasher = new PasswordHasher()
   const throttle = new AttemptThrottle(database, clock, secret)
   const apiKeys = new ApiKeyService({ database, clock, coordination, postman, workspaces })
-  const users = new UserService({ database, clock, plans, apiKeys })
+  const users = new UserService({ database, clock, subscriptions, apiKeys })
   const sessions = new Sessions(database, clock, tokens, secret)
   const codes = new OneTimeCodes(clock, secret)
   const resets = new PasswordResets(clock)

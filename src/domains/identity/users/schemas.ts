@@ -11,9 +11,9 @@ import {
   type Static,
 } from '../../../core/schema.ts'
 import { TimeZone } from '../../../core/time-zone.ts'
-import { SubscriptionSummary } from '../../money/plans/schemas.ts'
 import { EmailInput } from './email-address.ts'
 import { Locale, NotificationSettings, PublishingSettings, UiPreferences } from './settings.ts'
+import { SubscriptionSummary } from './subscription.ts'
 
 /** Description of a `pictureUrl`. */
 export const PICTURE_URL = 'Path below the server of a square of 256 pixels; `small` and `large` lie beside `medium`'

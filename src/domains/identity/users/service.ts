@@ -8,13 +8,12 @@ import type { Database, Transaction } from '../../../db/database.ts'
 import { increment } from '../../../db/increment.ts'
 import { isUniqueViolation } from '../../../db/prepared-sql.ts'
 import type { Changes } from '../../../db/table.ts'
-import type { PlanName } from '../../money/plans/plans.ts'
-import type { PlanService } from '../../money/plans/service.ts'
 import { findUser } from './accounts.ts'
 import { normalizeEmail } from './email-address.ts'
 import { EmailInUse } from './errors.ts'
 import type { ProfileChanges, SettingsData, UserData } from './schemas.ts'
 import { completeSettings, mergeDeep, type Settings } from './settings.ts'
+import type { PlanName, Subscriptions } from './subscription.ts'
 import { users, type User, type UserRow } from './tables.ts'
 import { userView } from './user-view.ts'
 
@@ -35,7 +34,7 @@ export interface DefaultApiKeys {
 export interface UserServiceOptions {
   readonly database: Database
   readonly clock: Clock
-  readonly plans: PlanService
+  readonly subscriptions: Subscriptions
   readonly apiKeys: DefaultApiKeys
 }
 
@@ -73,7 +72,7 @@ export class UserService {
       if (isUniqueViolation(error, 'users_email_key')) throw emailInUse()
       throw error
     }
-    await this.#options.plans.start(tx, id, data.plan)
+    await this.#options.subscriptions.start(tx, id, data.plan)
     return this.#row(tx, id)
   }
 
@@ -90,8 +89,8 @@ export class UserService {
 
   /** The API's view of a user. @param sql the transaction that wrote the row, if it is not committed yet */
   async viewOf(sql: Sql, row: UserRow): Promise<UserData> {
-    const { apiKeys, plans } = this.#options
-    return userView(row, await plans.subscriptionOf(row.id, sql), await apiKeys.defaultPrefix(sql, row.id))
+    const { apiKeys, subscriptions } = this.#options
+    return userView(row, await subscriptions.subscriptionOf(row.id, sql), await apiKeys.defaultPrefix(sql, row.id))
   }
 
   async profile(caller: Caller): Promise<UserData> {

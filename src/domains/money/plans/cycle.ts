@@ -1,10 +1,10 @@
-/** One month of a subscription, counted from the day it began. Milliseconds since the epoch, `end` exclusive. */
+/** One month of a subscription, counted from the day it started. Milliseconds since the epoch; `end` is exclusive. */
 export interface Cycle {
   readonly start: number
   readonly end: number
 }
 
-/** The month in which `now` lies. A month that lacks the anchor's day ends on its own last day. */
+/** The month that contains `now`. In a month without the anchor's day, the cycle starts on the last day. */
 export function cycleAt(anchor: number, now: number): Cycle {
   const from = new Date(anchor)
   const at = new Date(now)

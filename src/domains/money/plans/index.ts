@@ -1,3 +1,4 @@
-/** What other domains may use of plans. */
+/** What other domains and the composition use of plans. */
 
-export { PlanService } from './service.ts'
+export { PLAN_NAMES, type PlanName } from '../../identity/users/index.ts'
+export { PlanService, type Allowance } from './service.ts'

@@ -1,7 +1,6 @@
-/** The plans as data: what they cost and what they allow. Nothing else in the service knows a plan by name. */
+import type { PlanName } from '../../identity/users/index.ts'
 
-export const PLAN_NAMES = ['free', 'starter', 'pro', 'business'] as const
-export type PlanName = (typeof PLAN_NAMES)[number]
+/** The plans: what they cost and what they allow. No other code depends on a particular plan. */
 
 const TERMS = ['month', 'quarter', 'year'] as const
 type Term = (typeof TERMS)[number]
@@ -12,7 +11,7 @@ interface Money {
   readonly currency: string
 }
 
-/** What a plan allows. Counts are held by the billing owner of a workspace unless their text says otherwise. */
+/** What a plan allows. Unless its description says otherwise, a limit is for everything that the payer owns. */
 export const LIMITS = {
   workspaces: 'Workspaces that one user owns',
   members: 'Members of one workspace, open invitations included',
@@ -45,17 +44,17 @@ export interface Plan {
   readonly limits: PlanLimits
 }
 
-/** What holds where no plan limits anybody: more than anyone has, and little enough to count with. */
+/** The limits of an installation without limits: more than anyone needs, but still safe integers. */
 export const UNLIMITED = Object.fromEntries(
   Object.keys(LIMITS).map((name) => [name, name === 'storageBytes' ? 1_000_000_000_000_000 : 1_000_000_000]),
 ) as PlanLimits
 
-/** The plan that new users get; `unlimited` means that plans limit nobody. */
+/** The plan of new users. With `unlimited`, plans limit nobody. */
 export type DefaultPlan = PlanName | 'unlimited'
 
 const GB = 1_000_000_000
 
-/** A quarter costs a tenth less than its months, a year two months less. */
+/** A quarter costs 10 % less than three months. A year costs as much as ten months. */
 function pricedAt(month: number): Readonly<Record<Term, Money>> {
   const usd = (amount: number): Money => ({ amount: Math.round(amount), currency: 'USD' })
   return { month: usd(month), quarter: usd(month * 3 * 0.9), year: usd(month * 10) }

@@ -1,5 +1,6 @@
-import { named, OneOf, States, Timestamp, Type } from '../../../core/schema.ts'
-import { LIMITS, PLAN_NAMES, type LimitName } from './plans.ts'
+import { named, OneOf, Type } from '../../../core/schema.ts'
+import { PLAN_NAMES } from '../../identity/users/index.ts'
+import { LIMITS, type LimitName } from './plans.ts'
 
 const Money = named(
   'Money',
@@ -26,21 +27,5 @@ export const PlanView = named(
     summary: Type.String(),
     prices: Type.Object({ month: Money, quarter: Money, year: Money }, { description: 'The price of a whole term' }),
     limits: Limits,
-  }),
-)
-
-export const SubscriptionSummary = named(
-  'SubscriptionSummary',
-  Type.Object({
-    plan: OneOf(PLAN_NAMES),
-    status: States('SubscriptionStatus', 'How a subscription is doing', {
-      active: 'Paid for, or free',
-      past_due: 'A payment has failed and is tried again',
-      cancelled: 'Ends at `endDate` and is not renewed',
-    }),
-    creditsRemaining: Type.Integer({ description: 'AI credits left in this cycle' }),
-    creditsPerMonth: Type.Integer(),
-    startDate: Timestamp,
-    endDate: Timestamp,
   }),
 )

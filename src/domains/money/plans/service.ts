@@ -1,22 +1,15 @@
-import type { Static } from 'typebox'
+import type { Coordination } from '../../../coordination/coordination.ts'
+import { NoticeCache } from '../../../coordination/notice-cache.ts'
 import type { Clock } from '../../../core/clock.ts'
 import type { AppError } from '../../../core/error.ts'
 import { NotFound, PlanLimit } from '../../../core/errors.ts'
 import type { Sql } from '../../../core/sql.ts'
-import type { Coordination } from '../../../coordination/coordination.ts'
-import { NoticeCache } from '../../../coordination/notice-cache.ts'
+import type { Row } from '../../../db/row.ts'
+import type { FindOptions } from '../../../db/table.ts'
+import { PLAN_NAMES, type PlanName, type SubscriptionData, type Subscriptions } from '../../identity/users/index.ts'
 import { cycleAt } from './cycle.ts'
-import {
-  PLAN_NAMES,
-  PLANS,
-  UNLIMITED,
-  type DefaultPlan,
-  type LimitName,
-  type Plan,
-  type PlanLimits,
-  type PlanName,
-} from './plans.ts'
-import type { SubscriptionSummary } from './schemas.ts'
+import { PLANS, UNLIMITED, type DefaultPlan, type LimitName, type Plan, type PlanLimits } from './plans.ts'
+import { subscriptions } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -24,90 +17,77 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** What a user may use, and the plan that says so. */
+/** What a user may use, and the plan that grants it. */
 export interface Allowance extends PlanLimits {
   readonly plan: PlanName
 }
 
-/** What is counted by workspace, as messages name it. */
+/** Limits that are counted for each workspace, as error messages name them. */
 const COUNTED = {
   streams: 'streams in a workspace',
   rtmpDestinations: 'RTMP destinations in a workspace',
   folders: 'folders in a workspace',
   openUploads: 'uploads at once in a workspace',
   tags: 'different tags in a workspace',
-  channels: 'channels in a workspace, archived ones included',
+  channels: 'channels in a workspace, including archived ones',
   directConversations: 'direct conversations in a workspace',
   groups: 'groups in a workspace',
-  roles: 'roles of its own in a workspace',
+  roles: 'custom roles in a workspace',
 } as const satisfies Partial<Record<LimitName, string>>
 
 type CountedLimit = keyof typeof COUNTED
+type Subscription = typeof subscriptions.entity
+type SubscriptionRow = Row<Subscription>
 
-interface SubscriptionRow {
-  plan: PlanName
-  status: Static<typeof SubscriptionSummary>['status']
-  anchor_at: string
-  credits_used: number
-  credits_since: string
+export interface PlanServiceOptions {
+  readonly sql: Sql
+  readonly clock: Clock
+  readonly coordination: Coordination
+  /** The plan of new users. */
+  readonly defaultPlan: DefaultPlan
+  /** The user whose plan a workspace counts against. Workspaces are a domain that depends on plans. */
+  readonly payerOf: (workspaceId: string) => Promise<string | undefined>
 }
 
 /**
- * Which plan a user is on, and what it allows. Every user has a subscription from sign-up on. One who has none (an
- * imported account, a row that was deleted by hand) is on the plan that new users get.
+ * Which plan a user is on, and what it allows. Every user has a subscription from sign-up on. A user without one (an
+ * imported account, or a row deleted by hand) gets the default plan.
  */
-export class PlanService {
+export class PlanService implements Subscriptions {
   readonly #sql: Sql
   readonly #clock: Clock
   readonly #plans: NoticeCache<PlanName>
-  /** Who pays for a workspace. Kept, because turns that read nothing share one round trip. */
-  readonly #owners: NoticeCache<string>
-  readonly #byDefault: DefaultPlan
+  /** The payer of each workspace. Cached, because turns that do not read share one round trip. */
+  readonly #payers: NoticeCache<string>
+  readonly #default: DefaultPlan
 
-  constructor(sql: Sql, clock: Clock, coordination: Coordination, byDefault: DefaultPlan) {
-    this.#byDefault = byDefault
+  constructor({ clock, coordination, defaultPlan, payerOf, sql }: PlanServiceOptions) {
+    this.#default = defaultPlan
     this.#sql = sql
     this.#clock = clock
     this.#plans = new NoticeCache({ name: 'plan', coordination, clock, load: (userId) => this.#planOf(userId) })
-    this.#owners = new NoticeCache({
-      name: 'payer',
-      coordination,
-      clock,
-      load: (workspaceId) => this.#ownerOf(workspaceId),
-    })
+    this.#payers = new NoticeCache({ name: 'payer', coordination, clock, load: payerOf })
   }
 
   all(): Plan[] {
     return Object.values(PLANS)
   }
 
-  /**
-   * Puts a new user on a plan, without one on that of the settings.
-   * @param sql the transaction that makes the user
-   */
-  async start(sql: Sql, userId: string, plan?: PlanName): Promise<void> {
+  async start(sql: Sql, userId: string, plan: PlanName = this.#defaultPlan): Promise<void> {
     const now = new Date(this.#clock.now())
-    await sql.run(
-      `insert into subscriptions (user_id, plan, status, anchor_at, credits_used, credits_since, created_at, updated_at)
-       values ($1, $3, 'active', $2, 0, $2, $2, $2) on conflict do nothing`,
-      [userId, now, plan ?? this.#planOfNewUsers],
-    )
+    const times = { anchorAt: now, creditsSince: now, createdAt: now, updatedAt: now }
+    await subscriptions.insert(sql, { userId, plan, status: 'active', ...times }, { ignoreConflict: true })
   }
 
-  /** @param sql the transaction that made the user, when it is not committed yet */
-  async subscriptionOf(userId: string, sql: Sql = this.#sql): Promise<Static<typeof SubscriptionSummary>> {
-    const row = await this.#startedRow<SubscriptionRow>(
-      sql,
-      userId,
-      'select plan, status, anchor_at, credits_used, credits_since from subscriptions where user_id = $1',
-    )
-    const { start, end } = cycleAt(Date.parse(row.anchor_at), this.#clock.now())
-    const creditsPerMonth = this.#limits(row.plan).aiCreditsPerMonth
-    // Credits that were used in an earlier month count no longer.
-    const used = Date.parse(row.credits_since) >= start ? row.credits_used : 0
+  async subscriptionOf(userId: string, sql: Sql = this.#sql): Promise<SubscriptionData> {
+    const { anchorAt, creditsSince, creditsUsed, plan, status } = await this.#subscription(sql, userId, {})
+    const { start, end } = cycleAt(Date.parse(anchorAt), this.#clock.now())
+    const creditsPerMonth = this.#limits(plan).aiCreditsPerMonth
+    // Credits used in an earlier month no longer count.
+    const used = Date.parse(creditsSince) >= start ? creditsUsed : 0
     return {
-      plan: row.plan,
-      status: row.status,
+      plan,
+      status,
       creditsRemaining: Math.max(0, creditsPerMonth - used),
       creditsPerMonth,
       startDate: new Date(start).toISOString(),
@@ -115,92 +95,81 @@ export class PlanService {
     }
   }
 
-  /** From memory when it is known; at most 30 s old where a notice got lost. */
+  /** The limits of a user. Cached; at most 30 s old if a notice is lost. */
   async limitsOf(userId: string): Promise<Allowance> {
-    return this.#allowance((await this.#plans.find(userId)) ?? this.#planOfNewUsers)
+    return this.#allowance((await this.#plans.find(userId)) ?? this.#defaultPlan)
   }
 
   /**
-   * The limits, with the user's subscription locked until the transaction ends: who counts and adds under this lock
-   * cannot be overtaken by another of the user's requests.
+   * The limits of a user, with the subscription locked until the transaction ends, so that concurrent requests of the
+   * user cannot exceed a limit together.
    */
   async lockLimitsOf(sql: Sql, userId: string): Promise<Allowance> {
-    const { plan } = await this.#startedRow<{ plan: PlanName }>(
-      sql,
-      userId,
-      'select plan from subscriptions where user_id = $1 for no key update',
-    )
+    const { plan } = await this.#subscription(sql, userId, { columns: ['plan'], lock: 'for no key update' })
     return this.#allowance(plan)
   }
 
-  /** The 402 that says which limit was reached, its value and what is used. */
+  /** The 402 that names the limit that was reached, its value and the current usage. */
   limitError(allowance: Allowance, limit: LimitName, used: number, message: string): AppError {
     return PlanLimit({ message, details: { limit, value: allowance[limit], used, plan: allowance.plan } })
   }
 
   /**
-   * Room for more of what a workspace may have so many of. Nobody is asked for a plan where every plan allows it.
-   * To be called where nobody else adds one at the same time: in a turn, or under `lockLimitsOf`.
+   * Checks that a workspace can have more of something. Reads nothing while every plan allows the number. Call it in a
+   * turn or under `lockLimitsOf`, so that nothing else adds one at the same time.
    * @param used how many there are
    * @param more how many are added
    * @throws AppError plan_limit_reached
    */
   async requireRoom(workspaceId: string, limit: CountedLimit, used: number, more = 1): Promise<void> {
     if (PLAN_NAMES.every((name) => used + more <= PLANS[name].limits[limit])) return
-    const ownerId = await this.#owners.find(workspaceId)
-    if (ownerId === undefined) throw NotFound()
-    const allowance = await this.limitsOf(ownerId)
+    const payerId = await this.#payers.find(workspaceId)
+    if (payerId === undefined) throw NotFound()
+    const allowance = await this.limitsOf(payerId)
     if (used + more <= allowance[limit]) return
     const message = `The ${allowance.plan} plan allows ${allowance[limit]} ${COUNTED[limit]}; there are ${used}.`
     throw this.limitError(allowance, limit, used, message)
   }
 
-  /** Puts a user on another plan at once; the cycle stays. Charging is the caller's business. */
+  /** Puts a user on another plan. The billing cycle stays the same; charging is up to the caller. */
   async change(userId: string, plan: PlanName): Promise<void> {
-    await this.#sql.run('update subscriptions set plan = $2, updated_at = $3 where user_id = $1', [
-      userId,
-      plan,
-      new Date(this.#clock.now()),
-    ])
+    await subscriptions.update(this.#sql, { userId }, { plan, updatedAt: new Date(this.#clock.now()) })
     this.#plans.invalidate(userId)
   }
 
-  /** Somebody else pays for a workspace; to be called after the commit. */
+  /** A workspace has another payer. Call it after the commit. */
   payerChanged(workspaceId: string): void {
-    this.#owners.invalidate(workspaceId)
+    this.#payers.invalidate(workspaceId)
   }
 
   close(): void {
-    this.#owners.close()
+    this.#payers.close()
     this.#plans.close()
   }
 
-  async #ownerOf(workspaceId: string): Promise<string | undefined> {
-    const row = await this.#sql.row<{ owner_id: string }>('select owner_id from workspaces where id = $1', [
-      workspaceId,
-    ])
-    return row?.owner_id
-  }
-
   async #planOf(userId: string): Promise<PlanName | undefined> {
-    const row = await this.#sql.row<{ plan: PlanName }>('select plan from subscriptions where user_id = $1', [userId])
+    const row = await subscriptions.first(this.#sql, { userId }, { columns: ['plan'] })
     return row?.plan
   }
 
   #limits(plan: PlanName): PlanLimits {
-    return this.#byDefault === 'unlimited' ? UNLIMITED : PLANS[plan].limits
+    return this.#default === 'unlimited' ? UNLIMITED : PLANS[plan].limits
   }
 
-  get #planOfNewUsers(): PlanName {
-    return this.#byDefault === 'unlimited' ? 'business' : this.#byDefault
+  get #defaultPlan(): PlanName {
+    return this.#default === 'unlimited' ? 'business' : this.#default
   }
 
-  /** A row of the user's subscription, which begins now when there is none. */
-  async #startedRow<R extends object>(sql: Sql, userId: string, select: string): Promise<R> {
-    const known = await sql.row<R>(select, [userId])
-    if (known !== undefined) return known
+  /** The subscription of a user. It starts now if there is none. */
+  async #subscription<K extends keyof SubscriptionRow = keyof SubscriptionRow>(
+    sql: Sql,
+    userId: string,
+    options: Pick<FindOptions<Subscription, K>, 'columns' | 'lock'>,
+  ): Promise<Pick<SubscriptionRow, K>> {
+    const found = await subscriptions.first(sql, { userId }, options)
+    if (found !== undefined) return found
     await this.start(sql, userId)
-    const started = await sql.row<R>(select, [userId])
+    const started = await subscriptions.first(sql, { userId }, options)
     if (started === undefined) throw new Error(`the subscription of ${userId} could not be started`)
     return started
   }

@@ -1,5 +1,5 @@
 import type { Turn } from '../../../core/turn.ts'
-import type { PlanService } from '../../money/plans/service.ts'
+import type { PlanService } from '../../money/plans/index.ts'
 
 /** What a plan limits per workspace, by the name of the limit. */
 type Counted = 'folders'
