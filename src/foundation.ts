@@ -6,6 +6,7 @@ import type { Jobs } from './core/job.ts'
 import type { Logger } from './core/log.ts'
 import type { SignedLinks } from './core/signed-links.ts'
 import type { TurnRunner } from './core/system-turn.ts'
+import type { WorkspaceLogs } from './core/workspace-logs.ts'
 import type { Database } from './db/database.ts'
 import type { RowOwners } from './db/owners.ts'
 import type { Searches } from './db/searches.ts'
@@ -29,6 +30,8 @@ export interface Foundation {
   readonly scratch: string
   readonly jobs: Jobs
   readonly turns: TurnRunner
+  /** Audit entries and events, which turns write. */
+  readonly logs: WorkspaceLogs
   readonly owners: RowOwners
   readonly searches: Searches
   readonly storage: Storage

@@ -1,5 +1,4 @@
 import { domain } from '../core/domain.ts'
-import { foundationEntities } from '../db/entities.ts'
 import { forgetReplies } from '../http/jobs.ts'
 import { IdempotencyKey } from '../http/tables.ts'
 import { mailHousekeeping, sendMail } from '../mail/jobs.ts'
@@ -14,5 +13,5 @@ export const foundation = domain({
   name: 'foundation',
   events: { chatTyping: events.chatTyping, presenceChanged: events.presenceChanged },
   jobs: { forgetOutcomes, forgetReplies, mailHousekeeping, sendMail },
-  entities: [...turnEntities, ...foundationEntities, IdempotencyKey, MailLog, UserPresence],
+  entities: [...turnEntities, IdempotencyKey, MailLog, UserPresence],
 })

@@ -27,7 +27,7 @@ import { QueueService } from '../jobs/queue-service.ts'
 import type { JobService } from '../jobs/service.ts'
 import { composeLive, type DesiredStates } from '../domains/live/media-link/index.ts'
 import type { StreamNotices } from '../domains/live/media-nodes/index.ts'
-import { AuditLog, recordAudit } from '../domains/workspace/workspaces/audit-log.ts'
+import { AuditLog } from '../domains/workspace/workspaces/audit-log.ts'
 import { EventLog } from '../domains/workspace/workspaces/event-log.ts'
 import { WorkspaceLogRetention } from '../domains/workspace/workspaces/log-retention.ts'
 import { payerOf } from '../domains/workspace/workspaces/index.ts'
@@ -78,7 +78,7 @@ export function compose(
   const readmission = new MemberReadmission()
   const layers = buildLayers(resources, { operations, jobs: declaredJobs, readmission })
   const { actors, announcements, executor, foundation, idempotency, jobs, mediaWork, turns } = layers
-  const { links, mailLimits, owners, searches, storage } = foundation
+  const { links, logs, mailLimits, owners, searches, storage } = foundation
 
   const health = new HealthService(clock, version)
   health.register('database', async () => void (await database.ping()))
@@ -100,22 +100,22 @@ export function compose(
   })
   const memberships = new MemberCache(database, clock, coordination)
   const stopForgetting = memberships.onChange((workspaceId) => executor.forget(workspaceId))
-  const workspaces = new WorkspaceService(database, clock, plans, memberships)
+  const workspaces = new WorkspaceService({ database, clock, logs, plans, members: memberships })
   const apiKeyWorkspaces: ApiKeyWorkspaces = {
     idsOf: async (sql, userId) => (await workspaces.ofUser(userId, sql)).map(({ id }) => id),
-    recordAudit,
+    recordAudit: (sql, entry) => logs.recordAudit(sql, entry),
   }
   const people = composeAuth({ ...foundation, subscriptions: plans, workspaces: apiKeyWorkspaces })
-  const auditLog = new AuditLog(database, searches)
-  const logDays = { events: config.EVENT_DAYS, audit: config.AUDIT_DAYS }
-  const workspaceLogRetention = new WorkspaceLogRetention(database, clock, logDays)
+  const auditLog = new AuditLog(database, logs, searches)
+  const days = { events: config.EVENT_DAYS, audit: config.AUDIT_DAYS }
+  const workspaceLogRetention = new WorkspaceLogRetention({ sql: database, logs, clock, days })
   const chat = composeChat(foundation, { plans })
   const channels: Channels = chat.people
   announcements.onAgain((workspaceId) => {
     memberships.changed(workspaceId)
     chat.people.changedIn(workspaceId)
   })
-  const eventLog = new EventLog(database, eventTypes, channels)
+  const eventLog = new EventLog({ sql: database, logs, types: eventTypes, channels })
 
   const team = composeTeam(foundation, { plans, memberships, channelMembers: chat.services.channelMembers })
   const media = composeAssets({

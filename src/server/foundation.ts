@@ -26,6 +26,7 @@ import type { Readmission } from '../turns/readmission.ts'
 import { TurnExecutor } from '../turns/turn-executor.ts'
 import { TurnOutcomes } from '../turns/turn-outcomes.ts'
 import { Turns } from '../turns/turn-runner.ts'
+import { workspaceLogs } from '../turns/workspace-logs.ts'
 import { mediaWorkOf } from './media-work.ts'
 
 /** What a node has opened before its services are composed: by `node.ts`, or by a test. */
@@ -122,6 +123,7 @@ export function buildLayers(resources: NodeResources, declared: Declarations): L
     scratch,
     jobs,
     turns,
+    logs: workspaceLogs,
     owners: new RowOwners(database),
     searches: new Searches(database, config.DATABASE_POOL),
     storage: composeStorage(config, clock),

@@ -45,7 +45,35 @@ const StoredEvent = defineEntity({
   },
 })
 
+/** Who did what in a workspace. Turns write it; entries never change. */
+const AuditEntry = defineEntity({
+  name: 'AuditRecord',
+  tableName: 'audit_log',
+  indexes: [
+    {
+      name: 'audit_log_by_time',
+      expression: 'create index audit_log_by_time on audit_log (workspace_id, created_at desc, id desc)',
+    },
+  ],
+  properties: {
+    id: p.uuid().primary(),
+    workspaceId: p.uuid(),
+    actorId: p.uuid().nullable(),
+    actorVia: p.text(),
+    apiKeyId: p.uuid().nullable(),
+    action: p.text(),
+    targetKind: p.text().nullable(),
+    targetId: p.text().nullable(),
+    details: p.json<Readonly<Record<string, unknown>>>().nullable(),
+    remoteAddress: p.text(),
+    userAgent: p.text(),
+    requestId: p.text(),
+    createdAt: timestamp(),
+  },
+})
+
 export const actorFence = table(ActorFence)
 export const workspaceEvents = table(StoredEvent)
+export const auditLog = table(AuditEntry)
 
-export const turnEntities = [ActorFence, TurnOutcome, StoredEvent]
+export const turnEntities = [ActorFence, TurnOutcome, StoredEvent, AuditEntry]

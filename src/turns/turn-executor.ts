@@ -31,7 +31,7 @@ import { RunningTurn, type JobOutlet } from './running-turn.ts'
 import { fence } from './fence.ts'
 import { endOf } from './batch-end.ts'
 import { asksForMember, type Readmission } from './readmission.ts'
-import { actorFence } from './tables.ts'
+import { actorFence, auditLog } from './tables.ts'
 import type { TurnOutcomes } from './turn-outcomes.ts'
 
 export interface TurnExecutorOptions {
@@ -317,20 +317,20 @@ export class TurnExecutor implements ActorHost {
     const { context, idempotency } = payload
     if (payload.audited) {
       for (const target of audits.length > 0 ? audits : [undefined]) {
-        turn.insert('audit_log', {
+        turn.insert(auditLog, {
           id: uuidv7(this.#options.clock.now()),
-          workspace_id: workspaceId,
-          actor_id: context.caller.userId,
-          actor_via: context.caller.via,
-          api_key_id: context.caller.apiKey?.id ?? null,
+          workspaceId,
+          actorId: context.caller.userId,
+          actorVia: context.caller.via,
+          apiKeyId: context.caller.apiKey?.id ?? null,
           action: payload.operation,
-          target_kind: target?.kind ?? null,
-          target_id: target?.id ?? null,
+          targetKind: target?.kind ?? null,
+          targetId: target?.id ?? null,
           details: target?.details ?? null,
-          remote_address: context.remoteAddress,
-          user_agent: context.userAgent,
-          request_id: context.requestId,
-          created_at: at,
+          remoteAddress: context.remoteAddress,
+          userAgent: context.userAgent,
+          requestId: context.requestId,
+          createdAt: at,
         })
       }
     }

@@ -1,5 +1,6 @@
 import { DAY, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
+import type { WorkspaceLogs } from '../../../core/workspace-logs.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -7,63 +8,51 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** How long a workspace's logs are kept, in days. */
-export interface LogAges {
-  readonly events: number
-  readonly audit: number
+export interface WorkspaceLogRetentionOptions {
+  readonly sql: Sql
+  readonly logs: WorkspaceLogs
+  readonly clock: Clock
+  /** How long logs are kept, in days. */
+  readonly days: { readonly events: number; readonly audit: number }
 }
 
-/** Workspaces that one statement looks at, and rows of each that it removes. */
-const [WORKSPACES, ROWS] = [50, 2_000]
+/** Workspaces that one statement covers. */
+const WORKSPACES = 50
 
-const SOME_WORKSPACES = `select id from workspaces where ($1::uuid is null or id > $1) order by id limit ${WORKSPACES}`
-
-/** Events are numbered in the order of their times: only the oldest of a workspace are looked at. */
-const FORGET_EVENTS = `
-  delete from workspace_events e using (
-    select oldest.workspace_id, oldest.seq from unnest($1::uuid[]) w (id)
-    cross join lateral (
-      select workspace_id, seq, at from workspace_events where workspace_id = w.id order by seq limit ${ROWS}
-    ) oldest
-    where oldest.at < $2
-  ) gone where e.workspace_id = gone.workspace_id and e.seq = gone.seq`
-
-const FORGET_AUDIT = `
-  delete from audit_log a using (
-    select old.id from unnest($1::uuid[]) w (id)
-    cross join lateral (
-      select id from audit_log where workspace_id = w.id and created_at < $2 order by created_at, id limit ${ROWS}
-    ) old
-  ) gone where a.id = gone.id`
-
-/** Keeps the events and the audit log of workspaces from growing for ever. */
+/** Deletes old events and audit entries of workspaces. */
 export class WorkspaceLogRetention {
-  readonly #sql: Sql
-  readonly #clock: Clock
-  readonly #days: LogAges
+  readonly #options: WorkspaceLogRetentionOptions
 
-  constructor(sql: Sql, clock: Clock, days: LogAges) {
-    this.#sql = sql
-    this.#clock = clock
-    this.#days = days
+  constructor(options: WorkspaceLogRetentionOptions) {
+    this.#options = options
   }
 
-  /** Removes what is too old, workspace by workspace, until there is no more of it or the signal ends it. */
+  /** Deletes everything that is too old, a few workspaces at a time. Stops early when the signal is aborted. */
   async prune(signal: AbortSignal): Promise<void> {
-    const now = this.#clock.now()
-    const events = new Date(now - this.#days.events * DAY)
-    const audit = new Date(now - this.#days.audit * DAY)
-    for (let last: string | null = null; !signal.aborted;) {
-      const rows: { id: string }[] = await this.#sql.rows<{ id: string }>(SOME_WORKSPACES, [last])
-      const ids = rows.map(({ id }) => id)
-      await this.#repeat(FORGET_EVENTS, ids, events, signal)
-      await this.#repeat(FORGET_AUDIT, ids, audit, signal)
-      last = ids.at(-1) ?? null
+    const { clock, days, logs, sql } = this.#options
+    const now = clock.now()
+    const events = new Date(now - days.events * DAY)
+    const audit = new Date(now - days.audit * DAY)
+    for (let last: string | undefined; !signal.aborted;) {
+      const ids = await workspaceIds(sql, last)
+      await repeat(() => logs.pruneEvents(sql, ids, events), signal)
+      await repeat(() => logs.pruneAudit(sql, ids, audit), signal)
+      last = ids.at(-1)
       if (ids.length < WORKSPACES) break
     }
   }
+}
 
-  async #repeat(statement: string, ids: readonly string[], before: Date, signal: AbortSignal): Promise<void> {
-    for (let some = 1; some > 0 && !signal.aborted;) some = await this.#sql.run(statement, [ids, before])
-  }
+/** Calls until nothing is left to delete. */
+async function repeat(prune: () => Promise<number>, signal: AbortSignal): Promise<void> {
+  for (let count = 1; count > 0 && !signal.aborted;) count = await prune()
+}
+
+/** Ids of the next workspaces, in order. */
+async function workspaceIds(sql: Sql, after: string | undefined): Promise<string[]> {
+  const rows = await sql.rows<{ id: string }>(
+    `select id from workspaces where ($1::uuid is null or id > $1) order by id limit ${WORKSPACES}`,
+    [after ?? null],
+  )
+  return rows.map(({ id }) => id)
 }

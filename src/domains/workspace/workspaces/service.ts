@@ -10,11 +10,11 @@ import type { PageResult } from '../../../core/reply.ts'
 import { BUILT_IN_ROLES, type Scope } from '../../../core/scope.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
+import type { Origin, WorkspaceLogs } from '../../../core/workspace-logs.ts'
 import type { Database } from '../../../db/database.ts'
 import { increment } from '../../../db/increment.ts'
 import { query } from '../../../db/query.ts'
 import type { PlanService } from '../../money/plans/index.ts'
-import { recordAudit, type Origin } from './audit-log.ts'
 import { workspaceDeleted, workspaceUpdated } from './events.ts'
 import { SCOPE_SOURCES, type ScopeSources } from './membership-store.ts'
 import { mergedScopes, roleName, type MemberCache } from './memberships.ts'
@@ -64,18 +64,28 @@ const workspacesOfUser = query(workspaceTables, (db, $: OfUser) => {
   return found
 })
 
+export interface WorkspaceServiceOptions {
+  readonly database: Database
+  readonly clock: Clock
+  readonly logs: WorkspaceLogs
+  readonly plans: PlanService
+  readonly members: MemberCache
+}
+
 /** Workspaces: made by users within their plan, changed in turns, deleted with a grace of 30 days. */
 export class WorkspaceService {
   readonly #database: Database
   readonly #clock: Clock
+  readonly #logs: WorkspaceLogs
   readonly #plans: PlanService
   readonly #members: MemberCache
   readonly #deleteHooks: DeleteHook[] = []
   readonly #purgeHooks: PurgeHook[] = []
 
-  constructor(database: Database, clock: Clock, plans: PlanService, members: MemberCache) {
+  constructor({ clock, database, logs, members, plans }: WorkspaceServiceOptions) {
     this.#database = database
     this.#clock = clock
+    this.#logs = logs
     this.#plans = plans
     this.#members = members
   }
@@ -111,7 +121,7 @@ export class WorkspaceService {
       const { userId } = caller
       await workspaces.insert(tx, { ...input, id, ownerId: userId, createdAt: now, updatedAt: now })
       await workspaceMembers.insert(tx, { workspaceId: id, userId, role: 'owner', joinedAt: now, updatedAt: now })
-      await recordAudit(tx, {
+      await this.#logs.recordAudit(tx, {
         workspaceId: id,
         caller,
         action: 'createWorkspace',
@@ -222,9 +232,7 @@ export class WorkspaceService {
       const ids = due.map((row) => row.id)
       if (ids.length === 0) return 0
       for (const hook of this.#purgeHooks) await hook(tx, ids)
-      await tx.run('delete from workspace_events where workspace_id = any($1)', [ids])
-      await tx.run('delete from audit_log where workspace_id = any($1)', [ids])
-      await tx.run('delete from actor_fence where key = any($1)', [ids.map((id) => `ws:${id}`)])
+      await this.#logs.forget(tx, ids)
       await tx.run('delete from workspaces where id = any($1)', [ids])
       return ids.length
     })

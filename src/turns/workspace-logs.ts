@@ -1,0 +1,129 @@
+import { sql as raw } from 'kysely'
+import { uuidv7 } from '../core/id.ts'
+import type { EventRange, LoggedEvent, NewAuditRecord, WorkspaceLogs } from '../core/workspace-logs.ts'
+import { anyOf } from '../db/condition.ts'
+import { query } from '../db/query.ts'
+import { actorOf } from './actor-name.ts'
+import { actorFence, auditLog, workspaceEvents } from './tables.ts'
+
+interface AuditPage {
+  readonly workspaceId: string
+  readonly actorId?: string | undefined
+  readonly action?: string | undefined
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+  readonly createdBefore?: string | undefined
+  readonly idBefore?: string | undefined
+  readonly limit: number
+}
+
+const auditPage = query({ auditLog }, (db, $: AuditPage) => {
+  let found = db
+    .selectFrom('auditLog')
+    .select(['id', 'workspaceId', 'actorId', 'actorVia', 'apiKeyId', 'action', 'targetKind', 'targetId', 'details'])
+    .select(['remoteAddress', 'userAgent', 'requestId', 'createdAt'])
+    .where('workspaceId', '=', $.workspaceId)
+    .orderBy('createdAt', 'desc')
+    .orderBy('id', 'desc')
+    .limit($.limit)
+  if ($.actorId !== undefined) found = found.where('actorId', '=', $.actorId)
+  if ($.action !== undefined) found = found.where('action', '=', $.action)
+  if ($.from !== undefined) found = found.where('createdAt', '>=', $.from)
+  if ($.to !== undefined) found = found.where('createdAt', '<', $.to)
+  if ($.createdBefore === undefined) return found
+  return found.where(raw<boolean>`(created_at, id) < (${$.createdBefore}::timestamptz, ${$.idBefore}::uuid)`)
+})
+
+const eventsInRange = query({ workspaceEvents }, (db, $: EventRange) =>
+  db
+    .selectFrom('workspaceEvents')
+    .select(['seq', 'type', 'data', 'at'])
+    .where('workspaceId', '=', $.workspaceId)
+    .where('seq', '>', $.after)
+    .where('seq', '<=', $.until)
+    .where(raw<boolean>`type = any(${$.types}::text[])`)
+    .where(raw<boolean>`(channel_id is null or channel_id = any(${$.channels}::uuid[]))`)
+    .where((e) => e.or([e('userId', 'is', null), e('userId', '=', $.userId)]))
+    .orderBy('seq')
+    .limit($.limit),
+)
+
+/** Rows of each workspace that one statement deletes. */
+const ROWS = 2_000
+
+// Written by hand: Kysely has no `delete … using` of a lateral join, which bounds the rows of each workspace.
+// Numbers are in the order of times, so only the oldest events of a workspace are looked at.
+const PRUNE_EVENTS = `
+  delete from workspace_events e using (
+    select oldest.workspace_id, oldest.seq from unnest($1::uuid[]) w (id)
+    cross join lateral (
+      select workspace_id, seq, at from workspace_events where workspace_id = w.id order by seq limit ${ROWS}
+    ) oldest
+    where oldest.at < $2
+  ) gone where e.workspace_id = gone.workspace_id and e.seq = gone.seq`
+
+// Written by hand for the same reason.
+const PRUNE_AUDIT = `
+  delete from audit_log a using (
+    select old.id from unnest($1::uuid[]) w (id)
+    cross join lateral (
+      select id from audit_log where workspace_id = w.id and created_at < $2 order by created_at, id limit ${ROWS}
+    ) old
+  ) gone where a.id = gone.id`
+
+/** The logs of workspaces in PostgreSQL. */
+export const workspaceLogs: WorkspaceLogs = {
+  auditPage: (sql, workspaceId, filter, { after, limit }) =>
+    auditPage.rows(sql, {
+      workspaceId,
+      actorId: filter.actorId,
+      action: filter.action,
+      from: filter.from?.toISOString(),
+      to: filter.to?.toISOString(),
+      createdBefore: after?.createdAt,
+      idBefore: after?.id,
+      limit: limit + 1,
+    }),
+
+  async recordAudit(sql, entry: NewAuditRecord) {
+    const { action, at, caller, details, origin, target, workspaceId } = entry
+    const { remoteAddress, requestId, userAgent } = origin
+    await auditLog.insert(sql, {
+      id: uuidv7(at.getTime()),
+      workspaceId,
+      actorId: caller.userId,
+      actorVia: caller.via,
+      apiKeyId: caller.apiKey?.id,
+      action,
+      targetKind: target.kind,
+      targetId: target.id,
+      details,
+      remoteAddress,
+      userAgent,
+      requestId,
+      createdAt: at,
+    })
+  },
+
+  events: (sql, range): Promise<LoggedEvent[]> => eventsInRange.rows(sql, range),
+
+  async newestEvent(sql, workspaceId) {
+    const row = await actorFence.first(sql, { key: actorOf(workspaceId) }, { columns: ['seq'] })
+    return row?.seq ?? 0
+  },
+
+  async oldestEvent(sql, workspaceId) {
+    const row = await workspaceEvents.first(sql, { workspaceId }, { columns: ['seq'], orderBy: ['seq asc'] })
+    return row?.seq
+  },
+
+  pruneEvents: (sql, workspaceIds, before) => sql.run(PRUNE_EVENTS, [workspaceIds, before]),
+  pruneAudit: (sql, workspaceIds, before) => sql.run(PRUNE_AUDIT, [workspaceIds, before]),
+
+  // Without foreign keys, because their check would take a lock on the workspace's row with every batch of turns.
+  async forget(sql, workspaceIds) {
+    await workspaceEvents.delete(sql, { workspaceId: anyOf(workspaceIds) })
+    await auditLog.delete(sql, { workspaceId: anyOf(workspaceIds) })
+    await actorFence.delete(sql, { key: anyOf(workspaceIds.map(actorOf)) })
+  },
+}
