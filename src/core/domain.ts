@@ -20,6 +20,11 @@ export interface Domain {
   /** Turns that the service asks for by itself. */
   readonly turns?: readonly AnySystemTurn[]
   readonly entities?: readonly EntitySchema[]
+  /**
+   * Tables of the domain with `id` and `workspace_id` whose rows operations name in a path: `owner('streams')` finds the
+   * workspace of a request by them.
+   */
+  readonly resources?: readonly string[]
 }
 
 /** Declares a domain and keeps the types of its operations. */

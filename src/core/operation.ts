@@ -24,9 +24,9 @@ export type SocketMessage = 'sync' | 'resume'
 /** How the workspace of a request is found. */
 export type WorkspaceSource =
   | { readonly in: 'path' | 'query' | 'body'; readonly field: string }
-  /** The workspace that owns row `path[field]` of `table` (a table with `id` and `workspace_id`). */
-  | { readonly in: 'owner'; readonly table: string; readonly field: string }
-  /** A source that a domain registers under this name, for what has no table of that shape. */
+  /** The workspace that the resource with the id `path[field]` belongs to. Its domain lists it under `resources`. */
+  | { readonly in: 'owner'; readonly resource: string; readonly field: string }
+  /** A lookup that a domain registers under this name, for resources that need more than the id. */
   | { readonly in: 'lookup'; readonly name: string; readonly field: string }
 
 export const from = {
@@ -35,9 +35,9 @@ export const from = {
   body: (field: string): WorkspaceSource => ({ in: 'body', field }),
 }
 
-/** The workspace that owns the row which a path parameter names. */
-export function owner(table: string, field = 'id'): WorkspaceSource {
-  return { in: 'owner', table, field }
+/** The workspace of the resource whose id is in the path. @param resource one of `resources` of its domain */
+export function owner(resource: string, field = 'id'): WorkspaceSource {
+  return { in: 'owner', resource, field }
 }
 
 type Shape<S> = S extends TSchema ? Static<S> : Record<string, never>

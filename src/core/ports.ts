@@ -42,8 +42,8 @@ export interface Channels {
 }
 
 export interface Owners {
-  /** The workspace of a row; undefined when there is no such row. A resource never moves between workspaces. */
-  workspaceOf(table: string, id: string): string | undefined | Promise<string | undefined>
+  /** The workspace of a resource; undefined if it does not exist. A resource never moves between workspaces. */
+  workspaceOf(resource: string, id: string): string | undefined | Promise<string | undefined>
   /**
    * The workspace that a registered lookup yields for a value (an invitation token, for example). Undefined also for
    * what the user must not learn the existence of.

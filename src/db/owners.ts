@@ -1,33 +1,38 @@
-import type { Owners } from '../core/ports.ts'
 import { isUuid } from '../core/id.ts'
+import type { Owners } from '../core/ports.ts'
 import type { Sql } from '../core/sql.ts'
 
-const KEPT = 50_000
-const NAME = /^[a-z_]+$/
+/** How many rows are cached. */
+const CACHED = 50_000
 
-/** Finds the workspace of a value, as far as the user who names it may know of it. */
+/** Finds the workspace of a value, as far as the user who sent it may know about it. */
 type WorkspaceLookup = (value: string, userId: string | undefined) => Promise<string | undefined>
 
 /**
- * Which workspace a row belongs to. Rows never move between workspaces, so what was found once is kept; what was not
- * found is asked again, because it may be made a moment later.
+ * Which workspace a resource belongs to. Rows never move between workspaces, so a workspace that was found is cached. A
+ * row that was not found is looked up again, because it may be created later.
  */
 export class RowOwners implements Owners {
   readonly #sql: Sql
-  readonly #kept = new Map<string, string>()
+  readonly #statements: ReadonlyMap<string, string>
+  readonly #cache = new Map<string, string>()
   readonly #lookups = new Map<string, WorkspaceLookup>()
 
-  constructor(sql: Sql) {
+  /** @param resources tables with `id` and `workspace_id`, as their domains declare them */
+  constructor(sql: Sql, resources: Iterable<string>) {
     this.#sql = sql
+    this.#statements = new Map(
+      [...resources].map((table) => [table, `select workspace_id from ${table} where id = $1`]),
+    )
   }
 
-  /** Adds a way to find the workspace of something that is no row with `id` and `workspace_id`. */
+  /** Adds a way to find the workspace of something that is not a row with `id` and `workspace_id`. */
   register(name: string, lookup: WorkspaceLookup): void {
     this.#lookups.set(name, lookup)
   }
 
-  workspaceOf(table: string, id: string): string | undefined | Promise<string | undefined> {
-    return this.#kept.get(`${table}/${id}`) ?? this.#find(table, id)
+  workspaceOf(resource: string, id: string): string | undefined | Promise<string | undefined> {
+    return this.#cache.get(`${resource}/${id}`) ?? this.#find(resource, id)
   }
 
   async lookup(name: string, value: string, userId: string | undefined): Promise<string | undefined> {
@@ -36,13 +41,14 @@ export class RowOwners implements Owners {
     return lookup(value, userId)
   }
 
-  async #find(table: string, id: string): Promise<string | undefined> {
-    if (!NAME.test(table)) throw new Error(`${table} is no table name`)
+  async #find(resource: string, id: string): Promise<string | undefined> {
+    const statement = this.#statements.get(resource)
+    if (statement === undefined) throw new Error(`no domain declares the resource ${resource}`)
     if (!isUuid(id)) return undefined
-    const row = await this.#sql.row<{ workspace_id: string }>(`select workspace_id from ${table} where id = $1`, [id])
+    const row = await this.#sql.row<{ workspace_id: string }>(statement, [id])
     if (row === undefined) return undefined
-    if (this.#kept.size >= KEPT) this.#kept.clear()
-    this.#kept.set(`${table}/${id}`, row.workspace_id)
+    if (this.#cache.size >= CACHED) this.#cache.clear()
+    this.#cache.set(`${resource}/${id}`, row.workspace_id)
     return row.workspace_id
   }
 }

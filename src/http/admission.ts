@@ -157,7 +157,7 @@ function findWorkspace(
   if (source.in === 'owner' || source.in === 'lookup') {
     const value = (state.path as Record<string, string>)[source.field] ?? ''
     return source.in === 'owner'
-      ? owners.workspaceOf(source.table, value)
+      ? owners.workspaceOf(source.resource, value)
       : owners.lookup(source.name, value, state.caller?.userId)
   }
   return (state[source.in] as Record<string, string | undefined> | undefined)?.[source.field]

@@ -19,6 +19,7 @@ import { JobService } from '../jobs/service.ts'
 import type { StoreChoice } from '../jobs/stores.ts'
 import { MailLimits } from '../mail/limits.ts'
 import { systemTurns } from '../registry/api.ts'
+import { workspaceResources } from '../registry/resources.ts'
 import { composeStorage } from '../storage/compose.ts'
 import { Announcements } from '../turns/announcements.ts'
 import { actorDriver } from '../turns/driver.ts'
@@ -124,7 +125,7 @@ export function buildLayers(resources: NodeResources, declared: Declarations): L
     jobs,
     turns,
     logs: workspaceLogs,
-    owners: new RowOwners(database),
+    owners: new RowOwners(database, workspaceResources),
     searches: new Searches(database, config.DATABASE_POOL),
     storage: composeStorage(config, clock),
     links: new SignedLinks(secret, clock),

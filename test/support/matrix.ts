@@ -34,7 +34,11 @@ export async function stageExample(
   const send =
     workspace === undefined
       ? example(op)
-      : aim(op, workspace.in === 'owner' ? await makeRow(op, workspace.table, stage) : stage.workspaceId, example(op))
+      : aim(
+          op,
+          workspace.in === 'owner' ? await makeRow(op, workspace.resource, stage) : stage.workspaceId,
+          example(op),
+        )
   const prepared = (await fixtures[op.name]?.(stage)) ?? {}
   const { as, path, query, body } = prepared
   return {

@@ -11,4 +11,5 @@ export const streams = domain({
   events,
   turns: streamTurns,
   entities: streamEntities,
+  resources: ['streams'],
 })

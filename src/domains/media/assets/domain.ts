@@ -13,4 +13,5 @@ export const assets = domain({
   jobs,
   turns: assetTurns,
   entities: assetEntities,
+  resources: ['assets', 'asset_folders', 'uploads'],
 })
