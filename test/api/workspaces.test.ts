@@ -188,7 +188,7 @@ describe('tenancy and roles', () => {
       200,
     )
     const refused = await world.as('adam').call(deleteWorkspace, { ...at('acme'), body: { name: 'acme' } })
-    expect([refused.status, refused.body.message]).toEqual([403, 'Only an owner may delete the workspace.'])
+    expect([refused.status, refused.body.message]).toEqual([403, 'Only an owner can delete the workspace.'])
   })
 
   test('a new role acts at once', async () => {

@@ -1,6 +1,8 @@
 import { DAY, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { WorkspaceLogs } from '../../../core/workspace-logs.ts'
+import { greaterThan } from '../../../db/condition.ts'
+import { workspaces } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -50,9 +52,10 @@ async function repeat(prune: () => Promise<number>, signal: AbortSignal): Promis
 
 /** Ids of the next workspaces, in order. */
 async function workspaceIds(sql: Sql, after: string | undefined): Promise<string[]> {
-  const rows = await sql.rows<{ id: string }>(
-    `select id from workspaces where ($1::uuid is null or id > $1) order by id limit ${WORKSPACES}`,
-    [after ?? null],
-  )
+  const rows = await workspaces.find(sql, after === undefined ? {} : { id: greaterThan(after) }, {
+    columns: ['id'],
+    orderBy: ['id asc'],
+    limit: WORKSPACES,
+  })
   return rows.map(({ id }) => id)
 }

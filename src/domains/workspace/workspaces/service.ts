@@ -12,6 +12,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Origin, WorkspaceLogs } from '../../../core/workspace-logs.ts'
 import type { Database } from '../../../db/database.ts'
+import { anyOf, atMost } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
 import { query } from '../../../db/query.ts'
 import type { PlanService } from '../../money/plans/index.ts'
@@ -29,14 +30,15 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** Runs inside the turn that deletes a workspace: cancels what a domain has scheduled for it. */
+/** Runs in the turn that deletes a workspace. Cancels what a domain has scheduled for it. */
 export type DeleteHook = (turn: Turn) => Promise<void>
 
-/** Runs inside the transaction that removes workspaces for good: removes a domain's rows of them. */
+/** Runs in the transaction that purges workspaces. Deletes rows of a domain that no foreign key deletes. */
 export type PurgeHook = (sql: Sql, workspaceIds: readonly string[]) => Promise<void>
 
 type View = Static<typeof WorkspaceView>
 
+/** How long the data of a deleted workspace is kept. */
 const GRACE_MS = 30 * DAY
 
 interface OfUser {
@@ -64,6 +66,33 @@ const workspacesOfUser = query(workspaceTables, (db, $: OfUser) => {
   return found
 })
 
+export interface WorkspaceOfUser {
+  readonly id: string
+  readonly name: string
+  readonly ownerId: string
+}
+
+const workspacesWith = query(workspaceTables, (db, $: { userId: string }) =>
+  db
+    .selectFrom('workspaceMembers as m')
+    .innerJoin('workspaces as w', 'w.id', 'm.workspaceId')
+    .select(['w.id', 'w.name', 'w.ownerId'])
+    .where('m.userId', '=', $.userId)
+    .where('w.deletedAt', 'is', null)
+    .orderBy('w.createdAt')
+    .orderBy('w.id'),
+)
+
+const workspaceIdsByUser = query(workspaceTables, (db, $: { userIds: readonly string[] }) =>
+  db
+    .selectFrom('workspaceMembers as m')
+    .innerJoin('workspaces as w', 'w.id', 'm.workspaceId')
+    .select(['m.userId', sql<string[]>`array_agg(m.workspace_id)`.as('ids')])
+    .where('m.userId', '=', sql<string>`any(${$.userIds}::uuid[])`)
+    .where('w.deletedAt', 'is', null)
+    .groupBy('m.userId'),
+)
+
 export interface WorkspaceServiceOptions {
   readonly database: Database
   readonly clock: Clock
@@ -72,7 +101,7 @@ export interface WorkspaceServiceOptions {
   readonly members: MemberCache
 }
 
-/** Workspaces: made by users within their plan, changed in turns, deleted with a grace of 30 days. */
+/** Creates workspaces within the plan of their owner, changes them in turns, and purges them 30 days after deletion. */
 export class WorkspaceService {
   readonly #database: Database
   readonly #clock: Clock
@@ -90,7 +119,7 @@ export class WorkspaceService {
     this.#members = members
   }
 
-  /** Those that the caller is a member of, and that their API key opens, newest first. */
+  /** The workspaces that the caller is a member of and that their API key gives access to, newest first. */
   async list(caller: Caller, page: PageRequest): Promise<PageResult<View>> {
     const only = caller.apiKey?.workspaceIds
     const rows = await workspacesOfUser.rows(this.#database, {
@@ -155,8 +184,8 @@ export class WorkspaceService {
   }
 
   /**
-   * From the commit on the workspace answers as if it had never been; 30 days later it is gone.
-   * @param typedName the name, as the caller typed it
+   * Deletes a workspace. From the commit on it cannot be found; after 30 days it is purged.
+   * @param typedName the name of the workspace, as the caller has typed it
    * @throws AppError forbidden, not_found, precondition_failed, validation_failed
    */
   async delete(
@@ -165,10 +194,10 @@ export class WorkspaceService {
     typedName: string,
     ifMatch?: IfMatch,
   ): Promise<Static<typeof DeletedWorkspace>> {
-    if (member.role !== 'owner') throw Forbidden({ message: 'Only an owner may delete the workspace.' })
+    if (member.role !== 'owner') throw Forbidden({ message: 'Only an owner can delete the workspace.' })
     const row = await this.#inTurn(turn, ifMatch)
     if (typedName !== row.name) {
-      const message = 'must be the name of the workspace, exactly'
+      const message = 'must be the exact name of the workspace'
       throw ValidationFailed({
         message: `name ${message}.`,
         errors: [{ path: '/body/name', code: 'confirmation', message }],
@@ -186,55 +215,45 @@ export class WorkspaceService {
     return { _id: row.id, ...times }
   }
 
-  /** Adds what a domain must do when a workspace is deleted. */
+  /** Registers what a domain does when a workspace is deleted. */
   onDelete(hook: DeleteHook): void {
     this.#deleteHooks.push(hook)
   }
 
-  /** Adds what a domain must remove when the grace of workspaces is over; rows that refer to `workspaces` go by themselves. */
+  /** Registers what a domain deletes when workspaces are purged. Rows with a foreign key to `workspaces` are deleted by it. */
   onPurge(hook: PurgeHook): void {
     this.#purgeHooks.push(hook)
   }
 
-  /** Who pays for a workspace; undefined when there is none or it was deleted. */
+  /** The user whose plan a workspace counts against. Undefined if it does not exist or was deleted. */
   ownerOf(workspaceId: string): Promise<string | undefined> {
     return payerOf(this.#database, workspaceId)
   }
 
-  /** Every workspace that a user is a member of. */
-  ofUser(userId: string, sql: Sql = this.#database): Promise<{ id: string; name: string; ownerId: string }[]> {
-    return sql.rows(
-      `select w.id, w.name, w.owner_id as "ownerId" from workspace_members m
-       join workspaces w on w.id = m.workspace_id and w.deleted_at is null
-       where m.user_id = $1 order by w.created_at, w.id`,
-      [userId],
-    )
+  /** The workspaces that a user is a member of, oldest first. */
+  ofUser(userId: string, database: Sql = this.#database): Promise<WorkspaceOfUser[]> {
+    return workspacesWith.rows(database, { userId })
   }
 
-  /** The workspaces of which each of some users is a member; ids by user. */
+  /** The ids of the workspaces that users are members of, by user id. */
   async ofUsers(userIds: readonly string[]): Promise<Map<string, string[]>> {
-    const rows = await this.#database.rows<{ user_id: string; ids: string[] }>(
-      `select m.user_id, array_agg(m.workspace_id) as ids from workspace_members m
-       join workspaces w on w.id = m.workspace_id and w.deleted_at is null
-       where m.user_id = any($1) group by m.user_id`,
-      [userIds],
-    )
-    return new Map(rows.map((row) => [row.user_id, row.ids]))
+    const rows = await workspaceIdsByUser.rows(this.#database, { userIds })
+    return new Map(rows.map(({ ids, userId }) => [userId, ids]))
   }
 
-  /** Removes workspaces whose grace is over, with all that hangs on them. @returns how many */
+  /** Deletes some of the workspaces whose grace period is over, with all their data. @returns how many */
   async purgeDue(): Promise<number> {
     return this.#database.transaction(async (tx) => {
-      const due = await tx.rows<{ id: string }>(
-        'select id from workspaces where purge_at <= $1 order by purge_at limit 100 for update skip locked',
-        [new Date(this.#clock.now())],
+      const due = await workspaces.find(
+        tx,
+        { purgeAt: atMost(new Date(this.#clock.now())) },
+        { columns: ['id'], orderBy: ['purgeAt asc'], limit: 100, lock: 'for update skip locked' },
       )
-      const ids = due.map((row) => row.id)
+      const ids = due.map(({ id }) => id)
       if (ids.length === 0) return 0
       for (const hook of this.#purgeHooks) await hook(tx, ids)
       await this.#logs.forget(tx, ids)
-      await tx.run('delete from workspaces where id = any($1)', [ids])
-      return ids.length
+      return workspaces.delete(tx, { id: anyOf(ids) })
     })
   }
 
