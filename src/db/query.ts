@@ -1,4 +1,4 @@
-import type { SelectionNode } from 'kysely'
+import type { SelectAllNode, SelectionNode } from 'kysely'
 import {
   AliasNode,
   ColumnNode,
@@ -148,6 +148,12 @@ class PropertyNames extends OperationNodeTransformer implements KyselyPlugin {
     const before = columnOf(node)
     if (before === undefined || before === columnName(before)) return transformed
     return { ...transformed, selection: AliasNode.create(selection, IdentifierNode.create(before)) }
+  }
+
+  protected override transformSelectAll(node: SelectAllNode): SelectAllNode {
+    // Rows would have database names, against their type.
+    if (this.#depth <= 1) throw new TypeError('a query must name the columns that it selects')
+    return super.transformSelectAll(node)
   }
 
   protected override transformIdentifier(node: IdentifierNode): IdentifierNode {

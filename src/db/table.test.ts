@@ -307,6 +307,11 @@ describe('query', () => {
     expect((await books.find(database, {})).map(({ title }) => title)).toEqual(['Emma'])
   })
 
+  test('the columns of the result must be named', () => {
+    const all = query({ books }, (db) => db.selectFrom('books').selectAll())
+    expect(() => all.rows(database, {})).toThrow('must name the columns')
+  })
+
   test('a table must be named in camel case', () => {
     expect(() => query({ volumes: books }, (db) => db.selectFrom('volumes').select('id'))).toThrow(/camel case/)
   })
