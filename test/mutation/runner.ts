@@ -27,6 +27,7 @@ const vitest = await createVitest('test', {
 async function run({ changed, groups }: RunRequest): Promise<RunReply> {
   for (const file of changed) vitest.invalidateFile(resolve(file))
   for (const group of groups) {
+    if (group.length === 0) continue
     const specifications = await vitest.globTestSpecifications([...group])
     if (specifications.length === 0) throw new Error(`no test is called ${group.join(', ')}`)
     const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
