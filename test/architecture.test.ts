@@ -97,6 +97,8 @@ const EXCEPTIONS: readonly string[] = [
   'src/fetch/target.ts → media/relay/address.ts',
   // One key for limits per address, over HTTP and RTMP.
   'src/core/client-address.ts → media/network-address.ts',
+  // One token bucket for the limits of HTTP, sockets, chat and RTMP.
+  'src/core/token-bucket.ts → media/token-bucket.ts',
   // One way to count repeated log lines, over HTTP, sockets, RTMP and WHIP.
   'src/core/tally-log.ts → media/tally-log.ts',
   // One list of presets, where they are asked for and where they are made.

@@ -1,11 +1,11 @@
 import { networkOf } from '../network-address.ts'
+import { TokenBucket } from '../token-bucket.ts'
 import type { IngestLimits } from './limits.ts'
 
 interface AddressRecord {
   unadmitted: number
-  /** Token bucket: connections that may still be opened at `refilledAt`. */
-  tokens: number
-  refilledAt: number
+  /** Connections that may still be opened. */
+  readonly bucket: TokenBucket
 }
 
 type GateLimits = Pick<
@@ -33,8 +33,7 @@ export class AddressGate {
     const limits = this.#limits
     if (this.#connections >= limits.maxConnections || this.#unadmitted >= limits.maxUnadmitted) return false
     const record = this.#record(networkOf(address), now)
-    if (record.tokens < 1 || record.unadmitted >= limits.maxUnadmittedPerAddress) return false
-    record.tokens -= 1
+    if (record.unadmitted >= limits.maxUnadmittedPerAddress || !record.bucket.take(now)) return false
     record.unadmitted += 1
     this.#connections += 1
     this.#unadmitted += 1
@@ -56,28 +55,17 @@ export class AddressGate {
   /** Forgets addresses that have no stranger connected and a full bucket. */
   prune(now: number): void {
     for (const [network, record] of this.#addresses) {
-      this.#refill(record, now)
-      if (record.unadmitted === 0 && record.tokens >= this.#burst) this.#addresses.delete(network)
+      if (record.unadmitted === 0 && record.bucket.isFull(now)) this.#addresses.delete(network)
     }
-  }
-
-  get #burst(): number {
-    return this.#limits.maxConnectionRatePerAddress * 2
   }
 
   #record(network: string, now: number): AddressRecord {
     let record = this.#addresses.get(network)
     if (record === undefined) {
-      record = { unadmitted: 0, tokens: this.#burst, refilledAt: now }
+      const perSecond = this.#limits.maxConnectionRatePerAddress
+      record = { unadmitted: 0, bucket: new TokenBucket({ burst: perSecond * 2, perSecond }, now) }
       this.#addresses.set(network, record)
     }
-    this.#refill(record, now)
     return record
-  }
-
-  #refill(record: AddressRecord, now: number): void {
-    const earned = ((now - record.refilledAt) / 1_000) * this.#limits.maxConnectionRatePerAddress
-    record.tokens = Math.min(this.#burst, record.tokens + earned)
-    record.refilledAt = now
   }
 }

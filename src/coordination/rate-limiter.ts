@@ -3,50 +3,40 @@ import type { Clock } from '../core/clock.ts'
 import { RATE_LIMITS, type RateLimitName } from '../core/limits.ts'
 import type { Logger } from '../core/log.ts'
 import type { RateDecision, RateLimiter } from '../core/ports.ts'
+import { TokenBucket } from '../core/token-bucket.ts'
 
-interface Bucket {
-  tokens: number
-  at: number
-}
-
-/** Buckets kept at most; past it the fullest ones (the idle) go first. */
+/** Buckets that are kept. Above this, full ones are dropped. */
 const MOST_BUCKETS = 100_000
 
 /** Token buckets in memory: exact for one node. */
 export class MemoryRateLimiter implements RateLimiter {
   readonly #clock: Clock
-  readonly #buckets = new Map<string, Bucket>()
+  readonly #buckets = new Map<string, TokenBucket>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
   take(limit: RateLimitName, key: string): RateDecision {
-    const { burst, windowSeconds } = RATE_LIMITS[limit]
     const now = this.#clock.monotonic()
-    const perMs = burst / (windowSeconds * 1000)
     const name = `${limit}:${key}`
     let bucket = this.#buckets.get(name)
     if (bucket === undefined) {
       if (this.#buckets.size >= MOST_BUCKETS) this.#forget(now)
-      bucket = { tokens: burst, at: now }
+      const { burst, windowSeconds } = RATE_LIMITS[limit]
+      bucket = new TokenBucket({ burst, perSecond: burst / windowSeconds }, now)
       this.#buckets.set(name, bucket)
     }
-    bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.at) * perMs)
-    bucket.at = now
-    const allowed = bucket.tokens >= 1
-    if (allowed) bucket.tokens -= 1
-    return decision(limit, allowed, bucket.tokens)
+    const allowed = bucket.take(now)
+    return decision(limit, allowed, bucket.level(now))
   }
 
-  /** Forgets buckets that have been full for a window: they say the same as no bucket. */
+  /** Forgets full buckets, which say the same as no bucket, and the oldest one where none is full. */
   #forget(now: number): void {
-    const longest = Math.max(...Object.values(RATE_LIMITS).map((policy) => policy.windowSeconds)) * 1000
-    for (const [name, bucket] of this.#buckets) if (now - bucket.at > longest) this.#buckets.delete(name)
-    if (this.#buckets.size >= MOST_BUCKETS) {
-      const oldest = this.#buckets.keys().next().value
-      if (oldest !== undefined) this.#buckets.delete(oldest)
-    }
+    for (const [name, bucket] of this.#buckets) if (bucket.isFull(now)) this.#buckets.delete(name)
+    if (this.#buckets.size < MOST_BUCKETS) return
+    const [oldest] = this.#buckets.keys()
+    if (oldest !== undefined) this.#buckets.delete(oldest)
   }
 }
 

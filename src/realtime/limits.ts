@@ -38,22 +38,3 @@ export const STRANGER_LIMITS = {
 
 /** How often and how long somebody is said to type. */
 export const TYPING_LIMITS = { everyMs: 3 * SECOND, expiresInSeconds: 6 } as const
-
-/** A token bucket for the packets of one connection. Times are monotonic milliseconds. */
-export class MessageBudget {
-  #left: number = SOCKET_LIMITS.burst
-  #at: number
-
-  constructor(now: number) {
-    this.#at = now
-  }
-
-  take(now: number): boolean {
-    const { burst, perSecond } = SOCKET_LIMITS
-    this.#left = Math.min(burst, this.#left + ((now - this.#at) / 1_000) * perSecond)
-    this.#at = now
-    if (this.#left < 1) return false
-    this.#left -= 1
-    return true
-  }
-}

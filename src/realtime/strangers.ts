@@ -1,6 +1,7 @@
 import { networkOf } from '../core/client-address.ts'
 import type { Clock } from '../core/clock.ts'
-import { MessageBudget, SOCKET_LIMITS, STRANGER_LIMITS } from './limits.ts'
+import { TokenBucket } from '../core/token-bucket.ts'
+import { SOCKET_LIMITS, STRANGER_LIMITS } from './limits.ts'
 
 /** What is used of a connection of engine.io. */
 export interface EngineConnection {
@@ -18,7 +19,8 @@ interface EnginePacket {
 interface Watched {
   readonly connection: EngineConnection
   readonly network: string
-  readonly budget: MessageBudget
+  /** For its packets. */
+  readonly budget: TokenBucket
   /** Called when a socket that was admitted sends too much. */
   onFlood: (() => void) | undefined
   packets: number
@@ -50,7 +52,7 @@ export class Strangers {
   /** Watches a new connection. @param address of its client */
   greet(connection: EngineConnection, address: string): void {
     const network = networkOf(address)
-    const budget = new MessageBudget(this.#clock.monotonic())
+    const budget = new TokenBucket(SOCKET_LIMITS, this.#clock.monotonic())
     const watched: Watched = {
       connection,
       network,

@@ -1,10 +1,10 @@
 import type { Clock } from '../../../core/clock.ts'
 import { RateLimited } from '../../../core/errors.ts'
+import { TokenBucket } from '../../../core/token-bucket.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Room } from './rooms.ts'
 
-const PER_SECOND = 5
-const BURST = 10
+const POLICY = { burst: 10, perSecond: 5 }
 
 /** Token buckets that one channel holds. Above this, full ones are dropped. */
 const MOST_BUCKETS = 1_000
@@ -26,23 +26,22 @@ export class MessageRateLimit {
   take(turn: Turn, room: Room, userId: string): void {
     if (!this.#enforced) return
     const now = this.#clock.monotonic()
-    const bucket = room.buckets.get(userId) ?? { tokens: BURST, at: now }
-    const tokens = Math.min(BURST, bucket.tokens + ((now - bucket.at) / 1_000) * PER_SECOND)
+    const bucket = room.buckets.get(userId) ?? new TokenBucket(POLICY, now)
+    const tokens = bucket.level(now)
     if (tokens < 1) {
       throw RateLimited({
-        message: `At most ${PER_SECOND} messages a second in one channel, and ${BURST} at once.`,
-        retryAfter: Math.max(1, Math.ceil((1 - tokens) / PER_SECOND)),
+        message: `At most ${POLICY.perSecond} messages a second in one channel, and ${POLICY.burst} at once.`,
+        retryAfter: Math.max(1, Math.ceil((1 - tokens) / POLICY.perSecond)),
       })
     }
     turn.settled(() => {
-      room.buckets.set(userId, { tokens: tokens - 1, at: now })
+      bucket.take(now)
+      room.buckets.set(userId, bucket)
       if (room.buckets.size > MOST_BUCKETS) dropFull(room, now)
     })
   }
 }
 
 function dropFull(room: Room, now: number): void {
-  for (const [userId, { at }] of room.buckets) {
-    if (now - at > (BURST / PER_SECOND) * 1_000) room.buckets.delete(userId)
-  }
+  for (const [userId, bucket] of room.buckets) if (bucket.isFull(now)) room.buckets.delete(userId)
 }

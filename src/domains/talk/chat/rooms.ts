@@ -1,6 +1,7 @@
 import { NotFound } from '../../../core/errors.ts'
 import type { Caller } from '../../../core/caller.ts'
 import type { Sql } from '../../../core/sql.ts'
+import type { TokenBucket } from '../../../core/token-bucket.ts'
 import type { MemoryKey, Turn } from '../../../core/turn.ts'
 import { channelRows, channelState, isVisibleTo } from './channel-row.ts'
 import { ChannelArchived } from './errors.ts'
@@ -16,7 +17,8 @@ export class Room {
   channel: ChannelData
   /** Number of the newest change. */
   seq: number
-  readonly buckets = new Map<string, { tokens: number; at: number }>()
+  /** What each user may write, by user. */
+  readonly buckets = new Map<string, TokenBucket>()
   readonly #recent = new Map<string, MessageData>()
 
   constructor(channel: ChannelData, seq: number) {

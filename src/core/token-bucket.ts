@@ -1,0 +1,1 @@
+export { TokenBucket } from '../../media/token-bucket.ts'
