@@ -28,13 +28,13 @@ import {
 } from './setting-readers.ts'
 
 /**
- * The only reader of the environment. Every setting is one row of `SETTINGS`; `.env.example` is written from the same
- * rows. Mistakes are collected and reported all at once, by name and never by value.
+ * The only reader of the environment. Each setting is a row of `SETTINGS`, and `.env.example` is generated from the rows.
+ * All mistakes are reported at once, by name and never by value.
  */
 
 interface Setting<T> {
   readonly summary: string
-  /** What applies when it is not set, in words or as a value; goes to `.env.example`. */
+  /** The default, as a value or in words, for `.env.example`. */
   readonly fallback: string
   readonly secret?: true
   /** @throws Error that says what the value must be. */
@@ -49,250 +49,280 @@ const roles = (value: string): ReadonlySet<Role> => {
   const unknown = parts.filter((part) => !(ROLES as readonly string[]).includes(part))
   return parts.length > 0 && unknown.length === 0
     ? new Set(parts as Role[])
-    : fail(`must be some of ${ROLES.join(',')}`)
+    : fail(`must list one or more of ${ROLES.join(', ')}`)
 }
 
 const SETTINGS = {
-  PORT: { summary: 'Port of the HTTP API and the sockets', fallback: '3000', parse: withDefault(port, 3000) },
+  PORT: { summary: 'Port of the HTTP API and sockets', fallback: '3000', parse: withDefault(port, 3000) },
   HOST: { summary: 'Address on which the API listens', fallback: '0.0.0.0', parse: withDefault(address, '0.0.0.0') },
-  RTMP_PORT: { summary: 'Port of the RTMP ingest', fallback: '1935', parse: withDefault(port, 1935) },
+  RTMP_PORT: { summary: 'Port for RTMP publishers', fallback: '1935', parse: withDefault(port, 1935) },
   RTMP_HOST: {
-    summary: 'Address on which publishers are taken, by RTMP and by WHIP',
+    summary: 'Address on which RTMP and WHIP publishers connect',
     fallback: '0.0.0.0',
     parse: withDefault(address, '0.0.0.0'),
   },
   RTMPS_PORT: {
-    summary: 'Port on which publishers may come by TLS; needs RTMPS_CERT and RTMPS_KEY',
-    fallback: 'no RTMPS ingest',
+    summary: 'Port for RTMPS publishers. Requires RTMPS_CERT and RTMPS_KEY',
+    fallback: 'RTMPS is off',
     parse: optional(port),
   },
   RTMPS_CERT: {
-    summary: 'File of the certificate for RTMPS with its chain, PEM; read anew when it changes',
+    summary: 'Path of the RTMPS certificate chain (PEM). Reloaded when the file changes',
     fallback: 'none',
     parse: optional(text),
   },
-  RTMPS_KEY: { summary: 'File of its private key, PEM', fallback: 'none', parse: optional(text) },
+  RTMPS_KEY: { summary: 'Path of the private key (PEM)', fallback: 'none', parse: optional(text) },
   WHIP_PORT: {
-    summary: 'UDP port of publishers by WHIP (browsers), one for all of them; 0 takes a free one',
-    fallback: '8189, or a free one when taken',
+    summary: 'UDP port for all WHIP publishers (browsers). 0 picks a free port',
+    fallback: '8189, or a free port if it is in use',
     parse: optional(port),
   },
   WHIP_ANNOUNCED_IP: {
-    summary: 'Where browsers send to, as IP or IP:port, when that is not an address of this machine (NAT, containers)',
+    summary: 'Public IP or IP:port for WebRTC when this machine does not have that address (NAT, containers)',
     fallback: 'the addresses of RTMP_HOST',
     parse: optional(announced),
   },
   WHIP_ICE_SERVERS: {
-    summary: 'STUN and TURN servers told to browsers: stun:host:port, turn:user:password@host:port, comma-separated',
+    summary: 'STUN and TURN servers for browsers, comma-separated: stun:host:port, turn:user:password@host:port',
     fallback: 'none',
     secret: true,
     parse: withDefault(iceServers, [] as readonly IceServer[]),
   },
   ...operatorSettings,
   PUBLIC_URL: {
-    summary: 'URL under which users reach the API: in mails, documents and the banner',
+    summary: 'Public URL of the API. Used in mails and documents',
     fallback: 'http://localhost:PORT',
     parse: optional(url('http', 'https')),
   },
   PUBLIC_RTMP_URL: {
-    summary: 'RTMP server that streamers enter in OBS; an rtmps:// one where RTMPS_PORT is set',
+    summary: 'RTMP server URL that streamers enter in OBS. Use rtmps:// if RTMPS_PORT is set',
     fallback: 'rtmp://localhost:RTMP_PORT/live',
     parse: optional(url('rtmp', 'rtmps')),
   },
   DATA_DIR: {
-    summary: 'Folder of everything that must outlive a restart',
+    summary: 'Folder for all data that must survive a restart',
     fallback: './data',
     parse: withDefault(text, './data'),
   },
   DATABASE_URL: {
-    summary: 'External PostgreSQL (15 or newer); without it Crier runs its own in DATA_DIR',
+    summary: 'URL of an external PostgreSQL (15 or newer). Without it, Crier runs its own in DATA_DIR',
     fallback: 'embedded',
     secret: true,
     parse: optional(url('postgres', 'postgresql')),
   },
   MOST_REQUESTS: {
-    summary: 'Requests answered at the same time; what is over is told to come back',
+    summary: 'Maximum number of concurrent requests. Requests above it get 503 with Retry-After',
     fallback: '4096',
     parse: withDefault(integer(1, 1_000_000), 4_096),
   },
-  DATABASE_POOL: { summary: 'Connections to PostgreSQL', fallback: '10', parse: withDefault(integer(2, 200), 10) },
+  DATABASE_POOL: {
+    summary: 'Size of the PostgreSQL connection pool',
+    fallback: '10',
+    parse: withDefault(integer(2, 200), 10),
+  },
   REDIS_URL: {
-    summary: 'Redis 6.2 or newer; needed for several nodes',
-    fallback: 'a private redis-server when one is installed, else in-process',
+    summary: 'URL of Redis (6.2 or newer). Required for more than one node',
+    fallback: 'a private redis-server if one is installed, otherwise in-process',
     secret: true,
     parse: optional(url('redis', 'rediss', 'unix')),
   },
   REDIS_PRIVATE: {
-    summary: 'Start a private redis-server when one is installed and REDIS_URL is not set',
+    summary: 'Start a private redis-server if one is installed and REDIS_URL is not set',
     fallback: '1',
     parse: withDefault(flag, true),
   },
   JOBS_BACKEND: {
-    summary: 'Where queues of jobs are kept: postgres or redis; jobs themselves are always in PostgreSQL',
-    fallback: 'redis where there is one, else postgres',
+    summary: 'Store of the job queues: postgres or redis. Jobs themselves are always in PostgreSQL',
+    fallback: 'redis if available, otherwise postgres',
     parse: optional(oneOf('postgres', 'redis')),
   },
   ROLES: {
-    summary: 'What this node does',
+    summary: 'Roles of this node, comma-separated',
     fallback: 'api,jobs,media',
     parse: withDefault(roles, new Set(ROLES) as ReadonlySet<Role>),
   },
   JWT_SECRET: {
-    summary: 'Signs access tokens and seals stored secrets; the same on all nodes',
-    fallback: 'made and kept in DATA_DIR',
+    summary: 'Signs access tokens and encrypts stored secrets. Must be the same on all nodes',
+    fallback: 'generated and kept in DATA_DIR',
     secret: true,
     parse: optional(secret),
   },
   CLUSTER_SECRET: {
-    summary: 'Authenticates nodes to each other; the same on all nodes',
-    fallback: 'made and kept in DATA_DIR',
+    summary: 'Authenticates nodes to each other. Must be the same on all nodes',
+    fallback: 'generated and kept in DATA_DIR',
     secret: true,
     parse: optional(secret),
   },
   CLUSTER_HOST: {
-    summary: 'Address on which other nodes reach the actors of this one; used with REDIS_URL',
+    summary: 'Address on which this node listens for other nodes. Used with REDIS_URL',
     fallback: '127.0.0.1',
     parse: withDefault(address, '127.0.0.1'),
   },
   CLUSTER_PORT: {
-    summary: 'Port for other nodes; 0 takes a free one',
+    summary: 'Port for other nodes. 0 picks a free port',
     fallback: '0',
     parse: withDefault(port, 0),
   },
   CLUSTER_ADDRESS: {
-    summary: 'How other nodes reach CLUSTER_HOST, as host or host:port',
+    summary: 'Host or host:port at which other nodes reach this node, if it is not CLUSTER_HOST',
     fallback: 'CLUSTER_HOST',
     parse: optional(text),
   },
   MEDIA_PORT: {
-    summary: 'Port on CLUSTER_HOST where API nodes read previews from this media node; 0 takes a free one',
+    summary: 'Port on CLUSTER_HOST where API nodes read previews from this media node. 0 picks a free port',
     fallback: '0',
     parse: withDefault(port, 0),
   },
   CLUSTER_CERT: {
-    summary: 'File of the certificate with which this node meets others by TLS, PEM; read anew when it changes',
-    fallback: 'links are authenticated and not encrypted: for a private network',
+    summary:
+      'Path of the TLS certificate of this node for connections between nodes (PEM). Reloaded when the file changes',
+    fallback: 'connections between nodes are authenticated but not encrypted: use a private network',
     parse: optional(text),
   },
-  CLUSTER_KEY: { summary: 'File of its private key, PEM', fallback: 'none', parse: optional(text) },
+  CLUSTER_KEY: { summary: 'Path of the private key (PEM)', fallback: 'none', parse: optional(text) },
   CLUSTER_CA: {
-    summary: 'File of the authority that signed the certificates of all nodes, PEM; no other is trusted',
+    summary: 'Path of the certificate authority for all nodes (PEM). No other authority is trusted',
     fallback: 'none',
     parse: optional(text),
   },
   MEDIA_INGEST_URL: {
-    summary: 'RTMP server under which publishers reach this media node itself, where there are several',
+    summary: 'RTMP server URL of this media node, if there are several media nodes',
     fallback: 'PUBLIC_RTMP_URL of the API node',
     parse: optional(url('rtmp', 'rtmps')),
   },
   MEDIA_STREAMS: {
-    summary: 'Streams that this media node takes in at the same time',
+    summary: 'Maximum number of concurrent streams on this media node',
     fallback: '100',
     parse: withDefault(integer(1, 10_000), 100),
   },
   ADMIN_EMAIL: {
-    summary: 'Creates a verified platform administrator at start',
+    summary: 'Email address of a verified platform administrator, created at start',
     fallback: 'none',
     parse: optional(email),
   },
   ADMIN_PASSWORD: {
-    summary: 'Password of that administrator',
+    summary: 'Password of the administrator',
     fallback: 'none',
     secret: true,
     parse: optional(password),
   },
   SMTP_URL: {
-    summary: 'Mail server (smtp:// or smtps://, with user and password)',
-    fallback: 'mails land as .eml files in DATA_DIR/outbox',
+    summary: 'URL of the mail server: smtp:// or smtps://, with user and password',
+    fallback: 'mails are written to DATA_DIR/outbox as .eml files',
     secret: true,
     parse: optional(url('smtp', 'smtps')),
   },
   MAIL_FROM: {
-    summary: 'Sender of mails',
+    summary: 'Sender address of mails',
     fallback: 'Crier <crier@localhost>',
     parse: withDefault(text, 'Crier <crier@localhost>'),
   },
   S3_BUCKET: {
-    summary: 'Keep files in this bucket of an S3-compatible service; needed for several nodes',
-    fallback: 'files lie in DATA_DIR/storage',
+    summary: 'Bucket of an S3-compatible service for files. Required for more than one node',
+    fallback: 'files are stored in DATA_DIR/storage',
     parse: optional(text),
   },
   S3_REGION: { summary: 'Region of the bucket', fallback: 'us-east-1', parse: withDefault(text, 'us-east-1') },
   S3_ENDPOINT: {
-    summary: 'URL of an S3-compatible service other than AWS',
+    summary: 'URL of the S3-compatible service, if it is not AWS',
     fallback: 'AWS',
     parse: optional(url('http', 'https')),
   },
   S3_ACCESS_KEY_ID: {
-    summary: 'Access key of the bucket',
-    fallback: 'what the AWS SDK finds: profile, instance role',
+    summary: 'Access key ID for the bucket',
+    fallback: 'credentials that the AWS SDK finds (profile, instance role)',
     parse: optional(text),
   },
-  S3_SECRET_ACCESS_KEY: { summary: 'Secret of that key', fallback: 'none', secret: true, parse: optional(text) },
-  S3_PATH_STYLE: {
-    summary: 'Name the bucket in the path instead of the host',
-    fallback: '1 with S3_ENDPOINT, else 0',
-    parse: optional(flag),
-  },
-  FFMPEG_PATH: { summary: 'ffmpeg to use', fallback: 'from PATH, else the bundled one', parse: optional(text) },
-  ...mediaSettings,
-  WORK_DIR: {
-    summary: 'Folder on a fast disk for files that are worked on; Crier makes one of its own in it, emptied at start',
-    fallback: 'DATA_DIR/work',
-    parse: optional(text),
-  },
-  ALLOW_PRIVATE_ADDRESSES: {
-    summary: 'Let destinations, webhooks and media URLs point at loopback and private networks',
-    fallback: '0',
-    parse: withDefault(flag, false),
-  },
-  TRUST_PROXY: {
-    summary: 'How many proxies of yours in front of Crier add the address of their client to X-Forwarded-For',
-    fallback: '0: the header is not read',
-    parse: withDefault(proxies, 0),
-  },
-  SOCKET_POLLING: {
-    summary: 'Let socket.io clients poll where WebSocket does not get through; a client that polls costs much more',
-    fallback: '0: WebSocket alone',
-    parse: withDefault(flag, false),
-  },
-  CORS_ORIGINS: {
-    summary: 'Origins whose pages may call the API and open sockets, comma-separated; * for any',
-    fallback: 'those of this server only',
-    parse: withDefault(origins, [] as string[]),
-  },
-  LOG_LEVEL: {
-    summary: 'trace, debug, info, warn, error or silent',
-    fallback: 'info',
-    parse: withDefault(oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'), 'info'),
-  },
-  RATE_LIMITS: { summary: 'Enforce the rate limits', fallback: '1', parse: withDefault(flag, true) },
-  CHECK_REPLIES: {
-    summary: 'Check every reply against its schema (for development and tests)',
-    fallback: '0',
-    parse: withDefault(flag, false),
-  },
-  GOOGLE_CLIENT_ID: { summary: 'Sign-in with Google', fallback: 'off', parse: optional(text) },
-  GOOGLE_CLIENT_SECRET: { summary: 'for the code flow', fallback: 'none', secret: true, parse: optional(text) },
-  MICROSOFT_CLIENT_ID: { summary: 'Sign-in with Microsoft', fallback: 'off', parse: optional(text) },
-  MICROSOFT_CLIENT_SECRET: { summary: 'for the code flow', fallback: 'none', secret: true, parse: optional(text) },
-  MICROSOFT_TENANT: { summary: 'Microsoft tenant', fallback: 'common', parse: withDefault(text, 'common') },
-  APPLE_CLIENT_ID: { summary: 'Sign-in with Apple (service id)', fallback: 'off', parse: optional(text) },
-  APPLE_CLIENT_SECRET: {
-    summary: 'client secret JWT for the code flow',
+  S3_SECRET_ACCESS_KEY: {
+    summary: 'Secret access key for the bucket',
     fallback: 'none',
     secret: true,
     parse: optional(text),
   },
-  GITHUB_CLIENT_ID: { summary: 'Sign-in with GitHub', fallback: 'off', parse: optional(text) },
-  GITHUB_CLIENT_SECRET: { summary: 'for the code flow', fallback: 'none', secret: true, parse: optional(text) },
+  S3_PATH_STYLE: {
+    summary: 'Put the bucket in the path of URLs instead of the host',
+    fallback: '1 with S3_ENDPOINT, otherwise 0',
+    parse: optional(flag),
+  },
+  FFMPEG_PATH: {
+    summary: 'Path of ffmpeg',
+    fallback: 'ffmpeg from PATH, otherwise the bundled one',
+    parse: optional(text),
+  },
+  ...mediaSettings,
+  WORK_DIR: {
+    summary:
+      'Folder for temporary files of media work, ideally on a fast disk. Crier uses a subfolder and empties it at start',
+    fallback: 'DATA_DIR/work',
+    parse: optional(text),
+  },
+  ALLOW_PRIVATE_ADDRESSES: {
+    summary: 'Allow destinations, webhooks and media URLs in loopback and private networks',
+    fallback: '0',
+    parse: withDefault(flag, false),
+  },
+  TRUST_PROXY: {
+    summary: 'Number of trusted proxies in front of Crier that append to X-Forwarded-For',
+    fallback: '0 (the header is ignored)',
+    parse: withDefault(proxies, 0),
+  },
+  SOCKET_POLLING: {
+    summary: 'Allow HTTP long polling for socket.io clients without WebSocket. It costs much more per client',
+    fallback: '0 (WebSocket only)',
+    parse: withDefault(flag, false),
+  },
+  CORS_ORIGINS: {
+    summary: 'Origins that may call the API and open sockets from a browser, comma-separated. * allows any origin',
+    fallback: 'the origin of this server',
+    parse: withDefault(origins, [] as string[]),
+  },
+  LOG_LEVEL: {
+    summary: 'Log level: trace, debug, info, warn, error or silent',
+    fallback: 'info',
+    parse: withDefault(oneOf('trace', 'debug', 'info', 'warn', 'error', 'silent'), 'info'),
+  },
+  RATE_LIMITS: { summary: 'Enforce rate limits', fallback: '1', parse: withDefault(flag, true) },
+  CHECK_REPLIES: {
+    summary: 'Check every response against its schema (for development and tests)',
+    fallback: '0',
+    parse: withDefault(flag, false),
+  },
+  GOOGLE_CLIENT_ID: { summary: 'Client ID for sign-in with Google', fallback: 'off', parse: optional(text) },
+  GOOGLE_CLIENT_SECRET: {
+    summary: 'Client secret for sign-in with Google',
+    fallback: 'none',
+    secret: true,
+    parse: optional(text),
+  },
+  MICROSOFT_CLIENT_ID: { summary: 'Client ID for sign-in with Microsoft', fallback: 'off', parse: optional(text) },
+  MICROSOFT_CLIENT_SECRET: {
+    summary: 'Client secret for sign-in with Microsoft',
+    fallback: 'none',
+    secret: true,
+    parse: optional(text),
+  },
+  MICROSOFT_TENANT: { summary: 'Microsoft tenant for sign-in', fallback: 'common', parse: withDefault(text, 'common') },
+  APPLE_CLIENT_ID: { summary: 'Client ID (service ID) for sign-in with Apple', fallback: 'off', parse: optional(text) },
+  APPLE_CLIENT_SECRET: {
+    summary: 'Client secret (a JWT) for sign-in with Apple',
+    fallback: 'none',
+    secret: true,
+    parse: optional(text),
+  },
+  GITHUB_CLIENT_ID: { summary: 'Client ID for sign-in with GitHub', fallback: 'off', parse: optional(text) },
+  GITHUB_CLIENT_SECRET: {
+    summary: 'Client secret for sign-in with GitHub',
+    fallback: 'none',
+    secret: true,
+    parse: optional(text),
+  },
   GITHUB_URL: {
-    summary: 'GitHub Enterprise server',
+    summary: 'URL of a GitHub Enterprise server',
     fallback: 'https://github.com',
     parse: withDefault(url('https', 'http'), 'https://github.com'),
   },
   OIDC_ISSUERS: {
-    summary: 'Further OpenID Connect issuers, as JSON',
+    summary: 'More OpenID Connect issuers, as JSON',
     fallback: '[]',
     secret: true,
     parse: withDefault(issuers, [] as readonly OidcIssuer[]),
@@ -301,7 +331,7 @@ const SETTINGS = {
 
 type Settings = typeof SETTINGS
 
-/** All of a row or none. */
+/** Settings that are set together or not at all. */
 const TOGETHER: readonly (readonly (keyof Settings)[])[] = [
   ['ADMIN_EMAIL', 'ADMIN_PASSWORD'],
   ['S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY'],
@@ -311,14 +341,14 @@ const TOGETHER: readonly (readonly (keyof Settings)[])[] = [
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Settings under their environment names, typed, with what follows from others filled in. */
+/** Settings by their environment names, with derived defaults filled in. */
 export type Config = { readonly [K in keyof Settings]: ReturnType<Settings[K]['parse']> } & {
   readonly PUBLIC_URL: string
   readonly PUBLIC_RTMP_URL: string
   readonly PATH: string
 }
 
-/** All mistakes of a configuration at once, by name; never their values. */
+/** All mistakes of a configuration, by name and never by value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly mistakes: readonly string[]
@@ -332,13 +362,13 @@ export class ConfigError extends Error {
 }
 
 /**
- * Reads the environment of this process and the file `.env` in a folder, where there is one. A variable that is set
- * already, even to nothing, stays as it is: the file holds what the environment leaves open.
+ * Reads the environment of this process, and `.env` in a folder if it exists. Variables of the environment take precedence,
+ * even when they are empty.
  * @throws ConfigError
  */
 export function loadProcessConfig(folder = process.cwd()): Config {
   const file = join(folder, '.env')
-  if (!existsSync(file)) return loadConfig(process.env, `the environment; a file ${file} is read when there is one`)
+  if (!existsSync(file)) return loadConfig(process.env, `the environment; ${file} is read if it exists`)
   try {
     loadEnvFile(file)
   } catch (error) {
@@ -349,7 +379,7 @@ export function loadProcessConfig(folder = process.cwd()): Config {
 
 /**
  * Reads and checks settings.
- * @param source where they are from, in words, for the error
+ * @param source their source in words, for the error
  * @throws ConfigError
  */
 export function loadConfig(environment: Environment, source = 'the environment'): Config {
@@ -390,6 +420,6 @@ export function environmentExample(): string {
     ([name, setting]) =>
       `# ${setting.summary}${setting.secret ? ' (secret)' : ''}\n# default: ${setting.fallback}\n#${name}=\n`,
   )
-  return `# Settings of Crier. Nothing here has to be set. Copy what you need to \`.env\`, which is read at the start.
-# Written from src/config/config.ts: npm run env:example\n\n${rows.join('\n')}`
+  return `# Settings of Crier. All are optional. Copy those you need to \`.env\`, which is read at start.
+# Generated from src/config/config.ts: npm run env:example\n\n${rows.join('\n')}`
 }

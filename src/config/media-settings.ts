@@ -4,58 +4,58 @@ import { integer, optional, withDefault } from './setting-readers.ts'
 export const mediaSettings = {
   MEDIA_JOIN_SECONDS: {
     summary:
-      'How far behind the live edge a destination may start; where the last keyframe is older, it starts with the next one',
+      'Maximum seconds behind the live edge at which a destination starts. If the last keyframe is older, it starts at the next one',
     fallback: '2',
     parse: withDefault(integer(0, 60), 2),
   },
   RECORDING_SPLIT_MINUTES: {
-    summary: 'A recording goes on in another file after this time',
+    summary: 'Minutes after which a recording continues in a new file',
     fallback: '60',
     parse: withDefault(integer(1, 1_440), 60),
   },
   MEDIA_THUMBNAILS: {
-    summary: 'Files that this node looks at and draws thumbnails of at a time',
-    fallback: 'one a core, and one more; one workspace leaves one of them to others',
+    summary: 'Number of files that this node examines at a time, including thumbnails',
+    fallback: 'number of cores + 1. A single workspace uses at most all but one',
     parse: optional(integer(1, 64)),
   },
   MEDIA_TRANSCODES: {
-    summary: 'Renditions that this node makes at a time',
-    fallback: 'one for every 4 cores, at least 2; one workspace leaves one of them to others',
+    summary: 'Number of renditions that this node makes at a time',
+    fallback: 'a quarter of the cores, at least 2. A single workspace uses at most all but one',
     parse: optional(integer(1, 64)),
   },
   MEDIA_THUMBNAIL_SECONDS: {
-    summary: 'Longest time for the thumbnails of a file',
+    summary: 'Maximum seconds for the thumbnails of a file',
     fallback: '180',
     parse: optional(integer(5, 3_600)),
   },
   MEDIA_TRANSCODE_SECONDS: {
-    summary: 'Longest time for a rendition',
+    summary: 'Maximum seconds for a rendition',
     fallback: '21600',
     parse: optional(integer(10, 86_400)),
   },
   MEDIA_PREVIEW_SECONDS: {
     summary:
-      'Videos at least so long get a preview (HLS) by themselves, where the plan has room; 0: only when it is ordered',
+      'Minimum length in seconds of videos that get an HLS preview automatically, if the plan has room. 0 turns this off',
     fallback: '600',
     parse: withDefault(integer(0, 86_400), 600),
   },
   MEDIA_PROCESS_MB: {
-    summary: 'Memory that a process for thumbnails may take, without its ffmpeg',
+    summary: 'Maximum memory of a thumbnail process in MB, without its ffmpeg',
     fallback: '1536',
     parse: optional(integer(256, 65_536)),
   },
   MEDIA_FFMPEG_MB: {
-    summary: 'Memory that one ffmpeg may take',
+    summary: 'Maximum memory of one ffmpeg in MB',
     fallback: '2048',
     parse: optional(integer(128, 65_536)),
   },
   MEDIA_OUTPUT_MB: {
-    summary: 'Size that a rendition may have',
+    summary: 'Maximum size of a rendition in MB',
     fallback: '4096',
     parse: optional(integer(1, 1_000_000)),
   },
   MEDIA_NICENESS: {
-    summary: 'How far work on files stands back behind everything else: 19 is as far as can be, 0 not at all',
+    summary: 'CPU niceness of media work: 19 is the lowest priority, 0 is normal',
     fallback: '19',
     parse: optional(integer(0, 19)),
   },

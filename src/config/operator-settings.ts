@@ -4,25 +4,30 @@ import { integer, oneOf, optional, port, address, secret, withDefault, list } fr
 /** Settings for those who run Crier: the admin port, how a node stops, what is kept how long, plans, the log. */
 export const operatorSettings = {
   ADMIN_PORT: {
-    summary: 'Port of metrics and administration, on ADMIN_HOST only; 0 takes a free one',
-    fallback: '9090, or a free one when taken',
+    summary: 'Port for metrics and administration, on ADMIN_HOST only. 0 picks a free port',
+    fallback: '9090, or a free port if it is in use',
     parse: optional(port),
   },
-  ADMIN_HOST: { summary: 'Address of the admin port', fallback: '127.0.0.1', parse: withDefault(address, '127.0.0.1') },
+  ADMIN_HOST: {
+    summary: 'Address on which the admin port listens',
+    fallback: '127.0.0.1',
+    parse: withDefault(address, '127.0.0.1'),
+  },
   ADMIN_TOKEN: {
-    summary: 'Credential of the admin port: as a bearer token, or as the password of HTTP Basic',
-    fallback: 'none: anyone who can reach ADMIN_HOST may read',
+    summary: 'Token for the admin port: a bearer token, or the password in HTTP Basic authentication',
+    fallback: 'none (anyone who can reach ADMIN_HOST has access)',
     secret: true,
     parse: optional(secret),
   },
   ADMIN_NAMES: {
-    summary: 'Host names of the admin port without a token, comma-separated; IP addresses and localhost always work',
+    summary:
+      'Host names accepted by the admin port without a token, comma-separated. IP addresses and localhost always work',
     fallback: 'none',
     parse: withDefault(list, [] as string[]),
   },
   DRAIN_SECONDS: {
-    summary: 'On SIGTERM: how long to go on serving while /api/ready says 503, until a load balancer has noticed',
-    fallback: '4 among several nodes, else 0',
+    summary: 'Seconds to keep serving after SIGTERM while /api/ready answers 503, so that load balancers notice',
+    fallback: '4 with several nodes, otherwise 0',
     parse: optional(integer(0, 600)),
   },
   DEFAULT_PLAN: {
@@ -31,24 +36,23 @@ export const operatorSettings = {
     parse: withDefault(oneOf(...PLAN_NAMES, 'unlimited'), 'free' as const),
   },
   EVENT_DAYS: {
-    summary:
-      'Days for which the events of workspaces are kept; a client that was away for longer reads everything again',
+    summary: 'Days to keep workspace events. A client that was offline for longer reloads everything',
     fallback: '90',
     parse: withDefault(integer(1, 36_500), 90),
   },
   AUDIT_DAYS: {
-    summary: 'Days for which the audit logs of workspaces are kept',
+    summary: 'Days to keep audit logs',
     fallback: '365',
     parse: withDefault(integer(1, 36_500), 365),
   },
   OUTBOX_DAYS: {
-    summary: 'Days for which mails are kept in DATA_DIR/outbox, where there is no SMTP_URL',
+    summary: 'Days to keep mails in DATA_DIR/outbox, without SMTP_URL',
     fallback: '30',
     parse: withDefault(integer(1, 36_500), 30),
   },
   LOG_FORMAT: {
-    summary: 'json, or pretty for people',
-    fallback: 'pretty on a terminal, else json',
+    summary: 'Log format: json, or pretty for people',
+    fallback: 'pretty on a terminal, otherwise json',
     parse: optional(oneOf('json', 'pretty')),
   },
 } as const
