@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path'
 import { loadEnvFile } from 'node:process'
 import { mediaSettings } from './media-settings.ts'
 import { operatorSettings } from './operator-settings.ts'
+import { signInSettings } from './sign-in-settings.ts'
 import {
   address,
   announced,
@@ -11,7 +12,6 @@ import {
   flag,
   iceServers,
   integer,
-  issuers,
   list,
   oneOf,
   origins,
@@ -24,7 +24,6 @@ import {
   url,
   withDefault,
   type IceServer,
-  type OidcIssuer,
 } from './setting-readers.ts'
 
 /**
@@ -287,46 +286,7 @@ const SETTINGS = {
     fallback: '0',
     parse: withDefault(flag, false),
   },
-  GOOGLE_CLIENT_ID: { summary: 'Client ID for sign-in with Google', fallback: 'off', parse: optional(text) },
-  GOOGLE_CLIENT_SECRET: {
-    summary: 'Client secret for sign-in with Google',
-    fallback: 'none',
-    secret: true,
-    parse: optional(text),
-  },
-  MICROSOFT_CLIENT_ID: { summary: 'Client ID for sign-in with Microsoft', fallback: 'off', parse: optional(text) },
-  MICROSOFT_CLIENT_SECRET: {
-    summary: 'Client secret for sign-in with Microsoft',
-    fallback: 'none',
-    secret: true,
-    parse: optional(text),
-  },
-  MICROSOFT_TENANT: { summary: 'Microsoft tenant for sign-in', fallback: 'common', parse: withDefault(text, 'common') },
-  APPLE_CLIENT_ID: { summary: 'Client ID (service ID) for sign-in with Apple', fallback: 'off', parse: optional(text) },
-  APPLE_CLIENT_SECRET: {
-    summary: 'Client secret (a JWT) for sign-in with Apple',
-    fallback: 'none',
-    secret: true,
-    parse: optional(text),
-  },
-  GITHUB_CLIENT_ID: { summary: 'Client ID for sign-in with GitHub', fallback: 'off', parse: optional(text) },
-  GITHUB_CLIENT_SECRET: {
-    summary: 'Client secret for sign-in with GitHub',
-    fallback: 'none',
-    secret: true,
-    parse: optional(text),
-  },
-  GITHUB_URL: {
-    summary: 'URL of a GitHub Enterprise server',
-    fallback: 'https://github.com',
-    parse: withDefault(url('https', 'http'), 'https://github.com'),
-  },
-  OIDC_ISSUERS: {
-    summary: 'More OpenID Connect issuers, as JSON',
-    fallback: '[]',
-    secret: true,
-    parse: withDefault(issuers, [] as readonly OidcIssuer[]),
-  },
+  ...signInSettings,
 } as const satisfies Record<string, Setting<unknown>>
 
 type Settings = typeof SETTINGS
