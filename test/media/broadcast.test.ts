@@ -261,7 +261,7 @@ test('a broadcast that is cancelled while its file is made ends that; a schedule
   await caster.good('DELETE /api/assets/{id}', { path: { id: assetId }, query })
   expect(await shown(id)).toMatchObject({
     status: 'failed',
-    error: 'What was made of it for the broadcast was deleted.',
+    error: 'The rendition that was made for the broadcast was deleted.',
   })
 
   const { items } = await broadcast(id, { items: [{ assetId }, { assetId: assets['first'] }] })
@@ -270,7 +270,7 @@ test('a broadcast that is cancelled while its file is made ends that; a schedule
   const playing = await until(id, ({ status }) => status !== 'preparing', 'it to begin')
   expect(playing).toMatchObject({
     status: 'playing',
-    items: [{ error: 'It could not be made into what live platforms take: No encoder took it.' }, { error: null }],
+    items: [{ error: 'It could not be converted to what live platforms take: No encoder took it.' }, { error: null }],
   })
   await caster.until(id, 'live')
   await until(id, ({ item }) => item === 1, 'the file that is left to be on')

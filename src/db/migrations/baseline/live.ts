@@ -120,13 +120,13 @@ export const live = [
       updated_at timestamptz not null,
       seen_at timestamptz
     )`,
-  'create index stream_broadcasts_by_time on stream_broadcasts (stream_id, created_at desc)',
+  'create index stream_broadcasts_by_stream on stream_broadcasts (stream_id, id)',
   `create unique index stream_broadcasts_open_key on stream_broadcasts (stream_id) where status in ('scheduled', 'preparing', 'playing', 'paused')`,
   `create index stream_broadcasts_open on stream_broadcasts (workspace_id) where status in ('scheduled', 'preparing', 'playing', 'paused')`,
   `
     create table stream_recordings (
       id uuid primary key,
-      workspace_id uuid not null,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
       stream_id uuid not null,
       session_id uuid not null,
       file text not null,

@@ -20,7 +20,7 @@ import { DesiredStates } from './desired-states.ts'
 import { RtmpDestinations } from '../destinations/index.ts'
 import { FileBroadcasts, stopBroadcast } from '../playout/index.ts'
 import { MediaDirectory, Placement, StreamNotices } from '../media-nodes/index.ts'
-import { purgeRecordings, recordingsOfSessions } from '../recording/index.ts'
+import { recordingsOfSessions } from '../recording/index.ts'
 import { type OpenPreview, Previews, type WhepLink } from '../previews/index.ts'
 import { RelayStatus } from './relay-status.ts'
 import { WhipService, type AskWhip } from './whip.ts'
@@ -92,7 +92,6 @@ export function composeLive(needs: LiveNeeds) {
   })
   workspaces.onDelete((turn) => streams.endAll(turn))
   // Recordings outlive their stream, and have no key to the workspace yet.
-  workspaces.onPurge((sql, ids) => purgeRecordings(sql, ids))
   return {
     services: {
       streams,

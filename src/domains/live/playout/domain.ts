@@ -1,8 +1,8 @@
 import { domain } from '../../../core/domain.ts'
-import { playoutEntities } from './entities.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
 import * as operations from './operations.ts'
+import { StreamBroadcast } from './tables.ts'
 import { broadcastTurns } from './turns.ts'
 
 export const playout = domain({
@@ -11,5 +11,5 @@ export const playout = domain({
   events,
   jobs,
   turns: broadcastTurns,
-  entities: playoutEntities,
+  entities: [StreamBroadcast],
 })

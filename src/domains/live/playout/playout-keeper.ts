@@ -11,7 +11,9 @@ import type { Storage } from '../../../storage/storage.ts'
 import type { DesiredStateWithPlayout as DesiredState } from './desired-playout.ts'
 import type { BroadcastNews } from './service.ts'
 import { noteBroadcast } from './turns.ts'
-import { type MediaDirectory, type Placement, SILENCE_MS } from '../media-nodes/index.ts'
+import type { MediaDirectory, Placement } from '../media-nodes/index.ts'
+import { streamPlaces, type StreamPlace } from '../streams/index.ts'
+import { claimBroadcasts, freeBroadcasts, releaseBroadcasts, renewLeases } from './leases.ts'
 
 export interface PlayoutKeeperOptions {
   readonly nodeId: string
@@ -41,12 +43,6 @@ interface Taken {
 const EAGER_ROUNDS = 4
 /** Broadcasts taken up in one round. */
 const MOST = 50
-/**
- * A broadcast whose node has written nothing for this long is free, if that node is not heard either. By the clock of
- * the database, which is one for all; longer than a media process plays on without its host.
- */
-const LEASE = `interval '${SILENCE_MS} milliseconds'`
-
 /** Decides which broadcasts of files this node plays, brings it the files, and keeps their places. */
 export class PlayoutKeeper {
   readonly #options: PlayoutKeeperOptions
@@ -71,24 +67,29 @@ export class PlayoutKeeper {
   }): Promise<{ streamId: string; workspaceId: string; path: string }[]> {
     const { directory, nodeId, placement, sql } = this.#options
     const isNext = which.late === true || placement.best()?.nodeId === nodeId
-    const rows = await sql.rows<{ id: string; workspace_id: string; path: string }>(
-      `with free as (
-         select b.id, s.id as stream_id, s.workspace_id, s.path from stream_broadcasts b join streams s on s.id = b.stream_id
-         where b.status in ('playing', 'paused') and ($1::uuid is null or s.id = $1)
-           and (b.node_id is null
-             or (b.node_id <> all($2) and coalesce(b.seen_at, '-infinity') < now() - ${LEASE}))
-           and case
-             when s.ingest_node = $3 then true
-             when s.ingest_node = any($2) then false
-             when s.media_node = $3 then true
-             when s.media_node = any($2) then $5
-             else $4 end
-         limit ${MOST} for update of b skip locked)
-       update stream_broadcasts t set node_id = $3, seen_at = now() from free where t.id = free.id
-       returning free.stream_id as id, free.workspace_id, free.path`,
-      [which.streamId ?? null, [...directory.present(), nodeId], nodeId, isNext, which.late === true],
+    const otherNodes = directory.present().filter((id) => id !== nodeId)
+    const free = await freeBroadcasts.rows(sql, {
+      present: [...otherNodes, nodeId],
+      ...(which.streamId !== undefined && { streamId: which.streamId }),
+    })
+    if (free.length === 0) return []
+    const places = await streamPlaces(
+      sql,
+      free.map(({ streamId }) => streamId),
     )
-    return rows.map(({ id, path, workspace_id: workspaceId }) => ({ streamId: id, workspaceId, path }))
+    const mine = new Map(
+      places
+        .filter((place) => takesHere(place, { nodeId, otherNodes, isNext, isLate: which.late === true }))
+        .slice(0, MOST)
+        .map((place) => [place.id, place]),
+    )
+    const ids = free.flatMap(({ id, streamId }) => (mine.has(streamId) ? [id] : []))
+    if (ids.length === 0) return []
+    const taken = await claimBroadcasts.rows(sql, { ids, present: [...otherNodes, nodeId], nodeId })
+    return taken.flatMap(({ streamId }) => {
+      const place = mine.get(streamId)
+      return place === undefined ? [] : [{ streamId, workspaceId: place.workspaceId, path: place.path }]
+    })
   }
 
   /** Whether a media node has gone just now, and left broadcasts perhaps. To be asked once a second. */
@@ -168,25 +169,16 @@ export class PlayoutKeeper {
   async checkpoint(): Promise<void> {
     const taken = [...this.#taken]
     if (taken.length === 0) return
-    const rows = taken.map(([, { broadcastId: id, position }]) => ({ id, ...position }))
-    const mine = await this.#options.sql.rows<{ id: string }>(
-      `update stream_broadcasts b set seen_at = now(), item = case when b.cue = r.cue then r.item else b.item end,
-         position_ms = case when b.cue = r.cue then r.ms else b.position_ms end
-       from json_to_recordset($1::json) as r(id uuid, item integer, ms bigint, cue integer)
-       where b.id = r.id and b.node_id = $2 and b.status in ('playing', 'paused') returning b.id`,
-      [JSON.stringify(rows), this.#options.nodeId],
-    )
+    const positions = taken.map(([, { broadcastId: id, position }]) => ({ id, ...position }))
+    const mine = await renewLeases(this.#options.sql, this.#options.nodeId, positions)
     for (const [streamId, { broadcastId }] of taken) {
-      if (mine.every(({ id }) => id !== broadcastId)) this.#options.refresh(streamId)
+      if (!mine.has(broadcastId)) this.#options.refresh(streamId)
     }
   }
 
   /** Leaves a broadcast to the node that the stream's publisher has come to. */
   async yield({ playout }: DesiredState): Promise<void> {
-    await this.#options.sql.run('update stream_broadcasts set node_id = null where id = $1 and node_id = $2', [
-      playout?.id ?? null,
-      this.#options.nodeId,
-    ])
+    if (playout !== undefined) await releaseBroadcasts(this.#options.sql, this.#options.nodeId, playout.id)
   }
 
   async forget(streamId: string): Promise<void> {
@@ -198,9 +190,7 @@ export class PlayoutKeeper {
   /** Lets others go on with what this node played. */
   async close(): Promise<void> {
     await this.checkpoint()
-    await this.#options.sql.run(`update stream_broadcasts set node_id = null where node_id = $1 and ended_at is null`, [
-      this.#options.nodeId,
-    ])
+    await releaseBroadcasts(this.#options.sql, this.#options.nodeId)
     for (const streamId of this.#taken.keys()) await this.forget(streamId)
   }
 
@@ -233,4 +223,22 @@ export class PlayoutKeeper {
       if (tries > 0) setTimeout(() => this.#note({ broadcastId, workspaceId }, news, tries - 1), SECOND).unref()
     })
   }
+}
+
+interface Here {
+  readonly nodeId: string
+  /** The other nodes that can be reached. */
+  readonly otherNodes: readonly string[]
+  /** This node has the most room. */
+  readonly isNext: boolean
+  /** The node that should have taken the broadcast had time to. */
+  readonly isLate: boolean
+}
+
+/** The publisher's node comes first, then the node that the stream is assigned to, then the one with the most room. */
+function takesHere({ ingestNode, mediaNode }: StreamPlace, { isLate, isNext, nodeId, otherNodes }: Here): boolean {
+  if (ingestNode === nodeId) return true
+  if (ingestNode !== null && otherNodes.includes(ingestNode)) return false
+  if (mediaNode === nodeId) return true
+  return mediaNode !== null && otherNodes.includes(mediaNode) ? isLate : isNext
 }

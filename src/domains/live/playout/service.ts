@@ -1,4 +1,3 @@
-import type { Renditions } from '../../media/assets/index.ts'
 import { HOUR, MINUTE, type Clock } from '../../../core/clock.ts'
 import { AppError } from '../../../core/error.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
@@ -6,22 +5,17 @@ import { uuidv7 } from '../../../core/id.ts'
 import { instant } from '../../../core/instant.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
-import { isOnAir, type StreamLifecycle, type StreamRow } from '../streams/index.ts'
+import type { Changes } from '../../../db/table.ts'
+import type { Renditions } from '../../media/assets/index.ts'
+import { isOnAir, setScheduledTime, type StreamLifecycle, type StreamRow } from '../streams/index.ts'
 import { streamBroadcast } from './events.ts'
 import type { MediaDirectory, StreamNotices } from '../media-nodes/index.ts'
 import { chooseItems, namedItems } from './choice.ts'
 import { beginBroadcast } from './jobs.ts'
 import { Preparation } from './preparation.ts'
 import type { BroadcastData, BroadcastEditData, BroadcastStatus, NewBroadcastData } from './schemas.ts'
-import {
-  broadcastsAwaiting,
-  broadcastView,
-  findBroadcast,
-  newestBroadcast,
-  openBroadcast,
-  type BroadcastItem,
-  type BroadcastRow,
-} from './store.ts'
+import { broadcastsAwaiting, broadcastView, findBroadcast, newestBroadcast, openBroadcast } from './store.ts'
+import { streamBroadcasts, type BroadcastItem, type BroadcastRow, type StreamBroadcast } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -88,33 +82,34 @@ export class FileBroadcasts {
     const scheduledFor = timeOf(body.scheduledFor, now)
     const isLater = scheduledFor !== undefined && scheduledFor.getTime() > now
     const id = uuidv7(now)
-    await turn.sql.run(
-      `insert into stream_broadcasts (id, stream_id, workspace_id, status, items, loop, go_live, item, position_ms, cue,
-         scheduled_for, created_at, updated_at)
-       values ($1, $2, $3, 'scheduled', $4, $5, $6, 0, $7, 0, $8, $9, $9)`,
-      [
-        id,
-        streamId,
-        turn.workspaceId,
-        JSON.stringify(items),
-        body.loop ?? false,
-        body.goLive ?? true,
-        startMs,
-        scheduledFor ?? null,
-        new Date(now),
-      ],
-    )
+    await streamBroadcasts.insert(turn.sql, {
+      id,
+      streamId,
+      workspaceId: turn.workspaceId,
+      status: 'scheduled',
+      items,
+      loop: body.loop ?? false,
+      goLive: body.goLive ?? true,
+      item: 0,
+      positionMs: startMs,
+      cue: 0,
+      scheduledFor: scheduledFor ?? null,
+      createdAt: new Date(now),
+      updatedAt: new Date(now),
+    })
     turn.audit({ kind: 'stream_broadcast', id })
-    if (isLater) await this.#schedule(turn, id, stream, scheduledFor)
-    else await this.#beginWhenReady(turn, await this.#row(turn, id), stream)
-    return broadcastView(await this.#row(turn, id))
+    const row = await this.#row(turn, id)
+    if (isLater) await this.#schedule(turn, row, scheduledFor)
+    else await this.#beginWhenReady(turn, row, stream)
+    return broadcastView(turn.sql, await this.#row(turn, id))
   }
 
   /** The newest broadcast of a stream. @throws AppError not_found when it never had one */
   async get(streamId: string): Promise<BroadcastData> {
-    const row = await newestBroadcast(this.#options.sql, streamId)
-    if (row === undefined) throw NotFound({ message: 'No file was ever broadcast over this stream.' })
-    return broadcastView(row)
+    const { sql } = this.#options
+    const row = await newestBroadcast(sql, streamId)
+    if (row === undefined) throw NotFound({ message: 'No file has been broadcast over this stream.' })
+    return broadcastView(sql, row)
   }
 
   /**
@@ -124,9 +119,9 @@ export class FileBroadcasts {
   async beginDue(turn: Turn, id: string): Promise<void> {
     const row = await findBroadcast(turn.sql, id)
     if (row?.status !== 'scheduled' && row?.status !== 'preparing') return
-    const stream = await this.#options.lifecycle.find(turn, row.stream_id)
+    const stream = await this.#options.lifecycle.find(turn, row.streamId)
     try {
-      const late = this.#options.clock.now() - Date.parse(row.scheduled_for ?? row.created_at)
+      const late = this.#options.clock.now() - Date.parse(row.scheduledFor ?? row.createdAt)
       if (row.status === 'scheduled' && late > MOST_LATE_MS) {
         throw Conflict({ message: 'Its time passed while Crier was not running.' })
       }
@@ -146,22 +141,11 @@ export class FileBroadcasts {
     if (items.length > MOST_ITEMS) throw Conflict({ message: `A broadcast has at most ${MOST_ITEMS} files.` })
     const place = placeOf(row, items, edit)
     const status = statusOf(row, edit.paused)
-    await turn.sql.run(
-      `update stream_broadcasts set items = $2, loop = $3, item = $4, position_ms = $5, cue = $6, status = $7,
-         updated_at = $8 where id = $1`,
-      [
-        row.id,
-        JSON.stringify(items),
-        edit.loop ?? row.loop,
-        place.item,
-        place.ms,
-        place.cue,
-        status,
-        new Date(this.#options.clock.now()),
-      ],
-    )
     turn.audit({ kind: 'stream_broadcast', id: row.id })
-    return this.#changed(turn, row.id)
+    const changes = { items, loop: edit.loop ?? row.loop, ...place, status, updatedAt: this.#now() }
+    const changed = await this.#update(turn, row.id, changes)
+    this.#announce(turn, changed)
+    return broadcastView(turn.sql, changed)
   }
 
   /** Ends the broadcast of files; the stream itself goes on waiting for a publisher. @throws AppError not_found, conflict */
@@ -176,21 +160,16 @@ export class FileBroadcasts {
   /** Writes down what a media node says of a broadcast that it plays. */
   async note(turn: Turn, id: string, nodeId: string, news: BroadcastNews): Promise<void> {
     const row = await findBroadcast(turn.sql, id)
-    if (row === undefined || row.node_id !== nodeId || (row.status !== 'playing' && row.status !== 'paused')) return
+    if (row === undefined || row.nodeId !== nodeId || (row.status !== 'playing' && row.status !== 'paused')) return
     if (news.type === 'ended') return this.#finish(turn, row, news)
     if (news.type === 'began') return this.#noteBeginning(turn, row, news)
     if (news.type === 'skipped') {
       // What could not be made is not there to be played either: that reason is the better one.
       const items = row.items.map((one, index) => (index === news.item ? { error: news.message, ...one } : one))
-      await turn.sql.run('update stream_broadcasts set items = $2 where id = $1', [id, JSON.stringify(items)])
+      this.#emit(turn, await this.#update(turn, id, { items }))
     } else {
-      await turn.sql.run('update stream_broadcasts set item = $2, position_ms = $3 where id = $1', [
-        id,
-        news.item,
-        news.ms,
-      ])
+      this.#emit(turn, await this.#update(turn, id, { item: news.item, positionMs: news.ms }))
     }
-    this.#tell(turn, await this.#row(turn, id))
   }
 
   /** Only the first beginning of each cue: a node that goes on where another one stopped begins there, too. */
@@ -201,7 +180,7 @@ export class FileBroadcasts {
   ): Promise<void> {
     if (cue !== row.cue || row.items.some(({ began }) => began?.cue === cue)) return
     const items = row.items.map((one, index) => (index === item ? { ...one, began: { cue, ms } } : one))
-    await turn.sql.run('update stream_broadcasts set items = $2 where id = $1', [row.id, JSON.stringify(items)])
+    await this.#update(turn, row.id, { items })
   }
 
   async #finish(
@@ -211,15 +190,15 @@ export class FileBroadcasts {
   ): Promise<void> {
     const { lifecycle } = this.#options
     await this.#end(turn, row, reason, message)
-    const stream = await lifecycle.find(turn, row.stream_id)
+    const stream = await lifecycle.find(turn, row.streamId)
     // A publisher that stood by goes on with the stream.
     if (!relieved && isOnAir(stream.status)) await lifecycle.end(turn, stream, reason)
   }
 
-  async #schedule(turn: Turn, id: string, { id: streamId }: StreamRow, at: Date): Promise<void> {
-    turn.job(beginBroadcast, { broadcastId: id }, { runAt: at })
-    await turn.sql.run('update streams set scheduled_for = $2 where id = $1', [streamId, at])
-    await this.#changed(turn, id)
+  async #schedule(turn: Turn, row: BroadcastRow, at: Date): Promise<void> {
+    turn.job(beginBroadcast, { broadcastId: row.id }, { runAt: at })
+    await setScheduledTime(turn.sql, row.streamId, at)
+    this.#announce(turn, row)
   }
 
   /** What is made for broadcasts is there, or never will be: those that have not begun look at it. */
@@ -234,21 +213,17 @@ export class FileBroadcasts {
 
   async #beginWhenReady(turn: Turn, row: BroadcastRow, stream: StreamRow): Promise<void> {
     if (await this.#takeFiles(turn, row)) return this.#begin(turn, row, stream)
-    const isOver = (await this.#row(turn, row.id)).ended_at !== null
+    const isOver = (await this.#row(turn, row.id)).endedAt !== null
     if (isOver) return
     turn.job(beginBroadcast, { broadcastId: row.id }, { runAt: new Date(this.#options.clock.now() + LOOK_AGAIN_MS) })
     if (row.status === 'preparing') return
-    await turn.sql.run(`update stream_broadcasts set status = 'preparing', updated_at = $2 where id = $1`, [
-      row.id,
-      new Date(this.#options.clock.now()),
-    ])
-    this.#tell(turn, await this.#row(turn, row.id))
+    this.#emit(turn, await this.#update(turn, row.id, { status: 'preparing', updatedAt: this.#now() }))
   }
 
   /** Notes which files could not be made; without any left the broadcast has failed. @returns whether all others are there */
   async #takeFiles(turn: Turn, row: BroadcastRow): Promise<boolean> {
     const { isReady, items } = await this.#preparation.look(turn, row.items)
-    await turn.sql.run('update stream_broadcasts set items = $2 where id = $1', [row.id, JSON.stringify(items)])
+    await this.#update(turn, row.id, { items })
     const reason = items.every(({ error }) => error !== undefined) ? items[0]?.error : undefined
     if (reason === undefined) return isReady
     await this.#fail(turn, row, reason)
@@ -261,44 +236,47 @@ export class FileBroadcasts {
   }
 
   async #begin(turn: Turn, row: BroadcastRow, stream: StreamRow): Promise<void> {
-    const { lifecycle, clock, media } = this.#options
+    const { lifecycle, media } = this.#options
     media.require()
-    if (row.go_live && (stream.platforms?.length ?? 0) > 0 && !isOnAir(stream.status)) {
+    if (row.goLive && (stream.platforms?.length ?? 0) > 0 && !isOnAir(stream.status)) {
       await lifecycle.goLive(turn, stream.id, { waitForIngest: true })
     }
-    await turn.sql.run(
-      `update stream_broadcasts set status = 'playing', started_at = $2, updated_at = $2 where id = $1`,
-      [row.id, new Date(clock.now())],
-    )
-    await this.#changed(turn, row.id)
+    const now = this.#now()
+    this.#announce(turn, await this.#update(turn, row.id, { status: 'playing', startedAt: now, updatedAt: now }))
   }
 
   async #end(turn: Turn, row: BroadcastRow, status: BroadcastStatus, error: string | null): Promise<void> {
-    await turn.sql.run(
-      `update stream_broadcasts set status = $2, error = $3, ended_at = $4, updated_at = $4, node_id = null where id = $1`,
-      [row.id, status, error, new Date(this.#options.clock.now())],
-    )
-    this.#tell(turn, await this.#row(turn, row.id))
+    const now = this.#now()
+    this.#emit(turn, await this.#update(turn, row.id, { status, error, endedAt: now, updatedAt: now, nodeId: null }))
   }
 
-  async #changed(turn: Turn, id: string): Promise<BroadcastData> {
-    const row = await this.#row(turn, id)
-    this.#tell(turn, row)
-    this.#options.notices.broadcast(turn, row.stream_id)
-    return broadcastView(row)
+  async #update(turn: Turn, id: string, changes: Changes<typeof StreamBroadcast>): Promise<BroadcastRow> {
+    const [row] = await streamBroadcasts.updateReturning(turn.sql, { id }, changes)
+    if (row === undefined) throw NotFound()
+    return row
   }
 
-  #tell(turn: Turn, row: BroadcastRow): void {
+  #now(): Date {
+    return new Date(this.#options.clock.now())
+  }
+
+  /** Emits the event and notifies the media nodes. */
+  #announce(turn: Turn, row: BroadcastRow): void {
+    this.#emit(turn, row)
+    this.#options.notices.broadcast(turn, row.streamId)
+  }
+
+  #emit(turn: Turn, row: BroadcastRow): void {
     const playing = row.items[row.item]
     turn.emit(streamBroadcast, {
-      streamId: row.stream_id,
+      streamId: row.streamId,
       broadcastId: row.id,
       status: row.status,
       item: row.item,
       itemCount: row.items.length,
       assetId: playing?.assetId ?? null,
       name: playing?.name ?? null,
-      scheduledFor: row.scheduled_for,
+      scheduledFor: row.scheduledFor,
       error: row.error,
     })
   }
@@ -340,7 +318,7 @@ const WHAT_IS_OPEN: Partial<Record<BroadcastStatus, string>> = {
 function placeOf(row: BroadcastRow, items: readonly BroadcastItem[], edit: BroadcastEditData) {
   const { item, next, position } = edit
   if (item === undefined && next === undefined && position === undefined) {
-    return { item: row.item, ms: row.position_ms, cue: row.cue }
+    return { item: row.item, positionMs: row.positionMs, cue: row.cue }
   }
   const wrapped = (row.item + 1) % items.length
   if (next && wrapped === 0 && !(edit.loop ?? row.loop)) {
@@ -350,7 +328,7 @@ function placeOf(row: BroadcastRow, items: readonly BroadcastItem[], edit: Broad
   const there = items[to]
   if (there === undefined) throw Conflict({ message: `There is no file ${to}: the list ends at ${items.length - 1}.` })
   checkStart(there, position)
-  return { item: to, ms: Math.round((position ?? 0) * 1_000), cue: row.cue + 1 }
+  return { item: to, positionMs: Math.round((position ?? 0) * 1_000), cue: row.cue + 1 }
 }
 
 function statusOf({ status }: BroadcastRow, paused: boolean | undefined): BroadcastStatus {

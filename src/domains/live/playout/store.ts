@@ -1,90 +1,67 @@
+import { sql as raw } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
-import type { BroadcastData, BroadcastStatus } from './schemas.ts'
+import { anyOf } from '../../../db/condition.ts'
+import { query } from '../../../db/query.ts'
+import { playableRenditions } from '../../media/assets/index.ts'
+import { streamTitles } from '../streams/index.ts'
+import type { BroadcastData } from './schemas.ts'
+import { streamBroadcasts, type BroadcastItem, type BroadcastRow } from './tables.ts'
 
-/** A file of a broadcast, as it is kept with it. */
-export interface BroadcastItem {
-  readonly assetId: string
-  readonly renditionId: string | null
-  readonly name: string
-  readonly seconds: number | null
-  /** Where the file lies in the storage. */
-  readonly key: string
-  /** The rendition was not named but is made for broadcasts: ordered by this one, or found. */
-  readonly prepared?: 'ordered' | 'found'
-  /** Where it began when the broadcast began with it or was last sent to it, and by which cue. */
-  readonly began?: { readonly cue: number; readonly ms: number }
-  /** Why it was left out. */
-  readonly error?: string
-}
+const OPEN = anyOf(['scheduled', 'preparing', 'playing', 'paused'] as const)
 
-export interface BroadcastRow {
-  readonly id: string
-  readonly stream_id: string
-  readonly workspace_id: string
-  readonly status: BroadcastStatus
-  readonly items: readonly BroadcastItem[]
-  readonly loop: boolean
-  readonly go_live: boolean
-  readonly item: number
-  readonly position_ms: number
-  readonly cue: number
-  readonly node_id: string | null
-  readonly scheduled_for: string | null
-  readonly started_at: string | null
-  readonly ended_at: string | null
-  readonly error: string | null
-  /** How far the files are that are made for it, until it begins; null where none is. */
-  readonly preparation: { readonly fileCount: number; readonly readyCount: number; readonly progress: number } | null
-  readonly created_at: string
-  readonly updated_at: string
-}
-
-const SELECT = `select id, stream_id, workspace_id, status, items, loop, go_live, item, position_ms, cue, node_id,
-    scheduled_for, started_at, ended_at, error, created_at, updated_at,
-    (select json_build_object('fileCount', count(*), 'readyCount', count(*) filter (where r.state = 'ready'),
-        'progress', floor(avg(r.progress))::int)
-      from asset_renditions r
-      where stream_broadcasts.status in ('scheduled', 'preparing') and r.id in (
-        select (i->>'renditionId')::uuid from jsonb_array_elements(items) i where i ? 'prepared' and not i ? 'error')
-      having count(*) > 0) as preparation
-  from stream_broadcasts`
-const BY_ID = `${SELECT} where id = $1`
-const NEWEST = `${SELECT} where stream_id = $1 order by created_at desc, id desc limit 1`
-const OPEN = `${SELECT} where stream_id = $1 and status in ('scheduled', 'preparing', 'playing', 'paused')`
-const AWAITING = `${SELECT} where workspace_id = $1 and status in ('scheduled', 'preparing')
-    and items @> jsonb_build_array(jsonb_build_object('renditionId', $2::text))`
+// States are literals, so that PostgreSQL uses the partial index of open broadcasts.
+const waitingFor = query({ streamBroadcasts }, (db, $: { workspaceId: string; renditionId: string }) =>
+  db
+    .selectFrom('streamBroadcasts')
+    .select('id')
+    .where('workspaceId', '=', $.workspaceId)
+    .where(raw<boolean>`status in ('scheduled', 'preparing')`)
+    .where(raw<boolean>`items @> jsonb_build_array(jsonb_build_object('renditionId', ${$.renditionId}::text))`),
+)
+const openWithAssets = query({ streamBroadcasts }, (db, $: { workspaceId: string; assetIds: readonly string[] }) =>
+  db
+    .selectFrom('streamBroadcasts')
+    .select(['streamId', 'items'])
+    .where('workspaceId', '=', $.workspaceId)
+    .where(raw<boolean>`status in ('scheduled', 'preparing', 'playing', 'paused')`)
+    .where(
+      raw<boolean>`exists (select from jsonb_array_elements(items) i where (i->>'assetId')::uuid = any(${$.assetIds}))`,
+    ),
+)
 
 export function findBroadcast(sql: Sql, id: string): Promise<BroadcastRow | undefined> {
-  return sql.row<BroadcastRow>(BY_ID, [id])
+  return streamBroadcasts.first(sql, { id })
 }
 
-/** Those that have not begun and have a rendition among their files. */
-export function broadcastsAwaiting(sql: Sql, workspaceId: string, renditionId: string): Promise<BroadcastRow[]> {
-  return sql.rows<BroadcastRow>(AWAITING, [workspaceId, renditionId])
+/** The broadcasts that have not started and have a rendition among their files. */
+export async function broadcastsAwaiting(sql: Sql, workspaceId: string, renditionId: string): Promise<BroadcastRow[]> {
+  const rows = await waitingFor.rows(sql, { workspaceId, renditionId })
+  return rows.length === 0 ? [] : streamBroadcasts.find(sql, { id: anyOf(rows.map(({ id }) => id)) })
 }
 
-/** The one that is scheduled, being prepared or under way. */
+/** The broadcast of a stream that is scheduled, being prepared, playing or paused. A stream has at most one. */
 export function openBroadcast(sql: Sql, streamId: string): Promise<BroadcastRow | undefined> {
-  return sql.row<BroadcastRow>(OPEN, [streamId])
+  return streamBroadcasts.first(sql, { streamId, status: OPEN })
 }
 
 export function newestBroadcast(sql: Sql, streamId: string): Promise<BroadcastRow | undefined> {
-  return sql.row<BroadcastRow>(NEWEST, [streamId])
+  return streamBroadcasts.first(sql, { streamId }, { orderBy: ['id desc'] })
 }
 
-/** Stops the broadcast of a stream that has ended. */
+/** Stops the open broadcast of a stream that has ended. */
 export async function stopBroadcast(sql: Sql, streamId: string, now: Date): Promise<void> {
-  await sql.run(
-    `update stream_broadcasts set status = 'stopped', ended_at = $2, updated_at = $2, node_id = null
-     where stream_id = $1 and status in ('scheduled', 'preparing', 'playing', 'paused')`,
-    [streamId, now],
+  await streamBroadcasts.update(
+    sql,
+    { streamId, status: OPEN },
+    { status: 'stopped', endedAt: now, updatedAt: now, nodeId: null },
   )
 }
 
-export function broadcastView(row: BroadcastRow): BroadcastData {
+/** A broadcast as the API shows it. Reads renditions while files are converted for it. */
+export async function broadcastView(sql: Sql, row: BroadcastRow): Promise<BroadcastData> {
   return {
     _id: row.id,
-    streamId: row.stream_id,
+    streamId: row.streamId,
     status: row.status,
     items: row.items.map(({ assetId, began, error, name, renditionId, seconds }) => ({
       assetId,
@@ -96,24 +73,55 @@ export function broadcastView(row: BroadcastRow): BroadcastData {
     })),
     loop: row.loop,
     item: row.item,
-    position: row.position_ms / 1_000,
-    preparation: row.preparation,
-    scheduledFor: row.scheduled_for,
-    startedAt: row.started_at,
-    endedAt: row.ended_at,
+    position: row.positionMs / 1_000,
+    preparation: await preparationOf(sql, row),
+    scheduledFor: row.scheduledFor,
+    startedAt: row.startedAt,
+    endedAt: row.endedAt,
     error: row.error,
-    createdAt: row.created_at,
-    updatedAt: row.updated_at,
+    createdAt: row.createdAt,
+    updatedAt: row.updatedAt,
   }
 }
 
-/** Assets that broadcasts still need. */
+/** How far the conversion of its files is, until the broadcast starts. Null when nothing is converted for it. */
+async function preparationOf(
+  sql: Sql,
+  { items, status, workspaceId }: BroadcastRow,
+): Promise<BroadcastData['preparation']> {
+  if (status !== 'scheduled' && status !== 'preparing') return null
+  const found = await playableRenditions(sql, workspaceId, preparedRenditions(items.filter(({ error }) => !error)))
+  if (found.size === 0) return null
+  const renditions = [...found.values()]
+  const progress = renditions.reduce((sum, one) => sum + one.progress, 0) / renditions.length
+  return {
+    fileCount: renditions.length,
+    readyCount: renditions.filter(({ state }) => state === 'ready').length,
+    progress: Math.floor(progress),
+  }
+}
+
+/** The renditions that are converted for a broadcast. */
+export function preparedRenditions(items: readonly BroadcastItem[]): string[] {
+  return items.flatMap(({ prepared, renditionId }) => (prepared && renditionId ? [renditionId] : []))
+}
+
+/** The streams whose open broadcasts need some assets. */
 export async function assetsInBroadcasts(sql: Sql, workspaceId: string, assetIds: readonly string[]) {
-  const rows = await sql.rows<{ id: string; title: string; asset_id: string }>(
-    `select s.id, s.title, i->>'assetId' as asset_id
-     from stream_broadcasts b join streams s on s.id = b.stream_id cross join jsonb_array_elements(b.items) i
-     where b.workspace_id = $1 and b.status in ('scheduled', 'preparing', 'playing', 'paused') and (i->>'assetId')::uuid = any($2)`,
-    [workspaceId, assetIds],
+  const rows = await openWithAssets.rows(sql, { workspaceId, assetIds })
+  const titles = await streamTitles(
+    sql,
+    rows.map(({ streamId }) => streamId),
   )
-  return rows.map(({ asset_id: assetId, id, title }) => ({ assetId, id, title, kind: 'stream', scheduled: true }))
+  const wanted = new Set(assetIds)
+  return rows.flatMap(({ items, streamId: id }) => {
+    const used = items.filter(({ assetId }) => wanted.has(assetId))
+    return used.map(({ assetId }) => ({
+      assetId,
+      id,
+      title: titles.get(id) ?? '',
+      kind: 'stream',
+      scheduled: true,
+    }))
+  })
 }

@@ -1,6 +1,6 @@
 import { domain } from '../../../core/domain.ts'
-import { recordingEntities } from './entities.ts'
+import { StreamRecording } from './tables.ts'
 import * as events from './events.ts'
 import { recordingTurns } from './turns.ts'
 
-export const recording = domain({ name: 'streams', events, turns: recordingTurns, entities: recordingEntities })
+export const recording = domain({ name: 'streams', events, turns: recordingTurns, entities: [StreamRecording] })

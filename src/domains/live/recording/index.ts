@@ -2,4 +2,4 @@
 
 export { RecordingKeeper, type RecordingSettings } from './recording-keeper.ts'
 export { Recordings } from './service.ts'
-export { purgeRecordings, recordingsOfSessions } from './store.ts'
+export { recordingsOfSessions } from './store.ts'

@@ -6,7 +6,7 @@ import { waitFor } from '../../../../test/support/wait.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { DesiredState } from '../media-link/desired-states.ts'
 import { RecordingKeeper, type RecordingKeeperOptions } from './recording-keeper.ts'
-import { recordingPrefix } from './store.ts'
+import { recordingPrefix } from './recording-file.ts'
 
 const [workspaceId, streamId, sessionId] = [uuidv7(1), uuidv7(2), uuidv7(3)]
 const stream = { streamId }

@@ -10,7 +10,7 @@ import type { Logger } from '../../../core/log.ts'
 import type { SystemTurn, TurnRunner } from '../../../core/system-turn.ts'
 import { closeToOthers, makeFolder } from '../../../storage/disk-modes.ts'
 import type { DesiredState } from '../streams/index.ts'
-import { parseRecording, recordingPrefix, type RecordingFile } from './store.ts'
+import { parseRecording, recordingPrefix, type RecordingFile } from './recording-file.ts'
 import { keepRecording, recordingBegun, recordingLost, warnOfRecording } from './turns.ts'
 import { RecordingRoom } from './recording-room.ts'
 

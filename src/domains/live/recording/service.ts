@@ -3,9 +3,12 @@ import type { Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import type { Turn } from '../../../core/turn.ts'
-import { type RecordingStatus, streamWarning } from '../streams/index.ts'
+import type { Changes } from '../../../db/table.ts'
+import { ownerOfWorkspace } from '../../workspace/workspaces/index.ts'
+import { type RecordingStatus, streamTitles, streamWarning } from '../streams/index.ts'
 import { streamRecording } from './events.ts'
-import { findRecording, type RecordingFile } from './store.ts'
+import type { RecordingFile } from './recording-file.ts'
+import { streamRecordings, type StreamRecording } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -13,12 +16,12 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** A recording that is whole, stored already. */
+/** A complete recording whose file is in the storage. */
 export interface KeptRecording {
   readonly recording: RecordingFile
   readonly file: Received
   readonly seconds: number
-  /** Room that was held for it while it was taken over. */
+  /** Id of the storage quota that was reserved for it. */
   readonly heldAs: string
 }
 
@@ -29,7 +32,10 @@ export interface RecordingWarning {
   readonly message: string
 }
 
-/** What live streams leave in the media library. Files come in by the node that wrote them; turns make assets of them. */
+/**
+ * The recordings of live streams. The node that wrote a file reads it in; turns turn it into an asset and announce its
+ * status.
+ */
 export class Recordings {
   readonly #clock: Clock
   readonly #library: AssetLibrary
@@ -39,67 +45,78 @@ export class Recordings {
     this.#library = library
   }
 
+  /** Stores that a file is being written. Has no effect the second time. */
   async begun(turn: Turn, recording: RecordingFile): Promise<void> {
-    if (await findRecording(turn.sql, recording.name)) return
+    if ((await this.#statusOf(turn, recording)) !== undefined) return
     await this.#insert(turn, recording)
-    this.#tell(turn, recording, 'recording', {})
+    this.#announce(turn, recording, 'recording', {})
   }
 
-  /** Makes an asset of a recording. Doing it twice makes one. */
+  /**
+   * Makes an asset of a recording. Has no effect the second time.
+   * @throws AppError not_found when the workspace has been purged
+   */
   async keep(turn: Turn, { file, heldAs, recording, seconds }: KeptRecording): Promise<void> {
-    const known = await findRecording(turn.sql, recording.name)
-    if (known?.status === 'ready') return
-    if (known === undefined) await this.#insert(turn, recording)
-    const about = await turn.sql.row<{ owner_id: string; title: string | null }>(
-      `select w.owner_id, s.title from workspaces w left join streams s on s.id = $2 where w.id = $1`,
-      [turn.workspaceId, recording.streamId],
-    )
-    if (about === undefined) throw NotFound()
-    const begun = recording.startedAt.slice(0, 16).replace('T', ' ').replace(':', '.')
-    const name = `${about.title ?? 'Recording'} ${begun}.${file.kind === 'audio' ? 'm4a' : 'mp4'}`
-    const { asset } = await this.#library.add(turn, {
-      file,
-      userId: about.owner_id,
-      name,
-      tags: ['recording'],
-      heldAs,
+    const { workspaceId } = turn
+    const status = await this.#statusOf(turn, recording)
+    if (status === 'ready') return
+    const userId = await ownerOfWorkspace(turn.sql, workspaceId)
+    if (userId === undefined) throw NotFound()
+    if (status === undefined) await this.#insert(turn, recording)
+    const titles = await streamTitles(turn.sql, [recording.streamId])
+    const startedAt = recording.startedAt.slice(0, 16).replace('T', ' ').replace(':', '.')
+    const name = `${titles.get(recording.streamId) ?? 'Recording'} ${startedAt}.${file.kind === 'audio' ? 'm4a' : 'mp4'}`
+    const { asset } = await this.#library.add(turn, { file, userId, name, tags: ['recording'], heldAs })
+    await this.#update(turn, recording, {
+      status: 'ready',
+      assetId: asset._id,
+      seconds,
+      bytes: file.size,
+      error: null,
     })
-    await turn.sql.run(
-      `update stream_recordings set status = 'ready', asset_id = $2, seconds = $3, bytes = $4, error = null,
-         updated_at = $5 where file = $1`,
-      [recording.name, asset._id, seconds, file.size, new Date(this.#clock.now())],
-    )
-    this.#tell(turn, recording, 'ready', { assetId: asset._id, duration: seconds })
+    this.#announce(turn, recording, 'ready', { assetId: asset._id, duration: seconds })
   }
 
-  /** There is nothing to keep of a recording, or it cannot be kept. */
+  /** Stores that a recording has no content or cannot become an asset. Has no effect once the recording has ended. */
   async lost(turn: Turn, recording: RecordingFile, reason: string): Promise<void> {
-    const known = await findRecording(turn.sql, recording.name)
-    if (known !== undefined && known.status !== 'recording') return
-    if (known === undefined) await this.#insert(turn, recording)
-    await turn.sql.run(`update stream_recordings set status = 'failed', error = $2, updated_at = $3 where file = $1`, [
-      recording.name,
-      reason,
-      new Date(this.#clock.now()),
-    ])
-    this.#tell(turn, recording, 'failed', { error: reason })
+    const status = await this.#statusOf(turn, recording)
+    if (status !== undefined && status !== 'recording') return
+    if (status === undefined) await this.#insert(turn, recording)
+    await this.#update(turn, recording, { status: 'failed', error: reason })
+    this.#announce(turn, recording, 'failed', { error: reason })
   }
 
-  /** Says that a stream on the air is not recorded any more, or not at all, or not as a whole. */
+  /** Announces that the recording of a live stream has stopped, has not started, or is incomplete. */
   warn(turn: Turn, { code, message, streamId }: RecordingWarning): void {
     turn.emit(streamWarning, { streamId, code, message })
   }
 
-  async #insert(turn: Turn, { name, sessionId, startedAt, streamId }: RecordingFile): Promise<void> {
-    const now = this.#clock.now()
-    await turn.sql.run(
-      `insert into stream_recordings (id, workspace_id, stream_id, session_id, file, status, started_at, created_at, updated_at)
-       values ($1, $2, $3, $4, $5, 'recording', $6, $7, $7)`,
-      [uuidv7(now), turn.workspaceId, streamId, sessionId, name, startedAt, new Date(now)],
-    )
+  async #statusOf(turn: Turn, { name }: RecordingFile): Promise<RecordingStatus | undefined> {
+    const row = await streamRecordings.first(turn.sql, { file: name }, { columns: ['status'] })
+    return row?.status
   }
 
-  #tell(
+  async #insert(turn: Turn, { name, sessionId, startedAt, streamId }: RecordingFile): Promise<void> {
+    const now = this.#clock.now()
+    await streamRecordings.insert(turn.sql, {
+      id: uuidv7(now),
+      workspaceId: turn.workspaceId,
+      streamId,
+      sessionId,
+      file: name,
+      status: 'recording',
+      startedAt,
+      createdAt: new Date(now),
+      updatedAt: new Date(now),
+    })
+  }
+
+  async #update(turn: Turn, { name }: RecordingFile, changes: Changes<typeof StreamRecording>): Promise<void> {
+    const updatedAt = new Date(this.#clock.now())
+    await streamRecordings.update(turn.sql, { file: name }, { ...changes, updatedAt })
+  }
+
+  #announce(
     turn: Turn,
     { sessionId, startedAt, streamId }: RecordingFile,
     status: RecordingStatus,

@@ -1,6 +1,6 @@
 import { systemTurn } from '../../../core/system-turn.ts'
 import type { KeptRecording, RecordingWarning } from './service.ts'
-import type { RecordingFile } from './store.ts'
+import type { RecordingFile } from './recording-file.ts'
 
 /** Turns that the media node which records asks for. Each may come twice. */
 

@@ -7,6 +7,7 @@ export { type InputPreference, type InputSource, PublisherSource } from './input
 export { backupPath, primaryPath } from './keys.ts'
 export { StreamLifecycle } from './lifecycle.ts'
 export { streamsWithLiveKeys } from './live-keys.ts'
+export { setScheduledTime, streamPlaces, type StreamPlace, streamTitles } from './lookups.ts'
 export { PlatformChooser } from './platforms.ts'
 export type { RecordGaps } from './record-gaps.ts'
 export { RecordingStatus } from './recording-status.ts'

@@ -45,4 +45,4 @@ export {
   type RoleRow,
 } from './role-store.ts'
 export { Role, Workspace, WorkspaceMember } from './tables.ts'
-export { changePayer, countOwned, createdAtOf, findNames, payerOf } from './workspace-store.ts'
+export { changePayer, countOwned, createdAtOf, findNames, ownerOfWorkspace, payerOf } from './workspace-store.ts'

@@ -13,6 +13,12 @@ export async function payerOf(sql: Sql, workspaceId: string): Promise<string | u
   return row?.ownerId
 }
 
+/** The owner of a workspace, also of a deleted one until it is purged. */
+export async function ownerOfWorkspace(sql: Sql, workspaceId: string): Promise<string | undefined> {
+  const row = await workspaces.first(sql, { id: workspaceId }, { columns: ['ownerId'] })
+  return row?.ownerId
+}
+
 /** How many workspaces count against the plan of a user. */
 export function countOwned(sql: Sql, userId: string): Promise<number> {
   return workspaces.count(sql, { ownerId: userId, deletedAt: null })

@@ -1,10 +1,14 @@
 import { defineEntity, p } from '@mikro-orm/postgresql'
+import { references, timestamp } from '../../../db/columns.ts'
+import { table } from '../../../db/table.ts'
+import { Workspace } from '../../workspace/workspaces/index.ts'
 import type { RecordingStatus } from '../streams/index.ts'
 
-const time = () => p.datetime().columnType('timestamptz')
-
-/** A file into which a broadcast was recorded; an asset when it is whole. */
-const StreamRecording = defineEntity({
+/**
+ * A file that a live stream is recorded to. It becomes an asset when it is complete. The row outlives its stream, as the
+ * asset does.
+ */
+export const StreamRecording = defineEntity({
   name: 'StreamRecording',
   tableName: 'stream_recordings',
   uniques: [{ name: 'stream_recordings_file_key', properties: ['file'] }],
@@ -14,19 +18,19 @@ const StreamRecording = defineEntity({
   ],
   properties: {
     id: p.uuid().primary(),
-    workspaceId: p.uuid(),
+    workspaceId: references(Workspace, { name: 'stream_recordings_workspace_id_fkey', onDelete: 'cascade' }),
     streamId: p.uuid(),
     sessionId: p.uuid(),
     file: p.text(),
     status: p.text().$type<RecordingStatus>(),
-    startedAt: time(),
-    seconds: p.double().nullable(),
+    startedAt: timestamp(),
+    seconds: p.double().$type<number>().nullable(),
     bytes: p.bigint('number').nullable(),
     assetId: p.uuid().nullable(),
     error: p.text().nullable(),
-    createdAt: time(),
-    updatedAt: time(),
+    createdAt: timestamp(),
+    updatedAt: timestamp(),
   },
 })
 
-export const recordingEntities = [StreamRecording]
+export const streamRecordings = table(StreamRecording)
