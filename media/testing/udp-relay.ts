@@ -28,7 +28,7 @@ export async function startUdpRelay(target: number, faults: Partial<LineFaults> 
   const passed = { packets: 0, lost: 0 }
   const random = generator(1)
   const upstreams = new Map<number, Socket>()
-  const front = createSocket('udp4')
+  const front = openSocket()
   let closed = false
 
   const pass = (send: () => void): boolean => {
@@ -41,7 +41,7 @@ export async function startUdpRelay(target: number, faults: Partial<LineFaults> 
   const upstreamOf = (client: number): Socket => {
     const known = upstreams.get(client)
     if (known !== undefined) return known
-    const socket = createSocket('udp4')
+    const socket = openSocket()
     upstreams.set(client, socket)
     // The handshake's packets may come before the socket is bound: they are queued.
     socket.on('message', (bytes) => pass(() => front.send(bytes, client, '127.0.0.1')))
@@ -65,6 +65,11 @@ export async function startUdpRelay(target: number, faults: Partial<LineFaults> 
       await once(front, 'close')
     },
   }
+}
+
+/** With room for what comes while this process is busy, as far as the system allows: only faults lose packets. */
+function openSocket(): Socket {
+  return createSocket({ type: 'udp4', recvBufferSize: 1024 * 1024 })
 }
 
 /** Sends a client to another port than the one in an answer. */

@@ -10,6 +10,10 @@ const AUDIO_TYPE = 111
 const NTP_EPOCH_MS = 2_208_988_800_000
 const PACKETS_KEPT = 2_000
 const REPORT_MS = 250
+/** The film goes on by no more than this at once. */
+const LONGEST_STEP_MS = 100
+/** A pause this long of the process that runs the client looks like a line that is interrupted. */
+const STANDSTILL_MS = 500
 
 export interface WhipClientOptions {
   readonly media: WhipMedia
@@ -40,6 +44,7 @@ export class WhipClient {
   readonly #sent = new Map<number, Buffer>()
   #timer: NodeJS.Timeout | undefined
   #startedAt = 0
+  #steppedAt = 0
   #pictures = 0
   #sounds = 0
   #reportedAt = 0
@@ -47,6 +52,8 @@ export class WhipClient {
   state = 'new'
   keyframeRequests = 0
   retransmissions = 0
+  /** How often this process stood still for half a second or more. */
+  standstills = 0
   /** Reports of the server, by their packet type. */
   readonly feedback: number[] = []
   /** When each picture was sent, monotonic milliseconds. */
@@ -89,9 +96,12 @@ export class WhipClient {
     this.#frame = 0
   }
 
-  /** Sends the film over and over, at its own pace. */
+  /**
+   * Sends the film over and over, at its own pace. The film stops while this process stands still: a burst of all that
+   * fell due would overflow the receive buffers of sockets.
+   */
   start(): this {
-    this.#startedAt = performance.now()
+    this.#startedAt = this.#steppedAt = performance.now()
     this.#timer = setInterval(() => this.#catchUp(), 5)
     return this
   }
@@ -121,7 +131,12 @@ export class WhipClient {
   #catchUp(): void {
     if (!(this.#videoTrack ?? this.#audioTrack)?.isOpen()) return
     const media = this.#media
-    const elapsed = performance.now() - this.#startedAt
+    const now = performance.now()
+    const step = now - this.#steppedAt
+    this.#steppedAt = now
+    if (step > LONGEST_STEP_MS) this.#startedAt += step - LONGEST_STEP_MS
+    if (step > STANDSTILL_MS) this.standstills += 1
+    const elapsed = now - this.#startedAt
     const due =
       this.#videoTrack === null || this.#options.withholdsVideo ? 0 : (elapsed / 1_000) * media.framesPerSecond
     while (this.#pictures < due) this.#sendPicture()

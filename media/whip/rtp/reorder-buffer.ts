@@ -7,9 +7,12 @@ export interface ReorderLimits {
    * where it is asked for and answers take longer: the request, and one more, must have time to be answered.
    */
   readonly waitMs: number
-  /** And how long in all. */
+  /** The longest wait for a packet, counted while this process runs. */
   readonly longestWaitMs: number
-  /** Silence beyond this does not count as waiting: a line, a sender or a process that stands still brings nothing at all. */
+  /**
+   * Silence beyond this does not count as waiting: a line, a sender or a process that stands still brings nothing at all.
+   * A longer pause between two calls is a standstill of this process, which `longestWaitMs` does not count.
+   */
   readonly quietMs: number
   /** Packets held behind a gap. */
   readonly mostHeld: number
@@ -46,6 +49,8 @@ export interface OrderedPacket {
 
 interface Missing {
   readonly since: number
+  /** The same as running time of this process. */
+  readonly ranSince: number
   /** The same on the line of what counts as waiting. */
   readonly waitingSince: number
   askedAt: number
@@ -61,7 +66,10 @@ const TRIES = 2
 /** Of packets given up, so many are remembered, for what their answers tell of the line. */
 const MOST_GIVEN_UP = 64
 
-/** Puts packets in order, says which to ask for again, and gives up what does not come. Times are monotonic milliseconds. */
+/**
+ * Puts packets in order, says which to ask for again, and gives up what does not come. Times are monotonic milliseconds.
+ * {@link take} must be called every few hundredths of a second.
+ */
 export class ReorderBuffer {
   readonly #limits: ReorderLimits
   readonly #held = new Map<number, RtpPacket>()
@@ -69,6 +77,9 @@ export class ReorderBuffer {
   #next: number | null = null
   #highest = 0
   #heardAt = 0
+  #calledAt: number | null = null
+  /** How long this process has run since the first call, without standstills. The answers may have come meanwhile. */
+  #ranMs = 0
   /** What counted as waiting until then, milliseconds. */
   #waited = 0
   /** On that line: when a packet last came that had been missing. */
@@ -99,6 +110,7 @@ export class ReorderBuffer {
       this.#next = sequence
       this.#highest = sequence - 1
     }
+    this.#noteCall(now)
     this.#waited = this.#waitedAt(now)
     this.#heardAt = now
     if (Math.abs(sequence - this.#highest) > GREATEST_GAP) this.#restart(sequence)
@@ -110,7 +122,14 @@ export class ReorderBuffer {
     this.#held.set(sequence, packet)
     this.#noteFound(sequence)
     for (let missed = this.#highest + 1; missed < sequence; missed += 1) {
-      this.#missing.set(missed, { since: now, waitingSince: this.#waited, askedAt: 0, firstAskedAt: 0, asked: 0 })
+      this.#missing.set(missed, {
+        since: now,
+        ranSince: this.#ranMs,
+        waitingSince: this.#waited,
+        askedAt: 0,
+        firstAskedAt: 0,
+        asked: 0,
+      })
     }
     this.#highest = Math.max(this.#highest, sequence)
     return true
@@ -118,6 +137,7 @@ export class ReorderBuffer {
 
   /** The packets whose turn it is. */
   take(now: number): OrderedPacket[] {
+    this.#noteCall(now)
     const ready: OrderedPacket[] = []
     while (this.#next !== null && this.#held.size > 0) {
       let afterLoss = this.#restarted
@@ -153,6 +173,11 @@ export class ReorderBuffer {
     return due
   }
 
+  #noteCall(now: number): void {
+    this.#ranMs += Math.min(now - (this.#calledAt ?? now), this.#limits.quietMs)
+    this.#calledAt = now
+  }
+
   #noteFound(sequence: number): void {
     const missing = this.#missing.get(sequence)
     if (missing === undefined) return
@@ -176,7 +201,7 @@ export class ReorderBuffer {
     const missing = this.#missing.get(sequence)
     if (missing === undefined) return false
     const waited = this.#waitedAt(now) - Math.max(missing.waitingSince, this.#progressAt)
-    return waited >= this.#patienceMs || now - missing.since >= this.#limits.longestWaitMs
+    return waited >= this.#patienceMs || this.#ranMs - missing.ranSince >= this.#limits.longestWaitMs
   }
 
   get #patienceMs(): number {
