@@ -1,8 +1,7 @@
 import type { Actors } from '../../actors/index.ts'
 import { api } from '../registry/api.ts'
 import { composeAssets } from '../domains/media/assets/index.ts'
-import type { ApiKeyWorkspaces } from '../domains/identity/auth/api-keys/service.ts'
-import { composeAuth, type AuthComposition } from '../domains/identity/auth/compose.ts'
+import { composeApiKeys, composeAuth } from '../domains/identity/auth/compose.ts'
 import { composeChat, findAttachments } from '../domains/talk/chat/index.ts'
 import { contextFactory, type ContextFactory } from '../core/context.ts'
 import type { AnyJob } from '../core/job.ts'
@@ -15,25 +14,22 @@ import { eventTypes } from '../registry/events.ts'
 import type { IdempotencyKeys } from '../http/idempotency.ts'
 import { previewOpener, whepLink } from './media-preview.ts'
 import { findPictures } from '../domains/identity/users/index.ts'
-import { ProfilePictures } from '../domains/identity/users/pictures.ts'
+import { composeUsers } from '../domains/identity/users/compose.ts'
 import { checkFitness } from '../../media/work/transcode/fitness.ts'
 import { iceLinks, whipAsker } from './media-whip.ts'
 import { buildLayers, type NodeResources } from './foundation.ts'
+import { mailerOf } from './mailer.ts'
 import { queueBounds } from './media-work.ts'
 import { HealthService } from '../domains/system/health/service.ts'
-import { PlanService } from '../domains/money/plans/index.ts'
+import { composePlans } from '../domains/money/plans/compose.ts'
 import { jobs as allJobs } from '../registry/jobs.ts'
 import { QueueService } from '../jobs/queue-service.ts'
 import type { JobService } from '../jobs/service.ts'
 import { composeLive, type DesiredStates } from '../domains/live/media-link/index.ts'
 import type { StreamNotices } from '../domains/live/media-nodes/index.ts'
-import { AuditLog } from '../domains/workspace/workspaces/audit-log.ts'
-import { EventLog } from '../domains/workspace/workspaces/event-log.ts'
-import { WorkspaceLogRetention } from '../domains/workspace/workspaces/log-retention.ts'
 import { payerOf } from '../domains/workspace/workspaces/index.ts'
 import { MemberReadmission } from '../domains/workspace/workspaces/readmission.ts'
-import { MemberCache } from '../domains/workspace/workspaces/memberships.ts'
-import { WorkspaceService } from '../domains/workspace/workspaces/service.ts'
+import { composeWorkspaces } from '../domains/workspace/workspaces/compose.ts'
 import { ServiceSwitches } from '../domains/system/switches/service.ts'
 import { assetsInBroadcasts } from '../domains/live/playout/index.ts'
 import { assetsInSlates } from '../domains/live/streams/index.ts'
@@ -53,7 +49,8 @@ export interface Composition {
   readonly owners: RowOwners
   readonly authenticator: Authenticator
   readonly links: SignedLinks
-  readonly people: AuthComposition
+  /** Credentials: `start` prepares logins. */
+  readonly auth: Pick<ReturnType<typeof composeAuth>, 'start'>
   readonly memberships: Memberships
   readonly readmission: Readmission
   readonly channels: Channels
@@ -78,7 +75,8 @@ export function compose(
   const readmission = new MemberReadmission()
   const layers = buildLayers(resources, { operations, jobs: declaredJobs, readmission })
   const { actors, announcements, executor, foundation, idempotency, jobs, mediaWork, turns } = layers
-  const { links, logs, mailLimits, owners, searches, storage } = foundation
+  const { links, mailLimits, owners, searches, storage } = foundation
+  const mailer = mailerOf(config, clock)
 
   const health = new HealthService(clock, version)
   health.register('database', async () => void (await database.ping()))
@@ -91,31 +89,21 @@ export function compose(
   if (config.ROLES.has('jobs')) health.register('mediaWork', mediaWork.probe)
   const switches = new ServiceSwitches(Object.keys(registry), database, clock, coordination, log)
 
-  const plans = new PlanService({
-    sql: database,
-    clock,
-    coordination,
-    defaultPlan: config.DEFAULT_PLAN,
-    payerOf: (workspaceId) => payerOf(database, workspaceId),
-  })
-  const memberships = new MemberCache(database, clock, coordination)
-  const stopForgetting = memberships.onChange((workspaceId) => executor.forget(workspaceId))
-  const workspaces = new WorkspaceService({ database, clock, logs, plans, members: memberships })
-  const apiKeyWorkspaces: ApiKeyWorkspaces = {
-    idsOf: async (sql, userId) => (await workspaces.ofUser(userId, sql)).map(({ id }) => id),
-    recordAudit: (sql, entry) => logs.recordAudit(sql, entry),
-  }
-  const people = composeAuth({ ...foundation, subscriptions: plans, workspaces: apiKeyWorkspaces })
-  const auditLog = new AuditLog(database, logs, searches)
-  const days = { events: config.EVENT_DAYS, audit: config.AUDIT_DAYS }
-  const workspaceLogRetention = new WorkspaceLogRetention({ sql: database, logs, clock, days })
+  const plans = composePlans(foundation, { payerOf: (workspaceId) => payerOf(database, workspaceId) })
   const chat = composeChat(foundation, { plans })
   const channels: Channels = chat.people
+  const workspaces = composeWorkspaces(foundation, { plans, channels, eventTypes })
+  const { memberships } = workspaces
+  const stopForgetting = memberships.onChange((workspaceId) => executor.forget(workspaceId))
   announcements.onAgain((workspaceId) => {
     memberships.changed(workspaceId)
     chat.people.changedIn(workspaceId)
   })
-  const eventLog = new EventLog({ sql: database, logs, types: eventTypes, channels })
+  const apiKeys = composeApiKeys(foundation, {
+    workspaceIdsOf: async (sql, userId) => (await workspaces.service.ofUser(userId, sql)).map(({ id }) => id),
+  })
+  const users = composeUsers(foundation, { apiKeys, subscriptions: plans })
+  const auth = composeAuth(foundation, { apiKeys, users: users.accounts })
 
   const team = composeTeam(foundation, { plans, memberships, channelMembers: chat.services.channelMembers })
   const media = composeAssets({
@@ -125,7 +113,7 @@ export function compose(
     links,
     storage,
     plans,
-    workspaces,
+    workspaces: workspaces.service,
     memberships,
     turns,
     secret,
@@ -147,7 +135,7 @@ export function compose(
     plans,
     switches,
     memberships,
-    workspaces,
+    workspaces: workspaces.service,
     rtmpUrl: config.PUBLIC_RTMP_URL,
     publicUrl: config.PUBLIC_URL,
     openPreview: previewOpener(secret),
@@ -162,9 +150,6 @@ export function compose(
   media.assetUses.register(assetsInBroadcasts)
   media.assetUses.register(assetsInSlates)
 
-  const tempDir = resources.scratch
-  const profilePictures = new ProfilePictures({ database, clock, storage, mediaWork: mediaWork.get, tempDir })
-
   const services: Services = {
     turns,
     turnOutcomes: layers.turnOutcomes,
@@ -175,14 +160,11 @@ export function compose(
     switches,
     plans,
     storage,
-    memberships,
+    users,
+    auth: auth.services,
     workspaces,
-    auditLog,
-    workspaceLogRetention,
-    eventLog,
+    mailer,
     mailLimits,
-    ...people.services,
-    profilePictures,
     team,
     chat: chat.services,
     ...streaming.services,
@@ -202,16 +184,17 @@ export function compose(
     idempotency,
     jobs,
     ready: layers.ready,
-    authenticator: people.authenticator,
+    authenticator: auth.authenticator,
     links,
-    people,
+    auth,
     memberships,
     readmission,
     channels,
     streaming,
     close: async () => {
       switches.close()
-      await people.close()
+      await auth.close()
+      await mailer.close()
       plans.close()
       stopForgetting()
       memberships.close()

@@ -80,7 +80,8 @@ export function createHttpServer(resources: NodeResources, composition: Composit
 /** Puts the sockets on the same port. Called before the routes are finished. */
 export function createGateway(resources: NodeResources, composition: Composition, front: FrontEnd): Gateway {
   const { clock, config, coordination, database, log, metrics } = resources
-  const { memberships, team, workspaces } = composition.services
+  const { team, workspaces } = composition.services
+  const { memberships, service } = workspaces
   if (!config.SOCKET_POLLING) front.server.refuseHttp('/socket.io/', WebSocketRequired)
   const gateway = new Gateway({
     app: front.server.app,
@@ -94,11 +95,11 @@ export function createGateway(resources: NodeResources, composition: Composition
     limiter: front.limiter,
     people: {
       membershipsOf: async (userId) => {
-        const own = await workspaces.ofUser(userId)
+        const own = await service.ofUser(userId)
         const members = await Promise.all(own.map(async ({ id }) => memberships.find(id, userId)))
         return members.filter((member) => member !== undefined)
       },
-      workspacesOf: (userIds) => workspaces.ofUsers(userIds),
+      workspacesOf: (userIds) => service.ofUsers(userIds),
       membersAmong: (workspaceId, userIds) => memberships.among(workspaceId, userIds),
       channels: composition.channels,
     },

@@ -102,7 +102,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   const outside = checkOutside(config, composition.services, log)
   await explainListening(composition.ready, CLUSTER, config.CLUSTER_HOST, config.CLUSTER_PORT)
   await composition.services.switches.refresh()
-  await composition.people.start()
+  await composition.auth.start()
   watchParts(resources, composition)
   const jobs = config.ROLES.has('jobs') ? startJobs(resources, composition, overrides.jobTimes) : undefined
   if (jobs !== undefined) undo.add('jobs', () => jobs.close())

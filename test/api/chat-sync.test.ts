@@ -248,7 +248,7 @@ describe('the log is pruned', () => {
     await new ChatLogRetention(database, later(days * DAY + MINUTE)).prune(never)
     expect(await numbers(channel)).toEqual([3])
     // Nothing remembers the number but the log.
-    app.composition.services.memberships.changed(channel.path.workspaceId)
+    app.composition.services.workspaces.memberships.changed(channel.path.workspaceId)
     expect((await channel.said('bob', 'after a long silence')).seq).toBe(4)
     expect((await sync(channel, 2)).changes.map(({ seq }) => seq)).toEqual([3, 4])
     expect((await sync(channel, 1)).snapshot?.messages.map(({ body }) => body)).toEqual([

@@ -121,7 +121,7 @@ test('not one event reaches a member after the removal, and none is missed by on
   expect(heard(cleo!)).toEqual([after, last])
 
   await app.database.run('delete from workspace_members where user_id = $1', [world.id('bob')])
-  app.composition.services.memberships.changed(world.id('acme'))
+  app.composition.services.workspaces.memberships.changed(world.id('acme'))
   const afterRemoval = uuidv7(Date.now())
   publish(afterRemoval)
   await waitFor(() => heard(cleo!).includes(afterRemoval))

@@ -144,7 +144,7 @@ test('a new member hears what comes; a removed one hears nothing more', async ()
     world.id('acme'),
     world.id('dora'),
   ])
-  app.composition.services.memberships.changed(world.id('acme'))
+  app.composition.services.workspaces.memberships.changed(world.id('acme'))
   const bob = await connect(await keyOf('bob'))
   await createStream('ada', 'acme', 'after')
   await waitFor(() => titles(bob).includes('after'))

@@ -269,7 +269,7 @@ describe('changing a member', () => {
       workspaceId,
       world.id(former),
     ])
-    const { memberships } = app.composition.services
+    const { memberships } = app.composition.services.workspaces
     for (const name of [boss, former])
       expect(await memberships.find(workspaceId, world.id(name))).toMatchObject({ role: 'admin' })
     expect(said(await change(boss, target, { role: 'client' }))).toBe('403 forbidden')

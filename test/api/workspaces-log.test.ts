@@ -214,7 +214,7 @@ describe('events', () => {
 })
 
 describe('retention', () => {
-  const prune = () => app.composition.services.workspaceLogRetention.prune(new AbortController().signal)
+  const prune = () => app.composition.services.workspaces.logRetention.prune(new AbortController().signal)
 
   test('drops events and audit entries of before their time, and nothing else', async () => {
     await world.workspace('old', 'otto')

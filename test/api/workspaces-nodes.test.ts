@@ -50,8 +50,8 @@ test('a change of role acts on the other node', async () => {
 
 test('open sockets of the other node hear that members have changed', async () => {
   const heard: (string | undefined)[] = []
-  const stop = there.composition.services.memberships.onChange((workspaceId) => heard.push(workspaceId))
-  here.composition.services.memberships.changed(world.id('acme'))
+  const stop = there.composition.services.workspaces.memberships.onChange((workspaceId) => heard.push(workspaceId))
+  here.composition.services.workspaces.memberships.changed(world.id('acme'))
   await waitFor(() => heard.includes(world.id('acme')))
   stop()
 })

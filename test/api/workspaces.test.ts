@@ -268,7 +268,7 @@ describe('deleting', () => {
     await world.member('gone', 'guest', { role: 'editor' })
     expect((await world.as('guest').call(getWorkspace, at('gone'))).status).toBe(200)
     const cancelled: string[] = []
-    app.composition.services.workspaces.onDelete(async (turn) => void cancelled.push(turn.workspaceId))
+    app.composition.services.workspaces.service.onDelete(async (turn) => void cancelled.push(turn.workspaceId))
     const wrong = await world.as(owner).call(deleteWorkspace, { ...at('gone'), body: { name: 'Gone' } })
     expect([wrong.status, wrong.body.errors[0].path]).toEqual([400, '/body/name'])
     expect(cancelled).toEqual([])
@@ -290,7 +290,7 @@ describe('deleting', () => {
       expect((await world.as(who).call(listWorkspaces)).body.data).toEqual([])
     }
     expect((await world.as(owner).call(deleteWorkspace, { ...at('gone'), body: { name: 'gone' } })).status).toBe(404)
-    expect(await app.composition.services.workspaces.ownerOf(world.id('gone'))).toBeUndefined()
+    expect(await app.composition.services.workspaces.service.ownerOf(world.id('gone'))).toBeUndefined()
   })
 
   test('of two who delete at once one succeeds', async () => {
@@ -312,7 +312,7 @@ describe('deleting', () => {
     await world.as(owner).call(deleteWorkspace, { ...at('purge'), body: { name: 'purge' } })
     const { workspaces } = app.composition.services
     const purged: string[] = []
-    workspaces.onPurge(async (_sql, ids) => void purged.push(...ids))
+    workspaces.service.onPurge(async (_sql, ids) => void purged.push(...ids))
     /** Rows of the workspace, by table: of every table that says whose its rows are. */
     const left = async () => {
       const tables = await app.database.rows<{ name: string }>(
@@ -328,7 +328,7 @@ describe('deleting', () => {
       return Object.fromEntries(rows.filter(({ n }) => n > 0).map(({ n, name }) => [name, n]))
     }
     clock.advance(30 * DAY - 1)
-    await workspaces.purgeDue()
+    await workspaces.service.purgeDue()
     expect(purged).not.toContain(world.id('purge'))
     expect(await left()).toMatchObject({
       workspaces: 1,
@@ -338,7 +338,7 @@ describe('deleting', () => {
       actor_fence: 1,
     })
     clock.advance(1)
-    expect(await workspaces.purgeDue()).toBeGreaterThan(0)
+    expect(await workspaces.service.purgeDue()).toBeGreaterThan(0)
     expect(purged).toContain(world.id('purge'))
     expect(await left()).toEqual({})
     expect((await world.as('ada').call(getWorkspace, at('acme'))).status).toBe(200)

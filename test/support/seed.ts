@@ -53,7 +53,7 @@ export async function seedMember(
      on conflict (workspace_id, user_id) do update set role = excluded.role, role_id = excluded.role_id`,
     [workspaceId, user.id, 'role' in as ? as.role : null, roleId, now],
   )
-  app.composition.services.memberships.changed(workspaceId)
+  app.composition.services.workspaces.memberships.changed(workspaceId)
 }
 
 async function seedRole(

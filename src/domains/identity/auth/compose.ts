@@ -1,17 +1,7 @@
-import { join } from 'node:path'
-import type { Config } from '../../../config/config.ts'
-import type { Clock } from '../../../core/clock.ts'
-import type { Jobs } from '../../../core/job.ts'
-import type { Logger } from '../../../core/log.ts'
-import type { Authenticator } from '../../../core/ports.ts'
-import type { Services } from '../../../core/services.ts'
-import type { Coordination } from '../../../coordination/coordination.ts'
-import type { Database } from '../../../db/database.ts'
-import type { MailLimits } from '../../../mail/limits.ts'
-import { OutboxMailer } from '../../../mail/outbox-mailer.ts'
+import type { Sql } from '../../../core/sql.ts'
+import type { Foundation } from '../../../foundation.ts'
 import { Postman } from '../../../mail/postman.ts'
-import { SmtpMailer } from '../../../mail/smtp-mailer.ts'
-import { UserService, type Subscriptions } from '../users/index.ts'
+import type { UserService } from '../users/index.ts'
 import { ApiKeyService, type ApiKeyWorkspaces } from './api-keys/service.ts'
 import { ApiKeyUses } from './api-keys/uses.ts'
 import { AccessTokens } from './access-tokens.ts'
@@ -29,35 +19,31 @@ import { AuthService } from './service.ts'
 import { Sessions } from './sessions.ts'
 import { AttemptThrottle } from './throttle.ts'
 
-export interface AuthFoundation {
-  readonly config: Config
-  readonly database: Database
-  readonly clock: Clock
-  readonly coordination: Coordination
-  readonly log: Logger
-  readonly secret: string
-  readonly subscriptions: Subscriptions
-  readonly jobs: Jobs
-  readonly mailLimits: MailLimits
-  readonly workspaces: ApiKeyWorkspaces
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly auth: ReturnType<typeof composeAuth>['services']
+  }
 }
 
-/** Users and auth, composed. */
-export interface AuthComposition {
-  readonly services: Pick<
-    Services,
-    'apiKeys' | 'auth' | 'emailConfirmation' | 'users' | 'providerSignIn' | 'mailer' | 'authHousekeeping'
-  >
-  readonly authenticator: Authenticator
-  /** Prepares logins and the configured administrator. Await it before the first request. */
-  start(): Promise<void>
-  close(): Promise<void>
+/** Builds the API keys. They come first, because users get one by default and auth depends on users. */
+export function composeApiKeys(
+  { clock, coordination, database, jobs, logs }: Foundation,
+  { workspaceIdsOf }: { readonly workspaceIdsOf: (sql: Sql, userId: string) => Promise<string[]> },
+): ApiKeyService {
+  const workspaces: ApiKeyWorkspaces = {
+    idsOf: workspaceIdsOf,
+    recordAudit: (sql, entry) => logs.recordAudit(sql, entry),
+  }
+  return new ApiKeyService({ database, clock, coordination, postman: new Postman(jobs), workspaces })
 }
 
-export function composeAuth(foundation: AuthFoundation): AuthComposition {
-  const { clock, config, coordination, database, jobs, mailLimits, secret, subscriptions, workspaces } = foundation
+/** Builds the services of the domain, and what finds the caller behind a credential. */
+export function composeAuth(
+  foundation: Foundation,
+  { apiKeys, users }: { readonly apiKeys: ApiKeyService; readonly users: UserService },
+) {
+  const { clock, config, coordination, database, jobs, mailLimits, secret } = foundation
   const log = foundation.log.child({ part: 'auth' })
-  const mailer = mailerOf(config, clock)
   const postman = new Postman(jobs)
   const publicUrl = config.PUBLIC_URL
   const tokens = new AccessTokens(secret, clock)
@@ -65,8 +51,6 @@ export function composeAuth(foundation: AuthFoundation): AuthComposition {
   const authenticator = new CredentialAuthenticator({ sql: database, tokens, clock, coordination, log, keyUses })
   const hasher = new PasswordHasher()
   const throttle = new AttemptThrottle(database, clock, secret)
-  const apiKeys = new ApiKeyService({ database, clock, coordination, postman, workspaces })
-  const users = new UserService({ database, clock, subscriptions, apiKeys })
   const sessions = new Sessions(database, clock, tokens, secret)
   const codes = new OneTimeCodes(clock, secret)
   const resets = new PasswordResets(clock)
@@ -74,12 +58,16 @@ export function composeAuth(foundation: AuthFoundation): AuthComposition {
   const common = { database, clock, coordination, log, publicUrl, users, sessions, postman, hasher, devices }
   const guarded = { ...common, resets, throttle, jobs, mailLimits }
   const emailConfirmation = new EmailConfirmation({ ...guarded, codes })
-  const auth = new AuthService({ ...guarded, apiKeys, confirmation: emailConfirmation })
-  const providerSignIn = new ProviderSignIn({ ...common, providers: configuredProviders(config, clock) })
-  const housekeeping = new AuthHousekeeping(database, clock, throttle)
   return {
-    services: { apiKeys, auth, emailConfirmation, users, providerSignIn, mailer, authHousekeeping: housekeeping },
+    services: {
+      apiKeys,
+      emailConfirmation,
+      service: new AuthService({ ...guarded, apiKeys, confirmation: emailConfirmation }),
+      providerSignIn: new ProviderSignIn({ ...common, providers: configuredProviders(config, clock) }),
+      housekeeping: new AuthHousekeeping(database, clock, throttle),
+    },
     authenticator,
+    /** Prepares logins and the configured administrator. Await it before the first request. */
     start: async () => {
       await hasher.prepare()
       const { ADMIN_EMAIL: email, ADMIN_PASSWORD: password } = config
@@ -88,13 +76,6 @@ export function composeAuth(foundation: AuthFoundation): AuthComposition {
     close: async () => {
       authenticator.close()
       await keyUses.close()
-      await mailer.close()
     },
   }
-}
-
-function mailerOf(config: Config, clock: Clock): OutboxMailer | SmtpMailer {
-  return config.SMTP_URL === undefined
-    ? new OutboxMailer(join(config.DATA_DIR, 'outbox'), config.MAIL_FROM, clock, config.OUTBOX_DAYS)
-    : new SmtpMailer(config.SMTP_URL, config.MAIL_FROM)
 }

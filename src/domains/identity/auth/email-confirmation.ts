@@ -29,12 +29,6 @@ import type { Origin, Sessions } from './sessions.ts'
 import { NOBODY, pendingSignUps } from './tables.ts'
 import type { AttemptThrottle } from './throttle.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly emailConfirmation: EmailConfirmation
-  }
-}
-
 export interface EmailConfirmationOptions {
   readonly database: Database
   readonly clock: Clock

@@ -7,12 +7,6 @@ import type { AttemptThrottle } from './throttle.ts'
 /** Ended sessions are kept this long for investigations. */
 const ENDED_SESSIONS_KEPT_MS = 30 * DAY
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly authHousekeeping: AuthHousekeeping
-  }
-}
-
 /** Deletes expired codes, tokens, sessions and counts of failed attempts. */
 export class AuthHousekeeping {
   readonly #sql: Sql

@@ -1,3 +1,3 @@
-/** What other domains may use of auth. */
+/** What other domains use of auth. */
 
 export { holdingOf, stillHeld, type Holding } from './holdings.ts'

@@ -10,8 +10,7 @@ export const mailCode = job({
   summary: 'Mail a new code to an address that waits for one',
   queue: 'mail',
   data: request,
-  run: async ({ data, effect, emailConfirmation }) =>
-    effect((tx) => emailConfirmation.mailCode(tx, data.email, data.network)),
+  run: async ({ auth, data, effect }) => effect((tx) => auth.emailConfirmation.mailCode(tx, data.email, data.network)),
 })
 
 export const mailReset = job({
@@ -19,12 +18,12 @@ export const mailReset = job({
   summary: 'Request a password reset',
   queue: 'mail',
   data: request,
-  run: async ({ auth, data, effect }) => effect((tx) => auth.mailReset(tx, data.email, data.network)),
+  run: async ({ auth, data, effect }) => effect((tx) => auth.service.mailReset(tx, data.email, data.network)),
 })
 
 export const authHousekeeping = schedule({
   name: 'auth.housekeeping',
   summary: 'Delete expired codes, reset tokens, nonces, sessions and counts of failed attempts',
   cron: '*/10 * * * *',
-  run: async ({ authHousekeeping: housekeeping }) => housekeeping.sweep(),
+  run: async ({ auth }) => auth.housekeeping.sweep(),
 })

@@ -51,7 +51,7 @@ export const signUp = operation({
     status: 201 as const,
     body: {
       message: 'Signed up. Confirm your address with the code that was mailed.',
-      user: await auth.signUp(body, { remoteAddress, userAgent }),
+      user: await auth.service.signUp(body, { remoteAddress, userAgent }),
     },
   }),
 })
@@ -67,10 +67,10 @@ export const verifyEmail = operation({
   returns: { 200: Envelope(Confirmed) },
   errors: [WrongCode, TooManyAttempts],
   example: { body: { email: 'ada@example.com', otp: '123456' } },
-  handle: async ({ body, caller, emailConfirmation, remoteAddress, userAgent }) => {
+  handle: async ({ auth, body, caller, remoteAddress, userAgent }) => {
     // Public operations have a caller only where a credential came along.
     const callerId = (caller as Caller | undefined)?.userId
-    const confirmed = await emailConfirmation.confirm(body, { remoteAddress, userAgent }, callerId)
+    const confirmed = await auth.emailConfirmation.confirm(body, { remoteAddress, userAgent }, callerId)
     return ok(confirmed.passwordReset ? 'Address confirmed. Choose a password.' : 'Address confirmed', confirmed)
   },
 })
@@ -85,8 +85,8 @@ export const resendOtp = operation({
   body: ByEmail,
   returns: { 200: Done },
   example: { body: { email: 'ada@example.com' } },
-  handle: async ({ body, emailConfirmation, remoteAddress, userAgent }) => {
-    await emailConfirmation.resend(body.email, { remoteAddress, userAgent })
+  handle: async ({ auth, body, remoteAddress, userAgent }) => {
+    await auth.emailConfirmation.resend(body.email, { remoteAddress, userAgent })
     return done('If the address waits for a code, another one is on its way.')
   },
 })
@@ -103,7 +103,7 @@ export const login = operation({
   errors: [WrongLogin, EmailUnverified, TooManyAttempts],
   example: { body: { email: 'ada@example.com', password: 'correct horse battery staple' } },
   handle: async ({ auth, body, remoteAddress, userAgent }) =>
-    ok('Signed in', await auth.login(body, { remoteAddress, userAgent })),
+    ok('Signed in', await auth.service.login(body, { remoteAddress, userAgent })),
 })
 
 export const signInWithProvider = operation({
@@ -125,8 +125,8 @@ export const signInWithProvider = operation({
       redirectUri: 'https://app.example.com/callback',
     },
   },
-  handle: async ({ body, path, providerSignIn, remoteAddress, userAgent }) =>
-    ok('Signed in', await providerSignIn.signIn(path.provider, body, { remoteAddress, userAgent })),
+  handle: async ({ auth, body, path, remoteAddress, userAgent }) =>
+    ok('Signed in', await auth.providerSignIn.signIn(path.provider, body, { remoteAddress, userAgent })),
 })
 
 export const forgotPassword = operation({
@@ -140,7 +140,7 @@ export const forgotPassword = operation({
   returns: { 200: Done },
   example: { body: { email: 'ada@example.com' } },
   handle: async ({ auth, body, remoteAddress, userAgent }) => {
-    await auth.forgotPassword(body.email, { remoteAddress, userAgent })
+    await auth.service.forgotPassword(body.email, { remoteAddress, userAgent })
     return done('If the address has an account, a link is on its way.')
   },
 })
@@ -156,7 +156,7 @@ export const resetPassword = operation({
   errors: [InvalidResetToken],
   example: { body: { token: 'Vd3mJ0Yk2WcXqzN5pT8rLhUe7sAbGfKi1oQyHvMxEtR', password: 'wrong pony charger pin' } },
   handle: async ({ auth, body }) => {
-    await auth.resetPassword(body.token, body.password)
+    await auth.service.resetPassword(body.token, body.password)
     return done('The password was changed. Sign in with it.')
   },
 })
@@ -173,7 +173,7 @@ export const refreshToken = operation({
   errors: [InvalidRefreshToken, RefreshTokenReused],
   example: { body: { refreshToken: 'crr_AZquYw3OfdWtrGcbZ0kq7QAAAAHmZx0' } },
   handle: async ({ auth, body, remoteAddress, userAgent }) =>
-    ok('New tokens', await auth.refresh(body.refreshToken, { remoteAddress, userAgent })),
+    ok('New tokens', await auth.service.refresh(body.refreshToken, { remoteAddress, userAgent })),
 })
 
 export const logout = operation({
@@ -186,7 +186,8 @@ export const logout = operation({
   bodyOptional: true,
   returns: { 200: Envelope(Revoked) },
   example: { body: { everywhere: false } },
-  handle: async ({ auth, body, caller }) => ok('Signed out', { revokedCount: await auth.logout(caller, body ?? {}) }),
+  handle: async ({ auth, body, caller }) =>
+    ok('Signed out', { revokedCount: await auth.service.logout(caller, body ?? {}) }),
 })
 
 export const listSessions = operation({
@@ -196,7 +197,7 @@ export const listSessions = operation({
   query: PageQuery,
   returns: { 200: ListOf(SessionView) },
   example: {},
-  handle: async ({ auth, caller, query }) => list('Sessions', await auth.listSessions(caller, query)),
+  handle: async ({ auth, caller, query }) => list('Sessions', await auth.service.listSessions(caller, query)),
 })
 
 export const revokeSession = operation({
@@ -208,7 +209,7 @@ export const revokeSession = operation({
   errors: [NotFound],
   example: { path: { id: '0199a2b4-7c1d-7e3f-8a5b-6c7d8e9f0a1b' } },
   handle: async ({ auth, caller, path }) => {
-    await auth.revokeSession(caller, path.id)
+    await auth.service.revokeSession(caller, path.id)
     return done('Session ended')
   },
 })

@@ -25,12 +25,6 @@ import type { ProviderSignInData, SignedInData } from './schemas.ts'
 import type { Origin, Sessions } from './sessions.ts'
 import { identities, usedNonces } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly providerSignIn: ProviderSignIn
-  }
-}
-
 export interface ProviderSignInOptions {
   readonly database: Database
   readonly clock: Clock

@@ -39,12 +39,6 @@ import type { Origin, Sessions, TokenPair } from './sessions.ts'
 import type { SessionRow } from './tables.ts'
 import type { AttemptThrottle } from './throttle.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly auth: AuthService
-  }
-}
-
 export interface AuthServiceOptions {
   readonly database: Database
   readonly clock: Clock

@@ -1,4 +1,4 @@
-/** What other domains may use of users. */
+/** What other domains use of users. */
 
 export {
   findPictures,

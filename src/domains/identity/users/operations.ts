@@ -18,7 +18,7 @@ export const createUserWithApiKey = operation({
   returns: { 201: Envelope(UserWithKey) },
   errors: [EmailInUse],
   example: { body: { email: 'grace@example.com', name: 'Grace Hopper' } },
-  handle: async ({ body, users }) => created('User created', await users.createWithApiKey(body)),
+  handle: async ({ body, users }) => created('User created', await users.accounts.createWithApiKey(body)),
 })
 
 export const getProfile = operation({
@@ -30,7 +30,7 @@ export const getProfile = operation({
   returns: { 200: Envelope(UserView) },
   etag: true,
   example: {},
-  handle: async ({ caller, users }) => ok('Profile', await users.profile(caller)),
+  handle: async ({ caller, users }) => ok('Profile', await users.accounts.profile(caller)),
 })
 
 export const updateProfile = operation({
@@ -43,7 +43,7 @@ export const updateProfile = operation({
   etag: true,
   example: { body: { name: 'Ada Lovelace', timezone: 'Europe/London', locale: 'en-GB' } },
   handle: async ({ body, caller, ifMatch, users }) =>
-    ok('Profile changed', await users.updateProfile(caller, body, ifMatch)),
+    ok('Profile changed', await users.accounts.updateProfile(caller, body, ifMatch)),
 })
 
 export const getSettings = operation({
@@ -54,7 +54,7 @@ export const getSettings = operation({
   returns: { 200: Envelope(SettingsView) },
   etag: true,
   example: {},
-  handle: async ({ caller, users }) => ok('Settings', await users.settings(caller)),
+  handle: async ({ caller, users }) => ok('Settings', await users.accounts.settings(caller)),
 })
 
 /** Shared by the operations that change settings. */
@@ -73,7 +73,7 @@ export const updatePublishingSettings = operation({
   body: PublishingChange,
   example: { body: { utm: { enabled: true }, queueSlots: [{ weekday: 'monday', time: '09:30' }] } },
   handle: async ({ body, caller, ifMatch, users }) =>
-    ok('Settings changed', await users.updateSettings(caller, 'publishing', body, ifMatch)),
+    ok('Settings changed', await users.accounts.updateSettings(caller, 'publishing', body, ifMatch)),
 })
 
 export const updateNotificationSettings = operation({
@@ -84,7 +84,7 @@ export const updateNotificationSettings = operation({
   body: NotificationChange,
   example: { body: { kinds: { comment: { email: true } }, quietHours: { enabled: true, start: '21:00' } } },
   handle: async ({ body, caller, ifMatch, users }) =>
-    ok('Settings changed', await users.updateSettings(caller, 'notifications', body, ifMatch)),
+    ok('Settings changed', await users.accounts.updateSettings(caller, 'notifications', body, ifMatch)),
 })
 
 export const updateUiPreferences = operation({
@@ -94,7 +94,7 @@ export const updateUiPreferences = operation({
   body: UiChange,
   example: { body: { theme: 'dark', calendarStartDay: 'sunday' } },
   handle: async ({ body, caller, ifMatch, users }) =>
-    ok('Preferences changed', await users.updateSettings(caller, 'ui', body, ifMatch)),
+    ok('Preferences changed', await users.accounts.updateSettings(caller, 'ui', body, ifMatch)),
 })
 
 export const completeOnboarding = operation({
@@ -106,5 +106,5 @@ export const completeOnboarding = operation({
   errors: [PreconditionFailed],
   etag: true,
   example: { body: { step: 'connect-account', completed: true } },
-  handle: async ({ body, caller, ifMatch, users }) => ok('Noted', await users.onboard(caller, body, ifMatch)),
+  handle: async ({ body, caller, ifMatch, users }) => ok('Noted', await users.accounts.onboard(caller, body, ifMatch)),
 })

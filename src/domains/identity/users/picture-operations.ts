@@ -26,8 +26,7 @@ export const uploadProfilePicture = operation({
     StorageUnavailable,
   ],
   example: {},
-  handle: async ({ caller, upload, profilePictures }) =>
-    created('Picture set', await profilePictures.take(caller, upload)),
+  handle: async ({ caller, upload, users }) => created('Picture set', await users.pictures.take(caller, upload)),
 })
 
 export const removeProfilePicture = operation({
@@ -37,8 +36,8 @@ export const removeProfilePicture = operation({
   returns: { 200: Done },
   errors: [StorageUnavailable],
   example: {},
-  handle: async ({ caller, profilePictures }) => {
-    await profilePictures.remove(caller)
+  handle: async ({ caller, users }) => {
+    await users.pictures.remove(caller)
     return done('Picture removed')
   },
 })
@@ -52,5 +51,5 @@ export const getProfilePicture = operation({
   returns: { 200: FILE },
   errors: [StorageUnavailable],
   example: { path: { pictureId: '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a91', size: 'medium' } },
-  handle: async ({ path, profilePictures }) => profilePictures.file(path.pictureId, path.size),
+  handle: async ({ path, users }) => users.pictures.file(path.pictureId, path.size),
 })

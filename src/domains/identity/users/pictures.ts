@@ -22,12 +22,6 @@ import { pictureUrl } from './picture-url.ts'
 import type { PictureSize, ProfilePictureData } from './schemas.ts'
 import { users } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly profilePictures: ProfilePictures
-  }
-}
-
 /** Largest file that is accepted as a picture, in bytes. */
 export const MAX_PICTURE_BYTES = 8 * 1024 * 1024
 

@@ -17,12 +17,6 @@ import type { PlanName, Subscriptions } from './subscription.ts'
 import { users, type User, type UserRow } from './tables.ts'
 import { userView } from './user-view.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly users: UserService
-  }
-}
-
 /** The API keys that users get by default. They belong to `auth`, which depends on users. */
 export interface DefaultApiKeys {
   /** The first characters of a user's key, or null without one. */

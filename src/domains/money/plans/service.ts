@@ -11,12 +11,6 @@ import { cycleAt } from './cycle.ts'
 import { PLANS, UNLIMITED, type DefaultPlan, type LimitName, type Plan, type PlanLimits } from './plans.ts'
 import { subscriptions } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly plans: PlanService
-  }
-}
-
 /** What a user may use, and the plan that grants it. */
 export interface Allowance extends PlanLimits {
   readonly plan: PlanName

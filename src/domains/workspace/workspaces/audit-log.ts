@@ -8,12 +8,6 @@ import type { Searches } from '../../../db/searches.ts'
 import { findUsers, type UserRow } from '../../identity/users/index.ts'
 import type { AuditEntry, AuditQuery } from './schemas.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly auditLog: AuditLog
-  }
-}
-
 type Actor = Pick<UserRow, 'id' | 'name' | 'email'>
 
 /** Who did what in a workspace, when and from where. Entries are written by turns and never change. */

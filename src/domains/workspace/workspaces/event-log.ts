@@ -6,12 +6,6 @@ import type { Sql } from '../../../core/sql.ts'
 import type { WorkspaceLogs } from '../../../core/workspace-logs.ts'
 import type { SyncPage } from './schemas.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly eventLog: EventLog
-  }
-}
-
 /** How many event numbers a page covers at most, so that a read is bounded for members who may see few events. */
 const WINDOW = 2_000
 

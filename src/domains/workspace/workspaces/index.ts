@@ -1,4 +1,4 @@
-/** What other domains may use of workspaces. */
+/** What other domains use of workspaces. */
 
 export {
   addGroup,

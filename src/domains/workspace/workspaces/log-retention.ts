@@ -4,12 +4,6 @@ import type { WorkspaceLogs } from '../../../core/workspace-logs.ts'
 import { greaterThan } from '../../../db/condition.ts'
 import { workspaces } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly workspaceLogRetention: WorkspaceLogRetention
-  }
-}
-
 export interface WorkspaceLogRetentionOptions {
   readonly sql: Sql
   readonly logs: WorkspaceLogs

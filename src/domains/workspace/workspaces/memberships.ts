@@ -12,12 +12,6 @@ import { query } from '../../../db/query.ts'
 import { SCOPE_SOURCES, type ScopeSources } from './membership-store.ts'
 import { workspaceTables } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly memberships: MemberCache
-  }
-}
-
 /** The scopes of role and groups, plus added scopes, minus removed ones. An owner always has all scopes. */
 export function mergedScopes({ role, roleScopes, groupScopes, addedScopes, removedScopes }: ScopeSources): Set<Scope> {
   if (role === 'owner') return new Set(BUILT_IN_ROLES.owner)

@@ -29,7 +29,7 @@ export const listWorkspaces = operation({
   returns: { 200: ListOf(WorkspaceView) },
   example: { query: { limit: 30 } },
   handle: async ({ caller, query, workspaces }) =>
-    list('Workspaces', await workspaces.list(caller, pageRequest(query))),
+    list('Workspaces', await workspaces.service.list(caller, pageRequest(query))),
 })
 
 export const createWorkspace = operation({
@@ -43,7 +43,7 @@ export const createWorkspace = operation({
   etag: true,
   example: { body: { name: 'Acme', timezone: 'Europe/Berlin', logo: 'https://acme.example/logo.png' } },
   handle: async (context) =>
-    created('Workspace created', await context.workspaces.create(context.caller, context.body, context)),
+    created('Workspace created', await context.workspaces.service.create(context.caller, context.body, context)),
 })
 
 export const getWorkspace = operation({
@@ -55,7 +55,7 @@ export const getWorkspace = operation({
   returns: { 200: Envelope(WorkspaceView) },
   etag: true,
   example: { path: inPath },
-  handle: async ({ member, workspaces }) => ok('Workspace', await workspaces.get(member)),
+  handle: async ({ member, workspaces }) => ok('Workspace', await workspaces.service.get(member)),
 })
 
 export const updateWorkspace = operation({
@@ -71,7 +71,7 @@ export const updateWorkspace = operation({
   etag: true,
   example: { path: inPath, body: { name: 'Acme Studios', logo: null } },
   handle: async ({ turn, member, body, ifMatch, workspaces }) =>
-    ok('Workspace updated', await workspaces.update(turn, member, body, ifMatch)),
+    ok('Workspace updated', await workspaces.service.update(turn, member, body, ifMatch)),
 })
 
 export const deleteWorkspace = operation({
@@ -88,7 +88,7 @@ export const deleteWorkspace = operation({
   errors: [Forbidden, PreconditionFailed],
   example: { path: inPath, body: { name: 'Acme' } },
   handle: async ({ turn, member, body, ifMatch, workspaces }) =>
-    ok('Workspace deleted', await workspaces.delete(turn, member, body.name, ifMatch)),
+    ok('Workspace deleted', await workspaces.service.delete(turn, member, body.name, ifMatch)),
 })
 
 export const updateAiSettings = operation({
@@ -114,7 +114,7 @@ export const updateAiSettings = operation({
     },
   },
   handle: async ({ turn, member, body, ifMatch, workspaces }) =>
-    ok('AI settings updated', await workspaces.updateAi(turn, member, body, ifMatch)),
+    ok('AI settings updated', await workspaces.service.updateAi(turn, member, body, ifMatch)),
 })
 
 export const listAuditLog = operation({
@@ -128,7 +128,8 @@ export const listAuditLog = operation({
   returns: { 200: ListOf(AuditEntry) },
   errors: [SearchTooBroad],
   example: { path: inPath, query: { action: 'updateWorkspace', from: '2026-11-01T00:00:00Z' } },
-  handle: async ({ member, query, auditLog }) => list('Audit log', await auditLog.list(member.workspaceId, query)),
+  handle: async ({ member, query, workspaces }) =>
+    list('Audit log', await workspaces.auditLog.list(member.workspaceId, query)),
 })
 
 export const syncEvents = operation({
@@ -143,6 +144,6 @@ export const syncEvents = operation({
   query: SyncQuery,
   returns: { 200: Envelope(SyncPage) },
   example: { path: inPath, query: { after: 0, limit: 50 } },
-  handle: async ({ member, query, eventLog }) =>
-    ok('Events', await eventLog.after(member, query.after ?? 0, query.limit ?? 30)),
+  handle: async ({ member, query, workspaces }) =>
+    ok('Events', await workspaces.eventLog.after(member, query.after ?? 0, query.limit ?? 30)),
 })

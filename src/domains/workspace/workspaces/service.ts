@@ -24,12 +24,6 @@ import { workspaceMembers, workspaces, workspaceTables } from './tables.ts'
 import { stateOf, viewOf, type WorkspaceRow } from './views.ts'
 import { countOwned, payerOf } from './workspace-store.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly workspaces: WorkspaceService
-  }
-}
-
 /** Runs in the turn that deletes a workspace. Cancels what a domain has scheduled for it. */
 export type DeleteHook = (turn: Turn) => Promise<void>
 

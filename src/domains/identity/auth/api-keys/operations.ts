@@ -20,7 +20,7 @@ export const createApiKey = operation({
   etag: true,
   example: { body: { name: 'Nightly import', scopes: ['media:read', 'media:write'], expiresAt: null } },
   handle: async (context) =>
-    created('API key created', await context.apiKeys.create(context.caller, context.body, context)),
+    created('API key created', await context.auth.apiKeys.create(context.caller, context.body, context)),
 })
 
 export const listApiKeys = operation({
@@ -31,7 +31,7 @@ export const listApiKeys = operation({
   query: PageQuery,
   returns: { 200: ListOf(ApiKeyView) },
   example: { query: { limit: 30 } },
-  handle: async ({ apiKeys, caller, query }) => list('API keys', await apiKeys.list(caller, pageRequest(query))),
+  handle: async ({ auth, caller, query }) => list('API keys', await auth.apiKeys.list(caller, pageRequest(query))),
 })
 
 export const getApiKey = operation({
@@ -43,7 +43,7 @@ export const getApiKey = operation({
   errors: [NotFound],
   etag: 'edits',
   example: { path: { id } },
-  handle: async ({ apiKeys, caller, path }) => ok('API key', await apiKeys.get(caller, path.id)),
+  handle: async ({ auth, caller, path }) => ok('API key', await auth.apiKeys.get(caller, path.id)),
 })
 
 export const updateApiKey = operation({
@@ -58,8 +58,8 @@ export const updateApiKey = operation({
   etag: 'edits',
   example: { path: { id }, body: { name: 'Weekly import', scopes: ['media:read'] } },
   handle: async (context) => {
-    const { apiKeys, body, caller, ifMatch, path } = context
-    return ok('API key changed', await apiKeys.update(caller, path.id, body, ifMatch, context))
+    const { auth, body, caller, ifMatch, path } = context
+    return ok('API key changed', await auth.apiKeys.update(caller, path.id, body, ifMatch, context))
   },
 })
 
@@ -73,7 +73,7 @@ export const revokeApiKey = operation({
   errors: [NotFound],
   example: { path: { id } },
   handle: async (context) => {
-    await context.apiKeys.revoke(context.caller, context.path.id, context)
+    await context.auth.apiKeys.revoke(context.caller, context.path.id, context)
     return done('API key revoked')
   },
 })
@@ -86,5 +86,5 @@ export const regenerateApiKey = operation({
   access: 'user',
   returns: { 200: Envelope(RegeneratedApiKey) },
   example: {},
-  handle: async (context) => ok('New API key', await context.apiKeys.regenerate(context.caller, context)),
+  handle: async (context) => ok('New API key', await context.auth.apiKeys.regenerate(context.caller, context)),
 })

@@ -18,12 +18,6 @@ import { TooManyApiKeys } from './errors.ts'
 import { newApiKey } from './keys.ts'
 import type { ApiKeyChange, ApiKeyView, CreatedApiKey, NewApiKeyInput, RegeneratedApiKey } from './schemas.ts'
 
-declare module '../../../../core/services.ts' {
-  interface Services {
-    readonly apiKeys: ApiKeyService
-  }
-}
-
 const MAX_KEYS = 50
 const MAX_LIFETIME_MS = 3_660 * DAY
 const DEFAULT_NAME = 'Default key'
