@@ -28,15 +28,15 @@ import type { JobService } from '../jobs/service.ts'
 import { composeLive, type DesiredStates } from '../domains/live/media-link/index.ts'
 import type { StreamNotices } from '../domains/live/media-nodes/index.ts'
 import { payerOf } from '../domains/workspace/workspaces/index.ts'
-import { MemberReadmission } from '../domains/workspace/workspaces/readmission.ts'
 import { composeWorkspaces } from '../domains/workspace/workspaces/compose.ts'
+import { MemberTurnAuthorizer } from '../domains/workspace/workspaces/turn-authorizer.ts'
 import { ServiceSwitches } from '../domains/system/switches/service.ts'
 import { assetsInBroadcasts } from '../domains/live/playout/index.ts'
 import { assetsInSlates } from '../domains/live/streams/index.ts'
 import { Recordings } from '../domains/live/recording/index.ts'
 import { composeTeam } from '../domains/workspace/team/index.ts'
 import { actorHealth } from '../turns/health.ts'
-import type { Readmission } from '../turns/readmission.ts'
+import type { TurnAuthorizer } from '../turns/turn-authorizer.ts'
 import type { Turns } from '../turns/turn-runner.ts'
 
 /** The composed service. */
@@ -52,7 +52,7 @@ export interface Composition {
   /** Credentials: `start` prepares logins. */
   readonly auth: Pick<ReturnType<typeof composeAuth>, 'start'>
   readonly memberships: Memberships
-  readonly readmission: Readmission
+  readonly turnAuthorizer: TurnAuthorizer
   readonly channels: Channels
   /** What the media link of a node stands on. */
   readonly streaming: { readonly desiredStates: DesiredStates; readonly notices: StreamNotices }
@@ -72,8 +72,8 @@ export function compose(
 ): Composition {
   const { clock, config, coordination, database, log, secret, version } = resources
   const operations = walk(registry)
-  const readmission = new MemberReadmission()
-  const layers = buildLayers(resources, { operations, jobs: declaredJobs, readmission })
+  const turnAuthorizer = new MemberTurnAuthorizer()
+  const layers = buildLayers(resources, { operations, jobs: declaredJobs, turnAuthorizer })
   const { actors, announcements, executor, foundation, idempotency, jobs, mediaWork, turns } = layers
   const { links, mailLimits, owners, searches, storage } = foundation
   const mailer = mailerOf(config, clock)
@@ -188,7 +188,7 @@ export function compose(
     links,
     auth,
     memberships,
-    readmission,
+    turnAuthorizer,
     channels,
     streaming,
     close: async () => {

@@ -23,7 +23,7 @@ import { workspaceResources } from '../registry/resources.ts'
 import { composeStorage } from '../storage/compose.ts'
 import { Announcements } from '../turns/announcements.ts'
 import { actorDriver } from '../turns/driver.ts'
-import type { Readmission } from '../turns/readmission.ts'
+import type { TurnAuthorizer } from '../turns/turn-authorizer.ts'
 import { TurnExecutor } from '../turns/turn-executor.ts'
 import { TurnOutcomes } from '../turns/turn-outcomes.ts'
 import { Turns } from '../turns/turn-runner.ts'
@@ -65,7 +65,7 @@ export interface Layers {
 interface Declarations {
   readonly operations: readonly NamedOperation[]
   readonly jobs: readonly AnyJob[]
-  readonly readmission: Readmission
+  readonly turnAuthorizer: TurnAuthorizer
 }
 
 /** Builds the layers below the domains. Turns run once the domains' services were handed to `executor.serve`. */
@@ -101,7 +101,7 @@ export function buildLayers(resources: NodeResources, declared: Declarations): L
     announcements,
     jobs,
     keepReply: (turn, operation, claim, reply) => idempotency.keepWithTurn(turn, operation, claim, reply),
-    readmission: declared.readmission,
+    turnAuthorizer: declared.turnAuthorizer,
     ...(shared && { outcomes: turnOutcomes }),
   })
   const { actors, ready } = actorDriver({

@@ -1,12 +1,12 @@
 import type { MemoryKey } from '../core/turn.ts'
 
-/** Actors whose memory is kept at most; the one that was used longest ago is forgotten first. */
+/** How many actors have a memory at most. The least recently used one is dropped first. */
 const MOST_ACTORS = 4_096
 
-/** What the turns of one activation remember, by key. */
+/** What the turns of one activation remember, by key. See `Turn.memory`. */
 export class ActivationMemory {
   readonly epoch: number
-  /** The number of the workspace's newest event, as of the last commit; unknown before the first. */
+  /** The number of the workspace's newest event after the last commit. Undefined before the first commit. */
   seq: number | undefined
   readonly #values = new Map<MemoryKey<unknown>, unknown>()
 
@@ -25,9 +25,8 @@ export class ActivationMemory {
 }
 
 /**
- * The memories of actors. One lives as long as everything that its turns did was committed under one epoch: it is
- * forgotten with the first batch that goes back, and a new epoch begins with nothing, because another node may have
- * written in between.
+ * The memories of actors. A memory is dropped when a batch is rolled back, and when the epoch changes, because another
+ * node may have written in between.
  */
 export class ActorMemories {
   readonly #memories = new Map<string, ActivationMemory>()

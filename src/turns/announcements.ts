@@ -25,45 +25,45 @@ export interface AnnouncementsOptions {
   readonly database: Database
   readonly clock: Clock
   readonly log: Logger
-  /** Whether there are other nodes, which would have to say what this one left unsaid. */
+  /** Whether there are other nodes, which announce what this one could not. */
   readonly shared: boolean
-  /** Hands events to whoever listens, on every node. */
+  /** Publishes events to all nodes. */
   readonly publish: (workspaceId: string, events: readonly WorkspaceEvent[]) => void
-  /** Tells the sockets of a workspace, on every node, that they may have missed something. */
+  /** Tells the sockets of a workspace, on all nodes, that they may have missed events. */
   readonly missed: (workspaceId: string) => void
 }
 
-/** An actor's row, whose last batch may or may not have been announced. */
+/** The row of an actor. Its last batch may or may not have been announced. */
 type FenceRow = Pick<Row<typeof actorFence.entity>, 'key' | 'batch' | 'seq' | 'unannouncedAfter'>
 
 export function isUnannounced(row: FenceRow): row is FenceRow & Unannounced {
   return row.batch !== null && row.unannouncedAfter !== null
 }
 
-/** A batch that this node has announced, to be noted in its actor's row. */
-interface Told {
+/** A batch that this node has announced. The mark in its actor's row is still to be cleared. */
+interface Announced {
   readonly batch: string
   readonly at: number
   tries: number
 }
 
-/** How long after its last batch an actor's row says that all was announced: busy actors never need a write of its own. */
-const NOTE_AFTER_MS = SECOND
-/** A row that another batch holds is tried again; one that belongs to another owner by now is let go. */
+/** How long after the last batch of an actor its mark is cleared. The next batch of a busy actor clears it anyway. */
+const CLEAR_AFTER_MS = SECOND
+/** How often to try. A row may be locked by a batch, or belong to another owner by now. */
 const MOST_TRIES = 3
-/** Batches that are younger are still being announced by whoever made them. */
-const SURELY_OVER_MS = 3 * SECOND
-/** Further back nothing is sent again one by one: clients ask for it when they hear that they have missed something. */
+/** Younger batches may still be announced by the node that committed them. */
+const MIN_AGE_MS = 3 * SECOND
+/** A batch with more events is not published again. Clients fetch the events when they hear that they missed some. */
 const MOST_EVENTS = 1_000
 const MOST_ACTORS = 10_000
 const RECOVERY_LOCK = 0x63_72_61_6e
 
-// Written by hand: it passes over rows that a batch holds (`skip locked`).
-const NOTE = `with told as (
+// Written by hand: it skips rows that a batch has locked (`skip locked`).
+const CLEAR = `with announced as (
     select f.key from actor_fence f
     join unnest($1::text[], $2::uuid[]) as t (key, batch) on f.key = t.key and f.batch = t.batch
     for no key update of f skip locked)
-  update actor_fence f set unannounced_after = null from told where f.key = told.key returning f.key`
+  update actor_fence f set unannounced_after = null from announced a where f.key = a.key returning f.key`
 
 interface Ranges {
   readonly workspaceIds: readonly string[]
@@ -71,7 +71,7 @@ interface Ranges {
   readonly until: readonly number[]
 }
 
-/** Events of some workspaces, each in a range of numbers of its own. */
+/** Events of several workspaces, with a range of numbers for each. */
 const eventsWithin = query({ workspaceEvents }, (db, $: Ranges) =>
   db
     .selectFrom(
@@ -89,105 +89,110 @@ const eventsWithin = query({ workspaceEvents }, (db, $: Ranges) =>
 )
 
 /**
- * What a node that dies between a commit and its announcement leaves unsaid is said by another. Each batch marks its
- * actor's row, in its own fence; the mark goes with the next batch, or a second later in one statement for all actors
- * that have fallen quiet. A mark that is found when the actor is activated, or when a node has died, means that the last
- * batch may not have been announced: its events are published again, and the sockets of the workspace are told to ask.
- * At least once, therefore: events carry numbers, and notices only make others forget.
+ * Ensures that committed events are announced at least once, even if a node dies between commit and announcement.
+ *
+ * Each batch marks its actor's row in the statement of its fence. The next batch clears the mark, or, if none follows
+ * within a second, one statement clears the marks of all idle actors. A mark that is found when an actor is activated, or
+ * after a node has died, means that the last batch may not have been announced. Its events are then published again, and
+ * the sockets of the workspace are told that they may have missed some. Repeats are harmless: events carry numbers, and
+ * notices only clear caches.
  */
 export class Announcements {
   readonly #options: AnnouncementsOptions
   readonly #listeners: ((workspaceId: string) => void)[] = []
-  readonly #told = new Map<string, Told>()
+  readonly #announced = new Map<string, Announced>()
   readonly #timer: NodeJS.Timeout | undefined
-  /** Actors that are being given up. */
+  /** Actors that this node is releasing. */
   #released: string[] = []
   #releasing: Promise<void> | undefined
 
   constructor(options: AnnouncementsOptions) {
     this.#options = options
-    if (options.shared) this.#timer = setInterval(() => void this.#note(this.#quiet()), NOTE_AFTER_MS).unref()
+    if (options.shared) this.#timer = setInterval(() => void this.#clear(this.#idle()), CLEAR_AFTER_MS).unref()
   }
 
-  /** Calls this before events are published again: every node must forget what it caches of the workspace. */
+  /** Adds a listener that runs before events are published again, so that all nodes drop what they cache of the workspace. */
   onAgain(listener: (workspaceId: string) => void): void {
     this.#listeners.push(listener)
   }
 
-  /** A batch has been committed, and its announcement has left. */
+  /** Records that a batch was committed and its announcement was sent. */
   announced(actor: string, batch: string): void {
-    if (this.#options.shared) this.#told.set(actor, { batch, at: this.#options.clock.monotonic(), tries: 0 })
+    if (this.#options.shared) this.#announced.set(actor, { batch, at: this.#options.clock.monotonic(), tries: 0 })
   }
 
-  /** Notes at once what was announced of an actor that is given up, with all that are given up in the same moment. */
+  /** Clears the mark of an actor that this node releases, together with all that are released at the same moment. */
   async release(actor: string): Promise<void> {
-    if (!this.#told.has(actor)) return
+    if (!this.#announced.has(actor)) return
     this.#released.push(actor)
-    await (this.#releasing ??= this.#noteReleased())
+    await (this.#releasing ??= this.#clearReleased())
   }
 
   /**
-   * Announces again what an owner before may not have announced; to be called before the next batch.
-   * @param unsure this node itself lost the answer to the last commit
+   * Announces again what an earlier owner may not have announced. To be called before the next batch.
+   * @param unsure whether this node itself does not know the outcome of its last commit
    */
   async again(tx: Sql, row: Unannounced, unsure: boolean): Promise<void> {
-    // Alone, a node that has died takes with it everybody who was listening.
+    // On a single node, all listeners ended with the process that could not announce.
     if (!this.#options.shared && !unsure) return
-    // Announced by this very node, and not noted yet.
-    if (this.#told.get(row.key)?.batch === row.batch) return
+    // This node has announced it, and has not cleared the mark yet.
+    if (this.#announced.get(row.key)?.batch === row.batch) return
     await this.#announce(tx, [row])
   }
 
   /**
-   * Announces what a node that has died may not have announced, of actors that nobody asks for. Every node that notices
-   * calls it; one of them does it.
+   * Announces what a dead node may not have announced, for actors that no other node activates. Every node that notices the
+   * death calls it. An advisory lock lets one of them do the work.
    */
   async recover(): Promise<void> {
     const { clock, database, log } = this.#options
     try {
       await database.transaction(async (tx) => {
+        // Written by hand: Kysely has no advisory locks.
         const lock = await tx.row<{ had: boolean }>('select pg_try_advisory_xact_lock($1) as had', [RECOVERY_LOCK])
         if (!lock?.had) return
         const rows = await actorFence.find(
           tx,
-          { unannouncedAfter: not(null), batch: lessThan(firstIdOf(clock.now() - SURELY_OVER_MS)) },
+          { unannouncedAfter: not(null), batch: lessThan(firstIdOf(clock.now() - MIN_AGE_MS)) },
           { columns: ['key', 'batch', 'seq', 'unannouncedAfter'], limit: MOST_ACTORS },
         )
-        const left = rows.filter(isUnannounced).filter(({ batch, key }) => this.#told.get(key)?.batch !== batch)
-        if (left.length === 0) return
-        await this.#announce(tx, left)
-        await tx.run(NOTE, [left.map(({ key }) => key), left.map(({ batch }) => batch)])
-        log.info({ actors: left.length }, 'what a node had committed and not announced was announced')
+        const unannounced = rows
+          .filter(isUnannounced)
+          .filter(({ batch, key }) => this.#announced.get(key)?.batch !== batch)
+        if (unannounced.length === 0) return
+        await this.#announce(tx, unannounced)
+        await tx.run(CLEAR, [unannounced.map(({ key }) => key), unannounced.map(({ batch }) => batch)])
+        log.info({ actors: unannounced.length }, 'announced what a dead node had committed')
       })
     } catch (error) {
-      log.warn({ error }, 'what a node had committed and not announced could not be read')
+      log.warn({ error }, 'cannot read what a dead node had committed')
     }
   }
 
-  /** Notes everything that was announced. */
+  /** Clears the marks of everything that was announced. */
   async close(): Promise<void> {
     clearInterval(this.#timer)
     await this.#releasing
-    await this.#note([...this.#told.keys()])
+    await this.#clear([...this.#announced.keys()])
   }
 
   async #announce(tx: Sql, rows: readonly Unannounced[]): Promise<void> {
     const { missed, publish } = this.#options
-    const near = rows.filter(
+    const listed = rows.filter(
       ({ seq, unannouncedAfter }) => seq > unannouncedAfter && seq - unannouncedAfter <= MOST_EVENTS,
     )
     const events =
-      near.length === 0
+      listed.length === 0
         ? []
         : await eventsWithin.rows(tx, {
-            workspaceIds: near.map(({ key }) => workspaceOf(key)),
-            after: near.map((row) => row.unannouncedAfter),
-            until: near.map((row) => row.seq),
+            workspaceIds: listed.map(({ key }) => workspaceOf(key)),
+            after: listed.map((row) => row.unannouncedAfter),
+            until: listed.map((row) => row.seq),
           })
     const byWorkspace = Map.groupBy(events, (row) => row.workspaceId)
     for (const { key } of rows) {
       const workspaceId = workspaceOf(key)
-      // As after a commit: who may see what is heard before the events.
+      // As after a commit, caches of memberships are cleared before the events are sent.
       for (const listener of this.#listeners) listener(workspaceId)
       const found = byWorkspace.get(workspaceId)
       if (found) publish(workspaceId, found.map(eventOf))
@@ -195,41 +200,41 @@ export class Announcements {
     }
   }
 
-  async #noteReleased(): Promise<void> {
+  async #clearReleased(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve))
     this.#releasing = undefined
-    await this.#note(this.#released.splice(0))
+    await this.#clear(this.#released.splice(0))
   }
 
-  /** Actors without a batch for a while. */
-  #quiet(): string[] {
-    const until = this.#options.clock.monotonic() - NOTE_AFTER_MS
-    return [...this.#told].filter(([, { at }]) => at <= until).map(([actor]) => actor)
+  /** Actors whose last batch was a while ago. */
+  #idle(): string[] {
+    const until = this.#options.clock.monotonic() - CLEAR_AFTER_MS
+    return [...this.#announced].filter(([, { at }]) => at <= until).map(([actor]) => actor)
   }
 
-  async #note(actors: readonly string[]): Promise<void> {
+  async #clear(actors: readonly string[]): Promise<void> {
     const { database, log } = this.#options
     const due = actors.flatMap((actor) => {
-      const told = this.#told.get(actor)
-      return told ? [[actor, told] as const] : []
+      const announced = this.#announced.get(actor)
+      return announced ? [[actor, announced] as const] : []
     })
     if (due.length === 0) return
     try {
       const values = [due.map(([actor]) => actor), due.map(([, { batch }]) => batch)]
-      const noted = new Set((await database.rows<{ key: string }>(NOTE, values)).map(({ key }) => key))
-      for (const [actor, told] of due) {
-        told.tries += 1
-        const isOver = noted.has(actor) || told.tries === MOST_TRIES
-        // A batch may have followed meanwhile.
-        if (isOver && this.#told.get(actor) === told) this.#told.delete(actor)
+      const cleared = new Set((await database.rows<{ key: string }>(CLEAR, values)).map(({ key }) => key))
+      for (const [actor, announced] of due) {
+        announced.tries += 1
+        const isOver = cleared.has(actor) || announced.tries === MOST_TRIES
+        // Another batch may have followed.
+        if (isOver && this.#announced.get(actor) === announced) this.#announced.delete(actor)
       }
     } catch (error) {
-      if (!isAway(error)) log.warn({ error }, 'what was announced could not be noted')
+      if (!isAway(error)) log.warn({ error }, 'cannot record what was announced')
     }
   }
 }
 
-/** The least UUID of version 7 that is made at a moment: those that were made before are less. */
+/** The smallest UUID of version 7 of a point in time. All UUIDs that were made earlier are smaller. */
 function firstIdOf(ms: number): string {
   const time = ms.toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-000000000000`

@@ -2,13 +2,14 @@ import type { Statement } from '../db/commit.ts'
 import type { Batch } from './batch.ts'
 import type { KeptOutcomes } from './turn-outcomes.ts'
 
-// Written by hand: the last write of every batch is one statement, sent together with its commit.
+// Written by hand: the last write of every batch is one statement that is sent together with the commit
+// (`npm run bench:actors`).
 const MOVED = 'moved as (update actor_fence set seq = seq + $2 where key = $1)'
 const INSERT_EVENTS = `insert into workspace_events (workspace_id, seq, type, data, at, channel_id, user_id)
   select workspace_id, seq, type, data, at, channel_id, user_id
   from json_populate_recordset(null::workspace_events, $3::json)`
 
-// Not the time of the transaction: the lock of the actor's row orders batches, and so the times of these rows.
+// `clock_timestamp()`, not `now()`: the lock on the actor's row orders batches, so these times follow the same order.
 const WRITE_OUTCOMES = `insert into turn_outcomes (actor, at, commands, outcomes)
   values ($1, clock_timestamp(), $2::uuid[], $3)`
 
@@ -17,7 +18,7 @@ const WRITE_BOTH = `with ${MOVED}, kept as (
     insert into turn_outcomes (actor, at, commands, outcomes) values ($1, clock_timestamp(), $4::uuid[], $5)
   ) ${INSERT_EVENTS}`
 
-/** The last write of a batch: its events, with the numbers they take, and what is kept of its turns. */
+/** The last write of a batch: its events, the new event number, and the outcomes of its turns. */
 export function endOf(actor: string, batch: Batch, kept: KeptOutcomes | undefined): Statement[] {
   const { events, numbered } = batch
   if (numbered === 0) return kept ? [{ text: WRITE_OUTCOMES, values: [actor, kept.ids, kept.sealed] }] : []

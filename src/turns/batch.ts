@@ -7,11 +7,11 @@ import type { Database } from '../db/database.ts'
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** Rows that wait for the end of a batch, one list a table and column set, in the order in which they first came. */
+/** Rows to insert at the end of a batch: one list per table and set of columns, in insertion order. */
 export class PendingRows {
   readonly #groups = new Map<string, { statement: string; rows: Row[] }>()
 
-  /** @param unlessThere rows that an index refuses are left out, not an error */
+  /** @param unlessThere skips rows that violate a unique index, instead of failing */
   add(table: string, row: Row, unlessThere = false): void {
     const columns = Object.keys(row)
     const key = `${table}(${columns.join()})${unlessThere ? '?' : ''}`
@@ -32,14 +32,14 @@ export class PendingRows {
     return this.#groups.size === 0
   }
 
-  /** Takes what waits as statements: one a group, however many rows. */
+  /** Removes all rows. @returns one statement per list */
   take(): Statement[] {
     const groups = [...this.#groups.values()]
     this.#groups.clear()
     return groups.map(({ statement, rows }) => ({ text: statement, values: [JSON.stringify(rows)] }))
   }
 
-  /** Writes and forgets what waits. */
+  /** Inserts and removes all rows. */
   async flush(sql: Sql): Promise<void> {
     await Promise.all(this.take().map(({ text, values }) => sql.run(text, values)))
   }
@@ -49,14 +49,14 @@ const NAME = /^[a-z_][a-z0-9_]*$/
 const statements = new Map<string, string>()
 
 /**
- * One statement for any number of rows: PostgreSQL itself casts each JSON field to its column's type, so that one
- * prepared text serves every batch size.
+ * One statement for any number of rows: PostgreSQL casts each JSON field to the type of its column, so one prepared
+ * statement serves every batch size. Written by hand, because `turn.insert` takes tables by name.
  */
 function insertStatement(key: string, table: string, columns: readonly string[], unlessThere: boolean): string {
   let statement = statements.get(key)
   if (statement === undefined) {
     const bad = [table, ...columns].find((name) => !NAME.test(name))
-    if (bad !== undefined) throw new Error(`${bad} is no column or table name`)
+    if (bad !== undefined) throw new Error(`${bad} is not a column or table name`)
     const names = columns.map((name) => `"${name}"`).join(', ')
     statement = `insert into "${table}" (${names}) select ${names} from json_populate_recordset(null::"${table}", $1::json)`
     if (unlessThere) statement += ' on conflict do nothing'
@@ -65,14 +65,14 @@ function insertStatement(key: string, table: string, columns: readonly string[],
   return statement
 }
 
-/** What the turns of one batch share: the connection, the rows that wait, the events so far. */
+/** What the turns of one batch share: the connection, the rows to insert, and the events so far. */
 export class Batch {
   readonly #database: Database
   readonly #client: PoolClient
   readonly sql: Sql
   readonly pending = new PendingRows()
   readonly events: WorkspaceEvent[] = []
-  /** Those of the events that are stored: how far the numbers of the workspace have gone. */
+  /** How many of the events are stored. Each takes one number of the workspace. */
   numbered = 0
   readonly afterCommit: (() => void | Promise<void>)[] = []
 
@@ -89,11 +89,11 @@ export class Batch {
 
 const ONLY_READS = /^\s*select\b(?![\s\S]*\bfor\s+(?:update|no key update|share|key share)\b)/i
 
-/** The SQL of one turn: writes what waits first, and remembers whether the turn has touched anything. */
+/** The SQL of one turn. Inserts waiting rows before each statement, and records whether the turn may have written. */
 export class TurnSql implements Sql {
   readonly #batch: Batch
   readonly #own: PendingRows
-  /** Also after a statement that failed, whatever it was: the transaction can only go back then. */
+  /** Also true after a failed statement: the transaction can then only be rolled back. */
   touched = false
 
   constructor(batch: Batch, own: PendingRows) {
@@ -124,7 +124,7 @@ export class TurnSql implements Sql {
     }
   }
 
-  /** Writes every waiting row, so that a statement sees the turns before it and this one's own rows. */
+  /** Inserts all waiting rows, so that the next statement sees those of earlier turns and of this one. */
   async #settle(): Promise<void> {
     if (!this.#batch.pending.isEmpty) await this.#batch.pending.flush(this.#batch.sql)
     if (!this.#own.isEmpty) {

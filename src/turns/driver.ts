@@ -12,14 +12,14 @@ import type { Clock } from '../core/clock.ts'
 import type { Logger } from '../core/log.ts'
 import { turnCodec } from './turn-codec.ts'
 
-/** The settings of a node among others, by their names in the configuration. */
+/** The settings of a node in a cluster, by their names in the configuration. */
 export interface ClusterSettings {
   readonly REDIS_URL: string | undefined
   readonly CLUSTER_HOST: string
   readonly CLUSTER_PORT: number
   readonly CLUSTER_ADDRESS: string | undefined
   readonly CLUSTER_SECRET: string | undefined
-  /** Paths; all three or none. */
+  /** Paths of files. All three or none are set. */
   readonly CLUSTER_CERT: string | undefined
   readonly CLUSTER_KEY: string | undefined
   readonly CLUSTER_CA: string | undefined
@@ -30,7 +30,7 @@ export interface DriverOptions {
   readonly host: ActorHost
   readonly clock: Clock
   readonly log: Logger
-  /** Shared by all nodes, where the configuration has no cluster secret. */
+  /** Authenticates links when the configuration has no cluster secret. The same on all nodes. */
   readonly secret: string
   /** Called when another node has died. */
   readonly onNodeLost: () => void
@@ -38,17 +38,17 @@ export interface DriverOptions {
 
 export interface Driver {
   readonly actors: Actors
-  /** Resolves when commands can be run. @throws Error when the port of the links is taken */
+  /** Resolves when commands can run. @throws Error when the port for links is in use */
   readonly ready: Promise<void>
 }
 
-/** Actors of this process alone, or, where a Redis is configured, shared with the other nodes on it. */
+/** Runs actors in this process or, with `REDIS_URL`, shares them with the other nodes. */
 export function actorDriver({ config, host, clock, log, onNodeLost, secret }: DriverOptions): Driver {
   if (config.REDIS_URL === undefined) {
     const actors = new LocalActors({
       host,
       monotonic: () => clock.monotonic(),
-      onError: (actor, error) => log.error({ actor, error }, 'an actor could not be activated'),
+      onError: (actor, error) => log.error({ actor, error }, 'cannot activate an actor'),
     })
     return { actors, ready: Promise.resolve() }
   }
@@ -76,7 +76,8 @@ export function actorDriver({ config, host, clock, log, onNodeLost, secret }: Dr
 
 function tlsOf({ CLUSTER_CA: ca, CLUSTER_CERT: cert, CLUSTER_KEY: key }: ClusterSettings, log: Logger) {
   if (ca === undefined || cert === undefined || key === undefined) return {}
-  const failed = (error: unknown) => log.error({ error }, 'new certificates of links cannot be used; the old ones stay')
+  const failed = (error: unknown) =>
+    log.error({ error }, 'cannot use the new certificates for links; the old ones stay in use')
   try {
     return { tls: certificateFiles({ ca, cert, key }, failed) }
   } catch (error) {
@@ -85,7 +86,7 @@ function tlsOf({ CLUSTER_CA: ca, CLUSTER_CERT: cert, CLUSTER_KEY: key }: Cluster
   }
 }
 
-/** Actors that are asked before they have started wait for that. */
+/** Commands that come before the actors have started wait for the start. */
 function deferred(started: Promise<ClusterActors>): Driver {
   const empty = new LocalActors({ host: nobody, monotonic: () => 0 })
   let running: ClusterActors | undefined
@@ -93,7 +94,7 @@ function deferred(started: Promise<ClusterActors>): Driver {
     running = await started
     await empty.close(0)
   })()
-  // Whoever waits for `ready` hears of it; whoever does not hears of it with each command.
+  // A failed start is reported to those who await `ready`, and by every command.
   ready.catch(() => undefined)
   return {
     ready,

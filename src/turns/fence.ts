@@ -1,23 +1,22 @@
 import { FencedError } from '../../actors/index.ts'
 import type { Sql } from '../core/sql.ts'
 
-// Written by hand: every batch runs one of the two (`npm run bench:actors`), and the second one fails on purpose.
-// What was committed before has been announced: by this node, or by the activation.
+// Both statements are written by hand: every batch runs one of them (`npm run bench:actors`), and the second one fails on
+// purpose. `unannounced_after` may move to `seq`, because this node or the activation has announced the earlier batches.
 const TAKE = `update actor_fence set batch = $3, unannounced_after = seq
   where key = $1 and epoch = $2 returning seq`
 
-// Where the row is not as expected the transaction cannot go on, and its commit takes all back.
+// Fails if the row is not as expected. The transaction then cannot continue, and its commit rolls it back.
 const HOLD = `with held as (
     update actor_fence set batch = $3, unannounced_after = seq where key = $1 and epoch = $2 and seq = $4 returning 1)
   select 1 / count(*) as held from held`
 const DIVISION_BY_ZERO = '22012'
 
 /**
- * Locks an actor's row for a batch: the lock orders the batch among all that commit for the actor. Where the number of
- * the workspace's newest event is known from the batch before, nobody has to wait for this: whatever follows in the
- * transaction fails unless the actor still is as this node left it.
- * @param seq the newest number, when it is known
- * @returns the newest number @throws FencedError when the actor has another owner by now
+ * Locks an actor's row for a batch. The lock orders all batches of the actor. If the number of the newest event is known
+ * from the previous batch, callers need not wait for the result: the rest of the transaction fails if the row has changed.
+ * @param seq the number of the newest event, if known
+ * @returns the number of the newest event @throws FencedError when the actor has another owner by now
  */
 export async function fence(
   sql: Sql,

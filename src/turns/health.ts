@@ -1,6 +1,6 @@
 import type { Actors } from '../../actors/index.ts'
 
-/** Whether this node can run turns, and what keeps some of its actors from it. */
+/** Counts for the health check. @throws Error when this node cannot run turns */
 export async function actorHealth(actors: Actors): Promise<Readonly<Record<string, string | number | boolean>>> {
   const { active, waiting, quarantined, cluster } = actors.stats()
   if (cluster?.live === false) throw new Error('this node has no lease: Redis does not answer')

@@ -9,7 +9,7 @@ declare module '../core/services.ts' {
 
 export const forgetOutcomes = schedule({
   name: 'turns.forget-outcomes',
-  summary: 'Delete what was kept of turns for those who ask again because a node has died',
+  summary: 'Delete outcomes of turns that are too old to be asked for again',
   cron: '* * * * *',
   run: async ({ turnOutcomes }) => void (await turnOutcomes.sweep()),
 })

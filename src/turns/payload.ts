@@ -3,7 +3,7 @@ import type { RequestData } from '../core/context.ts'
 export interface IdempotencyClaim {
   readonly principal: string
   readonly key: string
-  /** Of path and body: the same key with another fingerprint is refused. */
+  /** Hash of path and body. A request with the same key and another fingerprint is refused. */
   readonly fingerprint: string
   readonly keepMs: number
 }

@@ -23,19 +23,19 @@ export interface RunningTurnOptions {
   readonly jobs: JobOutlet
   /** The number of the workspace's newest event before this batch. */
   readonly seq: number
-  /** ISO 8601, of everything that the turn writes. */
+  /** The time of everything that the turn writes, ISO 8601. */
   readonly at: string
 }
 
 /**
- * A turn as its handler sees it, and what it has gathered when it ends. A class and no literal: a literal with a getter
- * makes V8 describe its shape anew each time it is evaluated, and such a description keeps the getter, and with it the
- * whole turn and its request, until the next full collection.
+ * The turn that a handler gets, and what it has collected by its end. It is a class, because an object literal with a
+ * getter makes V8 create a new hidden class at each evaluation. That keeps the turn and its request in memory until the
+ * next full garbage collection.
  */
 export class RunningTurn implements Turn {
   readonly workspaceId: string
   readonly sql: TurnSql
-  /** Rows that wait. */
+  /** Rows to insert. */
   readonly own = new PendingRows()
   readonly audits: Parameters<Turn['audit']>[0][] = []
   readonly at: string
@@ -100,12 +100,12 @@ export class RunningTurn implements Turn {
     this.#after.push(action)
   }
 
-  /** Writes what the handler changed in its unit of work. */
+  /** Writes the changes in the unit of work. */
   async flush(): Promise<void> {
     await this.#em?.flush()
   }
 
-  /** Gives what it gathered to its batch. */
+  /** Adds what the turn has collected to its batch. */
   succeed(): void {
     const batch = this.#batch
     batch.pending.addAll(this.own)

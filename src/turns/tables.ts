@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/postgresql'
 import { timestamp } from '../db/columns.ts'
 import { table } from '../db/table.ts'
 
-/** One row per actor: who may commit for it, and how far it is. */
+/** One row per actor: the epoch that may commit, and the number of the newest event. */
 const ActorFence = defineEntity({
   name: 'ActorFence',
   tableName: 'actor_fence',
@@ -73,6 +73,7 @@ const AuditEntry = defineEntity({
 })
 
 export const actorFence = table(ActorFence)
+export const turnOutcomes = table(TurnOutcome)
 export const workspaceEvents = table(StoredEvent)
 export const auditLog = table(AuditEntry)
 

@@ -4,8 +4,8 @@ import { AppError, errorTable, type AppErrorOptions, type ErrorDefinition } from
 import { RawBody, type Reply } from '../core/reply.ts'
 import type { TurnPayload } from './payload.ts'
 
-interface ErrorOnTheWay {
-  /** Of an error that the caller may see. */
+interface PlainError {
+  /** Set for an `AppError`. */
   readonly code?: string
   readonly name: string
   readonly message: string
@@ -13,13 +13,13 @@ interface ErrorOnTheWay {
   readonly options?: Omit<AppErrorOptions, 'message' | 'cause'>
 }
 
-interface RawOnTheWay {
+interface PlainRawBody {
   readonly raw: { readonly contentType: string; readonly content: string | Uint8Array }
 }
 
 /**
- * How turns, replies and errors cross to another node: structured clones, so that sets, dates and bytes stay what they
- * are, with those of our classes taken apart and put together again. Only read from nodes that know the cluster secret.
+ * Serializes turns, replies and errors for other nodes. Structured cloning keeps sets, dates and bytes; our own classes
+ * are converted to plain objects and back. Only data of nodes that know the cluster secret is decoded.
  */
 export const turnCodec: Codec = {
   encode(kind, data) {
@@ -29,12 +29,12 @@ export const turnCodec: Codec = {
   },
   decode(kind, text) {
     const plain: unknown = deserialize(Buffer.from(text, 'base64'))
-    if (kind === 'error') return errorOf(plain as ErrorOnTheWay)
+    if (kind === 'error') return errorOf(plain as PlainError)
     return kind === 'value' ? valueOf(plain) : plain
   },
 }
 
-/** A request's data may be read on demand from what holds the connection; the owner gets it read. */
+/** The fields of a request may be getters that read from the connection. Copying reads them. */
 function plainPayload(payload: TurnPayload): TurnPayload {
   if (payload.kind === 'system') return payload
   const { path, query, body, caller, member, workspaceId, requestId, remoteAddress, userAgent, ifMatch } =
@@ -49,15 +49,15 @@ function plainValue(value: unknown): unknown {
   const body = (value as Partial<Reply> | undefined)?.body
   if (!(body instanceof RawBody)) return value
   const { contentType, content } = body
-  return { ...(value as Reply), body: { raw: { contentType, content } } satisfies RawOnTheWay }
+  return { ...(value as Reply), body: { raw: { contentType, content } } satisfies PlainRawBody }
 }
 
 function valueOf(plain: unknown): unknown {
-  const raw = ((plain as Partial<Reply> | undefined)?.body as Partial<RawOnTheWay> | undefined)?.raw
+  const raw = ((plain as Partial<Reply> | undefined)?.body as Partial<PlainRawBody> | undefined)?.raw
   return raw === undefined ? plain : { ...(plain as Reply), body: new RawBody(raw.contentType, raw.content) }
 }
 
-function plainError(error: unknown): ErrorOnTheWay {
+function plainError(error: unknown): PlainError {
   if (!(error instanceof Error)) return { name: 'Error', message: String(error) }
   const { name, message, stack } = error
   const plain = { name, message, ...(stack === undefined ? {} : { stack }) }
@@ -74,7 +74,7 @@ function plainError(error: unknown): ErrorOnTheWay {
   }
 }
 
-function errorOf({ code, name, message, stack, options }: ErrorOnTheWay): Error {
+function errorOf({ code, name, message, stack, options }: PlainError): Error {
   const definition = code === undefined ? undefined : definitions().get(code)
   if (definition) return new AppError(definition, { ...options, message })
   return Object.assign(new Error(message), { name, ...(stack === undefined ? {} : { stack }) })
@@ -82,7 +82,7 @@ function errorOf({ code, name, message, stack, options }: ErrorOnTheWay): Error 
 
 let table: ReadonlyMap<string, ErrorDefinition> | undefined
 
-/** Read when first needed: every domain has added its errors by then. */
+/** Read on first use, when every domain has added its errors. */
 function definitions(): ReadonlyMap<string, ErrorDefinition> {
   table ??= new Map(errorTable().map((definition) => [definition.code, definition]))
   return table

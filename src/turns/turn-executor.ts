@@ -30,7 +30,7 @@ import type { IdempotencyClaim, OperationTurn, TurnPayload } from './payload.ts'
 import { RunningTurn, type JobOutlet } from './running-turn.ts'
 import { fence } from './fence.ts'
 import { endOf } from './batch-end.ts'
-import { asksForMember, type Readmission } from './readmission.ts'
+import { needsMember, type TurnAuthorizer } from './turn-authorizer.ts'
 import { actorFence, auditLog } from './tables.ts'
 import type { TurnOutcomes } from './turn-outcomes.ts'
 
@@ -40,26 +40,26 @@ export interface TurnExecutorOptions {
   readonly log: Logger
   readonly operations: ReadonlyMap<string, NamedOperation>
   readonly systemTurns: ReadonlyMap<string, AnySystemTurn>
-  /** Hands committed events to whoever listens; must not throw. */
+  /** Publishes committed events. Must not throw. */
   readonly publish: (workspaceId: string, events: readonly WorkspaceEvent[]) => void
-  /** Sees to it that what was committed is announced, also when its node died in between. */
+  /** Announces committed events again if the node that committed them has died. */
   readonly announcements: Announcements
-  /** Makes rows of jobs that turns add, and says when they are committed. */
+  /** Makes the rows of jobs that turns add, and is told when they are committed. */
   readonly jobs: JobOutlet
-  /** Keeps a reply for its idempotency key, in the transaction of its turn. */
+  /** Stores a reply for its idempotency key, in the transaction of the turn. */
   readonly keepReply: (turn: Turn, operation: string, claim: IdempotencyClaim, reply: Reply) => void
-  /** Where several nodes share the actors: what became of turns whose node died before it answered. */
+  /** Set with several nodes: the outcomes of turns whose node died before it answered. */
   readonly outcomes?: TurnOutcomes
-  /** Asks in each turn whether its caller may still do this. */
-  readonly readmission?: Readmission
+  /** Authorizes the caller of each turn again. */
+  readonly turnAuthorizer?: TurnAuthorizer
 }
 
-/** A turn failed after it had changed something: the batch must go back, and its turns run alone. */
+/** A turn failed after it had written. The batch is rolled back, and its turns run one by one. */
 class TouchedBatchError extends Error {
   override readonly name = 'TouchedBatchError'
 }
 
-/** Takes over an actor: the row's next epoch is that of this activation. */
+/** Takes over an actor by raising its epoch. */
 const takeOver = query({ actorFence }, (db, $: { key: string }) =>
   db
     .insertInto('actorFence')
@@ -68,11 +68,11 @@ const takeOver = query({ actorFence }, (db, $: { key: string }) =>
     .returning(['key', 'epoch', 'batch', 'seq', 'unannouncedAfter']),
 )
 
-/** How long a lost commit is asked after, and how often. */
+/** How often to look up the outcome of a commit that was not answered. */
 const RESOLVE_TRIES = 30
 const RESOLVE_PAUSE_MS = 200
 
-/** One try at a batch, and how far it came. */
+/** One attempt to run a batch, and its progress. */
 interface Attempt {
   readonly id: string
   readonly actor: string
@@ -82,19 +82,19 @@ interface Attempt {
   committing: boolean
 }
 
-/** Runs batches of turns: one transaction, fenced by the actor's epoch, events numbered and audit written with it. */
+/** Runs batches of turns: one transaction per batch, fenced by the actor's epoch, with events and audit entries. */
 export class TurnExecutor implements ActorHost {
   readonly #options: TurnExecutorOptions
   #service: { readonly services: Services; readonly context: ContextFactory } | undefined
   readonly #memories = new ActorMemories()
-  /** Actors whose last commit was sent and not answered: what it may have left to announce is looked up first. */
+  /** Actors whose last commit was not answered. Whether it left events to announce is looked up at the next activation. */
   readonly #unsure = new Set<string>()
 
   constructor(options: TurnExecutorOptions) {
     this.#options = options
   }
 
-  /** Hands over what turns may call. Services need turns and turns need services, so this comes after both were made. */
+  /** Sets the services that turns may call. Services need turns and turns need services, so this follows their construction. */
   serve(services: Services, context: ContextFactory): void {
     this.#service = { services, context }
   }
@@ -103,13 +103,13 @@ export class TurnExecutor implements ActorHost {
     return this.#options.outcomes !== undefined
   }
 
-  /** Something that turns remember was changed by something else than a turn; undefined: of any workspace. */
+  /** Drops what the turns of a workspace remember, or of all workspaces. For changes that are not made by a turn. */
   forget(workspaceId: string | undefined): void {
     if (workspaceId === undefined) this.#memories.forgetAll()
     else this.#memories.forget(actorOf(workspaceId))
   }
 
-  /** Tells a node that is cut off from the database from one whose actors are merely slow. */
+  /** Checks the connection to the database, to distinguish a node without one from a node with slow actors. */
   async probe(): Promise<void> {
     await this.#options.database.ping()
   }
@@ -123,13 +123,13 @@ export class TurnExecutor implements ActorHost {
     return row.epoch
   }
 
-  /** The actor is given up by this node. */
+  /** Called when this node releases an actor. */
   async release(actor: string): Promise<void> {
     await this.#options.announcements.release(actor)
   }
 
   async execute(actor: string, epoch: number, commands: readonly Command[]): Promise<readonly Outcome[]> {
-    if (this.#unsure.has(actor)) throw new FencedError(`nobody knows what the last batch of ${actor} has done`)
+    if (this.#unsure.has(actor)) throw new FencedError(`the outcome of the last batch of ${actor} is unknown`)
     const attempt: Attempt = {
       id: uuidv7(this.#options.clock.now()),
       actor,
@@ -142,9 +142,9 @@ export class TurnExecutor implements ActorHost {
       await this.#options.database.withClient((client, sql) => this.#transact(attempt, client, sql, commands))
     } catch (error) {
       this.#memories.forget(actor)
-      // Commands of a batch that went back with the link to the database would fare no better one by one.
+      // If the connection to the database was lost, running the commands one by one would fail as well.
       if (!isAway(error)) throw error
-      if (!attempt.committing || !(await this.#asked(attempt))) throw new BatchError(error)
+      if (!attempt.committing || !(await this.#resolved(attempt))) throw new BatchError(error)
     }
     const { batch, outcomes } = attempt
     const notified = (batch?.afterCommit ?? []).map((action) => this.#notify(action))
@@ -154,7 +154,7 @@ export class TurnExecutor implements ActorHost {
     return outcomes
   }
 
-  async #asked(attempt: Attempt): Promise<boolean> {
+  async #resolved(attempt: Attempt): Promise<boolean> {
     try {
       return await this.#wasCommitted(attempt)
     } catch (error) {
@@ -173,7 +173,7 @@ export class TurnExecutor implements ActorHost {
       const held = fence(sql, attempt, memory.seq)
       return {
         fencing: Promise.all([held, begun]),
-        // Asked for without waiting for the lock, behind which PostgreSQL answers it all the same.
+        // Sent without waiting for the lock. PostgreSQL answers in order, so the reads follow the lock.
         reading: this.#readFirst(workspaceId, sql, memory, actor, commands),
       }
     })
@@ -189,13 +189,13 @@ export class TurnExecutor implements ActorHost {
       }
       const next = made.values()
       attempt.outcomes.push(...commands.map((one) => known?.get(one.operationId) ?? (next.next().value as Outcome)))
-      // Made before the first is sent: nothing but PostgreSQL may keep one of them from running before the commit does.
+      // All are built before the first one is sent, so that no error on our side can leave some of them out.
       const writes = [...batch.pending.take(), ...endOf(actor, batch, outcomes?.kept(fresh, made))]
       attempt.committing = true
       await database.commit(client, sql, writes, fencing)
       memory.seq = seq + batch.numbered
     } catch (error) {
-      // Neither is left running; and what fails behind a fence that does not hold fails because of it.
+      // Wait for both. If the fence has failed, it is the cause of any later failure.
       const [fenced] = await Promise.allSettled([fencing, reading])
       throw fenced.status === 'rejected' && !attempt.committing ? fenced.reason : error
     }
@@ -216,9 +216,9 @@ export class TurnExecutor implements ActorHost {
   }
 
   /**
-   * Finds out whether a batch took effect whose commit was never answered. Its id is in the actor's row if so, and the
-   * row's lock is only had when the lost transaction has ended one way or the other.
-   * @throws UnknownOutcomeError when the database stays away or the actor has another owner by now
+   * Whether a batch whose commit was not answered took effect. If so, the actor's row holds its id. The row can only be
+   * locked after the lost transaction has ended.
+   * @throws UnknownOutcomeError when the database stays unreachable or the actor has another owner by now
    */
   async #wasCommitted(attempt: Attempt): Promise<boolean> {
     const { database } = this.#options
@@ -236,7 +236,7 @@ export class TurnExecutor implements ActorHost {
     }
   }
 
-  /** What the operations of a batch read together, before its first turn. */
+  /** Runs the preludes of operations: reads that the turns of a batch share, before the first one. */
   async #prelude(
     workspaceId: string,
     sql: PreparedSql,
@@ -249,14 +249,14 @@ export class TurnExecutor implements ActorHost {
       const payload = command.payload as TurnPayload
       const operation = payload.kind === 'operation' ? this.#options.operations.get(payload.operation) : undefined
       if (payload.kind !== 'operation') continue
-      if (asksForMember(operation, payload)) callers.push(payload.context.caller.userId)
+      if (needsMember(operation, payload)) callers.push(payload.context.caller.userId)
       if (operation?.prelude === undefined) continue
       const known = requests.get(operation)
       if (known) known.push(payload.context)
       else requests.set(operation, [payload.context])
     }
     const remembered = { workspaceId, sql, memory: <T>(key: MemoryKey<T>) => memory.get(key) }
-    await this.#options.readmission?.prepare(remembered, callers)
+    await this.#options.turnAuthorizer?.prepare(remembered, callers)
     for (const [operation, contexts] of requests) {
       await operation.prelude?.(contexts, { ...this.#served().services, ...remembered })
     }
@@ -295,14 +295,14 @@ export class TurnExecutor implements ActorHost {
   async #handle(payload: TurnPayload, turn: Turn): Promise<unknown> {
     if (payload.kind === 'system') {
       const declared = this.#options.systemTurns.get(payload.name)
-      if (declared === undefined) throw new Error(`no system turn is called ${payload.name}`)
+      if (declared === undefined) throw new Error(`there is no system turn ${payload.name}`)
       return declared.run({ ...this.#served().services, turn, input: payload.input })
     }
     const operation = this.#options.operations.get(payload.operation)
-    if (operation === undefined) throw new Error(`no operation is called ${payload.operation}`)
-    const { readmission } = this.#options
-    const asks = readmission !== undefined && asksForMember(operation, payload)
-    const member = asks ? await readmission.member(operation, payload.context.caller, turn) : undefined
+    if (operation === undefined) throw new Error(`there is no operation ${payload.operation}`)
+    const { turnAuthorizer } = this.#options
+    const authorizes = turnAuthorizer !== undefined && needsMember(operation, payload)
+    const member = authorizes ? await turnAuthorizer.member(operation, payload.context.caller, turn) : undefined
     return operation.handle(this.#served().context(payload.context, turn, member))
   }
 
@@ -311,7 +311,7 @@ export class TurnExecutor implements ActorHost {
     return this.#service
   }
 
-  /** The audit entry, and the reply for a repetition under the same idempotency key, in the turn's own transaction. */
+  /** Writes the audit entry, and the reply for repeated requests with the same idempotency key. */
   #record(turn: RunningTurn, payload: OperationTurn, reply: Reply): void {
     const { at, audits, workspaceId } = turn
     const { context, idempotency } = payload

@@ -1,53 +1,64 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { sql } from 'kysely'
 import type { Command, Outcome } from '../../actors/index.ts'
 import { MINUTE, type Clock } from '../core/clock.ts'
 import { OutcomeUnknown } from '../core/errors.ts'
 import { RawBody, type Reply } from '../core/reply.ts'
 import type { SealedStream } from '../core/sealed-stream.ts'
 import type { Sql } from '../core/sql.ts'
+import { query } from '../db/query.ts'
 import type { TurnPayload } from './payload.ts'
+import { turnOutcomes } from './tables.ts'
 import { turnCodec } from './turn-codec.ts'
 
-// The statements are written by hand: they go by the clock of the database, as the times of the rows do.
-/** A command is asked about until its deadline, ten seconds at most. */
-const KEEP = "interval '2 minutes'"
+/** How long outcomes are kept. A command may be sent again until its deadline, which is ten seconds at most. */
+const KEEP = sql.raw("interval '2 minutes'")
 
-/** A repeated command that is older may have had a row that is deleted by now. */
+/** The outcome of an older command may be deleted already. */
 const OLDEST_MS = MINUTE
 
-interface KeptRow {
-  readonly commands: readonly string[]
-  readonly outcomes: Buffer
-}
+// Both statements use the clock of the database, which has set the times of the rows.
+const keptOutcomes = query({ turnOutcomes }, (db, $: { actor: string; ids: readonly string[] }) =>
+  db
+    .selectFrom('turnOutcomes')
+    .select([sql<string[]>`commands::text[]`.as('commands'), sql<Buffer>`outcomes`.as('outcomes')])
+    .where('actor', '=', $.actor)
+    .where('at', '>', sql<string>`now() - ${KEEP}`)
+    .where(sql<boolean>`commands && ${$.ids}::uuid[]`),
+)
 
-/** A row to be: written in the transaction of its batch. */
+const deleteOld = query({ turnOutcomes }, (db) =>
+  db.deleteFrom('turnOutcomes').where('at', '<', sql<string>`now() - ${KEEP}`),
+)
+
+/** The outcomes of a batch, to be inserted in its transaction. */
 export interface KeptOutcomes {
   readonly ids: readonly string[]
   readonly sealed: Buffer
 }
 
-/** Below this many bytes it takes longer to make them fewer than to write them. */
+/** Compressing fewer bytes takes longer than writing them. */
 const PACK_FROM = 4_096
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } }
 
 /**
- * What became of turns, kept in their own transactions: a node that dies after its commit and before its answer leaves
- * commands that are sent again under the same ids, and must be answered, not run a second time. Only used among several
- * nodes: in one process nobody is left to ask. Outcomes are sealed, because some replies carry a secret that is shown
- * once. Turns that failed have written nothing, and may as well run again.
+ * The outcomes of turns, stored in the transaction of their batch. If a node dies after a commit and before its answers,
+ * the commands are sent again with the same ids, and get the stored outcomes instead of running twice. Only used with
+ * several nodes: a single process has nobody left to ask. Outcomes are encrypted, because some replies contain a secret
+ * that is shown once. Failed turns have written nothing and can run again.
  */
 export class TurnOutcomes {
-  readonly #sql: Sql
+  readonly #database: Sql
   readonly #clock: Clock
   readonly #stream: SealedStream
 
-  constructor(sql: Sql, clock: Clock, stream: SealedStream) {
-    this.#sql = sql
+  constructor(database: Sql, clock: Clock, stream: SealedStream) {
+    this.#database = database
     this.#clock = clock
     this.#stream = stream
   }
 
-  /** What a batch is to keep beside its writes; undefined when none of its turns has taken effect. */
+  /** What to store for a batch. Undefined when none of its turns has succeeded. */
   kept(commands: readonly Command[], outcomes: readonly Outcome[]): KeptOutcomes | undefined {
     const ids: string[] = []
     const values: unknown[] = []
@@ -62,18 +73,14 @@ export class TurnOutcomes {
   }
 
   /**
-   * Looks up commands that are sent again; to be called under the lock of the actor's row, when every transaction that
-   * may have run them has ended. What is not among the answers has not taken effect.
+   * Looks up commands that were sent again. To be called while the actor's row is locked: every transaction that may have
+   * run them has ended by then. A command without an outcome in the result had no effect.
    */
-  async find(sql: Sql, actor: string, commands: readonly Command[]): Promise<ReadonlyMap<string, Outcome>> {
+  async find(inBatch: Sql, actor: string, commands: readonly Command[]): Promise<ReadonlyMap<string, Outcome>> {
     const found = new Map<string, Outcome>()
     const asked = commands.filter(({ repeated }) => repeated).map(({ operationId }) => operationId)
     if (asked.length === 0) return found
-    const rows = await sql.rows<KeptRow>(
-      `select commands::text[], outcomes from turn_outcomes
-       where actor = $1 and at > now() - ${KEEP} and commands && $2::uuid[]`,
-      [actor, asked],
-    )
+    const rows = await keptOutcomes.rows(inBatch, { actor, ids: asked })
     for (const row of rows) {
       const values = unpack(this.#stream.open(row.outcomes))
       row.commands.forEach((id, index) => {
@@ -86,13 +93,13 @@ export class TurnOutcomes {
     return found
   }
 
-  /** Deletes what nobody can ask about any more. */
+  /** Deletes outcomes that are too old to be asked for. @returns how many rows */
   async sweep(): Promise<number> {
-    return this.#sql.run(`delete from turn_outcomes where at < now() - ${KEEP}`)
+    return deleteOld.run(this.#database, {})
   }
 }
 
-/** Replies are JSON in the end, and most turns of the house say nothing. What else a turn may give back is text of the codec. */
+/** Replies are JSON anyway, and most system turns return nothing. Other values are encoded as text by the codec. */
 function asJson(payload: TurnPayload, value: unknown): unknown {
   const isReply = payload.kind === 'operation' && !((value as Partial<Reply> | undefined)?.body instanceof RawBody)
   return isReply || value === null ? value : turnCodec.encode('value', value)
@@ -102,7 +109,7 @@ function ofJson(value: unknown): unknown {
   return typeof value === 'string' ? turnCodec.decode('value', value) : value
 }
 
-/** Replies of one batch are much alike: a tenth of the bytes to seal, to log and to store. */
+/** Replies of one batch are similar, so compression leaves about a tenth of the bytes to encrypt and store. */
 function pack(values: readonly unknown[]): Buffer {
   const json = Buffer.from(JSON.stringify(values))
   return json.length < PACK_FROM ? json : zstdCompressSync(json, FAST)
@@ -113,7 +120,7 @@ function unpack(packed: Buffer): unknown[] {
   return JSON.parse(json.toString()) as unknown[]
 }
 
-/** Milliseconds in a UUID of version 7. */
+/** When a UUID of version 7 was made, in milliseconds. */
 function madeAt(id: string): number {
   return Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16)
 }

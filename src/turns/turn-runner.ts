@@ -7,10 +7,10 @@ import type { SystemTurn, TurnRunner } from '../core/system-turn.ts'
 import { actorOf } from './actor-name.ts'
 import type { OperationTurn } from './payload.ts'
 
-/** How long a turn may wait before it is dropped unexecuted. */
+/** How long a turn may wait. It is then dropped without having run. */
 const TURN_DEADLINE_MS = 10_000
 
-/** The service's side of the actor port: makes commands, and the pipeline's errors of refusals. */
+/** Sends turns to actors as commands, and turns refusals into errors of the API. */
 export class Turns implements TurnRunner {
   readonly #actors: Actors
   readonly #clock: Clock

@@ -8,7 +8,7 @@ import { created, done, empty, list, ok } from '../../src/core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf, Text, Type } from '../../src/core/schema.ts'
 import { requireScope } from '../../src/core/require-scope.ts'
 import type { Scope } from '../../src/core/scope.ts'
-import type { Readmission } from '../../src/turns/readmission.ts'
+import type { TurnAuthorizer } from '../../src/turns/turn-authorizer.ts'
 import type { Composition } from '../../src/server/compose.ts'
 import * as health from '../../src/domains/system/health/operations.ts'
 import * as services from '../../src/domains/system/switches/operations.ts'
@@ -267,7 +267,7 @@ export class ProbeWorld {
       return scopes && { workspaceId, userId, role: 'tester', scopes, joinedAt: '2026-01-01T00:00:00.000Z' }
     }
     // Turns look members up again, among the same made-up ones.
-    const readmission: Readmission = {
+    const turnAuthorizer: TurnAuthorizer = {
       prepare: async () => undefined,
       member: (operation, { userId }, turn) => {
         const member = find(turn.workspaceId, userId)
@@ -276,7 +276,7 @@ export class ProbeWorld {
         return member
       },
     }
-    Object.assign(composition.readmission, readmission)
+    Object.assign(composition.turnAuthorizer, turnAuthorizer)
     return {
       ...composition,
       authenticator: {

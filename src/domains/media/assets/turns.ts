@@ -1,5 +1,5 @@
 import { systemTurn } from '../../../core/system-turn.ts'
-import { requireStillMember } from '../../workspace/workspaces/readmission.ts'
+import { requireStillMember } from '../../workspace/workspaces/index.ts'
 import type { Examined, NewAsset } from './library.ts'
 import type { Made } from './renditions.ts'
 import type { AssetData } from './schemas.ts'

@@ -44,5 +44,6 @@ export {
   type CountedRole,
   type RoleRow,
 } from './role-store.ts'
+export { requireStillMember } from './turn-authorizer.ts'
 export { Role, Workspace, WorkspaceMember } from './tables.ts'
 export { changePayer, countOwned, createdAtOf, findNames, ownerOfWorkspace, payerOf } from './workspace-store.ts'

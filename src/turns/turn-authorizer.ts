@@ -4,20 +4,20 @@ import type { Turn } from '../core/turn.ts'
 import type { OperationTurn } from './payload.ts'
 
 /**
- * Asks again, in the turn itself, what was asked at the door: a turn may have waited in a mailbox, or come from a node
- * that had not heard yet, while its caller was removed or lost the scope.
+ * Authorizes the caller of an operation a second time, inside its turn. The pipeline has done so before, but the turn may
+ * have waited in a mailbox, or come from a node with an old cache, while the caller was removed or lost the scope.
  */
-export interface Readmission {
-  /** Reads what the turns of a batch will be asked, in one go. */
+export interface TurnAuthorizer {
+  /** Reads the members that the turns of a batch need, with one statement. */
   prepare(batch: PreludeBatch, userIds: readonly string[]): Promise<void>
   /**
-   * The caller as a member, as of this place in the workspace's order.
+   * The caller as a member, as of this turn.
    * @throws AppError not_found, forbidden
    */
   member(operation: NamedOperation, caller: Caller, turn: Turn): Member | Promise<Member>
 }
 
-/** Whether the door asked for a membership. */
-export function asksForMember(operation: NamedOperation | undefined, { context }: OperationTurn): boolean {
+/** Whether an operation requires a scope in its workspace. */
+export function needsMember(operation: NamedOperation | undefined, { context }: OperationTurn): boolean {
   return operation?.workspace !== undefined && operation.access.includes(':') && context.workspaceId !== undefined
 }

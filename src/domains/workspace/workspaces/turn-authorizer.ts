@@ -7,8 +7,8 @@ import type { Scope } from '../../../core/scope.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { KNOWN_MEMBERS, membersAmong } from './memberships.ts'
 
-/** The membership and scope of a turn's caller, at the place that the turn has in the order of the workspace. */
-export class MemberReadmission {
+/** Checks the membership and the scope of a caller inside the turn, from what the actor remembers of its members. */
+export class MemberTurnAuthorizer {
   async prepare(batch: PreludeBatch, userIds: readonly string[]): Promise<void> {
     const known = batch.memory(KNOWN_MEMBERS)
     const unknown = [...new Set(userIds)].filter((userId) => !known.has(userId))
@@ -20,28 +20,27 @@ export class MemberReadmission {
 
   member(operation: NamedOperation, caller: Caller, turn: Turn): Member | Promise<Member> {
     const known = turn.memory(KNOWN_MEMBERS).get(caller.userId)
-    return known === undefined ? this.#read(operation, caller, turn) : admitted(operation.access, known, caller)
+    return known === undefined ? this.#read(operation, caller, turn) : authorized(operation.access, known, caller)
   }
 
   async #read(operation: NamedOperation, caller: Caller, turn: Turn): Promise<Member> {
     await this.prepare(turn, [caller.userId])
-    return admitted(operation.access, turn.memory(KNOWN_MEMBERS).get(caller.userId) ?? null, caller)
+    return authorized(operation.access, turn.memory(KNOWN_MEMBERS).get(caller.userId) ?? null, caller)
   }
 }
 
 /**
- * For system turns that finish what a user began: whether the user may still do it, at this place in the workspace's
- * order.
- * @throws AppError not_found for somebody who is no member any more, forbidden without the scope
+ * Checks, in a system turn that completes an action of a user, that the user may still do it.
+ * @throws AppError not_found when they are no longer a member, forbidden without the scope
  */
 export async function requireStillMember(turn: Turn, userId: string, scope: Scope): Promise<Member> {
   const known = turn.memory(KNOWN_MEMBERS).get(userId)
-  if (known !== undefined) return admitted(scope, known)
+  if (known !== undefined) return authorized(scope, known)
   const [member = null] = await membersAmong(turn.sql, turn.workspaceId, [userId])
-  return admitted(scope, member)
+  return authorized(scope, member)
 }
 
-function admitted(access: Access, known: Member | null, caller?: Caller): Member {
+function authorized(access: Access, known: Member | null, caller?: Caller): Member {
   const member = withinKey(known ?? undefined, caller)
   if (member === undefined) throw NotFound()
   requireScope(member, access)
