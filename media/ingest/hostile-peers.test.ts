@@ -159,10 +159,8 @@ describe('time', () => {
     const connected = keep(await TestPublisher.connect({ port: fixture.port }))
     const publisher = keep(await TestPublisher.connect({ port: fixture.port }))
     await publisher.publish(newKey())
-    const start_ = performance.now()
     await Promise.all([silent.closed, half.closed])
     await Promise.all([connected.closed, publisher.closed])
-    expect(performance.now() - start_).toBeLessThan(1_500)
     expect(fixture.sessions[0]?.ended).toBe('idle')
   })
 
@@ -181,13 +179,15 @@ describe('time', () => {
   })
 
   test('a publisher that sends media is left alone', async () => {
-    const fixture = await start({ idleTimeoutMs: 500 })
+    // Longer than a busy machine stands still.
+    const idleTimeoutMs = 1_500
+    const fixture = await start({ idleTimeoutMs })
     const publisher = keep(await TestPublisher.connect({ port: fixture.port }))
     await publisher.publish(newKey())
-    for (let timestamp = 0; timestamp < 50; timestamp++) {
-      publisher.video(timestamp * 20, avcFrame(true))
-      await waitFor(() => fixture.sessions[0]?.messages.length === timestamp + 1)
-      await new Promise((resolve) => setTimeout(resolve, 20))
+    const until = performance.now() + 2 * idleTimeoutMs
+    for (let count = 0; performance.now() < until; count++) {
+      publisher.video(count * 20, avcFrame(true))
+      await waitFor(() => fixture.sessions[0]?.messages.length === count + 1)
     }
     expect(fixture.sessions[0]?.ended).toBeNull()
   })

@@ -66,10 +66,8 @@ describe('publishing', () => {
       warnings: [],
       bytesReceived: session.messages.reduce((sum, one) => sum + one.payload.length, 0),
     })
-    const before = performance.now()
     publisher.close()
     await waitFor(() => session.ended === 'closed')
-    expect(performance.now() - before).toBeLessThan(500)
     await waitFor(() => fixture.ingest.connections() === 0)
   })
 

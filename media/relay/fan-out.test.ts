@@ -86,7 +86,8 @@ test('a destination that is added gets configurations and the group under way at
     .of('video')
     .filter(({ isHeader }) => !isHeader)
   expect(frames[0]).toMatchObject({ isKeyframe: true, timestamp: 0 })
-  expect(frames[0]!.at - publishedAt!).toBeLessThan(100)
+  // The next keyframe would come a minute later.
+  expect(frames[0]!.at - publishedAt!).toBeLessThan(5_000)
   await waitFor(() => late.messages('video').length === media.of('video').length)
   expect(late.messages('video').map(({ checksum }) => checksum)).toEqual(media.of('video').map((one) => one.checksum))
   expect(scene.sinks[0]!.connections).toHaveLength(1)
@@ -199,15 +200,15 @@ test('a publisher that returns in time goes on over the same connections and tim
 })
 
 test('the hold counts from the last media, also of a publisher whose connection breaks without a word', async () => {
-  const limits = { relay: { ...QUICK, holdMs: 60_000 }, ingest: { idleTimeoutMs: 2_000 } }
+  const limits = { relay: { ...QUICK, holdMs: 60_000 }, ingest: { idleTimeoutMs: 4_000 } }
   scene = await startScene([await startSink()], {}, { limits })
   const media = await run()
   await waitFor(() => scene.destination('d0').state === 'live')
   media.stop()
-  await waitFor(() => scene.node.status().streams[0]!.ingest === null)
-  // A hold as long as the silence so far is over now; counted from the end of the connection, it would last 2 s more.
+  await waitFor(() => scene.node.status().streams[0]!.ingest === null, { timeoutMs: 10_000 })
+  // A hold as long as the silence so far is over now. Counted from the end of the connection, it would last 4 s more.
   scene.change({ holdMs: performance.now() - media.sent.at(-1)!.at })
-  await waitFor(() => scene.destination('d0').state === 'idle', { timeoutMs: 1_500 })
+  await waitFor(() => scene.destination('d0').state === 'idle', { timeoutMs: 3_500 })
 })
 
 test('a publisher that stays away ends the connections in good order, and opens them when it comes', async () => {
