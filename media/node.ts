@@ -4,7 +4,7 @@ import { CpuMeter } from './cpu-meter.ts'
 import { startPreviewServer, type PreviewServer, type PreviewSettings } from './preview/preview-server.ts'
 import { startRtmpIngest, type IngestLimits, type Publisher, type RtmpsSettings } from './ingest/rtmp-ingest.ts'
 import { DEFAULT_RELAY_LIMITS, type RelayLimits } from './relay/limits.ts'
-import { RelayStream, sourceOf } from './relay/relay-stream.ts'
+import { RelayStream, sourceOf } from './relay-stream.ts'
 import { TcpTable } from './relay/tcp-table.ts'
 import { SlateRenderer } from './slate/renderer.ts'
 import type {

@@ -3,7 +3,7 @@ import type { DestinationState, DestinationStatus, MediaEvent, MediaLog, MediaNo
 import type { DesiredStream, Destination } from '../types.ts'
 import { startMediaNode, type MediaNodeSettings } from '../node.ts'
 import { DEFAULT_RELAY_LIMITS, type RelayLimits } from '../relay/limits.ts'
-import { sourceOf } from '../relay/relay-stream.ts'
+import { sourceOf } from '../relay-stream.ts'
 import { newKey } from './ingest-fixture.ts'
 import { TestPublisher } from './publisher.ts'
 import type { Sink } from './sink.ts'

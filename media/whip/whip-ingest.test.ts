@@ -9,7 +9,7 @@ import { Feed } from '../testing/feed.ts'
 import { WhipClient, type WhipClientOptions } from '../testing/whip-client.ts'
 import { makeWhipMedia, type WhipMedia } from '../testing/whip-media.ts'
 import type { WhipReply } from '../types.ts'
-import { askWhip } from './node-link.ts'
+import { askWhip } from './proxy.ts'
 
 let media: WhipMedia
 let scene: Scene

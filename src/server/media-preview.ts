@@ -2,7 +2,7 @@ import { hkdfSync } from 'node:crypto'
 import { isIPv6 } from 'node:net'
 import { openPreview } from '../../media/preview/open-preview.ts'
 import type { PreviewSettings } from '../../media/preview/preview-server.ts'
-import { endWatch, openWatch } from '../../media/whip/watch/node-link.ts'
+import { endWatch, openWatch } from '../../media/whip/watch/proxy.ts'
 import type { Config } from '../config/config.ts'
 import type { OpenPreview, WhepLink } from '../domains/live/previews/index.ts'
 

@@ -1,5 +1,5 @@
 import type { WhipSettings } from '../../media/types.ts'
-import { askWhip } from '../../media/whip/node-link.ts'
+import { askWhip } from '../../media/whip/proxy.ts'
 import type { Config } from '../config/config.ts'
 import { previewKey } from './media-preview.ts'
 import type { IceServer } from '../config/setting-readers.ts'

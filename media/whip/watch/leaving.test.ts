@@ -7,7 +7,7 @@ import { useFfmpeg } from '../../testing/ffmpeg.ts'
 import { hashOf, QUICK, startScene } from '../../testing/node-fixture.ts'
 import { WhipClient } from '../../testing/whip-client.ts'
 import { makeWhipMedia } from '../../testing/whip-media.ts'
-import { openWatch } from './node-link.ts'
+import { openWatch } from './proxy.ts'
 
 const PATIENT = { timeoutMs: 20_000 }
 const [ROUNDS, AT_ONCE] = [10, 20]

@@ -9,7 +9,7 @@ import { hashOf, QUICK, startScene, type Scene } from '../../testing/node-fixtur
 import { WhepViewer } from '../../testing/whep-viewer.ts'
 import { WhipClient } from '../../testing/whip-client.ts'
 import { makeWhipMedia } from '../../testing/whip-media.ts'
-import { endWatch, openWatch, type OpenedWatch } from './node-link.ts'
+import { endWatch, openWatch, type OpenedWatch } from './proxy.ts'
 import { isShowable, PictureFeed } from './picture-feed.ts'
 
 let scene: Scene

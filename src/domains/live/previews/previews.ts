@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { OpenedWatch } from '../../../../media/whip/watch/node-link.ts'
+import type { OpenedWatch } from '../../../../media/whip/watch/proxy.ts'
 import { holdingOf, stillHeld, type Holding } from '../../identity/auth/index.ts'
 import type { Coordination } from '../../../coordination/coordination.ts'
 import type { Caller, Member } from '../../../core/caller.ts'

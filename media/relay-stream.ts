@@ -1,23 +1,23 @@
-import { Viewers } from '../preview/viewers.ts'
-import { isTranscoded, Renditions } from '../rendering/renditions.ts'
-import type { TranscodeSlots } from '../rendering/transcode.ts'
-import { refusalOf } from '../doctor/refusal.ts'
-import type { Diagnosis, Patient } from '../doctor/stream-doctor.ts'
-import type { Publisher } from '../ingest/rtmp-ingest.ts'
-import type { PictureSize } from '../rtmp/sps.ts'
-import type { DesiredStream, Destination, MediaEvent, MediaLog, MediaMessage, StreamStatus } from '../types.ts'
-import type { RelayLimits } from './limits.ts'
-import type { Feeder } from './feeder.ts'
-import { LiveMeter } from './live-meter.ts'
-import { PublisherPair } from './publisher-pair.ts'
-import { PushClient } from './push-client.ts'
-import { Source } from './source.ts'
-import { FileFeed } from '../playout/file-feed.ts'
-import { Recorder } from '../recording/recorder.ts'
-import type { SlateRenderer } from '../slate/renderer.ts'
-import { Slate } from '../slate/slate.ts'
-import type { FfmpegProgram } from '../whip/transcode/ffmpeg-args.ts'
-import type { TcpTable } from './tcp-table.ts'
+import { Viewers } from './preview/viewers.ts'
+import { isTranscoded, Renderings } from './rendering/renderings.ts'
+import type { TranscodeSlots } from './rendering/transcode.ts'
+import { refusalOf } from './doctor/refusal.ts'
+import type { Diagnosis, Patient } from './doctor/stream-doctor.ts'
+import type { Publisher } from './ingest/rtmp-ingest.ts'
+import type { PictureSize } from './rtmp/sps.ts'
+import type { DesiredStream, Destination, MediaEvent, MediaLog, MediaMessage, StreamStatus } from './types.ts'
+import type { RelayLimits } from './relay/limits.ts'
+import type { Feeder } from './relay/feeder.ts'
+import { LiveMeter } from './relay/live-meter.ts'
+import { PublisherPair } from './relay/publisher-pair.ts'
+import { PushClient } from './relay/push-client.ts'
+import { Source } from './relay/source.ts'
+import { FileFeed } from './playout/file-feed.ts'
+import { Recorder } from './recording/recorder.ts'
+import type { SlateRenderer } from './slate/renderer.ts'
+import { Slate } from './slate/slate.ts'
+import type { FfmpegProgram } from './whip/transcode/ffmpeg-args.ts'
+import type { TcpTable } from './relay/tcp-table.ts'
 
 export interface RelayStreamOptions {
   readonly limits: RelayLimits
@@ -27,19 +27,22 @@ export interface RelayStreamOptions {
   readonly log: MediaLog
   readonly onEvent: (event: MediaEvent) => void
   readonly isHosted: () => boolean
-  /** For renderings; undefined where there is none. */
+  /** For renderings. Undefined when ffmpeg is missing. */
   readonly ffmpeg: FfmpegProgram | undefined
   readonly slots: TranscodeSlots
   readonly slates: SlateRenderer
 }
 
-/** One stream on this node: its publisher and perhaps one standing by, its source, and an output for each destination. */
+/**
+ * One stream on this node, put together from the parts of `media/`: its publisher and the one on standby, its source, a
+ * push client per destination, and playout, recording, slate, renderings and preview.
+ */
 export class RelayStream {
-  /** Those who watch what comes in. */
+  /** Viewers of the preview. */
   readonly viewers: Viewers
   readonly #options: RelayStreamOptions
   readonly #source: Source
-  readonly #renditions: Renditions
+  readonly #renderings: Renderings
   readonly #meter = new LiveMeter()
   readonly #clients = new Map<string, PushClient>()
   readonly #closing = new Set<Promise<void>>()
@@ -48,17 +51,17 @@ export class RelayStream {
   readonly #files: FileFeed
   readonly #recorder: Recorder
   readonly #slate: Slate
-  /** Monotonic: when the publisher that is gone sent its last frame; null while there is one, and when the hold is over. */
+  /** When the lost publisher sent its last frame, monotonic. Null while there is a publisher, and after the hold. */
   #goneAt: number | null = null
   #holdTimer: NodeJS.Timeout | undefined
-  /** Of the publisher before. */
+  /** Picture size of the previous publisher. */
   #lastSize: PictureSize | null = null
 
   constructor(desired: DesiredStream, options: RelayStreamOptions) {
     this.#options = options
     const { group, returns, slateAfterMs, takeOverMs } = options.limits
     this.#source = new Source(group)
-    this.#renditions = new Renditions({ ...options, source: this.#source })
+    this.#renderings = new Renderings({ ...options, source: this.#source })
     const { streamId } = desired
     this.viewers = new Viewers(this.#source, options.limits.viewers, (viewers) =>
       options.onEvent({ type: 'viewers.changed', streamId, viewers }),
@@ -99,7 +102,7 @@ export class RelayStream {
     return this.#desired
   }
 
-  /** Makes the stream as described; what stays the same is not touched. */
+  /** Applies the desired state. Unchanged parts are left alone. */
   apply(desired: DesiredStream): void {
     const before = this.#desired
     if (before.live && !desired.live) this.#goOff()
@@ -111,32 +114,32 @@ export class RelayStream {
     if (desired.slate === undefined || !desired.live) this.#publishers.dismissStandIn()
     if (desired.holdMs !== before.holdMs) this.#hold()
     const fresh = desired.live && !before.live
-    this.#renditions.want(desired.destinations.map(({ rendering }) => rendering))
+    this.#renderings.want(desired.destinations.map(({ rendering }) => rendering))
     this.#render()
     this.#applyDestinations(desired.destinations, fresh)
     this.#recorder.apply(desired.streamId, desired.recording)
     this.#files.apply(desired)
   }
 
-  /** Takes an admitted publisher: it feeds the stream, or stands by while another one does. */
+  /** Takes an admitted publisher. It feeds the stream, or stays on standby while another one does. */
   attach(publisher: Publisher): void {
     const source = sourceOf(this.#desired, publisher.keyHash)
     if (source === null) {
       publisher.drop('key changed')
       return
     }
-    // By the same key an older one has ended before; by the other way in (RTMP, WHIP) it has not.
+    // The ingest has ended an older publisher with the same key, but not one that came by the other protocol.
     this.#publishers.drop('replaced', (feeder) => feeder.source === source)
     this.#publishers.attach(publisher, source)
   }
 
-  /** Monotonic milliseconds of the last frame of the first publisher; null without one. */
+  /** When the primary publisher sent its last frame, monotonic milliseconds. Null without one. */
   get lastFrameAt(): number | null {
     const { active, standby } = this.#publishers
     return [active, standby].find((feeder) => feeder?.source === 'primary')?.lastFrameAt ?? null
   }
 
-  /** In which size destinations have the pictures, also while they wait for the publisher; null when they have none. */
+  /** The picture size that destinations see, also while they wait for the publisher. Null when they see none. */
   get pictureSize(): PictureSize | null {
     if (!this.#desired.live) return null
     const { active } = this.#publishers
@@ -153,7 +156,7 @@ export class RelayStream {
     this.#examine()
     this.viewers.tick(now)
     this.#slate.tick(now)
-    this.#renditions.tick(now)
+    this.#renderings.tick(now)
     this.#files.tick(now)
     this.#recorder.tick(now)
     for (const client of this.#clients.values()) client.tick(now)
@@ -170,7 +173,7 @@ export class RelayStream {
       standby: standby?.status() ?? null,
       destinations: [...this.#clients.values()].map((client) => ({
         ...client.status(),
-        rendering: this.#renditions.statusOf(client.destination.rendering),
+        rendering: this.#renderings.statusOf(client.destination.rendering),
       })),
       playout: this.#files.status(),
       recording: this.#recorder.status(),
@@ -180,32 +183,32 @@ export class RelayStream {
     }
   }
 
-  /** Drops the publisher and ends all outputs. Resolves when their connections are gone. */
+  /** Drops the publishers and ends all outputs. Resolves when their connections are closed. */
   async close(reason: string): Promise<void> {
     this.#files.close()
     this.#publishers.drop(reason)
     clearTimeout(this.#holdTimer)
     this.#slate.end()
     this.viewers.close()
-    this.#renditions.close()
+    this.#renderings.close()
     for (const client of this.#clients.values()) this.#stop(client, 'stopped')
     await Promise.all([...this.#closing, this.#recorder.close()])
   }
 
   #onMedia(message: MediaMessage, now: number): void {
     this.#meter.media(now)
-    // Before it is passed on: a server must not see a configuration that it does not take.
+    // Before the message is sent on: a server must not get a configuration that it does not accept.
     if (message.isHeader && message.kind !== 'data') this.#judge()
   }
 
-  /** Keeps destinations off codecs that they are known not to take. */
+  /** Stops destinations that are known not to accept the codecs of the publisher. */
   #judge(): void {
     if (!this.#desired.live) return
     const ingest = this.#publishers.active?.publisher.stats()
     if (ingest === undefined) return
     for (const { id, rendering, rules } of this.#desired.destinations) {
       const reason = rules === undefined || isTranscoded(rendering) ? null : refusalOf(rules, ingest)
-      // As long as the codec is not known, what was said of it before holds.
+      // While the codec is unknown, the last decision stays.
       if (reason !== null || ingest.videoCodec !== null) this.#clients.get(id)?.bar(reason)
     }
   }
@@ -218,7 +221,7 @@ export class RelayStream {
     this.#slate.follow(feeder)
     if (previous !== null) this.#settle(previous)
     this.#meter.beginSession(feeder.liveMs)
-    // The new one is told of first: whoever follows the stream must not think that it has none.
+    // Announced before the end of the previous one, so that the stream never seems to have no publisher.
     this.#options.onEvent({ type: 'ingest.started', streamId, sessionId, remoteAddress })
     if (previous !== null) {
       this.#options.log.info({ streamId, from: previous.source, to: feeder.source, reason }, 'publisher took over')
@@ -231,7 +234,7 @@ export class RelayStream {
   }
 
   #onSwitch(): void {
-    this.#renditions.switched(performance.now())
+    this.#renderings.switched(performance.now())
     this.#render()
   }
 
@@ -250,13 +253,13 @@ export class RelayStream {
     this.#settle(feeder)
     this.#lastSize = sizeOf(feeder) ?? this.#lastSize
     this.#options.onEvent({ type: 'ingest.ended', streamId, sessionId: feeder.publisher.sessionId, reason })
-    // Not when its connection ended: one that breaks half-open is found out only after seconds of silence.
+    // Not the end of the connection: a half-open connection is noticed only after seconds of silence.
     this.#goneAt = feeder.lastFrameAt
     if (!this.#slate.isShown) for (const client of this.#clients.values()) client.hold()
     this.#hold()
   }
 
-  /** Waits for a publisher, for as long as the stream is to be held since its last frame. */
+  /** Waits for a publisher until the hold is over. It counts from the last frame. */
   #hold(): void {
     if (this.#goneAt === null) return
     clearTimeout(this.#holdTimer)
@@ -274,7 +277,7 @@ export class RelayStream {
     if (this.#desired.live) for (const client of this.#clients.values()) this.#stop(client, 'idle')
   }
 
-  /** A publisher feeds the stream no more: counts what it sent, and takes back what was said of it. */
+  /** Called when a publisher stops feeding the stream: reports its usage and clears its warnings. */
   #settle(feeder: Feeder): void {
     if (this.#desired.live) this.#tellUsage(feeder)
     feeder.liveMs = this.#meter.sessionMs
@@ -306,14 +309,14 @@ export class RelayStream {
     const { streamId } = this.#desired
     const client: PushClient = new PushClient({
       destination,
-      source: this.#renditions.sourceOf(destination.rendering),
+      source: this.#renderings.sourceOf(destination.rendering),
       limits,
       allowPrivateAddresses,
       ca,
       tcpTable,
       log,
       onChange: (status) => {
-        // What one says on its way out would be taken for its successor's, which goes by the same id.
+        // A client that is closing must not report for its successor, which has the same id.
         const current = this.#clients.get(destination.id)
         if (current !== undefined && current !== client) return
         onEvent({ type: 'destination.changed', streamId, destination: status })
@@ -322,15 +325,15 @@ export class RelayStream {
     return client
   }
 
-  /** Whether there is something to send on the air. */
+  /** Whether destinations have something to get. */
   get #isFed(): boolean {
     return this.#desired.live && (this.#publishers.active !== null || this.#slate.isShown)
   }
 
-  /** Encoders run while there is something to send, and while a publisher is waited for: they go on with the next one. */
+  /** Encoders also run during the hold, so that they continue with the next publisher. */
   #render(): void {
     const isHeld = this.#desired.live && this.#goneAt !== null
-    this.#renditions.run(this.#isFed || isHeld)
+    this.#renderings.run(this.#isFed || isHeld)
   }
 
   #goOff(): void {
@@ -367,7 +370,7 @@ export class RelayStream {
   }
 }
 
-/** With which of a stream's keys a publisher was admitted; null with neither. */
+/** The key that a publisher was admitted with: primary or backup. Null when it is neither. */
 export function sourceOf({ backup, keyHash, whipHash }: DesiredStream, hash: string): 'primary' | 'backup' | null {
   if (hash === keyHash || hash === whipHash) return 'primary'
   return hash === backup?.keyHash ? 'backup' : null

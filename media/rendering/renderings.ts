@@ -5,7 +5,7 @@ import type { FfmpegProgram } from '../whip/transcode/ffmpeg-args.ts'
 import { DelayLine } from './delay-line.ts'
 import { Transcode, type TranscodeSlots } from './transcode.ts'
 
-export interface RenditionsOptions {
+export interface RenderingsOptions {
   readonly source: Source
   readonly limits: Pick<RelayLimits, 'group' | 'queue'>
   readonly ffmpeg: FfmpegProgram | undefined
@@ -13,18 +13,18 @@ export interface RenditionsOptions {
   readonly log: MediaLog
 }
 
-/** The other forms in which destinations want a stream: one of each, for all who want the same. */
-export class Renditions {
-  readonly #options: RenditionsOptions
+/** The renderings of a stream. Destinations that want the same one share it. */
+export class Renderings {
+  readonly #options: RenderingsOptions
   readonly #transcodes = new Map<string, Transcode>()
   readonly #delays = new Map<string, DelayLine>()
   #running = false
 
-  constructor(options: RenditionsOptions) {
+  constructor(options: RenderingsOptions) {
     this.#options = options
   }
 
-  /** Has these forms ready, and no others. */
+  /** Keeps exactly these renderings. */
   want(renderings: readonly (Rendering | undefined)[]): void {
     const wanted = renderings.filter((one) => one !== undefined)
     drop(this.#delays, new Set(wanted.map(delayKey)))
@@ -32,7 +32,7 @@ export class Renditions {
     for (const rendering of wanted) this.sourceOf(rendering)
   }
 
-  /** The source for a destination: the stream as it comes, where it wants nothing else. */
+  /** The source of a destination: the stream itself when it has no rendering. */
   sourceOf(rendering: Rendering | undefined): Source {
     if (rendering === undefined) return this.#options.source
     const from = this.#transcoded(rendering)
@@ -44,18 +44,18 @@ export class Renditions {
     return line.source
   }
 
-  /** Null where nothing is encoded anew. */
+  /** Null when the rendering needs no encoder. */
   statusOf(rendering: Rendering | undefined): RenderingStatus | null {
     return (rendering && this.#transcodes.get(transcodeKey(rendering))?.status()) ?? null
   }
 
-  /** Whether media goes out: nothing is rendered for nobody. */
+  /** Runs encoders only while media is sent to destinations. */
   run(running: boolean): void {
     this.#running = running
     for (const transcode of this.#transcodes.values()) transcode.run(running)
   }
 
-  /** Another publisher sends from here on. */
+  /** Another publisher feeds the stream from now on. */
   switched(now: number): void {
     for (const transcode of this.#transcodes.values()) transcode.switched(now)
   }
@@ -84,7 +84,7 @@ export class Renditions {
 
 const AS_IT_IS = '-'
 
-/** Whether pictures are encoded anew for it. */
+/** Whether a rendering needs an encoder. */
 export function isTranscoded(rendering: Rendering | undefined): boolean {
   return rendering !== undefined && transcodeKey(rendering) !== AS_IT_IS
 }
