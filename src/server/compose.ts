@@ -113,7 +113,6 @@ export function compose(
     links,
     storage,
     plans,
-    workspaces: workspaces.service,
     memberships,
     turns,
     secret,

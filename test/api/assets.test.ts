@@ -231,7 +231,7 @@ describe('the library', () => {
     expect(reply.body.data.map((row: { httpStatus: number }) => row.httpStatus)).toEqual([200, 409, 404])
     expect((await one('DELETE /api/assets/{id}', used._id)).body).toMatchObject({
       code: 'conflict',
-      message: 'The post “Launch” needs it. To delete it all the same, use bulk-delete with `force`.',
+      message: 'The post “Launch” needs it. To delete it anyway, use bulk-delete with `force`.',
     })
     expect((await one('GET /api/assets/{id}', used._id)).body.data.usedIn).toMatchObject([{ title: 'Launch' }])
     expect((await one('GET /api/assets/{id}', free._id)).status).toBe(404)

@@ -13,6 +13,7 @@ import {
   updateWorkspace,
 } from '../../src/domains/workspace/workspaces/operations.ts'
 import { createStream } from '../../src/domains/live/streams/operations.ts'
+import { payerOf } from '../../src/domains/workspace/workspaces/index.ts'
 import { startApp, type App } from '../support/app.ts'
 import type { Answer, SendOptions } from '../support/send.ts'
 import { World } from '../support/world.ts'
@@ -290,7 +291,7 @@ describe('deleting', () => {
       expect((await world.as(who).call(listWorkspaces)).body.data).toEqual([])
     }
     expect((await world.as(owner).call(deleteWorkspace, { ...at('gone'), body: { name: 'gone' } })).status).toBe(404)
-    expect(await app.composition.services.workspaces.service.ownerOf(world.id('gone'))).toBeUndefined()
+    expect(await payerOf(app.database, world.id('gone'))).toBeUndefined()
   })
 
   test('of two who delete at once one succeeds', async () => {

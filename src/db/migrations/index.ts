@@ -1,8 +1,10 @@
 import { Baseline } from './0001-baseline.ts'
 import { StreamsById } from './0070-streams-by-id.ts'
+import { AssetsCascade } from './0071-assets-cascade.ts'
 
 /** In order. A migration that has shipped is never changed; what it made is changed by a later one. */
 export const migrations = [
   { name: '0001-baseline', class: Baseline },
   { name: '0070-streams-by-id', class: StreamsById },
+  { name: '0071-assets-cascade', class: AssetsCascade },
 ]

@@ -33,7 +33,7 @@ interface AssetUploadsNeeds {
   readonly views: AssetViews
 }
 
-/** Files on their way into the library: room is held first, the bytes are stored, and a turn makes the asset. */
+/** Adds uploaded files to the library: reserves room, stores the bytes, and adds the asset in a turn. */
 export class AssetUploads {
   readonly #needs: AssetUploadsNeeds
 
@@ -41,7 +41,7 @@ export class AssetUploads {
     this.#needs = needs
   }
 
-  /** Takes a file in one request. @throws AppError not_found (the folder), plan_limit_reached, storage_limit_reached, of the inspection */
+  /** Adds a file that comes in one request. @throws AppError not_found (the folder), plan_limit_reached, storage_limit_reached, errors of the inspection */
   async take(fields: Static<typeof NewAssetFields>, userId: string, upload: Upload): Promise<AssetData> {
     const { clock, folders, intake, library, quota, sql, turns } = this.#needs
     const { altText, folderId, tags, workspaceId } = fields
@@ -62,11 +62,11 @@ export class AssetUploads {
     }
   }
 
-  /** The second step of a signed upload. Doing it twice gives the same asset. @throws AppError conflict, plan_limit_reached */
+  /** Adds the asset of a signed upload. Repeating it gives the same asset. @throws AppError conflict, plan_limit_reached */
   async confirm(turn: Turn, uploadId: string): Promise<AssetData> {
     const { intake, library, uploads, views } = this.#needs
     const row = await uploads.find(turn.sql, uploadId)
-    const known = row.asset_id === null ? undefined : await findAsset(turn.sql, row.asset_id)
+    const known = row.assetId === null ? undefined : await findAsset(turn.sql, row.assetId)
     if (known) return views.asset(known)
     const added = uploads.toAdd(row)
     await library.requireTags(turn.sql, turn.workspaceId, added.tags)
@@ -74,7 +74,7 @@ export class AssetUploads {
     await uploads.finish(turn.sql, uploadId, asset._id)
     turn.audit({ kind: 'asset', id: asset._id })
     if (fileId !== added.file.fileId) {
-      turn.afterCommit(() => intake.discard(row.workspace_id, added.file.fileId))
+      turn.afterCommit(() => intake.discard(row.workspaceId, added.file.fileId))
     }
     return asset
   }

@@ -8,7 +8,7 @@ import type { SignedLinks } from '../../../core/signed-links.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
 import type { Database } from '../../../db/database.ts'
 import type { Searches } from '../../../db/searches.ts'
-import type { PlanService } from '../../money/plans/service.ts'
+import type { PlanService } from '../../money/plans/index.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import { GuardedFetcher } from '../../../fetch/guarded-fetch.ts'
 import { UrlCheck } from './uploads/url-check.ts'
@@ -16,14 +16,13 @@ import { UploadFinishing } from './uploads/finishing.ts'
 import { UploadProgress } from './uploads/progress.ts'
 import { UploadSignatures } from './uploads/signature.ts'
 import { Uploads } from './uploads/uploads.ts'
-import type { WorkspaceService } from '../../workspace/workspaces/service.ts'
 import { AssetUploads } from './asset-uploads.ts'
 import { AssetDownloads } from './downloads.ts'
 import { AssetExaminer } from './examiner.ts'
 import { AssetFolders } from './folders.ts'
 import { AssetHousekeeping, type FindFiles } from './housekeeping.ts'
 import { Intake } from './intake.ts'
-import { AssetLibrary, purgeAssets } from './library.ts'
+import { AssetLibrary } from './library.ts'
 import { Quota } from './quota.ts'
 import { AssetReader } from './reader.ts'
 import { RenditionMaker } from './rendition-maker.ts'
@@ -39,7 +38,6 @@ interface AssetsNeeds {
   readonly links: SignedLinks
   readonly storage: Storage
   readonly plans: PlanService
-  readonly workspaces: WorkspaceService
   readonly turns: TurnRunner
   readonly memberships: Memberships
   readonly secret: string
@@ -59,7 +57,7 @@ interface AssetsNeeds {
 
 /** Builds the services of the media library and of uploads. */
 export function composeAssets(needs: AssetsNeeds) {
-  const { clock, database: sql, plans, storage, turns, workspaces } = needs
+  const { clock, database: sql, plans, storage, turns } = needs
   const uses = new AssetUses()
   const views = new AssetViews(needs.links)
   const folders = new AssetFolders(sql, clock, plans)
@@ -88,12 +86,11 @@ export function composeAssets(needs: AssetsNeeds) {
     progress: new UploadProgress(needs.coordination, clock),
   })
   const fetcher = GuardedFetcher.of(needs.allowPrivateAddresses)
-  workspaces.onPurge(purgeAssets)
   return {
     assets: library,
     assetIntake: intake,
     assetQuota: quota,
-    assetReader: new AssetReader({ sql, searches: needs.searches, downloads, quota, plans, workspaces, uses, views }),
+    assetReader: new AssetReader({ sql, searches: needs.searches, downloads, quota, plans, uses, views }),
     assetFolders: folders,
     assetUses: uses,
     assetUploads: new AssetUploads({ sql, clock, quota, intake, folders, library, uploads, turns, views }),

@@ -1,5 +1,5 @@
 import { domain } from '../../../core/domain.ts'
-import { assetEntities } from './entities.ts'
+import { assetEntities } from './tables.ts'
 import * as events from './events.ts'
 import * as jobs from './jobs.ts'
 import * as operations from './operations.ts'

@@ -6,23 +6,17 @@ import { file, reply, type ByteRange } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import { fileKey } from './intake.ts'
-import {
-  PLAYLIST_TYPE,
-  PREVIEW_MEDIA_TYPE,
-  renditionKeys,
-  renditionsOf,
-  type AssetRow,
-  type RenditionRow,
-} from './store.ts'
+import { PLAYLIST_TYPE, PREVIEW_MEDIA_TYPE, renditionKeys, renditionsOf, type AssetRow } from './store.ts'
+import type { RenditionRow } from './tables.ts'
 import type { AssetViews } from './views.ts'
 
-/** How long a signed URL of another storage may be used. */
+/** How long a signed URL of the bucket is valid. */
 const SIGNED_SECONDS = 600
-/** What media work's playlists call the file that their pieces are ranges of. */
+/** The name in the playlists of media work for the file that holds all segments. */
 const PREVIEW_MEDIA = /^media\.ts$/gm
 const CACHE = 'private, max-age=0, must-revalidate'
 
-/** What types are called at the end of a name, where that is not their second half. */
+/** File extensions by media type, where the extension is not the subtype. */
 const ENDINGS: Readonly<Record<string, string>> = {
   [PLAYLIST_TYPE]: 'm3u8',
   'audio/mpeg': 'mp3',
@@ -37,11 +31,11 @@ interface Stored {
   readonly name: string
   readonly etag: string
   readonly disposition: 'inline' | 'attachment'
-  /** Of which this is the playlist. */
+  /** The preview that this is the playlist of. */
   readonly preview?: RenditionRow
 }
 
-/** Files of the media library as replies: what is asked for of an asset, its bytes or where they are. */
+/** Replies with the files of the media library: the bytes, or a redirect to the bucket. */
 export class AssetDownloads {
   readonly #sql: Sql
   readonly #storage: Storage
@@ -54,8 +48,9 @@ export class AssetDownloads {
   }
 
   /**
-   * The file of an asset, a thumbnail of it (`thumbnail-<name>`) or a rendition (its id; of a preview that is the
-   * playlist, and `<id>.ts` what it plays): the bytes, or where they are.
+   * The file of an asset or one of its variants.
+   * @param variant `thumbnail-<name>`, or the id of a rendition. The id of a preview stands for its playlist, and
+   *   `<id>.ts` for its segments.
    * @throws AppError not_found
    */
   async file(row: AssetRow, variant: string | undefined) {
@@ -79,7 +74,7 @@ export class AssetDownloads {
     return file({ contentType: type, size, etag, name, disposition, modifiedAt, cache: CACHE, open })
   }
 
-  /** A player fetches what a playlist names by itself: each piece gets a URL that carries its credential. */
+  /** Players fetch the URLs of a playlist without headers, so each segment gets a signed URL. */
   async #playlist({ disposition, key, name, type }: Stored, preview: RenditionRow) {
     const stored = await this.#storage.get(key)
     if (stored === undefined) throw gone()
@@ -94,7 +89,7 @@ export class AssetDownloads {
   }
 
   async #find(row: AssetRow, variant: string | undefined): Promise<Stored> {
-    const key = fileKey(row.workspace_id, row.file_id)
+    const key = fileKey(row.workspaceId, row.fileId)
     if (variant === undefined) {
       const disposition = row.type === 'image/svg+xml' ? 'attachment' : 'inline'
       return { key, type: row.type, name: row.name, etag: row.sha256.slice(0, 32), disposition }
@@ -102,13 +97,13 @@ export class AssetDownloads {
     const shown = row.thumbnails.find((thumbnail) => variant === `thumbnail-${thumbnail.name}`)
     if (shown) {
       const name = `${row.name}.${shown.name}.webp`
-      const etag = `${row.file_id}.${shown.name}`
+      const etag = `${row.fileId}.${shown.name}`
       return { key: `${key}.${variant}`, type: 'image/webp', name, etag, disposition: 'inline' }
     }
     const [id, part] = variant.split('.', 2)
     const rendition = (await renditionsOf(this.#sql, row.id)).find((one) => one.id === id)
     if (rendition?.type && rendition.state === 'ready') {
-      const { type, workspace_id: workspaceId } = rendition
+      const { type, workspaceId } = rendition
       const named = (of: string) =>
         `${row.name.replace(/\.\w{1,5}$/, '')}.${rendition.name}.${ENDINGS[of] ?? of.split('/')[1] ?? 'bin'}`
       const [media, playlist] = renditionKeys(workspaceId, rendition.id, type)
@@ -126,5 +121,5 @@ export class AssetDownloads {
 }
 
 function gone() {
-  return NotFound({ message: 'The file is not there yet, or not any more.' })
+  return NotFound({ message: 'The file has not been stored yet, or is deleted.' })
 }

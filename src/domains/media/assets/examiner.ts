@@ -5,10 +5,13 @@ import type { MediaWorkError } from '../../../../media/work/errors.ts'
 import type { MediaWork } from '../../../../media/work/types.ts'
 import { MINUTE } from '../../../core/clock.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
+import { valuesInOpenJobs } from '../../../jobs/open-jobs.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import { fileKey } from './intake.ts'
+import { examineAsset } from './jobs.ts'
 import { localCopy } from './local-copy.ts'
+import { assetFiles } from './tables.ts'
 import { noteExamined } from './turns.ts'
 
 declare module '../../../core/services.ts' {
@@ -17,36 +20,36 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** Thumbnails by name, with the length of their longer edge. */
+/** Thumbnails, with the length of their longer edge in pixels. */
 const SIZES = [
   { name: 'small', edge: 160 },
   { name: 'medium', edge: 480 },
   { name: 'large', edge: 1280 },
 ] as const
 
-/** Longest time for one picture, from the storage to the drawing. */
+/** How long drawing one picture may take, with fetching it from the storage. */
 const DRAW_MS = MINUTE
 
-/** What is known of a file that could not be looked at. */
+/** The result for a file that could not be examined. */
 const NOTHING = { width: null, height: null, seconds: null, probe: null, thumbnails: [], blurhash: null }
 
 interface ExaminerNeeds {
   readonly sql: Sql
   readonly storage: Storage
   readonly turns: TurnRunner
-  /** Media work runs in processes of its own; they are started when the first file needs them. */
+  /** Media work runs in separate processes, which start with the first file. */
   readonly mediaWork: () => Promise<MediaWork>
-  /** Folder for what is under way. */
+  /** Folder for temporary files. */
   readonly tempDir: string
 }
 
 interface Try {
   readonly signal: AbortSignal
-  /** No further try comes: whatever fails now stays failed. */
+  /** Whether this is the last attempt: if it fails, the file has no thumbnail. */
   readonly last: boolean
 }
 
-/** Looks at new files in the media processes: what they are, and how they look small. */
+/** Examines new files in the media processes: probes them and draws thumbnails. */
 export class AssetExaminer {
   readonly #needs: ExaminerNeeds
 
@@ -54,39 +57,40 @@ export class AssetExaminer {
     this.#needs = needs
   }
 
-  /** @throws MediaWorkError for a failure that may pass */
+  /** @throws MediaWorkError for a failure that may be temporary */
   async examine(workspaceId: string, fileId: string, { last, signal }: Try): Promise<void> {
     const { sql, turns } = this.#needs
-    const row = await sql.row<{ kind: string }>('select kind from asset_files where id = $1', [fileId])
-    if (row === undefined) return
+    if (!(await assetFiles.exists(sql, { id: fileId }))) return
     try {
       const found = await this.#look(fileKey(workspaceId, fileId), signal)
       await turns.system(workspaceId, noteExamined, { ...NOTHING, fileId, ...found, error: null })
     } catch (error) {
       const { message, name, retryable } = error as MediaWorkError
-      // What is not about the file is tried again; so is a try that was broken off.
+      // Other errors are not about the file, and an aborted attempt says nothing about it: the job is tried again.
       if (name !== 'MediaWorkError' || signal.aborted || (retryable && !last)) throw error
       await turns.system(workspaceId, noteExamined, { ...NOTHING, fileId, error: message })
     }
   }
 
-  /** Files whose job can say nothing any more: its worker was lost again and again, or somebody removed it. */
+  /** Settles files that no job examines any more, because it was lost several times or removed. */
   async giveUp(): Promise<void> {
     const { sql, turns } = this.#needs
-    const rows = await sql.rows<{ id: string; workspace_id: string }>(
-      `select f.id, f.workspace_id from asset_files f where f.thumbnail_state = 'pending' and not exists (
-         select 1 from outbox o where o.name = 'assets.examine' and o.state <> 'dead' and o.data->>'fileId' = f.id::text)
-       limit 100`,
+    const pending = await assetFiles.find(sql, { thumbnailState: 'pending' }, { columns: ['id', 'workspaceId'] })
+    const open = await valuesInOpenJobs(
+      sql,
+      examineAsset,
+      'fileId',
+      pending.map(({ id }) => id),
     )
-    const error = 'It was given up: the job that looks at the file was lost several times, or removed.'
-    for (const { id: fileId, workspace_id: workspaceId } of rows) {
-      await turns.system(workspaceId, noteExamined, { ...NOTHING, fileId, error })
+    const error = 'It was given up: the job that examines the file was lost several times or removed.'
+    for (const { id: fileId, workspaceId } of pending) {
+      if (!open.has(fileId)) await turns.system(workspaceId, noteExamined, { ...NOTHING, fileId, error })
     }
   }
 
   /**
-   * Draws the picture of a file anew, as WebP, and leaves it at `path`.
-   * @param edge its longer edge, at most
+   * Draws the picture in a file as WebP and writes it to `path`.
+   * @param edge the most that its longer edge may have, in pixels
    * @throws MediaWorkError
    */
   async draw(key: string, edge: number, path: string): Promise<void> {

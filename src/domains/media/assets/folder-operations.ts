@@ -67,7 +67,7 @@ export const deleteFolder = operation({
   handle: async ({ path, query, turn, assetFolders, assets }) => {
     if (query.recursive === true) {
       await assetFolders.removeTree(turn, path.id, (gone) => assets.removeAll(turn, gone, query.force === true))
-    } else await assets.moveAll(turn, path.id, await assetFolders.remove(turn, path.id))
+    } else await assetFolders.remove(turn, path.id, (parentId) => assets.moveAll(turn, path.id, parentId))
     return done('Folder deleted')
   },
 })

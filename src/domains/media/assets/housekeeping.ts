@@ -1,9 +1,13 @@
+import { sql } from 'kysely'
 import { DAY, HOUR, type Clock } from '../../../core/clock.ts'
 import type { Sql } from '../../../core/sql.ts'
+import { anyOf, lessThan } from '../../../db/condition.ts'
+import { query } from '../../../db/query.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import { fileKey } from './intake.ts'
 import { BIN_MS } from './library.ts'
 import { renditionKeys } from './store.ts'
+import { assetRenditions, assets, mediaTables, storageReservations, uploads } from './tables.ts'
 
 declare module '../../../core/services.ts' {
   interface Services {
@@ -13,66 +17,93 @@ declare module '../../../core/services.ts' {
 
 const BATCH = 200
 
-/** A file that is younger may belong to a request that is still under way. */
+/** Younger files may belong to a request that is still running. */
 const SETTLED_MS = DAY
 
-/** Finds out which of some stored files a domain refers to, by their ids. */
-export type FindFiles = (sql: Sql, fileIds: readonly string[]) => Promise<readonly string[]>
+/** Returns those of the given file ids that a domain refers to. */
+export type FindFiles = (database: Sql, fileIds: readonly string[]) => Promise<readonly string[]>
+
+/** Deletes files that no asset shows. Skips those that a transaction is adding an asset for. */
+const unusedFiles = query(mediaTables, (db, $: { before: string; limit: number }) =>
+  db
+    .deleteFrom('assetFiles')
+    .where('id', 'in', (e) =>
+      e
+        .selectFrom('assetFiles as f')
+        .select('f.id')
+        .where('f.updatedAt', '<', $.before)
+        .where((e) => e.not(e.exists(e.selectFrom('assets as a').select('a.id').whereRef('a.fileId', '=', 'f.id'))))
+        .limit($.limit)
+        .forUpdate()
+        .skipLocked(),
+    )
+    .returning(['id', 'workspaceId', 'thumbnails']),
+)
+
+/** Ids of files that assets, renditions or uploads refer to. */
+const knownFiles = query(mediaTables, (db, $: { ids: readonly string[] }) => {
+  const given = sql<string>`any(${$.ids})`
+  return db
+    .selectFrom('assetFiles as f')
+    .select('f.id')
+    .where('f.id', '=', given)
+    .union((e) => e.selectFrom('assetRenditions as r').select('r.id').where('r.id', '=', given))
+    .union((e) =>
+      e
+        .selectFrom('uploads as u')
+        .select(sql<string>`(u.file->>'fileId')::uuid`.as('id'))
+        .where(sql<string>`(u.file->>'fileId')::uuid`, '=', given)
+        .where('u.state', '=', 'received'),
+    )
+})
 
 /**
- * Deletes assets that have been in the bin long enough, and stored files that nothing refers to. Rows are deleted first,
- * files after them.
+ * Deletes assets that have been in the bin for 30 days, and stored files that nothing refers to. Rows are deleted before
+ * files, so that no row refers to a missing file.
  */
 export class AssetHousekeeping {
-  readonly #sql: Sql
+  readonly #database: Sql
   readonly #clock: Clock
   readonly #storage: Storage
   readonly #filesElsewhere: readonly FindFiles[]
 
-  /** @param filesElsewhere files of other domains: only what none of them refers to is deleted */
-  constructor(sql: Sql, clock: Clock, storage: Storage, filesElsewhere: readonly FindFiles[]) {
+  /** @param filesElsewhere find the files that other domains refer to */
+  constructor(database: Sql, clock: Clock, storage: Storage, filesElsewhere: readonly FindFiles[]) {
     this.#filesElsewhere = filesElsewhere
-    this.#sql = sql
+    this.#database = database
     this.#clock = clock
     this.#storage = storage
   }
 
+  /** Deletes assets whose time in the bin is over, and files that no asset shows any more. */
   async emptyBin(signal?: AbortSignal): Promise<void> {
-    const before = new Date(this.#clock.now() - BIN_MS)
+    const deletedAt = lessThan(new Date(this.#clock.now() - BIN_MS))
     for (let more = true; more;) {
-      const gone = await this.#sql.rows<{ id: string }>(
-        `delete from assets where id in (select id from assets where deleted_at < $1 limit ${BATCH}) returning id`,
-        [before],
-      )
-      const ids = gone.map((row) => row.id)
-      const renditions = await this.#sql.rows<{ id: string; workspace_id: string; type: string | null }>(
-        'delete from asset_renditions where asset_id = any($1) returning id, workspace_id, type',
-        [ids],
-      )
-      for (const { id, type, workspace_id: owner } of renditions) {
-        for (const key of renditionKeys(owner, id, type)) await this.#storage.delete(key)
+      const due = await assets.find(this.#database, { deletedAt }, { columns: ['id'], limit: BATCH })
+      const assetId = anyOf(due.map(({ id }) => id))
+      // They are deleted with their assets. In the bin no asset gets new ones.
+      const renditions = await assetRenditions.find(this.#database, { assetId })
+      const gone = await assets.deleteReturning(this.#database, { id: assetId, deletedAt }, ['id'])
+      const isGone = new Set(gone.map(({ id }) => id))
+      for (const { assetId: of, id, type, workspaceId } of renditions) {
+        if (!isGone.has(of)) continue
+        for (const key of renditionKeys(workspaceId, id, type)) await this.#storage.delete(key)
       }
-      more = ids.length === BATCH && !isOver(signal)
+      more = due.length === BATCH && !isOver(signal)
     }
     await this.#dropFiles(signal)
   }
 
   /**
-   * Contents that no asset shows, also none in the bin. Their files go with them. One that an asset is about to show was
-   * touched in that asset's transaction: it is passed over while that goes on, and is too young after it.
+   * Deletes files that no asset shows, in the bin or not. Adding an asset for a known file updates its row, so the file
+   * is locked during that transaction and too young after it.
    */
   async #dropFiles(signal: AbortSignal | undefined): Promise<void> {
     for (let more = true; more;) {
-      const gone = await this.#sql.rows<{ id: string; workspace_id: string; thumbnails: { name: string }[] }>(
-        `delete from asset_files where id in (
-           select f.id from asset_files f where f.updated_at < $1
-             and not exists (select 1 from assets a where a.file_id = f.id)
-           limit ${BATCH} for update skip locked)
-         returning id, workspace_id, thumbnails`,
-        [new Date(this.#clock.now() - HOUR)],
-      )
-      for (const { id, thumbnails, workspace_id: owner } of gone) {
-        const key = fileKey(owner, id)
+      const before = new Date(this.#clock.now() - HOUR).toISOString()
+      const gone = await unusedFiles.rows(this.#database, { before, limit: BATCH })
+      for (const { id, thumbnails, workspaceId } of gone) {
+        const key = fileKey(workspaceId, id)
         for (const { name } of thumbnails) await this.#storage.delete(`${key}.thumbnail-${name}`)
         await this.#storage.delete(key)
       }
@@ -80,13 +111,15 @@ export class AssetHousekeeping {
     }
   }
 
+  /** Ends reservations and uploads that have expired, and deletes stored files that nothing refers to. */
   async sweep(signal?: AbortSignal): Promise<void> {
     const now = this.#clock.now()
-    await this.#sql.run('delete from storage_reservations where expires_at < $1', [new Date(now)])
-    const expired = await this.#sql.rows<{ id: string }>(
-      `update uploads set state = 'expired', updated_at = $1 where state in ('open', 'received') and expires_at < $1
-       returning id`,
-      [new Date(now)],
+    const expiresAt = lessThan(new Date(now))
+    await storageReservations.delete(this.#database, { expiresAt })
+    const expired = await uploads.updateReturning(
+      this.#database,
+      { state: anyOf(['open', 'received'] as const), expiresAt },
+      { state: 'expired', updatedAt: new Date(now) },
     )
     for (const { id } of expired) await this.#storage.pieces.discard(id)
     await this.#storage.sweep(SETTLED_MS)
@@ -104,12 +137,8 @@ export class AssetHousekeeping {
     if (keys.length === 0) return
     const idOf = (key: string) => key.slice(37, 73)
     const asked = [...new Set(keys.map(idOf))]
-    const known = await this.#sql.rows<{ id: string }>(
-      `select id from asset_files where id = any($1) union select id from asset_renditions where id = any($1)
-       union select (file->>'fileId')::uuid from uploads where (file->>'fileId')::uuid = any($1) and state = 'received'`,
-      [asked],
-    )
-    const elsewhere = await Promise.all(this.#filesElsewhere.map((find) => find(this.#sql, asked)))
+    const known = await knownFiles.rows(this.#database, { ids: asked })
+    const elsewhere = await Promise.all(this.#filesElsewhere.map((find) => find(this.#database, asked)))
     const ids = new Set([...known.map((row) => row.id), ...elsewhere.flat()])
     for (const key of keys) if (!ids.has(idOf(key))) await this.#storage.delete(key)
   }

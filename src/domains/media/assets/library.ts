@@ -1,10 +1,15 @@
+import { sql } from 'kysely'
+import type { ProbeResult } from '../../../../media/work/types.ts'
 import { DAY, type Clock } from '../../../core/clock.ts'
 import { Conflict, NotFound, ValidationFailed } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import { requireVersion, type IfMatch } from '../../../core/precondition.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
-import { ACCEPTED, contradicts } from '../../../content/types.ts'
+import { anyOf } from '../../../db/condition.ts'
+import { increment } from '../../../db/increment.ts'
+import { query } from '../../../db/query.ts'
+import { ACCEPTED, contradicts, type Kind } from '../../../content/types.ts'
 import type { AssetFolders } from './folders.ts'
 import { assetCreated, assetDeleted, assetUpdated } from './events.ts'
 import type { Received } from './intake.ts'
@@ -12,7 +17,8 @@ import { examineAsset } from './jobs.ts'
 import type { Quota } from './quota.ts'
 import { cancelRenditions, type Renditions } from './renditions.ts'
 import type { AssetData, DeletedRowData } from './schemas.ts'
-import { assetsOfFile, findAsset, findAssetInBinToo, findAssets, type AssetRow, type StoredThumbnail } from './store.ts'
+import { assetsOfFile, findAsset, findAssetInBinToo, findAssets, type AssetRow } from './store.ts'
+import { assetFiles, assetFolders, assets, mediaTables, storageReservations, type StoredThumbnail } from './tables.ts'
 import { useView, type AssetUses } from './uses.ts'
 import { tagsOf, type AssetTags } from './tags.ts'
 import type { AssetViews } from './views.ts'
@@ -26,7 +32,7 @@ declare module '../../../core/services.ts' {
 /** How long deleted assets stay in the bin. */
 export const BIN_MS = 30 * DAY
 
-/** What becomes an asset. */
+/** An asset to add. */
 export interface NewAsset {
   readonly file: Received
   readonly userId: string
@@ -34,17 +40,17 @@ export interface NewAsset {
   readonly altText?: string | undefined
   readonly tags?: readonly string[] | undefined
   readonly folderId?: string | null | undefined
-  /** Room held for it, which it now takes itself. */
+  /** The reservation that held room for it. It ends now that the asset itself counts. */
   readonly heldAs: string
 }
 
-/** What looking at a file has brought. */
+/** The result of examining a file. */
 export interface Examined {
   readonly fileId: string
   readonly width: number | null
   readonly height: number | null
   readonly seconds: number | null
-  readonly probe: object | null
+  readonly probe: ProbeResult | null
   readonly thumbnails: readonly StoredThumbnail[]
   readonly blurhash: string | null
   /** Why there is no thumbnail. */
@@ -56,7 +62,7 @@ export interface AssetChange {
   readonly altText?: string
   readonly tags?: string[]
   readonly folderId?: string | null
-  /** Out of the bin. */
+  /** Restores the asset from the bin. */
   readonly deletedAt?: null
 }
 
@@ -70,7 +76,28 @@ interface LibraryNeeds {
   readonly renditions: Renditions
 }
 
-/** Changes of the media library. All of them are turns of their workspace. */
+interface NewFile {
+  readonly id: string
+  readonly workspaceId: string
+  readonly sha256: string
+  readonly size: number
+  readonly type: string
+  readonly kind: Kind
+  readonly width?: number | undefined
+  readonly height?: number | undefined
+  readonly now: Date
+}
+
+/** Updates `updatedAt` of a known file, so that housekeeping does not delete it just before an asset shows it. */
+const upsertFile = query(mediaTables, (db, { now, ...$ }: NewFile) =>
+  db
+    .insertInto('assetFiles')
+    .values({ ...$, thumbnailState: 'pending', thumbnails: sql`'[]'::jsonb`, createdAt: now, updatedAt: now })
+    .onConflict((conflict) => conflict.columns(['workspaceId', 'sha256']).doUpdateSet({ updatedAt: now }))
+    .returning('id'),
+)
+
+/** Changes the media library, in turns of the workspace. */
 export class AssetLibrary {
   readonly #clock: Clock
   readonly #folders: AssetFolders
@@ -91,31 +118,29 @@ export class AssetLibrary {
   }
 
   /**
-   * Adds an asset. A content that the workspace has already is not kept twice. Whether the plan has room for its tags is
-   * the caller's business (`requireTags`): a recording is kept in any case.
-   * @returns the asset, and the stored file that it shows, which may be an older one
+   * Adds an asset. If the workspace already has a file with this content, the asset shows that one. The caller checks
+   * the limit on tags (`requireTags`), because a recording is kept in any case.
+   * @returns the asset and the id of the file that it shows
    */
   async add(turn: Turn, added: NewAsset): Promise<{ asset: AssetData; fileId: string }> {
     const now = new Date(this.#clock.now())
     const fileId = await this.#file(turn, added.file, now)
     const id = uuidv7(now.getTime())
     const folderId = await this.#folderStillThere(turn, added.folderId)
-    await turn.sql.run(
-      `insert into assets (id, workspace_id, file_id, folder_id, name, alt_text, tags, uploaded_by, version, created_at, updated_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, 1, $9, $9)`,
-      [
-        id,
-        turn.workspaceId,
-        fileId,
-        folderId,
-        added.name,
-        added.altText ?? '',
-        tagsOf(added.tags ?? []),
-        added.userId,
-        now,
-      ],
-    )
-    await turn.sql.run('delete from storage_reservations where id = $1', [added.heldAs])
+    await assets.insert(turn.sql, {
+      id,
+      workspaceId: turn.workspaceId,
+      fileId,
+      folderId,
+      name: added.name,
+      altText: added.altText ?? '',
+      tags: tagsOf(added.tags ?? []),
+      uploadedBy: added.userId,
+      version: 1,
+      createdAt: now,
+      updatedAt: now,
+    })
+    await storageReservations.delete(turn.sql, { id: added.heldAs })
     const row = (await findAsset(turn.sql, id)) as AssetRow
     const asset = this.#views.asset(row)
     turn.emit(assetCreated, asset)
@@ -123,37 +148,38 @@ export class AssetLibrary {
     return { asset, fileId }
   }
 
-  /** Room in the plan for the tags of an asset to be added. @throws AppError plan_limit_reached */
-  requireTags(sql: Sql, workspaceId: string, tags: readonly string[] | undefined): Promise<void> {
-    return this.#tags.requireRoom(sql, workspaceId, tags)
+  /** Checks that the plan has room for the tags of a new asset. @throws AppError plan_limit_reached */
+  requireTags(database: Sql, workspaceId: string, tags: readonly string[] | undefined): Promise<void> {
+    return this.#tags.requireRoom(database, workspaceId, tags)
   }
 
-  /** Writes down what looking at a file has brought; to every asset that shows it. */
+  /** Records the result of examining a file, and announces it for every asset that shows the file. */
   async noteExamined(turn: Turn, found: Examined): Promise<void> {
-    await turn.sql.run(
-      `update asset_files set width = coalesce($2, width), height = coalesce($3, height), seconds = $4, probe = $5,
-         thumbnails = $6, blurhash = $7, thumbnail_error = $8, thumbnail_state = $9, updated_at = $10 where id = $1`,
-      [
-        found.fileId,
-        found.width,
-        found.height,
-        found.seconds,
-        found.probe === null ? null : JSON.stringify(found.probe),
-        JSON.stringify(found.thumbnails),
-        found.blurhash,
-        found.error,
-        found.error === null ? 'ready' : 'failed',
-        new Date(this.#clock.now()),
-      ],
+    const { blurhash, error, fileId, height, probe, seconds, thumbnails, width } = found
+    await assetFiles.update(
+      turn.sql,
+      { id: fileId },
+      {
+        // The size that inspection found stays if media work found none.
+        width: width ?? undefined,
+        height: height ?? undefined,
+        seconds,
+        probe,
+        thumbnails,
+        blurhash,
+        thumbnailError: error,
+        thumbnailState: error === null ? 'ready' : 'failed',
+        updatedAt: new Date(this.#clock.now()),
+      },
     )
-    for (const row of await assetsOfFile(turn.sql, turn.workspaceId, found.fileId)) {
+    for (const row of await assetsOfFile(turn.sql, turn.workspaceId, fileId)) {
       turn.emit(assetUpdated, this.#views.asset(row))
       await this.#renditions.preview(turn, row)
     }
   }
 
   /**
-   * Changes an asset, and takes it out of the bin where that is asked for.
+   * Changes an asset, or restores it from the bin.
    * @throws AppError not_found, precondition_failed, validation_failed (the name), storage_limit_reached, plan_limit_reached
    */
   async change(turn: Turn, id: string, edit: AssetChange, ifMatch: IfMatch): Promise<AssetData> {
@@ -161,49 +187,56 @@ export class AssetLibrary {
     requireVersion(ifMatch, row.version)
     requireFittingName(edit.name, row)
     await this.#folders.require(turn.sql, turn.workspaceId, edit.folderId)
-    if (row.deleted_at !== null) await this.#quota.requireRoomFor(turn.sql, turn.workspaceId, id)
+    if (row.deletedAt !== null) await this.#quota.requireRoomFor(turn.sql, turn.workspaceId, id)
     const tags = edit.tags === undefined ? row.tags : tagsOf(edit.tags)
-    if (edit.tags !== undefined || row.deleted_at !== null) await this.requireTags(turn.sql, turn.workspaceId, tags)
-    await turn.sql.run(
-      `update assets set name = $2, alt_text = $3, tags = $4, folder_id = $5, version = version + 1, updated_at = $6,
-         deleted_at = null where id = $1`,
-      [
-        id,
-        edit.name === undefined ? row.name : fileName(edit.name),
-        edit.altText ?? row.alt_text,
+    if (edit.tags !== undefined || row.deletedAt !== null) await this.requireTags(turn.sql, turn.workspaceId, tags)
+    await assets.update(
+      turn.sql,
+      { id },
+      {
+        name: edit.name === undefined ? undefined : fileName(edit.name),
+        altText: edit.altText,
         tags,
-        edit.folderId === undefined ? row.folder_id : edit.folderId,
-        new Date(this.#clock.now()),
-      ],
+        folderId: edit.folderId,
+        deletedAt: null,
+        version: increment(),
+        updatedAt: new Date(this.#clock.now()),
+      },
     )
     turn.audit({ kind: 'asset', id })
     const changed = (await findAsset(turn.sql, id)) as AssetRow
     const shown = this.#views.asset(changed)
-    turn.emit(row.deleted_at === null ? assetUpdated : assetCreated, shown)
-    // Those that were being made went with the asset.
-    if (row.deleted_at !== null) await this.#renditions.preview(turn, changed)
+    turn.emit(row.deletedAt === null ? assetUpdated : assetCreated, shown)
+    // A preview that was being made was cancelled when the asset was moved to the bin.
+    if (row.deletedAt !== null) await this.#renditions.preview(turn, changed)
     return shown
   }
 
-  /** To the bin. @throws AppError not_found, precondition_failed, conflict when a scheduled post or a broadcast needs it */
+  /** Moves an asset to the bin. @throws AppError not_found, precondition_failed, conflict if a scheduled post or broadcast needs it */
   async remove(turn: Turn, id: string, ifMatch: IfMatch): Promise<void> {
     const row = await this.#own(turn, id)
     requireVersion(ifMatch, row.version)
     const [outcome] = await this.removeMany(turn, [id], false)
     if (outcome?.status === 'in_use') {
-      throw Conflict({ message: `${outcome.message} To delete it all the same, use bulk-delete with \`force\`.` })
+      throw Conflict({ message: `${outcome.message} To delete it anyway, use bulk-delete with \`force\`.` })
     }
     turn.audit({ kind: 'asset', id })
   }
 
-  /** To the bin, each on its own: a row for every id. */
+  /** Moves assets to the bin, independently of each other. @returns a result for each id */
   async removeMany(turn: Turn, ids: readonly string[], force: boolean): Promise<DeletedRowData[]> {
     const there = new Set((await findAssets(turn.sql, turn.workspaceId, ids)).map((row) => row.id))
     const uses = await this.#uses.of(turn.sql, turn.workspaceId, [...there])
     const rows = ids.map((id): DeletedRowData => {
       const usedIn = (uses.get(id) ?? []).map(useView)
       if (!there.has(id)) {
-        return { _id: id, status: 'not_found', httpStatus: 404, message: 'There is no such asset.', usedIn: [] }
+        return {
+          _id: id,
+          status: 'not_found',
+          httpStatus: 404,
+          message: 'The workspace has no such asset.',
+          usedIn: [],
+        }
       }
       const [first, ...others] = usedIn.filter((use) => use.scheduled)
       if (first !== undefined && !force) {
@@ -216,104 +249,98 @@ export class AssetLibrary {
           usedIn,
         }
       }
-      return { _id: id, status: 'deleted', httpStatus: 200, message: 'In the bin for 30 days.', usedIn }
+      return { _id: id, status: 'deleted', httpStatus: 200, message: 'Moved to the bin for 30 days.', usedIn }
     })
     const gone = rows.filter((row) => row.status === 'deleted').map((row) => row._id)
     await this.#toBin(turn, gone)
     return rows
   }
 
-  /** Moves what is in a folder elsewhere, also what is in the bin. */
+  /** Moves all assets of a folder, including those in the bin. */
   async moveAll(turn: Turn, folderId: string, into: string | null): Promise<void> {
-    await turn.sql.run('update assets set folder_id = $2 where folder_id = $1', [folderId, into])
+    await assets.update(turn.sql, { folderId }, { folderId: into })
   }
 
   /**
-   * Everything in these folders goes to the bin, out of which it comes back without a folder.
-   * @throws AppError conflict unless forced, when a scheduled post or a broadcast needs one of them
+   * Moves everything in these folders to the bin.
+   * @throws AppError conflict if a scheduled post or broadcast needs one of the assets and `force` is false
    */
   async removeAll(turn: Turn, folderIds: readonly string[], force: boolean): Promise<void> {
-    const rows = await turn.sql.rows<{ id: string; name: string }>(
-      'select id, name from assets where folder_id = any($1) and deleted_at is null order by id',
-      [folderIds],
+    const rows = await assets.find(
+      turn.sql,
+      { folderId: anyOf(folderIds), deletedAt: null },
+      { columns: ['id', 'name'], orderBy: ['id asc'] },
     )
     const ids = rows.map((row) => row.id)
     const uses = await this.#uses.of(turn.sql, turn.workspaceId, ids)
     for (const { id, name } of force ? [] : rows) {
       const use = uses.get(id)?.find(({ scheduled }) => scheduled)
       if (use === undefined) continue
-      const message = `The ${use.kind} “${use.title}” needs ${name}. To delete the folder all the same, use \`force\`.`
+      const message = `The ${use.kind} “${use.title}” needs ${name}. To delete the folder anyway, use \`force\`.`
       throw Conflict({ message, details: { assetId: id, kind: use.kind, id: use.id } })
     }
     await this.#toBin(turn, ids)
-    await turn.sql.run('update assets set folder_id = null where folder_id = any($1)', [folderIds])
   }
 
   async #toBin(turn: Turn, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
-    await turn.sql.run(
-      'update assets set deleted_at = $2, version = version + 1, updated_at = $2 where id = any($1) and deleted_at is null',
-      [ids, new Date(this.#clock.now())],
+    const now = new Date(this.#clock.now())
+    await assets.update(
+      turn.sql,
+      { id: anyOf(ids), deletedAt: null },
+      { deletedAt: now, version: increment(), updatedAt: now },
     )
     await cancelRenditions(turn.sql, ids)
     turn.emit(assetDeleted, { assetIds: [...ids] })
   }
 
-  /** The row of a content; made when the workspace does not have it, with the work that every new content needs. */
+  /** Finds the file with this content, or adds it and orders its examination. @returns its id */
   async #file(turn: Turn, file: Received, now: Date): Promise<string> {
-    // Touched where it is known: who removes what no asset shows leaves alone what was wanted a moment ago.
-    const row = await turn.sql.row<{ id: string }>(
-      `insert into asset_files (id, workspace_id, sha256, size, type, kind, width, height, thumbnail_state, thumbnails, created_at, updated_at)
-       values ($1, $2, $3, $4, $5, $6, $7, $8, 'pending', '[]', $9, $9)
-       on conflict (workspace_id, sha256) do update set updated_at = excluded.updated_at returning id`,
-      [file.fileId, turn.workspaceId, file.sha256, file.size, file.type, file.kind, file.width, file.height, now],
-    )
-    if (row === undefined) throw new Error('a content is neither new nor known')
-    if (row.id === file.fileId) turn.job(examineAsset, { fileId: row.id })
-    return row.id
+    const known = await upsertFile.row(turn.sql, {
+      id: file.fileId,
+      workspaceId: turn.workspaceId,
+      sha256: file.sha256,
+      size: file.size,
+      type: file.type,
+      kind: file.kind,
+      width: file.width ?? undefined,
+      height: file.height ?? undefined,
+      now,
+    })
+    if (known === undefined) throw new Error('the upsert of a file returned no row')
+    const { id } = known
+    if (id === file.fileId) turn.job(examineAsset, { fileId: id })
+    return id
   }
 
   async #own(turn: Turn, id: string, find = findAsset): Promise<AssetRow> {
     const row = await find(turn.sql, id)
-    if (row === undefined || row.workspace_id !== turn.workspaceId) throw NotFound()
+    if (row === undefined || row.workspaceId !== turn.workspaceId) throw NotFound()
     return row
   }
 
-  /** A folder may be deleted while a file is on its way to it. */
+  /** @returns null for a folder that was deleted while the file was uploaded */
   async #folderStillThere(turn: Turn, folderId: string | null | undefined): Promise<string | null> {
     if (!folderId) return null
-    const row = await turn.sql.row('select 1 as one from asset_folders where id = $1 and workspace_id = $2', [
-      folderId,
-      turn.workspaceId,
-    ])
-    return row ? folderId : null
+    const { workspaceId } = turn
+    return (await assetFolders.exists(turn.sql, { id: folderId, workspaceId })) ? folderId : null
   }
 }
 
-/** Removes assets of deleted workspaces for good; their files are found by the sweep. */
-export async function purgeAssets(sql: Sql, workspaceIds: readonly string[]): Promise<void> {
-  await sql.run('delete from asset_renditions where workspace_id = any($1)', [workspaceIds])
-  await sql.run('delete from assets where workspace_id = any($1)', [workspaceIds])
-  await sql.run('delete from asset_files where workspace_id = any($1)', [workspaceIds])
-  await sql.run('delete from asset_folders where workspace_id = any($1)', [workspaceIds])
-  await sql.run('delete from uploads where workspace_id = any($1)', [workspaceIds])
-  await sql.run('delete from storage_reservations where workspace_id = any($1)', [workspaceIds])
-}
-
-/** @throws AppError validation_failed for a name that says that the file is something else */
+/** @throws AppError validation_failed for a name whose extension contradicts the type of the file */
 function requireFittingName(name: string | undefined, { type }: AssetRow): void {
   if (name === undefined || !contradicts(fileName(name), type)) return
-  const message = `must not end as if the file were no ${ACCEPTED[type]?.title ?? type}`
+  const message = `must not have the extension of another type: the file is a ${ACCEPTED[type]?.title ?? type}`
   throw ValidationFailed({ errors: [{ path: '/body/name', code: 'ending', message }] })
 }
 
 /**
- * A name without folders and control characters, those that turn its direction among them (`exe.gnp` backwards is no
- * picture), as it is searched for: Macs send accents as signs of their own.
+ * Cleans the name of a file: the part after the last slash, without control characters and marks that change the text
+ * direction (they can make `exe.gnp` look like `png.exe`), in Unicode normalization form C, as searches expect.
  */
 export function fileName(name: string): string {
   const clean = (name.normalize().split(/[/\\]/).at(-1) ?? '')
-    // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
+    // oxlint-disable-next-line no-control-regex -- removes control characters
     .replaceAll(/[\u0000-\u001F\u007F-\u009F\u202A-\u202E\u2066-\u2069]/g, '')
     .trim()
   return clean === '' || /^\.+$/.test(clean) ? 'file' : Array.from(clean).slice(0, 255).join('')

@@ -1,83 +1,126 @@
+import { expressionBuilder, sql, type Expression, type SqlBool } from 'kysely'
 import { ValidationFailed } from '../../../core/errors.ts'
-import { isTimestamp, isUuid } from '../../../core/page.ts'
+import { isUuid } from '../../../core/page.ts'
 import type { PageResult } from '../../../core/reply.ts'
-import type { Sql, SqlValue } from '../../../core/sql.ts'
+import type { Sql } from '../../../core/sql.ts'
+import { query } from '../../../db/query.ts'
 import type { AssetData, AssetFilter } from './schemas.ts'
-import { SELECT_ASSET, type AssetRow } from './store.ts'
+import { ASSET } from './store.ts'
+import { mediaTables, type MediaDatabase } from './tables.ts'
 import type { AssetViews } from './views.ts'
 
 type Sort = NonNullable<AssetFilter['sort']>
 
-interface Order {
-  /** What the list is sorted by, and how a cursor spells it. */
-  readonly expression: string
-  readonly cast: string
-  readonly direction: 'asc' | 'desc'
+/** The filters that are set, and the place to continue from: the sort key and id of the last asset of the page before. */
+interface Filters {
+  readonly workspaceId: string
+  readonly limit: number
+  readonly folderId?: string | undefined
+  /** Only assets that are in no folder. */
+  readonly atTop?: true | undefined
+  readonly tag?: string | undefined
+  readonly kind?: string | undefined
+  /** A pattern for `ilike`. */
+  readonly pattern?: string | undefined
+  readonly afterKey?: string | undefined
+  readonly afterId?: string | undefined
 }
+
+interface Order {
+  readonly direction: 'asc' | 'desc'
+  /** What the list is sorted by before the id, and the type of its values. Ids are in the order of creation. */
+  readonly key?: { readonly expression: Expression<unknown>; readonly type: 'text' | 'bigint' }
+}
+
+const e = expressionBuilder<MediaDatabase & { a: MediaDatabase['assets']; f: MediaDatabase['assetFiles'] }, 'a' | 'f'>()
 
 const ORDERS: Readonly<Record<Sort, Order>> = {
-  newest: { expression: 'a.created_at', cast: 'timestamptz', direction: 'desc' },
-  oldest: { expression: 'a.created_at', cast: 'timestamptz', direction: 'asc' },
-  name: { expression: 'lower(a.name)', cast: 'text', direction: 'asc' },
-  largest: { expression: 'f.size', cast: 'bigint', direction: 'desc' },
+  newest: { direction: 'desc' },
+  oldest: { direction: 'asc' },
+  name: { direction: 'asc', key: { expression: sql`lower(a.name)`, type: 'text' } },
+  largest: { direction: 'desc', key: { expression: e.ref('f.size'), type: 'bigint' } },
 }
 
-const WHERE = `a.workspace_id = $1
-  and ($2::uuid is null or a.folder_id = $2) and (not $3::boolean or a.folder_id is null)
-  and ($4::text is null or a.tags @> array[$4]) and ($5::text is null or f.kind = $5)
-  and ($6::text is null or a.name ilike $6 or a.alt_text ilike $6
-    or exists (select 1 from unnest(a.tags) tag where tag ilike $6))`
-
-/** What a cursor of each list may hold: what PostgreSQL reads again. */
+/** What the sort key in a cursor may be: values that PostgreSQL can read. */
 const CURSORS: Readonly<Record<Sort, (value: string) => boolean>> = {
-  newest: isTimestamp,
-  oldest: isTimestamp,
+  newest: (value) => value === '',
+  oldest: (value) => value === '',
   name: (value) => /^[^\0]{0,1000}$/.test(value) && value.isWellFormed(),
   largest: (value) => /^\d{1,18}$/.test(value),
 }
 
-type Texts = Readonly<Record<Sort, { readonly first: string; readonly next: string }>>
-
-/** One text each, so that each is prepared once. */
-function textsWhere(condition: string): Texts {
-  const texts = Object.entries(ORDERS).map(([sort, { cast, direction, expression }]) => {
-    const select = SELECT_ASSET.replace('select ', `select ${expression}::text as sort_key, `)
-    const where = `where ${WHERE} and ${condition}`
-    const end = `order by ${expression} ${direction}, a.id ${direction} limit $7`
-    const after = `and (${expression}, a.id) ${direction === 'asc' ? '>' : '<'} ($8::${cast}, $9::uuid)`
-    return [sort, { first: `${select} ${where} ${end}`, next: `${select} ${where} ${after} ${end}` }]
-  })
-  return Object.fromEntries(texts) as Texts
+function conditions($: Filters): Expression<SqlBool>[] {
+  const found: Expression<SqlBool>[] = [e('a.workspaceId', '=', $.workspaceId)]
+  if ($.folderId !== undefined) found.push(e('a.folderId', '=', $.folderId))
+  if ($.atTop !== undefined) found.push(e('a.folderId', 'is', null))
+  if ($.tag !== undefined) found.push(sql<SqlBool>`a.tags @> array[${$.tag}]`)
+  if ($.kind !== undefined) found.push(sql<SqlBool>`f.kind = ${$.kind}`)
+  if ($.pattern !== undefined) {
+    const inTags = sql<SqlBool>`exists (select 1 from unnest(a.tags) tag where tag ilike ${$.pattern})`
+    found.push(e.or([e('a.name', 'ilike', $.pattern), e('a.altText', 'ilike', $.pattern), inTags]))
+  }
+  return found
 }
 
-const LIBRARY = textsWhere('a.deleted_at is null')
-const BIN = textsWhere('a.deleted_at is not null')
+function isNext({ direction, key }: Order, { afterId, afterKey }: Filters): Expression<SqlBool>[] {
+  if (afterId === undefined) return []
+  const operator = sql.raw(direction === 'asc' ? '>' : '<')
+  if (key === undefined) return [sql<SqlBool>`a.id ${operator} ${afterId}`]
+  return [sql<SqlBool>`(${key.expression}, a.id) ${operator} (${afterKey}::${sql.raw(key.type)}, ${afterId}::uuid)`]
+}
 
-/** One page of a workspace's assets. @throws AppError validation_failed for a cursor of another list */
-export async function listAssets(sql: Sql, views: AssetViews, filter: AssetFilter): Promise<PageResult<AssetData>> {
+function listIn(bin: boolean, order: Order) {
+  const { direction, key } = order
+  return query(mediaTables, (db, $: Filters) => {
+    const found = db
+      .selectFrom('assets as a')
+      .innerJoin('assetFiles as f', 'f.id', 'a.fileId')
+      .select(ASSET)
+      .select(key === undefined ? sql<string>`''`.as('sortKey') : sql<string>`${key.expression}::text`.as('sortKey'))
+      .where(e.and([...conditions($), ...isNext(order, $)]))
+      .where('a.deletedAt', bin ? 'is not' : 'is', null)
+      .limit($.limit)
+    const sorted = key === undefined ? found : found.orderBy(key.expression, direction)
+    return sorted.orderBy('a.id', direction)
+  })
+}
+
+const listsIn = (bin: boolean) => ({
+  newest: listIn(bin, ORDERS.newest),
+  oldest: listIn(bin, ORDERS.oldest),
+  name: listIn(bin, ORDERS.name),
+  largest: listIn(bin, ORDERS.largest),
+})
+const LIBRARY = listsIn(false)
+const BIN = listsIn(true)
+
+/** One page of the assets of a workspace. @throws AppError validation_failed for a cursor of another list */
+export async function listAssets(
+  database: Sql,
+  views: AssetViews,
+  filter: AssetFilter,
+): Promise<PageResult<AssetData>> {
   const sort = filter.sort ?? 'newest'
   const limit = filter.limit ?? 30
-  const values: SqlValue[] = [
-    filter.workspaceId,
-    filter.folderId === undefined || filter.folderId === 'root' ? null : filter.folderId,
-    filter.folderId === 'root',
-    filter.tag?.normalize() ?? null,
-    filter.type ?? null,
-    filter.q === undefined ? null : `%${filter.q.normalize().replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`,
-    limit + 1,
-  ]
-  const cursor = filter.cursor === undefined ? undefined : readCursor(filter.cursor, sort)
-  const { first, next } = (filter.bin === true ? BIN : LIBRARY)[sort]
-  const rows = await sql.rows<AssetRow & { readonly sort_key: string }>(
-    cursor ? next : first,
-    cursor ? [...values, ...cursor] : values,
-  )
+  const after = filter.cursor === undefined ? undefined : readCursor(filter.cursor, sort)
+  const hasKey = ORDERS[sort].key !== undefined
+  const rows = await (filter.bin === true ? BIN : LIBRARY)[sort].rows(database, {
+    workspaceId: filter.workspaceId,
+    limit: limit + 1,
+    folderId: filter.folderId === 'root' ? undefined : filter.folderId,
+    atTop: filter.folderId === 'root' ? true : undefined,
+    tag: filter.tag?.normalize(),
+    kind: filter.type,
+    pattern: filter.q && `%${filter.q.normalize().replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`,
+    afterKey: hasKey ? after?.[0] : undefined,
+    afterId: after?.[1],
+  })
   const shown = rows.slice(0, limit)
   const last = rows.length > limit ? shown.at(-1) : undefined
   return {
     items: shown.map((row) => views.asset(row)),
     limit,
-    nextCursor: last ? Buffer.from(JSON.stringify([sort, last.sort_key, last.id])).toString('base64url') : null,
+    nextCursor: last ? Buffer.from(JSON.stringify([sort, last.sortKey, last.id])).toString('base64url') : null,
   }
 }
 
@@ -88,7 +131,7 @@ function readCursor(text: string, sort: Sort): [string, string] {
       return [value, id]
     }
   } catch {
-    // Falls through: whatever it is, it is no cursor of ours.
+    // Not JSON, so it is not a cursor of ours.
   }
   throw ValidationFailed({
     errors: [{ path: '/query/cursor', code: 'cursor', message: 'must be a `nextCursor` of the same list' }],

@@ -1,14 +1,18 @@
+import { sql } from 'kysely'
 import { NotFound } from '../../../core/errors.ts'
 import type { PageResult } from '../../../core/reply.ts'
 import type { Sql } from '../../../core/sql.ts'
-import type { PlanService } from '../../money/plans/service.ts'
-import type { AssetDownloads } from './downloads.ts'
-import type { WorkspaceService } from '../../workspace/workspaces/service.ts'
+import { query } from '../../../db/query.ts'
 import type { Searches } from '../../../db/searches.ts'
+import type { PlanService } from '../../money/plans/index.ts'
+import { payerOf } from '../../workspace/workspaces/index.ts'
+import type { AssetDownloads } from './downloads.ts'
 import { listAssets } from './listing.ts'
 import type { Quota } from './quota.ts'
 import type { AssetData, AssetFilter } from './schemas.ts'
 import { findAsset, findAssets, renditionsOf, type AssetRow } from './store.ts'
+import { assets, mediaTables } from './tables.ts'
+import { listTags } from './tags.ts'
 import { useView, type AssetUses } from './uses.ts'
 import type { AssetViews } from './views.ts'
 
@@ -24,12 +28,34 @@ interface ReaderNeeds {
   readonly downloads: AssetDownloads
   readonly quota: Quota
   readonly plans: PlanService
-  readonly workspaces: WorkspaceService
   readonly uses: AssetUses
   readonly views: AssetViews
 }
 
-/** What the media library holds. Reads only. */
+/** Bytes of the files of each kind that assets outside of the bin show. */
+const bytesByKind = query(mediaTables, (db, $: { workspaceId: string }) =>
+  db
+    .selectFrom('assetFiles as f')
+    .select(['f.kind', sql<number>`sum(f.size)::bigint`.as('bytes')])
+    .where('f.workspaceId', '=', $.workspaceId)
+    .where((e) =>
+      e.exists(
+        e.selectFrom('assets as a').select('a.id').whereRef('a.fileId', '=', 'f.id').where('a.deletedAt', 'is', null),
+      ),
+    )
+    .groupBy('f.kind'),
+)
+
+const renditionBytes = query(mediaTables, (db, $: { workspaceId: string }) =>
+  db
+    .selectFrom('assetRenditions as r')
+    .innerJoin('assets as a', 'a.id', 'r.assetId')
+    .select(sql<number>`coalesce(sum(r.size), 0)::bigint`.as('bytes'))
+    .where('r.workspaceId', '=', $.workspaceId)
+    .where('a.deletedAt', 'is', null),
+)
+
+/** Reads of the media library. */
 export class AssetReader {
   readonly #needs: ReaderNeeds
 
@@ -37,18 +63,18 @@ export class AssetReader {
     this.#needs = needs
   }
 
-  /** @throws AppError validation_failed; with words to look for also search_too_broad, overloaded */
+  /** @throws AppError validation_failed; search_too_broad and overloaded for a search */
   list(filter: AssetFilter): Promise<PageResult<AssetData>> {
-    const { searches, sql, views } = this.#needs
-    if (filter.q === undefined) return listAssets(sql, views, filter)
+    const { searches, sql: database, views } = this.#needs
+    if (filter.q === undefined) return listAssets(database, views, filter)
     return searches.run(filter.workspaceId, (search) => listAssets(search, views, filter))
   }
 
-  /** @throws AppError not_found, also for what is in the bin */
+  /** @throws AppError not_found, also for an asset in the bin */
   async get(id: string) {
-    const { sql, uses, views } = this.#needs
+    const { sql: database, uses, views } = this.#needs
     const row = await this.#row(id)
-    const [renditions, used] = await Promise.all([renditionsOf(sql, id), uses.of(sql, row.workspace_id, [id])])
+    const [renditions, used] = await Promise.all([renditionsOf(database, id), uses.of(database, row.workspaceId, [id])])
     return {
       ...views.asset(row),
       renditions: renditions.map((rendition) => views.rendition(rendition)),
@@ -56,11 +82,12 @@ export class AssetReader {
     }
   }
 
+  /** @throws AppError not_found */
   async thumbnail(id: string) {
     return this.#needs.views.thumbnail(await this.#row(id))
   }
 
-  /** A row for every id, in the order asked for. */
+  /** One entry for each id, in the given order. */
   async resolve(workspaceId: string, ids: readonly string[]) {
     const rows = new Map((await findAssets(this.#needs.sql, workspaceId, ids)).map((row) => [row.id, row]))
     return ids.map((id) => {
@@ -75,39 +102,29 @@ export class AssetReader {
   }
 
   tags(workspaceId: string): Promise<{ tag: string; assetCount: number }[]> {
-    return this.#needs.sql.rows(
-      `select tag, count(*)::int as "assetCount" from assets, unnest(tags) tag
-       where workspace_id = $1 and deleted_at is null group by tag order by 2 desc, tag limit 1000`,
-      [workspaceId],
-    )
+    return listTags(this.#needs.sql, workspaceId)
   }
 
+  /** @throws AppError not_found */
   async usage(workspaceId: string) {
-    const { plans, quota, sql, workspaces } = this.#needs
-    const owner = await workspaces.ownerOf(workspaceId)
+    const { plans, quota, sql: database } = this.#needs
+    const owner = await payerOf(database, workspaceId)
     if (owner === undefined) throw NotFound()
-    const kinds = await sql.rows<{ kind: 'image' | 'video' | 'audio' | 'document'; bytes: number }>(
-      `select kind, sum(size)::bigint as bytes from asset_files f where workspace_id = $1
-         and exists (select 1 from assets a where a.file_id = f.id and a.deleted_at is null) group by kind`,
-      [workspaceId],
-    )
-    const other = await sql.row<{ asset_count: number; renditions: number }>(
-      `select (select count(*)::int from assets where workspace_id = $1 and deleted_at is null) as asset_count,
-         (select coalesce(sum(r.size), 0)::bigint from asset_renditions r join assets a on a.id = r.asset_id
-           where r.workspace_id = $1 and a.deleted_at is null) as renditions`,
-      [workspaceId],
-    )
-    const renditions = other?.renditions ?? 0
-    const byKind = { image: 0, video: 0, audio: 0, document: 0, renditions }
+    const [kinds, renditions, assetCount, used, { storageBytes: limit }] = await Promise.all([
+      bytesByKind.rows(database, { workspaceId }),
+      renditionBytes.row(database, { workspaceId }),
+      assets.count(database, { workspaceId, deletedAt: null }),
+      quota.usedBy(database, owner),
+      plans.limitsOf(owner),
+    ])
+    const byKind = { image: 0, video: 0, audio: 0, document: 0, renditions: renditions?.bytes ?? 0 }
     for (const { bytes, kind } of kinds) byKind[kind] = bytes
-    const { storageBytes: limit } = await plans.limitsOf(owner)
-    const used = await quota.usedBy(sql, owner)
     const total = used.files + used.renditions
     return {
       workspaceId,
       bytes: Object.values(byKind).reduce((sum, bytes) => sum + bytes, 0),
       byKind,
-      assetCount: other?.asset_count ?? 0,
+      assetCount,
       quota: { limit, used: total, held: used.held, left: Math.max(0, limit - total - used.held) },
     }
   }

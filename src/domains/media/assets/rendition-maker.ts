@@ -9,12 +9,16 @@ import { uuidv7 } from '../../../core/id.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
+import { query } from '../../../db/query.ts'
+import { valuesInOpenJobs } from '../../../jobs/open-jobs.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import { fileKey } from './intake.ts'
 import { localCopy } from './local-copy.ts'
+import { makeRendition } from './jobs.ts'
 import type { Quota } from './quota.ts'
 import type { RenditionSpec } from './rendition-settings.ts'
-import { AT_WORK, PLAYLIST_TYPE, PREVIEW_MEDIA_TYPE, renditionKeys } from './store.ts'
+import { PLAYLIST_TYPE, PREVIEW_MEDIA_TYPE, renditionKeys } from './store.ts'
+import { assetRenditions, mediaTables } from './tables.ts'
 import { noteRendition } from './turns.ts'
 
 declare module '../../../core/services.ts' {
@@ -30,13 +34,13 @@ interface MakerNeeds {
   readonly quota: Quota
   readonly turns: TurnRunner
   readonly mediaWork: () => Promise<MediaWork>
-  /** Folder for what is under way. */
+  /** Folder for temporary files. */
   readonly tempDir: string
 }
 
 interface Try {
   readonly signal: AbortSignal
-  /** No further try comes: whatever fails now stays failed. */
+  /** Whether this is the last attempt: if it fails, the rendition has failed. */
   readonly last: boolean
   readonly log: Logger
   readonly progress: (percent: number, detail?: string) => void
@@ -44,14 +48,14 @@ interface Try {
 
 interface Order {
   readonly id: string
-  readonly workspace_id: string
-  readonly file_id: string
+  readonly workspaceId: string
+  readonly fileId: string
   readonly spec: RenditionSpec
-  /** Null as long as nobody has looked at the file. */
+  /** Null until the file has been examined. */
   readonly probe: ProbeResult | null
 }
 
-/** What media work has made of it: files, in the order of their keys. */
+/** The files that media work has made, in the order of `renditionKeys`. */
 interface Work {
   readonly files: readonly { readonly path: string; readonly size: number; readonly type: string }[]
   readonly width: number | null
@@ -59,15 +63,26 @@ interface Work {
   readonly seconds: number | null
 }
 
-/** How often the database is told how far a rendition is, and asked whether anybody still wants it. */
-const LOOK_MS = 1_000
-/** Room for what is made is held while it is stored. */
+/** How often progress is written to the database, and the rendition is checked for having been deleted. */
+const PROGRESS_MS = 1_000
+/** How long room in the plan is held while the files are stored. */
 const HELD_MS = 30 * MINUTE
 
-/** Nobody wants it any more. */
+/** The rendition or its asset was deleted while it was being made. */
 class CancelledError extends Error {
   override readonly name = 'CancelledError'
 }
+
+const pendingOrder = query(mediaTables, (db, $: { id: string }) =>
+  db
+    .selectFrom('assetRenditions as r')
+    .innerJoin('assets as a', 'a.id', 'r.assetId')
+    .innerJoin('assetFiles as f', 'f.id', 'a.fileId')
+    .select(['r.id', 'r.workspaceId', 'a.fileId', 'r.spec', 'f.probe'])
+    .where('r.id', '=', $.id)
+    .where('r.state', '=', 'pending')
+    .where('a.deletedAt', 'is', null),
+)
 
 /** Makes renditions in the media processes. */
 export class RenditionMaker {
@@ -77,38 +92,39 @@ export class RenditionMaker {
     this.#needs = needs
   }
 
-  /** @throws Error for a failure that may pass */
+  /** @throws Error for a failure that may be temporary */
   async make(renditionId: string, tried: Try): Promise<void> {
     const { sql, turns } = this.#needs
-    const order = await sql.row<Order>(
-      `select r.id, r.workspace_id, a.file_id, r.spec, f.probe from asset_renditions r
-         join assets a on a.id = r.asset_id join asset_files f on f.id = a.file_id
-       where r.id = $1 and r.state = 'pending' and a.deleted_at is null`,
-      [renditionId],
-    )
+    const order = await pendingOrder.row(sql, { id: renditionId })
     if (order === undefined) return
     try {
-      await this.#wanted(order, tried, (signal, onProgress) => this.#work(order, signal, onProgress))
+      await this.#whileWanted(order, tried, (signal, onProgress) => this.#work(order, signal, onProgress))
     } catch (error) {
       if (error instanceof CancelledError) return
       if (tried.signal.aborted || !(tried.last || isFinal(error))) throw error
       tried.log.warn({ error, renditionId }, 'a rendition failed')
-      await turns.system(order.workspace_id, noteRendition, { id: renditionId, error: wordsOf(error) })
+      await turns.system(order.workspaceId, noteRendition, { id: renditionId, error: messageOf(error) })
     }
   }
 
-  /** Renditions whose job can say nothing any more: its worker was lost again and again, or somebody removed it. */
+  /** Fails pending renditions that no job is making any more, because it was lost several times or removed. */
   async giveUp(): Promise<void> {
     const { sql, turns } = this.#needs
-    const rows = await sql.rows<{ id: string; workspace_id: string }>(
-      `select r.id, r.workspace_id from asset_renditions r where r.state = 'pending' and not ${AT_WORK} limit 100`,
+    const pending = await assetRenditions.find(sql, { state: 'pending' }, { columns: ['id', 'workspaceId'] })
+    const open = await valuesInOpenJobs(
+      sql,
+      makeRendition,
+      'renditionId',
+      pending.map(({ id }) => id),
     )
-    const error = 'It was given up: the job that made it was lost several times, or removed. Order it again.'
-    for (const { id, workspace_id: workspaceId } of rows) await turns.system(workspaceId, noteRendition, { id, error })
+    const error = 'It was given up: its job was lost several times or removed. Order it again.'
+    for (const { id, workspaceId } of pending) {
+      if (!open.has(id)) await turns.system(workspaceId, noteRendition, { id, error })
+    }
   }
 
-  /** Runs work that ends when its job does, and when the rendition or its asset is deleted: on whatever node. */
-  async #wanted(
+  /** Runs work that is aborted with its job, or when the rendition or its asset is deleted, on any node. */
+  async #whileWanted(
     { id }: Order,
     { log, progress, signal }: Try,
     work: (signal: AbortSignal, onProgress: (fraction: number) => void) => Promise<void>,
@@ -117,17 +133,14 @@ export class RenditionMaker {
     let percent = 0
     let looking: Promise<void> | undefined
     const look = async () => {
-      const changed = await this.#needs.sql.run(
-        `update asset_renditions set progress = $2 where id = $1 and state = 'pending'`,
-        [id, percent],
-      )
-      if (changed === 0) cancelled.abort(new CancelledError('nobody wants the rendition any more'))
+      const changed = await assetRenditions.update(this.#needs.sql, { id, state: 'pending' }, { progress: percent })
+      if (changed === 0) cancelled.abort(new CancelledError('the rendition was deleted'))
     }
     const timer = setInterval(() => {
       looking ??= look()
-        .catch((error: unknown) => log.debug({ error }, 'the progress of a rendition could not be written down'))
+        .catch((error: unknown) => log.debug({ error }, 'the progress of a rendition was not written'))
         .finally(() => (looking = undefined))
-    }, LOOK_MS)
+    }, PROGRESS_MS)
     try {
       await work(AbortSignal.any([signal, cancelled.signal]), (fraction) => {
         percent = Math.min(99, Math.floor(fraction * 100))
@@ -143,7 +156,7 @@ export class RenditionMaker {
 
   async #work(order: Order, signal: AbortSignal, onProgress: (fraction: number) => void): Promise<void> {
     const { clock, quota, storage, tempDir, turns } = this.#needs
-    const { file_id: fileId, id, probe, spec, workspace_id: workspaceId } = order
+    const { fileId, id, probe, spec, workspaceId } = order
     const folder = await mkdtemp(join(tempDir, 'rendition-'))
     const heldAs = uuidv7(clock.now())
     try {
@@ -194,15 +207,15 @@ async function makeOf(
   return { ...made, files: [media, { path: made.playlist, size: made.playlistBytes, type: PLAYLIST_TYPE }] }
 }
 
-/** Whether another try would fail in the same way. */
+/** Whether another attempt would fail in the same way. */
 function isFinal(error: unknown): boolean {
   if (error instanceof AppError) return error.status < 500
   const { name, retryable } = error as MediaWorkError
   return name === 'MediaWorkError' && !retryable
 }
 
-/** For people: errors of ours say what it is, others only that. */
-function wordsOf(error: unknown): string {
+/** A message for people. The text of unexpected errors is not shown. */
+function messageOf(error: unknown): string {
   const told = error instanceof AppError || (error as Error).name === 'MediaWorkError'
-  return told ? (error as Error).message : 'It could not be made: the server had a fault.'
+  return told ? (error as Error).message : 'The server had an internal error.'
 }

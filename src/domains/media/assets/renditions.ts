@@ -3,6 +3,8 @@ import type { TranscodeSpec } from '../../../../media/work/transcode/spec.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
+import { anyOf } from '../../../db/condition.ts'
+import { isJobOpen } from '../../../jobs/open-jobs.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Storage } from '../../../storage/storage.ts'
@@ -19,7 +21,8 @@ import {
   type RenditionSpec,
 } from './rendition-settings.ts'
 import type { RenditionData } from './schemas.ts'
-import { AT_WORK, findAsset, renditionKeys, SELECT_RENDITION, type AssetRow, type RenditionRow } from './store.ts'
+import { findAsset, renditionKeys, type AssetRow } from './store.ts'
+import { assetRenditions } from './tables.ts'
 import type { AssetViews } from './views.ts'
 
 declare module '../../../core/services.ts' {
@@ -28,17 +31,17 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** What became of a rendition. */
+/** The outcome of making a rendition. */
 export interface Made {
   readonly id: string
-  /** Why there is none. */
+  /** Why it failed. */
   readonly error: string | null
   readonly type?: string
   readonly size?: number
   readonly width?: number | null
   readonly height?: number | null
   readonly seconds?: number | null
-  /** Room held for it, which it now takes itself. */
+  /** The reservation that held room for it. It ends now that the rendition itself counts. */
   readonly heldAs?: string
 }
 
@@ -47,13 +50,13 @@ interface RenditionsNeeds {
   readonly storage: Storage
   readonly quota: Quota
   readonly views: AssetViews
-  /** Videos at least so long get a preview by themselves; 0: none. */
+  /** Videos of this length or longer get a preview automatically. 0 turns that off. */
   readonly previewSeconds: number
-  /** @throws MediaWorkError for what cannot be made of such a file */
+  /** @throws MediaWorkError if such a rendition cannot be made of the file */
   readonly checkFitness: (spec: TranscodeSpec, source: SourceFacts) => void
 }
 
-/** Renditions of assets: ordered, cancelled, and what became of them. All of it in turns of their workspace. */
+/** Orders, cancels and settles renditions of assets, in turns of their workspace. */
 export class Renditions {
   readonly #needs: RenditionsNeeds
   readonly #followers: ((turn: Turn, id: string) => Promise<void>)[] = []
@@ -62,13 +65,13 @@ export class Renditions {
     this.#needs = needs
   }
 
-  /** Calls back when one is ready, has failed or was deleted by itself, in the same turn. */
+  /** Adds a callback for when a rendition is ready, has failed or was deleted. It runs in the same turn. */
   onSettled(follow: (turn: Turn, id: string) => Promise<void>): void {
     this.#followers.push(follow)
   }
 
   /**
-   * Orders a rendition. The same of the same asset is made once; one that failed is tried again.
+   * Orders a rendition. The same settings of the same asset give the same rendition. One that failed is made again.
    * @throws AppError not_found, rendition_not_possible, storage_limit_reached
    */
   async order(turn: Turn, assetId: string, settings: RenditionSettings): Promise<RenditionData> {
@@ -76,30 +79,24 @@ export class Renditions {
     if (asset === undefined) throw NotFound()
     const { kind, seconds, type: mime } = asset
     const spec = specOf(settings, { kind, mime })
-    // What was probed is known whole; before that nobody can say that there is no sound.
-    const hasAudio = asset.video_codec === null ? null : asset.audio_codec !== null
+    // Before the file is probed, it is unknown whether it has sound.
+    const hasAudio = asset.videoCodec === null ? null : asset.audioCodec !== null
     this.#check(spec, { kind, mime, seconds, hasAudio })
-    const known = await turn.sql.row<RenditionRow & { readonly at_work: boolean }>(
-      `select ${SELECT_RENDITION}, ${AT_WORK} as at_work from asset_renditions r where asset_id = $1 and spec = $2::jsonb`,
-      [assetId, JSON.stringify(spec)],
-    )
-    if (known?.state === 'ready' || (known?.state === 'pending' && known.at_work))
-      return this.#needs.views.rendition(known)
+    const known = await assetRenditions.first(turn.sql, { assetId, spec })
+    const isUnderWay = known?.state === 'pending' && known.jobId !== null && (await isJobOpen(turn.sql, known.jobId))
+    if (known !== undefined && (known.state === 'ready' || isUnderWay)) return this.#needs.views.rendition(known)
     await this.#needs.quota.requireRoom(turn.sql, turn.workspaceId)
     const begun = await this.#begin(turn, { id: known?.id, assetId, name: settings.preset ?? 'custom', spec })
     turn.audit({ kind: 'rendition', id: begun._id })
     return begun
   }
 
-  /** Orders the preview of a long video that was looked at, where there is none yet and the plan has room for it. */
-  async preview(turn: Turn, { id: assetId, kind, seconds, thumbnail_state: looked }: AssetRow): Promise<void> {
+  /** Orders the preview of a long video that has been examined, unless it has one or the plan has no room for it. */
+  async preview(turn: Turn, { id: assetId, kind, seconds, thumbnailState }: AssetRow): Promise<void> {
     const { previewSeconds, quota } = this.#needs
-    if (previewSeconds === 0 || kind !== 'video' || looked !== 'ready' || (seconds ?? 0) < previewSeconds) return
-    const known = await turn.sql.row('select 1 as one from asset_renditions where asset_id = $1 and spec = $2::jsonb', [
-      assetId,
-      JSON.stringify(PREVIEW_SPEC),
-    ])
-    if (known !== undefined) return
+    if (previewSeconds === 0 || kind !== 'video' || thumbnailState !== 'ready' || (seconds ?? 0) < previewSeconds)
+      return
+    if (await assetRenditions.exists(turn.sql, { assetId, spec: PREVIEW_SPEC })) return
     if (!(await quota.hasRoom(turn.sql, turn.workspaceId, mostPreviewBytes(seconds ?? 0)))) return
     await this.#begin(turn, { assetId, name: PREVIEW_PRESET, spec: PREVIEW_SPEC })
   }
@@ -111,21 +108,30 @@ export class Renditions {
     const now = new Date(this.#needs.clock.now())
     const id = order.id ?? uuidv7(now.getTime())
     const jobId = turn.job(makeRendition, { renditionId: id })
-    await turn.sql.run(
-      `insert into asset_renditions (id, workspace_id, asset_id, name, spec, state, progress, job_id, created_at, updated_at)
-       values ($1, $2, $3, $4, $5, 'pending', 0, $6, $7, $7)
-       on conflict (id) do update set state = 'pending', progress = 0, error = null, job_id = $6, updated_at = $7`,
-      [id, turn.workspaceId, order.assetId, order.name, JSON.stringify(order.spec), jobId, now],
+    await assetRenditions.upsert(
+      turn.sql,
+      {
+        id,
+        workspaceId: turn.workspaceId,
+        assetId: order.assetId,
+        name: order.name,
+        spec: order.spec,
+        state: 'pending',
+        progress: 0,
+        error: null,
+        jobId,
+        createdAt: now,
+        updatedAt: now,
+      },
+      ['id'],
+      ['state', 'progress', 'error', 'jobId', 'updatedAt'],
     )
     return this.#told(turn, id)
   }
 
-  /** Deletes a rendition; what is still made of it stops within a second or two. @throws AppError not_found */
+  /** Deletes a rendition. If it is still being made, the work stops within a second or two. @throws AppError not_found */
   async remove(turn: Turn, assetId: string, id: string): Promise<void> {
-    const gone = await turn.sql.row<{ type: string | null }>(
-      'delete from asset_renditions where id = $1 and asset_id = $2 returning type',
-      [id, assetId],
-    )
+    const [gone] = await assetRenditions.deleteReturning(turn.sql, { id, assetId }, ['type'])
     if (gone === undefined) throw NotFound()
     turn.audit({ kind: 'rendition', id })
     turn.emit(renditionDeleted, { assetId, renditionIds: [id] })
@@ -136,33 +142,30 @@ export class Renditions {
     await this.#settled(turn, id)
   }
 
-  /** Writes down what became of a rendition. @returns false when nobody wants it any more */
+  /** Records the outcome of making a rendition. @returns false if the rendition was deleted meanwhile */
   async note(turn: Turn, { error, height, heldAs, id, seconds, size, type, width }: Made): Promise<boolean> {
-    const changed = await turn.sql.run(
-      `update asset_renditions set state = $2, error = $3, progress = $4, type = $5, size = $6, width = $7, height = $8,
-         seconds = $9, updated_at = $10 where id = $1 and state = 'pending'`,
-      [
-        id,
-        error === null ? 'ready' : 'failed',
+    const changed = await assetRenditions.update(
+      turn.sql,
+      { id, state: 'pending' },
+      {
+        state: error === null ? 'ready' : 'failed',
         error,
-        error === null ? 100 : 0,
-        type ?? null,
-        size ?? null,
-        width ?? null,
-        height ?? null,
-        seconds ?? null,
-        new Date(this.#needs.clock.now()),
-      ],
+        progress: error === null ? 100 : 0,
+        type: type ?? null,
+        size: size ?? null,
+        width: width ?? null,
+        height: height ?? null,
+        seconds: seconds ?? null,
+        updatedAt: new Date(this.#needs.clock.now()),
+      },
     )
     if (heldAs !== undefined) await this.#needs.quota.release(heldAs, turn.sql)
     if (changed > 0) {
       await this.#told(turn, id)
       await this.#settled(turn, id)
     }
-    // Made by another try meanwhile, it is wanted all the same.
-    return (
-      changed > 0 || (await turn.sql.row('select 1 as one from asset_renditions where id = $1', [id])) !== undefined
-    )
+    // If another attempt of the job has made it meanwhile, it is still there.
+    return changed > 0 || (await assetRenditions.exists(turn.sql, { id }))
   }
 
   async #settled(turn: Turn, id: string): Promise<void> {
@@ -170,9 +173,7 @@ export class Renditions {
   }
 
   async #told(turn: Turn, id: string): Promise<RenditionData> {
-    const row = await turn.sql.row<RenditionRow>(`select ${SELECT_RENDITION} from asset_renditions r where id = $1`, [
-      id,
-    ])
+    const row = await assetRenditions.first(turn.sql, { id })
     if (row === undefined) throw NotFound()
     const shown = this.#needs.views.rendition(row)
     turn.emit(renditionUpdated, shown)
@@ -189,7 +190,7 @@ export class Renditions {
   }
 }
 
-/** Renditions of assets that went to the bin are made no further. */
+/** Stops making the renditions of assets that were moved to the bin. */
 export async function cancelRenditions(sql: Sql, assetIds: readonly string[]): Promise<void> {
-  await sql.run(`delete from asset_renditions where asset_id = any($1) and state = 'pending'`, [assetIds])
+  await assetRenditions.delete(sql, { assetId: anyOf(assetIds), state: 'pending' })
 }

@@ -1,110 +1,135 @@
+import { sql } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
-import type { Kind } from '../../../content/types.ts'
+import type { Row } from '../../../db/row.ts'
+import { query } from '../../../db/query.ts'
 import { fileKey } from './intake.ts'
-import type { MediaState } from './schemas.ts'
+import { assetRenditions, mediaTables, type Asset, type AssetFile, type RenditionRow } from './tables.ts'
 
-/** A thumbnail as it is stored: its key is the file's with `.<name>` behind it. */
-export interface StoredThumbnail {
-  readonly name: string
-  readonly width: number
-  readonly height: number
+/** What is read of the file of an asset. */
+type FileFacts = Pick<
+  Row<typeof AssetFile>,
+  | 'sha256'
+  | 'size'
+  | 'type'
+  | 'kind'
+  | 'width'
+  | 'height'
+  | 'seconds'
+  | 'thumbnailState'
+  | 'thumbnailError'
+  | 'thumbnails'
+  | 'blurhash'
+>
+
+/** An asset with the facts of its file. */
+export interface AssetRow extends Row<typeof Asset>, FileFacts {
+  readonly videoCodec: string | null
+  readonly audioCodec: string | null
 }
 
-/** An asset with its file, as the database has them. */
-export interface AssetRow {
-  readonly id: string
-  readonly workspace_id: string
-  readonly file_id: string
-  readonly folder_id: string | null
-  readonly name: string
-  readonly alt_text: string
-  readonly tags: string[]
-  readonly uploaded_by: string
-  readonly deleted_at: string | null
-  readonly version: number
-  readonly created_at: string
-  readonly updated_at: string
-  readonly sha256: string
-  readonly size: number
-  readonly type: string
-  readonly kind: Kind
-  readonly width: number | null
-  readonly height: number | null
-  readonly seconds: number | null
-  readonly video_codec: string | null
-  readonly audio_codec: string | null
-  readonly thumbnail_state: MediaState
-  readonly thumbnail_error: string | null
-  readonly thumbnails: StoredThumbnail[]
-  readonly blurhash: string | null
+/** The columns of an `AssetRow`, where `a` is a row of assets and `f` the row of its file. */
+export const ASSET = [
+  'a.id',
+  'a.workspaceId',
+  'a.fileId',
+  'a.folderId',
+  'a.name',
+  'a.altText',
+  'a.tags',
+  'a.uploadedBy',
+  'a.deletedAt',
+  'a.version',
+  'a.createdAt',
+  'a.updatedAt',
+  'f.sha256',
+  'f.size',
+  'f.type',
+  'f.kind',
+  'f.width',
+  'f.height',
+  'f.seconds',
+  'f.thumbnailState',
+  'f.thumbnailError',
+  'f.thumbnails',
+  'f.blurhash',
+  sql<string | null>`f.probe->'video'->>'codec'`.as('videoCodec'),
+  sql<string | null>`f.probe->'audio'->>'codec'`.as('audioCodec'),
+] as const
+
+const assetById = query(mediaTables, (db, $: { id: string }) =>
+  db
+    .selectFrom('assets as a')
+    .innerJoin('assetFiles as f', 'f.id', 'a.fileId')
+    .select(ASSET)
+    .where('a.id', '=', $.id)
+    .where('a.deletedAt', 'is', null),
+)
+
+const assetInBinToo = query(mediaTables, (db, $: { id: string }) =>
+  db
+    .selectFrom('assets as a')
+    .innerJoin('assetFiles as f', 'f.id', 'a.fileId')
+    .select(ASSET)
+    .where('a.id', '=', $.id)
+    .forUpdate('a'),
+)
+
+const assetsByIds = query(mediaTables, (db, $: { workspaceId: string; ids: readonly string[] }) =>
+  db
+    .selectFrom('assets as a')
+    .innerJoin('assetFiles as f', 'f.id', 'a.fileId')
+    .select(ASSET)
+    .where('a.workspaceId', '=', $.workspaceId)
+    .where('a.id', '=', sql<string>`any(${$.ids})`)
+    .where('a.deletedAt', 'is', null),
+)
+
+const assetsByFile = query(mediaTables, (db, $: { workspaceId: string; fileId: string; limit: number }) =>
+  db
+    .selectFrom('assets as a')
+    .innerJoin('assetFiles as f', 'f.id', 'a.fileId')
+    .select(ASSET)
+    .where('a.workspaceId', '=', $.workspaceId)
+    .where('a.fileId', '=', $.fileId)
+    .where('a.deletedAt', 'is', null)
+    .orderBy('a.id')
+    .limit($.limit),
+)
+
+/** Assets that are told of a change of their common file. */
+const MOST_TOLD = 100
+
+/** An asset that is not in the bin. */
+export function findAsset(database: Sql, id: string): Promise<AssetRow | undefined> {
+  return assetById.row(database, { id })
 }
 
-export const SELECT_ASSET = `
-  select a.id, a.workspace_id, a.file_id, a.folder_id, a.name, a.alt_text, a.tags, a.uploaded_by, a.deleted_at, a.version, a.created_at,
-    a.updated_at, f.sha256, f.size, f.type, f.kind, f.width, f.height, f.seconds, f.probe->'video'->>'codec' as video_codec,
-    f.probe->'audio'->>'codec' as audio_codec, f.thumbnail_state, f.thumbnail_error, f.thumbnails, f.blurhash
-  from assets a join asset_files f on f.id = a.file_id`
-
-const IN_BIN_TOO_LOCKED = `${SELECT_ASSET} where a.id = $1 for update of a`
-const BY_ID = `${SELECT_ASSET} where a.id = $1 and a.deleted_at is null`
-const BY_IDS = `${SELECT_ASSET} where a.workspace_id = $1 and a.id = any($2) and a.deleted_at is null`
-const BY_FILE = `${SELECT_ASSET} where a.workspace_id = $1 and a.file_id = $2 and a.deleted_at is null order by a.id limit 100`
-
-/** Assets in the bin are not found. */
-export function findAsset(sql: Sql, id: string): Promise<AssetRow | undefined> {
-  return sql.row<AssetRow>(BY_ID, [id])
+/** An asset, in the bin or not. It cannot be deleted for good until the transaction ends. */
+export function findAssetInBinToo(database: Sql, id: string): Promise<AssetRow | undefined> {
+  return assetInBinToo.row(database, { id })
 }
 
-/** Those too that are in the bin, which is not emptied of it before the end of the transaction. */
-export function findAssetInBinToo(sql: Sql, id: string): Promise<AssetRow | undefined> {
-  return sql.row<AssetRow>(IN_BIN_TOO_LOCKED, [id])
+/** Those assets of a workspace that are not in the bin. */
+export function findAssets(database: Sql, workspaceId: string, ids: readonly string[]): Promise<AssetRow[]> {
+  return assetsByIds.rows(database, { workspaceId, ids })
 }
 
-export function findAssets(sql: Sql, workspaceId: string, ids: readonly string[]): Promise<AssetRow[]> {
-  return sql.rows<AssetRow>(BY_IDS, [workspaceId, ids])
+/** The assets that show a file. */
+export function assetsOfFile(database: Sql, workspaceId: string, fileId: string): Promise<AssetRow[]> {
+  return assetsByFile.rows(database, { workspaceId, fileId, limit: MOST_TOLD })
 }
-
-export function assetsOfFile(sql: Sql, workspaceId: string, fileId: string): Promise<AssetRow[]> {
-  return sql.rows<AssetRow>(BY_FILE, [workspaceId, fileId])
-}
-
-export interface RenditionRow {
-  readonly id: string
-  readonly workspace_id: string
-  readonly asset_id: string
-  readonly name: string
-  readonly state: MediaState
-  readonly progress: number
-  readonly error: string | null
-  readonly type: string | null
-  readonly size: number | null
-  readonly width: number | null
-  readonly height: number | null
-  readonly seconds: number | null
-  readonly job_id: string | null
-  readonly created_at: string
-  readonly updated_at: string
-}
-
-export const SELECT_RENDITION = `r.id, r.workspace_id, r.asset_id, r.name, r.state, r.progress, r.error, r.type, r.size,
-  r.width, r.height, r.seconds, r.job_id, r.created_at, r.updated_at`
-
-/** A rendition whose job will still run, or runs. */
-export const AT_WORK = `exists (select 1 from outbox o where o.id = r.job_id and o.state <> 'dead')`
 
 /** What an HLS preview is served as. */
 export const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl'
 export const PREVIEW_MEDIA_TYPE = 'video/mp2t'
 const PLAYLIST = '.playlist'
 
-/** Where a rendition lies; the last one is what is asked for first: of a preview the playlist, of all others the file. */
+/** Keys of the files of a rendition. Clients ask for the last one first: the playlist of a preview, else the file. */
 export function renditionKeys(workspaceId: string, id: string, type: string | null): readonly [string, ...string[]] {
   const key = fileKey(workspaceId, id)
   return type === PLAYLIST_TYPE ? [key, key + PLAYLIST] : [key]
 }
 
-export function renditionsOf(sql: Sql, assetId: string): Promise<RenditionRow[]> {
-  return sql.rows<RenditionRow>(`select ${SELECT_RENDITION} from asset_renditions r where asset_id = $1 order by id`, [
-    assetId,
-  ])
+export function renditionsOf(database: Sql, assetId: string): Promise<RenditionRow[]> {
+  return assetRenditions.find(database, { assetId }, { orderBy: ['id asc'] })
 }

@@ -1,19 +1,60 @@
+import { sql } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
-import type { PlanService } from '../../money/plans/service.ts'
+import { query } from '../../../db/query.ts'
+import type { PlanService } from '../../money/plans/index.ts'
+import { mediaTables } from './tables.ts'
 
-const UNKNOWN = `
-  select count(*)::int as count from unnest($2::text[]) as given (tag)
-  where not exists (select from assets where workspace_id = $1 and deleted_at is null and tags @> array[given.tag])`
-const KNOWN = `
-  select count(distinct tag)::int as count from assets, unnest(tags) as tag
-  where workspace_id = $1 and deleted_at is null`
+const countUnknown = query(mediaTables, (db, $: { workspaceId: string; tags: readonly string[] }) =>
+  db
+    .selectFrom(sql<{ tag: string }>`unnest(${$.tags}::text[])`.as<'given'>(sql`given (tag)`))
+    .select((e) => e.fn.countAll<number>().as('count'))
+    .where((e) =>
+      e.not(
+        e.exists(
+          e
+            .selectFrom('assets as a')
+            .select('a.id')
+            .where('a.workspaceId', '=', $.workspaceId)
+            .where('a.deletedAt', 'is', null)
+            .where(sql<boolean>`a.tags @> array[given.tag]`),
+        ),
+      ),
+    ),
+)
 
-/** Tags that look the same are the same: a letter with its accent in one sign or in two (Unicode normalization form C). */
+const countKnown = query(mediaTables, (db, $: { workspaceId: string }) =>
+  db
+    .selectFrom(['assets as a', sql<{ tag: string }>`unnest(a.tags)`.as<'t'>(sql`t (tag)`)])
+    .select((e) => e.fn.count<number>('t.tag').distinct().as('count'))
+    .where('a.workspaceId', '=', $.workspaceId)
+    .where('a.deletedAt', 'is', null),
+)
+
+const mostUsed = query(mediaTables, (db, $: { workspaceId: string; limit: number }) =>
+  db
+    .selectFrom(['assets as a', sql<{ tag: string }>`unnest(a.tags)`.as<'t'>(sql`t (tag)`)])
+    .select((e) => ['t.tag', e.fn.countAll<number>().as('assetCount')])
+    .where('a.workspaceId', '=', $.workspaceId)
+    .where('a.deletedAt', 'is', null)
+    .groupBy('t.tag')
+    .orderBy((e) => e.fn.countAll(), 'desc')
+    .orderBy('t.tag')
+    .limit($.limit),
+)
+
+const MOST_LISTED = 1_000
+
+/** Normalizes tags (Unicode normalization form C), so that tags that look the same are the same. */
 export function tagsOf(tags: readonly string[]): string[] {
   return [...new Set(tags.map((tag) => tag.normalize()))]
 }
 
-/** The tags of a workspace's assets. Those of assets in the bin do not count. */
+/** The tags of the assets of a workspace, most used first. */
+export function listTags(database: Sql, workspaceId: string): Promise<{ tag: string; assetCount: number }[]> {
+  return mostUsed.rows(database, { workspaceId, limit: MOST_LISTED })
+}
+
+/** The limit of a plan on different tags. Assets in the bin do not count. */
 export class AssetTags {
   readonly #plans: PlanService
 
@@ -22,15 +63,15 @@ export class AssetTags {
   }
 
   /**
-   * Room in the plan for the tags of an asset. The tags of the workspace are counted only when one of them is new.
-   * @param sql of a turn, where the answer is to hold until the asset has them
+   * Checks that the plan has room for the tags of an asset. Counts the tags of the workspace only if one is new.
+   * @param database the transaction of a turn if the answer must hold until the asset has its tags
    * @throws AppError plan_limit_reached
    */
-  async requireRoom(sql: Sql, workspaceId: string, tags: readonly string[] = []): Promise<void> {
+  async requireRoom(database: Sql, workspaceId: string, tags: readonly string[] = []): Promise<void> {
     if (tags.length === 0) return
-    const fresh = await sql.row<{ count: number }>(UNKNOWN, [workspaceId, tagsOf(tags)])
-    if (fresh === undefined || fresh.count === 0) return
-    const known = await sql.row<{ count: number }>(KNOWN, [workspaceId])
-    await this.#plans.requireRoom(workspaceId, 'tags', known?.count ?? 0, fresh.count)
+    const unknown = await countUnknown.row(database, { workspaceId, tags: tagsOf(tags) })
+    if (unknown === undefined || unknown.count === 0) return
+    const known = await countKnown.row(database, { workspaceId })
+    await this.#plans.requireRoom(workspaceId, 'tags', known?.count ?? 0, unknown.count)
   }
 }

@@ -1,8 +1,9 @@
 import type { SignedLinks } from '../../../core/signed-links.ts'
 import type { AssetData, RenditionData, ThumbnailData } from './schemas.ts'
-import type { AssetRow, RenditionRow } from './store.ts'
+import type { AssetRow } from './store.ts'
+import type { RenditionRow } from './tables.ts'
 
-/** What the API shows of assets. Files have two URLs: one that needs a credential, and one that carries it. */
+/** Assets and renditions as the API shows them. A file has two URLs: a plain one and a signed one. */
 export class AssetViews {
   readonly #links: SignedLinks
 
@@ -13,11 +14,11 @@ export class AssetViews {
   asset(row: AssetRow): AssetData {
     return {
       _id: row.id,
-      workspaceId: row.workspace_id,
+      workspaceId: row.workspaceId,
       name: row.name,
-      altText: row.alt_text,
+      altText: row.altText,
       tags: row.tags,
-      folderId: row.folder_id,
+      folderId: row.folderId,
       kind: row.kind,
       type: row.type,
       size: row.size,
@@ -25,22 +26,22 @@ export class AssetViews {
       width: row.width,
       height: row.height,
       duration: row.seconds,
-      codecs: { video: row.video_codec, audio: row.audio_codec },
+      codecs: { video: row.videoCodec, audio: row.audioCodec },
       ...this.#urls(row.id),
       signedUntil: new Date(this.#links.until).toISOString(),
       thumbnail: this.thumbnail(row),
-      createdBy: row.uploaded_by,
-      deletedAt: row.deleted_at,
+      createdBy: row.uploadedBy,
+      deletedAt: row.deletedAt,
       version: row.version,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
+      createdAt: row.createdAt,
+      updatedAt: row.updatedAt,
     }
   }
 
   thumbnail(row: AssetRow): ThumbnailData {
     return {
-      status: row.thumbnail_state,
-      error: row.thumbnail_error,
+      status: row.thumbnailState,
+      error: row.thumbnailError,
       blurhash: row.blurhash,
       images: row.thumbnails.map(({ height, name, width }) => ({
         name,
@@ -52,29 +53,29 @@ export class AssetViews {
   }
 
   rendition(row: RenditionRow): RenditionData {
-    const urls = row.state === 'ready' ? this.#urls(row.asset_id, row.id) : { url: null, signedUrl: null }
+    const urls = row.state === 'ready' ? this.#urls(row.assetId, row.id) : { url: null, signedUrl: null }
     return {
       _id: row.id,
-      assetId: row.asset_id,
+      assetId: row.assetId,
       name: row.name,
       status: row.state,
       progress: row.progress,
       error: row.error,
-      jobId: row.job_id,
+      jobId: row.jobId,
       ...urls,
       type: row.type,
       size: row.size,
       width: row.width,
       height: row.height,
       duration: row.seconds,
-      createdAt: row.created_at,
-      updatedAt: row.updated_at,
+      createdAt: row.createdAt,
+      updatedAt: row.updatedAt,
     }
   }
 
-  /** URL of a preview's medium, relative to its playlist; good for as long as somebody watches it. */
+  /** URL of the segments of a preview, relative to its playlist. It stays valid for twice the length of the video. */
   previewMedia(row: RenditionRow): string {
-    const base = `/api/assets/${row.asset_id}/`
+    const base = `/api/assets/${row.assetId}/`
     return this.#links.sign(`${base}file?variant=${row.id}.ts`, (row.seconds ?? 0) * 2_000).slice(base.length)
   }
 

@@ -31,6 +31,7 @@ export {
 } from './membership-store.ts'
 export { mergedScopes, roleName, type MemberCache } from './memberships.ts'
 export { onlyMembers, requireMembers } from './named-members.ts'
+export { requireStillMember } from './readmission.ts'
 export {
   addRole,
   changeRole,
@@ -46,4 +47,13 @@ export {
 } from './role-store.ts'
 export { requireStillMember } from './turn-authorizer.ts'
 export { Role, Workspace, WorkspaceMember } from './tables.ts'
-export { changePayer, countOwned, createdAtOf, findNames, ownerOfWorkspace, payerOf } from './workspace-store.ts'
+export {
+  changePayer,
+  countOwned,
+  createdAtOf,
+  findNames,
+  findOwned,
+  lockWorkspace,
+  ownerOfWorkspace,
+  payerOf,
+} from './workspace-store.ts'

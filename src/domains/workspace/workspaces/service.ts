@@ -22,7 +22,7 @@ import { mergedScopes, roleName, type MemberCache } from './memberships.ts'
 import type { AiSettingsChange, DeletedWorkspace, NewWorkspace, WorkspaceChange, WorkspaceView } from './schemas.ts'
 import { workspaceMembers, workspaces, workspaceTables } from './tables.ts'
 import { stateOf, viewOf, type WorkspaceRow } from './views.ts'
-import { countOwned, payerOf } from './workspace-store.ts'
+import { countOwned } from './workspace-store.ts'
 
 /** Runs in the turn that deletes a workspace. Cancels what a domain has scheduled for it. */
 export type DeleteHook = (turn: Turn) => Promise<void>
@@ -217,11 +217,6 @@ export class WorkspaceService {
   /** Registers what a domain deletes when workspaces are purged. Rows with a foreign key to `workspaces` are deleted by it. */
   onPurge(hook: PurgeHook): void {
     this.#purgeHooks.push(hook)
-  }
-
-  /** The user whose plan a workspace counts against. Undefined if it does not exist or was deleted. */
-  ownerOf(workspaceId: string): Promise<string | undefined> {
-    return payerOf(this.#database, workspaceId)
   }
 
   /** The workspaces that a user is a member of, oldest first. */

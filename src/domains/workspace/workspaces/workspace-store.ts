@@ -24,6 +24,17 @@ export function countOwned(sql: Sql, userId: string): Promise<number> {
   return workspaces.count(sql, { ownerId: userId, deletedAt: null })
 }
 
+/** The ids of the workspaces that count against the plan of a user. */
+export async function findOwned(sql: Sql, userId: string): Promise<string[]> {
+  const rows = await workspaces.find(sql, { ownerId: userId, deletedAt: null }, { columns: ['id'] })
+  return rows.map(({ id }) => id)
+}
+
+/** Locks a workspace until the transaction ends, so that other transactions that lock it wait. */
+export async function lockWorkspace(sql: Sql, workspaceId: string): Promise<void> {
+  await workspaces.first(sql, { id: workspaceId }, { columns: ['id'], lock: 'for no key update' })
+}
+
 /** Counts the workspace of a turn against the plan of another owner. @throws AppError not_found */
 export async function changePayer(turn: Turn, userId: string, now: Date): Promise<void> {
   const [row] = await workspaces.updateReturning(

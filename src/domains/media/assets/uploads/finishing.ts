@@ -8,7 +8,8 @@ import { uuidv7 } from '../../../../core/id.ts'
 import type { Sql } from '../../../../core/sql.ts'
 import type { Storage } from '../../../../storage/storage.ts'
 import type { UploadState } from './schemas.ts'
-import { requireUpload, whyNot, type UploadRow } from './store.ts'
+import { uploads, type UploadRow } from '../tables.ts'
+import { requireUpload, whyNot } from './store.ts'
 
 interface FinishingNeeds {
   readonly sql: Sql
@@ -18,7 +19,7 @@ interface FinishingNeeds {
   readonly intake: Intake
 }
 
-/** Makes one file of what an upload brought, and judges it. */
+/** Turns the received bytes of an upload into a stored file and inspects it. */
 export class UploadFinishing {
   readonly #needs: FinishingNeeds
   readonly #running = new Map<string, Promise<UploadRow>>()
@@ -28,9 +29,8 @@ export class UploadFinishing {
   }
 
   /**
-   * Makes a file of an upload whose bytes are all there. Of all who find that at the same time, one makes it, and all get
-   * what comes of it.
-   * @throws AppError of the inspection, upload_mismatch, conflict when the bytes are not there or the upload was dropped
+   * Finishes an upload whose bytes have all been received. Calls at the same time share one run and its result.
+   * @throws AppError of the inspection, upload_mismatch, conflict if bytes are missing or the upload was cancelled
    */
   finish(row: UploadRow): Promise<UploadRow> {
     const known = this.#running.get(row.id)
@@ -41,32 +41,32 @@ export class UploadFinishing {
   }
 
   /**
-   * Makes a file of what came, under a key that no request and no signed URL can write to, so that what is judged is what
-   * is kept; then what came can go. A failure of the storage leaves everything as it was.
+   * Copies the received bytes to a key that no request and no signed URL can write to, so that what is inspected is what
+   * is kept. The received bytes are deleted after that. A failure of the storage changes nothing.
    */
   async #settle(known: UploadRow): Promise<UploadRow> {
     const { clock, intake, sql, storage } = this.#needs
-    // Somebody may have finished it since it was looked at.
+    // Another node may have finished it since the row was read.
     const row = await requireUpload(sql, known.id)
     if (row.state === 'failed') throw Conflict({ message: whyNot(row, clock.now()) })
     if (row.state !== 'open') return row
-    const [sent, fileId] = [fileKey(row.workspace_id, row.id), uuidv7(clock.now())]
-    const key = fileKey(row.workspace_id, fileId)
+    const [sent, fileId] = [fileKey(row.workspaceId, row.id), uuidv7(clock.now())]
+    const key = fileKey(row.workspaceId, fileId)
     if (row.target === 'api') await storage.pieces.finish(row.id, key)
     else if ((await storage.stat(sent)) === undefined) throw Conflict({ message: whyNot(row, clock.now()) })
     else await storage.copy(sent, key)
-    const judged = await this.#judge(row, fileId)
+    const inspected = await this.#inspect(row, fileId)
     if (row.target === 'api') await storage.pieces.discard(row.id)
     else await storage.delete(sent)
-    if (judged instanceof AppError) throw judged
-    if (judged) return judged
-    // Dropped meanwhile, or another node was first.
-    await intake.discard(row.workspace_id, fileId)
+    if (inspected instanceof AppError) throw inspected
+    if (inspected) return inspected
+    // It was cancelled meanwhile, or another node was first.
+    await intake.discard(row.workspaceId, fileId)
     return requireUpload(sql, row.id)
   }
 
-  /** @returns the upload, moved on; undefined when it had moved on already; why the file is no good, which ends it */
-  async #judge(row: UploadRow, fileId: string): Promise<UploadRow | AppError | undefined> {
+  /** @returns the upload in its new state, undefined if it was not open any more, or the error that ends the upload */
+  async #inspect(row: UploadRow, fileId: string): Promise<UploadRow | AppError | undefined> {
     try {
       return await this.#move(row, 'received', null, await this.#examined(row, fileId))
     } catch (error) {
@@ -76,36 +76,38 @@ export class UploadFinishing {
     }
   }
 
-  /** A file that is no good, or cannot be looked at, does not stay. */
+  /** Deletes the file if it is refused or cannot be inspected. */
   async #examined(row: UploadRow, fileId: string): Promise<Received> {
     const { intake } = this.#needs
     try {
-      const file = await intake.examine(row.workspace_id, fileId, row.name)
+      const file = await intake.examine(row.workspaceId, fileId, row.name)
       requireMatch(row, file)
       return file
     } catch (error) {
-      await intake.discard(row.workspace_id, fileId)
+      await intake.discard(row.workspaceId, fileId)
       throw error
     }
   }
 
-  /** @returns undefined when it is not open any more */
-  #move(row: UploadRow, state: UploadState, error: string | null, file: Received | null) {
-    return this.#needs.sql.row<UploadRow>(
-      `update uploads set state = $2, error = $3, file = $4, updated_at = $5 where id = $1 and state = 'open'
-       returning *`,
-      [row.id, state, error, file === null ? null : JSON.stringify(file), new Date(this.#needs.clock.now())],
+  /** @returns undefined if it is not open any more */
+  async #move(row: UploadRow, state: UploadState, error: string | null, file: Received | null) {
+    const updatedAt = new Date(this.#needs.clock.now())
+    const [moved] = await uploads.updateReturning(
+      this.#needs.sql,
+      { id: row.id, state: 'open' },
+      { state, error, file, updatedAt },
     )
+    return moved
   }
 }
 
 /** @throws AppError upload_mismatch */
 function requireMatch(row: UploadRow, file: Received): void {
-  if (file.size !== row.size) throw UploadMismatch({ message: `${file.size} of ${row.size} bytes came.` })
+  if (file.size !== row.size) throw UploadMismatch({ message: `${file.size} of ${row.size} bytes were received.` })
   if (row.sha256 !== null && file.sha256 !== row.sha256) {
-    throw UploadMismatch({ message: 'The checksum is not the one that the upload was opened with.' })
+    throw UploadMismatch({ message: 'The checksum differs from the one that the upload was opened with.' })
   }
   if (file.type !== row.type) {
-    throw UploadMismatch({ message: `The file is ${file.type}, and the upload was opened for ${row.type}.` })
+    throw UploadMismatch({ message: `The file is ${file.type}, but the upload was opened for ${row.type}.` })
   }
 }

@@ -1,17 +1,14 @@
 import type { Coordination } from '../../../../coordination/coordination.ts'
 import type { Clock } from '../../../../core/clock.ts'
 import type { WorkspaceEvent } from '../../../../core/event.ts'
+import type { UploadRow } from '../tables.ts'
 import { uploadProgress } from './events.ts'
 
 const EVERY_MS = 1_000
 
-interface Watched {
-  readonly id: string
-  readonly workspace_id: string
-  readonly size: number
-}
+type Watched = Pick<UploadRow, 'id' | 'workspaceId' | 'size'>
 
-/** Tells sockets how far uploads are. It asks the storage what is there, and is in nobody's way. */
+/** Publishes the progress of uploads to sockets, by asking the storage how much it has. */
 export class UploadProgress {
   readonly #coordination: Coordination
   readonly #clock: Clock
@@ -21,13 +18,13 @@ export class UploadProgress {
     this.#clock = clock
   }
 
-  /** Runs what takes the bytes, and tells how far it is until it ends. @param length bytes that are there */
+  /** Publishes progress until `take` ends. @param length the number of stored bytes */
   async during<T>(upload: Watched, length: () => Promise<number>, take: () => Promise<T>): Promise<T> {
     let told = -1
     const tell = async () => {
-      // What cannot be said now is said the next time.
+      // A failure is repaired by the next report.
       const received = await length().catch(() => told)
-      // An answer that was overtaken says nothing new.
+      // An older answer may arrive after a newer one.
       if (received <= told) return
       told = received
       this.#emit(upload, received)
@@ -41,7 +38,7 @@ export class UploadProgress {
     }
   }
 
-  #emit({ id, size, workspace_id: workspaceId }: Watched, received: number): void {
+  #emit({ id, size, workspaceId }: Watched, received: number): void {
     const at = new Date(this.#clock.now()).toISOString()
     const data = { workspaceId, uploadId: id, received, size }
     const event: WorkspaceEvent = { workspaceId, seq: 0, type: uploadProgress.name, data, at }

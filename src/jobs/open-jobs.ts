@@ -1,0 +1,31 @@
+import { sql as rawSql } from 'kysely'
+import type { AnyJob } from '../core/job.ts'
+import type { Sql } from '../core/sql.ts'
+import { not } from '../db/condition.ts'
+import { query } from '../db/query.ts'
+import { outbox } from './tables.ts'
+
+/** Whether a job waits or runs. Jobs that have ended, were given up or were removed do not. */
+export function isJobOpen(sql: Sql, id: string): Promise<boolean> {
+  return outbox.exists(sql, { id, state: not('dead' as const) })
+}
+
+const openWith = query({ outbox }, (db, $: { name: string; field: string; values: readonly string[] }) =>
+  db
+    .selectFrom('outbox as o')
+    .select(rawSql<string>`o.data->>${$.field}::text`.as('value'))
+    .where('o.name', '=', $.name)
+    .where('o.state', '<>', 'dead')
+    .where(rawSql<boolean>`o.data->>${$.field}::text = any(${$.values})`),
+)
+
+/** Which of these values a job of this kind that waits or runs has in a field of its data. */
+export async function valuesInOpenJobs(
+  sql: Sql,
+  { name }: Pick<AnyJob, 'name'>,
+  field: string,
+  values: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await openWith.rows(sql, { name, field, values })
+  return new Set(rows.map(({ value }) => value))
+}
