@@ -216,7 +216,7 @@ describe('a signed upload', () => {
   test('is not even opened for what would be refused at its end', async () => {
     for (const [name, type, words] of [
       ['page.html', 'text/html', /does not accept text\/html. It accepts image\/jpeg, /],
-      ['show.exe', 'video/mp4', /does not end as one of video\/mp4/],
+      ['show.exe', 'video/mp4', /extension of the name does not fit video\/mp4/],
     ] as const) {
       const body = { workspaceId: world.id('acme'), name, type, size: 1_000 }
       for (const route of ['POST /api/assets/signed-upload', 'POST /api/uploads/signed-url']) {
