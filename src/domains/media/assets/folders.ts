@@ -43,7 +43,7 @@ const find = query(mediaTables, (db, $: Wanted) => {
     .select((e) =>
       e
         .selectFrom('assets as a')
-        .select((count) => count.fn.countAll<number>().as('count'))
+        .select(sql<number>`count(*)`.as('count'))
         .whereRef('a.folderId', '=', 'f.id')
         .where('a.deletedAt', 'is', null)
         .$asScalar()

@@ -7,7 +7,7 @@ import { mediaTables } from './tables.ts'
 const countUnknown = query(mediaTables, (db, $: { workspaceId: string; tags: readonly string[] }) =>
   db
     .selectFrom(sql<{ tag: string }>`unnest(${$.tags}::text[])`.as<'given'>(sql`given (tag)`))
-    .select((e) => e.fn.countAll<number>().as('count'))
+    .select(sql<number>`count(*)`.as('count'))
     .where((e) =>
       e.not(
         e.exists(
@@ -33,11 +33,11 @@ const countKnown = query(mediaTables, (db, $: { workspaceId: string }) =>
 const mostUsed = query(mediaTables, (db, $: { workspaceId: string; limit: number }) =>
   db
     .selectFrom(['assets as a', sql<{ tag: string }>`unnest(a.tags)`.as<'t'>(sql`t (tag)`)])
-    .select((e) => ['t.tag', e.fn.countAll<number>().as('assetCount')])
+    .select(['t.tag', sql<number>`count(*)`.as('assetCount')])
     .where('a.workspaceId', '=', $.workspaceId)
     .where('a.deletedAt', 'is', null)
     .groupBy('t.tag')
-    .orderBy((e) => e.fn.countAll(), 'desc')
+    .orderBy(sql`count(*)`, 'desc')
     .orderBy('t.tag')
     .limit($.limit),
 )
