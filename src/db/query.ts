@@ -128,7 +128,8 @@ class PropertyNames extends OperationNodeTransformer implements KyselyPlugin {
   }
 
   protected override transformNodeImpl<N extends { kind: string }>(node: N): N {
-    const inner = node.kind === 'SelectQueryNode' || node.kind === 'CommonTableExpressionNode'
+    // `count(*)` is no selection of all columns.
+    const inner = ['SelectQueryNode', 'CommonTableExpressionNode', 'AggregateFunctionNode'].includes(node.kind)
     if (inner) this.#depth += 1
     try {
       return super.transformNodeImpl(node as never)

@@ -307,6 +307,11 @@ describe('query', () => {
     expect((await books.find(database, {})).map(({ title }) => title)).toEqual(['Emma'])
   })
 
+  test('rows are counted', async () => {
+    const counted = query({ books }, (db) => db.selectFrom('books').select((e) => e.fn.countAll<number>().as('count')))
+    expect(await counted.row(database, {})).toEqual({ count: await books.count(database, {}) })
+  })
+
   test('the columns of the result must be named', () => {
     const all = query({ books }, (db) => db.selectFrom('books').selectAll())
     expect(() => all.rows(database, {})).toThrow('must name the columns')
