@@ -31,7 +31,6 @@ export {
 } from './membership-store.ts'
 export { mergedScopes, roleName, type MemberCache } from './memberships.ts'
 export { onlyMembers, requireMembers } from './named-members.ts'
-export { requireStillMember } from './readmission.ts'
 export {
   addRole,
   changeRole,
