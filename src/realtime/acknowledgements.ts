@@ -1,7 +1,7 @@
 import type { CallReply } from '../core/socket-calls.ts'
 import type { UserSocket } from './people.ts'
 
-/** What is used of the socket of uWebSockets.js behind a connection. */
+/** The methods used of the uWebSockets.js socket behind a connection. */
 interface WebSocketLike {
   cork(work: () => void): unknown
   send(message: string): unknown
@@ -11,8 +11,8 @@ interface WebSocketLike {
 export type Acknowledge = (answer: CallReply | object) => void
 
 /**
- * Writes the answers of a socket itself. A body that is JSON already goes out as it is: socket.io would have it parsed,
- * search it for binary data and write it anew. And what waits for the socket leaves with the answer, in one system call.
+ * Makes a socket write acknowledgements itself. A body that is already JSON is sent as it is, while socket.io would parse
+ * it, search it for binary data and serialize it again. The answer and all pending data leave in one system call.
  */
 export function acknowledgeAsText(socket: UserSocket): void {
   const own = socket as unknown as { ack(packetId: number): Acknowledge }
@@ -25,7 +25,7 @@ export function acknowledgeAsText(socket: UserSocket): void {
   }
 }
 
-/** The answer as JSON; undefined when bytes are in it. */
+/** The answer as JSON. Undefined when it contains bytes. */
 function textOf(answer: Partial<CallReply>): string | undefined {
   const { body, headers, json, status } = answer
   if (body instanceof Uint8Array) return undefined

@@ -6,8 +6,8 @@ import type { Credential } from '../core/ports.ts'
 
 const TOKEN_LENGTH = 4_096
 
-/** The parts of a socket that tell where it comes from. */
-interface Arrived {
+/** The parts of a socket that give the address of its client. */
+interface Connected {
   readonly handshake: {
     readonly address: string
     readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -15,11 +15,11 @@ interface Arrived {
 }
 
 /** The address of a client. @param trustedProxies how many proxies add to X-Forwarded-For */
-export function addressOf({ handshake: { address, headers } }: Arrived, trustedProxies: number): string {
+export function addressOf({ handshake: { address, headers } }: Connected, trustedProxies: number): string {
   return clientAddress(address, String(headers['x-forwarded-for'] ?? ''), trustedProxies)
 }
 
-/** What a client handed in as `auth.token`. @throws AppError unauthorized */
+/** The credential that a client sent as `auth.token`. @throws AppError unauthorized */
 export function credentialOf(token: unknown): Credential {
   if (typeof token !== 'string' || token === '' || token.length > TOKEN_LENGTH) {
     throw Unauthorized({ message: 'Connect with auth: { token }, an access token or an API key.' })
@@ -27,12 +27,12 @@ export function credentialOf(token: unknown): Credential {
   return token.startsWith('crier_') ? { kind: 'api_key', key: token } : { kind: 'token', token }
 }
 
-/** What a client is told of a failure; one that was not meant for it is logged. */
+/** What a client may see of an error. Internal errors are logged and replaced. */
 export function describe(error: unknown, failures: TallyLog): { code: string; message: string } {
   if (error instanceof AppError) return { code: error.code, message: error.message }
   failures.add({
     level: 'error',
-    message: 'a socket could not be admitted',
+    message: 'cannot authenticate a socket',
     reason: reasonOf(error),
     fields: { error },
   })

@@ -7,14 +7,14 @@ const { channelId, userId, workspaceId } = EXAMPLE
 
 export const chatTyping = event({
   name: 'chat.typing',
-  summary: 'Somebody is writing in a channel',
+  summary: 'Somebody is typing in a channel',
   scope: 'chat:read',
   stored: false,
   data: Type.Object({
     workspaceId: Id,
     channelId: Id,
     userId: Id,
-    expiresInSeconds: Type.Integer({ description: 'Show it no longer than this, unless it comes again' }),
+    expiresInSeconds: Type.Integer({ description: 'Stop showing it after this time, unless the event is sent again' }),
   }),
   example: { workspaceId, channelId, userId, expiresInSeconds: 6 },
 })
@@ -29,7 +29,7 @@ export const presenceChanged = event({
     userId: Id,
     presence: PresenceState,
     lastSeenAt: Nullable(
-      Type.String({ ...Timestamp, description: 'When they last had a socket open; null while they have one' }),
+      Type.String({ ...Timestamp, description: 'When they last had an open socket. Null while they have one' }),
     ),
   }),
   example: { workspaceId, userId, presence: 'online', lastSeenAt: null },

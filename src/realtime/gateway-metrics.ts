@@ -5,11 +5,11 @@ export interface GatewayCounts {
   readonly cut: Counter<'reason'>
 }
 
-/** What the gateway tells of itself. @param connections those included that have not said who they are */
+/** Registers the metrics of the gateway. @param connections includes unauthenticated ones */
 export function measure(metrics: Registry, connections: () => number, users: () => number): GatewayCounts {
   void new Gauge({
     name: 'crier_sockets',
-    help: 'Connections of clients, those included that have not said who they are',
+    help: 'Open connections of clients, including unauthenticated ones',
     registers: [metrics],
     collect() {
       this.set(connections())
@@ -27,7 +27,7 @@ export function measure(metrics: Registry, connections: () => number, users: () 
     events: new Counter({ name: 'crier_socket_events_total', help: 'Events sent to a room', registers: [metrics] }),
     cut: new Counter({
       name: 'crier_sockets_cut_total',
-      help: 'Sockets that the server ended, by reason',
+      help: 'Sockets that the server closed, by reason',
       labelNames: ['reason'],
       registers: [metrics],
     }),

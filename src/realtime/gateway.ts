@@ -13,8 +13,8 @@ import { refuseCredential } from '../core/refused-credential.ts'
 import type { SocketCalls } from '../core/socket-calls.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Coordination } from '../coordination/coordination.ts'
-import { Broadcasts } from './broadcasts.ts'
-import { Conversation } from './conversation.ts'
+import { RoomPublisher } from './room-publisher.ts'
+import { ClientMessages } from './client-messages.ts'
 import { addressOf, credentialOf, refusal } from './credentials.ts'
 import { TooManySockets } from './errors.ts'
 import { presenceChanged } from './events.ts'
@@ -25,34 +25,34 @@ import { People, type SocketData, type UserSocket } from './people.ts'
 import { Presence, type PresenceChange } from './presence.ts'
 import { channelRoom, scopeRoom, workspaceRoom } from './rooms.ts'
 import { StalledReaders } from './stalled-readers.ts'
-import { Strangers, type EngineConnection } from './strangers.ts'
-import { Turnstile } from './turnstile.ts'
+import { UnauthenticatedConnections, type EngineConnection } from './unauthenticated.ts'
+import { ConcurrencyLimit } from './concurrency-limit.ts'
 import { Typing } from './typing.ts'
 import { refuseOnce } from './upgrade-refusals.ts'
 import { appForEngine } from './uws-app.ts'
 
 export interface GatewayOptions {
-  /** The uWS application of the HTTP server, its catch-all route not yet set. */
+  /** The uWS application of the HTTP server, before its catch-all route is added. */
   readonly app: object
-  /** Whether a page of this origin may connect; `hosts` are the names that its request gives for this server. */
+  /** Whether a page of this origin may connect. `hosts` returns the names of this server in the request. */
   readonly allowsOrigin: (origin: string, hosts: () => { host: string; forwarded: string }) => boolean
   readonly authenticator: Authenticator
-  /** Counts credentials that are refused. */
+  /** Limits the rate of refused credentials. */
   readonly limiter: RateLimiter
   readonly people: PeopleSource
   readonly memberships: Memberships
   readonly sql: Sql
-  /** Runs what clients call. */
+  /** Runs the operations that clients call. */
   readonly calls: SocketCalls
-  /** Proxies in front of this server that add to X-Forwarded-For. */
+  /** How many proxies in front of this server add to X-Forwarded-For. */
   readonly trustedProxies: number
-  /** Whether clients without WebSocket may poll. */
+  /** Whether clients may use polling instead of WebSocket. */
   readonly polling: boolean
   readonly eventTypes: ReadonlyMap<string, EventType>
   readonly coordination: Coordination
-  /** Calls back when a credential was revoked, after the authenticator has heard of it. */
+  /** Subscribes to revoked credentials. The listener runs after the authenticator knows. */
   readonly onCredentials: (listener: () => void) => () => void
-  /** Calls back when members, roles or groups of a workspace have changed; undefined: of any. */
+  /** Subscribes to changes of members, roles or groups. Undefined stands for all workspaces. */
   readonly onMembers: (listener: (workspaceId: string | undefined) => void) => () => void
   readonly clock: Clock
   readonly log: Logger
@@ -66,39 +66,39 @@ type RequestedConnection = EngineConnection & {
 }
 
 const CHECK_EVERY_MS = 1_000
-/** How long calls that are under way may take when the node stops. */
+/** How long to wait for calls in progress when the node stops. */
 const DRAIN_MS = 5_000
 
 /**
- * The sockets: who connects with a credential hears the events of their workspaces, as far as their scopes go. Events
- * come from the coordination port after their commit, on whichever node they were made.
+ * The sockets. A client connects with a credential and receives the events of the user's workspaces that its scopes
+ * allow. Committed events of all nodes arrive through coordination.
  */
 export class Gateway {
   readonly #options: GatewayOptions
   // oxlint-disable-next-line typescript/no-explicit-any -- events of clients are checked by hand
   readonly #io: Server<any, any, any, SocketData>
-  readonly #broadcasts: Broadcasts
+  readonly #rooms: RoomPublisher
   readonly #people: People
-  readonly #conversation: Conversation
-  /** Who is there, on all nodes. */
+  readonly #messages: ClientMessages
+  /** The presence of users on all nodes. */
   readonly presence: Presence
   readonly #stalled: StalledReaders
-  readonly #strangers: Strangers
-  readonly #entrance = new Turnstile(SOCKET_LIMITS.entering)
+  readonly #unauthenticated: UnauthenticatedConnections
+  readonly #entering = new ConcurrencyLimit(SOCKET_LIMITS.entering)
   readonly #timer: NodeJS.Timeout
   readonly #ends: (() => void)[]
   readonly #counts: GatewayCounts
-  /** Everybody’s socket comes again when one of them fails to be admitted. */
+  /** Tallied, because after an outage many sockets fail for the same reason. */
   readonly #failures: TallyLog
   #draining = false
 
   constructor(options: GatewayOptions) {
     this.#options = options
     const { app, clock, coordination, eventTypes, log, metrics, people } = options
-    this.#broadcasts = new Broadcasts(app)
+    this.#rooms = new RoomPublisher(app)
     this.#failures = new TallyLog(log)
     this.#people = new People(people, eventTypes.values(), log)
-    this.#conversation = new Conversation({
+    this.#messages = new ClientMessages({
       authenticate: (socket, credential) => this.#authenticate(socket, credential),
       calls: options.calls,
       typing: new Typing({
@@ -106,11 +106,11 @@ export class Gateway {
         memberships: options.memberships,
         coordination,
         clock,
-        whenPlaced: (workspaceId, action) => this.#people.whenPlaced(workspaceId, action),
+        whenRoomsCurrent: (workspaceId, action) => this.#people.whenRoomsCurrent(workspaceId, action),
       }),
       onPresence: (socket, isAway) => {
         socket.data.isAway = isAway
-        this.#tellPresence(socket)
+        this.#updatePresence(socket)
       },
       onRenewed: (userId) => this.#people.refresh(userId),
       trustedProxies: options.trustedProxies,
@@ -124,7 +124,7 @@ export class Gateway {
       onChange: (changes) => void this.#announce(changes),
     })
     this.#stalled = new StalledReaders(clock)
-    this.#strangers = new Strangers(clock)
+    this.#unauthenticated = new UnauthenticatedConnections(clock)
     this.#io = this.#serve(app)
     this.#counts = measure(
       metrics,
@@ -135,22 +135,22 @@ export class Gateway {
     this.#timer.unref()
     this.#ends = [
       coordination.subscribe('ev:*', (events) => this.#receive(events as readonly WorkspaceEvent[])),
-      options.onMembers((workspaceId) => this.#placesChanged(workspaceId)),
-      options.people.channels.onChange((workspaceId) => this.#placesChanged(workspaceId)),
+      options.onMembers((workspaceId) => this.#accessChanged(workspaceId)),
+      options.people.channels.onChange((workspaceId) => this.#accessChanged(workspaceId)),
       coordination.subscribe('missed:*', (_, channel) => this.#missed(channel.slice('missed:'.length))),
       options.onCredentials(() => this.#check()),
       coordination.onRecovered(() => {
         this.#check()
-        // What other nodes said meanwhile was not heard here.
+        // Notices of other nodes may have been lost in the meantime.
         this.#io.local.emit('missed', this.#now())
       }),
     ]
   }
 
-  /** Takes no more sockets and no more calls, answers those under way, and tells the sockets that are there to go. */
+  /** Refuses new sockets and calls, answers calls in progress, and closes all sockets. */
   async close(): Promise<void> {
     this.#draining = true
-    await this.#conversation.drain(DRAIN_MS)
+    await this.#messages.drain(DRAIN_MS)
     clearInterval(this.#timer)
     for (const end of this.#ends) end()
     for (const socket of this.#people.all()) socket.emit('closing', { code: ShuttingDown.code })
@@ -168,38 +168,38 @@ export class Gateway {
       connectTimeout: SOCKET_LIMITS.authenticateWithinMs,
       pingInterval: 25_000,
       pingTimeout: 20_000,
-      // Pages of other origins may read answers, so that they learn why they are refused.
+      // Pages of other origins may read the answers, so that they learn why they are refused.
       cors: { origin: true },
       allowRequest: (_request, decide) => {
         const full = this.#draining || io.engine.clientsCount >= SOCKET_LIMITS.perNode
-        decide(full ? 'the server is full or stops: try again in a moment' : null, !full)
+        decide(full ? 'the server is full or stopping: try again in a moment' : null, !full)
       },
     })
     io.attachApp(appForEngine(app, { polling }), { maxBackpressure: SOCKET_LIMITS.waitingBytesHard } as never)
     refuseOnce(io.engine)
-    io.engine.on('connection', (connection: RequestedConnection) => this.#greet(connection))
+    io.engine.on('connection', (connection: RequestedConnection) => this.#watch(connection))
     keepFastPath(io.of('/').adapter)
     io.use((socket, next) => {
-      void this.#admit(socket, next)
+      void this.#authorize(socket, next)
     })
-    io.on('connection', (socket) => this.#welcome(socket as unknown as UserSocket))
+    io.on('connection', (socket) => this.#join(socket as unknown as UserSocket))
     return io
   }
 
-  #greet(connection: RequestedConnection): void {
+  #watch(connection: RequestedConnection): void {
     const { remoteAddress, request } = connection
     const forwarded = request.headers['x-forwarded-for'] ?? ''
-    this.#strangers.greet(connection, clientAddress(remoteAddress, forwarded, this.#options.trustedProxies))
+    this.#unauthenticated.watch(connection, clientAddress(remoteAddress, forwarded, this.#options.trustedProxies))
   }
 
-  async #admit(socket: UserSocket, next: (refused?: Error) => void): Promise<void> {
+  async #authorize(socket: UserSocket, next: (refused?: Error) => void): Promise<void> {
     try {
-      patience(socket)
-      // Not in the handshake: browsers do not tell a page why a WebSocket could not be opened.
+      stopConnectTimer(socket)
+      // Not checked in the handshake, because browsers do not tell a page why opening a WebSocket failed.
       if (!this.#allowsOrigin(socket)) throw OriginNotAllowed()
-      await this.#entrance.pass(() => this.#enter(socket))
+      await this.#entering.run(() => this.#enter(socket))
     } catch (error) {
-      this.#strangers.refused(socket.conn)
+      this.#unauthenticated.refused(socket.conn)
       next(refusal(error, this.#failures))
       return
     }
@@ -211,24 +211,24 @@ export class Gateway {
     return this.#options.allowsOrigin(headers.origin ?? '', hosts)
   }
 
-  /** @throws AppError when the socket may not come in */
+  /** Authenticates a socket and adds it to its rooms. @throws AppError when it is refused */
   async #enter(socket: UserSocket): Promise<void> {
-    // Gone while it waited in line.
+    // Closed while it waited.
     if (socket.conn.readyState !== 'open') throw ShuttingDown()
     const credential = credentialOf((socket.handshake.auth as { token?: unknown }).token)
     const caller = await this.#authenticate(socket, credential)
     if (!caller.emailVerified) throw EmailUnverified()
     this.#options.authenticator.used(caller, () => addressOf(socket, this.#options.trustedProxies))
     socket.data = { caller, credential, isAway: false }
-    // In the rooms before the client is told that it is connected: from then on it misses nothing.
+    // The socket joins its rooms before the client is told that it is connected, so that it misses no event.
     await this.#people.enter(socket, () => {
       if (this.#people.socketsOf(caller.userId).size >= SOCKET_LIMITS.perUser) throw TooManySockets()
-      // Gone while it was looked at: nothing would tell us again.
+      // Closed in the meantime. There is no later event that would remove it.
       if (socket.conn.readyState !== 'open') throw ShuttingDown()
     })
     socket.once('disconnect', () => this.#leave(socket))
     socket.conn.once('close', () => this.#leave(socket))
-    this.#tellPresence(socket)
+    this.#updatePresence(socket)
   }
 
   async #authenticate(socket: UserSocket, credential: Credential): Promise<Caller> {
@@ -240,23 +240,23 @@ export class Gateway {
     }
   }
 
-  #welcome(socket: UserSocket): void {
-    this.#strangers.admitted(socket.conn, () => this.#cut(socket, 'too_many_messages'))
-    this.#broadcasts.join(socket)
-    this.#conversation.join(socket)
+  #join(socket: UserSocket): void {
+    this.#unauthenticated.authenticated(socket.conn, () => this.#disconnect(socket, 'too_many_messages'))
+    this.#rooms.join(socket)
+    this.#messages.join(socket)
   }
 
-  #placesChanged(workspaceId: string | undefined): void {
+  #accessChanged(workspaceId: string | undefined): void {
     const work = workspaceId === undefined ? this.#people.allChanged() : this.#people.workspaceChanged(workspaceId)
     work.catch((error: unknown) =>
-      this.#options.log.error({ error, workspaceId }, 'rooms could not be brought up to date'),
+      this.#options.log.error({ error, workspaceId }, 'cannot update the rooms of sockets'),
     )
   }
 
   #receive(events: readonly WorkspaceEvent[]): void {
     const workspaceId = events[0]?.workspaceId
     if (workspaceId === undefined) return
-    this.#people.whenPlaced(workspaceId, () => {
+    this.#people.whenRoomsCurrent(workspaceId, () => {
       for (const event of events) this.#deliver(event)
     })
   }
@@ -274,12 +274,12 @@ export class Gateway {
     const room = channel === undefined ? scoped : channelRoom(workspaceId, channel)
     if (!this.#io.of('/').adapter.rooms.has(room)) return
     this.#counts.events.inc()
-    this.#broadcasts.emit(room, event.type, message)
+    this.#rooms.emit(room, event.type, message)
   }
 
-  /** A node died between a commit and what it had to say of it. */
+  /** A node may have died between a commit and its announcement. */
   #missed(workspaceId: string): void {
-    this.#people.whenPlaced(workspaceId, () => {
+    this.#people.whenRoomsCurrent(workspaceId, () => {
       this.#io.local.to(workspaceRoom(workspaceId)).emit('missed', this.#now())
     })
   }
@@ -288,16 +288,16 @@ export class Gateway {
     return { at: new Date(this.#options.clock.now()).toISOString() }
   }
 
-  /** Every second, and whenever a credential was revoked: nobody stays whose credential does not hold any more. */
+  /** Closes sockets whose credential is no longer valid. Runs every second, and when a credential is revoked. */
   #check(): void {
     for (const socket of this.#people.all()) {
-      if (this.#stalled.isStalled(socket)) this.#cut(socket, 'too_slow')
+      if (this.#stalled.isStalled(socket)) this.#disconnect(socket, 'too_slow')
       else this.#checkCredential(socket)
     }
     void this.#retryStale()
   }
 
-  /** Those whose memberships could not be read were in no room meanwhile. */
+  /** Tells users whose memberships could not be read that they missed events: they were in no room. */
   async #retryStale(): Promise<void> {
     for (const userId of await this.#people.retryStale()) {
       for (const socket of this.#people.socketsOf(userId)) socket.emit('missed', this.#now())
@@ -307,27 +307,27 @@ export class Gateway {
   #checkCredential(socket: UserSocket): void {
     const { credential } = socket.data
     const failed = (error: unknown) => {
-      // A database that is away says nothing about the credential.
+      // An unreachable database says nothing about the credential.
       if (!(error instanceof AppError) || error.status !== 401 || socket.data.credential !== credential) return
-      this.#cut(socket, error.code)
+      this.#disconnect(socket, error.code)
     }
     try {
       const found = this.#options.authenticator.authenticate(credential)
-      if (found instanceof Promise) found.then((caller) => this.#recognize(socket, credential, caller), failed)
-      else this.#recognize(socket, credential, found)
+      if (found instanceof Promise) found.then((caller) => this.#updateCaller(socket, credential, caller), failed)
+      else this.#updateCaller(socket, credential, found)
     } catch (error) {
       failed(error)
     }
   }
 
-  /** The API key of a socket may have other limits by now. */
-  #recognize(socket: UserSocket, credential: Credential, caller: Caller): void {
+  /** Updates the caller of a socket. The limits of its API key may have changed. */
+  #updateCaller(socket: UserSocket, credential: Credential, caller: Caller): void {
     if (caller === socket.data.caller || socket.data.credential !== credential) return
     socket.data.caller = caller
     if (caller.apiKey) void this.#people.refresh(caller.userId)
   }
 
-  #cut(socket: UserSocket, reason: string): void {
+  #disconnect(socket: UserSocket, reason: string): void {
     this.#counts.cut.inc({ reason })
     socket.emit('closing', { code: reason })
     socket.disconnect(true)
@@ -336,17 +336,17 @@ export class Gateway {
 
   #leave(socket: UserSocket): void {
     this.#people.leave(socket)
-    this.#tellPresence(socket)
+    this.#updatePresence(socket)
   }
 
-  #tellPresence(socket: UserSocket): void {
+  #updatePresence(socket: UserSocket): void {
     const { userId } = socket.data.caller
     const sockets = [...this.#people.socketsOf(userId)]
     const isAway = sockets.every(({ data }) => data.isAway)
     this.presence.set(userId, sockets.length === 0 ? undefined : isAway ? 'away' : 'online')
   }
 
-  /** Each node tells its own sockets: all of them know the same. */
+  /** Sends changes of presence to the sockets of this node. All nodes know the same changes. */
   async #announce(changes: readonly PresenceChange[]): Promise<void> {
     if (this.#people.userCount === 0) return
     const { clock, log, people } = this.#options
@@ -360,13 +360,13 @@ export class Gateway {
         }
       }
     } catch (error) {
-      log.warn({ error }, 'who has come or gone could not be told')
+      log.warn({ error }, 'cannot announce changes of presence')
     }
   }
 }
 
-/** The limit of time is for those who do not say who they are: this one has, and waits for us. */
-function patience(socket: UserSocket): void {
+/** Stops socket.io's time limit for authentication. The client has sent its credential, and now waits for us. */
+function stopConnectTimer(socket: UserSocket): void {
   clearTimeout((socket.client as unknown as { connectTimeout?: NodeJS.Timeout }).connectTimeout)
 }
 

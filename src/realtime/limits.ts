@@ -1,40 +1,40 @@
 import { SECOND } from '../core/clock.ts'
 
-/** Bounds of what sockets may take. */
+/** Limits of sockets. */
 export const SOCKET_LIMITS = {
-  /** Sockets of one user on one node; the newest is refused. */
+  /** Sockets per user and node. A further one is refused. */
   perUser: 50,
-  /** Connections on one node, those included that have not said who they are. */
+  /** Connections per node, including unauthenticated ones. */
   perNode: 20_000,
-  /** Sockets whose credentials and memberships are read at a time. */
+  /** How many sockets are authenticated at the same time. */
   entering: 16,
   /** Bytes of one message from a client. */
   messageBytes: 100_000,
-  /** Messages that a client may send at once, and how fast it may go on. */
+  /** Messages that a client may send at once, and per second in the long run. */
   burst: 200,
   perSecond: 50,
-  /** Calls of one socket that wait for their answer. */
+  /** Calls in progress per socket. */
   pendingCalls: 32,
-  /** A connection that does not say who it is. */
+  /** How long a connection may stay unauthenticated. */
   authenticateWithinMs: 5 * SECOND,
-  /** Bytes that may wait for a client; uWS ends the connection at the hard limit, at once. */
+  /** Bytes that may wait for a client. At the hard limit uWS closes the connection at once. */
   waitingBytesHard: 16 << 20,
   waitingBytes: 1 << 20,
-  /** Messages that may wait for a client which polls. */
+  /** Messages that may wait for a polling client. */
   waitingMessages: 1_000,
-  /** A client that has more than `waitingBytes` waiting for so long does not read. */
+  /** A client with more than `waitingBytes` waiting for this long is considered stalled. */
   stalledMs: 10 * SECOND,
 } as const
 
-/** Bounds of connections that have not said who they are. */
-export const STRANGER_LIMITS = {
-  /** Of one network, on one node; the oldest ends. */
+/** Limits of unauthenticated connections. */
+export const UNAUTHENTICATED_LIMITS = {
+  /** Connections per network and node. A further one closes the oldest. */
   perNetwork: 1_000,
-  /** Packets of one connection. */
+  /** Packets per connection. */
   packets: 16,
-  /** Times that one connection is refused before it ends. */
+  /** How often a connection may be refused before it is closed. */
   refusals: 3,
 } as const
 
-/** How often and how long somebody is said to type. */
+/** How often typing is announced, and for how long it is shown. */
 export const TYPING_LIMITS = { everyMs: 3 * SECOND, expiresInSeconds: 6 } as const

@@ -1,36 +1,36 @@
 import type { Member } from '../core/caller.ts'
 import type { Channels } from '../core/ports.ts'
-import type { Place } from './rooms.ts'
+import type { Access } from './rooms.ts'
 
-/** Where the people of a workspace are found. */
+/** Reads members and channels. */
 export interface PeopleSource {
-  /** Every membership of a user, read now. */
+  /** All memberships of a user. */
   membershipsOf(userId: string): Promise<readonly Member[]>
   /** The workspaces of which each of the users is a member. */
   workspacesOf(userIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
-  /** Those of the users who are members of a workspace, read now. */
+  /** Which of the users are members of a workspace. Always reads the database. */
   membersAmong(workspaceId: string, userIds: readonly string[]): Promise<readonly Member[]>
   readonly channels: Channels
 }
 
-/** Every place of a user. */
-export async function placesOf(source: PeopleSource, userId: string): Promise<Map<string, Place>> {
+/** The access of a user in each of their workspaces, by workspace. */
+export async function accessOf(source: PeopleSource, userId: string): Promise<Map<string, Access>> {
   const members = await source.membershipsOf(userId)
-  const places = await Promise.all(
+  const access = await Promise.all(
     members.map(async (member) => {
       const channels = await source.channels.of(member.workspaceId, [userId])
       return { member, channels: channels.get(userId) ?? [] }
     }),
   )
-  return new Map(places.map((place) => [place.member.workspaceId, place]))
+  return new Map(access.map((one) => [one.member.workspaceId, one]))
 }
 
-/** The places of some users in one workspace, by user. */
-export async function placesIn(
+/** The access of some users in one workspace, by user. */
+export async function accessIn(
   source: PeopleSource,
   workspaceId: string,
   userIds: readonly string[],
-): Promise<Map<string, Place>> {
+): Promise<Map<string, Access>> {
   const members = await source.membersAmong(workspaceId, userIds)
   const channels =
     members.length === 0

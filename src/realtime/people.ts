@@ -5,10 +5,10 @@ import type { Logger } from '../core/log.ts'
 import { withinKey } from '../core/key-limits.ts'
 import type { Credential } from '../core/ports.ts'
 import type { Scope } from '../core/scope.ts'
-import { placesIn, placesOf, type PeopleSource } from './people-source.ts'
-import { roomsOf, userRoom, workspaceRoom, type Place } from './rooms.ts'
+import { accessIn, accessOf, type PeopleSource } from './people-source.ts'
+import { roomsOf, userRoom, workspaceRoom, type Access } from './rooms.ts'
 
-/** What is kept with a socket. */
+/** The data of a socket. */
 export interface SocketData {
   caller: Caller
   credential: Credential
@@ -18,15 +18,15 @@ export interface SocketData {
 // oxlint-disable-next-line typescript/no-explicit-any -- events of clients are checked by hand
 export type UserSocket = Socket<any, any, any, SocketData>
 
-/** A reading of a user's places that is under way, and the workspaces that have changed since it began. */
+/** A read of a user's access in progress, and the workspaces that have changed since it began. */
 interface Reading {
   readonly changed: Set<string>
   allChanged: boolean
 }
 
-/** A workspace whose sockets are being moved. */
+/** An update in progress of the rooms of a workspace. */
 interface Move {
-  /** What must wait until they stand where they belong. */
+  /** Actions that wait until the rooms are current. */
   readonly waiting: (() => void)[]
   again: boolean
 }
@@ -35,10 +35,9 @@ const NO_SOCKETS: ReadonlySet<UserSocket> = new Set()
 const NO_ROOMS: ReadonlySet<string> = new Set()
 
 /**
- * Who is connected here, and in which rooms their sockets are. A room follows from a membership, its scopes and its
- * channels. From the moment that these may have changed until they were read again, the workspace's events wait: none
- * reaches somebody who has just been removed, and none is missed by somebody who has just come. When they cannot be
- * read the sockets leave.
+ * The users who are connected to this node, and the rooms of their sockets. Rooms follow from memberships, scopes and
+ * channels. After a notice that these may have changed, the events of the workspace wait until they were read again, so
+ * that a removed member receives none and a new member misses none. If reading fails, the sockets leave the rooms.
  */
 export class People {
   readonly #source: PeopleSource
@@ -47,10 +46,10 @@ export class People {
   readonly #sockets = new Map<string, Set<UserSocket>>()
   readonly #readings = new Set<Reading>()
   readonly #moves = new Map<string, Move>()
-  /** Users whose rooms could not be brought up to date. */
+  /** Users whose rooms could not be updated. */
   readonly #stale = new Set<string>()
 
-  /** @param events every event there is: only their scopes make rooms */
+  /** @param events all event types. Rooms exist only for the scopes that they require */
   constructor(source: PeopleSource, events: Iterable<EventType>, log: Logger) {
     this.#source = source
     this.#scopes = [...new Set([...events].flatMap((type) => [type.scope, ...(type.otherScopes ?? [])]))]
@@ -71,16 +70,16 @@ export class People {
   }
 
   /**
-   * Takes in a socket, in all rooms of its user.
-   * @param mayEnter asked at the last moment; throws when the socket may not come in after all
+   * Adds a socket to all rooms of its user.
+   * @param mayEnter a last check right before; throws to refuse the socket
    */
   async enter(socket: UserSocket, mayEnter: () => void): Promise<void> {
     const { userId } = socket.data.caller
-    await this.#withPlaces(userId, (places) => {
+    await this.#withAccess(userId, (access) => {
       mayEnter()
       const sockets = this.#sockets.get(userId) ?? new Set()
       this.#sockets.set(userId, sockets.add(socket))
-      void socket.join([userRoom(userId), ...this.#rooms(places.values(), socket)])
+      void socket.join([userRoom(userId), ...this.#rooms(access.values(), socket)])
     })
   }
 
@@ -91,14 +90,14 @@ export class People {
     if (sockets?.size === 0) this.#sockets.delete(userId)
   }
 
-  /** Runs an action on the sockets of a workspace: now, or when they have been moved. */
-  whenPlaced(workspaceId: string, action: () => void): void {
+  /** Runs an action when the rooms of a workspace are current: now, or after the update in progress. */
+  whenRoomsCurrent(workspaceId: string, action: () => void): void {
     const move = this.#moves.get(workspaceId)
     if (move) move.waiting.push(action)
     else action()
   }
 
-  /** Members, roles, groups or channels of a workspace have changed. */
+  /** Updates the rooms of a workspace after a change of its members, roles, groups or channels. */
   async workspaceChanged(workspaceId: string): Promise<void> {
     for (const reading of this.#readings) reading.changed.add(workspaceId)
     const under = this.#moves.get(workspaceId)
@@ -116,17 +115,17 @@ export class People {
     }
   }
 
-  /** Anything may have changed unheard: every user's rooms are made again. */
+  /** Updates all rooms, after notices may have been missed. */
   async allChanged(): Promise<void> {
     for (const reading of this.#readings) reading.allChanged = true
     const workspaces = new Set<string>()
     for (const socket of this.all()) for (const id of workspacesOf(socket)) workspaces.add(id)
     await Promise.all([...workspaces].map((id) => this.workspaceChanged(id)))
-    // Workspaces into which somebody came unheard.
+    // Workspaces that a user may have joined in the meantime.
     for (const userId of this.#sockets.keys()) await this.refresh(userId)
   }
 
-  /** Tries again for those whose memberships could not be read. @returns the users for whom it went well */
+  /** Tries again for users whose memberships could not be read. @returns the users for whom it succeeded */
   async retryStale(): Promise<string[]> {
     const stale = [...this.#stale]
     this.#stale.clear()
@@ -138,24 +137,24 @@ export class People {
   /** Reads a user's memberships again and moves their sockets. @returns whether they could be read */
   async refresh(userId: string): Promise<boolean> {
     try {
-      await this.#withPlaces(userId, (places) => {
+      await this.#withAccess(userId, (access) => {
         for (const socket of this.socketsOf(userId)) {
-          move(socket, 'workspace:', new Set(this.#rooms(places.values(), socket)))
+          move(socket, 'workspace:', new Set(this.#rooms(access.values(), socket)))
         }
       })
       return true
     } catch (error) {
-      this.#log.warn({ error, userId }, 'memberships of a connected user could not be read')
+      this.#log.warn({ error, userId }, 'cannot read the memberships of a connected user')
       this.#stale.add(userId)
       for (const socket of this.socketsOf(userId)) move(socket, 'workspace:', NO_ROOMS)
       return false
     }
   }
 
-  /** Reads until nothing has changed meanwhile, then acts at once: an older reading never wins. */
-  async #withPlaces(userId: string, act: (places: ReadonlyMap<string, Place>) => void): Promise<void> {
+  /** Reads the access of a user until nothing changes during the read, then acts on it. Old data is never used. */
+  async #withAccess(userId: string, act: (access: ReadonlyMap<string, Access>) => void): Promise<void> {
     const reading: Reading = { changed: new Set(), allChanged: true }
-    let places = new Map<string, Place>()
+    let access = new Map<string, Access>()
     this.#readings.add(reading)
     try {
       while (reading.allChanged || reading.changed.size > 0) {
@@ -163,54 +162,57 @@ export class People {
         reading.changed.clear()
         if (reading.allChanged) {
           reading.allChanged = false
-          places = await placesOf(this.#source, userId)
+          access = await accessOf(this.#source, userId)
           continue
         }
         for (const workspaceId of changed) {
-          const place = (await placesIn(this.#source, workspaceId, [userId])).get(userId)
-          if (place) places.set(workspaceId, place)
-          else places.delete(workspaceId)
+          const one = (await accessIn(this.#source, workspaceId, [userId])).get(userId)
+          if (one) access.set(workspaceId, one)
+          else access.delete(workspaceId)
         }
       }
-      act(places)
+      act(access)
     } finally {
       this.#readings.delete(reading)
     }
   }
 
   async #moveAll(workspaceId: string, moving: Move): Promise<void> {
-    let places: ReadonlyMap<string, Place> = new Map()
+    let access: ReadonlyMap<string, Access> = new Map()
     let users: string[] = []
     do {
       moving.again = false
       users = [...this.#sockets.keys()]
       if (users.length === 0) return
       try {
-        places = await placesIn(this.#source, workspaceId, users)
+        access = await accessIn(this.#source, workspaceId, users)
       } catch (error) {
-        places = new Map()
-        this.#log.warn({ error, workspaceId }, 'members of a workspace could not be read: their sockets have left it')
+        access = new Map()
+        this.#log.warn(
+          { error, workspaceId },
+          'cannot read the members of a workspace: their sockets have left its rooms',
+        )
         for (const userId of users) this.#stale.add(userId)
       }
     } while (moving.again)
     for (const userId of users) {
-      const place = places.get(userId)
+      const one = access.get(userId)
       for (const socket of this.socketsOf(userId)) {
-        move(socket, workspaceRoom(workspaceId), new Set(place ? this.#rooms([place], socket) : []))
+        move(socket, workspaceRoom(workspaceId), new Set(one ? this.#rooms([one], socket) : []))
       }
     }
   }
 
-  /** What a socket hears of its user's places: no more than its API key may. */
-  #rooms(places: Iterable<Place>, { data }: UserSocket): string[] {
-    return [...places].flatMap(({ channels, member: whole }) => {
+  /** The rooms of a socket, limited by its API key. */
+  #rooms(access: Iterable<Access>, { data }: UserSocket): string[] {
+    return [...access].flatMap(({ channels, member: whole }) => {
       const member = withinKey(whole, data.caller)
       return member === undefined ? [] : roomsOf({ member, channels }, this.#scopes)
     })
   }
 }
 
-/** Leaves first, so that between the two nothing reaches a room that is no longer held. */
+/** Leaves rooms before joining others, so that no event reaches a room that the socket must leave. */
 function move(socket: UserSocket, prefix: string, wanted: ReadonlySet<string>): void {
   const left = [...socket.rooms].filter((room) => room.startsWith(prefix) && !wanted.has(room))
   for (const room of left) void socket.leave(room)

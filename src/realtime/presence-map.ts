@@ -1,16 +1,16 @@
 import type { PresenceState } from '../core/presence-state.ts'
 
 export type Here = Exclude<PresenceState, 'offline'>
-/** Users and what they are; null: gone. */
+/** States of users. Null means offline. */
 export type Changes = readonly (readonly [userId: string, state: Here | null])[]
 
-/** What a node tells the others. Every message of changes has the next version, so that one that got lost is noticed. */
+/** A message to the other nodes. Each message of changes has the next version, so that a lost one is noticed. */
 export type PresenceNotice =
   | { readonly node: string; readonly version: number; readonly changes: Changes }
   | { readonly node: string; readonly version: number; readonly all: Changes }
   | { readonly node: string; readonly version: number; readonly beat: true }
   | { readonly node: string; readonly gone: true }
-  /** Asks one node, or all of them, who is with it. */
+  /** Asks one node, or all nodes, for all their users. */
   | { readonly node: string; readonly ask: string | null }
 
 interface Other {
@@ -19,7 +19,7 @@ interface Other {
   readonly users: Map<string, Here>
 }
 
-/** Who is where, as far as this node knows: its own users, and what the other nodes have said of theirs. */
+/** The users of this node, and those that other nodes have reported. */
 export class PresenceMap {
   readonly own = new Map<string, Here>()
   readonly #others = new Map<string, Other>()
@@ -35,8 +35,8 @@ export class PresenceMap {
   }
 
   /**
-   * Takes what another node says.
-   * @returns the users of whom something may have changed, and whether the node must be asked for everything
+   * Applies a message of another node.
+   * @returns the users whose state may have changed, and whether the node must be asked for all its users
    */
   hear(notice: PresenceNotice, now: number): { readonly touched: readonly string[]; readonly ask: boolean } {
     if ('ask' in notice) return NOTHING
@@ -59,7 +59,7 @@ export class PresenceMap {
     return { touched: notice.changes.map(([userId]) => userId), ask: false }
   }
 
-  /** Forgets nodes that have not been heard since. @returns their users */
+  /** Removes nodes that have been silent since a time. @returns their users */
   dropSilent(since: number): string[] {
     const silent = [...this.#others].filter(([, { seenAt }]) => seenAt < since)
     return silent.flatMap(([node]) => this.#drop(node))

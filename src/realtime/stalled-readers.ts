@@ -3,8 +3,8 @@ import { SOCKET_LIMITS } from './limits.ts'
 import type { UserSocket } from './people.ts'
 
 /**
- * Finds clients that do not read. Neither engine.io nor uWS does: what waits for them takes memory until the hard limit
- * ends the connection.
+ * Detects clients that do not read. Neither engine.io nor uWS does, so pending data would take memory up to the hard
+ * limit.
  */
 export class StalledReaders {
   readonly #clock: Clock
@@ -35,7 +35,7 @@ function isBehind(socket: UserSocket): boolean {
   try {
     return (transport.socket?.getBufferedAmount() ?? 0) > SOCKET_LIMITS.waitingBytes
   } catch {
-    // The connection closed this very moment: uWS refuses to be asked.
+    // The connection has just closed, and uWS throws on access.
     return false
   }
 }

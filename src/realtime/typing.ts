@@ -17,13 +17,13 @@ export interface TypingOptions {
   readonly memberships: Memberships
   readonly coordination: Coordination
   readonly clock: Clock
-  /** Calls back as soon as the sockets of a workspace stand in the rooms where they belong. */
-  readonly whenPlaced: (workspaceId: string, action: () => void) => void
+  /** Calls back as soon as the sockets of a workspace are in their current rooms. */
+  readonly whenRoomsCurrent: (workspaceId: string, action: () => void) => void
 }
 
 const check = validator(TypingMessage, '/typing')
 
-/** Says in a channel that somebody is writing: to whoever is there, on every node, and kept nowhere. */
+/** Announces in a channel that a user is typing, to all sockets on all nodes. Nothing is stored. */
 export class Typing {
   readonly #options: TypingOptions
   /** When each user was last announced in a channel; monotonic milliseconds. */
@@ -33,15 +33,15 @@ export class Typing {
     this.#options = options
   }
 
-  /** Announces that a socket's user types; too soon after the last time it does nothing. @throws AppError */
+  /** Announces that the user of a socket is typing. Repeats within a few seconds are ignored. @throws AppError */
   async announce(socket: UserSocket, message: unknown): Promise<void> {
     const checked = check(message)
     if (!checked.ok) throw ValidationFailed({ errors: checked.errors })
     const { channelId, workspaceId } = checked.value as Static<typeof TypingMessage>
     const { caller } = socket.data
     const { userId } = caller
-    const { channels, clock, coordination, memberships, whenPlaced } = this.#options
-    await new Promise<void>((resolve) => whenPlaced(workspaceId, resolve))
+    const { channels, clock, coordination, memberships, whenRoomsCurrent } = this.#options
+    await new Promise<void>((resolve) => whenRoomsCurrent(workspaceId, resolve))
     const member = withinKey(await memberships.find(workspaceId, userId), caller)
     if (member === undefined || !member.scopes.has('chat:read')) throw NotFound()
     const isPrivate = socket.rooms.has(channelRoom(workspaceId, channelId))
@@ -62,7 +62,7 @@ export class Typing {
   #isDue(key: string, now: number): boolean {
     const last = this.#announced.get(key)
     if (last !== undefined && now - last < TYPING_LIMITS.everyMs) return false
-    // The order is that of time: what is over stands first.
+    // Entries are in order of time, so expired ones come first.
     this.#announced.delete(key)
     this.#announced.set(key, now)
     for (const [old, at] of this.#announced) {

@@ -1,4 +1,4 @@
-/** What is used of a response of uWebSockets.js. */
+/** The methods used of a uWebSockets.js response. */
 interface RefusedResponse {
   onAborted(listener: () => void): unknown
   cork(work: () => void): unknown
@@ -9,7 +9,7 @@ interface RefusedResponse {
 
 type Refuse = (response: RefusedResponse, code: number, context?: { readonly message?: string }) => void
 
-/** engine.io's words for its numbers. */
+/** engine.io's messages by code. */
 const MESSAGES: Readonly<Record<number, string>> = {
   0: 'Transport unknown',
   1: 'Session ID unknown',
@@ -19,20 +19,20 @@ const MESSAGES: Readonly<Record<number, string>> = {
   5: 'Unsupported protocol version',
 }
 
-/** An origin that may not connect, or a server that is full. */
+/** The origin may not connect, or the server is full. */
 const FORBIDDEN = 4
 
 /**
- * Has engine.io refuse a WebSocket so that the connection ends. It answers at once, and a client that sends many such
- * requests on one connection without reading fills memory with the answers. As long as an answer waits, uWS ends a
- * connection on which another request comes.
- * @param server the engine on uWebSockets.js, whose types socket.io does not tell
+ * Makes engine.io close the connection when it refuses a WebSocket, and answer in the next turn of the event loop. By
+ * default it answers at once, and a client that sends many such requests without reading fills memory with answers. While
+ * an answer is pending, uWS closes a connection that sends another request.
+ * @param server the engine on uWebSockets.js, for which socket.io has no types
  */
 export function refuseOnce(server: object): void {
   const engine = server as { abortRequest: Refuse }
   const refuseAtOnce = engine.abortRequest.bind(engine)
   engine.abortRequest = (response, code, context) => {
-    // A poller's response, which engine.io has wrapped.
+    // The response to a polling client, which engine.io has wrapped.
     if (!('upgrade' in response)) {
       refuseAtOnce(response, code, context)
       return

@@ -1,11 +1,11 @@
-/** The parts of a uWebSockets.js application that are changed here; `src/http` owns the real one. */
+/** The parts of the uWebSockets.js application that are changed here. `src/http` owns the application. */
 interface SocketBehavior {
   message?: (socket: unknown, message: ArrayBuffer, isBinary: boolean) => void
   upgrade?: Handler
   closeOnBackpressureLimit?: boolean
 }
 
-/** What is used of a response of uWebSockets.js. */
+/** The methods used of a uWebSockets.js response. */
 interface Response {
   writeStatus(status: string): Response
   writeHeader(name: string, value: string): Response
@@ -17,14 +17,14 @@ type Handler = (response: Response, ...rest: unknown[]) => void
 type Method = (...parameters: unknown[]) => unknown
 
 /**
- * The application as engine.io 6.6 should have it. Amended are:
+ * Wraps the application to correct the behavior of engine.io 6.6:
  *
- * - A binary message is uWS's own memory, taken back when the callback returns; engine.io passes it on uncopied
- *   (socketio/engine.io#5331), and listeners would see zero bytes.
- * - With `polling` off the path is served to WebSockets alone.
- * - Its replies, like all others of this server, say that nobody may guess what they are.
- * - What a reader that stalls does not take is thrown away silently beyond `maxBackpressure`; now the socket closes,
- *   and its client comes back and asks for what it missed.
+ * - Binary messages are copied. They are memory of uWS, which reclaims it when the callback returns, and engine.io passes
+ *   them on uncopied (socketio/engine.io#5331).
+ * - Without `polling`, the path only serves WebSockets.
+ * - Replies get `X-Content-Type-Options: nosniff`, like all others of this server.
+ * - A socket closes when `maxBackpressure` is exceeded, instead of silently dropping messages. Its client then reconnects
+ *   and asks for what it missed.
  */
 export function appForEngine<A extends object>(app: A, { polling }: { readonly polling: boolean }): A {
   const proxy: A = new Proxy(app, {
@@ -35,7 +35,7 @@ export function appForEngine<A extends object>(app: A, { polling }: { readonly p
         if (key === 'any' && !polling) return proxy
         const amended = amendRoute(key, parameters)
         const result = (value as Method).apply(target, amended)
-        // Methods chain: the next one must come through here too.
+        // Methods can be chained, so the next call must go through the proxy as well.
         return result === target ? proxy : result
       }
     },
@@ -61,7 +61,7 @@ function amend(behavior: SocketBehavior): SocketBehavior {
   }
 }
 
-/** engine.io writes its replies in many places: the header goes with the status, which every reply writes at most once. */
+/** engine.io writes its replies in many access: the header goes with the status, which every reply writes at most once. */
 function withoutSniffing(handler: Handler): Handler {
   return (response, ...rest) => {
     const end = response.end.bind(response)

@@ -12,14 +12,14 @@ import type { UserSocket } from './people.ts'
 import { PresenceMessage } from './protocol.ts'
 import type { Typing } from './typing.ts'
 
-export interface ConversationOptions {
-  /** Who holds a credential that came over a socket. @throws AppError */
+export interface ClientMessagesOptions {
+  /** Authenticates a credential that was sent over a socket. @throws AppError */
   readonly authenticate: (socket: UserSocket, credential: Credential) => Promise<Caller>
   readonly calls: SocketCalls
   readonly typing: Typing
-  /** A user says at one socket that they are there, or away. */
+  /** Called when a client reports on one socket that its user is online or away. */
   readonly onPresence: (socket: UserSocket, isAway: boolean) => void
-  /** A socket goes by another credential from now on, which may reach less far or farther. */
+  /** Called when a socket has a new credential, which may have other scopes. */
   readonly onRenewed: (userId: string) => Promise<unknown>
   readonly trustedProxies: number
   readonly failures: TallyLog
@@ -28,24 +28,24 @@ export interface ConversationOptions {
 const checkPresence = validator(PresenceMessage, '/presence')
 const DONE: CallReply = { status: 200, headers: {}, json: JSON.stringify({ status: true, message: 'Done' }) }
 
-/** Answers what clients say: calls of operations, and the messages of `protocol.ts`. */
-export class Conversation {
-  readonly #options: ConversationOptions
-  #underWay = 0
+/** Handles the messages of clients: calls of operations, and the messages of `protocol.ts`. */
+export class ClientMessages {
+  readonly #options: ClientMessagesOptions
+  #running = 0
   #draining = false
   #whenIdle: (() => void) | undefined
 
-  constructor(options: ConversationOptions) {
+  constructor(options: ClientMessagesOptions) {
     this.#options = options
   }
 
-  /** Listens to a socket that was admitted. */
+  /** Starts handling the messages of an authenticated socket. */
   join(socket: UserSocket): void {
     const { calls, typing, onPresence } = this.#options
     acknowledgeAsText(socket)
     const pending = { count: 0 }
     const serve = (name: string, answer: (message: unknown, client: SocketClient) => Promise<CallReply>) => {
-      socket.on(name, (...said: unknown[]) => void this.#serve(socket, pending, said, answer))
+      socket.on(name, (...received: unknown[]) => void this.#serve(socket, pending, received, answer))
     }
     serve('call', (message, client) => calls.call(message, client))
     serve('sync', (message, client) => calls.named('sync', message, client))
@@ -60,13 +60,13 @@ export class Conversation {
       onPresence(socket, (checked.value as { presence: string }).presence === 'away')
       return DONE
     })
-    socket.on('auth', (...said: unknown[]) => void this.#renew(socket, said))
+    socket.on('auth', (...received: unknown[]) => void this.#renew(socket, received))
   }
 
-  /** Takes no more calls, and waits for those that are under way. */
+  /** Refuses new calls and waits for those in progress. */
   async drain(withinMs: number): Promise<void> {
     this.#draining = true
-    if (this.#underWay === 0) return
+    if (this.#running === 0) return
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#whenIdle = resolve
     const timer = setTimeout(resolve, withinMs)
@@ -77,11 +77,11 @@ export class Conversation {
   async #serve(
     socket: UserSocket,
     pending: { count: number },
-    said: readonly unknown[],
+    received: readonly unknown[],
     answer: (message: unknown, client: SocketClient) => Promise<CallReply>,
   ): Promise<void> {
     const { calls } = this.#options
-    const { message, acknowledge } = heard(said)
+    const { message, acknowledge } = parse(received)
     const client = this.#clientOf(socket)
     if (this.#draining) {
       acknowledge(calls.refuse(ShuttingDown({ retryAfter: 1 }), client))
@@ -92,30 +92,30 @@ export class Conversation {
       return
     }
     pending.count += 1
-    this.#underWay += 1
+    this.#running += 1
     try {
       acknowledge(await answer(message, client))
     } catch (error) {
       acknowledge(calls.refuse(error, client))
     } finally {
       pending.count -= 1
-      this.#underWay -= 1
-      if (this.#underWay === 0) this.#whenIdle?.()
+      this.#running -= 1
+      if (this.#running === 0) this.#whenIdle?.()
     }
   }
 
-  /** A client whose token runs out sends the next one, of the same user. */
-  async #renew(socket: UserSocket, said: readonly unknown[]): Promise<void> {
+  /** Replaces the token of a socket before it expires. The new one must be of the same user. */
+  async #renew(socket: UserSocket, received: readonly unknown[]): Promise<void> {
     const { authenticate, failures } = this.#options
-    const { message, acknowledge } = heard(said)
+    const { message, acknowledge } = parse(received)
     try {
       const credential = credentialOf((message as { token?: unknown } | null | undefined)?.token)
       const caller = await authenticate(socket, credential)
       if (caller.userId !== socket.data.caller.userId)
-        throw InvalidCredential({ message: 'The token is another user’s.' })
+        throw InvalidCredential({ message: 'The token belongs to another user.' })
       socket.data = { ...socket.data, caller, credential }
       await this.#options.onRenewed(caller.userId)
-      acknowledge({ status: true, message: 'The token was taken' })
+      acknowledge({ status: true, message: 'Token accepted' })
     } catch (error) {
       acknowledge({ status: false, ...describe(error, failures) })
     }
@@ -130,9 +130,9 @@ export class Conversation {
   }
 }
 
-/** A message, if any came, and what acknowledges it, if anything does. */
-function heard(said: readonly unknown[]): { message: unknown; acknowledge: Acknowledge } {
-  const last = said.at(-1)
+/** The message and the acknowledgement callback of an event. Both are optional. */
+function parse(received: readonly unknown[]): { message: unknown; acknowledge: Acknowledge } {
+  const last = received.at(-1)
   const acknowledge = typeof last === 'function' ? (last as Acknowledge) : () => undefined
-  return { message: typeof said[0] === 'function' ? undefined : said[0], acknowledge }
+  return { message: typeof received[0] === 'function' ? undefined : received[0], acknowledge }
 }

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { ManualClock, SECOND } from '../core/clock.ts'
-import { SOCKET_LIMITS, STRANGER_LIMITS } from './limits.ts'
-import { Strangers } from './strangers.ts'
+import { SOCKET_LIMITS, UNAUTHENTICATED_LIMITS } from './limits.ts'
+import { UnauthenticatedConnections } from './unauthenticated.ts'
 
 class Connection extends EventEmitter {
   isClosed = false
@@ -18,25 +18,25 @@ class Connection extends EventEmitter {
 }
 
 const clock = new ManualClock()
-let strangers: Strangers
+let connections: UnauthenticatedConnections
 
 beforeEach(() => {
   vi.useFakeTimers()
-  strangers = new Strangers(clock)
+  connections = new UnauthenticatedConnections(clock)
 })
 afterEach(() => vi.useRealTimers())
 
 function greet(address = '192.0.2.1'): Connection {
   const connection = new Connection()
-  strangers.greet(connection, address)
+  connections.watch(connection, address)
   return connection
 }
 
-test('a connection that was refused ends when it does not try again in time', () => {
+test('a refused connection is closed if it does not try again in time', () => {
   const [silent, eager] = [greet(), greet()]
   for (const connection of [silent, eager]) {
     connection.connect()
-    strangers.refused(connection)
+    connections.refused(connection)
   }
   vi.advanceTimersByTime(SOCKET_LIMITS.authenticateWithinMs - 1)
   eager.connect()
@@ -44,11 +44,11 @@ test('a connection that was refused ends when it does not try again in time', ()
   expect([silent.isClosed, eager.isClosed]).toEqual([true, false])
 })
 
-test('of one network the oldest makes room, who has not tried to connect before who has', () => {
+test('a full network closes its oldest connection, those without a pending CONNECT first', () => {
   const trying = greet('2001:db8::1')
   trying.connect()
   const idle = greet('2001:db8::2')
-  const others = Array.from({ length: STRANGER_LIMITS.perNetwork - 1 }, () => greet('2001:db8::3'))
+  const others = Array.from({ length: UNAUTHENTICATED_LIMITS.perNetwork - 1 }, () => greet('2001:db8::3'))
   expect([trying.isClosed, idle.isClosed]).toEqual([false, true])
   for (const other of others) other.connect()
   greet('2001:db8::4')
@@ -56,11 +56,11 @@ test('of one network the oldest makes room, who has not tried to connect before 
   expect([trying.isClosed, others.some(({ isClosed }) => isClosed)]).toEqual([true, false])
 })
 
-test('an admitted connection is no stranger, and is told when it sends too much', () => {
+test('an authenticated connection no longer counts, and is reported when it sends too much', () => {
   const connection = greet()
   let floods = 0
   connection.connect()
-  strangers.admitted(connection, () => (floods += 1))
+  connections.authenticated(connection, () => (floods += 1))
   for (let sent = 1; sent < SOCKET_LIMITS.burst; sent += 1) connection.emit('packet', { type: 'message', data: '2' })
   expect([connection.isClosed, floods]).toEqual([false, 0])
   connection.connect()

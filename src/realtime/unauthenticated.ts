@@ -1,9 +1,9 @@
 import { networkOf } from '../core/client-address.ts'
 import type { Clock } from '../core/clock.ts'
 import { TokenBucket } from '../core/token-bucket.ts'
-import { SOCKET_LIMITS, STRANGER_LIMITS } from './limits.ts'
+import { SOCKET_LIMITS, UNAUTHENTICATED_LIMITS } from './limits.ts'
 
-/** What is used of a connection of engine.io. */
+/** The methods used of an engine.io connection. */
 export interface EngineConnection {
   on(event: 'packet', listener: (packet: EnginePacket) => void): unknown
   once(event: 'close', listener: () => void): unknown
@@ -15,42 +15,41 @@ interface EnginePacket {
   readonly data?: unknown
 }
 
-/** A connection from its handshake on. */
+/** A connection after its handshake. */
 interface Watched {
   readonly connection: EngineConnection
   readonly network: string
   /** For its packets. */
   readonly budget: TokenBucket
-  /** Called when a socket that was admitted sends too much. */
+  /** Called when an authenticated socket sends too much. Set once the connection is authenticated. */
   onFlood: (() => void) | undefined
   packets: number
   refusals: number
-  /** A CONNECT is being looked at. */
+  /** A CONNECT is being processed. */
   isPending: boolean
   timer: NodeJS.Timeout | undefined
 }
 
-/** A CONNECT packet of socket.io, whatever its namespace. */
+/** A CONNECT packet of socket.io, in any namespace. */
 const CONNECT = '0'
 
 /**
- * Counts what connections send, packet by packet, below socket.io: one payload of a client that polls holds thousands
- * of packets, and each CONNECT costs a look at the database. Until a connection is admitted it may send a few packets
- * and one CONNECT at a time; a refused one may try again a few times, within the time for those who do not say who they
- * are.
+ * Limits the packets of connections, below socket.io: one payload of a polling client can hold thousands of packets, and
+ * each CONNECT costs a database query. An unauthenticated connection may send a few packets, with one CONNECT at a time.
+ * After a refusal it may try again a few times, within the time limit for authentication.
  */
-export class Strangers {
+export class UnauthenticatedConnections {
   readonly #clock: Clock
   readonly #watched = new WeakMap<object, Watched>()
-  /** Connections that were not admitted, by network, in the order of their coming. */
+  /** Unauthenticated connections by network, oldest first. */
   readonly #networks = new Map<string, Set<Watched>>()
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Watches a new connection. @param address of its client */
-  greet(connection: EngineConnection, address: string): void {
+  /** Starts to watch a new connection. @param address the address of its client */
+  watch(connection: EngineConnection, address: string): void {
     const network = networkOf(address)
     const budget = new TokenBucket(SOCKET_LIMITS, this.#clock.monotonic())
     const watched: Watched = {
@@ -71,7 +70,7 @@ export class Strangers {
     connection.once('close', () => this.#forget(watched))
   }
 
-  /** The connection's CONNECT was refused: it may try again, and must hurry. */
+  /** Records that a CONNECT was refused, and limits the time for another one. */
   refused(connection: object): void {
     const watched = this.#watched.get(connection)
     if (watched === undefined || watched.onFlood !== undefined) return
@@ -81,8 +80,8 @@ export class Strangers {
     watched.timer = setTimeout(() => watched.connection.close(true), SOCKET_LIMITS.authenticateWithinMs).unref()
   }
 
-  /** The connection has a socket now. @param onFlood ends that socket when it sends too much */
-  admitted(connection: object, onFlood: () => void): void {
+  /** Records that a connection is authenticated. @param onFlood called when its socket sends too much */
+  authenticated(connection: object, onFlood: () => void): void {
     const watched = this.#watched.get(connection)
     if (watched === undefined) return
     this.#forget(watched)
@@ -97,8 +96,8 @@ export class Strangers {
     }
     watched.packets += 1
     const isConnect = type === 'message' && typeof data === 'string' && data.startsWith(CONNECT)
-    const isTooMuch = !withinBudget || watched.packets > STRANGER_LIMITS.packets
-    const isTooOften = isConnect && (watched.isPending || watched.refusals >= STRANGER_LIMITS.refusals)
+    const isTooMuch = !withinBudget || watched.packets > UNAUTHENTICATED_LIMITS.packets
+    const isTooOften = isConnect && (watched.isPending || watched.refusals >= UNAUTHENTICATED_LIMITS.refusals)
     if (isTooMuch || isTooOften) {
       watched.connection.close(true)
       return
@@ -108,10 +107,10 @@ export class Strangers {
     clearTimeout(watched.timer)
   }
 
-  /** The oldest that has not tried to connect goes; where all are waiting for an answer, the oldest of those. */
+  /** Closes the oldest connection without a pending CONNECT or, if there is none, the oldest of all. */
   #makeRoom(network: string): void {
     const peers = this.#networks.get(network)
-    if (peers === undefined || peers.size < STRANGER_LIMITS.perNetwork) return
+    if (peers === undefined || peers.size < UNAUTHENTICATED_LIMITS.perNetwork) return
     const all = [...peers]
     const oldest = all.find(({ isPending }) => !isPending) ?? all[0]
     oldest?.connection.close(true)

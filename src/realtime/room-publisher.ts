@@ -1,19 +1,19 @@
 import type { UserSocket } from './people.ts'
 
-/** What is used of a uWebSockets.js application here; `src/http` owns the real one. */
+/** The method used of the uWebSockets.js application, which `src/http` owns. */
 interface Publisher {
   publish(topic: string, message: string): boolean
 }
 
-/** Between namespace and room in the names of the topics to which socket.io subscribes its sockets. */
+/** Separates namespace and room in the names of socket.io's topics. */
 const SEPARATOR = '\u001F'
 
 /**
- * Sends events to rooms: written once, as the text that every socket gets, and handed to uWS with one call. socket.io's
- * own broadcast searches each message for binary data, and walks over all sockets of the room to find those that poll
- * (50 µs a message for 500 of them); here those are known.
+ * Sends events to rooms. Each event is serialized once and published with one call to uWS. socket.io's own broadcast
+ * searches each message for binary data and visits all sockets of the room to find polling ones (50 µs per message with
+ * 500 sockets). This class keeps a set of polling sockets.
  */
-export class Broadcasts {
+export class RoomPublisher {
   readonly #app: Publisher
   readonly #polling = new Set<UserSocket>()
 
@@ -22,7 +22,7 @@ export class Broadcasts {
     this.#app = app as Publisher
   }
 
-  /** Takes in a socket that is connected, in whatever way. */
+  /** Adds a connected socket, whether it uses WebSocket or polling. */
   join(socket: UserSocket): void {
     const { conn } = socket
     if (conn.transport.name === 'websocket') return
@@ -32,7 +32,7 @@ export class Broadcasts {
     conn.once('close', forget)
   }
 
-  /** @param message what JSON can say */
+  /** @param message any JSON value */
   emit(room: string, name: string, message: unknown): void {
     // 2: an event of socket.io, in its default namespace; 4: a message of engine.io.
     const packet = `2${JSON.stringify([name, message])}`
