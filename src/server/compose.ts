@@ -25,15 +25,17 @@ import { composePlans } from '../domains/money/plans/compose.ts'
 import { jobs as allJobs } from '../registry/jobs.ts'
 import { QueueService } from '../jobs/queue-service.ts'
 import type { JobService } from '../jobs/service.ts'
-import { composeLive, type DesiredStates } from '../domains/live/media-link/index.ts'
-import type { StreamNotices } from '../domains/live/media-nodes/index.ts'
+import { composeDestinations } from '../domains/live/destinations/index.ts'
+import { composeMediaLink, type DesiredStates } from '../domains/live/media-link/index.ts'
+import { composeMediaNodes } from '../domains/live/media-nodes/index.ts'
+import { composePreviews } from '../domains/live/previews/index.ts'
 import { payerOf } from '../domains/workspace/workspaces/index.ts'
 import { composeWorkspaces } from '../domains/workspace/workspaces/compose.ts'
 import { MemberTurnAuthorizer } from '../domains/workspace/workspaces/turn-authorizer.ts'
 import { ServiceSwitches } from '../domains/system/switches/service.ts'
-import { assetsInBroadcasts } from '../domains/live/playout/index.ts'
-import { assetsInSlates } from '../domains/live/streams/index.ts'
-import { Recordings } from '../domains/live/recording/index.ts'
+import { assetsInBroadcasts, FileBroadcasts, stopBroadcast } from '../domains/live/playout/index.ts'
+import { assetsInSlates, composeStreams, takeOffStreams } from '../domains/live/streams/index.ts'
+import { Recordings, recordingsOfSessions } from '../domains/live/recording/index.ts'
 import { composeTeam } from '../domains/workspace/team/index.ts'
 import { actorHealth } from '../turns/health.ts'
 import type { TurnAuthorizer } from '../turns/turn-authorizer.ts'
@@ -54,8 +56,8 @@ export interface Composition {
   readonly memberships: Memberships
   readonly turnAuthorizer: TurnAuthorizer
   readonly channels: Channels
-  /** What the media link of a node stands on. */
-  readonly streaming: { readonly desiredStates: DesiredStates; readonly notices: StreamNotices }
+  /** What the media link of a node reads. */
+  readonly desiredStates: DesiredStates
   readonly idempotency: IdempotencyKeys
   readonly jobs: JobService
   /** Resolves when turns can be run. */
@@ -126,24 +128,35 @@ export function compose(
     tempDir: resources.scratch,
   })
 
-  const streaming = composeLive({
-    database,
-    clock,
-    coordination,
-    secret,
+  const mediaNodes = composeMediaNodes(foundation)
+  const iceServers = iceLinks(config.WHIP_ICE_SERVERS)
+  const destinations = composeDestinations(foundation, {
+    plans,
+    takeOffStreams: (turn, id) => takeOffStreams(turn, id, new Date(clock.now())),
+  })
+  const streams = composeStreams(foundation, {
+    plans,
+    workspaces: workspaces.service,
+    mediaNodes: mediaNodes.services,
+    stopBroadcast,
+    recordingsOf: recordingsOfSessions,
+  })
+  const previews = composePreviews(foundation, {
+    media: mediaNodes.services.directory,
+    memberships,
+    open: previewOpener(secret),
+    whep: whepLink(secret),
+    links: iceServers,
+  })
+  const mediaLink = composeMediaLink(foundation, {
     plans,
     switches,
     memberships,
-    workspaces: workspaces.service,
-    rtmpUrl: config.PUBLIC_RTMP_URL,
-    publicUrl: config.PUBLIC_URL,
-    openPreview: previewOpener(secret),
-    whep: whepLink(secret),
+    workspacesOf: (userId) => workspaces.service.ofUser(userId),
+    media: mediaNodes.services.directory,
+    destinationKeys: destinations.keys,
     askWhip: whipAsker(secret),
-    whipLinks: iceLinks(config.WHIP_ICE_SERVERS),
-    renditions: media.renditions,
-    allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
-    log: log.child({ part: 'streams' }),
+    links: iceServers,
   })
 
   media.assetUses.register(assetsInBroadcasts)
@@ -166,7 +179,19 @@ export function compose(
     mailLimits,
     team,
     chat: chat.services,
-    ...streaming.services,
+    mediaNodes: mediaNodes.services,
+    destinations: destinations.services,
+    streams: streams.services,
+    previews,
+    mediaLink: mediaLink.services,
+    fileBroadcasts: new FileBroadcasts({
+      sql: database,
+      clock,
+      lifecycle: streams.services.lifecycle,
+      media: mediaNodes.services.directory,
+      notices: mediaNodes.services.notices,
+      renditions: media.renditions,
+    }),
     ...media,
     recordings: new Recordings(clock, media.assets),
   }
@@ -189,7 +214,7 @@ export function compose(
     memberships,
     turnAuthorizer,
     channels,
-    streaming,
+    desiredStates: mediaLink.desiredStates,
     close: async () => {
       switches.close()
       await auth.close()
@@ -197,7 +222,8 @@ export function compose(
       plans.close()
       stopForgetting()
       memberships.close()
-      streaming.close()
+      previews.close()
+      mediaNodes.close()
       await actors.close(5_000)
       await announcements.close()
       await mediaWork.close()

@@ -34,7 +34,7 @@ export interface NodeMedia {
  */
 export async function startMedia(resources: NodeResources, composition: Composition): Promise<NodeMedia> {
   const { clock, config, database, metrics } = resources
-  const { assetExaminer, assetIntake, assetQuota, health, mediaNodes, placement, plans, storage, turns, whip } =
+  const { assetExaminer, assetIntake, assetQuota, health, mediaLink, mediaNodes, plans, storage, turns } =
     composition.services
   let link: MediaLink | undefined
   // Lines of the media process name a stream or a key; whoever reads them wants to know whose it is.
@@ -46,13 +46,13 @@ export async function startMedia(resources: NodeResources, composition: Composit
     clock,
     turns,
     plans,
-    desired: composition.streaming.desiredStates,
-    notices: composition.streaming.notices,
-    directory: mediaNodes,
+    desired: composition.desiredStates,
+    notices: mediaNodes.notices,
+    directory: mediaNodes.directory,
     previewHost,
     ingestUrl: config.MEDIA_INGEST_URL,
     mostStreams: config.MEDIA_STREAMS,
-    placement,
+    placement: mediaNodes.placement,
     log,
     storage,
     scratch: resources.scratch,
@@ -94,7 +94,7 @@ export async function startMedia(resources: NodeResources, composition: Composit
     throw error
   }
   link.attach(host)
-  whip.attach(host, link.nodeId)
+  mediaLink.whip.attach(host, link.nodeId)
   const lost = new Counter({
     name: 'crier_media_lost_total',
     help: 'Times the media process ended and was started again',
@@ -102,7 +102,7 @@ export async function startMedia(resources: NodeResources, composition: Composit
   })
   host.onAvailability((available) => void (available || lost.inc()))
   health.register('media', () => link.probe())
-  watchMedia(metrics, () => mediaNodes.entry(link.nodeId))
+  watchMedia(metrics, () => mediaNodes.directory.entry(link.nodeId))
   const { port: rtmpPort, whipPort } = ports
   return { rtmpPort, whipPort, ffmpeg: found, pid: () => host.pid(), close }
 }

@@ -177,7 +177,13 @@ async function openMedia(
   const { clock, config, database, log } = resources
   const { mediaNodes, turns } = composition.services
   if (config.ROLES.has('jobs') || config.ROLES.has('media')) {
-    const sweeper = new Sweeper({ sql: database, clock, turns, media: mediaNodes, log: log.child({ part: 'streams' }) })
+    const sweeper = new Sweeper({
+      sql: database,
+      clock,
+      turns,
+      media: mediaNodes.directory,
+      log: log.child({ part: 'streams' }),
+    })
     undo.add('stream sweeper', () => sweeper.close())
   }
   if (!config.ROLES.has('media')) return undefined

@@ -16,7 +16,7 @@ let workspaceId: string
 /** A media node that is there, for what needs one and sends it no media. */
 const NODE = '01939c5e-7a3b-7c21-9f58-0000000000aa'
 const announce = (streams: readonly StreamStatus[] = []) =>
-  app.composition.services.mediaNodes.announce({
+  app.composition.services.mediaNodes.directory.announce({
     nodeId: NODE,
     status: {
       rtmpPort: 1935,
@@ -211,7 +211,7 @@ describe('a stream', () => {
 describe('a slate', () => {
   const put = (id: string, extra: object) =>
     ada.call('PUT /api/streams/{id}', { ...at(id), body: { title: 'Launch', ...extra } })
-  const desired = async (id: string) => (await app.composition.streaming.desiredStates.of(id))?.slate
+  const desired = async (id: string) => (await app.composition.desiredStates.of(id))?.slate
 
   async function picture(workspace = workspaceId): Promise<string> {
     const file = { name: 'picture.png', content: PIXEL }
@@ -259,7 +259,7 @@ describe('a slate', () => {
     await refused({ mode: 'asset', assetId: foreign }, 400, /no asset of this workspace/)
     const assetId = await picture()
     await mark(assetId, 'image', 'pending')
-    await refused({ mode: 'asset', assetId }, 409, /still being looked at/)
+    await refused({ mode: 'asset', assetId }, 409, /still being processed/)
     await mark(assetId, 'image', 'failed')
     await refused({ mode: 'asset', assetId }, 400, /cannot be shown/)
     await mark(assetId, 'video', 'ready')
@@ -479,7 +479,7 @@ describe('going live', () => {
     })
     const one = await destination()
     await ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'x', platforms: to(one) } })
-    app.composition.services.mediaNodes.announce({ nodeId: NODE, status: null })
+    app.composition.services.mediaNodes.directory.announce({ nodeId: NODE, status: null })
     const away = await goLive(_id, { waitForIngest: true })
     expect(away).toMatchObject({ status: 503, body: { code: 'media_unavailable' } })
     expect(away.headers.get('retry-after')).toBe('2')
@@ -614,7 +614,7 @@ describe('going live', () => {
     await see(_id, streamKey, uuidv7(1))
     await goLive(_id)
     const hasWorked = async () => {
-      const state = await app.composition.streaming.desiredStates.of(_id)
+      const state = await app.composition.desiredStates.of(_id)
       return state?.stream.destinations[0]?.hasWorked ?? false
     }
     expect(await hasWorked()).toBe(false)
@@ -629,7 +629,7 @@ describe('going live', () => {
 
   test('the encoder that is selected is preferred until the stream ends', async () => {
     const { _id, streamKey } = await stream({ platforms: to(await destination('one')) })
-    const preferred = async () => (await app.composition.streaming.desiredStates.of(_id))?.stream.preferredInput
+    const preferred = async () => (await app.composition.desiredStates.of(_id))?.stream.preferredInput
     const select = (source: string) => ada.call('POST /api/streams/{id}/switch-input', { ...at(_id), body: { source } })
     expect(await preferred()).toEqual({ source: 'primary', selected: false })
     await good(ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'T', inputPreference: 'current' } }))
@@ -647,7 +647,7 @@ describe('going live', () => {
 
   test('what a recording does with an outage is a setting of the stream, which media nodes are told', async () => {
     const { _id } = await stream({ record: true, recordGaps: 'slate' })
-    const desired = async () => (await app.composition.streaming.desiredStates.of(_id))?.recordGaps
+    const desired = async () => (await app.composition.desiredStates.of(_id))?.recordGaps
     expect(await get(_id)).toMatchObject({ recordGaps: 'slate' })
     expect(await desired()).toBe('slate')
     const change = (body: object) => ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'T', ...body } })
@@ -690,8 +690,7 @@ describe('going live', () => {
     const platforms = [{ ...to(one)[0], rendering: { crop: '9:16', maxBitrate: 2_500_000, delaySeconds: 1.5 } }]
     const { _id, platforms: shown } = await stream({ platforms })
     expect(shown[0].rendering).toEqual(platforms[0]?.rendering)
-    const desired = async () =>
-      (await app.composition.streaming.desiredStates.of(_id))?.stream.destinations[0]?.rendering
+    const desired = async () => (await app.composition.desiredStates.of(_id))?.stream.destinations[0]?.rendering
     expect(await desired()).toEqual({ crop: '9:16', maxBitrate: 2_500_000, delayMs: 1_500 })
     const put = (list: object[]) =>
       ada.call('PUT /api/streams/{id}', { ...at(_id), body: { title: 'T', platforms: list } })
@@ -710,7 +709,7 @@ describe('going live', () => {
     await goLive(_id)
     await see(_id, streamKey, null)
     const { statusSince } = await get(_id)
-    const desired = await app.composition.streaming.desiredStates.of(_id)
+    const desired = await app.composition.desiredStates.of(_id)
     expect(desired?.stream.holdMs).toBe(200_000)
     const expire = (seconds: number) =>
       app.composition.turns.system(workspaceId, expireStream, {

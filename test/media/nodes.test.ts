@@ -169,7 +169,7 @@ test('a publisher and files that race for a stream of a lost node: one of them f
        where stream_id = $1`,
       [_id, GONE],
     )
-    const { mediaNodes } = api.composition.services
+    const { directory: mediaNodes } = api.composition.services.mediaNodes
     const [placed] = mediaNodes.nodes().filter(({ status }) => status?.rtmpPort === media[0].config.RTMP_PORT)
     await api.database.rows('update streams set media_node = $2 where id = $1', [_id, placed?.nodeId ?? null])
     const publisher = await TestPublisher.connect({ port: media[1].config.RTMP_PORT })
@@ -223,7 +223,7 @@ test('while Redis is away nobody is taken for gone: publishers and files go on w
   await at[1].goLive(published._id)
   await waitFor(() => sinks.every((sink) => sink.messages('video').length > 20), { timeoutMs: 15_000 })
   await redis.kill()
-  const { mediaNodes } = api.composition.services
+  const { directory: mediaNodes } = api.composition.services.mediaNodes
   await waitFor(() => mediaNodes.present().length === 0, { timeoutMs: 15_000, what: 'nobody to be heard' })
   const counts = sinks.map((sink) => sink.messages('video').length)
   await waitFor(() => sinks.every((sink, index) => sink.messages('video').length > counts[index]! + 90), {

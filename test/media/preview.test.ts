@@ -226,7 +226,7 @@ test('the page plays on by itself after the process for WebRTC was killed, and t
     { ...PATIENT, what: 'the page to play by WebRTC' },
   )
   await page.evaluate(`globalThis.before = document.querySelector('video').srcObject`)
-  const entries = app.composition.services.mediaNodes.nodes()
+  const entries = app.composition.services.mediaNodes.directory.nodes()
   const pid = entries.flatMap(({ status }) => status?.whip?.pid ?? [])[0]
   process.kill(pid!, 'SIGKILL')
   // By a connection of its own accord: the page is not touched.
@@ -245,7 +245,7 @@ test('the page plays on by itself after the process for WebRTC was killed, and t
       [_id],
     ),
   )
-  expect(warning.message).toContain('cut off 1 viewer.')
+  expect(warning.message).toContain('disconnected 1 viewer.')
   const counted = await app.node.resources.metrics.getSingleMetricAsString('crier_whip_sessions_lost_total')
   expect(counted).toContain('kind="viewer"} 1')
   await watching.close()

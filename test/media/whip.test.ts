@@ -85,7 +85,7 @@ async function publish({ whipToken, whipUrl }: Armed) {
   return { client, answer, sdp, session: answer.headers.get('location') ?? '' }
 }
 
-const sessions = () => app.composition.services.mediaNodes.nodes()[0]?.status?.whip?.sessions.length
+const sessions = () => app.composition.services.mediaNodes.directory.nodes()[0]?.status?.whip?.sessions.length
 
 test('a browser publishes to two destinations, as the standard has it', async () => {
   const armed = await armedStream()

@@ -264,7 +264,7 @@ export function announceMedia({ app }: Stage): void {
     whip: null,
     streams: [],
   }
-  app.composition.services.mediaNodes.announce({ nodeId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e90', status })
+  app.composition.services.mediaNodes.directory.announce({ nodeId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e90', status })
 }
 
 /** What publishes an armed stream by WHIP. Nothing of the matrix takes it: media is for other tests. */

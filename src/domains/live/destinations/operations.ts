@@ -16,8 +16,8 @@ export const listRtmpDestinations = operation({
   query: DestinationQuery,
   returns: { 200: ListOf(RtmpDestinationView) },
   example: { query: { workspaceId: WORKSPACE } },
-  handle: async ({ query, rtmpDestinations }) =>
-    list('RTMP destinations', await rtmpDestinations.list(query.workspaceId, pageRequest(query))),
+  handle: async ({ query, destinations }) =>
+    list('RTMP destinations', await destinations.rtmp.list(query.workspaceId, pageRequest(query))),
 })
 
 export const createRtmpDestination = operation({
@@ -39,8 +39,8 @@ export const createRtmpDestination = operation({
       streamKey: 'abcd-efgh-ijkl-mnop',
     },
   },
-  handle: async ({ body, turn, rtmpDestinations }) =>
-    created('RTMP destination added', await rtmpDestinations.create(turn, body)),
+  handle: async ({ body, turn, destinations }) =>
+    created('RTMP destination added', await destinations.rtmp.create(turn, body)),
 })
 
 export const deleteRtmpDestination = operation({
@@ -54,8 +54,8 @@ export const deleteRtmpDestination = operation({
   returns: { 200: Done },
   errors: [Conflict],
   example: { path: { id: DESTINATION } },
-  handle: async ({ path, turn, rtmpDestinations }) => {
-    await rtmpDestinations.delete(turn, path.id)
+  handle: async ({ path, turn, destinations }) => {
+    await destinations.rtmp.delete(turn, path.id)
     return done('RTMP destination deleted')
   },
 })

@@ -17,12 +17,6 @@ import type { NewRtmpDestinationData, RtmpDestinationData } from './schemas.ts'
 
 import { rtmpDestinations, type RtmpDestination } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly rtmpDestinations: RtmpDestinations
-  }
-}
-
 export interface RtmpDestinationsOptions {
   readonly sql: Sql
   readonly clock: Clock

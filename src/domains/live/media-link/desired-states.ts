@@ -5,80 +5,25 @@ import type { Switches } from '../../../core/ports.ts'
 import type { SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { PlanService } from '../../money/plans/index.ts'
-import { fileKey } from '../../media/assets/index.ts'
+import { fileKey, playableAssets } from '../../media/assets/index.ts'
 import {
   backupPath,
-  type InputPreference,
-  type InputSource,
+  findTarget,
   isOnAir,
   monthOf,
   primaryPath,
-  type RecordGaps,
-  type RenderingData,
   renderingOf,
-  type StreamStatus,
+  type StreamTarget,
   usedMs,
 } from '../streams/index.ts'
-import type { DesiredPlayout, DesiredStateWithPlayout } from '../playout/index.ts'
-import { type LivePlatformName, rulesOf } from '../destinations/index.ts'
+import { payerOf } from '../../workspace/workspaces/index.ts'
+import { desiredPlayout, type DesiredStateWithPlayout } from '../playout/index.ts'
+import { destinationAccess, rulesOf } from '../destinations/index.ts'
 
 /** What a media node has to do with a stream, file playout included. */
 export type DesiredState = DesiredStateWithPlayout
 
-interface Row {
-  id: string
-  workspace_id: string
-  owner_id: string
-  path: string
-  key_hash: string
-  backup_key_hash: string | null
-  whip_token_hash: string | null
-  key_expires_at: string
-  status: StreamStatus
-  session_id: string | null
-  ingest_node: string | null
-  media_node: string | null
-  workspace_deleted: boolean
-  record: boolean
-  record_gaps: RecordGaps
-  destinations:
-    | {
-        id: string
-        url: string
-        key: string
-        platform: LivePlatformName | null
-        rendering: RenderingData | null
-        has_worked: boolean
-      }[]
-    | null
-  playout: DesiredPlayout | null
-  hold_seconds: number
-  input_preference: InputPreference
-  input_selected: InputSource | null
-  has_slate: boolean
-  /** Of the picture that the slate shows, as long as there is one. */
-  slate_file: string | null
-}
-
-const SELECT = `
-  select s.id, s.workspace_id, w.owner_id, s.path, s.key_hash, s.backup_key_hash, s.whip_token_hash, s.key_expires_at, s.status, s.session_id, s.ingest_node, s.media_node,
-    s.record, s.record_gaps, s.hold_seconds, s.input_preference, s.input_selected, s.slate is not null as has_slate,
-    (select a.file_id from assets a join asset_files f on f.id = a.file_id
-      where a.id = (s.slate->>'assetId')::uuid and a.workspace_id = s.workspace_id and a.deleted_at is null
-        and f.kind = 'image') as slate_file,
-    w.deleted_at is not null as workspace_deleted,
-    (select json_agg(json_build_object('id', d.id, 'url', r.url, 'platform', r.platform, 'key', r.key_sealed,
-        'rendering', d.rendering, 'has_worked', r.worked_at is not null) order by d.id)
-      from stream_destinations d join rtmp_destinations r on r.id = d.account_id
-      where d.stream_id = s.id and d.enabled) as destinations,
-    (select json_build_object('id', b.id, 'items', b.items, 'loop', b.loop, 'paused', b.status = 'paused', 'item', b.item,
-        'ms', b.position_ms, 'cue', b.cue, 'nodeId', b.node_id)
-      from stream_broadcasts b where b.stream_id = s.id and b.status in ('playing', 'paused')) as playout
-  from streams s join workspaces w on w.id = s.workspace_id`
-const BY_PATH = `${SELECT} where s.path = $1`
-const BY_ID = `${SELECT} where s.id = $1`
-
-/** Why a publisher is refused that shows no key of any stream. */
+/** Why a publisher with a wrong key is refused. */
 export const UNKNOWN_KEY = 'unknown key'
 
 export interface DesiredStatesOptions {
@@ -90,7 +35,7 @@ export interface DesiredStatesOptions {
   readonly keys: SealedBox
 }
 
-/** Reads from the database, at the moment of asking, what a media node is to do. */
+/** Reads from the database what a media node has to do. */
 export class DesiredStates {
   readonly #options: DesiredStatesOptions
 
@@ -98,95 +43,119 @@ export class DesiredStates {
     this.#options = options
   }
 
-  /** Undefined when the node should have nothing to do with the stream: it has ended or is gone. */
+  /** Undefined when the node has nothing to do with the stream: it has ended or was deleted. */
   async of(streamId: string): Promise<DesiredState | undefined> {
-    const row = await this.#options.sql.row<Row>(BY_ID, [streamId])
-    return row === undefined || row.status === 'ended' || row.workspace_deleted ? undefined : this.#state(row)
+    const { sql } = this.#options
+    const target = await findTarget(sql, { id: streamId })
+    if (target === undefined || target.status === 'ended') return undefined
+    const ownerId = await payerOf(sql, target.workspaceId)
+    return ownerId === undefined ? undefined : this.#state(target, ownerId)
   }
 
-  /** Whether a publisher may send, asked before it is told so. The reason of a refusal is for logs and the publisher. */
+  /** Whether a publisher may send. The reason of a refusal is for logs and the publisher. */
   async authorize(request: PublishRequest): Promise<PublishDecision & { readonly state?: DesiredState }> {
-    const row = await this.#options.sql.row<Row>(BY_PATH, [primaryPath(request.path)])
-    const hash = row && hashFor(row, request)
-    if (row === undefined || hash == null || !sameHash(hash, request.keyHash) || row.workspace_deleted) {
+    const { clock, plans, sql, switches } = this.#options
+    const target = await findTarget(sql, { path: primaryPath(request.path) })
+    const hash = target && hashFor(target, request)
+    if (target === undefined || hash == null || !sameHash(hash, request.keyHash)) {
       return { allowed: false, reason: UNKNOWN_KEY }
     }
-    if (row.status === 'ended') return { allowed: false, reason: 'the stream has ended; arm it for a new key' }
-    const { clock, plans, sql, switches } = this.#options
-    if (Date.parse(row.key_expires_at) <= clock.now()) {
+    const ownerId = await payerOf(sql, target.workspaceId)
+    if (ownerId === undefined) return { allowed: false, reason: UNKNOWN_KEY }
+    if (target.status === 'ended') return { allowed: false, reason: 'the stream has ended; arm it for a new key' }
+    if (Date.parse(target.keyExpiresAt) <= clock.now()) {
       return { allowed: false, reason: 'the key has expired; arm the stream for a new one' }
     }
     if (!switches.isOn('streams')) {
       return { allowed: false, later: true, reason: 'streams are switched off at the moment' }
     }
-    const allowance = await plans.limitsOf(row.owner_id)
-    const used = await usedMs(sql, row.owner_id, monthOf(clock.now()))
+    const allowance = await plans.limitsOf(ownerId)
+    const used = await usedMs(sql, ownerId, monthOf(clock.now()))
     if (used >= allowance.streamingMinutesPerMonth * MINUTE) {
       return { allowed: false, later: true, reason: 'the streaming minutes of this month are used up' }
     }
-    const state = this.#state(row)
+    const state = await this.#state(target, ownerId)
     return { allowed: true, stream: state.stream, state }
   }
 
-  /** Whether a token (by its hash) is the one for WHIP of the stream with this path, until the stream ends. */
+  /** Whether a token, given by its hash, is the WHIP token of the stream with this path. A stream that ended has none. */
   async isWhipToken(path: string, hash: string): Promise<boolean> {
-    const row = await this.#options.sql.row<Row>(BY_PATH, [path])
-    if (row === undefined || row.whip_token_hash === null || row.status === 'ended' || row.workspace_deleted)
-      return false
-    return sameHash(row.whip_token_hash, hash)
+    const { sql } = this.#options
+    const target = await findTarget(sql, { path })
+    if (target === undefined || target.whipTokenHash === null || target.status === 'ended') return false
+    return sameHash(target.whipTokenHash, hash) && (await payerOf(sql, target.workspaceId)) !== undefined
   }
 
-  #state(row: Row): DesiredState {
+  async #state(target: StreamTarget, ownerId: string): Promise<DesiredState> {
+    const { sql } = this.#options
+    const enabled = target.platforms.filter((platform) => platform.enabled)
+    const [access, playout, slate] = await Promise.all([
+      destinationAccess(
+        sql,
+        enabled.map(({ accountId }) => accountId),
+      ),
+      desiredPlayout(sql, target.id),
+      this.#slate(target),
+    ])
+    const destinations = enabled.flatMap(({ _id: id, accountId, rendering }) => {
+      const found = access.get(accountId)
+      if (found === undefined) return []
+      const { keySealed, platform, url, workedAt } = found
+      return {
+        id,
+        url,
+        streamKey: this.#options.keys.open(keySealed),
+        ...(platform === null ? {} : { rules: rulesOf(platform) }),
+        ...(rendering === null ? {} : { rendering: renderingOf(rendering) }),
+        ...(workedAt !== null && { hasWorked: true }),
+      }
+    })
+    const { backupKeyHash, sessionId, status, whipTokenHash } = target
     return {
       stream: {
-        streamId: row.id,
-        path: row.path,
-        keyHash: row.key_hash,
-        ...(row.backup_key_hash === null
-          ? {}
-          : { backup: { path: backupPath(row.path), keyHash: row.backup_key_hash } }),
-        ...(row.whip_token_hash === null ? {} : { whipHash: row.whip_token_hash }),
-        live: isOnAir(row.status),
-        holdMs: row.hold_seconds * SECOND,
-        ...preferredInput(row),
-        destinations: (row.destinations ?? []).map(({ id, url, key, platform, rendering, has_worked: hasWorked }) => ({
-          id,
-          url,
-          streamKey: this.#options.keys.open(key),
-          ...(platform === null ? {} : { rules: rulesOf(platform) }),
-          ...(rendering === null ? {} : { rendering: renderingOf(rendering) }),
-          ...(hasWorked && { hasWorked }),
-        })),
+        streamId: target.id,
+        path: target.path,
+        keyHash: target.keyHash,
+        ...(backupKeyHash === null ? {} : { backup: { path: backupPath(target.path), keyHash: backupKeyHash } }),
+        ...(whipTokenHash === null ? {} : { whipHash: whipTokenHash }),
+        live: isOnAir(status),
+        holdMs: target.holdSeconds * SECOND,
+        ...preferredInput(target),
+        destinations,
       },
-      workspaceId: row.workspace_id,
-      ownerId: row.owner_id,
-      status: row.status,
-      sessionId: row.session_id,
-      ingestNode: row.ingest_node,
-      mediaNode: row.media_node,
-      recordSession: row.record && (row.status === 'live' || row.status === 'interrupted') ? row.session_id : null,
-      recordGaps: row.record_gaps,
-      ...(row.playout === null ? {} : { playout: row.playout }),
-      ...(row.has_slate && {
-        slate: { key: row.slate_file === null ? null : fileKey(row.workspace_id, row.slate_file) },
-      }),
+      workspaceId: target.workspaceId,
+      ownerId,
+      status,
+      sessionId,
+      ingestNode: target.ingestNode,
+      mediaNode: target.mediaNode,
+      recordSession: target.record && (status === 'live' || status === 'interrupted') ? sessionId : null,
+      recordGaps: target.recordGaps,
+      ...(playout && { playout }),
+      ...(slate && { slate }),
     }
+  }
+
+  /** The picture of the slate. Without one, or when the picture was deleted, it is the card. */
+  async #slate({ slate, workspaceId }: StreamTarget): Promise<DesiredState['slate']> {
+    if (slate === null) return undefined
+    if (slate.assetId === null) return { key: null }
+    const { assetId } = slate
+    const asset = (await playableAssets(this.#options.sql, workspaceId, [assetId])).get(assetId)
+    return { key: asset?.kind === 'image' ? fileKey(workspaceId, asset.fileId) : null }
   }
 }
 
-/** Which encoder is to be on the air: the one that was selected, or the primary unless the stream wants none moved. */
-function preferredInput({
-  input_preference: preference,
-  input_selected: selected,
-}: Row): Pick<DesiredStream, 'preferredInput'> {
-  if (selected !== null) return { preferredInput: { source: selected, selected: true } }
-  return preference === 'primary' ? { preferredInput: { source: 'primary', selected: false } } : {}
+/** Which encoder is to be live: the one that was selected, or the primary unless the stream keeps the current one. */
+function preferredInput({ inputPreference, inputSelected }: StreamTarget): Pick<DesiredStream, 'preferredInput'> {
+  if (inputSelected !== null) return { preferredInput: { source: inputSelected, selected: true } }
+  return inputPreference === 'primary' ? { preferredInput: { source: 'primary', selected: false } } : {}
 }
 
-/** Of the credential that the publisher claims to have: what is good for one way in is not for another. */
-function hashFor(row: Row, { path, via }: PublishRequest): string | null {
-  if (via === 'whip') return row.path === path ? row.whip_token_hash : null
-  return row.path === path ? row.key_hash : row.backup_key_hash
+/** The hash of the credential that the publisher claims to have. A credential for RTMP is not valid for WHIP. */
+function hashFor(target: StreamTarget, { path, via }: PublishRequest): string | null {
+  if (via === 'whip') return target.path === path ? target.whipTokenHash : null
+  return target.path === path ? target.keyHash : target.backupKeyHash
 }
 
 function sameHash(left: string, right: string): boolean {

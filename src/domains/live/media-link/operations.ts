@@ -13,7 +13,7 @@ export const getRelayHealth = operation({
   access: 'user',
   returns: { 200: Envelope(RelayHealthView) },
   example: {},
-  handle: async ({ caller, relayStatus }) => ok('Relay health', await relayStatus.health(caller.userId)),
+  handle: async ({ caller, mediaLink }) => ok('Relay health', await mediaLink.relayStatus.health(caller.userId)),
 })
 
 export const getRelayStatus = operation({
@@ -25,7 +25,7 @@ export const getRelayStatus = operation({
   path: StreamPath,
   returns: { 200: Envelope(RelayStatusView) },
   example: { path: { id: ID } },
-  handle: async ({ path, relayStatus }) => ok('Relay status', await relayStatus.of(path.id)),
+  handle: async ({ path, mediaLink }) => ok('Relay status', await mediaLink.relayStatus.of(path.id)),
 })
 
 export * from './whip-operations.ts'

@@ -12,15 +12,12 @@ import {
   isOnAir,
   type RenderingStatusView,
   type SlateStatusView,
+  streamsIn,
+  type NamedStream,
   type StreamPlatformData,
+  type WorkspacesOf,
 } from '../streams/index.ts'
 import type { RelayDestination, RelayHealthView, RelayStatusView } from './relay-schemas.ts'
-
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly relayStatus: RelayStatus
-  }
-}
 
 type PathView = Static<typeof RelayHealthView>['paths'][number]
 
@@ -29,11 +26,13 @@ export class RelayStatus {
   readonly #sql: Sql
   readonly #media: MediaDirectory
   readonly #memberships: Memberships
+  readonly #workspacesOf: WorkspacesOf
 
-  constructor(sql: Sql, media: MediaDirectory, memberships: Memberships) {
+  constructor(sql: Sql, media: MediaDirectory, memberships: Memberships, workspacesOf: WorkspacesOf) {
     this.#sql = sql
     this.#media = media
     this.#memberships = memberships
+    this.#workspacesOf = workspacesOf
   }
 
   /** @throws AppError not_found */
@@ -100,19 +99,19 @@ export class RelayStatus {
 
   async #visible(userId: string, active: readonly StreamStatus[]): Promise<PathView[]> {
     if (active.length === 0) return []
-    const rows = await this.#sql.rows<{ id: string; workspace_id: string; title: string }>(
-      `select s.id, s.workspace_id, s.title from streams s
-       join workspace_members m on m.workspace_id = s.workspace_id and m.user_id = $1
-       where s.id = any($2) order by s.id`,
-      [userId, active.map((stream) => stream.streamId)],
+    const mine = await this.#workspacesOf(userId)
+    const rows = await streamsIn(
+      this.#sql,
+      mine.map(({ id }) => id),
+      active.map(({ streamId }) => streamId),
     )
     const members = new Map<string, Member | undefined>()
-    for (const workspaceId of new Set(rows.map((row) => row.workspace_id))) {
+    for (const workspaceId of new Set(rows.map((row) => row.workspaceId))) {
       members.set(workspaceId, await this.#memberships.find(workspaceId, userId))
     }
     return rows.flatMap((row) => {
       const stream = active.find((one) => one.streamId === row.id)
-      const maySee = members.get(row.workspace_id)?.scopes.has('streams:read')
+      const maySee = members.get(row.workspaceId)?.scopes.has('streams:read')
       return stream && maySee ? [pathView(row, stream)] : []
     })
   }
@@ -139,10 +138,10 @@ function renderingView(rendering: RenderingStatus | null): Static<typeof Renderi
   return { status, ...figures, error }
 }
 
-function pathView(row: { id: string; workspace_id: string; title: string }, stream: StreamStatus): PathView {
+function pathView(row: NamedStream, stream: StreamStatus): PathView {
   return {
     streamId: row.id,
-    workspaceId: row.workspace_id,
+    workspaceId: row.workspaceId,
     title: row.title,
     path: stream.path,
     live: stream.live,

@@ -3,7 +3,7 @@ import type { Logger } from '../../../core/log.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { AnySystemTurn, TurnRunner } from '../../../core/system-turn.ts'
 import type { MediaDirectory } from '../media-nodes/index.ts'
-import { expireStream, loseIngest } from '../streams/index.ts'
+import { expiredStreams, expireStream, loseIngest, lostStreams, type OverdueStream } from '../streams/index.ts'
 
 const EVERY_MS = 1_000
 /** Streams taken up in one round. */
@@ -15,12 +15,6 @@ export interface SweeperOptions {
   readonly turns: TurnRunner
   readonly media: MediaDirectory
   readonly log: Logger
-}
-
-interface Due {
-  readonly id: string
-  readonly workspace_id: string
-  readonly ingest_node: string
 }
 
 /**
@@ -65,31 +59,15 @@ export class Sweeper {
   async #sweep(): Promise<void> {
     const { clock, media, sql } = this.#options
     const now = clock.now()
-    const expired = await sql.rows<Due>(
-      `select id, workspace_id from streams
-       where status = 'interrupted' and status_since + hold_seconds * interval '1 second' <= $1
-       order by status_since limit ${MOST}`,
-      [new Date(now)],
-    )
-    await this.#each(expired, expireStream, (due) => ({ streamId: due.id, now }))
+    const expired = await expiredStreams(sql, new Date(now), MOST)
+    await this.#each(expired, expireStream, ({ id: streamId }) => ({ streamId, now }))
     if (!(await media.isSure())) return
-    const lost = await sql.rows<Due>(
-      `select id, workspace_id, ingest_node from streams where ingest_node is not null and ingest_node <> all($1)
-       union all
-       select id, workspace_id, media_node from streams s
-       where status = 'interrupted' and ingest_node is null and media_node <> all($1) and exists
-         (select from stream_destinations d where d.stream_id = s.id and d.status in ('live', 'congested'))
-       limit ${MOST}`,
-      [media.present()],
-    )
-    await this.#each(lost, loseIngest, (due) => ({
-      streamId: due.id,
-      nodeId: due.ingest_node,
-      at: new Date(now).toISOString(),
-    }))
+    const lost = await lostStreams(sql, media.present(), MOST)
+    const at = new Date(now).toISOString()
+    await this.#each(lost, loseIngest, ({ id: streamId, nodeId }) => ({ streamId, nodeId, at }))
   }
 
-  async #each(rows: readonly Due[], turn: AnySystemTurn, input: (due: Due) => unknown): Promise<void> {
-    await Promise.all(rows.map((due) => this.#options.turns.system(due.workspace_id, turn, input(due))))
+  async #each<S extends OverdueStream>(streams: readonly S[], turn: AnySystemTurn, input: (stream: S) => unknown) {
+    await Promise.all(streams.map((stream) => this.#options.turns.system(stream.workspaceId, turn, input(stream))))
   }
 }

@@ -1,4 +1,5 @@
 import type { Sql } from '../../../core/sql.ts'
+import { recordPeaks } from '../streams/index.ts'
 
 interface Watched {
   sessionId: string | undefined
@@ -45,11 +46,7 @@ export class ViewerPeaks {
     this.#pending = new Map()
     const rows = [...writing].map(([id, peak]) => ({ id, peak }))
     try {
-      await this.#sql.run(
-        `update stream_sessions s set peak_viewers = r.peak from json_to_recordset($1::json) as r(id uuid, peak integer)
-         where s.id = r.id and s.peak_viewers < r.peak`,
-        [JSON.stringify(rows)],
-      )
+      await recordPeaks(this.#sql, rows)
     } catch (error) {
       for (const { id, peak } of rows) this.#note(id, peak)
       throw error

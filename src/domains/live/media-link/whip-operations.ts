@@ -41,9 +41,13 @@ export const whipPublish = operation({
   headers: ['Location', 'ETag', 'Link'],
   errors: [Conflict, Forbidden, MediaUnavailable, NoUsableCodec, Overloaded],
   example: { path: { path: PATH }, body: exampleOffer('sendonly') },
-  handle: async ({ bearer, body, path, query, remoteAddress, whip }) => {
+  handle: async ({ bearer, body, path, query, remoteAddress, mediaLink }) => {
     const credential = { path: path.path, token: bearer }
-    const opened = await whip.publish(credential, { sdp: body, normalise: query.normalise ?? false, remoteAddress })
+    const opened = await mediaLink.whip.publish(credential, {
+      sdp: body,
+      normalise: query.normalise ?? false,
+      remoteAddress,
+    })
     return reply(201, new RawBody('application/sdp', opened.sdp), {
       Location: `/api/streams/whip/${path.path}/${opened.session}`,
       ETag: `"${opened.etag}"`,
@@ -66,8 +70,8 @@ export const whipTrickle = operation({
   returns: { 204: null },
   errors: [IceRestartUnsupported, MediaUnavailable, NotFound, PreconditionFailed],
   example: { path: { path: PATH, session: SESSION }, body: `${FRAGMENT.join('\r\n')}\r\n` },
-  handle: async ({ bearer, body, ifMatch, path, whip }) => {
-    await whip.trickle({ path: path.path, token: bearer }, path.session, body, ifMatch)
+  handle: async ({ bearer, body, ifMatch, path, mediaLink }) => {
+    await mediaLink.whip.trickle({ path: path.path, token: bearer }, path.session, body, ifMatch)
     return reply(204, undefined)
   },
 })
@@ -82,8 +86,8 @@ export const whipDelete = operation({
   returns: { 200: null },
   errors: [MediaUnavailable, NotFound],
   example: { path: { path: PATH, session: SESSION } },
-  handle: async ({ bearer, path, whip }) => {
-    await whip.end({ path: path.path, token: bearer }, path.session)
+  handle: async ({ bearer, path, mediaLink }) => {
+    await mediaLink.whip.end({ path: path.path, token: bearer }, path.session)
     return empty()
   },
 })

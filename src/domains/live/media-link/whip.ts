@@ -13,12 +13,6 @@ import { sha256 } from '../../../core/id.ts'
 import { UNKNOWN_KEY, type DesiredStates } from './desired-states.ts'
 import { IceRestartUnsupported, type MediaDirectory, MediaUnavailable, NoUsableCodec } from '../media-nodes/index.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly whip: WhipService
-  }
-}
-
 /** The media process of this node. A rejection means that it does not answer. */
 export interface WhipNode {
   whip(request: WhipRequest): Promise<WhipReply>

@@ -3,12 +3,6 @@ import { SECOND, type Clock } from '../../../core/clock.ts'
 import type { Coordination } from '../../../coordination/coordination.ts'
 import { MediaUnavailable } from './errors.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly mediaNodes: MediaDirectory
-  }
-}
-
 const CHANNEL = 'media-nodes'
 
 /** A node that has said nothing for this long is taken for gone. */

@@ -1,12 +1,6 @@
 import { MINUTE, type Clock } from '../../../core/clock.ts'
 import type { MediaDirectory, MediaNodeEntry } from './media-directory.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly placement: Placement
-  }
-}
-
 /** A stream that was given to a node counts there before its publisher comes, this long. */
 const PROMISE_MS = MINUTE
 /** More than can be promised in that time without somebody playing games. */

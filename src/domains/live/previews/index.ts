@@ -1,3 +1,4 @@
 /** What other domains and the composition use of previews. */
 
-export { type OpenPreview, Previews, type WhepLink } from './previews.ts'
+export { composePreviews } from './compose.ts'
+export type { OpenPreview, WhepLink } from './previews.ts'

@@ -17,16 +17,10 @@ import type { Tickets } from '../../../core/ports.ts'
 import { UnsealError, type SealedBox } from '../../../core/sealed-box.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { onCredentials } from '../../identity/users/index.ts'
-import type { MemberCache } from '../../workspace/workspaces/memberships.ts'
+import type { MemberCache } from '../../workspace/workspaces/index.ts'
 import { type MediaDirectory, MediaUnavailable, NoUsableCodec } from '../media-nodes/index.ts'
 import type { PreviewTokenData } from './schemas.ts'
 import { findStream, type StreamRow } from '../streams/index.ts'
-
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly previews: Previews
-  }
-}
 
 /**
  * Opens a stream's FLV at the media node of this address (`host:port`). A rejection says in `reason` whether the node

@@ -19,12 +19,6 @@ import type { SessionDestination } from './session-schemas.ts'
 import { streamDestinations, streams, streamSessions } from './tables.ts'
 import { countActive, minutesOf, monthOf, usedMs } from './usage.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly lifecycle: StreamLifecycle
-  }
-}
-
 export interface StreamLifecycleOptions {
   readonly clock: Clock
   readonly plans: PlanService

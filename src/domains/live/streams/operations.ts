@@ -32,7 +32,7 @@ export const listStreams = operation({
   query: StreamQuery,
   returns: { 200: ListOf(StreamView) },
   example: { query: { workspaceId: WORKSPACE, status: 'idle', limit: 20 } },
-  handle: async ({ query, streams }) => list('Streams', await streams.list(query)),
+  handle: async ({ query, streams }) => list('Streams', await streams.catalog.list(query)),
 })
 
 export const createStream = operation({
@@ -54,7 +54,7 @@ export const createStream = operation({
       scheduledFor: '2026-12-01T18:00:00Z',
     },
   },
-  handle: async ({ body, turn, streams }) => created('Stream created', await streams.create(turn, body)),
+  handle: async ({ body, turn, streams }) => created('Stream created', await streams.catalog.create(turn, body)),
 })
 
 export const getStreamingUsage = operation({
@@ -65,7 +65,7 @@ export const getStreamingUsage = operation({
   access: 'user',
   returns: { 200: Envelope(StreamingUsageView) },
   example: {},
-  handle: async ({ caller, streamingUsage }) => ok('Streaming usage', await streamingUsage.of(caller.userId)),
+  handle: async ({ caller, streams }) => ok('Streaming usage', await streams.usage.of(caller.userId)),
 })
 
 export const getStream = operation({
@@ -78,7 +78,7 @@ export const getStream = operation({
   etag: 'edits',
   returns: { 200: Envelope(StreamView) },
   example: { path: { id: ID } },
-  handle: async ({ path, member, streams }) => ok('Stream', await streams.get(path.id, member)),
+  handle: async ({ path, member, streams }) => ok('Stream', await streams.catalog.get(path.id, member)),
 })
 
 export const updateStream = operation({
@@ -96,7 +96,7 @@ export const updateStream = operation({
   errors: [PlanLimit, PreconditionFailed, Conflict],
   example: { path: { id: ID }, body: { title: 'Launch day, part two', description: 'More of it' } },
   handle: async ({ path, body, ifMatch, turn, streams }) =>
-    ok('Stream changed', await streams.update(turn, path.id, body, ifMatch)),
+    ok('Stream changed', await streams.catalog.update(turn, path.id, body, ifMatch)),
 })
 
 export const deleteStream = operation({
@@ -111,7 +111,7 @@ export const deleteStream = operation({
   errors: [Conflict, PreconditionFailed],
   example: { path: { id: ID }, query: { force: false } },
   handle: async ({ path, query, ifMatch, turn, streams }) => {
-    await streams.delete(turn, path.id, query.force ?? false, ifMatch)
+    await streams.catalog.delete(turn, path.id, query.force ?? false, ifMatch)
     return done('Stream deleted')
   },
 })
@@ -131,7 +131,7 @@ export const armStream = operation({
   errors: [PlanLimit, ValidationFailed],
   example: { path: { id: ID } },
   handle: async ({ path, body, turn, streams }) =>
-    ok('Stream armed', await streams.arm(turn, path.id, body?.platforms)),
+    ok('Stream armed', await streams.catalog.arm(turn, path.id, body?.platforms)),
 })
 
 export const goLive = operation({
@@ -148,8 +148,11 @@ export const goLive = operation({
   returns: { 200: Envelope(StreamView) },
   errors: [Conflict, PlanLimit, MediaUnavailable, ValidationFailed],
   example: { path: { id: ID }, body: { waitForIngest: true } },
-  handle: async ({ path, body, member, turn, lifecycle, streams }) =>
-    ok('Stream is going live', streams.viewFor(await lifecycle.goLive(turn, path.id, body ?? {}), member)),
+  handle: async ({ path, body, member, turn, streams }) =>
+    ok(
+      'Stream is going live',
+      streams.catalog.viewFor(await streams.lifecycle.goLive(turn, path.id, body ?? {}), member),
+    ),
 })
 
 export const stopStream = operation({
@@ -164,8 +167,8 @@ export const stopStream = operation({
   returns: { 200: Envelope(StreamView) },
   errors: [Conflict],
   example: { path: { id: ID } },
-  handle: async ({ path, member, turn, lifecycle, streams }) =>
-    ok('Stream stopped', streams.viewFor(await lifecycle.stop(turn, path.id), member)),
+  handle: async ({ path, member, turn, streams }) =>
+    ok('Stream stopped', streams.catalog.viewFor(await streams.lifecycle.stop(turn, path.id), member)),
 })
 
 export const switchInput = operation({
@@ -181,8 +184,11 @@ export const switchInput = operation({
   returns: { 200: Envelope(StreamView) },
   errors: [Conflict, MediaUnavailable],
   example: { path: { id: ID }, body: { source: 'backup' } },
-  handle: async ({ path, body, member, turn, lifecycle, streams }) =>
-    ok('Input is being switched', streams.viewFor(await lifecycle.switchInput(turn, path.id, body.source), member)),
+  handle: async ({ path, body, member, turn, streams }) =>
+    ok(
+      'Input is being switched',
+      streams.catalog.viewFor(await streams.lifecycle.switchInput(turn, path.id, body.source), member),
+    ),
 })
 
 export const listStreamSessions = operation({
@@ -194,8 +200,8 @@ export const listStreamSessions = operation({
   query: SessionQuery,
   returns: { 200: ListOf(StreamSessionView) },
   example: { path: { id: ID } },
-  handle: async ({ path, query, streamSessions }) =>
-    list('Broadcasts', await streamSessions.list(path.id, pageRequest(query))),
+  handle: async ({ path, query, streams }) =>
+    list('Broadcasts', await streams.sessions.list(path.id, pageRequest(query))),
 })
 
 export const retryDestination = operation({
@@ -208,6 +214,6 @@ export const retryDestination = operation({
   returns: { 200: Envelope(StreamPlatform) },
   errors: [NotFound, Conflict, MediaUnavailable],
   example: { path: { id: ID, destinationId: DESTINATION } },
-  handle: async ({ path, turn, lifecycle }) =>
-    ok('Destination is being connected', await lifecycle.retry(turn, path.id, path.destinationId)),
+  handle: async ({ path, turn, streams }) =>
+    ok('Destination is being connected', await streams.lifecycle.retry(turn, path.id, path.destinationId)),
 })

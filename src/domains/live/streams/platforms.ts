@@ -6,6 +6,7 @@ import type { Turn } from '../../../core/turn.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import type { Row } from '../../../db/row.ts'
 import { findDestinations } from '../destinations/index.ts'
+import { payerOf } from '../../workspace/workspaces/index.ts'
 import { chosenRendering } from './rendering.ts'
 import type { PlatformInput, StreamPlatformData } from './schemas.ts'
 import type { StreamDestination } from './tables.ts'
@@ -126,10 +127,7 @@ function refuseIf(errors: readonly FieldError[]): void {
 
 /** Who pays for the workspace of a turn. @throws AppError not_found when it was deleted */
 export async function ownerOf(turn: Turn): Promise<string> {
-  const row = await turn.sql.row<{ owner_id: string }>(
-    'select owner_id from workspaces where id = $1 and deleted_at is null',
-    [turn.workspaceId],
-  )
-  if (row === undefined) throw NotFound()
-  return row.owner_id
+  const ownerId = await payerOf(turn.sql, turn.workspaceId)
+  if (ownerId === undefined) throw NotFound()
+  return ownerId
 }

@@ -26,12 +26,6 @@ import { isOnAir, next, type StreamStatus } from './state.ts'
 import { findStream, listedView, pageOfStreams, platformView, streamView, type StreamRow } from './store.ts'
 import { streamDestinations, streams } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly streams: StreamService
-  }
-}
-
 export interface StreamServiceOptions {
   readonly sql: Sql
   readonly clock: Clock

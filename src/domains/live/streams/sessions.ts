@@ -9,12 +9,6 @@ import type { Row } from '../../../db/row.ts'
 import type { StreamSessionView } from './session-schemas.ts'
 import { streamSessions, streamUsage, type StreamSession } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly streamSessions: StreamSessions
-  }
-}
-
 type SessionData = Static<typeof StreamSessionView>
 
 interface PageFilter {
@@ -94,4 +88,23 @@ export class StreamSessions {
       updatedAt: row.endedAt ?? row.startedAt,
     }
   }
+}
+
+const raisePeaks = query({ streamSessions }, (db, $: { peaks: string }) =>
+  db
+    .updateTable('streamSessions as s')
+    .from(
+      raw<{ id: string; peak: number }>`json_to_recordset(${$.peaks}::json)`.as<'r'>(raw`r (id uuid, peak integer)`),
+    )
+    .set({ peakViewers: raw`r.peak` })
+    .whereRef('s.id', '=', 'r.id')
+    .whereRef('s.peakViewers', '<', 'r.peak'),
+)
+
+/** Records how many viewers sessions had at the same time. The largest number counts. */
+export async function recordPeaks(
+  sql: Sql,
+  peaks: readonly { readonly id: string; readonly peak: number }[],
+): Promise<void> {
+  await raisePeaks.run(sql, { peaks: JSON.stringify(peaks) })
 }

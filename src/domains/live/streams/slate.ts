@@ -4,6 +4,7 @@ import { Id, Input, named, Nullable, OneOf, States, Type, type Static } from '..
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { query } from '../../../db/query.ts'
+import { playableAssets } from '../../media/assets/index.ts'
 import { streams } from './tables.ts'
 
 /** How long destinations are kept without a publisher, unless a stream says otherwise. */
@@ -59,7 +60,7 @@ export const HoldSeconds = Type.Integer({
 
 /**
  * As it is kept: null for none.
- * @throws AppError validation_failed; conflict while the picture is still being looked at
+ * @throws AppError validation_failed; conflict while the picture is still being processed
  */
 export async function chosenSlate(turn: Turn, input: Static<typeof SlateInput>): Promise<SlateData | null> {
   const assetId = input.assetId ?? null
@@ -68,17 +69,12 @@ export async function chosenSlate(turn: Turn, input: Static<typeof SlateInput>):
     return input.mode === 'off' ? null : { mode: 'card', assetId: null }
   }
   if (assetId === null) throw refusal('required', 'is needed with mode asset')
-  const row = await turn.sql.row<{ name: string; kind: string; state: string; error: string | null }>(
-    `select a.name, f.kind, f.thumbnail_state as state, f.thumbnail_error as error
-     from assets a join asset_files f on f.id = a.file_id
-     where a.id = $1 and a.workspace_id = $2 and a.deleted_at is null`,
-    [assetId, turn.workspaceId],
-  )
+  const row = (await playableAssets(turn.sql, turn.workspaceId, [assetId])).get(assetId)
   if (row === undefined) throw refusal('unknown', 'is no asset of this workspace')
   if (row.kind !== 'image') throw refusal('kind', `must be an image; “${row.name}” is none`)
   if (row.state === 'failed') throw refusal('damaged', `cannot be shown: ${row.error ?? 'it is damaged'}`)
   if (row.state !== 'ready') {
-    throw Conflict({ message: `“${row.name}” is still being looked at: try again in a moment.` })
+    throw Conflict({ message: `“${row.name}” is still being processed: try again in a moment.` })
   }
   return { mode: 'asset', assetId }
 }

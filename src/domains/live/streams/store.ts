@@ -34,7 +34,16 @@ const LISTED = [
   'ingestNode',
   'mediaNode',
 ] as const
-const COLUMNS = [...LISTED, 'path', 'keySealed', 'backupKeySealed', 'keyExpiresAt', 'sessionId', 'ingestId'] as const
+/** What is read of a single stream. */
+export const COLUMNS = [
+  ...LISTED,
+  'path',
+  'keySealed',
+  'backupKeySealed',
+  'keyExpiresAt',
+  'sessionId',
+  'ingestId',
+] as const
 
 interface WithPlatforms {
   readonly platforms: readonly StreamPlatformData[]
@@ -47,7 +56,7 @@ export type StreamRow = Readonly<Pick<Row<typeof Stream>, (typeof COLUMNS)[numbe
 type DestinationJson = Readonly<Record<string, unknown>>
 
 /** The destinations of a stream as JSON, in one statement with the stream. */
-const DESTINATIONS = raw<DestinationJson[] | null>`(select json_agg(d order by d.id)
+export const DESTINATIONS = raw<DestinationJson[] | null>`(select json_agg(d order by d.id)
   from stream_destinations d where d.stream_id = streams.id)`.as('platforms')
 
 const byId = query({ streams }, (db, $: { id: string }) =>
@@ -97,7 +106,7 @@ export async function pageOfStreams(
   return rows.map((row) => ({ ...row, platforms: platformsOfRow(row.platforms) }))
 }
 
-function platformsOfRow(destinations: readonly DestinationJson[] | null): StreamPlatformData[] {
+export function platformsOfRow(destinations: readonly DestinationJson[] | null): StreamPlatformData[] {
   return (destinations ?? []).map((json) => platformView(streamDestinations.fromColumns(json)))
 }
 

@@ -78,7 +78,7 @@ const noteWarning = query({ streamSessions }, (db, $: { sessionId: string; minut
 /** Makes the database agree with what a media node sees. */
 export const observeStream = systemTurn<Observation>({
   name: 'streams.observe',
-  run: async ({ turn, input, lifecycle }) => {
+  run: async ({ turn, input, streams: { lifecycle } }) => {
     const row = await findStream(turn.sql, input.streamId)
     if (row === undefined) return
     await observeDestinations(turn, row, input.destinations)
@@ -179,7 +179,7 @@ function unknownOf(row: StreamRow, at: string): DestinationReport[] {
 /** The media node that had the publisher is gone, process and all. */
 export const loseIngest = systemTurn<{ readonly streamId: string; readonly nodeId: string; readonly at: string }>({
   name: 'streams.lose_ingest',
-  run: async ({ turn, input, lifecycle }) => {
+  run: async ({ turn, input, streams: { lifecycle } }) => {
     const row = await findStream(turn.sql, input.streamId)
     if (row === undefined) return
     // Destinations are kept for a while without a publisher, at the node that had it last.
@@ -194,7 +194,7 @@ export const loseIngest = systemTurn<{ readonly streamId: string; readonly nodeI
 /** Ends a stream whose publisher did not come back in time. */
 export const expireStream = systemTurn<{ readonly streamId: string; readonly now: number }>({
   name: 'streams.expire',
-  run: async ({ turn, input, lifecycle }) => {
+  run: async ({ turn, input, streams: { lifecycle } }) => {
     const row = await findStream(turn.sql, input.streamId)
     if (row === undefined || next(row.status, 'source_lost') === undefined) return
     if (Date.parse(row.statusSince) + row.holdSeconds * SECOND > input.now) return
@@ -205,7 +205,7 @@ export const expireStream = systemTurn<{ readonly streamId: string; readonly now
 /** Ends a broadcast whose owner has no minutes left. */
 export const exhaustMinutes = systemTurn<{ readonly streamId: string; readonly sessionId: string }>({
   name: 'streams.exhaust_minutes',
-  run: async ({ turn, input, lifecycle }) => {
+  run: async ({ turn, input, streams: { lifecycle } }) => {
     const row = await findStream(turn.sql, input.streamId)
     if (row === undefined || row.sessionId !== input.sessionId) return
     if (next(row.status, 'minutes_used_up') === undefined) return

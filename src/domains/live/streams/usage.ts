@@ -10,12 +10,6 @@ import type { PlanService } from '../../money/plans/index.ts'
 import type { Static } from 'typebox'
 import type { StreamingUsageView } from './schemas.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly streamingUsage: StreamingUsage
-  }
-}
-
 /** Milliseconds that one publisher was live in one month. It is written again and again. The largest value counts. */
 export type UsageRow = Omit<NewRow<typeof StreamUsage>, 'updatedAt'>
 

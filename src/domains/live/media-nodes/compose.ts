@@ -1,0 +1,25 @@
+import type { Foundation } from '../../../foundation.ts'
+import { MediaDirectory } from './media-directory.ts'
+import { StreamNotices } from './notices.ts'
+import { Placement } from './placement.ts'
+
+declare module '../../../core/services.ts' {
+  interface Services {
+    readonly mediaNodes: MediaNodes
+  }
+}
+
+export type MediaNodes = ReturnType<typeof composeMediaNodes>['services']
+
+/** Builds the services that know the media nodes. */
+export function composeMediaNodes({ clock, config, coordination }: Foundation) {
+  const directory = new MediaDirectory(clock, coordination)
+  return {
+    services: {
+      directory,
+      placement: new Placement(directory, clock, config.PUBLIC_RTMP_URL),
+      notices: new StreamNotices(coordination),
+    },
+    close: () => directory.close(),
+  }
+}
