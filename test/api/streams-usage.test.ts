@@ -17,7 +17,7 @@ interface Fixture {
   readonly ownerId: string
   readonly usedUp: Metering[]
   readonly warnings: number[]
-  /** Streams for some seconds: the media node tells once a second. */
+  /** Streams for some seconds. The media node reports once a second. */
   readonly stream: (streamId: string, ingestId: string, fromMs: number, seconds: number) => Promise<void>
   readonly rows: () => Promise<{ month: string; live_ms: number }[]>
 }
@@ -58,7 +58,7 @@ function fixture(start: string, minutes = 1_000): Fixture {
 
 const charge = (ownerId: string) => ({ ownerId, sessionId: uuidv7(2), workspaceId: uuidv7(3) })
 
-test('a stream that runs across the end of a month counts in both', async () => {
+test('counts a stream across the end of a month in both months', async () => {
   const { clock, meter, ownerId, rows, stream } = fixture('2026-11-30T23:59:57.600Z')
   const [streamId, ingestId] = [uuidv7(4), uuidv7(5)]
   meter.setCharge(streamId, charge(ownerId))
@@ -70,7 +70,7 @@ test('a stream that runs across the end of a month counts in both', async () => 
   ])
 })
 
-test('what was used before a broadcast is known is charged to it when it is', async () => {
+test('charges earlier use to the session once the session is known', async () => {
   const { meter, ownerId, rows, stream } = fixture('2026-11-10T10:00:00Z')
   const [streamId, ingestId] = [uuidv7(4), uuidv7(5)]
   await stream(streamId, ingestId, 0, 2)
@@ -80,7 +80,7 @@ test('what was used before a broadcast is known is charged to it when it is', as
   expect(await rows()).toEqual([{ month: '2026-11-01', live_ms: 2_000 }])
 })
 
-test('figures that come late, twice or after the end charge nothing twice', async () => {
+test('charges nothing twice for figures that are late, repeated or after the end', async () => {
   const { meter, ownerId, rows, stream } = fixture('2026-11-10T10:00:00Z')
   const [streamId, ingestId] = [uuidv7(4), uuidv7(5)]
   meter.setCharge(streamId, charge(ownerId))
@@ -95,7 +95,7 @@ test('figures that come late, twice or after the end charge nothing twice', asyn
   expect(await rows()).toEqual([{ month: '2026-11-01', live_ms: 3_400 }])
 })
 
-test('a second publisher of the broadcast adds to the first', async () => {
+test('adds a second publisher of a session to the first', async () => {
   const { meter, ownerId, rows, stream } = fixture('2026-11-10T10:00:00Z')
   const streamId = uuidv7(4)
   meter.setCharge(streamId, charge(ownerId))
@@ -105,7 +105,7 @@ test('a second publisher of the broadcast adds to the first', async () => {
   expect(await rows()).toEqual([{ month: '2026-11-01', live_ms: 5_000 }])
 })
 
-test('warnings come at five minutes and one, the end at the limit, over all streams of the owner', async () => {
+test('warns at five minutes and at one, and ends all streams of the owner at the limit', async () => {
   const { meter, ownerId, stream, usedUp, warnings } = fixture('2026-11-10T10:00:00Z', 10)
   const [one, two] = [uuidv7(4), uuidv7(5)]
   meter.setCharge(one, charge(ownerId))
@@ -121,7 +121,7 @@ test('warnings come at five minutes and one, the end at the limit, over all stre
   expect(usedUp).toMatchObject([{ streamId: two }])
 })
 
-test('counts are kept while the database is away', async () => {
+test('keeps counts while the database is unavailable', async () => {
   const { clock, meter, ownerId, rows } = fixture('2026-11-10T10:00:00Z')
   const [streamId, ingestId] = [uuidv7(4), uuidv7(5)]
   meter.setCharge(streamId, charge(ownerId))

@@ -13,7 +13,7 @@ let world: World
 let ada: Voice
 let workspaceId: string
 
-/** A media node that is there, for what needs one and sends it no media. */
+/** A media node without a media process, for operations that only need one to be present. */
 const NODE = '01939c5e-7a3b-7c21-9f58-0000000000aa'
 const announce = (streams: readonly StreamStatus[] = []) =>
   app.composition.services.mediaNodes.directory.announce({
@@ -97,7 +97,7 @@ const to = (...ids: { _id: string }[]) => ids.map(({ _id }) => ({ platform: 'cus
 const at = (id: string) => ({ path: { id } })
 
 describe('a stream', () => {
-  test('is created with what OBS needs, and reads the same', async () => {
+  test('is created with the server and key for OBS, and reads back the same', async () => {
     const one = await destination('one')
     const created = await stream({
       description: 'What is new',
@@ -153,7 +153,7 @@ describe('a stream', () => {
     expect(await stream()).toMatchObject({ description: '', platforms: [], scheduledFor: null, record: false })
   })
 
-  test('shows its key only to those who manage streams', async () => {
+  test('shows its key only to members who can manage streams', async () => {
     const { _id, backupStreamKey, streamKey } = await stream()
     const reader = world.as('reader')
     const single = await reader.call('GET /api/streams/{id}', at(_id))
@@ -183,7 +183,7 @@ describe('a stream', () => {
     )
   })
 
-  test('takes no destination of another workspace, and none twice', async () => {
+  test('refuses a destination of another workspace, and a duplicate', async () => {
     const one = await destination()
     const other = await world.workspace(`other ${round}`, `ada-${round}`)
     const foreign = await ada.call('POST /api/streams', {
@@ -194,7 +194,7 @@ describe('a stream', () => {
     expect(twice.body.errors).toMatchObject([{ path: '/body/platforms/1/accountId', code: 'duplicate' }])
   })
 
-  test('has as many destinations as the plan allows', async () => {
+  test('has at most as many destinations as the plan allows', async () => {
     const eleven: Awaited<ReturnType<typeof destination>>[] = []
     for (let count = 1; count <= 11; count += 1) eleven.push(await destination(String(count)))
     const refused = await ada.call('POST /api/streams', { body: { workspaceId, title: 'x', platforms: to(...eleven) } })
@@ -220,7 +220,7 @@ describe('a slate', () => {
     return _id
   }
 
-  /** What looking at the file has brought. */
+  /** The result of examining the file. */
   async function mark(assetId: string, kind: string, state: string): Promise<void> {
     await app.database.run(
       'update asset_files set kind = $2, thumbnail_state = $3 where id = (select file_id from assets where id = $1)',
@@ -228,7 +228,7 @@ describe('a slate', () => {
     )
   }
 
-  test('is off, a card, or a picture of the library; without the picture it is the card', async () => {
+  test('is off, the card, or a picture, and falls back to the card when the picture is deleted', async () => {
     const before = await stream()
     expect(before).toMatchObject({ slate: { mode: 'off', assetId: null }, holdSeconds: 60 })
     expect(await desired(before._id)).toBeUndefined()
@@ -248,7 +248,7 @@ describe('a slate', () => {
     expect(await desired(_id)).toBeUndefined()
   })
 
-  test('takes only a whole picture of its own workspace', async () => {
+  test('accepts only an intact picture of its own workspace', async () => {
     const { _id } = await stream()
     const refused = async (slate: object, status: number, message: RegExp) =>
       expect(await put(_id, { slate })).toMatchObject({ status, body: { message: expect.stringMatching(message) } })
@@ -269,7 +269,7 @@ describe('a slate', () => {
 })
 
 describe('an edit', () => {
-  test('changes what is given, keeps the rest, and leaves destinations that stay as they are', async () => {
+  test('changes the given fields, keeps the others, and does not touch destinations that stay', async () => {
     const [one, two, three] = [await destination('one'), await destination('two'), await destination('three')]
     const before = await stream({ description: 'kept', scheduledFor: '2026-12-01T18:00:00Z', platforms: to(one, two) })
     const body = { title: 'Other', platforms: to(three, two) }
@@ -285,7 +285,7 @@ describe('an edit', () => {
     expect(cleared.platforms).toHaveLength(2)
   })
 
-  test('holds to If-Match', async () => {
+  test('honors If-Match', async () => {
     const { _id } = await stream()
     const got = await ada.call('GET /api/streams/{id}', at(_id))
     expect(got.headers.get('etag')).toBe('"1"')
@@ -303,7 +303,7 @@ describe('an edit', () => {
   })
 })
 
-test('lists go page by page, newest first, by status and time, and stay stable under inserts', async () => {
+test('lists streams newest first by status and time, with pages that are stable under inserts', async () => {
   const clock = app.node.resources.clock as ManualClock
   const ids: string[] = []
   for (let index = 0; index < 5; index += 1) {
@@ -336,7 +336,7 @@ test('lists go page by page, newest first, by status and time, and stay stable u
 })
 
 describe('custom RTMP destinations', () => {
-  test('show their key masked, and keep it sealed', async () => {
+  test('mask their key and store it encrypted', async () => {
     const { _id } = await destination('one', { streamKey: 'live_1234567890_abcdefgh?region=eu' })
     const list = await ada.call('GET /api/streams/rtmp-destinations', { query: { workspaceId } })
     expect(list.body.data).toMatchObject([
@@ -372,7 +372,7 @@ describe('custom RTMP destinations', () => {
     ])
   })
 
-  test('of a well-known platform need its name and a key only', async () => {
+  test('of a known platform need only its name and a key', async () => {
     const body = { workspaceId, name: 'Our channel', platform: 'youtube', streamKey: 'wxyz-1a2b-3c4d-5e6f-7g8h' }
     const made = await good(ada.call('POST /api/streams/rtmp-destinations', { body }))
     expect(made).toMatchObject({ platform: 'youtube', url: 'rtmps://a.rtmps.youtube.com:443/live2' })
@@ -407,7 +407,7 @@ describe('custom RTMP destinations', () => {
     expect(lost).toMatchObject({ status: 400, body: { errors: [{ path: '/body/url', code: 'required' }] } })
   })
 
-  test('leave the streams that name them, unless one is on the air', async () => {
+  test('are removed from streams that use them, unless one is live', async () => {
     const one = await destination()
     const { _id } = await stream({ platforms: to(one) })
     announce()
@@ -426,7 +426,7 @@ describe('going live', () => {
   const stop = (id: string) => ada.call('POST /api/streams/{id}/stop', at(id))
   const get = (id: string) => good(ada.call('GET /api/streams/{id}', at(id)))
 
-  /** What a media node would report. */
+  /** A report of a media node. */
   async function see(id: string, streamKey: string, sessionId: string | null, destinations: object[] = []) {
     await app.composition.turns.system(workspaceId, observeStream, {
       streamId: id,
@@ -487,7 +487,7 @@ describe('going live', () => {
     expect((await goLive(_id, { waitForIngest: true })).body.data.status).toBe('starting')
   })
 
-  test('goes to the destinations that are named', async () => {
+  test('relays to the named destinations only', async () => {
     const [one, two] = [await destination('one'), await destination('two')]
     const { _id, platforms } = await stream({ platforms: to(one, two) })
     const enabled = (answer: Awaited<ReturnType<typeof goLive>>) =>
@@ -509,7 +509,7 @@ describe('going live', () => {
     expect(enabled(await goLive(_id, { waitForIngest: true }))).toEqual([true, true])
   })
 
-  test('is bounded by the plan: streams at the same time, and minutes', async () => {
+  test('is limited by the concurrent streams and minutes of the plan', async () => {
     const one = await destination()
     const ids: { _id: string }[] = []
     for (let count = 0; count < 5; count += 1) ids.push(await stream({ platforms: to(one) }))
@@ -540,7 +540,7 @@ describe('going live', () => {
     expect(others.workspaces).toContainEqual({ workspaceId, minutesUsed: 600, activeStreams: 0, owned: false })
   })
 
-  test('a new key takes the place of the old one', async () => {
+  test('replaces the old key with a new one', async () => {
     const one = await destination()
     const { _id, streamKey } = await stream({ platforms: to(one) })
     const session = uuidv7(1)
@@ -565,7 +565,7 @@ describe('going live', () => {
     expect(await get(_id)).toMatchObject({ status: 'idle', endReason: null, platforms: [] })
   })
 
-  test('the ETag counts edits: nothing that happens on the air changes it', async () => {
+  test('changes the ETag with edits only, not with the status', async () => {
     const { _id, streamKey, platforms } = await stream({ platforms: to(await destination('flapping')) })
     const etag = async () => (await ada.call('GET /api/streams/{id}', at(_id))).headers.get('etag')
     const read = await etag()
@@ -586,7 +586,7 @@ describe('going live', () => {
     expect((await edit('*')).status).toBe(200)
   })
 
-  test('states of destinations are kept and announced, without any secret', async () => {
+  test('stores and announces states of destinations without secrets', async () => {
     const one = await destination('one', { streamKey: 'topsecretkey99' })
     const { _id, streamKey, platforms } = await stream({ platforms: to(one) })
     const session = uuidv7(1)
@@ -608,7 +608,7 @@ describe('going live', () => {
     for (const secret of [streamKey.split('-')[1], 'topsecretkey99']) expect(text).not.toContain(secret)
   })
 
-  test('a destination whose key has worked is known by that to every later process', async () => {
+  test('remembers across processes that the key of a destination has worked', async () => {
     const one = await destination('one')
     const { _id, streamKey, platforms } = await stream({ platforms: to(one) })
     await see(_id, streamKey, uuidv7(1))
@@ -622,12 +622,12 @@ describe('going live', () => {
     const report = { id: platforms[0]._id, state: 'live', since, lastError: null }
     await see(_id, streamKey, uuidv7(1), [{ ...report, hasWorked: false }])
     expect(await hasWorked()).toBe(false)
-    // The state is the same: only the key turned out to work.
+    // The state is the same. Only the key was found to work.
     await see(_id, streamKey, uuidv7(1), [{ ...report, hasWorked: true }])
     expect(await hasWorked()).toBe(true)
   })
 
-  test('the encoder that is selected is preferred until the stream ends', async () => {
+  test('prefers the selected encoder until the stream ends', async () => {
     const { _id, streamKey } = await stream({ platforms: to(await destination('one')) })
     const preferred = async () => (await app.composition.desiredStates.of(_id))?.stream.preferredInput
     const select = (source: string) => ada.call('POST /api/streams/{id}/switch-input', { ...at(_id), body: { source } })
@@ -645,7 +645,7 @@ describe('going live', () => {
     expect(await get(_id)).toMatchObject({ inputPreference: 'current', inputSelected: null })
   })
 
-  test('what a recording does with an outage is a setting of the stream, which media nodes are told', async () => {
+  test('tells media nodes what the recording does during an outage', async () => {
     const { _id } = await stream({ record: true, recordGaps: 'slate' })
     const desired = async () => (await app.composition.desiredStates.of(_id))?.recordGaps
     expect(await get(_id)).toMatchObject({ recordGaps: 'slate' })
@@ -657,7 +657,7 @@ describe('going live', () => {
     expect(await change({ recordGaps: 'keep' })).toMatchObject({ status: 400 })
   })
 
-  test('what is wrong with an ingest is announced, and said where it belongs', async () => {
+  test('announces problems of an ingest, and shows each where it belongs', async () => {
     const one = await destination('one')
     const { _id, platforms } = await stream({ platforms: to(one) })
     const since = '2026-11-21T10:00:01.000Z'
@@ -685,7 +685,7 @@ describe('going live', () => {
     announce()
   })
 
-  test('a destination gets the form that was asked for, until another is', async () => {
+  test('gives a destination its rendering until another is requested', async () => {
     const one = await destination()
     const platforms = [{ ...to(one)[0], rendering: { crop: '9:16', maxBitrate: 2_500_000, delaySeconds: 1.5 } }]
     const { _id, platforms: shown } = await stream({ platforms })
@@ -703,7 +703,7 @@ describe('going live', () => {
     expect(wrong).toMatchObject({ status: 400, body: { code: 'validation_failed' } })
   })
 
-  test('waits for its publisher as long as it is told to', async () => {
+  test('waits for its publisher for the hold of the stream', async () => {
     const { _id, streamKey } = await stream({ platforms: to(await destination()), holdSeconds: 200 })
     await see(_id, streamKey, uuidv7(1))
     await goLive(_id)
@@ -722,7 +722,7 @@ describe('going live', () => {
     expect(await get(_id)).toMatchObject({ status: 'ended', endReason: 'source_lost' })
   })
 
-  test('a broadcast of files is not sent beyond its last file, unless it loops', async () => {
+  test('refuses to skip beyond the last file unless the playout loops', async () => {
     const { _id } = await stream()
     const item = { assetId: uuidv7(1), renditionId: null, name: 'a.mp4', seconds: 60, key: 'a' }
     await app.database.run(
@@ -740,7 +740,7 @@ describe('going live', () => {
     expect(await good(change({ next: true, loop: true }))).toMatchObject({ item: 0, loop: true })
   })
 
-  test('a workspace that is deleted takes its streams off the air', async () => {
+  test('ends the streams of a workspace that is deleted', async () => {
     const one = await destination()
     const { _id } = await stream({ platforms: to(one) })
     await goLive(_id, { waitForIngest: true })

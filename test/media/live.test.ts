@@ -54,7 +54,7 @@ async function events(): Promise<{ type: string; data: Record<string, unknown> }
   ])
 }
 
-test('a publisher is received, goes live to two destinations, and is dropped at the stop', async () => {
+test('receives a publisher, relays to two destinations, and disconnects it at the stop', async () => {
   const [one, two] = [await sink(), await sink()]
   const { _id, streamKey } = await caster.stream({ one, two })
   const { publisher } = await caster.publish(streamKey)
@@ -65,7 +65,7 @@ test('a publisher is received, goes live to two destinations, and is dropped at 
   await caster.untilDestination(_id, 'two', 'live')
   expect(one.last()?.streamKey).toBe('key-for-one')
   const relay = await waitFor(async () => {
-    // The workspace hears of a destination when its node does; the figures of the media process come a beat later.
+    // The event of a destination comes first. The figures of the media process follow within a second.
     const status = await caster.good<{
       ingest: object | null
       destinations: { bytesAcknowledged: number; status: string }[]
@@ -99,7 +99,7 @@ test('a publisher is received, goes live to two destinations, and is dropped at 
   expect(types.at(-1)).toBe('stream.updated ended')
 })
 
-test('waiting for the publisher, not one frame is missed', async () => {
+test('misses no frame when it waits for the publisher', async () => {
   const one = await sink()
   const { _id, streamKey } = await caster.stream({ one })
   expect((await caster.goLive(_id, { waitForIngest: true })).status).toBe('starting')
@@ -113,7 +113,7 @@ test('waiting for the publisher, not one frame is missed', async () => {
   expect(sent.filter((checksum) => !arrived.has(checksum))).toEqual([])
 })
 
-test('wrong, old and stopped keys are refused; so is everything while the service is off', async () => {
+test('refuses wrong, old and stopped keys, and all keys while the service is off', async () => {
   const { _id, streamKey } = await caster.stream({ one: await sink() })
   const [path] = streamKey.split('-')
   expect(await caster.refusal(`${path}-${'0'.repeat(32)}`)).not.toBe('')
@@ -133,7 +133,7 @@ test('wrong, old and stopped keys are refused; so is everything while the servic
   expect(await caster.refusal(armed.streamKey)).toBe('')
 })
 
-test('arming and deleting drop the publisher at once', async () => {
+test('disconnects the publisher at once when the stream is armed or deleted', async () => {
   const { _id, streamKey } = await caster.stream({ one: await sink() })
   const first = await caster.publish(streamKey)
   await caster.until(_id, 'receiving')
@@ -147,7 +147,7 @@ test('arming and deleting drop the publisher at once', async () => {
   await second.publisher.closed
 })
 
-test('a newer publisher with the key takes over without an interruption', async () => {
+test('lets a newer publisher with the key take over without interruption', async () => {
   const one = await sink()
   const { _id, streamKey } = await caster.stream({ one })
   const first = await caster.publish(streamKey)
@@ -160,7 +160,7 @@ test('a newer publisher with the key takes over without an interruption', async 
   expect(one.connections).toHaveLength(1)
 })
 
-test('the backup key takes over from the first without an interruption', async () => {
+test('lets the backup publisher take over without interruption', async () => {
   const one = await sink()
   const { _id, streamKey, backupStreamKey } = await caster.stream({ one })
   const first = await caster.publish(streamKey)
@@ -186,7 +186,7 @@ test('the backup key takes over from the first without an interruption', async (
   expect(await caster.refusal(armed.backupStreamKey)).toBe('')
 })
 
-test('a stream that is interrupted comes back by itself, and ends when it does not; a picture is shown meanwhile', async () => {
+test('shows the slate during an interruption, and ends the stream if the publisher does not return', async () => {
   const one = await startSink({ keepPayloads: true })
   sinks.push(one)
   const { _id, streamKey } = await caster.stream({ one })
@@ -215,7 +215,7 @@ test('a stream that is interrupted comes back by itself, and ends when it does n
   await untilSlate('ready')
   const shown = (await events()).flatMap(({ data, type }) => (type === 'slate.updated' ? [data] : []))
   expect(shown).toEqual([true, false].map((is) => ({ streamId: _id, shown: is })))
-  // From the slate's own configuration to the publisher's.
+  // The codec configuration changes from that of the slate to that of the publisher.
   const { messages } = one.last()!
   const [, begin, end] = messages.flatMap(({ isHeader, kind }, index) => (isHeader && kind === 'video' ? [index] : []))
   const file = join(app.dataDir, 'slate.flv')
@@ -237,7 +237,7 @@ test('a stream that is interrupted comes back by itself, and ends when it does n
   expect(sessions).toMatchObject([{ endReason: 'source_lost' }])
 })
 
-/** A picture of the workspace's library that was looked at. */
+/** An examined picture in the library of the workspace. */
 async function whitePicture(): Promise<string> {
   const white = { width: 640, height: 360, channels: 3, background: 'white' } as const
   const content = new Uint8Array(await sharp({ create: white }).png().toBuffer())
@@ -252,7 +252,7 @@ async function whitePicture(): Promise<string> {
   return _id
 }
 
-test('destinations come and go while live, and the one that stays notices nothing', async () => {
+test('adds and removes destinations while live without affecting the others', async () => {
   const [stays, goes, comes] = [await sink(), await sink(), await sink()]
   const stream = await caster.stream({ stays, goes })
   const { feed } = await caster.publish(stream.streamKey)
@@ -277,7 +277,7 @@ test('destinations come and go while live, and the one that stays notices nothin
   feed.stop()
 })
 
-test('a destination that rejects its key needs attention, disturbs no other, and is retried on demand', async () => {
+test('marks a destination that rejects its key, affects no other, and retries on request', async () => {
   const [good, bad] = [await sink(), await sink()]
   bad.behaviour.refuse = { code: 'NetStream.Publish.BadName', description: 'no such key' }
   const { _id, streamKey } = await caster.stream({ good, bad })
@@ -296,7 +296,7 @@ test('a destination that rejects its key needs attention, disturbs no other, and
   expect(good.connections).toHaveLength(1)
 })
 
-test('seconds are counted, once, and survive the death of the media process', async () => {
+test('counts each second once, even when the media process is killed', async () => {
   const one = await sink()
   const { _id, streamKey } = await caster.stream({ one })
   const startedAt = performance.now()
@@ -324,7 +324,7 @@ test('seconds are counted, once, and survive the death of the media process', as
   expect(usage).toMatchObject({ minutesUsed: Math.floor((await usedMs()) / 600) / 100, activeStreams: 0 })
 })
 
-test('the primary encoder takes the place of the backup; by hand the backup is put back', async () => {
+test('returns to the primary encoder, and to the backup when it is selected', async () => {
   const one = await sink()
   const { _id, streamKey, backupStreamKey } = await caster.stream({ one })
   const source = async () =>
@@ -347,7 +347,7 @@ test('the primary encoder takes the place of the backup; by hand the backup is p
   expect(one.connections).toHaveLength(1)
 })
 
-test('while the media process hangs nothing is said to be live; it is started again, and the stream goes on', async () => {
+test('shows nothing as live while the media process hangs, restarts it, and continues the stream', async () => {
   const one = await sink()
   const { _id, streamKey } = await caster.stream({ one })
   await caster.publish(streamKey)
@@ -379,7 +379,7 @@ test('while the media process hangs nothing is said to be live; it is started ag
   expect(await caster.get(_id)).toMatchObject({ status: 'live', unconfirmedSince: null })
 })
 
-test('at the limit the stream ends cleanly, after a warning, and nothing more is taken in', async () => {
+test('ends the stream cleanly at the limit after a warning, and refuses publishers from then on', async () => {
   const one = await sink()
   const { _id, streamKey } = await caster.stream({ one })
   const other = await caster.stream({ two: await sink() })
@@ -405,7 +405,7 @@ test('at the limit the stream ends cleanly, after a warning, and nothing more is
   expect(await caster.refusal(other.streamKey)).not.toBe('')
 })
 
-test('no key reaches a log, an event, a metric, the database in the clear, or another process’s arguments', async () => {
+test('keeps keys out of logs, events, metrics, plain database columns and process arguments', async () => {
   const one = await sink()
   const { _id, streamKey, backupStreamKey } = await caster.stream({ one })
   await caster.publish(streamKey)
@@ -433,7 +433,7 @@ test('no key reaches a log, an event, a metric, the database in the clear, or an
   for (const secret of [...secrets, 'key-for-one']) expect(seen.split(secret)).toHaveLength(1)
 })
 
-test('log lines of a publisher name its stream and workspace', async () => {
+test('names the stream and workspace in log lines of a publisher', async () => {
   const { _id, streamKey } = await caster.stream({})
   await caster.publish(streamKey)
   await caster.until(_id, 'receiving')
@@ -445,7 +445,7 @@ test('log lines of a publisher name its stream and workspace', async () => {
   }
 })
 
-test('every ingest and destination has its metrics, and the dashboard names only metrics that there are', async () => {
+test('has metrics for every ingest and destination, and only existing ones on the dashboard', async () => {
   const one = await sink()
   const { _id, platforms, streamKey } = await caster.stream({ one })
   await caster.publish(streamKey)
@@ -499,7 +499,7 @@ test('every ingest and destination has its metrics, and the dashboard names only
   ).toEqual([])
 })
 
-/** Arguments and environments of every process that may be read. */
+/** Arguments and environments of all processes that can be read. */
 async function commandLines(): Promise<string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
   const files = pids.flatMap((pid) => [`/proc/${pid}/cmdline`, `/proc/${pid}/environ`])

@@ -24,9 +24,9 @@ let world: World
 let folder: string
 const open: Broadcaster[] = []
 
-/** A media node that is not there any more. */
+/** A media node that no longer exists. */
 const GONE = '01939c5e-7a3b-7c21-9f58-0000000000dd'
-/** A notice that no turn has to commit first. */
+/** A turn for notices that need no commit. */
 const NO_TURN = { afterCommit: (act: () => void) => act() } as unknown as Turn
 
 const env = { JWT_SECRET: 'a secret that all of the nodes share', ALLOW_PRIVATE_ADDRESSES: '1' }
@@ -52,7 +52,7 @@ afterAll(async () => {
   if (folder) await rm(folder, { recursive: true, force: true })
 })
 
-/** With one storage for all, as a bucket would be. */
+/** All nodes share one storage, as with a bucket. */
 async function dataFolder(name: string): Promise<string> {
   const path = join(folder, name)
   await mkdir(path)
@@ -60,7 +60,7 @@ async function dataFolder(name: string): Promise<string> {
   return path
 }
 
-/** Hands on the API of one node, publishing to another. */
+/** Uses the API of one node and publishes to another. */
 async function casters(name: string) {
   const workspaceId = await world.workspace(name, `owner-of-${name}`)
   const voice = world.as(`owner-of-${name}`)
@@ -69,7 +69,7 @@ async function casters(name: string) {
   return { at, workspaceId, apiKey: (await world.user(`owner-of-${name}`)).apiKey }
 }
 
-test('an API node commands, sees and hears of a stream that another node takes in', async () => {
+test('controls and observes a stream on another node from an API node', async () => {
   const sink = await startSink()
   const { at, apiKey } = await casters('acme')
   const socket: Socket = io(api.url, { auth: { token: apiKey }, transports: ['websocket'], reconnection: false })
@@ -104,7 +104,7 @@ test('an API node commands, sees and hears of a stream that another node takes i
   await sink.close()
 })
 
-test('a browser publishes over an API node; the media goes to another', async () => {
+test('publishes by WHIP through an API node to a media node', async () => {
   const { at } = await casters('dune')
   const { _id } = await at[0].stream({})
   const armed = await at[0].good<{ whipUrl: string; whipToken: string }>('POST /api/streams/{id}/arm', {
@@ -124,7 +124,7 @@ test('a browser publishes over an API node; the media goes to another', async ()
   client.close()
 })
 
-test('a publisher that moves to another node takes its stream along', async () => {
+test('moves a stream with its publisher to another node', async () => {
   const sink = await startSink()
   const { at } = await casters('moving')
   const { _id, streamKey } = await at[0].stream({ one: sink })
@@ -142,7 +142,7 @@ test('a publisher that moves to another node takes its stream along', async () =
   await sink.close()
 })
 
-/** A clip in the media library of a workspace. */
+/** A video in the media library of a workspace. */
 async function clip(caster: Broadcaster): Promise<string> {
   const path = join(api.dataDir, 'clip.mp4')
   await makeClip(path, { seconds: 2, group: 15 })
@@ -151,7 +151,7 @@ async function clip(caster: Broadcaster): Promise<string> {
 
 const beingFed = (sink: Sink) => sink.connections.filter(({ closed, publishedAt }) => publishedAt !== null && !closed)
 
-test('a publisher and files that race for a stream of a lost node: one of them feeds it', async () => {
+test('lets only one of a publisher and a playout feed the stream of a lost node', async () => {
   const { at } = await casters('racing')
   const assetId = await clip(at[0])
   for (const publisherIsFirst of [true, false]) {
@@ -163,7 +163,7 @@ test('a publisher and files that race for a stream of a lost node: one of them f
       body: { assetId, loop: true, scheduledFor },
     })
     await at[0].goLive(_id, { waitForIngest: true })
-    // As a node leaves them that has been gone for a while: the other two look at what it played.
+    // The state that a lost node leaves: the other two take over its playouts.
     await api.database.rows(
       `update stream_broadcasts set status = 'playing', started_at = now(), node_id = $2, seen_at = now() - interval '1 minute'
        where stream_id = $1`,
@@ -173,7 +173,7 @@ test('a publisher and files that race for a stream of a lost node: one of them f
     const [placed] = mediaNodes.nodes().filter(({ status }) => status?.rtmpPort === media[0].config.RTMP_PORT)
     await api.database.rows('update streams set media_node = $2 where id = $1', [_id, placed?.nodeId ?? null])
     const publisher = await TestPublisher.connect({ port: media[1].config.RTMP_PORT })
-    const takeUp = () => api.composition.streaming.notices.broadcast(NO_TURN, _id)
+    const takeUp = () => api.composition.services.mediaNodes.notices.broadcast(NO_TURN, _id)
     if (!publisherIsFirst) takeUp()
     const published = publisher.publish(streamKey)
     if (publisherIsFirst) takeUp()
@@ -186,7 +186,7 @@ test('a publisher and files that race for a stream of a lost node: one of them f
         'select b.node_id, s.ingest_node from stream_broadcasts b join streams s on s.id = b.stream_id where s.id = $1',
         [_id],
       )
-    // Whoever came first, both end up at one node, where the one stands by for the other, or is gone.
+    // Whichever came first, both end on one node, where one of them is on standby or gone.
     await waitFor(
       async () => {
         const row = await broadcast()
@@ -194,7 +194,7 @@ test('a publisher and files that race for a stream of a lost node: one of them f
       },
       { timeoutMs: 25_000, what: 'both to be at one node' },
     )
-    // The destination settles on one connection as well, and stays with it.
+    // The destination keeps one connection as well.
     const counts = new Map<SinkConnection, number>()
     const isSettled = () => {
       const [fed, ...others] = beingFed(sink)
@@ -211,7 +211,7 @@ test('a publisher and files that race for a stream of a lost node: one of them f
   }
 })
 
-test('while Redis is away nobody is taken for gone: publishers and files go on where they are', async () => {
+test('treats no node as lost while Redis is unavailable', async () => {
   const sinks = [await startSink(), await startSink()] as const
   const { at } = await casters('outage')
   const assetId = await clip(at[0])
@@ -237,7 +237,7 @@ test('while Redis is away nobody is taken for gone: publishers and files go on w
   for (const sink of sinks) await sink.close()
 })
 
-test('with no media node left, going live says so and everything else works', async () => {
+test('refuses only going live when no media node is left', async () => {
   const { at, workspaceId } = await casters('alone')
   const { _id, streamKey } = await at[0].stream({ one: await startSink() })
   const { publisher } = await at[0].publish(streamKey)

@@ -21,7 +21,7 @@ let caster: Broadcaster
 let workspaceId: string
 let folder: string
 let browser: Browser
-/** Minutes pass at a word, but nobody falls silent meanwhile. */
+/** A clock that can be advanced without making nodes look silent. */
 let shift = 0
 const clock: Clock = { now: () => Date.now() + shift, monotonic: () => performance.now() }
 
@@ -58,7 +58,7 @@ async function statusOf(id: string, token: string): Promise<number> {
   return status
 }
 
-/** Reads a preview until it has some tags, and goes on reading until it is told to leave. */
+/** Reads some tags of a preview, then continues until it is closed. */
 async function watch(url: string, headers: Record<string, string> = {}) {
   const controller = new AbortController()
   const response = await fetch(url, { headers, signal: controller.signal })
@@ -75,7 +75,7 @@ async function watch(url: string, headers: Record<string, string> = {}) {
   return { seen, response }
 }
 
-test('a credential or a token of the stream opens the preview; the most who watched are counted; stop ends it', async () => {
+test('opens a preview with a credential or token, counts peak viewers, and ends it with the stream', async () => {
   const { _id, streamKey } = await caster.stream({})
   const early = await fetch(previewUrl(_id), { headers: { 'X-API-Key': world.key('ada') } })
   expect(early.status).toBe(409)
@@ -108,7 +108,7 @@ test('a credential or a token of the stream opens the preview; the most who watc
   expect(await statusOf(_id, (await newToken(_id)).token)).toBe(200)
 })
 
-test('who watched a broadcast at its peak is in its session; a member who is removed sees nothing more', async () => {
+test('stores peak viewers in the session, and ends the preview of a removed member', async () => {
   const sink = await startSink()
   const { _id, streamKey } = await caster.stream({ one: sink })
   await caster.publish(streamKey)
@@ -129,11 +129,11 @@ test('who watched a broadcast at its peak is in its session; a member who is rem
   await sink.close()
 })
 
-test('a revoked API key or session ends what was opened with it, and the tokens that it made; nobody else notices', async () => {
+test('ends previews and tokens of a revoked API key or session, and no others', async () => {
   const { _id, streamKey } = await caster.stream({})
   await caster.publish(streamKey)
   await caster.until(_id, 'receiving')
-  // A name of its own each time: the key that the world knows is good once.
+  // A new key each time, because the test revokes it.
   const name = `cleo-${streamKey.slice(0, 6).toLowerCase()}`
   const { email } = await world.member('acme', name, { scopes: ['streams:read'] })
   const signedIn = await login(app, email, PASSWORD)
@@ -164,7 +164,7 @@ test('a revoked API key or session ends what was opened with it, and the tokens 
   await caster.stop(_id)
 })
 
-test('the page plays it in a real browser, and loads nothing from elsewhere', async () => {
+test('plays in a browser without loading from other origins', async () => {
   browser = await launchBrowser()
   const file = join(folder, 'clip.flv')
   await makeFlv(file, 20)
@@ -194,7 +194,7 @@ test('the page plays it in a real browser, and loads nothing from elsewhere', as
   expect(picture.width).toBe(640)
   expect(picture.brightest - picture.darkest).toBeGreaterThan(300)
   expect(foreignRequests(requested, app.url)).toEqual([])
-  // The browser notes the answers of before anything came in; nothing else is wrong.
+  // The browser logs the errors from before the publisher connected, and no others.
   expect(complaints.filter((text) => !/\b409\b/.test(text))).toEqual([])
   await caster.stop(_id)
   await expect(publishing).rejects.toThrow('ffmpeg ended')
@@ -202,7 +202,7 @@ test('the page plays it in a real browser, and loads nothing from elsewhere', as
   await page.close()
 })
 
-test('the page plays on by itself after the process for WebRTC was killed, and the loss is reported', async () => {
+test('resumes playing after the WebRTC process was killed, and reports the loss', async () => {
   const file = join(folder, 'webrtc.flv')
   await makeFlv(file, 60)
   const { _id, streamKey } = await caster.stream({})
@@ -229,7 +229,7 @@ test('the page plays on by itself after the process for WebRTC was killed, and t
   const entries = app.composition.services.mediaNodes.directory.nodes()
   const pid = entries.flatMap(({ status }) => status?.whip?.pid ?? [])[0]
   process.kill(pid!, 'SIGKILL')
-  // By a connection of its own accord: the page is not touched.
+  // The page reconnects by itself.
   await waitFor(
     () =>
       page.evaluate<boolean>(`(() => {

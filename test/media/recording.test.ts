@@ -88,7 +88,7 @@ const untilLookedAt = (id: string) =>
     { timeoutMs: 120_000, what: 'an asset to be looked at' },
   )
 
-/** A stream that is recorded. */
+/** A stream with recording enabled. */
 async function recordedStream(): Promise<{ id: string; streamKey: string; sink: Sink }> {
   const sink = await startSink()
   sinks.push(sink)
@@ -101,7 +101,7 @@ async function session(id: string): Promise<SeenSession | undefined> {
   return (await caster.good<SeenSession[]>('GET /api/streams/{id}/sessions', { path: { id } }))[0]
 }
 
-/** The recordings of the last broadcast, once there are so many and all are in the media library. */
+/** The recordings of the last session, when this many exist and all are in the media library. */
 const untilKept = (id: string, count: number) =>
   waitFor(
     async () => {
@@ -112,7 +112,7 @@ const untilKept = (id: string, count: number) =>
     { timeoutMs: 30_000, what: `${count} recordings` },
   )
 
-/** Waits until so much is recorded, and the disk has taken all that was said to be. @returns what was said */
+/** Waits until this many bytes are reported and written to disk. @returns the reported size */
 const untilOnDisk = (id: string, seconds: number) =>
   waitFor(
     async () => {
@@ -134,7 +134,7 @@ async function downloaded(assetId: string | null): Promise<string> {
   return path
 }
 
-/** Seconds of a file, by decoding it whole. */
+/** Duration of a file in seconds, measured by decoding it. */
 async function playedSeconds(path: string): Promise<number> {
   const { stderr } = await promisify(execFile)('ffmpeg', ['-v', 'error', '-xerror', '-i', path, '-f', 'null', '-'])
   expect(stderr).toBe('')
@@ -143,7 +143,7 @@ async function playedSeconds(path: string): Promise<number> {
   return Math.max(...stdout.split('\n').filter(Boolean).map(Number))
 }
 
-test('what goes out is in the media library after the end, and what a killed process wrote too', async () => {
+test('stores recordings in the media library, also those of a killed process', async () => {
   const { id, sink } = await recordedStream()
   await caster.good('POST /api/streams/{id}/broadcast', { path: { id }, body: { assetId: clip, loop: true } })
   await caster.until(id, 'live')
@@ -161,7 +161,7 @@ test('what goes out is in the media library after the end, and what a killed pro
   const [first, second] = await Promise.all(
     recordings.map(async ({ assetId }) => playedSeconds(await downloaded(assetId))),
   )
-  // The last picture is shown for a while, and counted from where that begins.
+  // The last frame is shown for a while, and counts from its beginning.
   expect(first).toBeGreaterThan(seconds - 0.1)
   expect(second).toBeGreaterThan(1)
   const asset = await untilLookedAt(recordingAssetId ?? '')
@@ -175,7 +175,7 @@ test('what goes out is in the media library after the end, and what a killed pro
   expect(counted).toMatch(/event="whole"\} [1-9]/)
 })
 
-test('a recording of HEVC and Opus is an asset like others, with its thumbnail', async () => {
+test('makes an asset with a thumbnail of an HEVC and Opus recording', async () => {
   const path = join(folder, 'hevc.mp4')
   await makeEnhancedClip(path, 'hevc', 2)
   const { id, streamKey } = await recordedStream()
@@ -202,7 +202,7 @@ test('a recording of HEVC and Opus is an asset like others, with its thumbnail',
   })
 })
 
-test('a stream of sound alone is recorded as an audio file', async () => {
+test('records an audio-only stream as an audio file', async () => {
   const { id, streamKey } = await recordedStream()
   await caster.goLive(id, { waitForIngest: true })
   const publisher = await TestPublisher.connect({ port: app.config.RTMP_PORT })
@@ -223,7 +223,7 @@ test('a stream of sound alone is recorded as an audio file', async () => {
   expect(asset.duration).toBeCloseTo(4, 0)
 })
 
-test('a recording ends when the plan has no room left, says so, and is kept', async () => {
+test('ends and keeps a recording when the plan has no storage left, with a warning', async () => {
   const { storageBytes } = await app.composition.services.plans.limitsOf(world.id('ada'))
   const { assetQuota } = app.composition.services
   const { files, held, renditions } = await assetQuota.usedBy(app.database, world.id('ada'))
@@ -244,7 +244,7 @@ test('a recording ends when the plan has no room left, says so, and is kept', as
   expect((await waitFor(warned, { timeoutMs: 20_000 })).message).toContain('no room left for the recording')
   const { recordings } = await untilKept(id, 1)
   expect(recordings).toMatchObject([{ status: 'ready' }])
-  // The stream itself goes on.
+  // The stream continues.
   expect(await caster.get(id)).toMatchObject({ status: 'live' })
   feed.stop()
   publisher.close()
@@ -252,7 +252,7 @@ test('a recording ends when the plan has no room left, says so, and is kept', as
   await assetQuota.release(filler)
 })
 
-test('what a killed node was writing is in the media library when it is there again', async () => {
+test('imports the unfinished recording of a killed node when it restarts', async () => {
   const { id, streamKey } = await recordedStream()
   await caster.goLive(id, { waitForIngest: true })
   await caster.publish(streamKey)
@@ -269,7 +269,7 @@ test('what a killed node was writing is in the media library when it is there ag
   await untilKept(id, 1)
   const apiKey = world.key('ada')
   await app.stop()
-  // As a kill leaves it: in the middle of a fragment, with no word of how long it is.
+  // The state after a kill: cut in the middle of a fragment, without a duration.
   const path = join(folder, 'data', 'recordings', `${workspaceId}.${id}.${sessionId}.${Date.now()}.mp4`)
   const flags = ['-movflags', 'frag_keyframe+empty_moov+default_base_moof']
   await makeClip(path, { seconds: 3, group: 15, extra: flags })

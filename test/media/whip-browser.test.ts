@@ -24,7 +24,7 @@ import {
 } from '../support/whip-studio.ts'
 import { World } from '../support/world.ts'
 
-/** A real browser publishes: over the API, through WebRTC, to two RTMP servers. */
+/** A real browser publishes through the API and WebRTC to two RTMP servers. */
 
 let app: App
 let caster: Broadcaster
@@ -53,12 +53,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-/** Browsers encode, decode and connect in real time, beside whatever else the machine does. */
+/** Browsers encode, decode and connect in real time, also on a busy machine. */
 const PATIENT = { timeoutMs: 40_000 }
 
 let begun = 0
 
-/** One page, its stream, and where that goes. */
+/** A page, its stream and its destinations. */
 class Show {
   readonly id: string
   readonly page: Page
@@ -73,7 +73,7 @@ class Show {
   }
 
   static async begin(title: string, how: Omit<Performance, 'url' | 'token'>): Promise<Show> {
-    // A second try of a test is not to find what the first has recorded.
+    // A retried test must not find the recordings of the first try.
     const name = `${title}-${(begun += 1)}-`
     const sink = await startSink()
     const platforms = [
@@ -99,14 +99,14 @@ class Show {
     return this.sink.messages(kind).filter(({ isHeader }) => !isHeader)
   }
 
-  /** Waits until so many pictures have gone through to both, with sound. */
+  /** Waits until both destinations have received this many frames, and audio. */
   async run(count: number): Promise<void> {
     await caster.until(this.id, 'live', PATIENT.timeoutMs)
     await caster.untilDestination(this.id, `nginx-${this.#name}`, 'live', PATIENT.timeoutMs)
     const [pictures, sounds] = [this.frames('video').length, this.frames('audio').length]
     const isThere = () => this.frames('video').length > pictures + count && this.frames('audio').length > sounds + count
     await waitFor(isThere, { ...PATIENT, what: `${count} pictures of ${this.#name}` })
-    // The figures of the media process come a beat later.
+    // The figures of the media process follow within a second.
     const ingest = await waitFor(async () => {
       const path = { id: this.id }
       const relay = await caster.good<{ ingest: { audioCodec?: string; videoCodec?: string } | null }>(
@@ -127,12 +127,12 @@ class Show {
     await waitFor(isRecorded, { ...PATIENT, what: 'picture and sound in the recording' })
   }
 
-  /** What nginx has recorded so far. */
+  /** The file that nginx has recorded so far. */
   recording(): string {
     return nginx.recordings().find((file) => file.includes(`key-for-nginx-${this.#name}`)) ?? ''
   }
 
-  /** The page has ended it: ends the stream. @returns what nginx recorded */
+  /** Ends the stream after the page has stopped publishing. @returns what nginx recorded */
   async end(): Promise<string> {
     await caster.until(this.id, 'interrupted', PATIENT.timeoutMs)
     await caster.stop(this.id)
@@ -151,13 +151,13 @@ async function ask(file: string, ...args: string[]): Promise<string[]> {
 
 const codecsOf = async (file: string) => (await ask(file, '-show_entries', 'stream=codec_name')).sort()
 
-/** Milliseconds from the first picture to the last, by the file's own time. */
+/** Milliseconds from the first frame to the last, by the timestamps in the file. */
 async function lengthOf(file: string): Promise<number> {
   const times = await ask(file, '-select_streams', 'v', '-show_entries', 'packet=pts_time')
   return (Number.parseFloat(times.at(-1)!) - Number.parseFloat(times[0]!)) * 1_000
 }
 
-test('a page publishes a clock, and every picture of it arrives in its turn, with sound', async () => {
+test('publishes video from a page, with every picture in order and with sound', async () => {
   const startedAt = Date.now()
   const show = await Show.begin('clock', { client: 'page', source: 'clock' })
   await show.run(45)
@@ -166,19 +166,19 @@ test('a page publishes a clock, and every picture of it arrives in its turn, wit
   expect(await codecsOf(recording)).toEqual(['aac', 'h264'])
   const times = await readClock(recording)
   const read = times.filter((time) => time !== null)
-  // Every single picture can be read, and shows a later time than the one before.
+  // Every frame can be decoded and shows a later time than the one before.
   expect(read.length).toBe(times.length)
   expect(read.length).toBeGreaterThan(40)
   expect(read.toSorted((a, b) => a - b)).toEqual(read)
   const real = [startedAt, Date.now()].map((time) => time % 2 ** 32)
   expect(read[0]).toBeGreaterThanOrEqual(real[0]!)
   expect(read.at(-1)).toBeLessThanOrEqual(real[1]!)
-  // What passed on the clock passed in the stream's own time too.
+  // The timestamps of the stream advance as fast as the clock.
   expect(Math.abs(read.at(-1)! - read[0]! - (await lengthOf(recording)))).toBeLessThan(1_000)
   expect(complaints.splice(0)).toEqual([])
 })
 
-/** The strip of bars of what a page plays, as grays. */
+/** Gray values of the bars in the video that a page plays. */
 const LOOK = `(() => {
   const video = document.querySelector('video')
   const canvas = Object.assign(document.createElement('canvas'), { width: ${BARS}, height: 1 })
@@ -189,7 +189,7 @@ const LOOK = `(() => {
   return Array.from({ length: ${BARS} }, (_none, bar) => data[bar * 4])
 })()`
 
-/** Whether what a page plays by WebRTC is not silent; a page that has connected again plays another stream. */
+/** Whether a page receives audio by WebRTC. A page that has reconnected plays another MediaStream. */
 const LISTEN = `(() => {
   const { srcObject } = document.querySelector('video')
   if (srcObject === null) return false
@@ -204,7 +204,7 @@ const LISTEN = `(() => {
   return Math.max(...samples) > 0.1
 })()`
 
-test('another page watches it by WebRTC, with sound, and sees the end', async () => {
+test('plays a stream in another page by WebRTC with sound until it ends', async () => {
   const show = await Show.begin('watched', { client: 'page', source: 'clock' })
   await show.run(10)
   const { pageUrl } = await caster.good<{ pageUrl: string }>('POST /api/streams/{id}/preview-token', {
@@ -213,7 +213,7 @@ test('another page watches it by WebRTC, with sound, and sees the end', async ()
   const context = await browser.newContext()
   const page = await context.newPage()
   const url = pageUrl.replace(/^https?:\/\/[^/]+/, app.url)
-  // On a busy machine the first picture may take longer than the page waits before it plays FLV instead.
+  // On a busy machine the first frame can take so long that the page falls back to FLV.
   await waitFor(
     async () => {
       await page.goto(url)
@@ -225,13 +225,13 @@ test('another page watches it by WebRTC, with sound, and sees the end', async ()
   const shown = new Set<number>()
   const look = async () => {
     const time = readBars(await page.evaluate<number[]>(LOOK))
-    // Before the first picture all is black, which reads as 0.
+    // Before the first frame the video is black, which reads as 0.
     if (time) shown.add(time)
     return shown.size
   }
   await waitFor(async () => (await look()) >= 30, { ...PATIENT, what: 'pictures on the page' })
   expect([...shown].toSorted((one, other) => one - other)).toEqual([...shown])
-  // There is something to hear: the tone of the other page.
+  // The page receives the tone of the other page.
   await waitFor(() => page.evaluate<boolean>(LISTEN), { ...PATIENT, what: 'the sound of what is played' })
   const viewers = async () =>
     (await caster.good<{ viewers: number }>('GET /api/streams/{id}/relay', { path: { id: show.id } })).viewers
@@ -245,7 +245,7 @@ test('another page watches it by WebRTC, with sound, and sees the end', async ()
   await Promise.all([context.close(), show.page.close(), show.sink.close()])
 })
 
-test('two clients of npm, and VP8 from a page that leaves without a word', async () => {
+test('works with two npm clients, and with VP8 from a page that disappears', async () => {
   const shows = await Promise.all([
     Show.begin('medooze', { client: 'whip-whep', source: 'camera' }),
     Show.begin('eyevinn', { client: '@eyevinn/whip-web-client', source: 'camera' }),
@@ -256,11 +256,11 @@ test('two clients of npm, and VP8 from a page that leaves without a word', async
   await Promise.all([studio.stop(medooze.page), studio.stop(eyevinn.page), studio.leave(vp8.page)])
   const recordings = await Promise.all(shows.map((show) => show.end()))
   for (const recording of recordings) expect(await codecsOf(recording)).toEqual(['aac', 'h264'])
-  // A client that hangs up before it says so finds its session gone.
+  // A client that disconnects before its DELETE gets 404.
   expect(complaints.splice(0).filter((complaint) => !complaint.includes('404'))).toEqual([])
 })
 
-test('the script of README publishes as it stands, and ends as it says', async () => {
+test('runs the script of the README as it is written', async () => {
   const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8')
   const [, script = ''] = /## Going live from a browser[\s\S]*?```js\n([\s\S]*?)```/.exec(readme) ?? []
   const [, later = ''] = /^\/\/ Later: (.*)$/m.exec(script) ?? []

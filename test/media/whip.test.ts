@@ -17,7 +17,7 @@ let media: WhipMedia
 let sinks: [Sink, Sink]
 const clients: WhipClient[] = []
 
-/** Media runs in real time, beside whatever else the machine does. */
+/** Media runs in real time, also on a busy machine. */
 const PATIENT = { timeoutMs: 20_000 }
 
 beforeAll(async () => {
@@ -87,7 +87,7 @@ async function publish({ whipToken, whipUrl }: Armed) {
 
 const sessions = () => app.composition.services.mediaNodes.directory.nodes()[0]?.status?.whip?.sessions.length
 
-test('a browser publishes to two destinations, as the standard has it', async () => {
+test('publishes from a browser to two destinations as RFC 9725 says', async () => {
   const armed = await armedStream()
   const path = armed.whipUrl.split('/').at(-1)!
   expect(armed.whipUrl).toBe(`${app.url}/api/streams/whip/${path}`)
@@ -112,7 +112,7 @@ test('a browser publishes to two destinations, as the standard has it', async ()
   }
   type Relay = { ingest: { audioCodec: string | null; width: number | null } | null }
   const relay = () => caster.good<Relay>('GET /api/streams/{id}/relay', { path: { id: armed.id } })
-  // Sound comes through ffmpeg, a moment after the pictures.
+  // Audio goes through ffmpeg and arrives a moment after the video.
   const known = async () => {
     const { ingest: seen } = await relay()
     return seen?.audioCodec && seen.width ? seen : undefined
@@ -125,7 +125,7 @@ test('a browser publishes to two destinations, as the standard has it', async ()
     what: 'its metrics',
   })
 
-  // Candidates, with and without If-Match; a version that is not there; a restart; another method.
+  // Candidates with and without If-Match, a wrong version, an ICE restart, and another method.
   const ufrag = /a=ice-ufrag:(\S+)/.exec(sdp)![1]!
   const fragment = `a=ice-ufrag:${ufrag}\r\na=ice-pwd:whatever\r\nm=video 9 UDP/TLS/RTP/SAVPF 0\r\na=mid:0\r\na=end-of-candidates\r\n`
   const trickle = (body: string, more: Record<string, string> = {}) =>
@@ -148,7 +148,7 @@ test('a browser publishes to two destinations, as the standard has it', async ()
   for (const method of ['GET', 'PUT', 'POST']) expect((await ask(method, session, armed.whipToken)).status).toBe(405)
   expect((await ask('GET', armed.whipUrl, armed.whipToken)).status).toBe(405)
 
-  // Somebody else with the same token has to wait; whoever has none does not get that far.
+  // A second publisher with the same token has to wait. A publisher without a token is refused earlier.
   const second = await publish(armed)
   expect(second.answer).toMatchObject({ status: 409, code: 'conflict' })
   expect(second.answer.headers.get('retry-after')).toBe('2')
@@ -162,7 +162,7 @@ test('a browser publishes to two destinations, as the standard has it', async ()
   await caster.stop(armed.id)
 })
 
-test('offers that cannot be taken are refused with why', async () => {
+test('refuses unusable offers with the reason', async () => {
   const { whipToken, whipUrl } = await armedStream()
   const { sdp } = await clientOffer()
   expect(await ask('POST', whipUrl, whipToken, 'hello')).toMatchObject({ status: 400, code: 'bad_request' })
@@ -178,7 +178,7 @@ test('offers that cannot be taken are refused with why', async () => {
   expect(await ask('POST', `${whipUrl.slice(0, -2)}zz`, whipToken, sdp)).toMatchObject({ status: 404 })
 })
 
-test('a token is good for its path, and until the stream is armed again or stops', async () => {
+test('accepts a token for its path only, until the stream is armed again or stops', async () => {
   const [first, other] = [await armedStream(), await armedStream()]
   const { sdp } = await clientOffer()
   const refused = { status: 401, code: 'invalid_credential' }
@@ -219,7 +219,7 @@ test('a token is good for its path, and until the stream is armed again or stops
   await switches.toggle('streams', true)
 })
 
-test('who has a preview token watches by WHEP, until it is ended or the right to it is', async () => {
+test('plays by WHEP with a preview token until the session or the permission ends', async () => {
   const armed = await armedStream()
   const preview = (id: string) =>
     caster.good<{ token: string; whepUrl: string }>('POST /api/streams/{id}/preview-token', { path: { id } })
@@ -253,7 +253,7 @@ test('who has a preview token watches by WHEP, until it is ended or the right to
   await waitFor(async () => (await viewers()) === 0, PATIENT)
   viewer.close()
 
-  // The key that the token was made with is revoked.
+  // Revokes the API key that created the token.
   await world.user('bob')
   await world.member('acme', 'bob', { scopes: ['streams:read'] })
   const path = { id: armed.id }
@@ -268,7 +268,7 @@ test('who has a preview token watches by WHEP, until it is ended or the right to
   client.close()
 })
 
-test('no token is in a log, an event, an audit entry, a metric or a table', async () => {
+test('keeps tokens out of logs, events, audit entries, metrics and tables', async () => {
   const armed = await armedStream()
   const { session } = await publish(armed)
   await caster.until(armed.id, 'receiving')
