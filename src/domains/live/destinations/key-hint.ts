@@ -1,6 +1,6 @@
 const SHOWN = 4
 
-/** What lists show of a destination's key: its end, when enough stays hidden. */
+/** The end of a key, for lists. Empty when the key is too short to show a part of it. */
 export function keyHint(key: string): string {
   const [name = ''] = key.split('?', 1)
   return name.length >= SHOWN * 3 ? name.slice(-SHOWN) : ''

@@ -1,9 +1,9 @@
 /**
- * What is known of platforms that take live streams. Every figure has its source and the month in which it was seen:
- * platforms change them without a word, and a figure nobody can trace is a guess.
+ * Facts about live platforms. Every figure has its source and the month in which it was read, because platforms change
+ * them without notice.
  *
  * Sources: `obs` is the services list that OBS Studio ships; `vendor` is the platform's own help or developer pages;
- * `reported` is what users and partners report, where the platform says nothing that binds it.
+ * `reported` is what users and partners report where the platform documents nothing.
  */
 
 export interface Fact<T> {
@@ -14,27 +14,27 @@ export interface Fact<T> {
 }
 
 export interface LivePlatform {
-  /** As people write it. */
+  /** The name of the platform. */
   readonly label: string
-  /** Server and application, without the key; null where the platform gives a URL for each broadcast. */
+  /** Server and application, without the key. Null where the platform gives a URL for each broadcast. */
   readonly ingestUrl: Fact<string> | null
-  /** Second server, to which a second encoder may send the same stream. */
+  /** The server for a second encoder with the same stream. */
   readonly backupUrl: Fact<string> | null
-  /** Hosts (and what is below them) of its ingest servers: a URL of another place is refused. */
+  /** Domains of its ingest servers. URLs with other hosts are refused. */
   readonly hosts: readonly string[] | null
-  /** Whether it takes RTMPS only. */
+  /** Whether it accepts only RTMPS. */
   readonly tlsOnly: boolean
   readonly videoCodecs: Fact<readonly string[]>
   readonly audioCodecs: Fact<readonly string[]>
-  /** Bits per second of pictures and sound together; null where nobody says. */
+  /** Bits per second of video and audio together. Null where it is unknown. */
   readonly maxBitrate: Fact<number> | null
-  /** Longest time between keyframes that it takes, seconds. */
+  /** Longest accepted time between keyframes, in seconds. */
   readonly maxKeyframeInterval: Fact<number>
-  /** What its documentation asks for, seconds. */
+  /** The recommended time between keyframes, in seconds. */
   readonly keyframeInterval: Fact<number>
   /** Longest broadcast, hours. */
   readonly maxHours: Fact<number> | null
-  /** What a key of it looks like; null where keys have no form that can be told. */
+  /** The format of its keys. Null where keys have no recognizable format. */
   readonly keyForm: RegExp | null
   /** Where a user finds the key. */
   readonly keyHelp: string
@@ -69,7 +69,7 @@ export const LIVE_PLATFORMS = {
     backupUrl: null,
     hosts: ['twitch.tv', 'live-video.net'],
     tlsOnly: false,
-    // HEVC and several tracks only through a handshake that OBS makes with Twitch's own service.
+    // HEVC and multiple tracks need a handshake between OBS and Twitch.
     videoCodecs: vendor(H264),
     audioCodecs: vendor(AAC),
     maxBitrate: obs(6_320_000),
@@ -176,7 +176,7 @@ export type LivePlatformName = keyof typeof LIVE_PLATFORMS
 
 export const LIVE_PLATFORM_NAMES = Object.keys(LIVE_PLATFORMS) as [LivePlatformName, ...LivePlatformName[]]
 
-/** Widened: the literals above are too many types to compute with. */
+/** Widened, because the literal types above are too expensive for the compiler. */
 export function livePlatform(name: LivePlatformName): LivePlatform {
   return LIVE_PLATFORMS[name]
 }

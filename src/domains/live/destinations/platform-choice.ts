@@ -2,7 +2,7 @@ import type { DestinationRules } from '../../../../media/types.ts'
 import { LIVE_PLATFORM_NAMES, livePlatform, type LivePlatform, type LivePlatformName } from './live-platforms.ts'
 import type { PlatformCapsData } from './schemas.ts'
 
-/** What is wrong with a destination as it was entered: the field, a stable code, and words that say what to do. */
+/** An error in the input of a destination: the field, a stable code, and a message that says what to do. */
 export interface ChoiceFault {
   readonly field: 'url' | 'streamKey'
   readonly code: string
@@ -15,7 +15,7 @@ export interface DestinationChoice {
   readonly streamKey: string
 }
 
-/** Where a destination leads, or what is wrong with it. The URL still has to pass the rules of addresses. */
+/** The URL of a destination, or the error in it. The address of the URL is checked separately. */
 export function placeOf(choice: DestinationChoice): { readonly url: string } | ChoiceFault {
   const platform = choice.platform === undefined ? undefined : livePlatform(choice.platform)
   const url = choice.url ?? platform?.ingestUrl?.value
@@ -30,7 +30,7 @@ export function placeOf(choice: DestinationChoice): { readonly url: string } | C
 
 function urlFault({ hosts, label, tlsOnly }: LivePlatform, url: string): ChoiceFault | undefined {
   const parsed = URL.parse(url)
-  // What is no URL at all is for the rules of addresses to say.
+  // The check of addresses reports invalid URLs.
   if (parsed === null) return undefined
   if (tlsOnly && parsed.protocol === 'rtmp:') {
     return { field: 'url', code: 'tls_only', message: `${label} takes RTMPS only: the URL must begin with rtmps://.` }
@@ -42,8 +42,8 @@ function urlFault({ hosts, label, tlsOnly }: LivePlatform, url: string): ChoiceF
 }
 
 /**
- * Help with a key that cannot be one, in the order in which people go wrong: a whole URL, another platform's key, some
- * other text of the platform. Never quotes the key. Undefined when it may well be right.
+ * The error in a key that cannot be valid: a whole URL, the key of another platform, or some other text. The message
+ * never quotes the key. Undefined when the key can be valid.
  */
 export function keyFault({ platform: name, streamKey }: DestinationChoice): ChoiceFault | undefined {
   const platform = name === undefined ? undefined : livePlatform(name)
@@ -68,7 +68,7 @@ export function keyFault({ platform: name, streamKey }: DestinationChoice): Choi
     : fault('key_form', `This does not look like a stream key of ${platform.label}.`)
 }
 
-/** What a platform takes, with where each figure comes from. */
+/** The limits of a platform, with the source of each figure. */
 export function capsOf(name: LivePlatformName): PlatformCapsData {
   const { audioCodecs, keyframeInterval, maxBitrate, maxHours, maxKeyframeInterval, videoCodecs } = livePlatform(name)
   return {
@@ -82,7 +82,7 @@ export function capsOf(name: LivePlatformName): PlatformCapsData {
   }
 }
 
-/** What the relay and its diagnosis have to know of a platform. */
+/** The limits of a platform that the relay and its checks need. */
 export function rulesOf(name: LivePlatformName): DestinationRules {
   const { audioCodecs, label, maxBitrate, maxKeyframeInterval, videoCodecs } = livePlatform(name)
   return {

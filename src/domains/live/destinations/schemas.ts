@@ -22,7 +22,7 @@ export const NewRtmpDestination = Input({
   platform: Type.Optional(
     OneOf(LIVE_PLATFORM_NAMES, {
       description:
-        'A well-known platform: fills in the server and lets Crier warn of what it does not take. linkedin, x, tiktok and instagram give a URL for each broadcast, which goes into `url`',
+        'A known platform. It sets the server, and Crier warns about media that the platform does not accept. linkedin, x, tiktok and instagram give a URL for each broadcast: send it as `url`',
     }),
   ),
   url: Type.Optional(
@@ -33,19 +33,19 @@ export const NewRtmpDestination = Input({
   ),
   streamKey: Text(1, 500, {
     pattern: '^[\\x21-\\x7e]+$',
-    description: 'the stream key at that server, with its query if it has one, without spaces; stored encrypted',
+    description: 'the stream key at that server, with its query string if any, without spaces. It is stored encrypted',
   }),
 })
 export type NewRtmpDestinationData = Static<typeof NewRtmpDestination>
 
 export const DestinationQuery = Input({ workspaceId: Id, ...pageFields })
 
-/** A figure with where it comes from. */
+/** A figure with its source. */
 const fact = <S extends TSchema>(value: S) =>
   Type.Object({
     value,
     source: OneOf(['obs', 'vendor', 'reported'] as const, {
-      description: 'The services list of OBS, the platform’s own pages, or what users and partners report',
+      description: 'The services list of OBS, the platform’s own pages, or reports of users and partners',
     }),
     seen: Type.String({ description: 'Year and month in which it was read' }),
   })
@@ -56,10 +56,10 @@ export const PlatformCaps = named(
     platform: OneOf(LIVE_PLATFORM_NAMES),
     videoCodecs: fact(Type.Array(Type.String())),
     audioCodecs: fact(Type.Array(Type.String())),
-    maxBitrate: Nullable(fact(Type.Integer({ description: 'Bits per second of pictures and sound together' }))),
-    keyframeIntervalSeconds: fact(Type.Number({ description: 'The interval that it asks for' })),
+    maxBitrate: Nullable(fact(Type.Integer({ description: 'Bits per second of video and audio together' }))),
+    keyframeIntervalSeconds: fact(Type.Number({ description: 'The recommended interval' })),
     maxKeyframeIntervalSeconds: fact(Type.Number({ description: 'The longest interval that it accepts' })),
-    maxHours: Nullable(fact(Type.Number({ description: 'Longest broadcast' }))),
+    maxHours: Nullable(fact(Type.Number({ description: 'The longest stream in hours' }))),
   }),
 )
 export type PlatformCapsData = Static<typeof PlatformCaps>

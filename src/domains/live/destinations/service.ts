@@ -27,7 +27,7 @@ export interface RtmpDestinationsOptions {
   readonly takeOffStreams: (turn: Turn, destinationId: string) => Promise<void>
 }
 
-/** Custom RTMP(S) servers of a workspace. Their keys go in and never come out again but to the media node. */
+/** RTMP(S) servers of a workspace. Their keys are never shown. Only media nodes get them. */
 export class RtmpDestinations {
   readonly #options: RtmpDestinationsOptions
 
@@ -35,7 +35,7 @@ export class RtmpDestinations {
     this.#options = options
   }
 
-  /** @throws AppError validation_failed for a URL that is none, carries a credential or points inside; for a key that cannot be one; plan_limit_reached */
+  /** @throws AppError validation_failed for an invalid URL, a URL with credentials or a private address, and an invalid key; plan_limit_reached */
   async create(turn: Turn, body: NewRtmpDestinationData): Promise<RtmpDestinationData> {
     const place = keyFault(body) ?? placeOf(body)
     if ('field' in place) refuse(place.field, place.code, place.message)
@@ -87,7 +87,7 @@ export class RtmpDestinations {
       if (this.#options.allowPrivateAddresses) return
       if (/(^|\.)localhost\.?$/.test(host))
         refuse('url', 'address_refused', `The URL leads to this machine itself, ${NOT_ALLOWED}`)
-      // Other names are looked up, and their addresses checked, each time that the media node connects.
+      // Other names are resolved and their addresses checked each time the media node connects.
       if (isIP(host) === 0) return
       const check = checkAddress(host)
       if (!check.allowed) refuse('url', 'address_refused', `The URL leads to ${check.reason}, ${NOT_ALLOWED}`)

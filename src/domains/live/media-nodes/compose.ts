@@ -11,7 +11,7 @@ declare module '../../../core/services.ts' {
 
 export type MediaNodes = ReturnType<typeof composeMediaNodes>['services']
 
-/** Builds the services that know the media nodes. */
+/** Builds the directory of media nodes, the placement of streams, and the notices. */
 export function composeMediaNodes({ clock, config, coordination }: Foundation) {
   const directory = new MediaDirectory(clock, coordination)
   return {

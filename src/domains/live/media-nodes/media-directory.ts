@@ -5,21 +5,21 @@ import { MediaUnavailable } from './errors.ts'
 
 const CHANNEL = 'media-nodes'
 
-/** A node that has said nothing for this long is taken for gone. */
+/** A node that was silent for this long is treated as lost. */
 export const SILENCE_MS = 5 * SECOND
 
-/** What a media node says of itself, about once a second. */
+/** What a media node reports about itself, about once a second. */
 export interface MediaReport {
   readonly nodeId: string
-  /** Null while its media process is not there. */
+  /** Null while its media process is not running. */
   readonly status: MediaNodeStatus | null
-  /** `host:port` where API nodes read previews; null where they cannot. */
+  /** `host:port` from which API nodes read previews. Null where they cannot. */
   readonly previewAddress?: string | null
-  /** The server under which publishers reach this node itself; absent where they come through one for all. */
+  /** The server at which publishers reach this node. Absent where all nodes share one. */
   readonly ingestUrl?: string
-  /** Publishers that it takes at most. */
+  /** Maximum number of publishers. */
   readonly mostStreams?: number
-  /** The node shuts down and will say no more. */
+  /** The node is shutting down. This is its last report. */
   readonly gone?: true
 }
 
@@ -27,34 +27,34 @@ export interface MediaNodeEntry {
   readonly nodeId: string
   readonly ok: boolean
   readonly status: MediaNodeStatus | null
-  /** ISO 8601: when it last spoke. */
+  /** ISO 8601: when it last reported. */
   readonly at: string
-  /** ISO 8601: when its media process last answered; null when it has not. */
+  /** ISO 8601: when its media process last answered. Null if it never did. */
   readonly lastSeenAt: string | null
   readonly ingestUrl: string | undefined
   readonly mostStreams: number
-  /** Streams that it takes in. */
+  /** Number of streams that have a publisher there. */
   readonly ingests: number
 }
 
 interface Heard extends Omit<MediaNodeEntry, 'ok'> {
-  /** Streams that it had when its media process last answered. */
+  /** Its streams when its media process last answered. */
   readonly lastStreams: ReadonlySet<string>
   readonly previewAddress: string | undefined
-  /** Monotonic: it is taken for gone from then on. */
+  /** Monotonic time from which it is treated as lost. */
   readonly until: number
 }
 
-/** Of a node that does not say. */
+/** Default for nodes that do not report it. */
 const MOST_STREAMS = 100
 
-/** The media nodes of the installation, here and elsewhere, as they last described themselves. */
+/** All media nodes of the installation, by their last reports. */
 export class MediaDirectory {
   readonly #clock: Clock
   readonly #coordination: Coordination
   readonly #heard = new Map<string, Heard>()
   readonly #end: () => void
-  /** Until then a media node that is there may not have been heard. */
+  /** Until this time, present media nodes may not have reported yet. */
   #sureFrom: number
 
   constructor(clock: Clock, coordination: Coordination) {
@@ -64,7 +64,7 @@ export class MediaDirectory {
     this.#end = coordination.subscribe(CHANNEL, (message) => this.#hear(message as MediaReport))
   }
 
-  /** Called by the node itself. */
+  /** Publishes a report. Only the node itself calls it. */
   announce(report: MediaReport): void {
     this.#coordination.publish(CHANNEL, report)
   }
@@ -74,27 +74,27 @@ export class MediaDirectory {
     return [...this.#heard.values()].map((heard) => entryOf(heard, now))
   }
 
-  /** A node that spoke lately, or not so lately. */
+  /** A node that has reported in the last minute. */
   entry(nodeId: string): MediaNodeEntry | undefined {
     const heard = this.#heard.get(nodeId)
     return heard && entryOf(heard, this.#clock.monotonic())
   }
 
-  /** Whether a node may still hold publishers: it spoke lately, up or not. */
+  /** Whether a node may still have publishers: it reported recently, whatever its status. */
   isThere(nodeId: string): boolean {
     const heard = this.#heard.get(nodeId)
     return heard !== undefined && this.#clock.monotonic() <= heard.until
   }
 
-  /** Nodes that may still hold publishers: those that spoke lately, up or not. */
+  /** Nodes that may still have publishers: those that reported recently, whatever their status. */
   present(): string[] {
     const now = this.#clock.monotonic()
     return [...this.#heard.values()].filter(({ until }) => now <= until).map(({ nodeId }) => nodeId)
   }
 
   /**
-   * Whether a node's silence means that it is gone, and not that nobody is heard. To be asked once a second: what lay
-   * between two questions is not known.
+   * Whether the silence of a node means that it is lost, and not that this node receives nothing. Call it once a second,
+   * because it only knows the times at which it was called.
    */
   async isSure(): Promise<boolean> {
     const hears =
@@ -113,7 +113,7 @@ export class MediaDirectory {
     if (!this.nodes().some((node) => node.ok)) throw MediaUnavailable({ retryAfter: 2 })
   }
 
-  /** The figures of a stream from the node that takes it in, or has it. */
+  /** The figures of a stream, preferably from the node that has its publisher. */
   statusOf(streamId: string): { readonly status: StreamStatus; readonly at: string } | undefined {
     let found: { status: StreamStatus; at: string } | undefined
     for (const node of this.nodes()) {
@@ -124,7 +124,7 @@ export class MediaDirectory {
     return found
   }
 
-  /** ISO 8601: when a node that had a stream last told how it is; null when none has lately. */
+  /** ISO 8601: the last report about a stream. Null when there was none recently. */
   lastSeenAt(streamId: string): string | null {
     const seen = [...this.#heard.values()].flatMap(({ lastSeenAt, lastStreams }) =>
       lastSeenAt !== null && lastStreams.has(streamId) ? [lastSeenAt] : [],
@@ -132,12 +132,12 @@ export class MediaDirectory {
     return seen.toSorted().at(-1) ?? null
   }
 
-  /** Where previews of a node are read; undefined when it is not there, or gives none. */
+  /** Where previews of a node are read. Undefined when the node is not present or has none. */
   previewAddressOf(nodeId: string): string | undefined {
     return this.isThere(nodeId) ? this.#heard.get(nodeId)?.previewAddress : undefined
   }
 
-  /** Where nodes are asked that take publishers by WHIP, but for one. */
+  /** Addresses of the nodes that accept WHIP publishers, except one. */
   whipAddresses(except: string | undefined): string[] {
     return this.nodes().flatMap(({ nodeId, ok, status }) =>
       ok && status?.whip && nodeId !== except ? (this.previewAddressOf(nodeId) ?? []) : [],
@@ -181,5 +181,5 @@ function entryOf(heard: Heard, now: number): MediaNodeEntry {
   return { nodeId, status, ok: status !== null && now <= until, at, lastSeenAt, ingestUrl, mostStreams, ingests }
 }
 
-/** A node that was lost is shown as such this long. */
+/** How long a lost node is listed. */
 const FORGET_MS = 60 * SECOND

@@ -3,17 +3,16 @@ import type { Coordination } from '../../../coordination/coordination.ts'
 
 const CHANNEL = 'streams'
 
-/** Says that a stream's row has changed, or asks for one of its destinations to be connected now. */
+/** Says that a stream has changed, or asks to connect one of its destinations now. */
 export interface StreamNotice {
   readonly streamId: string
   readonly retry?: string
-  /** Files are to be played, and perhaps no node does so yet. */
+  /** The playout has changed, and possibly no node has it yet. */
   readonly broadcast?: true
 }
 
 /**
- * Tells the media nodes which stream to look at again. A notice carries no state: whoever hears it reads the database,
- * which holds the truth.
+ * Tells media nodes which stream to read again. A notice carries no state: nodes read the state from the database.
  */
 export class StreamNotices {
   readonly #coordination: Coordination
@@ -22,12 +21,12 @@ export class StreamNotices {
     this.#coordination = coordination
   }
 
-  /** After the commit. */
+  /** Says after the commit that a stream has changed. */
   changed(turn: Turn, streamId: string): void {
     turn.afterCommit(() => this.#coordination.publish(CHANNEL, { streamId } satisfies StreamNotice))
   }
 
-  /** What a stream plays from files has changed. */
+  /** Says after the commit that the playout of a stream has changed. */
   broadcast(turn: Turn, streamId: string): void {
     turn.afterCommit(() => this.#coordination.publish(CHANNEL, { streamId, broadcast: true } satisfies StreamNotice))
   }
@@ -38,7 +37,7 @@ export class StreamNotices {
     )
   }
 
-  /** @param onMissed called when notices may have been lost */
+  /** @param onMissed is called when notices may have been lost */
   listen(onNotice: (notice: StreamNotice) => void, onMissed: () => void): () => void {
     const ends = [
       this.#coordination.subscribe(CHANNEL, (message) => onNotice(message as StreamNotice)),

@@ -1,33 +1,33 @@
 import { MINUTE, type Clock } from '../../../core/clock.ts'
 import type { MediaDirectory, MediaNodeEntry } from './media-directory.ts'
 
-/** A stream that was given to a node counts there before its publisher comes, this long. */
+/** How long a stream counts for its node before its publisher connects. */
 const PROMISE_MS = MINUTE
-/** More than can be promised in that time without somebody playing games. */
+/** Limit of pending placements. Only abuse reaches it. */
 const MOST_PROMISED = 10_000
 
-/** A node whose process uses this much of its core takes nothing more: what it has comes first. */
+/** A node whose process uses this share of a core gets no more streams. */
 const BUSY = 0.85
 
-/** How full a media node is: 1 and more is full. The number of its streams or the work that they make, whichever is more. */
+/** The load of a media node, by its number of streams or its CPU, whichever is higher. It is full at 1. */
 export function loadOf({ ingests, mostStreams, status }: MediaNodeEntry, promised = 0): number {
   if (status === null) return Number.POSITIVE_INFINITY
   return Math.max((ingests + promised) / mostStreams, status.cpu / BUSY)
 }
 
 /**
- * Which media node a stream is to be sent to. A placement is where the publisher is pointed: every node takes every
- * publisher whose key is good, and the stream moves to wherever its publisher comes in.
+ * Chooses the media node that publishers of a stream are sent to. It is only a recommendation: every node accepts every
+ * publisher with a valid key, and the stream moves to the node of its publisher.
  */
 export class Placement {
   readonly #media: MediaDirectory
   readonly #clock: Clock
   readonly #fallbackUrl: string
-  /** Streams that were given away and may not have come yet, oldest first. */
+  /** Streams that were placed and whose publishers have not connected yet, oldest first. */
   readonly #promised = new Map<string, { readonly nodeId: string; readonly until: number }>()
   readonly #promisedTo = new Map<string, number>()
 
-  /** @param fallbackUrl what publishers are told where a node announces no server of its own */
+  /** @param fallbackUrl the server for publishers where a node reports none */
   constructor(media: MediaDirectory, clock: Clock, fallbackUrl: string) {
     this.#media = media
     this.#clock = clock
@@ -35,8 +35,8 @@ export class Placement {
   }
 
   /**
-   * The node for a stream: the one that it is on, as long as that is there; else the least loaded one with room; null
-   * where there is none.
+   * The node for a stream: its current node if that is present, else the least loaded one with room. Null if there is
+   * none.
    */
   choose(streamId: string, present: string | null): string | null {
     if (present !== null && this.#media.isThere(present)) return present
@@ -46,12 +46,12 @@ export class Placement {
     return best.nodeId
   }
 
-  /** The publisher of a stream has come somewhere: what was promised for it counts there, or nowhere. */
+  /** The publisher of a stream has connected to some node, so its placement is no longer pending. */
   arrived(streamId: string): void {
     this.#forget(streamId)
   }
 
-  /** The least loaded node with room, of all or of the others. */
+  /** The least loaded node with room. @param except a node to leave out */
   best(except?: string): MediaNodeEntry | undefined {
     this.#prune()
     let best: MediaNodeEntry | undefined
@@ -66,7 +66,7 @@ export class Placement {
     return best
   }
 
-  /** The server to enter in an encoder: that of the stream's node, or of one with room where that is gone. */
+  /** The server to enter in an encoder: that of the stream's node, or of a node with room if that one is gone. */
   urlOf(nodeId: string | null): string {
     const own = nodeId === null ? undefined : this.#media.entry(nodeId)
     const node = own?.ok ? own : this.best()

@@ -1,6 +1,6 @@
 import { Type } from '../../../core/schema.ts'
 
-/** A browser's offer has 4 to 10 kB. */
+/** Offers of browsers have 4 to 10 kB. */
 export const MOST_SDP_BYTES = 65_536
 
 export const Sdp = Type.String({
@@ -10,7 +10,7 @@ export const Sdp = Type.String({
   description: 'Session description (RFC 8866)',
 })
 
-/** The least offer that both ends of WebRTC here take: one H.264 video. */
+/** The smallest offer that WHIP and WHEP accept: one H.264 video. */
 export function exampleOffer(direction: 'sendonly' | 'recvonly'): string {
   const lines = [
     'v=0',

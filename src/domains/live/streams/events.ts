@@ -15,7 +15,7 @@ const changed = Type.Object({
   title: Type.String({ description: 'Title of the stream' }),
   status: StreamStatus,
   endReason: Nullable(EndReason),
-  version: Type.Integer({ description: 'Grows with every edit of the stream; for If-Match' }),
+  version: Type.Integer({ description: 'Increases with every edit of the stream. For If-Match' }),
 })
 
 const stream: Static<typeof changed> = { streamId, title: 'Friday show', status: 'live', endReason: null, version: 3 }
@@ -30,8 +30,8 @@ export const streamCreated = event({
 
 export const streamUpdated = event({
   name: 'stream.updated',
-  summary: 'A stream was edited, or its status has changed',
-  description: 'It names what changes often. Read the stream for the rest.',
+  summary: 'A stream was edited, or its status changed',
+  description: 'It carries the fields that change often. Read the stream for the others.',
   scope: 'streams:read',
   data: changed,
   example: stream,
@@ -47,7 +47,7 @@ export const streamDeleted = event({
 
 export const streamDestinationChanged = event({
   name: 'destination.updated',
-  summary: 'A destination of a stream has another status',
+  summary: 'The status of a destination changed',
   description: '`lastError` says why a destination is in `backoff` or `needs_attention`, and what to check.',
   scope: 'streams:read',
   data: Type.Object({
@@ -58,7 +58,7 @@ export const streamDestinationChanged = event({
     name: Type.String({ description: 'Name of the destination' }),
     status: DestinationStatus,
     since: Type.String({ ...Timestamp, description: 'Since when it has this status' }),
-    lastError: Nullable(Type.Object(FAULT_FIELDS, { description: 'Why it failed last' })),
+    lastError: Nullable(Type.Object(FAULT_FIELDS, { description: 'Why it failed the last time' })),
   }),
   example: {
     streamId,
@@ -79,17 +79,17 @@ export const streamDestinationChanged = event({
 
 export const streamDiagnosis = event({
   name: 'diagnosis.updated',
-  summary: 'Something is wrong with what a stream takes in, or is right again',
+  summary: 'A problem of an ingest was found or resolved',
   scope: 'streams:read',
   data: Type.Object({
     streamId: Id,
-    destinationId: Nullable(Type.String({ ...Id, description: 'Which destination does not take it; null for all' })),
+    destinationId: Nullable(Type.String({ ...Id, description: 'The affected destination. Null for all' })),
     code: WarningCode,
     message: Type.String({ description: 'For people' }),
-    since: Type.String({ ...Timestamp, description: 'Since when it is wrong' }),
-    status: States('DiagnosisStatus', 'Whether something is still wrong with a stream', {
-      raised: 'It is wrong now',
-      cleared: 'It is right again',
+    since: Type.String({ ...Timestamp, description: 'Since when the problem exists' }),
+    status: States('DiagnosisStatus', 'Whether a problem of a stream still exists', {
+      raised: 'The problem exists now',
+      cleared: 'The problem is resolved',
     }),
   }),
   example: {
@@ -104,7 +104,7 @@ export const streamDiagnosis = event({
 
 export const streamInput = event({
   name: 'input.updated',
-  summary: 'Another publisher of a stream is on the air: its primary or backup encoder, or files',
+  summary: 'The live publisher of a stream changed: primary encoder, backup encoder or files',
   scope: 'streams:read',
   data: Type.Object({
     streamId: Id,
@@ -115,17 +115,17 @@ export const streamInput = event({
   example: { streamId, source: 'backup', previous: 'primary', reason: 'silent' },
 })
 
-const StreamNoticeCode = States('StreamNoticeCode', 'What members are told of a live stream', {
-  minutes_running_out: 'The stream is stopped when `minutesLeft` are used up',
-  recording_stopped: 'The stream goes on without being recorded, for the reason in `message`',
-  recording_incomplete: 'The recording goes on without its sound, for the reason in `message`',
+const StreamNoticeCode = States('StreamNoticeCode', 'What a warning about a live stream means', {
+  minutes_running_out: 'The stream is stopped after `minutesLeft` more minutes',
+  recording_stopped: 'The stream continues without recording, for the reason in `message`',
+  recording_incomplete: 'The recording continues without audio, for the reason in `message`',
   webrtc_lost:
-    'Publisher and viewers over WebRTC were cut off by a failure of the media node, and can connect again at once',
+    'WebRTC publishers and viewers were disconnected by a failure of the media node. They can reconnect at once',
 })
 
 export const streamSlate = event({
   name: 'slate.updated',
-  summary: 'Destinations see the slate because the publisher is away, or do not see it any more',
+  summary: 'Destinations started or stopped seeing the slate',
   scope: 'streams:read',
   data: Type.Object({ streamId: Id, shown: Type.Boolean({ description: 'Whether destinations see the slate now' }) }),
   example: { streamId, shown: true },
@@ -133,7 +133,7 @@ export const streamSlate = event({
 
 export const streamWarning = event({
   name: 'stream.warning',
-  summary: 'A live stream will be stopped soon, is not recorded as a whole, or has lost its clients over WebRTC',
+  summary: 'A live stream will be stopped soon, is not fully recorded, or has lost its WebRTC clients',
   scope: 'streams:read',
   data: Type.Object({
     streamId: Id,

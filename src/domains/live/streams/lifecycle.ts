@@ -38,7 +38,7 @@ export interface GoLiveOptions {
 
 const WHY_NOT_LIVE: Partial<Record<StreamStatus, string>> = {
   idle: 'Nothing is being ingested: start the encoder first, or send waitForIngest to go live with its first frame.',
-  ended: 'The stream has ended and its key is dead: arm the stream to get a new key.',
+  ended: 'The stream has ended: arm it to get a new key.',
 }
 
 /** Adds destinations to the summary of a session, and ends it if a reason is given. */
@@ -67,7 +67,7 @@ const enableDestinations = query(
   },
 )
 
-/** What happens to a stream on the air. Turns change the database here; the media nodes follow what it says. */
+/** Starts, stops and switches streams. Turns change the database, and media nodes follow it. */
 export class StreamLifecycle {
   readonly #options: StreamLifecycleOptions
 
@@ -76,8 +76,7 @@ export class StreamLifecycle {
   }
 
   /**
-   * Starts the fan-out, or lets it start with the first frame. Repeating it changes nothing, but that destinations
-   * named the second time are the ones that stay on.
+   * Starts relaying, or lets it start with the first frame. A repeated call only changes which destinations are enabled.
    * @throws AppError not_found, conflict, validation_failed, plan_limit_reached, media_unavailable
    */
   async goLive(turn: Turn, id: string, { destinationIds, waitForIngest }: GoLiveOptions): Promise<StreamRow> {
@@ -107,7 +106,7 @@ export class StreamLifecycle {
     return this.find(turn, id)
   }
 
-  /** Ends a stream: its key is dead, its broadcast closed. The media nodes drop the publisher when they hear of it. */
+  /** Ends a stream and its session. Media nodes disconnect the publisher after the commit. */
   async end(turn: Turn, row: StreamRow, reason: EndReason): Promise<void> {
     const now = new Date(this.#options.clock.now())
     if (row.sessionId !== null) {
@@ -130,8 +129,8 @@ export class StreamLifecycle {
   }
 
   /**
-   * Writes a new status (or only that something else has changed), announces it, and tells the media nodes. Going live
-   * opens a broadcast. The version stays: it counts edits.
+   * Writes a status, announces it, and notifies the media nodes. Going live opens a session. The version stays the
+   * same, because it counts edits.
    */
   async move(turn: Turn, row: StreamRow, status: StreamStatus): Promise<void> {
     const now = new Date(this.#options.clock.now())
@@ -160,13 +159,13 @@ export class StreamLifecycle {
     this.#options.notices.changed(turn, row.id)
   }
 
-  /** Points the publisher of a stream to another media node when its own is gone. */
+  /** Assigns a stream to another media node if its own is gone. */
   async place(turn: Turn, { id, mediaNode: before }: Pick<StreamRow, 'id' | 'mediaNode'>): Promise<void> {
     const node = this.#options.placement.choose(id, before)
     if (node !== before) await streams.update(turn.sql, { id }, { mediaNode: node })
   }
 
-  /** The publisher of a stream has come. */
+  /** The publisher of a stream has connected. */
   arrived(streamId: string): void {
     this.#options.placement.arrived(streamId)
   }
@@ -178,7 +177,7 @@ export class StreamLifecycle {
     if (destination === undefined) throw NotFound()
     if (!isOnAir(row.status)) throw Conflict({ message: `The stream is ${row.status}: there is nothing to connect.` })
     if (!destination.enabled) {
-      throw Conflict({ message: 'The destination is switched off in this broadcast: name it when going live.' })
+      throw Conflict({ message: 'The destination is disabled in this session: name it when going live.' })
     }
     this.#options.media.require()
     turn.audit({ kind: 'stream_destination', id: destinationId })
@@ -187,7 +186,7 @@ export class StreamLifecycle {
   }
 
   /**
-   * Puts one of two connected encoders on the air, and prefers it until another is selected or the stream ends.
+   * Makes one of two connected encoders live, and prefers it until another is selected or the stream ends.
    * @throws AppError not_found, conflict, media_unavailable
    */
   async switchInput(turn: Turn, id: string, source: InputSource): Promise<StreamRow> {
@@ -196,7 +195,7 @@ export class StreamLifecycle {
     media.require()
     const { ingest = null, standby = null } = media.statusOf(id)?.status ?? {}
     if (ingest?.source === 'file') {
-      throw Conflict({ message: 'Files are on the air: cancel their broadcast to put an encoder in their place.' })
+      throw Conflict({ message: 'Files are being played: cancel their broadcast to switch to an encoder.' })
     }
     if (![ingest, standby].some((one) => one?.source === source)) {
       throw Conflict({ message: `The ${source} encoder is not connected: start it first.` })
@@ -213,7 +212,7 @@ export class StreamLifecycle {
     return this.find(turn, id)
   }
 
-  /** Keeps what became of destinations that leave a broadcast before its end. */
+  /** Adds destinations that are removed before the end of a session to its summary. */
   async noteRemoved(turn: Turn, row: StreamRow, removed: readonly StreamPlatformData[]): Promise<void> {
     if (row.sessionId === null) return
     await addToSession.run(turn.sql, { id: row.sessionId, destinations: summaries(removed) })
@@ -226,7 +225,7 @@ export class StreamLifecycle {
     return row
   }
 
-  /** Two requests of one owner cannot both take the last place: the subscription is locked until the commit. */
+  /** Locks the subscription until the commit, so that two requests of one owner cannot both use the last slot. */
   async #checkPlan(turn: Turn): Promise<void> {
     const { clock, plans } = this.#options
     const owner = await ownerOf(turn)
@@ -243,7 +242,7 @@ export class StreamLifecycle {
     throw plans.limitError(allowance, 'concurrentStreams', count, message)
   }
 
-  /** Switches destinations on and off; a fresh broadcast forgets how they fared in the last one. */
+  /** Enables and disables destinations. A new session resets their states. */
   async #choose(turn: Turn, id: string, named: readonly string[] | undefined, fresh: boolean): Promise<void> {
     const since = fresh ? new Date(this.#options.clock.now()) : undefined
     await enableDestinations.run(turn.sql, { streamId: id, named, since })
@@ -267,7 +266,7 @@ function checkNamed(row: StreamRow, named: readonly string[] | undefined): void 
   const { platforms } = row
   const unknown = (named ?? []).findIndex((id) => !platforms.some((platform) => platform._id === id))
   if (unknown >= 0) {
-    const message = 'is no destination of this stream'
+    const message = 'is not a destination of this stream'
     throw ValidationFailed({ errors: [{ path: `/body/destinationIds/${unknown}`, code: 'unknown', message }] })
   }
   if (platforms.length === 0) throw Conflict({ message: 'The stream has no destination: add one first.' })

@@ -11,7 +11,7 @@ import { chosenRendering } from './rendering.ts'
 import type { PlatformInput, StreamPlatformData } from './schemas.ts'
 import type { StreamDestination } from './tables.ts'
 
-/** The platform of an RTMP destination that was made without one. Also accepted for every other RTMP destination. */
+/** The platform of an RTMP destination without one. Requests can use it for every RTMP destination. */
 const CUSTOM = 'custom'
 
 interface NamedDestination {
@@ -22,11 +22,11 @@ interface NamedDestination {
 /** A row of `stream_destinations` to insert. */
 export type ChosenPlatform = Row<typeof StreamDestination>
 
-/** Where streams may go: checks what a caller chose against what the workspace has and its plan allows. */
+/** Checks the destinations that a request names against those of the workspace and the limit of the plan. */
 export class PlatformChooser {
   readonly #clock: Clock
   readonly #plans: PlanService
-  /** What every plan allows: up to here nobody's plan has to be asked. */
+  /** The number that every plan allows. Up to it, the plan is not read. */
   readonly #alwaysAllowed: number
 
   constructor(clock: Clock, plans: PlanService) {
@@ -36,8 +36,8 @@ export class PlatformChooser {
   }
 
   /**
-   * Checks every platform of a stream and makes rows for those that it does not have yet.
-   * @param present those that it has
+   * Checks all destinations of a stream and makes rows for new ones.
+   * @param present the destinations that it already has
    * @throws AppError validation_failed; plan_limit_reached
    */
   async choose(
@@ -83,7 +83,7 @@ export class PlatformChooser {
     throw this.#plans.limitError(allowance, 'streamDestinations', count, message)
   }
 
-  /** The RTMP destinations that are named, by id. @throws AppError validation_failed */
+  /** The named RTMP destinations by id. @throws AppError validation_failed */
   async #destinationsOf(
     turn: Turn,
     platforms: readonly PlatformInput[],
@@ -107,7 +107,7 @@ export class PlatformChooser {
   }
 }
 
-/** @throws AppError validation_failed for destinations that are named twice */
+/** @throws AppError validation_failed for duplicate destinations */
 function refuseTwice(platforms: readonly PlatformInput[]): void {
   const seen = new Set<string>()
   refuseIf(
@@ -125,7 +125,7 @@ function refuseIf(errors: readonly FieldError[]): void {
   if (errors.length > 0) throw ValidationFailed({ errors })
 }
 
-/** Who pays for the workspace of a turn. @throws AppError not_found when it was deleted */
+/** The owner whose plan the workspace counts against. @throws AppError not_found when it was deleted */
 export async function ownerOf(turn: Turn): Promise<string> {
   const ownerId = await payerOf(turn.sql, turn.workspaceId)
   if (ownerId === undefined) throw NotFound()

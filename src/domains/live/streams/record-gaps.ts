@@ -1,6 +1,6 @@
 import { OneOf } from '../../../core/schema.ts'
 
-/** What a recording does with an outage of the publisher. */
+/** What a recording does while the publisher is away. */
 export const RECORD_GAPS = ['cut', 'slate'] as const
 export type RecordGaps = (typeof RECORD_GAPS)[number]
 

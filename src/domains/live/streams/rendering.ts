@@ -7,21 +7,25 @@ const fields = {
     Type.Integer({
       minimum: 300_000,
       maximum: 20_000_000,
-      description: 'Bits per second of pictures and sound together; pictures are encoded anew',
+      description: 'Bits per second of video and audio together. Video is transcoded',
     }),
   ),
   crop: Type.Optional(
-    OneOf(['9:16'] as const, { description: 'The middle of the picture, upright; pictures are encoded anew' }),
+    OneOf(['9:16'] as const, { description: 'The center of the picture, upright. Video is transcoded' }),
   ),
   delaySeconds: Type.Optional(
-    Type.Number({ minimum: 0, maximum: MOST_DELAY_SECONDS, description: 'How much later than the others' }),
+    Type.Number({
+      minimum: 0,
+      maximum: MOST_DELAY_SECONDS,
+      description: 'How much later than to other destinations it is sent',
+    }),
   ),
 }
 
-/** As a caller gives it. */
+/** As a client sends it. */
 export const RenderingInput = Input(fields)
 
-/** As it is kept and shown. */
+/** As it is stored and shown. */
 export const RenderingView = named('Rendering', Type.Object(fields))
 export type RenderingData = Static<typeof RenderingView>
 
@@ -29,22 +33,22 @@ export const RenderingStatusView = named(
   'RenderingStatus',
   Type.Object({
     status: States('RenderingState', 'How the encoding for one destination is doing', {
-      idle: 'Nothing to encode: the stream is not on the air',
-      starting: 'The encoder starts',
-      running: 'Encodes',
-      restarting: 'The encoder has failed, as `error` says, and is started again',
-      unavailable: 'The media node has no ffmpeg, or renders as much as it may',
+      idle: 'Nothing to encode, because the stream is not live',
+      starting: 'The encoder is starting',
+      running: 'The encoder is running',
+      restarting: 'The encoder failed for the reason in `error` and is being restarted',
+      unavailable: 'The media node has no ffmpeg, or has reached its limit of renderings',
     }),
     restarts: Type.Integer(),
     speed: Nullable(
-      Type.Number({ description: 'Seconds of media that come out in a second; below 1 it does not keep up' }),
+      Type.Number({ description: 'Seconds of media encoded per second. Below 1 the encoder does not keep up' }),
     ),
-    droppedVideo: Type.Integer({ description: 'Pictures left out because encoding does not keep up' }),
-    error: Nullable(Type.String({ description: 'Why it failed last' })),
+    droppedVideo: Type.Integer({ description: 'Frames dropped because the encoder does not keep up' }),
+    error: Nullable(Type.String({ description: 'Why it failed the last time' })),
   }),
 )
 
-/** As it is kept: null for the stream as it comes. */
+/** The rendering to store. Null for the unchanged stream. */
 export function chosenRendering(input: RenderingData | null | undefined): RenderingData | null {
   if (input === null || input === undefined) return null
   const { crop, delaySeconds = 0, maxBitrate } = input
@@ -52,7 +56,7 @@ export function chosenRendering(input: RenderingData | null | undefined): Render
   return Object.keys(chosen).length === 0 ? null : chosen
 }
 
-/** What the media node is told. */
+/** The rendering as media nodes take it. */
 export function renderingOf({ crop, delaySeconds, maxBitrate }: RenderingData) {
   return {
     ...(crop && { crop }),

@@ -20,29 +20,29 @@ import { recordGaps } from './record-gaps.ts'
 import { HoldSeconds, SlateInput, SlateView } from './slate.ts'
 import { StreamStatus } from './state.ts'
 
-/** As the media node tells it, or `unknown` while the node does not answer. */
+/** As the media node reports it, or `unknown` while the node does not answer. */
 export const DestinationStatus = States('DestinationStatus', 'How a destination of a stream is doing', {
-  idle: 'Nothing is sent: the stream is not on the air, or the destination is switched off',
+  idle: 'Nothing is sent: the stream is not live, or the destination is disabled',
   resolving: 'Looks up the address of the platform’s server',
   connecting: 'Opens the connection, with TLS for rtmps',
   handshake: 'Connected. Exchanges the RTMP handshake',
-  publishing: 'The server was asked to take the stream with this key and has not confirmed any media yet',
-  live: 'The server takes the stream and confirms the media',
-  congested: 'Live, but the server or the network takes less than comes in. Video is left out up to a keyframe',
-  backoff: 'The last attempt failed, as `lastError` says. The next one follows by itself',
-  needs_attention: 'Attempts have ended because they cannot succeed, as `lastError` says. Correct the destination',
-  stopped: 'Was on the air and has ended in good order',
-  unknown: 'The media node that has the stream does not answer at the moment',
+  publishing: 'The server was asked to accept the stream with this key. It has not acknowledged any media yet',
+  live: 'The server accepts the stream and acknowledges the media',
+  congested: 'Live, but the server or the network is too slow. Video is dropped up to the next keyframe',
+  backoff: 'The last attempt failed for the reason in `lastError`. The next attempt is automatic',
+  needs_attention: 'No more attempts, because they cannot succeed. Fix the problem in `lastError`',
+  stopped: 'Was live and has ended normally',
+  unknown: 'The media node of the stream does not answer at the moment',
 })
 export type ShownDestinationState = Static<typeof DestinationStatus>
 
 export const EndReason = States('StreamEndReason', 'Why a stream ended', {
-  stopped: 'Somebody stopped it',
-  source_lost: 'The encoder went away and did not come back within `holdSeconds`',
+  stopped: 'A user stopped it',
+  source_lost: 'The encoder disconnected and did not return within `holdSeconds`',
   minutes_used_up: 'The streaming minutes of the plan were used up',
   deleted: 'The stream or its workspace was deleted',
-  finished: 'Its broadcast of files came to the end',
-  failed: 'Its broadcast of files could not be played',
+  finished: 'Its file playout reached the end',
+  failed: 'Its files could not be played',
 })
 export type EndReason = Static<typeof EndReason>
 
@@ -66,7 +66,7 @@ export const StreamPlatform = named(
     platform: Type.String({ description: 'Such as `youtube`; `custom` for an RTMP destination without a platform' }),
     accountId: Id,
     name: Type.String({ description: 'Name of the destination' }),
-    enabled: Type.Boolean({ description: 'Whether going live sends to it' }),
+    enabled: Type.Boolean({ description: 'Whether the stream is relayed to it when it goes live' }),
     status: DestinationStatus,
     since: Timestamp,
     lastError: Nullable(FaultView),
@@ -86,16 +86,18 @@ export const StreamView = named(
     statusSince: Timestamp,
     unconfirmedSince: Type.Union([Timestamp, Type.Null()], {
       description:
-        'Since when the media node that has the stream does not answer: `status` is the last that it told. Null while it answers',
+        'Since when the media node of the stream has not answered. `status` is the last reported one. Null while the node answers',
     }),
     rtmpIngestUrl: Type.String({ description: 'The server to enter in OBS' }),
     streamKey: Type.Optional(
-      Type.String({ description: 'The key to enter in OBS; a secret. Only for members with streams:manage' }),
+      Type.String({
+        description: 'The key to enter in OBS. It is secret and shown only to members with `streams:manage`',
+      }),
     ),
     backupStreamKey: Type.Optional(
       Type.String({
         description:
-          'The key for a second encoder, which stands by and takes over when the first one fails; a secret, shown like `streamKey`',
+          'The key for a second encoder, which stands by and takes over when the first one fails. It is secret and shown like `streamKey`',
       }),
     ),
     streamKeyExpiresAt: Type.Optional(Timestamp),
@@ -109,7 +111,7 @@ export const StreamView = named(
     inputPreference,
     inputSelected,
     profile: Type.String(),
-    version: Type.Integer({ description: 'Grows with every edit, not with what happens on the air; the ETag' }),
+    version: Type.Integer({ description: 'Increases with every edit, not with changes of the status. It is the ETag' }),
   }),
 )
 export type StreamData = Static<typeof StreamView>
@@ -127,7 +129,7 @@ export const Platforms = Type.Array(
 )
 export type PlatformInput = Static<typeof Platforms>[number]
 
-/** Transcoding profiles; `source` relays media as it comes. */
+/** Transcoding profiles. `source` relays media unchanged. */
 const Profile = OneOf(['source'] as const)
 
 const editable = {
@@ -138,8 +140,7 @@ const editable = {
   record: Type.Optional(
     Type.Boolean({
       default: false,
-      description:
-        'Record what goes out into the media library, while it is live. A stream without pictures is recorded as an audio file',
+      description: 'Record the live stream to the media library. A stream without video is recorded as an audio file',
     }),
   ),
   recordGaps: Type.Optional(recordGaps),
@@ -171,23 +172,20 @@ export const GoLive = Input({
       minItems: 1,
       maxItems: MOST_PLATFORMS,
       uniqueItems: true,
-      description:
-        '`_id`s of the stream’s platforms; the others are switched off. All that are switched on when absent',
+      description: '`_id`s of the stream’s platforms. The others are disabled. If absent, all are enabled',
     }),
   ),
-  waitForIngest: Type.Optional(
-    Type.Boolean({ description: 'Go live as soon as a publisher sends, from its first frame on' }),
-  ),
+  waitForIngest: Type.Optional(Type.Boolean({ description: 'Go live with the first frame of a publisher' })),
 })
 
 export const ArmedStream = named(
   'ArmedStream',
   Type.Object({
     rtmpIngestUrl: Type.String(),
-    streamKey: Type.String({ description: 'The new key; a secret' }),
-    backupStreamKey: Type.String({ description: 'The new key for a second encoder; a secret' }),
-    whipUrl: Type.String({ description: 'Where a browser publishes by WHIP (RFC 9725)' }),
-    whipToken: Type.String({ description: 'The bearer token for `whipUrl`; a secret, shown this once' }),
+    streamKey: Type.String({ description: 'The new key. It is secret' }),
+    backupStreamKey: Type.String({ description: 'The new key for a second encoder. It is secret' }),
+    whipUrl: Type.String({ description: 'The URL to publish to with WHIP (RFC 9725)' }),
+    whipToken: Type.String({ description: 'The bearer token for `whipUrl`. It is secret and shown only once' }),
     expiresAt: Timestamp,
   }),
 )
@@ -198,7 +196,7 @@ export const StreamingUsageView = named(
   'StreamingUsage',
   Type.Object({
     month: Type.String({ description: 'Calendar month in UTC, such as 2026-11' }),
-    minutesUsed: Type.Number({ description: 'Over all workspaces that you own' }),
+    minutesUsed: Type.Number({ description: 'In all workspaces that you own' }),
     minutesLimit: Type.Integer(),
     destinationLimit: Type.Integer({ description: 'Destinations of one stream' }),
     concurrentLimit: Type.Integer({ description: 'Streams that are live at the same time' }),

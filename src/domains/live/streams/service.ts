@@ -38,21 +38,21 @@ export interface StreamServiceOptions {
   readonly publicUrl: string
 }
 
-/** How many streams the workspace has, counted once: only its turns make and delete them. */
+/** Number of streams of the workspace. It is counted once, because only turns of the workspace create and delete streams. */
 const STREAMS: MemoryKey<{ count: number | undefined }> = { name: 'streams', make: () => ({ count: undefined }) }
 
 /** The states in which a stream has a publisher, or waits for one. */
 const RUNNING: readonly StreamStatus[] = ['receiving', 'starting', 'live', 'interrupted']
 
-/** A key that nobody uses dies this long after it was made, or after the stream was to begin. */
+/** An unused key expires this long after it was created, or after the planned start of the stream. */
 const KEY_LIFE_MS = 30 * DAY
 
-/** When a key that is made now ends to work. */
+/** When a key that is created now expires. */
 export function keyExpiry(now: number, scheduledFor: number | undefined): Date {
   return new Date(Math.min(Math.max(now, scheduledFor ?? 0) + KEY_LIFE_MS, LAST_INSTANT))
 }
 
-/** Streams as things that are made, changed, shown and deleted. What happens on the air is in `StreamLifecycle`. */
+/** Creates, shows, changes, arms and deletes streams. `StreamLifecycle` starts and stops them. */
 export class StreamService {
   readonly #options: StreamServiceOptions
 
@@ -61,7 +61,7 @@ export class StreamService {
   }
 
   /**
-   * Writes without reading, unless platforms or a picture are named: creates of one moment share one statement.
+   * Writes without reading, unless platforms or a picture are named, so that concurrent creates share one statement.
    * @throws AppError validation_failed, plan_limit_reached, conflict
    */
   async create(turn: Turn, body: NewStreamData): Promise<StreamData> {
@@ -112,7 +112,7 @@ export class StreamService {
     turn.settled(() => (turn.memory(STREAMS).count = count + 1))
     turn.audit({ kind: 'stream', id })
     turn.emit(streamCreated, { streamId: id, title: row.title, status: row.status, endReason: null, version: 1 })
-    // What was sealed above is known: nothing is opened.
+    // The keys are known here, so nothing has to be decrypted.
     return {
       ...listedView(row, placement.urlOf(row.mediaNode)),
       streamKey: key.key,
@@ -141,12 +141,12 @@ export class StreamService {
       rows,
       page.limit,
       (row) => ({ createdAt: row.createdAt, id: row.id }),
-      // Lists carry no secrets, and opening one a row would cost more than the rest of the page.
+      // Lists have no secrets: decrypting one per row would cost more than the rest of the page.
       (row) => listedView(row, this.#options.placement.urlOf(row.mediaNode)),
     )
   }
 
-  /** The key goes only to those who may manage streams. */
+  /** Only members who can manage streams see the key. */
   viewFor(row: StreamRow, member: Member): StreamData {
     const mayManage = member.scopes.has('streams:manage')
     const { keys, placement } = this.#options
@@ -154,8 +154,8 @@ export class StreamService {
   }
 
   /**
-   * Changes what is given and keeps the rest; `platforms` replaces the whole list, and only what differs is touched
-   * on the air.
+   * Changes the given fields and keeps the others. `platforms` replaces the whole list. Destinations that stay are not
+   * affected.
    * @throws AppError not_found, precondition_failed, validation_failed, plan_limit_reached, conflict
    */
   async update(turn: Turn, id: string, edit: StreamEditData, ifMatch: IfMatch): Promise<StreamData> {
@@ -198,8 +198,8 @@ export class StreamService {
   }
 
   /**
-   * New keys; the publishers with the old ones are dropped.
-   * @param platforms a new set of destinations, if it is to change
+   * Creates new keys. Publishers with the old keys are disconnected.
+   * @param platforms the new destinations, if they change
    * @throws AppError not_found, validation_failed, plan_limit_reached
    */
   async arm(turn: Turn, id: string, platforms: readonly PlatformInput[] | undefined): Promise<ArmedData> {
@@ -242,7 +242,7 @@ export class StreamService {
     }
   }
 
-  /** Makes a stream's destinations those named; the ones that stay are left as they are. */
+  /** Replaces the destinations of a stream. Those that stay are not changed. */
   async replacePlatforms(turn: Turn, row: StreamRow, wanted: readonly PlatformInput[]): Promise<void> {
     const { lifecycle, chooser } = this.#options
     const present = row.platforms
@@ -258,7 +258,7 @@ export class StreamService {
     await streamDestinations.insertAll(turn.sql, chosen)
   }
 
-  /** @throws AppError not_found; conflict while on the air, unless forced */
+  /** @throws AppError not_found; conflict while it is live, unless forced */
   async delete(turn: Turn, id: string, force: boolean, ifMatch: IfMatch): Promise<void> {
     const row = await this.#find(turn.sql, id)
     requireVersion(ifMatch, row.version)
@@ -272,14 +272,14 @@ export class StreamService {
     this.#options.notices.changed(turn, id)
   }
 
-  /** @returns how many streams there are @throws AppError plan_limit_reached where there is no room for one more */
+  /** @returns the number of streams @throws AppError plan_limit_reached when the plan allows no more */
   async #requireRoom(turn: Turn): Promise<number> {
     const count = turn.memory(STREAMS).count ?? (await streams.count(turn.sql, { workspaceId: turn.workspaceId }))
     await this.#options.plans.requireRoom(turn.workspaceId, 'streams', count)
     return count
   }
 
-  /** Ends whatever a workspace that is being deleted has running. */
+  /** Ends the streams of a workspace that is being deleted. */
   async endAll(turn: Turn): Promise<void> {
     const running = await streams.find(
       turn.sql,

@@ -24,8 +24,8 @@ export const StreamSessionView = named(
     endedAt: Nullable(Timestamp),
     endReason: Nullable(EndReason),
     duration: Type.Integer({ description: 'Seconds from going live to the end, or until now' }),
-    liveSeconds: Type.Integer({ description: 'Seconds during which media came in: what counts against the plan' }),
-    peakViewers: Type.Integer({ description: 'Most people who watched the preview at the same time' }),
+    liveSeconds: Type.Integer({ description: 'Seconds with incoming media. They count against the plan' }),
+    peakViewers: Type.Integer({ description: 'Most viewers that the preview had at the same time' }),
     destinations: Type.Array(Destination),
     recordings: Type.Array(
       Type.Object({
@@ -36,9 +36,9 @@ export const StreamSessionView = named(
         size: Nullable(Type.Integer({ description: 'Bytes' })),
         error: Nullable(Type.String()),
       }),
-      { description: 'Files it was recorded into, each an asset when it is whole' },
+      { description: 'Recordings of the session. Each becomes an asset when it is complete' },
     ),
-    recordingAssetId: Nullable(Type.String({ ...Id, description: 'The first of them in the media library' })),
+    recordingAssetId: Nullable(Type.String({ ...Id, description: 'The first recording in the media library' })),
     createdAt: Timestamp,
     updatedAt: Timestamp,
   }),

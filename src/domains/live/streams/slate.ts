@@ -7,31 +7,31 @@ import { query } from '../../../db/query.ts'
 import { playableAssets } from '../../media/assets/index.ts'
 import { streams } from './tables.ts'
 
-/** How long destinations are kept without a publisher, unless a stream says otherwise. */
+/** Default time that destinations stay connected without a publisher. */
 export const HOLD_SECONDS = 60
 
 const MODES = ['off', 'card', 'asset'] as const
 
 const mode = OneOf(MODES, {
   description:
-    '`off`: destinations are kept without media. `card`: a plain “We’ll be right back”. `asset`: a picture of the media library',
+    '`off`: destinations stay connected without media. `card`: a plain “We’ll be right back”. `asset`: a picture from the media library',
 })
 
-/** As a caller gives it. */
+/** As a client sends it. */
 export const SlateInput = Input(
   {
     mode,
     assetId: Type.Optional(
-      Nullable(Type.String({ ...Id, description: 'Of an image; when it is deleted, the card is shown' })),
+      Nullable(Type.String({ ...Id, description: 'An image. If it is deleted, the card is shown' })),
     ),
   },
   {
     description:
-      'What destinations see while the publisher is away: within 2 s, over the same connections, until the publisher is back or `holdSeconds` are over. It stands in for H.264 with AAC. Off unless it is switched on',
+      'What destinations see while the publisher is away. It appears within 2 s, over the same connections, until the publisher returns or `holdSeconds` have passed. It requires H.264 and AAC. Off by default',
   },
 )
 
-/** As it is kept and shown. */
+/** As it is stored and shown. */
 export const SlateView = named('Slate', Type.Object({ mode, assetId: Nullable(Id) }))
 export type SlateData = Static<typeof SlateView>
 
@@ -41,13 +41,13 @@ export const SlateStatusView = named(
   'SlateStatus',
   Type.Object({
     status: States('SlateState', 'How the slate of a stream is doing', {
-      waiting: 'Waits for a publisher on the air: the slate is encoded like its pictures',
-      preparing: 'Is being encoded',
+      waiting: 'Waits for a live publisher, because the slate is encoded like its video',
+      preparing: 'It is being encoded',
       ready: 'Can be shown at once',
-      shown: 'Destinations see it now, because the publisher is away',
-      unavailable: 'Cannot be shown, for the reason in `error`: destinations are kept without media',
+      shown: 'Destinations see it now because the publisher is away',
+      unavailable: 'It cannot be shown for the reason in `error`. Destinations stay connected without media',
     }),
-    error: Nullable(Type.String({ description: 'Why it is unavailable, for people' })),
+    error: Nullable(Type.String({ description: 'Why it is unavailable, as text for people' })),
   }),
 )
 
@@ -55,11 +55,11 @@ export const HoldSeconds = Type.Integer({
   minimum: 0,
   maximum: 300,
   default: HOLD_SECONDS,
-  description: 'How long destinations are kept, and the stream waits, while the publisher is away',
+  description: 'How long the stream waits, and destinations stay connected, while the publisher is away',
 })
 
 /**
- * As it is kept: null for none.
+ * The slate to store. Null for none.
  * @throws AppError validation_failed; conflict while the picture is still being processed
  */
 export async function chosenSlate(turn: Turn, input: Static<typeof SlateInput>): Promise<SlateData | null> {
@@ -71,7 +71,7 @@ export async function chosenSlate(turn: Turn, input: Static<typeof SlateInput>):
   if (assetId === null) throw refusal('required', 'is needed with mode asset')
   const row = (await playableAssets(turn.sql, turn.workspaceId, [assetId])).get(assetId)
   if (row === undefined) throw refusal('unknown', 'is no asset of this workspace')
-  if (row.kind !== 'image') throw refusal('kind', `must be an image; “${row.name}” is none`)
+  if (row.kind !== 'image') throw refusal('kind', `must be an image, which “${row.name}” is not`)
   if (row.state === 'failed') throw refusal('damaged', `cannot be shown: ${row.error ?? 'it is damaged'}`)
   if (row.state !== 'ready') {
     throw Conflict({ message: `“${row.name}” is still being processed: try again in a moment.` })
@@ -94,7 +94,7 @@ const showing = query({ streams }, (db, $: { workspaceId: string; assetIds: read
     .where(raw<boolean>`slate is not null and (slate->>'assetId')::uuid = any(${$.assetIds})`),
 )
 
-/** Assets that slates show. They may go: the card takes their place. */
+/** Streams whose slates show some assets. The assets can be deleted: the card replaces them. */
 export async function assetsInSlates(sql: Sql, workspaceId: string, assetIds: readonly string[]) {
   const rows = await showing.rows(sql, { workspaceId, assetIds })
   return rows.flatMap(({ id, slate, title }) =>

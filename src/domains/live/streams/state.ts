@@ -1,18 +1,18 @@
 import { States, type Static } from '../../../core/schema.ts'
 
 /**
- * The states of a stream. `ended` is the only one in which its ingest key is dead; `arm` makes a new key.
+ * The states of a stream. Only in `ended` is the ingest key invalid. `arm` creates a new key.
  *
  * | state         | means                                                                    | media relayed |
  * |---------------|--------------------------------------------------------------------------|---------------|
- * | `idle`        | the key works, nothing comes in                                          | no            |
- * | `receiving`   | a publisher sends, nothing goes out                                      | no            |
- * | `starting`    | told to go live, waits for the publisher                                 | as it comes   |
- * | `live`        | comes in and goes out                                                    | yes           |
- * | `interrupted` | was live; the publisher has gone, and may come back for a time           | as it comes   |
- * | `ended`       | over: stopped, out of minutes, or the publisher did not come back        | no            |
+ * | `idle`        | the key is valid, no publisher sends                                     | no            |
+ * | `receiving`   | a publisher sends, nothing is relayed                                    | no            |
+ * | `starting`    | going live, waits for the publisher                                      | on arrival    |
+ * | `live`        | a publisher sends, media is relayed                                      | yes           |
+ * | `interrupted` | was live, waits for the publisher to return                              | on arrival    |
+ * | `ended`       | stopped, out of minutes, or the publisher did not return                 | no            |
  *
- * | happening        | idle      | receiving | starting | live        | interrupted | ended |
+ * | event            | idle      | receiving | starting | live        | interrupted | ended |
  * |------------------|-----------|-----------|----------|-------------|-------------|-------|
  * | ingest_started   | receiving | receiving | live     | live        | live        | –     |
  * | ingest_ended     | idle      | idle      | starting | interrupted | interrupted | ended |
@@ -23,15 +23,15 @@ import { States, type Static } from '../../../core/schema.ts'
  * | source_lost      | –         | –         | –        | –           | ended       | –     |
  * | minutes_used_up  | –         | –         | ended    | ended       | ended       | –     |
  *
- * What keeps the state is answered as done, so that a second click does no harm.
+ * An action that keeps the state succeeds, so a repeated request has no effect.
  */
 export const StreamStatus = States('StreamStatus', 'What a stream is doing', {
-  idle: 'The stream key works. Nothing comes in',
-  receiving: 'An encoder sends. Nothing goes out yet',
-  starting: 'Told to go live. Waits for the encoder and then goes out at once',
-  live: 'Media comes in and goes out',
-  interrupted: 'Was live and the encoder is away. Destinations stay connected for `holdSeconds`',
-  ended: 'Over, for the reason in `endReason`. The stream key no longer works until the stream is armed again',
+  idle: 'The stream key is valid. No encoder sends',
+  receiving: 'An encoder sends. Nothing is relayed yet',
+  starting: 'Going live. Relaying starts with the first frame of the encoder',
+  live: 'An encoder sends, and media is relayed',
+  interrupted: 'Was live, and the encoder has disconnected. Destinations stay connected for `holdSeconds`',
+  ended: 'Ended for the reason in `endReason`. Arm the stream to get a new key',
 })
 export type StreamStatus = Static<typeof StreamStatus>
 
@@ -78,12 +78,12 @@ const TRANSITIONS: Readonly<Record<Happening, Partial<Readonly<Record<StreamStat
   minutes_used_up: { starting: 'ended', live: 'ended', interrupted: 'ended' },
 }
 
-/** The state that follows; undefined where the happening makes no sense. */
+/** The next state. Undefined where the event is not possible. */
 export function next(status: StreamStatus, happening: Happening): StreamStatus | undefined {
   return TRANSITIONS[happening][status]
 }
 
-/** Whether media is relayed as soon as it comes in; such a stream counts against the plan's concurrent streams. */
+/** Whether media is relayed when a publisher sends. Such a stream counts against the concurrent streams of the plan. */
 export function isOnAir(status: StreamStatus): boolean {
   return status === 'starting' || status === 'live' || status === 'interrupted'
 }

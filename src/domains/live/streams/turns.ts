@@ -21,27 +21,27 @@ import { findStream, type StreamRow } from './store.ts'
 import { streamDestinations, streams, streamSessions } from './tables.ts'
 import type { ShownDestinationState, StreamPlatformData } from './schemas.ts'
 
-/** Turns that the service asks for by itself: what the media nodes see, and what time brings. Each may come twice. */
+/** System turns: reports of media nodes, and timeouts. Each can run twice. */
 
 export interface DestinationReport {
   readonly id: string
   readonly state: ShownDestinationState
   readonly since: string
   readonly lastError: StreamPlatformData['lastError']
-  /** Whether its server has taken media with this key. */
+  /** Whether its server has accepted media with this key. */
   readonly hasWorked: boolean
 }
 
-/** How a stream looks on a media node right now. */
+/** The state of a stream on a media node. */
 export interface Observation {
   readonly streamId: string
   readonly nodeId: string
   /** The publisher that sends now, and the public part of the key it was admitted with. */
   readonly ingest: { readonly sessionId: string; readonly path: string } | null
   readonly destinations: readonly DestinationReport[]
-  /** ISO 8601: when it was seen. */
+  /** ISO 8601: when it was observed. */
   readonly at: string
-  /** ISO 8601: since when the media process has not answered; absent while it answers. */
+  /** ISO 8601: since when the media process has not answered. Absent while it answers. */
   readonly silentSince?: string | null
 }
 
@@ -75,7 +75,7 @@ const noteWarning = query({ streamSessions }, (db, $: { sessionId: string; minut
     .where((e) => e.or([e('warnedMinutes', 'is', null), e('warnedMinutes', '>', $.minutesLeft)])),
 )
 
-/** Makes the database agree with what a media node sees. */
+/** Writes the state that a media node reports. */
 export const observeStream = systemTurn<Observation>({
   name: 'streams.observe',
   run: async ({ turn, input, streams: { lifecycle } }) => {
@@ -96,13 +96,13 @@ async function observeIngest(
 ): Promise<void> {
   const { ingest, nodeId } = input
   if (ingest === null) {
-    // Another node has the publisher by now, or none had.
+    // Another node has the publisher now, or there was none.
     if (row.ingestId === null || row.ingestNode !== nodeId) return
     await streams.update(turn.sql, { id: row.id }, { ingestId: null, ingestNode: null, unconfirmedSince: null })
     await lifecycle.move(turn, row, next(row.status, 'ingest_ended') ?? row.status)
     return
   }
-  // A publisher with a key of before the last arming is being dropped: nobody counts on it.
+  // A publisher with a key from before the last arming is being disconnected.
   if (ingest.path !== row.path || ingest.sessionId === row.ingestId) return
   const status = next(row.status, 'ingest_started')
   if (status === undefined) return
@@ -115,7 +115,7 @@ async function observeIngest(
   await lifecycle.move(turn, row, status)
 }
 
-/** Writes whether the state of a stream is confirmed by the node that takes it in. */
+/** Writes whether the node of the publisher confirms the state of a stream. */
 async function observeSilence(turn: Turn, { nodeId, silentSince = null, streamId }: Observation): Promise<void> {
   const [changed] = await streams.updateReturning(
     turn.sql,
@@ -149,14 +149,14 @@ async function observeDestinations(turn: Turn, row: StreamRow, reports: readonly
   }
 }
 
-/** Remembers the keys that their servers take, for the next process that is refused with one of them. */
+/** Records the keys that their servers accept, for later processes that are refused with such a key. */
 async function noteWorked(turn: Turn, row: StreamRow, { at, destinations }: Observation): Promise<void> {
   const worked = destinations.filter(({ hasWorked }) => hasWorked).map(({ id }) => id)
   const accounts = row.platforms.filter(({ _id }) => worked.includes(_id)).map(({ accountId }) => accountId)
   await markWorked(turn.sql, accounts, at)
 }
 
-/** Whether a state depends on a media process that runs; the others hold whatever becomes of it. */
+/** Whether a state depends on a running media process. */
 export function canBeUnknown(state: ShownDestinationState): boolean {
   return !['idle', 'stopped', 'needs_attention', 'unknown'].includes(state)
 }
@@ -169,20 +169,20 @@ function differs(platform: StreamPlatformData, report: DestinationReport): boole
   )
 }
 
-/** Destinations that were connected when their media node was last heard of. */
+/** Destinations that were connected at the last report of their media node. */
 function unknownOf(row: StreamRow, at: string): DestinationReport[] {
   return row.platforms.flatMap(({ _id: id, lastError, status }) =>
     canBeUnknown(status) ? [{ id, state: 'unknown', since: at, lastError, hasWorked: false }] : [],
   )
 }
 
-/** The media node that had the publisher is gone, process and all. */
+/** Handles the loss of the media node that had the publisher. */
 export const loseIngest = systemTurn<{ readonly streamId: string; readonly nodeId: string; readonly at: string }>({
   name: 'streams.lose_ingest',
   run: async ({ turn, input, streams: { lifecycle } }) => {
     const row = await findStream(turn.sql, input.streamId)
     if (row === undefined) return
-    // Destinations are kept for a while without a publisher, at the node that had it last.
+    // Destinations stay connected for a while without a publisher, on its last node.
     if ((row.ingestNode ?? row.mediaNode) === input.nodeId) {
       await lifecycle.place(turn, row)
       await observeDestinations(turn, row, unknownOf(row, input.at))
@@ -191,7 +191,7 @@ export const loseIngest = systemTurn<{ readonly streamId: string; readonly nodeI
   },
 })
 
-/** Ends a stream whose publisher did not come back in time. */
+/** Ends a stream whose publisher did not return in time. */
 export const expireStream = systemTurn<{ readonly streamId: string; readonly now: number }>({
   name: 'streams.expire',
   run: async ({ turn, input, streams: { lifecycle } }) => {
@@ -202,7 +202,7 @@ export const expireStream = systemTurn<{ readonly streamId: string; readonly now
   },
 })
 
-/** Ends a broadcast whose owner has no minutes left. */
+/** Ends a session whose owner has no minutes left. */
 export const exhaustMinutes = systemTurn<{ readonly streamId: string; readonly sessionId: string }>({
   name: 'streams.exhaust_minutes',
   run: async ({ turn, input, streams: { lifecycle } }) => {
@@ -219,7 +219,7 @@ export interface MinutesWarning {
   readonly minutesLeft: number
 }
 
-/** Says that the minutes run out, once for each threshold of a broadcast. */
+/** Warns that minutes are running out, once for each threshold of a session. */
 export const warnOfMinutes = systemTurn<MinutesWarning>({
   name: 'streams.warn_of_minutes',
   run: async ({ turn, input }) => {
@@ -235,7 +235,7 @@ export interface DiagnosisReport {
   readonly cleared: readonly MediaWarning[]
 }
 
-/** Announces what the media node finds wrong, or right again, with what a stream takes in. */
+/** Announces problems of an ingest that a media node found or saw resolved. */
 export const reportDiagnosis = systemTurn<DiagnosisReport>({
   name: 'streams.report_diagnosis',
   run: async ({ turn, input }) => {
@@ -254,7 +254,7 @@ export const announceSlate = systemTurn<{ readonly streamId: string; readonly sh
   },
 })
 
-/** Announces that another publisher is on the air. */
+/** Announces that another publisher is live. */
 export const announceInput = systemTurn<Omit<Extract<MediaEvent, { type: 'input.changed' }>, 'type'>>({
   name: 'streams.announce_input',
   run: async ({ turn, input: { previous, reason, source, streamId } }) => {
@@ -263,14 +263,14 @@ export const announceInput = systemTurn<Omit<Extract<MediaEvent, { type: 'input.
   },
 })
 
-/** Says that clients over WebRTC were cut off because the process that serves them ended. */
+/** Announces that WebRTC clients were disconnected because their process ended. */
 export const announceWebrtcLost = systemTurn<Omit<Extract<MediaEvent, { type: 'webrtc.lost' }>, 'type'>>({
   name: 'streams.announce_webrtc_lost',
   run: async ({ turn, input: { publishers, streamId, viewers } }) => {
     if ((await findStream(turn.sql, streamId)) === undefined) return
     const watching = viewers === 1 ? '1 viewer' : `${viewers} viewers`
     const clients = [...(publishers > 0 ? ['the publisher'] : []), ...(viewers > 0 ? [watching] : [])].join(' and ')
-    const message = `The media node’s process for WebRTC ended and cut off ${clients}. They can connect again at once.`
+    const message = `The WebRTC process of the media node ended and disconnected ${clients}. They can reconnect at once.`
     turn.emit(streamWarning, { streamId, code: 'webrtc_lost', message })
   },
 })

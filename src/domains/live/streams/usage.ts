@@ -18,7 +18,7 @@ export function monthOf(now: number): string {
   return `${new Date(now).toISOString().slice(0, 7)}-01`
 }
 
-/** Begun minutes do not count: a limit is reached when it is used up to the last second. */
+/** Minutes of a usage, with two decimals, rounded down, so that a limit is reached only when it is fully used. */
 export function minutesOf(ms: number): number {
   return Math.floor((ms / MINUTE) * 100) / 100
 }
@@ -98,7 +98,7 @@ const activeIn = query({ streams }, (db, $: { workspaceIds: readonly string[] })
     .groupBy('workspaceId'),
 )
 
-/** What a caller has streamed this month, and what their plan allows. */
+/** The usage of a caller in this month, and the limits of the plan. */
 export class StreamingUsage {
   readonly #sql: Sql
   readonly #clock: Clock
@@ -112,7 +112,7 @@ export class StreamingUsage {
     this.#workspacesOf = workspacesOf
   }
 
-  /** The caller's own minutes, and those of every workspace they are in. */
+  /** The caller's own minutes, and those of all workspaces of which the caller is a member. */
   async of(userId: string): Promise<Static<typeof StreamingUsageView>> {
     const month = monthOf(this.#clock.now())
     const [allowance, used, workspaces] = await Promise.all([

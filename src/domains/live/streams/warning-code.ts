@@ -1,20 +1,20 @@
 import { States } from '../../../core/schema.ts'
 
-export const WarningCode = States('StreamWarningCode', 'What is wrong with what a stream takes in', {
-  video_missing: 'No video comes in, or it has stopped',
-  audio_missing: 'No audio comes in, or it has stopped',
-  video_codec: 'The platform does not take this video codec',
-  audio_codec: 'The platform does not take this audio codec',
-  pixel_format: 'The chroma format or bit depth is not the 8-bit 4:2:0 that platforms take',
-  audio_channels: 'The audio has more channels than the two that platforms take',
-  keyframe_missing: 'The video has no keyframe, so nothing can start to decode it',
+export const WarningCode = States('StreamWarningCode', 'A problem of an ingest', {
+  video_missing: 'No video arrives, or it has stopped',
+  audio_missing: 'No audio arrives, or it has stopped',
+  video_codec: 'The platform does not accept this video codec',
+  audio_codec: 'The platform does not accept this audio codec',
+  pixel_format: 'The chroma format or bit depth is not 8-bit 4:2:0, which platforms require',
+  audio_channels: 'The audio has more than two channels, which platforms do not accept',
+  keyframe_missing: 'The video has no keyframe, so it cannot be decoded',
   keyframe_interval: 'Keyframes are too far apart: set the keyframe interval of the encoder to 2 seconds',
-  frame_rate_varies: 'The frame rate varies: set a constant one in the encoder',
-  bitrate: 'The bitrate is above what the platform takes',
-  clock_drift: 'Timestamps run faster or slower than time does',
+  frame_rate_varies: 'The frame rate varies: set a constant frame rate in the encoder',
+  bitrate: 'The bitrate is higher than the platform accepts',
+  clock_drift: 'Timestamps run faster or slower than real time',
   audio_offset: 'The timestamps of audio and video are more than a second apart',
   timestamps_forward: 'Timestamps have jumped forward',
   timestamps_back: 'Timestamps have jumped back',
-  resolution_changed: 'The size of the picture has changed on the air, which platforms may refuse',
+  resolution_changed: 'The picture size changed while live, which platforms may refuse',
   key_contested: 'A second encoder tries to publish with the same key',
 })
