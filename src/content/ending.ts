@@ -1,22 +1,22 @@
 import { DamagedFile, UnsafeFile } from './errors.ts'
 import { scanStart } from './jpeg.ts'
 
-/** Reads `length` bytes at `start`, fewer at the end of the file. */
+/** Reads `length` bytes at `start`, or fewer at the end of the file. */
 export type ReadAt = (start: number, length: number) => Promise<Buffer>
 
-/** Room for the longest comment of an archive, and the record before it. */
+/** Enough for the longest comment of a ZIP archive and the record before it. */
 const TAIL_BYTES = 66 * 1024
 
 /**
- * Whether a file ends where its format says, and nothing hides behind that. Only headers and the last bytes are read.
+ * Checks that a file ends where its format says, with nothing after it. Reads only headers and the last bytes.
  * @throws AppError damaged_file, unsafe_file
  */
 export async function checkEnd(type: string, size: number, readAt: ReadAt): Promise<void> {
   const start = Math.max(0, size - TAIL_BYTES)
   const tail = await readAt(start, size - start)
-  if (endsAsZip(tail)) throw UnsafeFile({ message: 'The file is an archive as well.' })
+  if (endsAsZip(tail)) throw UnsafeFile({ message: 'The file is also an archive.' })
   if (/<script[\s>]|<\?php/i.test(tail.toString('latin1'))) {
-    if (type !== 'application/pdf') throw UnsafeFile({ message: 'The file has a script behind it.' })
+    if (type !== 'application/pdf') throw UnsafeFile({ message: 'A script follows the content of the file.' })
   }
   if (type === 'image/png') checkPng(tail)
   else if (type === 'image/jpeg') await checkJpeg(tail, start, readAt)
@@ -29,15 +29,15 @@ export async function checkEnd(type: string, size: number, readAt: ReadAt): Prom
 }
 
 function cut() {
-  return DamagedFile({ message: 'The file ends too early.' })
+  return DamagedFile({ message: 'The file is truncated.' })
 }
 
 const ARCHIVE_END = 'PK\u0005\u0006'
 const DIRECTORY_ENTRY = 0x02014b50
 
 /**
- * The end-of-central-directory record (APPNOTE 4.3.16), as programs find it that unpack archives: its comment goes up to
- * the end of the file, or the directory that it tells of lies before it, whatever follows.
+ * Looks for the end-of-central-directory record (APPNOTE 4.3.16) as unpacking programs do: its comment extends to the end
+ * of the file, or the directory that it points to precedes it.
  */
 function endsAsZip(tail: Buffer): boolean {
   for (let at = tail.lastIndexOf(ARCHIVE_END, undefined, 'latin1'); at !== -1;) {
@@ -52,7 +52,7 @@ function endsAsZip(tail: Buffer): boolean {
   return false
 }
 
-/** The end of the picture itself; the thumbnail in its header has one, too. */
+/** Looks for the end marker of the image itself. A thumbnail in the header has an end marker too. */
 async function checkJpeg(tail: Buffer, start: number, readAt: ReadAt): Promise<void> {
   const scan = start < TAIL_BYTES ? scanStart(await readAt(0, TAIL_BYTES)) : 0
   if (start + tail.lastIndexOf(Buffer.from([0xff, 0xd9])) < Math.max(scan, start)) throw cut()
@@ -64,17 +64,17 @@ function checkPng(tail: Buffer): void {
   // Four bytes of checksum follow the name of the last chunk.
   if (end + 8 > tail.length) throw cut()
   if (tail.subarray(end + 8).some((byte) => byte !== 0)) {
-    throw UnsafeFile({ message: 'Something follows the end of the picture.' })
+    throw UnsafeFile({ message: 'There is data after the end of the image.' })
   }
 }
 
 async function checkWebp(size: number, readAt: ReadAt): Promise<void> {
   const said = await riffSize(readAt)
   if (said > size + 1) throw cut()
-  if (said + 1 < size) throw UnsafeFile({ message: 'Something follows the end of the picture.' })
+  if (said + 1 < size) throw UnsafeFile({ message: 'There is data after the end of the image.' })
 }
 
-/** What recorders write who do not know how long the sound will be; some leave a little room below. */
+/** Recorders that do not know the final length write about this value. */
 const UNKNOWN_RIFF = 0x7fff0000
 
 async function checkWav(size: number, readAt: ReadAt): Promise<void> {
@@ -82,7 +82,7 @@ async function checkWav(size: number, readAt: ReadAt): Promise<void> {
   if (said > size + 1 && said < UNKNOWN_RIFF) throw cut()
 }
 
-/** Bytes of the whole file, as its header says. */
+/** The size of the whole file in bytes, according to its header. */
 async function riffSize(readAt: ReadAt): Promise<number> {
   return (await readAt(0, 12)).readUInt32LE(4) + 8
 }
@@ -90,7 +90,7 @@ async function riffSize(readAt: ReadAt): Promise<number> {
 const MATROSKA = /^video\/(webm|matroska)$/
 const SEGMENT = 0x18538067
 
-/** RFC 9559, section 5: a header and a segment, which holds everything; live recordings leave its length open. */
+/** RFC 9559, section 5: a header, and a segment with the rest. Live recordings leave the segment's size open. */
 async function checkMatroska(size: number, readAt: ReadAt): Promise<void> {
   const head = await readAt(0, 256)
   const header = elementSize(head, 4)
@@ -100,7 +100,7 @@ async function checkMatroska(size: number, readAt: ReadAt): Promise<void> {
   if (segment !== undefined && segment.end + segment.size > size) throw cut()
 }
 
-/** RFC 8794, section 4: the leading zeros of the first byte say how many more follow. @returns undefined when left open */
+/** RFC 8794, section 4: the leading zeros of the first byte give the number of bytes. @returns undefined for an open size */
 function elementSize(head: Buffer, at: number): { size: number; end: number } | undefined {
   const bytes = Math.clz32(head[at] ?? 0) - 23
   if (bytes > 8 || at + bytes > head.length) return undefined
@@ -110,12 +110,12 @@ function elementSize(head: Buffer, at: number): { size: number; end: number } | 
 }
 
 const BOXED = /^(video\/(mp4|quicktime)|audio\/mp4|image\/(heic|heif|avif))$/
-/** Each is a read of its own. Only files in fragments have so many, a pair of boxes for every half second or so. */
+/** Each box takes one read. Only fragmented files have this many, about two boxes for each half second. */
 const MOST_BOXES = 500
 
 /**
- * ISO/IEC 14496-12: boxes follow each other without a gap up to the end. A fragment stands for itself, so that a file of
- * many is good as far as they were looked at.
+ * ISO/IEC 14496-12: boxes follow each other without gaps to the end of the file. Fragments are independent, so a file with
+ * many of them is accepted once the first `MOST_BOXES` are valid.
  */
 async function checkBoxes(type: string, size: number, readAt: ReadAt): Promise<void> {
   const needed = type.startsWith('image/') ? ['meta'] : ['moov']
@@ -123,7 +123,7 @@ async function checkBoxes(type: string, size: number, readAt: ReadAt): Promise<v
   let at = 0
   for (let count = 0; at < size; count += 1) {
     if (count > MOST_BOXES) {
-      if (!seen.has('moof')) throw DamagedFile({ message: 'The file is in too many pieces.' })
+      if (!seen.has('moof')) throw DamagedFile({ message: 'The file consists of too many parts.' })
       break
     }
     const header = await readAt(at, 16)
@@ -132,12 +132,12 @@ async function checkBoxes(type: string, size: number, readAt: ReadAt): Promise<v
     const name = header.toString('latin1', 4, 8)
     const length = short === 1 && header.length === 16 ? Number(header.readBigUInt64BE(8)) : short
     seen.add(name)
-    // The last box may say that it goes to the end.
+    // Size 0 means that the box extends to the end of the file.
     if (short === 0) break
     if (length < 8 || !/^[\u0020-\u007E\u00A9]{4}$/.test(name)) throw DamagedFile()
     at += length
   }
   if (at > size) throw cut()
   if (!needed.some((name) => seen.has(name)))
-    throw DamagedFile({ message: 'The file has no description of its media.' })
+    throw DamagedFile({ message: 'The file has no metadata box for its media.' })
 }

@@ -5,14 +5,14 @@ import { pictureSize, type PictureSize } from './picture-size.ts'
 import { checkSvg, looksLikeSvg } from './svg.ts'
 import { ACCEPTED, canonicalType, contradicts, type Kind } from './types.ts'
 
-/** Bytes from the beginning of a file by which it is judged. */
+/** How many bytes from the start of a file are inspected. */
 export const HEAD_BYTES = 512 * 1024
 
-/** A side and an area that programs which decode pictures can bear. */
+/** The largest images that are accepted, by side and by area, in pixels. */
 const MOST_SIDE = 16_384
 const MOST_PIXELS = 100_000_000
 
-/** What a file is, by its content. */
+/** What the content of a file is. */
 export interface Inspected {
   readonly type: string
   readonly kind: Kind
@@ -21,8 +21,8 @@ export interface Inspected {
 }
 
 /**
- * Judges a file by how it begins, before the rest of it is taken.
- * @param head the first `HEAD_BYTES` of it, or all of it when it is shorter
+ * Inspects the start of a file, before the rest of it is accepted.
+ * @param head the first `HEAD_BYTES` of the file, or the whole file if it is shorter
  * @throws AppError empty_file, unsupported_file, unsafe_file, damaged_file, image_too_large
  */
 export async function inspectHead(head: Buffer, name: string): Promise<Inspected> {
@@ -30,11 +30,13 @@ export async function inspectHead(head: Buffer, name: string): Promise<Inspected
   const type = await typeOf(head)
   const accepted = ACCEPTED[type]
   if (accepted === undefined) {
-    const what = type === '' ? 'of no known type' : type
-    throw UnsupportedFile({ message: `The file is ${what}, which the media library does not take.` })
+    const what = type === '' ? 'of an unknown type' : type
+    throw UnsupportedFile({ message: `The file is ${what}, which is not accepted.` })
   }
   if (contradicts(name, type)) {
-    throw UnsupportedFile({ message: `The file is a ${accepted.title}, but its name says otherwise: rename it.` })
+    throw UnsupportedFile({
+      message: `The file is a ${accepted.title}, but its name has a different extension. Rename it.`,
+    })
   }
   if (type !== 'image/svg+xml') checkMarkers(head, type)
   const size = accepted.kind === 'image' ? sizeOf(type, head) : undefined
@@ -42,7 +44,7 @@ export async function inspectHead(head: Buffer, name: string): Promise<Inspected
 }
 
 /**
- * Judges the rest of a file that has come whole.
+ * Inspects a file that was received completely.
  * @throws AppError unsafe_file, damaged_file, unsupported_file, image_too_large
  */
 export async function inspectWhole(found: Inspected, size: number, readAt: ReadAt): Promise<void> {
@@ -50,10 +52,12 @@ export async function inspectWhole(found: Inspected, size: number, readAt: ReadA
   let pixels = 0
   for (const picture of checkSvg(await readAt(0, Math.min(size, 1_000_001)), size)) {
     const { height, kind, type, width } = await inspectHead(picture, '')
-    if (kind !== 'image' || type === 'image/svg+xml') throw UnsafeFile({ message: 'The SVG drawing has a file in it.' })
+    if (kind !== 'image' || type === 'image/svg+xml')
+      throw UnsafeFile({ message: 'The SVG image has a file embedded in it.' })
     pixels += (width ?? 0) * (height ?? 0)
-    // They are all in memory together when the drawing is drawn.
-    if (pixels > MOST_PIXELS) throw ImageTooLarge({ message: 'The pictures in the drawing have too many pixels.' })
+    // All of them are in memory at once when the SVG is rendered.
+    if (pixels > MOST_PIXELS)
+      throw ImageTooLarge({ message: 'The images embedded in the SVG have too many pixels in total.' })
   }
 }
 
@@ -67,16 +71,16 @@ function sizeOf(type: string, head: Buffer): PictureSize | undefined {
   if (type === 'image/svg+xml') return undefined
   const size = pictureSize(type, head)
   if (size === undefined || size.width === 0 || size.height === 0) {
-    throw DamagedFile({ message: 'The picture does not say how large it is.' })
+    throw DamagedFile({ message: 'The header of the image does not contain its size.' })
   }
   const { width, height } = size
   if (width > MOST_SIDE || height > MOST_SIDE || width * height > MOST_PIXELS) {
-    throw ImageTooLarge({ message: `The picture has ${width} × ${height} pixels.`, details: { width, height } })
+    throw ImageTooLarge({ message: `The image has ${width} × ${height} pixels.`, details: { width, height } })
   }
   return size
 }
 
-/** What a file that is also a page, a program or a document has near its beginning. */
+/** What is near the start of a file that is also an HTML page, a program or a document. */
 const MARKERS = /%PDF-\d|<script[\s>]|<\?php|<html[\s>]|<!doctype html|<svg[\s>]/i
 
 /** @throws AppError unsafe_file */
@@ -84,6 +88,6 @@ function checkMarkers(head: Buffer, type: string): void {
   const own = type === 'application/pdf' ? 8 : 0
   const found = MARKERS.exec(head.toString('latin1', own, 64 * 1024))
   if (found && !(type === 'application/pdf' && found[0].startsWith('%PDF'))) {
-    throw UnsafeFile({ message: 'The file is of two types at once.' })
+    throw UnsafeFile({ message: 'The file is valid as two types at once.' })
   }
 }

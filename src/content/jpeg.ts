@@ -1,10 +1,10 @@
-/** A segment of a JPEG: its marker, and where that begins. */
+/** A segment of a JPEG: its marker and its offset. */
 interface Segment {
   readonly marker: number
   readonly at: number
 }
 
-/** The segments before the picture's data, as far as they are within these bytes (ITU T.81, annex B). */
+/** The segments before the image data, as far as these bytes contain them (ITU T.81, annex B). */
 export function* jpegSegments(head: Buffer): Generator<Segment> {
   for (let at = 2; at + 9 < head.length;) {
     if (head[at] !== 0xff) return
@@ -21,7 +21,7 @@ export function* jpegSegments(head: Buffer): Generator<Segment> {
 
 const START_OF_SCAN = 0xda
 
-/** Where the picture's own data begins, behind thumbnails that are pictures themselves; 0 when it is not to be seen. */
+/** The offset of the image data, after any thumbnails. 0 if these bytes do not contain it. */
 export function scanStart(head: Buffer): number {
   return [...jpegSegments(head)].find(({ marker }) => marker === START_OF_SCAN)?.at ?? 0
 }

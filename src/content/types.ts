@@ -1,4 +1,4 @@
-/** What files the media library takes, by what they contain. */
+/** The file types that are accepted. */
 
 export type Kind = 'image' | 'video' | 'audio' | 'document'
 export const KINDS = ['image', 'video', 'audio', 'document'] as const
@@ -6,7 +6,7 @@ export const KINDS = ['image', 'video', 'audio', 'document'] as const
 export interface AcceptedType {
   readonly kind: Kind
   readonly title: string
-  /** The first is the usual one. */
+  /** The most common one first. */
   readonly extensions: readonly string[]
 }
 
@@ -34,7 +34,7 @@ export const ACCEPTED: Readonly<Record<string, AcceptedType>> = {
   'application/pdf': type('document', 'PDF document', 'pdf'),
 }
 
-/** Other names for the same types. */
+/** Aliases of these types. */
 const SAME: Readonly<Record<string, string>> = {
   'image/jpg': 'image/jpeg',
   'image/apng': 'image/png',
@@ -52,19 +52,19 @@ const SAME: Readonly<Record<string, string>> = {
   'audio/x-flac': 'audio/flac',
 }
 
-/** The one spelling of a media type, without parameters. */
+/** The canonical name of a media type, without parameters. */
 export function canonicalType(type: string): string {
   const bare = (type.split(';')[0] ?? '').trim().toLowerCase()
   return SAME[bare] ?? bare
 }
 
-/** Endings that say what a file is; whatever else follows a dot is part of the name. */
+/** File extensions that name a type. Other text after a dot is part of the file's name. */
 const TELLING = new Set([
   ...Object.values(ACCEPTED).flatMap(({ extensions }) => extensions),
   ...'bat cmd com exe htm html hta jar js mjs msi php phar ps1 py rb scr sh svgz swf vbs wasm xhtml xml zip'.split(' '),
 ])
 
-/** Whether a name ends as if the file were of another type. */
+/** Whether a file name has the extension of another type. */
 export function contradicts(name: string, type: string): boolean {
   const ending = /\.([a-z0-9]{1,5})$/i.exec(name)?.[1]?.toLowerCase()
   if (ending === undefined || !TELLING.has(ending)) return false

@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => app?.stop())
 
-/** The status of a page, asked for under a host name and with the headers of the caller. */
+/** The status of a page, requested with a host name and headers. */
 function statusOf(url: string, headers: Record<string, string>): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
     const asked = request(url, { headers }, (response) => {
@@ -22,7 +22,7 @@ function statusOf(url: string, headers: Record<string, string>): Promise<number 
   })
 }
 
-test('/metrics has figures of requests, actors, database and event loop', async () => {
+test('/metrics contains metrics of requests, actors, database and event loop', async () => {
   await app.send('GET /api/health')
   await app.send('GET /api/services/unknown/status')
   const response = await fetch(`${app.node.adminUrl}/metrics`)
@@ -42,7 +42,7 @@ test('/metrics has figures of requests, actors, database and event loop', async 
   }
 })
 
-test('/healthz answers, anything else is 404, and only GET is taken', async () => {
+test('/healthz answers, unknown paths are 404, and only GET is allowed', async () => {
   const alive = await fetch(`${app.node.adminUrl}/healthz`)
   for (const path of ['/healthz', '/metrics', '/nothing']) {
     const { headers } = await fetch(`${app.node.adminUrl}${path}`)
@@ -54,14 +54,14 @@ test('/healthz answers, anything else is 404, and only GET is taken', async () =
   expect((await fetch(`${app.node.adminUrl}/metrics`, { method: 'POST' })).status).toBe(405)
 })
 
-test('the API’s port has none of it', async () => {
+test('the port of the API does not serve admin pages', async () => {
   expect((await app.send('GET /metrics')).status).toBe(404)
 })
 
 const OPTIONS = { host: '127.0.0.1', access: { token: undefined, names: [] as string[] }, version: '1' }
 const TOKEN = 'a token of at least thirty-two characters'
 
-test('the admin port refuses host names that it does not know: a page that rebinds its own name reads nothing', async () => {
+test('the admin port refuses unknown host names, which prevents DNS rebinding', async () => {
   const url = `${app.node.adminUrl}/metrics`
   for (const host of ['evil.example:9090', 'localhost.evil.example', '127.0.0.1.evil.example']) {
     expect(await statusOf(url, { host }), host).toBe(421)
@@ -71,7 +71,7 @@ test('the admin port refuses host names that it does not know: a page that rebin
   }
 })
 
-test('ADMIN_NAMES lets a name in, ADMIN_TOKEN asks for a credential, and with the credential any name does', async () => {
+test('ADMIN_NAMES allows a host name; ADMIN_TOKEN requires a token, and allows every host name with it', async () => {
   const access = { token: TOKEN, names: ['Crier.internal'] }
   const admin = await startAdminServer({ ...OPTIONS, metrics: new Registry(), port: 0, access })
   const basic = (password: string) => `Basic ${Buffer.from(`ops:${password}`).toString('base64')}`
@@ -88,13 +88,13 @@ test('ADMIN_NAMES lets a name in, ADMIN_TOKEN asks for a credential, and with th
   await admin.close()
 })
 
-test('/ready on the admin port says everything', async () => {
+test('/ready on the admin port includes all details', async () => {
   const response = await fetch(`${app.node.adminUrl}/ready`)
   expect(response.status).toBe(200)
   expect(await response.json()).toMatchObject({ checks: { database: { ok: true, latencyMs: expect.any(Number) } } })
 })
 
-test('a port that was asked for and is taken is an error; the usual one gives way', async () => {
+test('a configured port that is in use is an error; the default one is replaced by a free port', async () => {
   const blocker = createServer()
   await new Promise<void>((resolve) => blocker.listen(0, '127.0.0.1', resolve))
   const { port } = blocker.address() as { port: number }

@@ -42,7 +42,7 @@ test('a new user is on the free plan, with a cycle of one month', async () => {
   })
 })
 
-test('credits come back with the next cycle', async () => {
+test('credits are restored in the next cycle', async () => {
   const { plans } = app.composition.services
   await app.database.run('update subscriptions set credits_used = 15, credits_since = $2 where user_id = $1', [
     world.id('ada'),
@@ -57,7 +57,7 @@ test('credits come back with the next cycle', async () => {
   })
 })
 
-test('a change of plan is known at once', async () => {
+test('a change of plan takes effect at once', async () => {
   const { plans } = app.composition.services
   expect(await plans.limitsOf(world.id('ada'))).toMatchObject({ plan: 'free', streamDestinations: 10 })
   await plans.change(world.id('ada'), 'pro')
@@ -75,14 +75,14 @@ test.each([
     const { plans } = other.composition.services
     expect(await plans.limitsOf(id)).toMatchObject({ plan, workspaces })
     expect(await plans.lockLimitsOf(other.database, id)).toMatchObject({ plan, workspaces })
-    // More than the free plan has.
+    // More than the free plan allows.
     for (const name of ['one', 'two', 'three', 'four']) await people.workspace(name, 'bea')
   } finally {
     await other.stop()
   }
 })
 
-test('a user without a subscription is on the plan of new users, whatever they ask for first', async () => {
+test('a user without a subscription gets the default plan, whichever request comes first', async () => {
   const first: Record<string, () => Promise<{ status: number; text: string }>> = {
     upload: () =>
       world.as('una').call('POST /api/assets/upload', {

@@ -29,7 +29,7 @@ const log = async (query: Record<string, unknown> = {}, workspace = 'acme') =>
 const sync = async (who: string, query: Record<string, unknown> = {}, workspace = 'acme') =>
   (await world.as(who).call(syncEvents, { ...at(workspace), query })).body.data
 
-/** Events of a made-up type, of a domain that is not there yet, as a turn would have left them. */
+/** Inserts events of a type that no domain declares, as a turn would. */
 async function foreignEvents(workspace: string, type: string, count: number): Promise<void> {
   const key = `ws:${world.id(workspace)}`
   await app.database.run('insert into actor_fence (key) values ($1) on conflict do nothing', [key])
@@ -42,7 +42,7 @@ async function foreignEvents(workspace: string, type: string, count: number): Pr
 }
 
 describe('the audit log', () => {
-  test('says who did what, to what, when and from where', async () => {
+  test('records who did what to which resource, when and from where', async () => {
     clock.advance(60_000)
     await world.as('adam').call(updateWorkspace, {
       ...at(),
@@ -65,14 +65,14 @@ describe('the audit log', () => {
     })
   })
 
-  test('keeps no trace of what failed', async () => {
+  test('does not record requests that failed', async () => {
     const before = (await log({ limit: 100 })).data.length
     await world.as('adam').call(updateWorkspace, { ...at(), headers: { 'If-Match': '"999"' }, body: { name: 'X' } })
     await world.as('clio').call(updateWorkspace, { ...at(), body: { name: 'X' } })
     expect((await log({ limit: 100 })).data).toHaveLength(before)
   })
 
-  test('is read by actor, action and time, page by page, while it grows', async () => {
+  test('can be filtered and paged while entries are added', async () => {
     await world.workspace('long', 'ada')
     await world.member('long', 'adam', { role: 'admin' })
     const times: string[] = []
@@ -103,7 +103,7 @@ describe('the audit log', () => {
     expect([refused.status, refused.body.errors[0].path]).toEqual([400, '/query/cursor'])
   })
 
-  test('holds nothing of another workspace', async () => {
+  test('does not show entries of another workspace', async () => {
     const other = await world.as('ada').call(createWorkspace, { body: { name: 'Other', timezone: 'UTC' } })
     const rows = (await world.as('ada').call(listAuditLog, { path: { workspaceId: other.body.data._id } })).body.data
     expect(rows.map((row: { action: string }) => row.action)).toEqual(['createWorkspace'])
@@ -111,7 +111,7 @@ describe('the audit log', () => {
 })
 
 describe('events', () => {
-  test('are numbered without a gap under a hundred changes at once, and are all there afterwards', async () => {
+  test('have numbers without gaps after a hundred concurrent changes', async () => {
     await world.workspace('busy', 'bo')
     const admins = ['bo', 'b1', 'b2', 'b3', 'b4']
     for (const admin of admins.slice(1)) await world.member('busy', admin, { role: 'admin' })
@@ -127,14 +127,14 @@ describe('events', () => {
     const { events, lastSeq, hasMore, after } = await sync('bo', { limit: 100 }, 'busy')
     expect(events.map((row: { seq: number }) => row.seq)).toEqual(Array.from({ length: 100 }, (_, index) => index + 1))
     expect({ lastSeq, hasMore, after }).toEqual({ lastSeq: 100, hasMore: false, after: 100 })
-    // The state that the events carry follows the order of the versions.
+    // The states in the events are in the order of their versions.
     expect(events.map((row: { data: { version: number } }) => row.data.version)).toEqual(
       Array.from({ length: 100 }, (_, index) => index + 2),
     )
     expect(app.composition.actors.stats().batches).toBeLessThan(app.composition.actors.stats().turns)
   })
 
-  test('come page by page after a number, in order', async () => {
+  test('are listed in order and in pages after a number', async () => {
     const seen: number[] = []
     let after = 7
     for (;;) {
@@ -153,7 +153,7 @@ describe('events', () => {
     })
   })
 
-  test('are empty for a workspace in which nothing has happened', async () => {
+  test('are an empty list for a new workspace', async () => {
     await world.workspace('quiet', 'quentin')
     expect(await sync('quentin', {}, 'quiet')).toEqual({
       events: [],
@@ -164,7 +164,7 @@ describe('events', () => {
     })
   })
 
-  test('say reset to a client that is ahead of the workspace', async () => {
+  test('tell a client that is ahead of the workspace to reset', async () => {
     expect(await sync('b1', { after: 101 }, 'busy')).toEqual({
       events: [],
       after: 0,
@@ -174,7 +174,7 @@ describe('events', () => {
     })
   })
 
-  test('are shown only to those who hold the scope of their type', async () => {
+  test('are visible only with the scope of their type', async () => {
     await world.workspace('filter', 'fay')
     await world.member('filter', 'fred', { scopes: ['team:read'] })
     await world.as('fay').call(updateWorkspace, { ...at('filter'), body: { name: 'One' } })
@@ -193,7 +193,7 @@ describe('events', () => {
     ])
   })
 
-  test('lead a client that may see little past thousands that it may not, in bounded steps', async () => {
+  test('page in bounded steps past thousands that the client cannot see', async () => {
     await world.workspace('crowd', 'carl')
     await foreignEvents('crowd', 'nobody.knows', 4_500)
     await world.as('carl').call(updateWorkspace, { ...at('crowd'), body: { name: 'At last' } })
@@ -216,7 +216,7 @@ describe('events', () => {
 describe('retention', () => {
   const prune = () => app.composition.services.workspaces.logRetention.prune(new AbortController().signal)
 
-  test('drops events and audit entries of before their time, and nothing else', async () => {
+  test('deletes expired events and audit entries only', async () => {
     await world.workspace('old', 'otto')
     const id = world.id('old')
     const kept = async (table: string) =>
@@ -234,7 +234,7 @@ describe('retention', () => {
     const { lastSeq } = await sync('otto', {}, 'old')
     await prune()
     expect([await kept('workspace_events'), await kept('audit_log')]).toEqual([0, 1])
-    // Whoever has not seen what is gone reads everything again; whoever has goes on.
+    // A client that has missed deleted events reloads everything. A client that has them continues.
     expect(await sync('otto', { after: lastSeq - 1 }, 'old')).toMatchObject({ events: [], reset: true, lastSeq })
     expect(await sync('otto', { after: lastSeq }, 'old')).toMatchObject({ events: [], reset: false, lastSeq })
     await world.as('otto').call(updateWorkspace, { ...at('old'), body: { name: 'Old' } })

@@ -11,7 +11,7 @@ import type { Answer } from '../support/send.ts'
 import { waitFor } from '../support/wait.ts'
 import { Voice, World } from '../support/world.ts'
 
-/** Two nodes on one database and one Redis. What is kept in memory lives 30 s; these tests do not wait that long. */
+/** Two nodes with one database and one Redis. Caches expire after 30 s, which is longer than these tests wait. */
 
 let redis: TestRedis
 let here: App
@@ -42,13 +42,13 @@ const overThere = (name: string) => new Voice(there, { apiKey: apiKeys.get(name)
 const rename = (name: string): Promise<Answer> =>
   overThere(name).call(updateWorkspace, { ...at(), body: { name: 'acme' } })
 
-test('a change of role acts on the other node', async () => {
+test('a change of role takes effect on the other node', async () => {
   expect((await rename('edith')).status).toBe(200)
   await world.member('acme', 'edith', { role: 'editor' })
   await waitFor(async () => (await rename('edith')).status === 403, { timeoutMs: 3_000 })
 })
 
-test('open sockets of the other node hear that members have changed', async () => {
+test('the other node is notified when members change', async () => {
   const heard: (string | undefined)[] = []
   const stop = there.composition.services.workspaces.memberships.onChange((workspaceId) => heard.push(workspaceId))
   here.composition.services.workspaces.memberships.changed(world.id('acme'))
@@ -56,14 +56,14 @@ test('open sockets of the other node hear that members have changed', async () =
   stop()
 })
 
-test('a new plan is known on the other node', async () => {
+test('a change of plan takes effect on the other node', async () => {
   const limits = () => there.composition.services.plans.limitsOf(world.id('ada'))
   expect((await limits()).plan).toBe('free')
   await here.composition.services.plans.change(world.id('ada'), 'pro')
   await waitFor(async () => (await limits()).plan === 'pro', { timeoutMs: 3_000 })
 })
 
-test('a deleted workspace is gone on the other node', async () => {
+test('a deleted workspace cannot be found on the other node', async () => {
   await world.workspace('brief', 'ada')
   expect((await overThere('ada').call(getWorkspace, at('brief'))).status).toBe(200)
   await world.as('ada').call(deleteWorkspace, { ...at('brief'), body: { name: 'brief' } })
@@ -72,7 +72,7 @@ test('a deleted workspace is gone on the other node', async () => {
   })
 })
 
-test('without Redis nothing is remembered, so that nothing old is believed; with it again nothing from before', async () => {
+test('nothing is cached without Redis, and the cache is empty when Redis is back', async () => {
   const { coordination } = there.node.resources
   expect((await rename('rob')).status).toBe(200)
   await redis.kill()
@@ -86,11 +86,11 @@ test('without Redis nothing is remembered, so that nothing old is believed; with
   await waitFor(async () => (await rename('rob')).status === 200, { timeoutMs: 3_000 })
 })
 
-test('a rendition is cancelled on the other node: its ffmpeg ends, and nothing is left of it', async () => {
+test('a rendition that is cancelled on the other node ends its ffmpeg and leaves no files', async () => {
   const path = join(here.dataDir, 'part')
   const moving = ['-f', 'lavfi', '-i', 'testsrc2=size=1280x720:rate=25:duration=2', '-c:v', 'libx264']
   await runFfmpeg(...moving, '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-f', 'mp4', path)
-  // Takes long to encode again.
+  // Takes long to encode.
   await runFfmpeg('-stream_loop', '39', '-i', path, '-c', 'copy', '-f', 'mp4', `${path}-long`)
   const file = { name: 'long.mp4', content: new Uint8Array(await readFile(`${path}-long`)) }
   const added = await world.as('ada').call('POST /api/assets/upload', { body: { workspaceId: world.id('acme') }, file })

@@ -23,7 +23,7 @@ let app: App
 let world: World
 
 beforeAll(async () => {
-  // Enough connections for requests to meet in the database.
+  // Enough connections for requests to run concurrently in the database.
   app = await startApp({ clock, env: { DATABASE_POOL: '12' } })
   world = new World(app)
   await world.workspace('acme', 'ada')
@@ -39,7 +39,7 @@ const NEW = { name: 'New', timezone: 'Europe/Berlin' }
 
 const statuses = (answers: readonly Answer[]) => answers.map((answer) => answer.status).toSorted((a, b) => a - b)
 
-/** A workspace of a user of its own. */
+/** Creates a workspace with a new user as its owner. */
 async function own(name: string): Promise<string> {
   await world.workspace(name, `${name}owner`)
   return `${name}owner`
@@ -112,7 +112,7 @@ describe('creating', () => {
     },
   )
 
-  test('counts what is owned, not what one is a member of, and a deleted one no longer', async () => {
+  test('counts owned workspaces only, and no deleted ones', async () => {
     await own('hub')
     const names = ['One', 'Two', 'Three']
     for (const name of names) await world.workspace(name, 'max')
@@ -124,7 +124,7 @@ describe('creating', () => {
 })
 
 describe('listing', () => {
-  test('shows those one is a member of, with role and scopes, newest first, page by page', async () => {
+  test('shows the workspaces of the caller with role and scopes, newest first, in pages', async () => {
     await world.user('lena')
     for (const name of ['l1', 'l2', 'l3']) {
       clock.advance(1_000)
@@ -171,7 +171,7 @@ describe('tenancy and roles', () => {
     },
   )
 
-  test('an editor reads but may not manage', async () => {
+  test('an editor can read but not manage a workspace', async () => {
     expect((await world.as('edith').call(getWorkspace, at('acme'))).body.data).toMatchObject({
       role: 'editor',
       name: 'acme',
@@ -184,7 +184,7 @@ describe('tenancy and roles', () => {
     }
   })
 
-  test('an admin changes it but may not delete it', async () => {
+  test('an admin can update but not delete a workspace', async () => {
     expect((await world.as('adam').call(updateWorkspace, { ...at('acme'), body: { timezone: 'UTC' } })).status).toBe(
       200,
     )
@@ -192,15 +192,15 @@ describe('tenancy and roles', () => {
     expect([refused.status, refused.body.message]).toEqual([403, 'Only an owner can delete the workspace.'])
   })
 
-  test('a new role acts at once', async () => {
+  test('a new role takes effect at once', async () => {
     expect((await world.as('clio').call(updateWorkspace, { ...at('acme'), body: { name: 'acme' } })).status).toBe(403)
     await world.member('acme', 'clio', { role: 'admin' })
     expect((await world.as('clio').call(updateWorkspace, { ...at('acme'), body: { name: 'acme' } })).status).toBe(200)
   })
 })
 
-describe('changing', () => {
-  test('changes what is sent, keeps the rest, and moves the version', async () => {
+describe('updating', () => {
+  test('changes only the fields that are sent, and increases the version', async () => {
     const owner = await own('change')
     const changed = await world
       .as(owner)
@@ -213,7 +213,7 @@ describe('changing', () => {
     expect((await world.as(owner).call(updateWorkspace, { ...at('change'), body: {} })).status).toBe(400)
   })
 
-  test('holds to If-Match, of many at once exactly one', async () => {
+  test('honours If-Match: exactly one of many concurrent updates succeeds', async () => {
     const owner = await own('match')
     const etag = (await world.as(owner).call(getWorkspace, at('match'))).headers.get('etag') ?? ''
     const answers = await Promise.all(
@@ -264,7 +264,7 @@ describe('changing', () => {
 })
 
 describe('deleting', () => {
-  test('asks for the name, tells the domains, and the workspace is no more', async () => {
+  test('requires the name, runs the hooks of domains, and makes the workspace inaccessible', async () => {
     const owner = await own('gone')
     await world.member('gone', 'guest', { role: 'editor' })
     expect((await world.as('guest').call(getWorkspace, at('gone'))).status).toBe(200)
@@ -294,14 +294,14 @@ describe('deleting', () => {
     expect(await payerOf(app.database, world.id('gone'))).toBeUndefined()
   })
 
-  test('of two who delete at once one succeeds', async () => {
+  test('succeeds once when two requests are concurrent', async () => {
     const owner = await own('twice')
     const call = () => world.as(owner).call(deleteWorkspace, { ...at('twice'), body: { name: 'twice' } })
     const answers = await Promise.all([call(), call(), call()])
     expect(statuses(answers)).toEqual([200, 404, 404])
   })
 
-  test('leaves nothing after the grace, and everything before', async () => {
+  test('keeps all data for the grace period and none after it', async () => {
     const owner = await own('purge')
     const body = { workspaceId: world.id('purge'), title: 'Recorded' }
     const stream = await world.as(owner).call(createStream, { body })
@@ -314,7 +314,7 @@ describe('deleting', () => {
     const { workspaces } = app.composition.services
     const purged: string[] = []
     workspaces.service.onPurge(async (_sql, ids) => void purged.push(...ids))
-    /** Rows of the workspace, by table: of every table that says whose its rows are. */
+    /** Counts the rows of the workspace in every table with a workspace id. */
     const left = async () => {
       const tables = await app.database.rows<{ name: string }>(
         `select table_name as name from information_schema.columns join information_schema.tables using (table_schema, table_name)

@@ -10,12 +10,12 @@ export const SubscriptionSummary = named(
   'SubscriptionSummary',
   Type.Object({
     plan: OneOf(PLAN_NAMES),
-    status: States('SubscriptionStatus', 'How a subscription is doing', {
-      active: 'Paid for, or free',
-      past_due: 'A payment has failed and is tried again',
-      cancelled: 'Ends at `endDate` and is not renewed',
+    status: States('SubscriptionStatus', 'State of a subscription', {
+      active: 'Paid, or free',
+      past_due: 'A payment has failed and will be retried',
+      cancelled: 'Ends at `endDate` and will not renew',
     }),
-    creditsRemaining: Type.Integer({ description: 'AI credits left in this cycle' }),
+    creditsRemaining: Type.Integer({ description: 'AI credits left in the current month' }),
     creditsPerMonth: Type.Integer(),
     startDate: Timestamp,
     endDate: Timestamp,

@@ -16,7 +16,7 @@ test.each([
   expect([iso(cycle.start), iso(cycle.end)]).toEqual([start, end])
 })
 
-test('cycles hold their moment, and follow one another without a gap', () => {
+test('a cycle contains its time, and cycles follow each other without gaps', () => {
   const from = at('2020-01-01T00:00')
   const moment = integer({ min: 0, max: 20 * 366 * 86_400_000 })
   assert(

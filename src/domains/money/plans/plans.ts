@@ -14,22 +14,22 @@ interface Money {
 /** What a plan allows. Unless its description says otherwise, a limit is for everything that the payer owns. */
 export const LIMITS = {
   workspaces: 'Workspaces that one user owns',
-  members: 'Members of one workspace, open invitations included',
-  socialAccounts: 'Connected social accounts over all workspaces',
+  members: 'Members of one workspace, including open invitations',
+  socialAccounts: 'Connected social accounts in all workspaces',
   streams: 'Streams of one workspace',
   streamDestinations: 'Destinations of one stream',
   rtmpDestinations: 'RTMP destinations of one workspace',
   folders: 'Folders in the media library of one workspace',
-  openUploads: 'Uploads of one workspace that are under way',
-  tags: 'Different tags of the assets in one workspace',
-  channels: 'Channels of one workspace, archived ones included',
+  openUploads: 'Unfinished uploads of one workspace',
+  tags: 'Distinct tags of assets in one workspace',
+  channels: 'Channels of one workspace, including archived ones',
   directConversations: 'Direct conversations of one workspace',
   groups: 'Groups of one workspace',
-  roles: 'Roles of one workspace beside the built-in ones',
-  streamingMinutesPerMonth: 'Minutes of live streaming a month over all workspaces',
-  concurrentStreams: 'Streams that are live at the same time over all workspaces',
+  roles: 'Custom roles of one workspace',
+  streamingMinutesPerMonth: 'Minutes of live streaming per month in all workspaces',
+  concurrentStreams: 'Streams that are live at the same time in all workspaces',
   storageBytes: 'Bytes in the media libraries of all workspaces',
-  aiCreditsPerMonth: 'AI credits a month',
+  aiCreditsPerMonth: 'AI credits per month',
 } as const
 
 export type LimitName = keyof typeof LIMITS
@@ -64,7 +64,7 @@ export const PLANS: Readonly<Record<PlanName, Plan>> = {
   free: {
     name: 'free',
     title: 'Free',
-    summary: 'Enough to publish and to go live to ten places at once.',
+    summary: 'Publish, and stream to ten destinations at once.',
     prices: pricedAt(0),
     limits: {
       workspaces: 3,

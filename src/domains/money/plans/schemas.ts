@@ -25,7 +25,10 @@ export const PlanView = named(
     name: OneOf(PLAN_NAMES),
     title: Type.String(),
     summary: Type.String(),
-    prices: Type.Object({ month: Money, quarter: Money, year: Money }, { description: 'The price of a whole term' }),
+    prices: Type.Object(
+      { month: Money, quarter: Money, year: Money },
+      { description: 'Price of the whole term, not of a month' },
+    ),
     limits: Limits,
   }),
 )

@@ -8,7 +8,7 @@ import { withoutDetails } from './service.ts'
 export const getHealth = operation({
   route: 'GET /api/health',
   summary: 'Get liveness',
-  description: 'Checks no dependency. It answers as long as the process works.',
+  description: 'Answers as long as the process runs. Dependencies are not checked.',
   access: 'public',
   limit: 'none',
   alwaysAnswered: true,
@@ -21,7 +21,7 @@ export const getReadiness = operation({
   route: 'GET /api/ready',
   summary: 'Get readiness',
   description:
-    'Checks the database, Redis, storage and the media node. 503 if one of them fails, and during shutdown. Administrators also see latencies, errors and figures, as does `/ready` on the admin port.',
+    'Checks the database, Redis, storage and the media node. Returns 503 if one of them fails, and during shutdown. Administrators also get latencies, errors and details, which `/ready` on the admin port always includes.',
   access: 'public',
   limit: 'none',
   alwaysAnswered: true,

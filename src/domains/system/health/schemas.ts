@@ -7,11 +7,11 @@ export const Liveness = named(
 
 const Check = Type.Object({
   ok: Type.Boolean(),
-  latencyMs: Type.Optional(Type.Number({ description: 'For administrators' })),
-  error: Type.Optional(Type.String({ description: 'For administrators' })),
+  latencyMs: Type.Optional(Type.Number({ description: 'Only for administrators' })),
+  error: Type.Optional(Type.String({ description: 'Only for administrators' })),
   details: Type.Optional(
     Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
-      description: 'For administrators',
+      description: 'Only for administrators',
     }),
   ),
 })

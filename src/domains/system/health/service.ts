@@ -8,22 +8,22 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** One thing that must answer before the service is ready. @returns what to add to its row of the report */
+/** Checks one dependency. Rejects when it does not work. @returns details for its entry in the report */
 export type Probe = () => Promise<Readonly<Record<string, string | number | boolean>> | void>
 
-/** A probe that takes longer counts as failed: readiness must answer when a dependency hangs. */
+/** A probe that takes longer has failed, so that readiness answers even if a dependency hangs. */
 const PROBE_MS = 2_000
 
 type Readiness = Static<typeof ReadinessReport>
 type Checks = Readiness['checks']
 
-/** The report for callers who are not administrators: errors and figures tell an attacker what to push on. */
+/** The report for callers who are not administrators. Errors and figures would help an attacker. */
 export function withoutDetails(report: Readiness): Readiness {
   const checks = Object.fromEntries(Object.entries(report.checks).map(([name, { ok }]) => [name, { ok }]))
   return { ...report, checks }
 }
 
-/** Liveness and readiness. Parts of the service register what they need to work. */
+/** Liveness and readiness. Parts of the node register a probe for each dependency. */
 export class HealthService {
   readonly #clock: Clock
   readonly #startedAt: number
@@ -42,7 +42,7 @@ export class HealthService {
     this.#probes.set(name, probe)
   }
 
-  /** From now on the service is not ready: it shuts down. */
+  /** Reports the node as not ready, because it is shutting down. */
   drain(): void {
     this.#draining = true
   }
@@ -51,7 +51,7 @@ export class HealthService {
     return Math.floor((this.#clock.monotonic() - this.#startedAt) / 1000)
   }
 
-  /** What every probe says. Callers that come while probes run share their outcome: nobody multiplies the questions. */
+  /** Runs all probes. Concurrent calls share one run. */
   async readiness(): Promise<Readiness> {
     this.#asking ??= this.#ask().finally(() => {
       this.#asking = undefined

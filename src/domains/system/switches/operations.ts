@@ -38,7 +38,7 @@ export const getServiceStatus = operation({
 export const toggleService = operation({
   route: 'POST /api/services/{serviceKey}/toggle',
   summary: 'Switch a service on or off',
-  description: 'Without `enabled` the switch is toggled. All nodes follow within a second.',
+  description: 'Without `enabled` the service is toggled. All nodes apply the change within a second.',
   access: 'admin',
   path: ServicePath,
   body: Input({ enabled: Type.Optional(Type.Boolean()) }),

@@ -3,11 +3,11 @@ import { Type, named, Nullable, States, Timestamp } from '../../../core/schema.t
 export const ServiceStatus = named(
   'ServiceStatus',
   Type.Object({
-    key: Type.String({ description: 'Name of the service: the first part of its operations’ paths' }),
+    key: Type.String({ description: 'Name of the service. It is the first part of the paths of its operations' }),
     enabled: Type.Boolean(),
     status: States('ServiceState', 'Whether a service can be used', {
-      operational: 'Works',
-      disabled: 'Switched off by an administrator: its operations answer 503',
+      operational: 'Available',
+      disabled: 'Switched off by an administrator. Its operations return 503',
     }),
     updatedAt: Nullable(Timestamp),
   }),

@@ -15,13 +15,13 @@ declare module '../../../core/services.ts' {
   }
 }
 
-/** Without these nobody could switch anything on again. */
+/** Services that cannot be switched off, because switching one on again needs them. */
 const ALWAYS_ON = ['auth', 'services', 'health']
 const CHANNEL = 'services'
-/** A node that missed a notice still knows within a second. */
+/** How often a node reads the switches, in case it has missed a notice. */
 const REFRESH_MS = 1_000
 
-/** Which services are switched on. The database holds the switches; every node keeps them in memory. */
+/** Which services are switched on. The switches are stored in the database, and every node caches them. */
 export class ServiceSwitches implements Switches {
   readonly #sql: Sql
   readonly #clock: Clock
@@ -33,7 +33,7 @@ export class ServiceSwitches implements Switches {
   readonly #timer: NodeJS.Timeout
   readonly #unsubscribe: () => void
 
-  /** @param keys every service there is: the domains of the operations */
+  /** @param keys the names of all services, which are the domains of the operations */
   constructor(keys: Iterable<string>, sql: Sql, clock: Clock, coordination: Coordination, log: Logger) {
     this.#keys = new Set(keys)
     this.#names = [...this.#keys].sort()
@@ -71,7 +71,7 @@ export class ServiceSwitches implements Switches {
   }
 
   /**
-   * Switches a service on or off; flips it when `enabled` is absent.
+   * Switches a service on or off. Without `enabled` it is toggled.
    * @throws AppError not_found; conflict for a service that must stay on
    */
   async toggle(key: string, enabled: boolean | undefined): Promise<void> {

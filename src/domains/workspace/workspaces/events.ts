@@ -9,7 +9,7 @@ export const workspaceUpdated = event({
   name: 'workspace.updated',
   summary: 'The workspace or its AI settings were changed',
   scope: 'team:read',
-  description: 'Replace what you know of the workspace by `data`.',
+  description: '`data` is the complete new state of the workspace.',
   data: WorkspaceState,
   example: {
     _id: workspaceId,
@@ -26,12 +26,12 @@ export const workspaceUpdated = event({
 
 export const workspaceDeleted = event({
   name: 'workspace.deleted',
-  summary: 'The workspace was deleted; it can no longer be reached',
+  summary: 'The workspace was deleted and is no longer accessible',
   scope: 'team:read',
   data: Type.Object({
     workspaceId: Id,
     deletedAt: Timestamp,
-    purgeAt: Type.String({ ...Timestamp, description: 'When its data is removed for good' }),
+    purgeAt: Type.String({ ...Timestamp, description: 'When its data is permanently deleted' }),
   }),
   example: { workspaceId, deletedAt: EXAMPLE_TIME, purgeAt: '2026-12-21T18:30:00.000Z' },
 })

@@ -78,7 +78,7 @@ export const deleteWorkspace = operation({
   route: 'DELETE /api/workspaces/{workspaceId}',
   summary: 'Delete a workspace',
   description:
-    'For owners only. The name is required as a confirmation. Scheduled work is cancelled, and the workspace can no longer be reached. After 30 days everything in it is deleted for good.',
+    'Only owners can delete a workspace, and must send its name as a confirmation. Scheduled work is cancelled, and the workspace is no longer accessible. After 30 days all its data is permanently deleted.',
   access: 'workspace:manage',
   workspace: from.path('workspaceId'),
   turn: true,

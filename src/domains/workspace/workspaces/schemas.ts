@@ -23,7 +23,7 @@ const Logo = Type.String({
   format: 'uri',
   pattern: '^https?://',
   maxLength: 2_000,
-  description: 'an http or https URL of a picture',
+  description: 'an http or https URL of an image',
 })
 
 const aiSettings = {
@@ -33,14 +33,14 @@ const aiSettings = {
     maxLength: 35,
     description: 'a language tag (BCP 47) such as en or pt-BR',
   }),
-  hashtagCount: Type.Integer({ minimum: 0, maximum: 30, description: 'Hashtags of a caption' }),
+  hashtagCount: Type.Integer({ minimum: 0, maximum: 30, description: 'Number of hashtags in a caption' }),
   bannedWords: Type.Array(Text(1, 60), {
     maxItems: 200,
     uniqueItems: true,
-    description: 'Words that never appear in what is generated',
+    description: 'Words that generated text never contains',
   }),
-  emoji: OneOf(['none', 'few', 'many'], { description: 'How many emoji' }),
-  model: Nullable(Text(1, 100, { description: 'Model of the provider; null takes the service’s choice' })),
+  emoji: OneOf(['none', 'few', 'many'], { description: 'How many emoji to use' }),
+  model: Nullable(Text(1, 100, { description: 'Model of the AI provider. Null uses the default' })),
 }
 
 const AiSettings = named(
@@ -73,23 +73,23 @@ export const AiSettingsChange = Input(
 const shared = {
   ...ResourceBase,
   name: Type.String({ description: 'Name of the workspace' }),
-  timezone: Type.String({ description: 'IANA time zone in which the workspace plans' }),
-  logo: Nullable(Type.String({ description: 'URL of a picture' })),
+  timezone: Type.String({ description: 'IANA time zone in which posts are scheduled' }),
+  logo: Nullable(Type.String({ description: 'URL of an image' })),
   aiSettings: AiSettings,
   ownerId: Type.String({ ...Id, description: 'The user whose plan the workspace counts against' }),
-  version: Type.Integer({ description: 'Grows with every change; the ETag' }),
+  version: Type.Integer({ description: 'Increases with every change. Also sent as the ETag' }),
 }
 
-/** A workspace as everyone in it sees it. */
+/** A workspace without the parts that differ between members. */
 export const WorkspaceState = named('WorkspaceState', Type.Object(shared))
 
-/** A workspace as one member sees it. */
+/** A workspace as a member sees it. */
 export const WorkspaceView = named(
   'Workspace',
   Type.Object({
     ...shared,
-    role: Type.String({ description: 'The caller’s role: a built-in one, or the name of one of the workspace’s own' }),
-    scopes: Type.Array(OneOf(ALL_SCOPES as [Scope, ...Scope[]]), { description: 'What the caller may do' }),
+    role: Type.String({ description: 'The caller’s role: a built-in role or the name of a custom one' }),
+    scopes: Type.Array(OneOf(ALL_SCOPES as [Scope, ...Scope[]]), { description: 'What the caller can do' }),
   }),
 )
 
@@ -101,7 +101,7 @@ export const WorkspaceChange = Input(
 )
 
 export const DeleteConfirmation = Input({
-  name: Text(1, 100, { description: 'The workspace’s name, typed as a confirmation' }),
+  name: Text(1, 100, { description: 'The name of the workspace, as a confirmation' }),
 })
 
 export const DeletedWorkspace = named(
@@ -111,8 +111,8 @@ export const DeletedWorkspace = named(
 
 export const AuditQuery = Input({
   ...PageQuery.properties,
-  actorId: Type.Optional(Type.String({ ...Id, description: 'The user who did it' })),
-  action: Type.Optional(Text(1, 64, { description: 'Name of an operation, such as updateWorkspace' })),
+  actorId: Type.Optional(Type.String({ ...Id, description: 'Only entries of this user' })),
+  action: Type.Optional(Text(1, 64, { description: 'Only entries of this operation, such as updateWorkspace' })),
   from: Type.Optional(InstantInput),
   to: Type.Optional(InstantInput),
 })
@@ -125,10 +125,10 @@ export const AuditEntry = named(
     actor: Nullable(
       Type.Object(
         { _id: Id, name: Type.String(), email: Type.String() },
-        { description: 'Null when the user is gone' },
+        { description: 'Null if the user no longer exists' },
       ),
     ),
-    via: Type.String({ description: 'token or api_key' }),
+    via: Type.String({ description: '`token` or `api_key`' }),
     apiKeyId: Nullable(Id),
     action: Type.String({ description: 'Name of the operation' }),
     target: Nullable(Type.Object({ kind: Type.String(), _id: Type.String() })),
@@ -140,7 +140,7 @@ export const AuditEntry = named(
 )
 
 export const SyncQuery = Input({
-  after: Type.Optional(Sequence({ default: 0, description: 'The last sequence number that the client has seen' })),
+  after: Type.Optional(Sequence({ default: 0, description: 'The last sequence number that the client has' })),
   limit: PageQuery.properties.limit,
 })
 
@@ -148,7 +148,7 @@ export const EventView = named(
   'WorkspaceEvent',
   Type.Object({
     seq: Type.Integer(),
-    type: Type.String({ description: 'Such as workspace.updated' }),
+    type: Type.String({ description: 'For example `workspace.updated`' }),
     data: Type.Unknown(),
     at: Timestamp,
   }),
@@ -158,14 +158,14 @@ export const SyncPage = named(
   'WorkspaceEvents',
   Type.Object({
     events: Type.Array(EventView, {
-      description: 'In order; numbers that are missing belong to events not visible to the caller',
+      description: 'In order. Missing numbers belong to events that the caller cannot see',
     }),
-    after: Type.Integer({ description: 'What to send as `after` next' }),
-    lastSeq: Type.Integer({ description: 'Number of the newest event of the workspace' }),
-    hasMore: Type.Boolean({ description: 'Ask again at once, with the new `after`' }),
+    after: Type.Integer({ description: 'The `after` of the next request' }),
+    lastSeq: Type.Integer({ description: 'The number of the newest event of the workspace' }),
+    hasMore: Type.Boolean({ description: 'There are more events. Request them with the new `after`' }),
     reset: Type.Boolean({
       description:
-        '`after` is ahead of the workspace, or events behind it are no longer kept: load everything anew, then go on with the new `after`',
+        '`after` is ahead of the workspace, or later events have been deleted. Reload all data, then continue with the new `after`',
     }),
   }),
 )
