@@ -6,7 +6,7 @@ import { signIn, tryCredential, type SignedInPerson } from '../support/people.ts
 import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
 
-/** Several API keys of one user, each for one purpose. */
+/** API keys: scopes, workspaces, expiry, revocation and audit. */
 
 let app: App
 const clock = new ManualClock()
@@ -41,7 +41,7 @@ const getWorkspace = (apiKey: string, workspaceId: string) =>
 const rename = (apiKey: string, workspaceId: string) =>
   app.send('PATCH /api/workspaces/{workspaceId}', { apiKey, path: { workspaceId }, body: { name: 'Renamed' } })
 
-test('a key is shown once, stored as a digest, listed with its last use and mailed to its owner', async () => {
+test('shows a new key once, stores its digest, lists its last use and mails the owner', async () => {
   const ada = await signIn(app)
   const made = await newKey(ada)
   expect(made.apiKey).toMatch(/^crier_[\w-]{43}$/)
@@ -63,8 +63,8 @@ test('a key is shown once, stored as a digest, listed with its last use and mail
   expect((await listed(ada))[0]).toMatchObject({ lastUsedAddress: '192.0.2.44' })
 })
 
-describe('a limited key', () => {
-  test('works only in its workspaces, and sees no others', async () => {
+describe('a restricted key', () => {
+  test('gives access only to its workspaces', async () => {
     const ada = await signIn(app)
     const [here, there] = [await workspaceOf(ada.apiKey), await secondWorkspace(ada)]
     const { apiKey } = await newKey(ada, { workspaceIds: [here] })
@@ -75,7 +75,7 @@ describe('a limited key', () => {
     expect(seen.body.data.map(({ _id }: { _id: string }) => _id)).toEqual([here])
   })
 
-  test('works only within its scopes, also in turns, and shows no others', async () => {
+  test('gives access only to its scopes, in turns too', async () => {
     const ada = await signIn(app)
     const workspaceId = await workspaceOf(ada.apiKey)
     const { apiKey } = await newKey(ada, { scopes: ['team:read'] })
@@ -86,7 +86,7 @@ describe('a limited key', () => {
     expect(refused.body.message).toContain('API key')
   })
 
-  test('creates no keys and grants no more than it has', async () => {
+  test('cannot create keys, widen itself or grant more than it has', async () => {
     const ada = await signIn(app)
     const workspaceId = await workspaceOf(ada.apiKey)
     const { _id, apiKey } = await newKey(ada, { scopes: ['team:read', 'team:manage'] })
@@ -108,7 +108,7 @@ describe('a limited key', () => {
     expect((await invite('admin')).body.code).toBe('cannot_grant')
   })
 
-  test('receives socket events by its scopes and workspaces, and by changes to them', async () => {
+  test('receives socket events of its workspaces only, and follows changes to them', async () => {
     const ada = await signIn(app)
     const [here, there] = [await workspaceOf(ada.apiKey), await secondWorkspace(ada)]
     const key = await newKey(ada, { workspaceIds: [here] })
@@ -151,7 +151,7 @@ describe('a key', () => {
     expect(await tryCredential(app, { apiKey })).toBe('401 credential_expired')
   })
 
-  test('that is revoked stops at once, with its sockets, and others keep working', async () => {
+  test('stops working at once when it is revoked, sockets included; other keys keep working', async () => {
     const ada = await signIn(app)
     const [one, two] = [await newKey(ada), await newKey(ada)]
     const listening = await sockets.connect(one.apiKey)
@@ -174,14 +174,14 @@ describe('a key', () => {
     )
   })
 
-  test('is updated only from the version that was read', async () => {
+  test('is updated only when If-Match names the current version', async () => {
     const ada = await signIn(app)
     const { _id, version } = await newKey(ada)
     expect((await update(ada, _id, { name: 'Export' }, { 'If-Match': `"${version}"` })).body.data.name).toBe('Export')
     expect((await update(ada, _id, { name: 'Late' }, { 'If-Match': `"${version}"` })).status).toBe(412)
   })
 
-  test('cannot be for a workspace of others or with an expiry in the past', async () => {
+  test('rejects a workspace of another user and an expiry in the past', async () => {
     const ada = await signIn(app)
     const foreign = await workspaceOf((await signIn(app)).apiKey)
     const faults = async (body: object) => {
@@ -193,7 +193,7 @@ describe('a key', () => {
     expect(await faults({ expiresAt: '9999-12-31T23:59:59-12:00' })).toEqual([400, '/body/expiresAt'])
   })
 
-  test('is one of at most fifty', async () => {
+  test('rejects a 51st key', async () => {
     const ada = await signIn(app)
     for (let count = 1; count < 50; count += 1) await newKey(ada)
     const reply = await app.send('POST /api/users/me/api-keys', { apiKey: ada.apiKey, body: { name: 'x' } })
@@ -201,7 +201,7 @@ describe('a key', () => {
   })
 })
 
-test('changes of a key and its actions are in the audit log of its workspaces', async () => {
+test('records changes and uses of a key in the audit log of its workspaces', async () => {
   const ada = await signIn(app)
   const [here, there] = [await workspaceOf(ada.apiKey), await secondWorkspace(ada)]
   const key = await newKey(ada, { scopes: ['workspace:manage'], workspaceIds: [here] })

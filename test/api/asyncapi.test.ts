@@ -20,16 +20,16 @@ interface Document {
 
 const document = JSON.parse(text) as Document
 
-test('the document is valid AsyncAPI 3.0', () => {
+test('is a valid AsyncAPI 3.0 document', () => {
   const path = createRequire(import.meta.url).resolve('@asyncapi/specs/schemas/3.0.0.json')
-  // The specification carries the meta-schema of draft 7 itself.
+  // The specification includes the meta-schema of draft 7.
   const ajv = new Ajv({ strict: false, validateFormats: false, meta: false, validateSchema: false })
   const validate = ajv.compile(JSON.parse(readFileSync(path, 'utf8')) as object)
   expect(validate(document), JSON.stringify(validate.errors?.slice(0, 5))).toBe(true)
   expect(validate({ ...document, channels: { socket: { messages: 3 } } })).toBe(false)
 })
 
-test('all of its references lead somewhere', () => {
+test('has no dangling references', () => {
   const references = new Set([...text.matchAll(/"\$ref": "#\/([^"]+)"/g)].map((match) => match[1] as string))
   expect(references.size).toBeGreaterThan(20)
   for (const reference of references) {
@@ -40,7 +40,7 @@ test('all of its references lead somewhere', () => {
   }
 })
 
-test('it has every event, every message and every operation that can be called', () => {
+test('lists every event, message and callable operation', () => {
   const { messages } = document.components
   const calls = operations.filter((op) => op.socket !== undefined).map((op) => op.name)
   const names = [...eventTypes.keys(), 'auth', 'call', 'sync', 'resume', 'typing', 'presence', 'closing', 'missed']
@@ -50,7 +50,7 @@ test('it has every event, every message and every operation that can be called',
   expect(document.operations['receive.call.syncEvents']?.action).toBe('receive')
 })
 
-test('/docs/sockets tells of the same, and loads nothing from elsewhere', async () => {
+test('/docs/sockets lists the same names and loads no external resources', async () => {
   const page = socketPages(protocol).find(({ path }) => path === '/docs/sockets')
   const { content, headers } = await page!.serve()
   const html = String(content)

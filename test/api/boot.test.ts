@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => app?.stop())
 
-test('a node boots in this process and answers', async () => {
+test('starts a node in this process and answers a health check', async () => {
   const health = await app.send('GET /api/health')
   expect(health.status).toBe(200)
   expect(health.body).toMatchObject({ status: true, data: { uptimeSeconds: expect.any(Number) } })
@@ -17,13 +17,13 @@ test('a node boots in this process and answers', async () => {
   expect(ready.body.data).toMatchObject({ ready: true, checks: { database: { ok: true } } })
 })
 
-test('the bare address leads to the documentation', async () => {
+test('redirects / to the documentation', async () => {
   const root = await app.send('GET /')
   expect([root.status, root.headers.get('location')]).toEqual([302, '/docs'])
   expect((await app.send('GET /docs')).status).toBe(200)
 })
 
-test('/api/ready tells strangers and users states alone, and administrators the rest', async () => {
+test('/api/ready shows details to administrators only', async () => {
   const world = new World(app)
   await world.user('ada')
   await world.user('root', { admin: true })

@@ -4,7 +4,7 @@ import { startApp, type App } from '../support/app.ts'
 import { PIXEL } from '../support/pixel.ts'
 import { World } from '../support/world.ts'
 
-/** How many of each thing a workspace may have is a matter of its plan. */
+/** The plan limits how many of each resource a workspace can have. */
 
 const BOUND = 3
 const COUNTED = [
@@ -26,7 +26,7 @@ beforeAll(async () => {
   world = new World(app)
   await world.workspace('acme', 'ada')
   await world.workspace('other', 'ada')
-  // As many as can be made quickly.
+  // Small limits keep the test fast.
   const limits = [...COUNTED, 'directConversations'].map((name) => [name, BOUND])
   Object.assign(PLANS.free.limits, Object.fromEntries(limits))
 })
@@ -35,7 +35,7 @@ afterAll(async () => {
   await app?.stop()
 })
 
-/** How one more is made, and unmade. */
+/** How to create one more, and delete it. */
 interface Maker {
   readonly make: string
   readonly body: (n: number) => object
@@ -83,7 +83,7 @@ const MAKERS: Record<(typeof COUNTED)[number], Maker> = {
   },
 }
 
-test.each(COUNTED)('%s of a workspace are bounded by its plan, also when they are made at once', async (limit) => {
+test.each(COUNTED)('enforces the plan limit on %s, with concurrent requests too', async (limit) => {
   const { body, file, make, unmake } = MAKERS[limit]
   const isInPath = make.includes('{workspaceId}')
   const create = (n: number, workspace = 'acme') => {
@@ -102,7 +102,7 @@ test.each(COUNTED)('%s of a workspace are bounded by its plan, also when they ar
     expect(error.details).toEqual({ limit, value: BOUND, used: BOUND, plan: 'free' })
     expect(error.message).toContain(`allows ${BOUND} `)
   }
-  // Another workspace has room of its own, and one that goes makes room for another.
+  // Each workspace has a limit of its own, and deleting one makes room for another.
   expect((await create(0, 'other')).status).toBe(201)
   const [name = 'id'] = [...unmake.matchAll(/\{(?!workspaceId)(\w+)\}/g)].map((match) => match[1])
   const { _id, uploadId } = made[0]!.body.data as { _id: string; uploadId?: string }
@@ -112,7 +112,7 @@ test.each(COUNTED)('%s of a workspace are bounded by its plan, also when they ar
   expect((await create(101)).status).toBe(402)
 })
 
-test('the plan of a new payer counts at once', async () => {
+test('applies the plan of a new payer at once', async () => {
   await world.user('grace', { plan: 'business' })
   await world.workspace('sold', 'ada')
   await world.member('sold', 'grace', { role: 'owner' })
@@ -125,7 +125,7 @@ test('the plan of a new payer counts at once', async () => {
   expect((await create()).status).toBe(201)
 })
 
-test('an asset gets no tag beyond the plan, however it gets it, and every tag that there is already', async () => {
+test('enforces the plan limit on new tags in every operation, and allows existing tags', async () => {
   await world.workspace('tagged', 'tara')
   const tara = world.as('tara')
   const workspaceId = world.id('tagged')
@@ -146,7 +146,7 @@ test('an asset gets no tag beyond the plan, however it gets it, and every tag th
     })
   expect((await open(['d'])).status).toBe(402)
   expect((await open(['c'])).status).toBe(201)
-  // What is in the bin does not count, and comes out of it only where there is room for its tags.
+  // Assets in the trash do not count. Restoring one needs room for its tags.
   expect((await edit({ deletedAt: null })).status).toBe(200)
   expect((await tara.call('DELETE /api/assets/{id}', { path: { id: _id } })).status).toBe(200)
   expect((await upload(['e'])).status).toBe(201)
@@ -155,7 +155,7 @@ test('an asset gets no tag beyond the plan, however it gets it, and every tag th
   expect(first.status).toBe(201)
 })
 
-test('direct conversations of a workspace are bounded by its plan', async () => {
+test('enforces the plan limit on direct conversations', async () => {
   await world.workspace('talking', 'zoe')
   const workspaceId = world.id('talking')
   const others = ['bob', 'cleo', 'dan', 'eve']
@@ -174,7 +174,7 @@ test('direct conversations of a workspace are bounded by its plan', async () => 
     used: BOUND,
     plan: 'free',
   })
-  // One that there is already is found, and channels have room of their own.
+  // An existing conversation is returned, and channels have a limit of their own.
   const [known = ''] = others.filter((_, index) => answers[index]?.status === 201)
   expect((await open(known)).status).toBe(200)
 })

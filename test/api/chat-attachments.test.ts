@@ -30,7 +30,7 @@ function download(by: string, attachmentId: string) {
   return world.as(by).call(chat.downloadChatAttachment, { path: { ...at(), attachmentId } })
 }
 
-test('a file is what its content says, is served so that nothing runs, and only to those who see the message', async () => {
+test('detects the type by content, serves files inert, and only to readers of the message', async () => {
   const channel = await TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('bob')] })
   const page = new TextEncoder().encode('<script>alert(1)</script>')
   const uploaded = [await upload('ada', '../../a\u202Epage.html', page), await upload('ada', 'pixel.html', PIXEL)]
@@ -57,7 +57,7 @@ test('a file is what its content says, is served so that nothing runs, and only 
   expect((await download('bob', first)).status).toBe(404)
 })
 
-test('5 MB are taken, a byte more is 413, and no bytes are no file', async () => {
+test('accepts 5 MB, and rejects one byte more and empty files', async () => {
   const most = new Uint8Array(5 * 1024 * 1024).fill(65)
   expect((await upload('bob', 'big.txt', most)).status).toBe(201)
   const more = await upload('bob', 'bigger.txt', new Uint8Array(most.length + 1).fill(65))
@@ -65,7 +65,7 @@ test('5 MB are taken, a byte more is 413, and no bytes are no file', async () =>
   expect((await upload('bob', 'empty.txt', new Uint8Array(0))).body.code).toBe('empty_attachment')
 })
 
-test('what was never sent is deleted after a day, and what was sent is kept', async () => {
+test('deletes attachments that were not sent within a day, and keeps sent ones', async () => {
   const sent = await upload('ada', 'kept.txt', new TextEncoder().encode('a kept note'))
   const channel = await TestChannel.make(world, 'acme', 'ada', {})
   await channel.said('ada', 'for the record', { attachments: [sent.body.data._id] })
@@ -82,7 +82,7 @@ test('what was never sent is deleted after a day, and what was sent is kept', as
   expect(await storage.stat(`${world.id('acme')}/${sent.body.data._id as string}`)).toBeDefined()
 })
 
-test('names are only names', () => {
+test('sanitizes file names', () => {
   for (const [given, kept] of [
     ['C:\\folder\\report.pdf', 'report.pdf'],
     ['../../etc/passwd', 'passwd'],

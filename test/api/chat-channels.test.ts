@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => app?.stop())
 
 describe('channels', () => {
-  test('have one name each, whatever its case, also when made at the same time', async () => {
+  test('have unique names, ignoring case, with concurrent requests too', async () => {
     const make = (by: string, name: string) =>
       world.as(by).call(chat.createChannel, { ...at(), body: { kind: 'channel', name } })
     const answers = await Promise.all(['Launch', 'LAUNCH', 'launch'].map((name) => make('ada', name)))
@@ -33,7 +33,7 @@ describe('channels', () => {
     expect([same.status, same.body.data.name]).toEqual([200, 'PRESS'])
   })
 
-  test('refuse what belongs to the other kind, and people who are not there', async () => {
+  test('reject fields of the other kind and users outside the workspace', async () => {
     const stranger = await world.user('stranger')
     for (const [body, path] of [
       [{ kind: 'channel' }, '/body/name'],
@@ -48,7 +48,7 @@ describe('channels', () => {
     }
   })
 
-  test('an archived one is read and nothing else, until it is taken out of the archive', async () => {
+  test('are read-only while archived', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const message = await channel.said('bob', 'before', { clientId: 'kept' })
     const change = (body: object) => world.as('bob').call(chat.updateChannel, { path: channel.path, body })
@@ -62,7 +62,7 @@ describe('channels', () => {
       await world.as('bob').call(chat.reactToMessage, { path: { ...place.path, emoji: '👍' } }),
     ]
     expect(refused.map(({ status, body }) => [status, body.code])).toEqual(refused.map(() => [409, 'channel_archived']))
-    // What was answered before is answered the same.
+    // A repeated clientId still gets its first reply.
     expect((await channel.say('bob', 'before', { clientId: 'kept' })).body.data.seq).toBe(message.seq)
     expect((await world.as('eve').call(chat.listMessages, { path: channel.path })).body.data).toHaveLength(1)
     expect((await change({ archived: false, topic: 'again' })).body.data).toMatchObject({
@@ -72,7 +72,7 @@ describe('channels', () => {
     expect((await channel.say('bob', 'after')).status).toBe(201)
   })
 
-  test('of one that is deleted nothing is left', async () => {
+  test('delete their messages, search results included', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     await channel.said('bob', 'soon gone xylophone')
     expect((await world.as('bob').call(chat.deleteChannel, { path: channel.path })).status).toBe(403)
@@ -90,7 +90,7 @@ describe('direct conversations', () => {
       body: { kind: 'dm', userIds: others.map((name) => world.id(name)) },
     })
 
-  test('the same people have one, whoever asks, in whatever order, also at the same time', async () => {
+  test('exist once for a set of users, in any order, with concurrent requests too', async () => {
     const answers = await Promise.all([
       open('ada', 'bob', 'cyd'),
       open('bob', 'cyd', 'ada'),
@@ -104,7 +104,7 @@ describe('direct conversations', () => {
     expect(rows).toHaveLength(2)
   })
 
-  test('are seen by their people alone, cannot be changed or deleted', async () => {
+  test('are visible to their members only, and cannot be changed or deleted', async () => {
     const { body } = await open('ada', 'dan')
     const path = { ...at().path, channelId: body.data._id as string }
     expect((await world.as('bob').call(chat.getChannel, { path })).status).toBe(404)
@@ -120,7 +120,7 @@ describe('direct conversations', () => {
 })
 
 describe('private channels', () => {
-  test('are nothing to those who are not in them, whatever they ask', async () => {
+  test('answer non-members of every operation with 404', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('bob')] })
     const message = await channel.said('bob', 'a secret zeppelin')
     const hidden = { path: { ...channel.path, messageId: message._id, emoji: '👍', userId: world.id('bob') } }
@@ -157,7 +157,7 @@ describe('private channels', () => {
     )
   })
 
-  test('members come and go; the last one stays', async () => {
+  test('let members be added and removed, except the last one', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('bob')] })
     const add = (by: string, name: string) =>
       world.as(by).call(chat.addChannelMembers, { path: channel.path, body: { userIds: [world.id(name)] } })
@@ -172,7 +172,7 @@ describe('private channels', () => {
     expect((await remove('bob', 'bob')).body.code).toBe('conflict')
   })
 
-  test('whoever leaves the workspace leaves them; a conversation is there again for one who comes back', async () => {
+  test('lose members who leave the workspace; a direct conversation returns with its user', async () => {
     await world.member('acme', 'fay')
     const channel = await TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('fay')] })
     const dm = { ...at(), body: { kind: 'dm', userIds: [world.id('fay')] } }

@@ -24,7 +24,7 @@ const on = (channel: TestChannel, messageId: string, more: object = {}) => ({
 })
 
 describe('sending', () => {
-  test('numbers are dense, whoever sends at the same time', async () => {
+  test('numbers concurrent messages without gaps', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const names = ['ada', 'bob', 'cyd']
     const sent = await Promise.all(
@@ -34,7 +34,7 @@ describe('sending', () => {
     expect(seqs).toEqual(Array.from({ length: 60 }, (_, index) => index + 2))
   })
 
-  test('a clientId stands for one message, also at the same time and from memory or the database', async () => {
+  test('creates one message for a clientId, with concurrent requests and after a new activation', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const again = () => channel.say('bob', 'once', { clientId: 'one' })
     const answers = await Promise.all(Array.from({ length: 12 }, again))
@@ -44,14 +44,14 @@ describe('sending', () => {
     ])
     expect(new Set(answers.map(({ body }) => body.data._id)).size).toBe(1)
     expect((await channel.say('ada', 'mine', { clientId: 'one' })).status).toBe(201)
-    // Another epoch remembers nothing.
+    // A new epoch starts without the old one's memory.
     await app.database.run('update actor_fence set epoch = epoch + 1')
     const answer = await again()
     expect([answer.status, answer.body.data]).toEqual([200, answers[0]?.body.data])
     expect((await channel.said('bob', 'next')).seq).toBe(4)
   })
 
-  test('one that fails takes no number and nothing else with it', async () => {
+  test('gives no number to a rejected message, and accepts the others', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const nothing = '01900000-0000-7000-8000-00000000dead'
     const answers = await Promise.all([
@@ -71,7 +71,7 @@ describe('sending', () => {
     ])
   })
 
-  test('a batch that goes back leaves no number behind, and hurts only the one to blame', async () => {
+  test('fails only the faulty message of a batch that rolls back, and leaves no gap', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     await app.database.run(`create function poison() returns trigger language plpgsql as
       $$ begin if new.body = 'poison' then raise exception 'poisoned'; end if; return new; end $$`)
@@ -90,7 +90,7 @@ describe('sending', () => {
 })
 
 describe('changing', () => {
-  test('authors edit; what was said is kept for whoever asks', async () => {
+  test('lets authors edit, and keeps the earlier texts as history', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const { _id } = await channel.said('bob', 'first')
     const edit = (by: string, body: string) =>
@@ -105,7 +105,7 @@ describe('changing', () => {
     expect(body.seq).toBe(4)
   })
 
-  test('deleting erases text, history and reactions; one’s own, or with team:manage', async () => {
+  test('erases text, history and reactions on deletion, by the author or with team:manage', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const { _id } = await channel.said('bob', 'a regrettable wombat', { clientId: 'w' })
     await world.as('bob').call(chat.editMessage, { ...on(channel, _id), body: { body: 'still a wombat' } })
@@ -131,7 +131,7 @@ describe('changing', () => {
     expect(dump.filter(({ text }) => text.includes('wombat'))).toEqual([])
   })
 
-  test('reactions: one emoji, once a person; asking again changes nothing', async () => {
+  test('accepts one emoji per reaction, once per user, and ignores repetitions', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const { _id } = await channel.said('bob', 'react!')
     const react = (by: string, emoji: string) => world.as(by).call(chat.reactToMessage, on(channel, _id, { emoji }))
@@ -150,7 +150,7 @@ describe('changing', () => {
     expect(last.filter(({ status }) => status === 409).length).toBe(1)
   })
 
-  test('pins by whoever may write', async () => {
+  test('lets every member who can write pin a message', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const { _id } = await channel.said('bob', 'pin me')
     await channel.said('bob', 'not me')
@@ -167,7 +167,7 @@ describe('changing', () => {
     expect(listed.body.data).toMatchObject([{ body: 'pin me', pinnedAt: null }, {}])
   })
 
-  test('50 pins a channel, and none that was deleted counts', async () => {
+  test('rejects a 51st pin in a channel, not counting deleted messages', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const names = ['ada', 'bob', 'cyd']
     const messages = await Promise.all(
@@ -185,7 +185,7 @@ describe('changing', () => {
     expect(await pin(left)).toBe(200)
   })
 
-  test('everybody is mentioned by those who may, also by an edit; by name those who may see the channel', async () => {
+  test('needs permission to mention a channel, and mentions only users who can see it', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('bob')] })
     const hers = await channel.said('ada', `<@${world.id('cyd')}> cannot see this, <@${world.id('bob')}> can`)
     expect(hers.mentions).toEqual({ userIds: [world.id('bob')], everyone: false })
@@ -202,7 +202,7 @@ describe('changing', () => {
     expect((await both.said('bob', '<!channel> of two')).mentions.everyone).toBe(true)
   })
 
-  test('text is kept as it came, whatever it is made of', async () => {
+  test('stores text unchanged, and rejects NUL and lone surrogates', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     for (const body of [
       'a\u0000b',
@@ -222,7 +222,7 @@ describe('changing', () => {
 })
 
 describe('reading', () => {
-  test('threads count their replies, and an answer to an answer stays in the thread', async () => {
+  test('counts the replies of a thread, and keeps replies to replies in it', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const root = await channel.said('ada', 'root')
     const first = await channel.said('bob', 'first', { replyTo: root._id })
@@ -235,7 +235,7 @@ describe('reading', () => {
     expect(all.body.data[0].thread).toMatchObject({ replyCount: 1, lastReplySeq: 4 })
   })
 
-  test('before, after and around a number, by ascending number', async () => {
+  test('lists messages before, after and around a number, in ascending order', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     for (let index = 2; index <= 11; index += 1) await channel.said('ada', `${index}`)
     const list = async (query: object) => {
@@ -251,7 +251,7 @@ describe('reading', () => {
     expect(both.status).toBe(400)
   })
 
-  test('unread and mentions are counted for each; markers never go back', async () => {
+  test('counts unread messages and mentions per user, and never moves a read marker back', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     const mark = async (body: object) =>
       (await world.as('bob').call(chat.markChannelRead, { path: channel.path, body })).body.data
@@ -271,7 +271,7 @@ describe('reading', () => {
     expect(await mark({ muted: true })).toMatchObject({ muted: true, unreadCount: 3 })
     expect(await mark({ seq: 3 })).toMatchObject({ readSeq: 3, unreadCount: 1, mentionCount: 0, muted: true })
     expect(await mark({ seq: 2, muted: false })).toMatchObject({ readSeq: 3, muted: false })
-    // Nobody has read what nobody has said.
+    // A marker beyond the newest message stops at the newest.
     expect(await mark({ seq: 1_000_000 })).toMatchObject({ readSeq: 4, unreadCount: 0 })
     await channel.said('ada', `again <@${world.id('bob')}>`)
     const late = await channel.said('ada', `and <@${world.id('bob')}>`)
@@ -282,7 +282,7 @@ describe('reading', () => {
     expect(body.data).toMatchObject([{ _id: channel.id, unreadCount: 1, lastMessage: { seq: 5 } }])
   })
 
-  test('search finds words and beginnings, by channel and author, with an escaped snippet', async () => {
+  test('searches words and prefixes, by channel and author, with an escaped snippet', async () => {
     const channel = await TestChannel.make(world, 'acme', 'ada')
     await channel.said('ada', 'The <b>quick</b> brown marmot & friends')
     await channel.said('bob', 'Quick marmots are "rare": https://marmots.example.com/all it\'s')
@@ -301,7 +301,7 @@ describe('reading', () => {
     expect(page.pagination.hasMore).toBe(true)
     const next = await find({ q: 'quick', limit: 1, cursor: page.pagination.nextCursor })
     expect(next.data[0].seq).toBe(2)
-    // What a message says now is found, and nothing that was deleted.
+    // Search finds the current text only, and no deleted messages.
     const ocelot = await channel.said('ada', 'an ocelot')
     expect((await find({ q: 'ocelot' })).data).toHaveLength(1)
     await world.as('ada').call(chat.editMessage, { ...on(channel, ocelot._id), body: { body: 'a serval' } })
@@ -311,7 +311,7 @@ describe('reading', () => {
   })
 })
 
-test('5 messages a second, 10 at once, a person and channel, over REST and sockets together', async () => {
+test('limits a user to 5 messages a second per channel, in bursts of 10, over REST and sockets together', async () => {
   const clock = new ManualClock()
   const limited = await startApp({ clock, rateLimits: true })
   const sockets = new Sockets(() => limited)

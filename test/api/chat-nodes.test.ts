@@ -12,9 +12,9 @@ import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
 import { Voice, World } from '../support/world.ts'
 
-/** Two nodes on one database and one Redis: one channel, one order, one message for a clientId, one pace. */
+/** Chat on two nodes that share a database and Redis. */
 
-/** Of the first node, whose time is wrong, as it is on some machines. */
+/** The clock of the first node is three minutes slow. */
 const late: Clock = { now: () => Date.now() - 3 * MINUTE, monotonic: () => performance.now() }
 let redis: TestRedis
 let here: App
@@ -43,7 +43,7 @@ afterAll(async () => {
   await redis?.stop()
 })
 
-test('messages of both nodes come in one order, the same on both (Rocket.Chat #28573)', async () => {
+test('delivers messages in the same order on both nodes (Rocket.Chat #28573)', async () => {
   const channel = await TestChannel.make(world, 'acme', 'ada')
   const [a, b] = [await sockets.connect(world.key('ada')), await sockets.connect(world.key('bob'), {}, there.url)]
   const sent = await Promise.all(
@@ -67,7 +67,7 @@ test('messages of both nodes come in one order, the same on both (Rocket.Chat #2
   expect((body.data.changes as ChangeData[]).reduce(applyChange, EMPTY)).toEqual(live)
 })
 
-test('a message that is sent again on another node is the first one', async () => {
+test('creates one message for a clientId that is sent to both nodes', async () => {
   const channel = await TestChannel.make(world, 'acme', 'ada')
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, index) =>
@@ -78,7 +78,7 @@ test('a message that is sent again on another node is the first one', async () =
   expect(new Set(answers.map(({ body }) => body.data.seq))).toEqual(new Set([2]))
 })
 
-test('who is taken out of a private channel here hears nothing more there, and misses nothing once back', async () => {
+test('applies removal from a private channel and return to it on the other node', async () => {
   await world.member('acme', 'cyd')
   const channel = await TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('cyd')] })
   const [ada, cyd] = [
@@ -102,12 +102,12 @@ test('who is taken out of a private channel here hears nothing more there, and m
   expect([bodies(ada), bodies(cyd)]).toEqual([said, ['in', 'in again']])
 })
 
-test('whatever the clocks say, what is said stands last, and never nowhere (Rocket.Chat #13926)', async () => {
+test('shows a new message last even when clocks differ (Rocket.Chat #13926)', async () => {
   const voices = {
     ada: new Voice(here, { apiKey: world.key('ada') }),
     bob: new Voice(there, { apiKey: world.key('bob') }),
   }
-  // In a workspace whose turns the other node runs, the one with the right time.
+  // Find a workspace whose actor runs on the other node, which has the right time.
   let path = { workspaceId: '', channelId: '' }
   const isLate = (time: string) => Date.parse(time) < Date.now() - 2 * MINUTE
   for (let tries = 0; path.channelId === ''; tries += 1) {
@@ -120,7 +120,7 @@ test('whatever the clocks say, what is said stands last, and never nowhere (Rock
   const said: string[] = []
   const misplaced: string[] = []
   const follow = (name: 'ada' | 'bob', app: App) => {
-    // People have before their eyes what they have said: in the conversation, or on its way there.
+    // At any time a user sees what they have sent, either in the channel or as pending.
     const client = new SocketClient({ url: app.url, io, token: world.key(name), retryDelayMs: 20 })
     clients.push(client)
     const channel = client.channel(path)
@@ -154,7 +154,7 @@ test('whatever the clocks say, what is said stands last, and never nowhere (Rock
     timeoutMs: 20_000,
   })
 
-  // The node that gave the times leaves; the one that is late takes over.
+  // The node with the right time stops; the one with the slow clock takes over.
   isAlone = true
   await there.stop()
   await talk('ada', hers)

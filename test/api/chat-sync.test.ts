@@ -26,7 +26,7 @@ import { World } from '../support/world.ts'
 
 let app: App
 let world: World
-/** What went out live, by channel, in the order of its going. */
+/** Live changes by channel, in the order they were published. */
 const live = new Map<string, ChangeData[]>()
 const sockets = new Sockets(() => app)
 
@@ -53,7 +53,7 @@ function after(state: ChannelState, changes: readonly ChangeData[]): ChannelStat
   return changes.reduce(applyChange, state)
 }
 
-/** Comes back: asks page by page, as any client would. */
+/** The state of a client that reconnects and reads the changes page by page. */
 async function caughtUp(channel: TestChannel, from: ChannelState, log: ChatLog): Promise<ChannelState> {
   const member = { workspaceId: channel.path.workspaceId, userId: world.id('ada') }
   let state = from
@@ -67,7 +67,7 @@ async function caughtUp(channel: TestChannel, from: ChannelState, log: ChatLog):
 const NAMES = ['ada', 'bob', 'cyd'] as const
 const EMOJI = ['👍', '🎉', '🙈'] as const
 
-/** Something that somebody does; `of` picks one of the messages that are there. */
+/** An action of a user; `of` picks one of the existing messages. */
 const step = record({
   by: constantFrom(...NAMES),
   what: constantFrom(
@@ -129,8 +129,8 @@ async function take(channel: TestChannel, messages: { _id: string; author: strin
 const privateChannel = () =>
   TestChannel.make(world, 'acme', 'ada', { private: true, memberIds: [world.id('bob'), world.id('cyd')] })
 
-describe('whoever was away ends in the state of one who never left', () => {
-  test('whatever was done, and whenever they left', async () => {
+describe('a client that catches up has the state of one that was always connected', () => {
+  test('after any actions, from any point', async () => {
     const run = asyncProperty(array(step, { minLength: 1, maxLength: 14 }), async (steps) => {
       const channel = await privateChannel()
       const messages: { _id: string; author: string }[] = []
@@ -152,10 +152,10 @@ describe('whoever was away ends in the state of one who never left', () => {
     await assert(run, { numRuns: 12 })
   })
 
-  test('also past the window of messages that a state holds', async () => {
+  test('beyond the window of messages that a state keeps', async () => {
     const channel = await privateChannel()
     const messages: { _id: string; author: string }[] = []
-    // As many at a time as one person may have waiting.
+    // 30 is the most that one user can have waiting.
     for (let sent = 0; sent < WINDOW + 20; sent += 30) {
       const names = Array.from({ length: 30 }, (_, index) => NAMES[index % 3] ?? 'ada')
       messages.push(...(await Promise.all(names.map((by, index) => channel.said(by, `message ${sent + index}`)))))
@@ -172,7 +172,7 @@ describe('whoever was away ends in the state of one who never left', () => {
     expect(await caughtUp(channel, EMPTY, snapshots)).toEqual(always)
   })
 
-  test('edits, deletions and reactions made while away arrive (Rocket.Chat #41079)', async () => {
+  test('with edits, deletions and reactions made in the meantime (Rocket.Chat #41079)', async () => {
     const channel = await privateChannel()
     const [edited, deleted, liked] = [
       await channel.said('bob', 'to be edited'),
@@ -194,7 +194,7 @@ describe('whoever was away ends in the state of one who never left', () => {
   })
 })
 
-test('a client ahead of the server gets one snapshot, and is right from then on (Mattermost #30388)', async () => {
+test('sends one snapshot to a client that is ahead of the server (Mattermost #30388)', async () => {
   const channel = await privateChannel()
   await channel.said('bob', 'after the restore')
   const sync = async (from: number) =>
@@ -204,7 +204,7 @@ test('a client ahead of the server gets one snapshot, and is right from then on 
   expect(await sync(first.seq)).toEqual({ seq: 2, hasMore: false, changes: [], snapshot: null })
 })
 
-describe('the log is pruned', () => {
+describe('pruning the log', () => {
   const never = new AbortController().signal
   const numbers = async (channel: TestChannel) =>
     (
@@ -215,7 +215,7 @@ describe('the log is pruned', () => {
   const sync = async (channel: TestChannel, from: number) =>
     (await world.as('ada').call(chat.syncChannel, { path: channel.path, query: { after: from } })).body.data as SyncData
 
-  test('by number: who is behind the kept changes gets a snapshot, who is at their beginning the changes', async () => {
+  test('keeps the newest changes; clients further behind get a snapshot', async () => {
     const channel = await privateChannel()
     for (const text of ['a', 'b', 'c', 'd', 'e']) await channel.said('bob', text)
     const quiet = await privateChannel()
@@ -237,7 +237,7 @@ describe('the log is pruned', () => {
     }
   })
 
-  test('by age: what is older goes, but never the newest change, from which the numbers go on', async () => {
+  test('deletes old changes, but never the newest, which holds the last number', async () => {
     const channel = await privateChannel()
     for (const text of ['a', 'b']) await channel.said('bob', text)
     const later = (ms: number) => new ManualClock(Date.now() + ms)
@@ -247,7 +247,7 @@ describe('the log is pruned', () => {
     expect(await numbers(channel)).toEqual([1, 2, 3])
     await new ChatLogRetention(database, later(days * DAY + MINUTE)).prune(never)
     expect(await numbers(channel)).toEqual([3])
-    // Nothing remembers the number but the log.
+    // Drop the cached number, so that it is read from the log.
     app.composition.services.workspaces.memberships.changed(channel.path.workspaceId)
     expect((await channel.said('bob', 'after a long silence')).seq).toBe(4)
     expect((await sync(channel, 2)).changes.map(({ seq }) => seq)).toEqual([3, 4])
@@ -258,7 +258,7 @@ describe('the log is pruned', () => {
     ])
   })
 
-  test('every night, as far as one may be behind and still catch up', async () => {
+  test('runs every night and keeps as many changes as a client can catch up on', async () => {
     const channel = await privateChannel()
     await app.database.run(
       `insert into chat_log (channel_id, seq, type, by_id, data, at)
@@ -272,11 +272,11 @@ describe('the log is pruned', () => {
     expect((await sync(channel, 4)).snapshot?.seq).toBe(1005)
   })
 
-  test('while somebody reads: they get a snapshot and no gap', async () => {
+  test('sends a snapshot to a client that reads meanwhile, never a gap', async () => {
     const channel = await privateChannel()
     for (const text of ['a', 'b', 'c']) await channel.said('bob', text)
     const { database } = app
-    // Between the reading of what there is and of the changes themselves.
+    // Prune between reading the range of numbers and reading the changes.
     const pruning: Pick<typeof database, 'row' | 'rows' | 'run'> = {
       row: (text, values) => database.row(text, values),
       run: (text, values) => database.run(text, values),
@@ -291,7 +291,7 @@ describe('the log is pruned', () => {
   })
 })
 
-test('history is read after the room was joined, so that nothing falls between (Rocket.Chat.ReactNative #7547)', async () => {
+test('loses no message between joining a room and reading history (Rocket.Chat.ReactNative #7547)', async () => {
   const channel = await privateChannel()
   const { events } = await sockets.connect(world.key('ada'))
   const talking = Promise.all(
@@ -307,12 +307,12 @@ test('history is read after the room was joined, so that nothing falls between (
   const changes = events.filter(({ name }) => name === 'chat.change').map(({ data }) => data as ChangeData)
   state = after(state, changes)
   expect(state).toEqual(after(EMPTY, heard(channel)))
-  // The list says from where changes go on, too.
+  // The list has the number from which changes continue, too.
   const missing = changes.filter(({ seq, type }) => seq > list.body.seq && type === 'message')
   expect(list.body.data.length + missing.length).toBe(30)
 })
 
-test('a gap is visible; what came twice changes nothing', async () => {
+test('detects a gap, and ignores a change that arrives twice', async () => {
   const channel = await privateChannel()
   for (const text of ['a', 'b', 'c']) await channel.said('bob', text)
   const changes = heard(channel)
@@ -322,7 +322,7 @@ test('a gap is visible; what came twice changes nothing', async () => {
   expect(() => after(EMPTY, [first, third] as ChangeData[])).toThrow(GapError)
 })
 
-test('live changes of a private channel reach its members alone, and nobody who was taken out', async () => {
+test('publishes changes of a private channel to current members only', async () => {
   const channel = await privateChannel()
   const [bob, dan] = [await sockets.connect(world.key('bob')), await sockets.connect(world.key('dan'))]
   const on = { path: channel.path }
@@ -350,7 +350,7 @@ test('live changes of a private channel reach its members alone, and nobody who 
   expect(typing(dan.events)).toEqual([world.id('dan')])
 })
 
-test('what is told of a private channel reaches its members alone, live, by resume and by syncEvents', async () => {
+test('sends events of a private channel to members only: live, by resume and by syncEvents', async () => {
   const workspaceId = world.id('acme')
   const begin = (await world.as('dan').call(syncEvents, { path: { workspaceId }, query: { after: 0 } })).body.data
   const dan = await sockets.connect(world.key('dan'))
@@ -358,7 +358,7 @@ test('what is told of a private channel reaches its members alone, live, by resu
   const channel = await privateChannel()
   const rename = (topic: string) => world.as('ada').call(chat.updateChannel, { path: channel.path, body: { topic } })
   await rename('before dan')
-  // The number under which a socket has heard it is the number under which it is read later.
+  // An event has the same number live and when it is read later.
   const toldOf = (events: readonly { type: string; seq: number; data: { _id?: string; channelId?: string } }[]) =>
     events
       .filter(({ data, type }) => type.startsWith('channel.') && (data._id ?? data.channelId) === channel.id)
@@ -380,7 +380,7 @@ test('what is told of a private channel reaches its members alone, live, by resu
   expect([await later('bob'), await resumed(bob)]).toEqual([live(bob), live(bob)])
   expect([live(dan), await later('dan'), await resumed(dan)]).toEqual([[], [], []])
 
-  // Once in it dan may see all that was before, as of the messages; what is told of it now he hears.
+  // As a member dan can read the channel's earlier events, and receives new ones live.
   await world.as('ada').call(chat.addChannelMembers, { path: channel.path, body: { userIds: [world.id('dan')] } })
   await rename('with dan')
   await waitFor(() => types(live(dan)).filter((type) => type === 'channel.updated').length === 2)
@@ -390,7 +390,7 @@ test('what is told of a private channel reaches its members alone, live, by resu
   const { body } = await world.as('dan').call(chat.syncChannel, { path: channel.path, query: { after: 0 } })
   expect((body.data as SyncData).changes.map(({ type }) => type)).toEqual(['channel', 'channel', 'members', 'channel'])
 
-  // Taken out he is told so, and nothing else, also of what he could see before.
+  // After his removal he gets that event only, and can no longer read earlier ones.
   const seen = live(dan).length
   await world.as('ada').call(chat.removeChannelMember, { path: { ...channel.path, userId: world.id('dan') } })
   await rename('without dan')
@@ -401,7 +401,7 @@ test('what is told of a private channel reaches its members alone, live, by resu
   expect(await resumed(dan)).toEqual(await later('dan'))
 })
 
-test('what is done over a socket is there over REST at once, and the other way round', async () => {
+test('shows changes over sockets and REST to each other at once', async () => {
   const [one, other, bob] = [
     await sockets.connect(world.key('ada')),
     await sockets.connect(world.key('ada')),
@@ -437,7 +437,7 @@ test('what is done over a socket is there over REST at once, and the other way r
   const found = await world.as('ada').call(chat.searchMessages, { path, query })
   expect((await call('searchMessages', { path, query })).body.data).toEqual(found.body.data)
   expect(found.body.data).toHaveLength(1)
-  // Both programs of one person count alike, and nobody else hears how far they have read.
+  // All clients of a user share the read marker, and nobody else sees it.
   await call('markChannelRead', { path: channel.path, body: { seq: 3 } })
   const { body: muted } = await world
     .as('ada')

@@ -10,7 +10,7 @@ import { startApp, type App } from '../support/app.ts'
 import { PIXEL } from '../support/pixel.ts'
 import { World } from '../support/world.ts'
 
-/** Files that the command line and the typed client send and get. */
+/** Uploads and downloads with the command line and the typed client. */
 
 const CLI = fileURLToPath(new URL('../../src/cli/cli.mjs', import.meta.url))
 
@@ -50,7 +50,7 @@ function crier(...args: string[]): Promise<Ended> {
   })
 }
 
-/** A WAV of noise: what a library takes, of any size. */
+/** A WAV file of noise, of any size. */
 function sound(bytes: number): Buffer {
   const head = Buffer.alloc(44)
   head.write('RIFF')
@@ -68,7 +68,7 @@ function sound(bytes: number): Buffer {
   return Buffer.concat([head, randomBytes(bytes - 44)])
 }
 
-test('a file goes up with its fields, and comes down again byte by byte', async () => {
+test('uploads a file with its fields, and downloads identical bytes', async () => {
   const [path, copy] = [join(home, 'größe.wav'), join(home, 'copy.wav')]
   const content = sound(3_000_000)
   await writeFile(path, content)
@@ -92,7 +92,7 @@ test('a file goes up with its fields, and comes down again byte by byte', async 
   expect([piped.code, piped.stderr, piped.stdout.equals(content)]).toEqual([0, '', true])
 })
 
-test('what is wrong is said, and leaves nothing', async () => {
+test('reports errors of uploads and downloads, and leaves no partial files', async () => {
   const upload = ['assets', 'upload', '--workspace-id', workspaceId]
   expect(await crier(...upload)).toMatchObject({ code: 2, stderr: expect.stringContaining('missing --file') })
   const away = await crier(...upload, '--file', join(home, 'nothing.png'))
@@ -110,7 +110,7 @@ test('what is wrong is said, and leaves nothing', async () => {
   expect((await readdir(home)).filter((name) => name.includes('never') || name.endsWith('.part'))).toEqual([])
 })
 
-test('the typed client: a signed upload in pieces, and a file that is read as it comes', async () => {
+test('uploads in pieces by a signed URL and streams a download with the typed client', async () => {
   const client = createClient({ url: app.url, apiKey: world.key('ada') })
   const content = sound(400_000)
   const size = content.length

@@ -12,7 +12,7 @@ import { startApp, type App } from '../support/app.ts'
 import type { SeededUser } from '../support/seed.ts'
 import { World } from '../support/world.ts'
 
-/** The real program, in a process of its own, against a real server. */
+/** The command line in a process of its own, against a real server. */
 
 const CLI = fileURLToPath(new URL('../../src/cli/cli.mjs', import.meta.url))
 
@@ -76,8 +76,8 @@ async function stub(
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close: () => server.close() }
 }
 
-describe('help and mistakes', () => {
-  test('--help at every level is 0, without arguments the help is a mistake', async () => {
+describe('help and usage errors', () => {
+  test('exits with 0 after --help at every level, and with 2 without arguments', async () => {
     expect(await crier(['--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('streams'), stderr: '' })
     expect(await crier(['streams', '--help'])).toMatchObject({ code: 0, stdout: expect.stringContaining('go-live') })
     expect(await crier(['streams', 'create', '--help'])).toMatchObject({
@@ -98,13 +98,13 @@ describe('help and mistakes', () => {
     [['streams', 'create'], 'missing --workspace-id, --title'],
     [['streams', 'list', '--workspace-id', 'x', '--limit', 'many'], '--limit must be a number'],
     [['health', 'get', '--server', 'nowhere'], 'no URL'],
-  ])('crier %j is 2', async (args, message) => {
+  ])('crier %j exits with 2', async (args, message) => {
     const ended = await crier(args)
     expect([ended.code, ended.stdout]).toEqual([2, ''])
     expect(ended.stderr).toContain(message)
   })
 
-  test('on a Node that is too old for our sources, the one from npm runs', async () => {
+  test('runs on the Node from npm when the installed one is too old', async () => {
     const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.19.0' } })`
     const node = ['--import', `data:text/javascript,${encodeURIComponent(older)}`]
     expect(await crier(['--version'], { node })).toMatchObject({
@@ -120,7 +120,7 @@ describe('help and mistakes', () => {
 })
 
 describe('commands', () => {
-  test('make, list and show a stream', async () => {
+  test('create, list, show, update and delete a stream', async () => {
     const made = await asAda('streams', 'create', '--workspace-id', workspaceId, '--title', 'Launch day')
     expect(made).toMatchObject({ code: 0, stderr: '' })
     expect(made.stdout).toMatch(/^title +Launch day$/m)
@@ -140,7 +140,7 @@ describe('commands', () => {
     expect(await asAda('streams', 'delete', id)).toMatchObject({ code: 0 })
   })
 
-  test('a body from a file and from standard input, and JSON in flags', async () => {
+  test('read the body from a file or standard input, and JSON from flags', async () => {
     const file = join(home, 'stream.json')
     await writeFile(file, JSON.stringify({ workspaceId, title: 'From a file' }))
     const fromFile = await asAda('streams', 'create', '--body', `@${file}`, '--description', 'and a flag', '--json')
@@ -154,7 +154,7 @@ describe('commands', () => {
     expect(JSON.parse(nested.stdout)).toMatchObject({ status: true })
   })
 
-  test('one key, one effect', async () => {
+  test('have one effect per idempotency key', async () => {
     const args = [
       'streams',
       'create',
@@ -170,7 +170,7 @@ describe('commands', () => {
     expect(JSON.parse(first.stdout).data._id).toBe(JSON.parse(second.stdout).data._id)
   })
 
-  test('an answer without a body', async () => {
+  test('print Done after a reply without data', async () => {
     const { apiKey } = await world.user('root', { admin: true })
     const toggled = await crier(['services', 'toggle', 'plans', '--enabled'], { env: { CRIER_API_KEY: apiKey } })
     expect(toggled).toEqual({ code: 0, stdout: 'Done\n', stderr: '' })
@@ -178,7 +178,7 @@ describe('commands', () => {
 })
 
 describe('errors', () => {
-  test('a refusal is 1, with message, code, fields and request on standard error', async () => {
+  test('exits with 1 when the server rejects a request, and prints message, code, fields and request id', async () => {
     const ended = await asAda('streams', 'create', '--workspace-id', 'no-id', '--title', '')
     expect([ended.code, ended.stdout]).toEqual([1, ''])
     expect(ended.stderr).toMatch(/^crier: .+ \(validation_failed\)$/m)
@@ -189,13 +189,13 @@ describe('errors', () => {
     expect(nobody).toMatchObject({ code: 1, stderr: expect.stringContaining('crier login') })
   })
 
-  test('with --json the error is JSON', async () => {
+  test('prints errors as JSON with --json', async () => {
     const ended = await crier(['users', 'get-profile', '--json'], { env: { CRIER_API_KEY: 'crier_wrong' } })
     expect([ended.code, ended.stdout]).toEqual([1, ''])
     expect(JSON.parse(ended.stderr)).toMatchObject({ status: false, httpStatus: 401, code: 'invalid_credential' })
   })
 
-  test('nobody there, a fault of the server, and a server of another kind are 3', async () => {
+  test('exits with 3 for an unreachable server, a server error and a reply that is not JSON', async () => {
     const nobody = await crier(['plans', 'list', '--server', 'http://127.0.0.1:1'])
     expect(nobody).toMatchObject({ code: 3, stderr: 'crier: http://127.0.0.1:1 cannot be reached\n' })
     const broken = await stub(() => ({
@@ -217,7 +217,7 @@ describe('errors', () => {
 })
 
 describe('login', () => {
-  test('with a password from standard input; the file is for this user alone; logout ends the session', async () => {
+  test('reads the password from standard input, saves a private file, and logs out', async () => {
     const ended = await crier(['login', '--email', ada.email], { stdin: `${ada.password}\n` })
     expect(ended).toMatchObject({ code: 0, stdout: `Logged in to ${app.url} as ${ada.email}\n` })
     expect((await stat(loginFile())).mode & 0o777).toBe(0o600)
@@ -231,7 +231,7 @@ describe('login', () => {
     expect(await crier(['users', 'get-profile'])).toMatchObject({ code: 1 })
   })
 
-  test('an access token that has ended is renewed and saved', async () => {
+  test('renews an expired access token and saves it', async () => {
     await crier(['login', '--email', ada.email], { stdin: `${ada.password}\n` })
     const before = await savedLogin()
     await writeFile(loginFile(), JSON.stringify({ ...before, expiresAt: 0 }))
@@ -241,7 +241,7 @@ describe('login', () => {
     expect((await stat(loginFile())).mode & 0o777).toBe(0o600)
   })
 
-  test('with an API key, which must be a good one', async () => {
+  test('accepts a valid API key only', async () => {
     expect(await crier(['login', '--api-key', 'crier_wrong'])).toMatchObject({ code: 1 })
     await expect(stat(loginFile())).rejects.toThrow('ENOENT')
     const ended = await crier(['login', '--api-key', '-'], { stdin: ada.apiKey })
@@ -249,8 +249,8 @@ describe('login', () => {
     expect(await crier(['users', 'get-profile'])).toMatchObject({ code: 0 })
   })
 
-  test('from a device that has logged in is not locked out by those who guess', async () => {
-    // Its time stands still, and with it the lock.
+  test('from a known device works while wrong guesses lock the account elsewhere', async () => {
+    // A stopped clock keeps the lock in place.
     const locking = await startApp({ clock: new ManualClock() })
     const other = await stub(() => ({ status: 401, body: '{}' }))
     try {
@@ -266,7 +266,7 @@ describe('login', () => {
       for (let guesses = 1; guesses <= 5; guesses += 1) await guess(`guess ${guesses}`)
       expect(await guess(password)).toBe(429)
       expect(await logIn()).toMatchObject({ code: 0 })
-      // The token of one server is not shown to another.
+      // A device token is sent only to the server that issued it.
       expect(readDeviceToken(devices, locking.url, email)).toMatch(/^crd_/)
       expect(readDeviceToken(devices, other.url, email)).toBeUndefined()
     } finally {
@@ -275,19 +275,19 @@ describe('login', () => {
     }
   })
 
-  test('a wrong password is 1 and saves nothing', async () => {
+  test('exits with 1 and saves nothing after a wrong password', async () => {
     expect(await crier(['login', '--email', ada.email], { stdin: 'wrong\n' })).toMatchObject({ code: 1 })
     await expect(stat(loginFile())).rejects.toThrow('ENOENT')
   })
 
-  test('no password at all is 2', async () => {
+  test('exits with 2 without a password', async () => {
     expect(await crier(['login', '--email', ada.email])).toMatchObject({
       code: 2,
       stderr: expect.stringContaining('password'),
     })
   })
 
-  test('what was saved for one server is not sent to another', async () => {
+  test('does not send saved credentials to another server', async () => {
     await crier(['login', '--api-key', '-'], { stdin: ada.apiKey })
     const seen: IncomingHttpHeaders[] = []
     const other = await stub((headers) => {

@@ -8,13 +8,13 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApp, type App } from '../support/app.ts'
 import { World } from '../support/world.ts'
 
-/** The package `crier-client` as somebody else has it: packed, installed in another project, type-checked and run. */
+/** The package `crier-client`, packed, installed in another project, type-checked and run. */
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const PACKAGE = join(ROOT, 'packages/client')
 const BIN = join(ROOT, 'node_modules/.bin')
 const run = promisify(execFile)
-/** All of the server is type-checked. */
+/** This type-checks the whole server. */
 const CHECK_MS = 240_000
 
 let app: App
@@ -31,7 +31,7 @@ afterAll(async () => {
   if (project !== undefined) await rm(project, { recursive: true, force: true })
 })
 
-/** A project outside of the repository that has installed the package from its tarball, without a network. */
+/** Creates a project outside the repository that installs the package from its tarball, offline. */
 async function installed(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'crier-client-'))
   const env = { ...process.env, PATH: [BIN, process.env['PATH']].join(delimiter) }
@@ -58,7 +58,7 @@ const STRICT = {
   skipLibCheck: false,
 }
 
-/** What the type checker says of a file of the project; empty when it finds nothing. */
+/** The errors that the type checker reports for a file of the project. */
 async function checked(file: string, text: string, compilerOptions: object): Promise<string> {
   await writeFile(join(project, file), text)
   const config = join(project, `${file}.json`)
@@ -71,7 +71,7 @@ async function checked(file: string, text: string, compilerOptions: object): Pro
   }
 }
 
-test('the example of its README type-checks and runs under the Node of the machine', async () => {
+test('the example of its README type-checks and runs under the installed Node', async () => {
   const readme = await readFile(join(PACKAGE, 'README.md'), 'utf8')
   const [, example = ''] = /```ts\n(.*?)```/s.exec(readme) ?? []
   const options = { module: 'nodenext', lib: ['es2022'], types: ['node'], outDir: 'out' }
@@ -91,7 +91,7 @@ test('the example of its README type-checks and runs under the Node of the machi
   ])
 })
 
-/** The Node that the machine has beside ours, where it is one that the package runs under. */
+/** The Node on the PATH if it is 20 or later, otherwise the one that runs this test. */
 async function plainNode(): Promise<string> {
   const folders = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'))
   try {
@@ -104,7 +104,7 @@ async function plainNode(): Promise<string> {
   }
 }
 
-test('mistakes do not type-check, in a project for browsers', async () => {
+test('rejects wrong calls at compile time in a browser project', async () => {
   const text = `
     import { createClient, SocketClient, type ReplyOf, type RequestOf } from 'crier-client'
     import type { Stream } from 'crier-client/schemas'
@@ -133,7 +133,7 @@ test('mistakes do not type-check, in a project for browsers', async () => {
 })
 
 test(
-  'what it says of each route is what the operations say',
+  'its written route types equal those derived from the operations',
   async () => {
     const text = `
     import '${join(ROOT, 'src/server/compose.ts')}'
@@ -158,7 +158,7 @@ test(
   CHECK_MS,
 )
 
-test('it has the version and the license of the server, and depends on nothing', async () => {
+test('has the version and license of the server, and no dependencies', async () => {
   const read = async (path: string) => JSON.parse(await readFile(path, 'utf8')) as Record<string, unknown>
   const [own, packed] = await Promise.all([
     read(join(ROOT, 'package.json')),

@@ -19,7 +19,7 @@ afterAll(() => app?.stop())
 
 const client = (more: object = {}) => createClient({ url: app.url, apiKey: world.key('ada'), retryDelayMs: 5, ...more })
 
-test('makes, lists and changes, and tells the version', async () => {
+test('creates, lists and updates, with versions', async () => {
   const crier = client()
   const made = await crier('POST /api/streams', { body: { workspaceId, title: 'Launch day' } })
   expect([made.status, made.body.data.title]).toEqual([201, 'Launch day'])
@@ -38,7 +38,7 @@ test('makes, lists and changes, and tells the version', async () => {
   })
 })
 
-test('a refusal is an error with everything the server said', async () => {
+test('throws an error with all details of the server’s reply', async () => {
   const failure = await client()('POST /api/streams', { body: { workspaceId: 'x', title: '' } }).catch(
     (error: unknown) => error,
   )
@@ -52,11 +52,11 @@ test('a refusal is an error with everything the server said', async () => {
   expect((failure as CrierError).errors.map((row) => row.path)).toEqual(['/body/workspaceId', '/body/title'])
 })
 
-test('a path that lacks a parameter is not sent', async () => {
+test('does not send a request with a missing path parameter', async () => {
   await expect(client()('GET /api/streams/{id}', { path: { id: '' } })).rejects.toThrow('needs path.id')
 })
 
-test('a token may be asked for anew each time', async () => {
+test('asks for a token before each request when it is a function', async () => {
   const tokens = ['a.b.c', undefined]
   const owner = await world.user('ada')
   const loggedIn = await app.send('POST /api/auth/login', { body: { email: owner.email, password: owner.password } })
@@ -68,8 +68,8 @@ test('a token may be asked for anew each time', async () => {
   expect((await crier('GET /api/users/me')).body.data.email).toBe(owner.email)
 })
 
-describe('what is tried again', () => {
-  test('a POST whose answer was lost has one effect', async () => {
+describe('retries', () => {
+  test('repeats a POST whose reply was lost, with one effect', async () => {
     const before = (await client()('GET /api/streams', { query: { workspaceId, limit: 100 } })).body.data.length
     const lossy = await startLossyProxy(2)
     const made = await client({ url: lossy.url })('POST /api/streams', { body: { workspaceId, title: 'Only once' } })
@@ -80,7 +80,7 @@ describe('what is tried again', () => {
     expect(after.body.data.length).toBe(before + 1)
   })
 
-  test('a PATCH is not, nor anything more often than asked', async () => {
+  test('does not repeat a PATCH, nor anything beyond the retry limit', async () => {
     const lossy = await startLossyProxy(100)
     await expect(client({ url: lossy.url })('PATCH /api/users/me', { body: { name: 'Ada' } })).rejects.toThrow(
       ConnectionError,
@@ -91,7 +91,7 @@ describe('what is tried again', () => {
     lossy.close()
   })
 
-  test('503 is when it says when to come back soon, other errors are not', async () => {
+  test('repeats after a 503 with a short Retry-After, and after no other error', async () => {
     const answers = [
       [503, { 'Retry-After': '0' }],
       [503, { 'Retry-After': '0' }],
@@ -116,7 +116,7 @@ describe('what is tried again', () => {
     stub.close()
   })
 
-  test('a server that never answers is given up in time, a caller may give up before', async () => {
+  test('times out when the server does not answer, or earlier by the caller’s signal', async () => {
     let asked = 0
     const stub = await startStub(() => void (asked += 1))
     const crier = createClient({ url: stub.url, timeoutMs: 50, retries: 1, retryDelayMs: 1 })
@@ -141,7 +141,7 @@ async function startStub(answer: (response: ServerResponse) => void) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, close }
 }
 
-/** Hands requests to the server, and loses the answers of the first `losses` connections. */
+/** Forwards requests to the server, and drops the replies of the first `losses` connections. */
 async function startLossyProxy(losses: number) {
   let connections = 0
   const server = createServer((socket) => {
@@ -166,7 +166,7 @@ async function startLossyProxy(losses: number) {
   }
 }
 
-test('a file that lies elsewhere is fetched there, without the credential', async () => {
+test('follows a redirect to a file on another host without the credential', async () => {
   const asked: (string | undefined)[] = []
   const bucket = createHttpServer((request, reply) => {
     asked.push(request.headers['x-api-key'] as string | undefined, request.headers.range)

@@ -10,10 +10,10 @@ import { isScope, SCOPES } from '../../src/core/scope.ts'
 
 type Row = readonly [name: string, route: string, access: string, turn: boolean]
 
-/** The operations that were agreed, by section. */
+/** The agreed operations, by section. */
 const CONTRACT = JSON.parse(readFileSync(new URL('contract.json', import.meta.url), 'utf8')) as Record<string, Row[]>
 
-/** What is still to be built, by section: all of it, or these operations. A name leaves when its operation comes. */
+/** Operations that are not built yet, by section: all or these names. Remove a name when its operation is added. */
 const LATER: Readonly<Record<string, string>> = {
   Support: 'all',
   'Social accounts': 'all',
@@ -41,7 +41,7 @@ const operations = walk(api)
 const built = new Map(operations.map((op) => [op.name, op]))
 const agreed = new Map(Object.values(CONTRACT).flatMap((rows) => rows.map((row) => [row[0], row] as const)))
 
-describe('the registry is what was agreed', () => {
+describe('the registry matches the contract', () => {
   for (const [section, rows] of Object.entries(CONTRACT)) {
     test(section, () => {
       const names = rows.map(([name]) => name)
@@ -55,7 +55,7 @@ describe('the registry is what was agreed', () => {
     expect([name, op.route, op.access, op.turn === true]).toEqual(agreed.get(name))
   })
 
-  test('no name stands for two operations', () => {
+  test('every operation has a unique name', () => {
     expect(built.size).toBe(operations.length)
   })
 })
@@ -65,7 +65,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
     expect(op.summary).toMatch(/^[A-Z][^\n]{4,110}[^.\s]$/)
   })
 
-  test('has an example that its own schemas take', () => {
+  test('has an example that its schemas accept', () => {
     for (const part of ['path', 'query', 'body'] as const) {
       const schema = op[part] as TSchema | undefined
       const given = op.example[part]
@@ -75,7 +75,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
     }
   })
 
-  test('says what it answers: a schema for each status, one of them a success', () => {
+  test('declares a schema for each status, at least one of them a success', () => {
     const returns = Object.entries(op.returns as Record<string, unknown>)
     expect(returns.some(([status]) => status.startsWith('2'))).toBe(true)
     for (const [status, schema] of returns) {
@@ -84,7 +84,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
     }
   })
 
-  test('is for somebody: an access class that exists, and a workspace where a scope needs one', () => {
+  test('has a known access class, and a workspace when it needs a scope', () => {
     const classes = ['public', 'user', 'admin', 'internal']
     expect(classes.includes(op.access) || isScope(op.access), op.access).toBe(true)
     if (isScope(op.access)) expect(SCOPES[op.access]).toMatch(/\w/)
@@ -92,21 +92,21 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
     expect(['read', 'write', 'auth', 'mail', 'none']).toContain(limitClassOf(op))
   })
 
-  test('takes no field that it does not know, at any depth', () => {
+  test('rejects unknown fields at any depth', () => {
     for (const part of ['path', 'query', 'body'] as const) {
       const schema = op[part] as object | undefined
       if (schema !== undefined) expect(openObjects(schema, `/${part}`), part).toEqual([])
     }
   })
 
-  test('bounds every text and list that it takes', () => {
+  test('limits the length of every string and list', () => {
     for (const part of ['query', 'body'] as const) {
       const schema = op[part] as object | undefined
       if (schema !== undefined) expect(unbounded(schema, `/${part}`), part).toEqual([])
     }
   })
 
-  test('declares only errors of the table, and each once', () => {
+  test('declares only errors of the error table, each once', () => {
     const codes = (op.errors ?? []).map((error) => error.code)
     expect(new Set(codes).size).toBe(codes.length)
     const table = errorTable().map((error) => error.code)
@@ -114,7 +114,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
   })
 })
 
-test('every error says its cause and what to do', () => {
+test('every error gives its cause and fix', () => {
   for (const error of errorTable()) {
     expect(error.code).toMatch(/^[a-z][a-z0-9_]+$/)
     for (const text of [error.message, error.cause, error.fix]) expect(text, error.code).toMatch(/^[A-Z`].{8,}\.$/s)
@@ -151,7 +151,7 @@ function openObjects(schema: Schema, at: string): string[] {
   return [...(open ? [at] : []), ...parts(schema, at).flatMap(([part, where]) => openObjects(part, where))]
 }
 
-/** Texts whose form bounds them. */
+/** String formats that limit the length. */
 const BOUNDED_FORMATS = new Set(['uuid', 'date', 'date-time', 'email', 'ipv4', 'ipv6'])
 
 function unbounded(schema: Schema, at: string): string[] {

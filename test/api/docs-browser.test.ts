@@ -22,11 +22,11 @@ afterAll(async () => {
 const open = (path: string) => openPage(browser, app.url + path)
 const foreign = (urls: readonly string[]) => foreignRequests(urls, app.url)
 
-/** What the elements of a page say. All at once: the page is large, and to search it for one text takes a while. */
+/** The texts of all short elements, read at once: the page is large, and searching it for each text is slow. */
 const TEXTS = `[...document.querySelectorAll('span, div, a, p, h3')]
   .flatMap(({ textContent }) => (textContent.length < 300 ? [textContent.replace(/\\s+/g, ' ').trim()] : []))`
 
-test('/docs renders every domain and operation and loads nothing from elsewhere', { timeout: 120_000 }, async () => {
+test('/docs renders every domain and operation, and loads no external resources', { timeout: 120_000 }, async () => {
   const { page, requested, complaints } = await open('/docs')
   await page.getByRole('heading', { name: 'Crier', exact: true }).waitFor()
   const operations = walk(api)
@@ -47,7 +47,7 @@ test('/docs renders every domain and operation and loads nothing from elsewhere'
   await page.close()
 })
 
-test('an operation shows the reply that was recorded of it', { timeout: 120_000 }, async () => {
+test('an operation shows its recorded reply', { timeout: 120_000 }, async () => {
   const { page } = await open('/docs#tag/health/GET/api/health')
   const section = page.getByRole('region', { name: 'Get liveness' })
   await section.getByText('uptimeSeconds').first().waitFor()
@@ -57,7 +57,7 @@ test('an operation shows the reply that was recorded of it', { timeout: 120_000 
   await page.close()
 })
 
-test('a request can be sent from the page, and its answer is shown', { timeout: 120_000 }, async () => {
+test('the page sends a request and shows the reply', { timeout: 120_000 }, async () => {
   const { page, requested, complaints } = await open('/docs#tag/health/GET/api/health')
   const section = page.getByRole('region', { name: 'Get liveness' })
   await section
@@ -74,7 +74,7 @@ test('a request can be sent from the page, and its answer is shown', { timeout: 
   await page.close()
 })
 
-test('the search of /docs finds what people look for', { timeout: 120_000 }, async () => {
+test('the search of /docs finds operations by common words', { timeout: 120_000 }, async () => {
   const { page } = await open('/docs')
   await page.getByRole('heading', { name: 'Crier', exact: true }).waitFor()
   await page
@@ -92,7 +92,7 @@ test('the search of /docs finds what people look for', { timeout: 120_000 }, asy
   await page.close()
 })
 
-test('/docs/errors has an anchor for every code, where error bodies lead', async () => {
+test('/docs/errors has an anchor for every code, and error bodies link to it', async () => {
   const refused = await app.send('GET /api/nothing-here')
   const docUrl = new URL(refused.body.docUrl as string)
   const { page, requested, complaints } = await open(docUrl.pathname + docUrl.hash)

@@ -10,7 +10,7 @@ import { socketPages } from '../../src/pages/socket-pages.ts'
 import { stateTables, statesPage } from '../../src/pages/states-page.ts'
 import { socketProtocol } from '../../src/server/front-end.ts'
 
-/** What replies and events say is explained: each value of a state, each field of an event. */
+/** The documents explain every value of a state and every field of an event. */
 
 const operations = walk(api)
 const events = [...eventTypes.values()]
@@ -24,10 +24,10 @@ interface Schema {
   readonly 'x-enumDescriptions'?: Readonly<Record<string, string>>
 }
 
-/** Names of fields whose values say how something is doing, or why. */
+/** Names of fields that give a state or a reason. */
 const SAYS_A_STATE = /^(?:status|state|presence|reason|code|endReason)$/
 
-/** Fields of that name that list their values without saying what they mean. */
+/** Fields of these names that list values without meanings. */
 function unexplained(value: unknown, where: string): string[] {
   if (value === null || typeof value !== 'object') return []
   const { properties = {} } = value as Schema
@@ -40,7 +40,7 @@ function unexplained(value: unknown, where: string): string[] {
   return [...here, ...Object.entries(value).flatMap(([key, part]) => unexplained(part, `${where}.${key}`))]
 }
 
-test('every value of a state in replies and events has a meaning', () => {
+test('every value of a state in replies and events is described', () => {
   expect(operations.flatMap((op) => unexplained(op.returns, op.name))).toEqual([])
   expect(events.flatMap((event) => unexplained(event.data, event.name))).toEqual([])
   for (const { title, 'x-enumDescriptions': meanings } of stateTables(schemas)) {
@@ -48,7 +48,7 @@ test('every value of a state in replies and events has a meaning', () => {
   }
 })
 
-test('/docs/states lists them all', () => {
+test('/docs/states lists all states', () => {
   const html = String(docPage(statesPage(schemas)).content)
   const tables = stateTables(schemas)
   expect(tables.map(({ title }) => title)).toEqual(
@@ -73,7 +73,7 @@ test.each(events.map((event) => [event.name, event] as const))('%s has an exampl
   for (const [field, , meaning] of fieldRows(event.data)) expect(meaning, `${name}: ${field}`).not.toBe('')
 })
 
-test('/docs/sockets shows fields and an example of every event', async () => {
+test('/docs/sockets shows the fields and an example of every event', async () => {
   const page = socketPages(socketProtocol({ operations })).find(({ path }) => path === '/docs/sockets')
   const html = String((await page!.serve()).content)
   for (const event of events) {

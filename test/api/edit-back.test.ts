@@ -5,7 +5,7 @@ import { startApp, type App } from '../support/app.ts'
 import { stageExample } from '../support/matrix.ts'
 import { World } from '../support/world.ts'
 
-/** What a client has read it may send back as it is: a PUT or PATCH of what GET shows is accepted and changes nothing. */
+/** A client can send back what it has read: a PUT or PATCH of what GET returns is accepted and changes nothing. */
 
 interface Schema {
   readonly type?: string
@@ -17,12 +17,12 @@ interface Schema {
 
 const operations = walk(api)
 const fieldsOf = (schema: Schema | undefined) => Object.keys(schema?.properties ?? {})
-/** Those that edit what they show: the fields of some are parts of another resource. */
+/** Operations whose body has fields of the resource. Others take parts of another resource. */
 const editing = operations.filter(({ body, resource }) =>
   fieldsOf(resource).some((field) => fieldsOf(body).includes(field)),
 )
 const readable = new Map(operations.filter(({ method }) => method === 'GET').map((op) => [op.pattern, op]))
-/** Moves with every edit; `seq` counts what has happened in a channel. */
+/** Fields that change with every edit; `seq` is the number of the newest change in a channel. */
 const VERSION = ['version', 'updatedAt', 'seq']
 
 let app: App
@@ -41,7 +41,7 @@ const optionsOf = (schema: Schema): readonly Schema[] => schema.anyOf?.flatMap(o
 const takesNull = (schema: Schema) =>
   optionsOf(schema).some((one) => one.type === 'null' || (one.type === undefined && one.const === undefined))
 
-/** Where one schema gives out null and the other refuses it. */
+/** Paths at which one schema returns null and the other rejects it. */
 function refusedNulls(given: Schema, taken: Schema, path = ''): string[] {
   const found = takesNull(given) && !takesNull(taken) ? [path] : []
   for (const from of optionsOf(given)) {
@@ -57,11 +57,11 @@ function refusedNulls(given: Schema, taken: Schema, path = ''): string[] {
 }
 
 describe.each(editing.map((op) => [op.route as string, op] as const))('%s', (_route, op) => {
-  test('takes null wherever its resource has null', () => {
+  test('accepts null wherever its resource can be null', () => {
     expect(refusedNulls(op.resource as Schema, op.body as Schema)).toEqual([])
   })
 
-  test('takes its resource back, as it was read', async () => {
+  test('accepts its resource as it was read', async () => {
     const owner = await world.user('owner')
     const { send } = await stageExample(op, { app, workspaceId, owner, caller: owner })
     const { body: _body, ...where } = send
@@ -71,7 +71,7 @@ describe.each(editing.map((op) => [op.route as string, op] as const))('%s', (_ro
       return answer.body.data as Record<string, unknown>
     }
     const reading = readable.get(op.pattern)
-    // What cannot be read is shown by the reply to an edit.
+    // Without a GET the reply to an edit shows the resource.
     const before = reading ? await call(reading, {}) : await call(op, { body: send.body })
     const edited = await call(op, { body: before })
     const after = reading ? await call(reading, {}) : edited
@@ -79,7 +79,7 @@ describe.each(editing.map((op) => [op.route as string, op] as const))('%s', (_ro
   })
 })
 
-test('a channel without a topic, and an archived one, are taken back too', async () => {
+test('accepts a channel without a topic, and an archived channel', async () => {
   const { body } = await world.as('owner').call('POST /api/team/{workspaceId}/channels', {
     path: { workspaceId },
     body: { kind: 'channel', name: 'plain' },

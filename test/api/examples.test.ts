@@ -13,8 +13,8 @@ import { VERSION } from '../../src/config/version.ts'
 import { recordExamples, type Recording } from '../support/example-recorder.ts'
 
 /**
- * The examples of the documentation are what a running server was sent and answered. Each run records them anew and
- * compares; `npm run examples` writes them.
+ * The examples of the documentation are requests to a running server and its replies. This test records them again and
+ * compares their shapes; `npm run examples` writes them.
  */
 
 /** JSON operations without an example, each with its reason. */
@@ -53,7 +53,7 @@ function schemaOf(op: NamedOperation, status: number): TSchema | undefined {
 const hasJson = (op: NamedOperation) =>
   Object.keys(op.returns as object).some((status) => status.startsWith('2') && schemaOf(op, Number(status)))
 
-test('every operation with a JSON reply has an example, and no other name has', () => {
+test('exactly the operations with a JSON reply have an example', () => {
   const lacking = operations.filter((op) => hasJson(op) && committed.get(op.name)?.reply === undefined)
   expect(lacking.map(({ name }) => name)).toEqual(Object.keys(WITHOUT))
   const names = new Set(operations.map(({ name }) => name))
@@ -64,7 +64,7 @@ test('every operation with a JSON reply has an example, and no other name has', 
 })
 
 describe.each(operations.map((op) => [op.name, op] as const))('%s', (name, op) => {
-  test('has examples that its schemas take', () => {
+  test('has examples that its schemas accept', () => {
     const { reply, request, status = 0 } = committed.get(name) ?? {}
     const returned = schemaOf(op, status)
     if (reply !== undefined) {
@@ -74,26 +74,26 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (name, op) =
     if (request !== undefined) expect(Compile(op.body as TSchema).Errors(request)).toEqual([])
   })
 
-  test('is answered in the shape of its example: npm run examples writes them', () => {
+  test('has a reply with the shape of its example (update with npm run examples)', () => {
     expect(shapeOf(committed.get(name))).toEqual(shapeOf(recording.examples.get(name)))
   })
 })
 
-/** Keys and kinds of a value, without what it says. */
+/** The keys and types of a value, without its contents. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(shapeOf)
   if (value === null || typeof value !== 'object') return value === null ? null : typeof value
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [key, shapeOf(part)]))
 }
 
-test('lists have something in them, and no more than two items', () => {
+test('lists have one or two items', () => {
   for (const [name, { reply }] of committed) {
     const { data } = (reply ?? {}) as { data?: unknown }
     if (Array.isArray(data)) expect([1, 2], name).toContain(data.length)
   }
 })
 
-test('no secret, no address and no name of the machine is left in them', async () => {
+test('examples contain no secrets, addresses or names of the machine', async () => {
   const files = await Promise.all(
     [...new Set(operations.map(({ domain }) => domain))].map((domain) =>
       readFile(new URL(`${domain}.json`, EXAMPLES_FOLDER), 'utf8'),
@@ -105,20 +105,20 @@ test('no secret, no address and no name of the machine is left in them', async (
     for (const secret of recording.secrets) expect(text).not.toContain(secret)
     expect(text).not.toMatch(/localhost|127\.0\.0\.1|\[?::1\b|\/tmp\/|\/home\/|node_modules/)
     for (const name of [hostname(), userInfo().homedir]) expect(text).not.toContain(`${name}/`)
-    // Whatever looks random is what the mask puts there, or part of an operation's own example.
+    // Random-looking words come from the mask or from the operation's own example.
     const random = text.match(/(?<![\w-])(?:crier|crr|crd)_[\w-]+|(?<=signature=|token=)[\w-]+/g) ?? []
     for (const word of random) expect(word).toMatch(/^(?:\w+_)?(?:EXAMPLE)*E?X?A?M?P?L?E?$/)
   }
 })
 
-test('ids are well-formed, and of version 7 wherever the server makes them', () => {
+test('ids are well-formed, and of version 7 when the server creates them', () => {
   const ids =
     JSON.stringify([...committed]).match(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g) ?? []
   expect(ids.length).toBeGreaterThan(100)
   for (const id of ids) expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
 })
 
-test('the OpenAPI document has them under the media types of requests and replies', () => {
+test('the OpenAPI document shows the examples under their media types', () => {
   const document = JSON.parse(openApiText(operations, { version: VERSION, domains: DOMAINS })) as Document
   for (const op of operations) {
     const { reply, request, status = 0 } = committed.get(op.name) ?? {}

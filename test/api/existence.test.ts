@@ -9,9 +9,9 @@ import { Sockets, type Listening } from '../support/sockets.ts'
 import { World } from '../support/world.ts'
 
 /**
- * Nobody learns what others have. Each operation is called by the owner of one workspace with an id, wherever the
- * request has one, that belongs to another tenant, and with one that nothing has: both are answered alike, over REST and
- * over sockets.
+ * Nobody learns which ids other tenants have. The owner of a workspace calls each operation twice, with another
+ * tenant's id and with an unknown id, at every place of the request that takes an id. Both replies must be equal, over
+ * REST and sockets.
  */
 
 let app: App
@@ -40,17 +40,17 @@ afterAll(async () => {
   await app?.stop()
 })
 
-/** Profile pictures are shown to everybody who has their URL. */
+/** Everybody who has the URL of a profile picture can see it. */
 const OPEN_TO_ALL = new Set(['getProfilePicture'])
 
 const operations = walk(api).filter(({ access, name }) => access !== 'admin' && !OPEN_TO_ALL.has(name))
 
-/** What a caller can tell of an answer, without the id that they have sent. */
+/** What a caller sees of a reply, without the id they sent. */
 function told(answer: { readonly status: number; readonly body?: unknown }, id: string): string {
   return `${answer.status} ${JSON.stringify({ ...(answer.body as object), requestId: '' }).replaceAll(id, 'ID')}`
 }
 
-/** The same over a socket, where the operation takes calls there. */
+/** The same over a socket, when the operation can be called there. */
 async function toldOverSocket(op: NamedOperation, { body, path, query }: SendOptions, id: string): Promise<string> {
   const named = op.socket !== true
   const message = named
@@ -74,7 +74,7 @@ async function expectSame(op: NamedOperation, send: SendOptions, place: Place, f
 const withIds = operations.filter((op) => idPlaces(op.example).length > 0 || op.name in fixtures)
 
 test.each(withIds.map((op) => [op.name, op] as const))(
-  '%s answers for an id of somebody else as for one that nothing has',
+  '%s answers equally for another tenant’s id and an unknown id',
   async (_name, op) => {
     const { send: theirs } = await stageExample(op, stages.theirs)
     const { send } = await stageExample(op, stages.own)
@@ -85,7 +85,7 @@ test.each(withIds.map((op) => [op.name, op] as const))(
   },
 )
 
-test('the comparisons are about something', async () => {
+test('the comparisons cover ids in paths and bodies', async () => {
   const compared: string[] = []
   for (const name of [
     'declineInvitation',

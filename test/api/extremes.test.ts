@@ -11,7 +11,7 @@ import type { SendOptions } from '../support/send.ts'
 import { Sockets } from '../support/sockets.ts'
 import { World } from '../support/world.ts'
 
-/** Whatever a schema allows, and whatever it does not: no operation answers 500 to it. */
+/** No operation answers 500, to input at the limits of its schema or beyond them. */
 
 const operations = walk(api)
 const AT_ONCE = 8
@@ -44,12 +44,12 @@ async function stageFor(op: NamedOperation): Promise<SendOptions> {
   const owner = await world.user('owner')
   const caller = op.access === 'admin' ? await world.user('admin') : owner
   const stage: Stage = { app, workspaceId: world.id('acme'), owner, caller }
-  // Failed logins of the requests before would lock the owner out of those that log in.
+  // Failed logins of earlier requests would lock the owner out.
   await app.database.run('delete from login_throttles')
   return (await stageExample(op, stage)).send
 }
 
-/** Requests that differ from the example in one part. */
+/** Variants of the example that differ in one part. */
 function requests(op: NamedOperation, send: SendOptions): SendOptions[] {
   const path = variants(op.path, send.path ?? {}, accepts) as Record<string, string>[]
   const texts = path.filter((values) => Object.values(values).every((value) => typeof value === 'string'))
@@ -68,7 +68,7 @@ function isFields(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value)
 }
 
-/** Sends all, a few at a time. */
+/** Handles all items, a few at a time. */
 async function each<T>(
   items: readonly T[],
   send: (item: T) => Promise<{ readonly status: number }>,
@@ -124,7 +124,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (name, op) =
   })
 })
 
-test('a message over a socket that is nested 40,000 deep is 400', async () => {
+test('rejects a socket message nested 40,000 levels deep with 400', async () => {
   const { socket } = await sockets.connect(world.key('owner'))
   const answered = new Promise<string>((resolve) => {
     socket.io.engine.on('packet', ({ data }: { data?: unknown }) => {
@@ -133,7 +133,7 @@ test('a message over a socket that is nested 40,000 deep is 400', async () => {
   })
   const body = '['.repeat(40_000) + ']'.repeat(40_000)
   const call = `{"operation":"createChannel","path":{"workspaceId":"${world.id('acme')}"},"body":${body}}`
-  // Written by hand: the client itself cannot write such a message.
+  // Sent as raw text, because the client cannot serialize such a message.
   socket.io.engine.write(`2777["call",${call}]`)
   expect(await answered).toContain('"status":400')
 })

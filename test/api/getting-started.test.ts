@@ -11,7 +11,7 @@ beforeAll(async () => {
 })
 afterAll(() => app?.stop())
 
-test('the program of the page does what the page says', async () => {
+test('runs the program of the page', async () => {
   const program = codeBlocks('getting-started.md', 'js').join('\n')
   const child = spawn(process.execPath, ['--input-type=module', '--eval', program], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),

@@ -6,7 +6,7 @@ import { PIXEL } from '../support/pixel.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
-/** What is kept from other users of the machine, from caches, and from browsers that guess. */
+/** Protection from other users of the machine, from caches, and from content sniffing. */
 
 let app: App
 let world: World
@@ -18,14 +18,14 @@ beforeAll(async () => {
 })
 afterAll(() => app?.stop())
 
-test('no file or folder of the data folder is open to other users of the machine', async () => {
+test('no file or folder of the data folder is accessible to other users', async () => {
   const before = process.umask(0)
   try {
     const workspaceId = world.id('acme')
     const file = { name: 'pixel.png', content: PIXEL, type: 'image/png' }
     const added = await world.as('ada').call('POST /api/assets/upload', { body: { workspaceId }, file })
     expect(added.status, added.text).toBe(201)
-    // The thumbnail is drawn in the folder for work, and stored beside the file.
+    // The thumbnail is made in the work folder and stored beside the file.
     const thumbnail = { path: { id: added.body.data._id as string } }
     await waitFor(async () => {
       const { body } = await world.as('ada').call('GET /api/assets/{id}', thumbnail)
@@ -47,14 +47,14 @@ test('no file or folder of the data folder is open to other users of the machine
     seen.add(top)
     const mode = (await stat(path)).mode & 0o777
     const most = top === 'secrets' || top === 'outbox' ? 0o700 : 0o750
-    // Within the folder for work, which is closed to everybody else, programs make files as they like.
+    // Inside the work folder, which is closed to other users, tools choose their own modes.
     if (top === 'work' && path !== join(app.dataDir, 'work')) continue
     expect(mode & ~(entry.isDirectory() ? most : most & 0o640), `${path} is ${mode.toString(8)}`).toBe(0)
   }
   expect([...seen]).toEqual(expect.arrayContaining(['storage', 'outbox', 'secrets', 'work']))
 })
 
-test('every page says that nobody may guess what it is', async () => {
+test('every page forbids content sniffing', async () => {
   const guides = ['/docs/getting-started', '/docs/operations', '/docs/states']
   const paths = ['/docs', '/docs/errors', '/docs/start.js', '/docs/sockets', '/api/openapi.json', '/api/asyncapi.json']
   for (const path of [
@@ -74,7 +74,7 @@ test('every page says that nobody may guess what it is', async () => {
   }
 })
 
-test('no cache keeps what carries a token', async () => {
+test('forbids caching of replies that carry a token', async () => {
   const { email, password } = await world.user('ada')
   const login = await app.send('POST /api/auth/login', { body: { email, password } })
   const { refreshToken } = login.body.data

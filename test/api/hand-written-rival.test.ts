@@ -6,7 +6,7 @@ import { createRequest, listRequest, VARYING } from '../bench/support/stream-req
 import { startApp, type App } from '../support/app.ts'
 import { World } from '../support/world.ts'
 
-/** `bench:http` compares Crier with a server written by hand; a ratio means something only while both answer alike. */
+/** `bench:http` compares Crier with a hand-written server. The ratio is meaningful only if both give the same replies. */
 
 const RIVAL = new URL('../bench/rivals/hand-written.ts', import.meta.url).pathname
 let app: App
@@ -20,7 +20,7 @@ beforeAll(async () => {
   await world.user('ada', { plan: 'business' })
   await world.workspace('acme', 'ada')
   const body = { workspaceId: world.id('acme'), title: 'Friday show' }
-  // More than a page.
+  // More than one page.
   const made = await Promise.all(Array.from({ length: 21 }, () => world.as('ada').call('POST /api/streams', { body })))
   const port = await freeLoopbackPort()
   rivalUrl = `http://127.0.0.1:${port}`
@@ -38,7 +38,7 @@ afterAll(async () => {
 test.each([
   ['a list', listRequest],
   ['a create', createRequest],
-])('%s is answered by the rival as by Crier', async (title, requestTo) => {
+])('%s gets the same reply from the rival and from Crier', async (title, requestTo) => {
   const target = { apiKey: world.key('ada'), workspaceId: world.id('acme') }
   const ours = { name: 'Crier', request: requestTo({ ...target, url: app.url }) }
   const theirs = { name: 'the rival', request: requestTo({ ...target, url: rivalUrl }) }

@@ -36,8 +36,8 @@ async function metric(name: string): Promise<number> {
   return found?.values[0]?.value ?? -1
 }
 
-describe('bodies that do not come', () => {
-  test('do not count among the requests that are answered', async () => {
+describe('bodies that do not arrive', () => {
+  test('do not count as requests in progress', async () => {
     await begin(
       slowBodies({
         port: app.port,
@@ -53,7 +53,7 @@ describe('bodies that do not come', () => {
     expect(await metric('crier_http_in_flight')).toBe(0)
   })
 
-  test('end with 408 when they come too slowly', async () => {
+  test('end with 408 when they arrive too slowly', async () => {
     const { connections } = await begin(
       slowBodies({ port: app.port, route: 'POST /api/probe/things', announced: 20_000, connections: 2, everyMs: 50 }),
     )
@@ -70,12 +70,12 @@ describe('bodies that do not come', () => {
     await waitFor(() => connections.filter(({ socket }) => socket.closed).length === 4)
     expect(await metric('crier_http_bodies_pending')).toBe(256)
     for (const { received } of connections.slice(0, 4)) expect(received).toMatch(/ 503 [^]*"code":"overloaded"/)
-    // A body that comes with its head still gets through.
+    // A body that arrives with its head is still accepted.
     expect((await app.send('POST /api/probe/secret', { token: 'ada' })).status).toBe(200)
   })
 })
 
-test('a full server refuses work and still says how it is', async () => {
+test('a full server rejects work, but still answers health checks', async () => {
   const { arrivals, open } = door('full')
   const waiting = Array.from({ length: MOST_REQUESTS }, () =>
     app.send('POST /api/probe/wait', { token: 'ada', body: { door: 'full' } }),
@@ -94,14 +94,14 @@ test('a full server refuses work and still says how it is', async () => {
 })
 
 describe('clients that do not read', () => {
-  test('get no further reply on a connection that is full', async () => {
+  test('get no further replies once the connection’s buffer is full', async () => {
     const requests = 60
-    // The largest page: what the kernel holds for a connection is a few of it.
+    // The largest page: the kernel buffers only a few of it per connection.
     const page = '/docs/scalar.js'
     expect((await app.send(`GET ${page}`)).status).toBe(200)
     const flood = unreadPipelines({ port: app.port, connections: 3, requests, request: `GET ${page}` })
     const { connections } = await begin(flood)
-    // The server has ended the connections; what it had sent before is still there to be read.
+    // The server has closed the connections; what it sent before can still be read.
     await waitFor(async () => (await metric('crier_http_replies_pending')) === 0)
     await Promise.all(
       connections.map(async ({ socket }) => {
@@ -112,7 +112,7 @@ describe('clients that do not read', () => {
     for (const { replies } of connections) expect(replies).toBeLessThan(requests / 2)
   })
 
-  test('cannot pile up replies without a body', async () => {
+  test('cannot queue unlimited replies without a body', async () => {
     const { burst } = RATE_LIMITS.bodiless
     const { connections } = await begin(
       unreadPipelines({ port: app.port, connections: 1, requests: burst + 100, request: 'HEAD /api/health' }),
@@ -123,7 +123,7 @@ describe('clients that do not read', () => {
     expect(connection?.replies).toBeLessThanOrEqual(burst)
   })
 
-  test('and nobody else can ask for pages without limit', async () => {
+  test('cannot exceed the rate limit on pages', async () => {
     const { burst } = RATE_LIMITS.page
     const routes = ['GET /api/openapi.json', 'GET /docs', 'GET /nothing', 'DELETE /api/health']
     let last = 200
@@ -137,7 +137,7 @@ describe('clients that do not read', () => {
   })
 })
 
-describe('requests whose end is ambiguous', () => {
+describe('requests with ambiguous framing', () => {
   const POST = 'POST /api/probe/secret HTTP/1.1\r\nHost: crier\r\n'
   const GET = 'GET /api/health HTTP/1.1\r\nHost: crier\r\n'
   const CHUNKED = '\r\n2\r\n{}\r\n0\r\n\r\n'
@@ -155,13 +155,13 @@ describe('requests whose end is ambiguous', () => {
     ['xchunked of a GET', `${GET}Transfer-Encoding: xchunked\r\n${CHUNKED}`],
     ['xchunked of no route', `POST /nothing HTTP/1.1\r\nHost: crier\r\nTransfer-Encoding: xchunked\r\n${CHUNKED}`],
     ['xchunked of a page', `GET /docs HTTP/1.1\r\nHost: crier\r\nTransfer-Encoding: xchunked\r\n${CHUNKED}`],
-  ])('%s is 400, and ends the connection', async (_what, request) => {
+  ])('%s gets 400 and closes the connection', async (_what, request) => {
     const answer = await exchangeBytes(app.port, request)
     expect(answer).toMatch(/^HTTP\/1\.1 400 Bad Request\r\n[^]*Connection: close[^]*"code":"bad_request"/)
     expect(answer.split('HTTP/1.1 ')).toHaveLength(2)
   })
 
-  test('what comes behind such a request is never run', async () => {
+  test('the bytes after such a request are never handled', async () => {
     await exchangeBytes(app.port, `${POST}Content-Length: 2\r\nContent-Length: 9\r\n\r\n{}${SMUGGLED}`)
     await exchangeBytes(app.port, `${POST}Transfer-Encoding: xchunked\r\n${CHUNKED}${SMUGGLED}`)
     expect((await app.send('GET /api/health', { headers: { 'X-Request-Id': 'after' } })).status).toBe(200)
@@ -172,11 +172,11 @@ describe('requests whose end is ambiguous', () => {
     ['both headers', `${POST}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n${CHUNKED}`, ' 400 '],
     ['HTTP/1.0', 'GET /api/health HTTP/1.0\r\nHost: crier\r\n\r\n', ' 505 '],
     ['a head over 4 kB', `${GET}Cookie: ${'x'.repeat(5_000)}\r\n\r\n`, ' 431 '],
-  ])('uWebSockets.js itself refuses %s', async (_what, request, status) => {
+  ])('uWebSockets.js itself rejects %s', async (_what, request, status) => {
     expect(await exchangeBytes(app.port, request)).toContain(`HTTP/1.1${status}`)
   })
 
-  test('a request in chunks is read', async () => {
+  test('accepts a chunked request', async () => {
     const request = `${POST}Authorization: Bearer ada\r\nConnection: close\r\nContent-Type: application/json\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n`
     expect(await exchangeBytes(app.port, request)).toContain(' 200 OK')
   })

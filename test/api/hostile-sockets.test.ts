@@ -25,7 +25,7 @@ afterAll(async () => {
   await polled?.stop()
 })
 
-/** The head of the reply to some bytes. */
+/** The head of the reply to these bytes. */
 async function headOf(port: number, bytes: string): Promise<string> {
   const connection = new AttackConnection(await openConnection(port))
   connection.socket.write(bytes)
@@ -43,15 +43,15 @@ async function stranger(): Promise<EngineClient> {
   return client
 }
 
-describe('a connection that has not said who it is', () => {
-  test('ends when it sends one CONNECT after the other', async () => {
+describe('an unauthenticated connection', () => {
+  test('is closed when it floods the server with CONNECT packets', async () => {
     const client = await stranger()
     client.flood(CONNECT_PACKET, 2_000)
     await waitFor(() => client.isClosed)
     expect(client.refusals).toBeLessThanOrEqual(3)
   })
 
-  test('may be refused three times, one after the other', async () => {
+  test('is closed after three refused CONNECTs', async () => {
     const client = await stranger()
     for (let refusals = 1; refusals <= 3; refusals += 1) {
       client.flood(CONNECT_PACKET, 1)
@@ -62,30 +62,30 @@ describe('a connection that has not said who it is', () => {
     expect(client.refusals).toBe(3)
   })
 
-  test('may send few packets of other kinds', async () => {
+  test('can send only a few packets of other types', async () => {
     const client = await stranger()
     client.flood('3', 17)
     await waitFor(() => client.isClosed)
   })
 
-  test('sends one payload of many packets by polling, and is gone', async () => {
+  test('is closed after one polling payload with many packets', async () => {
     const session = await floodByPolling(polled.port, CONNECT_PACKET, 33_000)
     const poll = await fetch(session)
     expect([poll.status, await poll.text()]).toEqual([400, expect.stringContaining('Session ID unknown')])
   })
 })
 
-test('a socket that floods the server with packets other than events is cut off too', async () => {
+test('disconnects an authenticated socket that floods the server with packets other than events', async () => {
   const { apiKey } = await new World(app).user('ada')
   const { events, socket } = await sockets.connect(apiKey)
-  // A CONNECT to a namespace that there is not is answered each time.
+  // Each CONNECT to an unknown namespace gets a reply.
   for (let sent = 0; sent < 400; sent += 1) socket.io.engine.write('0/other,')
   await waitFor(() => socket.disconnected)
   expect(events.at(-1)).toEqual({ name: 'closing', data: { code: 'too_many_messages' } })
 })
 
-describe('requests that are refused at the door', () => {
-  test('polling is 426, which says what to do, unless it is allowed', async () => {
+describe('rejected handshakes', () => {
+  test('polling gets 426 with a hint, unless it is allowed', async () => {
     const route = 'GET /socket.io/?EIO=4&transport=polling'
     const refused = await app.send(route)
     expect([refused.status, refused.body.code]).toEqual([426, 'websocket_required'])
@@ -94,7 +94,7 @@ describe('requests that are refused at the door', () => {
     expect((await polled.send(route)).status).toBe(200)
   })
 
-  test('no reply of the socket server may be guessed at, whoever writes it', async () => {
+  test('every reply of the socket server forbids content sniffing', async () => {
     const upgrade = (query: string, origin = '') =>
       `GET /socket.io/?${query} HTTP/1.1\r\nHost: crier\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${origin}Sec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\nSec-WebSocket-Version: 13\r\n\r\n`
     const plain = (method: string, query: string, headers = '') =>
@@ -121,7 +121,7 @@ describe('requests that are refused at the door', () => {
     expect(await headOf(app.port, upgrade('EIO=4&transport=websocket'))).toMatch(/ 101 [^]*nosniff/)
   })
 
-  test('a refused upgrade ends the connection, with all that came behind it', async () => {
+  test('a rejected upgrade closes the connection and discards what follows', async () => {
     const upgrade = `GET /socket.io/?EIO=3&transport=websocket HTTP/1.1\r\nHost: crier\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: x3JJHMbDL1EzLkh9GBhXDw==\r\nSec-WebSocket-Version: 13\r\n\r\n`
     expect(await exchangeBytes(app.port, upgrade)).toMatch(
       / 400 Bad Request[^]*"message":"Unsupported protocol version"/,

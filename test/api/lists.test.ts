@@ -6,7 +6,7 @@ import { lists, type Stage } from '../support/fixtures.ts'
 import { stageExample } from '../support/matrix.ts'
 import { World } from '../support/world.ts'
 
-/** Every list is walked page by page, as the documentation says: on with `nextCursor` while there is one. */
+/** Reads every list page by page, following `nextCursor` until it is null. */
 
 const LIMIT = 2
 const operations = walk(api)
@@ -25,12 +25,12 @@ beforeAll(async () => {
 })
 afterAll(() => app?.stop())
 
-test('every list that has pages takes a cursor', () => {
+test('every paginated list takes a cursor', () => {
   const withPages = operations.filter((op) => {
     const reply = (op.returns as Record<number, { properties?: object } | null>)[200]
     return 'pagination' in (reply?.properties ?? {})
   })
-  // A workspace has at most 50 roles of its own, so that they fit one page.
+  // A workspace has at most 50 roles of its own, which fit on one page.
   expect(withPages.map(({ name }) => name).filter((name) => name !== 'listRoles')).toEqual(
     paged.map(({ name }) => name),
   )
@@ -38,13 +38,13 @@ test('every list that has pages takes a cursor', () => {
 })
 
 describe.each(paged.map((op) => [op.name, op] as const))('%s', (name, op) => {
-  test('gives every row once, and says when there are no more', async () => {
+  test('returns every row once, and ends with no next page', async () => {
     const owner = await world.user('owner')
     const caller = op.access === 'admin' ? await world.user('admin') : owner
     const stage: Stage = { app, workspaceId: world.id('acme'), owner, caller }
     const { send } = await stageExample(op, stage)
     const { as, path, query } = (await lists[name]?.(stage, 3 * LIMIT)) ?? {}
-    // Without the filters of the example.
+    // Leave out the filters of the example.
     const workspaceId = send.query?.['workspaceId']
     const pages: string[][] = []
     for (let cursor: string | null | undefined; cursor !== null && pages.length < 100;) {
@@ -67,7 +67,7 @@ describe.each(paged.map((op) => [op.name, op] as const))('%s', (name, op) => {
     expect(new Set(all).size).toBe(all.length)
   })
 
-  test('refuses a cursor that it did not make', async () => {
+  test('rejects a cursor it did not issue', async () => {
     const owner = await world.user('owner')
     const caller = op.access === 'admin' ? await world.user('admin') : owner
     const { send } = await stageExample(op, { app, workspaceId: world.id('acme'), owner, caller })

@@ -21,7 +21,7 @@ afterAll(async () => {
   await app?.stop()
 })
 
-/** The link in the newest mail to somebody, as a path of this server. */
+/** The link in the newest mail to an address, as a path of this server. */
 async function linkTo(email: string, subject: RegExp): Promise<string> {
   const mail = await app.outbox.newest(email, subject)
   const link = /https?:\/\/\S+\/(?:reset-password|invitations)\S+/.exec(mail.text ?? '')?.[0]
@@ -29,7 +29,7 @@ async function linkTo(email: string, subject: RegExp): Promise<string> {
   return pathname + search
 }
 
-test('the link of a reset mail opens a page that changes the password', async () => {
+test('the link of a reset mail opens a page that sets a new password', async () => {
   const { email } = await world.user('rita')
   await app.send('POST /api/auth/forgot-password', { body: { email } })
   const { page, requested, complaints } = await openPage(browser, app.url + (await linkTo(email, /reset/i)))

@@ -11,7 +11,7 @@ import { aim, comparable, example, NOTHING, stageExample, wrongValue } from '../
 import type { Answer, SendOptions } from '../support/send.ts'
 import { World } from '../support/world.ts'
 
-/** Tests that every operation gets, now and for all that will be added. */
+/** Generated tests that run for every operation. */
 
 const operations = walk(api)
 const clock = new ManualClock()
@@ -19,10 +19,10 @@ let app: App
 let world: World
 let expired: string
 let revoked: string
-/** API keys of the member: for another workspace, and by scope for this one. */
+/** API keys of the member: one for another workspace, and one for each scope of this workspace. */
 let elsewhere: string
 const withScopes = new Map<string, string>()
-/** The API key of an account whose address was never confirmed. */
+/** The API key of an account with an unconfirmed address. */
 let unconfirmed: string
 let workspaceId: string
 
@@ -46,7 +46,7 @@ beforeAll(async () => {
 })
 afterAll(() => app?.stop())
 
-/** Another API key of the member. */
+/** Creates a restricted API key for the member. */
 async function limitedKey(limits: object): Promise<string> {
   const body = { name: 'limited', ...limits }
   const reply = await app.send('POST /api/users/me/api-keys', { apiKey: world.key('member'), body })
@@ -54,7 +54,7 @@ async function limitedKey(limits: object): Promise<string> {
   return reply.body.data.apiKey
 }
 
-/** One of the member's that lacks a scope alone. */
+/** An API key of the member with every scope but one. */
 async function keyWithout(scope: string): Promise<string> {
   const known = withScopes.get(scope)
   if (known !== undefined) return known
@@ -63,7 +63,7 @@ async function keyWithout(scope: string): Promise<string> {
   return key
 }
 
-/** Sends as anyone would, and holds the answer to what every answer must be. */
+/** Sends a request, and checks what must hold for every reply. */
 async function call(op: NamedOperation, options: SendOptions): Promise<Answer> {
   const answer = await app.send(op.route as string, {
     ...options,
@@ -100,13 +100,13 @@ async function expectError(op: NamedOperation, options: SendOptions, status: num
 
 const isScoped = (op: NamedOperation) => op.access.includes(':')
 
-/** Someone whom the operation lets in: for tests of what comes after. */
+/** A credential that the operation accepts, for tests of the later checks. */
 function insider(op: NamedOperation): SendOptions {
   if (op.access === 'public') return {}
   return { apiKey: world.key(op.access === 'admin' ? 'admin' : 'owner') }
 }
 
-/** Turns after whose example the workspace has no event, and no channel a change. */
+/** Turns whose example causes no event and no change of a channel, each with its reason. */
 const UNTOLD: Readonly<Record<string, string>> = {
   deleteAssets: 'there is no such asset',
   markChannelRead: 'told to one’s own programs alone',
@@ -114,7 +114,7 @@ const UNTOLD: Readonly<Record<string, string>> = {
   unreactToMessage: 'nobody had reacted',
 }
 
-/** How much has been told: numbers of events, and of changes of channels. */
+/** The newest numbers of events and of channel changes. */
 async function told(): Promise<object | undefined> {
   return app.database.row(
     'select (select sum(seq) from actor_fence) as events, (select sum(seq) from chat_log) as changes',
@@ -136,7 +136,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
     })
   }
 
-  test('401 with a malformed, unknown, expired or revoked credential, also where none is needed', async () => {
+  test('401 with a malformed, unknown, expired or revoked credential, even when none is needed', async () => {
     for (const headers of [
       { Authorization: 'Basic YTpi' },
       { Authorization: 'Bearer a.b.c' },
@@ -145,26 +145,26 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
       const sent = example(op)
       await expectError(op, { ...sent, headers: { ...sent.headers, ...headers } }, 401, 'invalid_credential')
     }
-    // A token of its own is not looked at as one of ours.
+    // The operation has its own kind of token, which the pipeline does not check.
     if (op.bearer === 'own') return
     await expectError(op, { ...example(op), token: expired }, 401, 'credential_expired')
     await expectError(op, { ...example(op), apiKey: revoked }, 401, 'invalid_credential')
   })
 
   if (op.access !== 'public' && !op.unconfirmed) {
-    test('403 for an account whose address was never confirmed', async () => {
+    test('403 for an account with an unconfirmed address', async () => {
       await expectError(op, { ...example(op), apiKey: unconfirmed }, 403, 'email_unverified')
     })
   }
 
   if ((op.access === 'user' || op.access === 'admin') && !op.limitedKeys) {
-    test('403 for an API key that is limited to a workspace', async () => {
+    test('403 for an API key restricted to a workspace', async () => {
       await expectError(op, { ...example(op), apiKey: elsewhere }, 403, 'api_key_limited')
     })
   }
 
   if (isScoped(op)) {
-    test('404 for who is not in the workspace, the same as for what does not exist', async () => {
+    test('404 for a user outside the workspace, equal to the reply for a missing resource', async () => {
       const stage = await stageFor(op)
       const { send } = await stageExample(op, stage)
       const outsider = { apiKey: world.key('outsider') }
@@ -195,12 +195,12 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
   }
 
   if (op.access === 'admin') {
-    test('403 for who is no administrator', async () => {
+    test('403 for a user who is not an administrator', async () => {
       await expectError(op, { ...example(op), apiKey: world.key('owner') }, 403, 'forbidden')
     })
   }
 
-  test(`answers its example for ${isScoped(op) ? `a member with ${op.access} alone` : op.access}`, async () => {
+  test(`answers its example for ${isScoped(op) ? `a member with only ${op.access}` : op.access}`, async () => {
     const { send, prepared } = await stageExample(op, await stageFor(op))
     const declared = Object.keys(op.returns as object).map(Number)
     const before = await told()
@@ -225,7 +225,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
 
   const body = op.body as Schema | undefined
   if (op.upload) {
-    test('415 and 400 for a file that does not come as it should', async () => {
+    test('415 and 400 for an upload that is not multipart or lacks a field', async () => {
       if (op.upload?.kind === 'raw') return
       const { file, ...send } = { ...example(op), ...insider(op) }
       await expectError(op, { ...send, body: {} }, 415, 'unsupported_media_type')
@@ -236,7 +236,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
       }
     })
   } else if (op.bodyType !== undefined) {
-    test('413, 415 and 400 for bodies that are too large, of another type, or not there', async () => {
+    test('413, 415 and 400 for a body that is too large, of a wrong type, or missing', async () => {
       const { body: _, ...send } = { ...example(op), ...insider(op) }
       const large = ' '.repeat((op.bodyLimit ?? DEFAULT_BODY_LIMIT) + 1)
       await expectError(op, { ...send, body: large }, 413, 'payload_too_large')
@@ -245,7 +245,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
       await expectFault(op, send, '/body', 'required')
     })
   } else if (body !== undefined) {
-    test('413, 415 and 400 for bodies that are too large, of another type, or no JSON', async () => {
+    test('413, 415 and 400 for a body that is too large, of a wrong type, or not JSON', async () => {
       const send = { ...example(op), ...insider(op) }
       const large = ' '.repeat((op.bodyLimit ?? DEFAULT_BODY_LIMIT) + 1)
       await expectError(op, { ...send, body: large }, 413, 'payload_too_large')
@@ -285,7 +285,7 @@ describe.each(operations.map((op) => [op.name, op] as const))('%s', (_name, op) 
   })
 })
 
-/** A key stands for the content of a file, not for its length. */
+/** An idempotency key belongs to the content of a file, not to its length. */
 async function expectOtherFileRefused(op: NamedOperation, send: SendOptions): Promise<void> {
   const file = send.file as NonNullable<SendOptions['file']>
   const content = new Uint8Array(file.content)
@@ -312,7 +312,7 @@ interface Schema {
   readonly required?: readonly string[]
 }
 
-/** Back to the workspace where the member is, when a fixture had gone elsewhere. */
+/** Sends the request to the member's workspace when a fixture names another one. */
 function aimAtAcme(op: NamedOperation, send: SendOptions): SendOptions {
   return op.workspace?.in === 'owner' || op.workspace?.in === 'lookup' ? send : aim(op, workspaceId, send)
 }
@@ -322,7 +322,7 @@ async function expectFault(op: NamedOperation, options: SendOptions, path: strin
   expect(answer.body.errors).toContainEqual({ path, code, message: expect.stringMatching(/\S/) })
 }
 
-/** The contract's own exceptions from the envelope. */
+/** The contract's exceptions from the envelope. */
 const OWN_SHAPE: Readonly<Record<string, readonly string[]>> = { signUp: ['message', 'user'] }
 
 function expectEnvelope(op: NamedOperation, answer: Answer): void {

@@ -16,7 +16,7 @@ afterAll(() => app?.stop())
 const operations = walk(api)
 const text = openApiText(operations, { version: VERSION, domains: DOMAINS })
 
-/** What these tests look at in an OpenAPI document. */
+/** The parts of an OpenAPI document that these tests read. */
 interface Document {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
   readonly components: {
@@ -44,7 +44,7 @@ interface Response {
 
 const document = JSON.parse(text) as Document
 
-test('the document is valid OpenAPI 3.1 and all of its references lead somewhere', async () => {
+test('is a valid OpenAPI 3.1 document without dangling references', async () => {
   const validator = new Validator()
   const result = await validator.validate(JSON.parse(text) as Record<string, unknown>)
   expect(result.errors ?? []).toEqual([])
@@ -60,7 +60,7 @@ test('the document is valid OpenAPI 3.1 and all of its references lead somewhere
   }
 })
 
-test('every operation stands in it under its name, with its domain, its scope and its errors', () => {
+test('lists every operation with its name, domain, scope and errors', () => {
   const described = Object.values(document.paths).flatMap((path) => Object.values(path))
   expect(new Set(described.map((row) => row.operationId))).toEqual(new Set(operations.map((op) => op.name)))
   for (const op of operations) {
@@ -80,11 +80,11 @@ function codesOf(response: Response): readonly string[] {
   return (name ? document.components.responses[name] : response)?.['x-codes'] ?? []
 }
 
-test('every domain is explained', () => {
+test('describes every domain', () => {
   for (const domain of Object.keys(api)) expect(DOMAINS, 'src/registry/domains.ts').toHaveProperty(domain)
 })
 
-test('schemas with a name stand in it once', () => {
+test('lists named schemas once', () => {
   expect(document.components.schemas['ErrorResponse']?.properties['code']).toEqual({ type: 'string' })
   expect(document.components.schemas['ServiceStatus']?.properties['updatedAt']).toEqual({
     type: ['string', 'null'],
@@ -96,7 +96,7 @@ test('schemas with a name stand in it once', () => {
   expect(listed?.properties.data.items).toEqual({ $ref: '#/components/schemas/ServiceStatus' })
 })
 
-test('it is served with an ETag, and not again to who has it', async () => {
+test('is served with an ETag, and answers 304 when the client has that version', async () => {
   const first = await app.send('GET /api/openapi.json', { headers: { 'Accept-Encoding': 'identity' } })
   expect(first.status).toBe(200)
   expect(first.headers.get('content-type')).toBe('application/json')
@@ -110,7 +110,7 @@ test('it is served with an ETag, and not again to who has it', async () => {
   expect(again.text).toBe('')
 })
 
-test('it is compressed for who takes gzip, under an ETag of its own', async () => {
+test('is compressed for clients that accept gzip, with a separate ETag', async () => {
   const encodings = { 'gzip, deflate': true, '*': true, 'gzip;q=0, *': false, br: false, 'GZIP;q=0.5': true }
   for (const [accepted, isCompressed] of Object.entries(encodings)) {
     const answer = await app.send('GET /api/openapi.json', { headers: { 'Accept-Encoding': accepted } })

@@ -14,13 +14,13 @@ import { slowBodies } from '../support/http-attacks.ts'
 import { ProbeWorld } from '../support/probe.ts'
 import { waitFor } from '../support/wait.ts'
 
-/** Files that come in and go out, over real connections. */
+/** Uploads and downloads over real connections. */
 
 const KB = 1024
 const MB = KB * KB
 const Received = Envelope(Type.Object({ title: Type.String(), name: Type.String(), bytes: Type.Integer() }))
 
-/** What the handlers saw, for tests that look behind the reply. */
+/** What the handlers saw, for checks beyond the reply. */
 const seen = { begun: 0, bytes: 0, slow: false, read: undefined as (() => void) | undefined, failures: [] as Error[] }
 
 const sendForm = operation({
@@ -147,13 +147,13 @@ async function post(body: FormData, headers: Record<string, string> = { Authoriz
 }
 
 describe('a multipart file', () => {
-  test('comes with its fields, by their types, and a name without folders', async () => {
+  test('arrives with typed fields and a name without folders', async () => {
     const reply = await post(form({ title: ' Hi ', tags: 'a,b' }, new Uint8Array(300_000), '..\\..\\etc/passwd'))
     expect(reply.status).toBe(201)
     expect(reply.body.data).toEqual({ title: 'Hi', name: 'passwd', bytes: 300_000 })
   })
 
-  test('is not looked at before every check has passed', async () => {
+  test('is not read before every check has passed', async () => {
     const before = seen.begun
     const bytes = new Uint8Array(100_000)
     expect((await post(form({ title: 'x' }, bytes), {})).status).toBe(401)
@@ -163,7 +163,7 @@ describe('a multipart file', () => {
     expect(seen.begun).toBe(before)
   })
 
-  test('is refused when it is missing, not alone, larger than declared, or not multipart', async () => {
+  test('is rejected when it is missing, not the only one, larger than declared, or not multipart', async () => {
     expect((await post(form({ title: 'x' }))).body.errors[0].path).toBe('/body/file')
     const two = form({ title: 'x' }, new Uint8Array(10))
     two.append('file', new Blob(['y']), 'b.txt')
@@ -187,19 +187,19 @@ describe('a multipart file', () => {
     }
   })
 
-  test('is answered at once when the handler refuses it, and the connection lives on', async () => {
+  test('gets its reply at once when the handler rejects it, and the connection stays open', async () => {
     expect((await post(form({ title: 'refused' }, new Uint8Array(MB)))).status).toBe(409)
     expect((await post(form({ title: 'taken' }, new Uint8Array(MB)))).status).toBe(201)
   })
 
-  test('is sent again under its key without effect', async () => {
+  test('has no second effect when it is sent again with its key', async () => {
     const headers = { Authorization: 'Bearer ada', 'Idempotency-Key': 'file-1' }
     const first = await post(form({ title: 'once' }, new Uint8Array(50_000)), headers)
     const before = seen.begun
     const again = await post(form({ title: 'once' }, new Uint8Array(50_000)), headers)
     expect(again.headers.get('idempotent-replayed')).toBe('true')
     expect([again.body, seen.begun]).toEqual([first.body, before])
-    // Another boundary makes the body longer, and the file is the same.
+    // A longer boundary makes the body longer, but the file is the same.
     const boundary = 'b'.repeat(70)
     const part = `Content-Disposition: form-data; name="file"; filename="a.txt"\r\nContent-Type: text/plain`
     const head = `--${boundary}\r\nContent-Disposition: form-data; name="title"\r\n\r\nonce\r\n--${boundary}\r\n${part}\r\n\r\n`
@@ -211,7 +211,7 @@ describe('a multipart file', () => {
     expect([otherBoundary.status, otherBoundary.headers.get('idempotent-replayed')]).toEqual([201, 'true'])
   })
 
-  test('under the key of another file of the same length is refused, wherever it differs', async () => {
+  test('is rejected under the key of a different file of the same length', async () => {
     const headers = { Authorization: 'Bearer ada', 'Idempotency-Key': 'file-2' }
     const bytes = new Uint8Array(300_000)
     expect((await post(form({ title: 'one' }, bytes), headers)).status).toBe(201)
@@ -237,7 +237,7 @@ describe('a raw body under an idempotency key', () => {
     })
   const bytes = new Uint8Array(100_000)
 
-  test('is repeated for the same piece alone', async () => {
+  test('is replayed for the same piece only', async () => {
     const first = await send('piece-1', bytes, 'bytes 0-99999/200000')
     expect(first.status).toBe(201)
     const again = await send('piece-1', bytes, 'bytes 0-99999/200000')
@@ -249,7 +249,7 @@ describe('a raw body under an idempotency key', () => {
       expect([other.status, other.body.code]).toEqual([422, 'idempotency_key_reused'])
   })
 
-  test('is not kept when the handler did not read it: nobody knows what it was', async () => {
+  test('is not kept when the handler did not read it, because its content is unknown', async () => {
     for (let count = 0; count < 2; count += 1) {
       const before = seen.begun
       const answer = await send('piece-2', bytes, 'bytes 0-99999/100000', { unread: true })
@@ -260,19 +260,19 @@ describe('a raw body under an idempotency key', () => {
 })
 
 describe('a raw body', () => {
-  test('tells its Content-Range', async () => {
+  test('passes on its Content-Range', async () => {
     const headers = { 'Content-Range': 'bytes 0-2/10' }
     const reply = await app.send('PUT /api/files/raw', { body: new Uint8Array(3), headers })
     expect(reply.body.data).toEqual({ title: 'bytes 0-2/10', name: '', bytes: 3 })
   })
 
-  test('is taken only as fast as it is read', async () => {
+  test('is received only as fast as the handler reads it', async () => {
     seen.slow = true
     const socket = await begin(40 * MB)
     const block = Buffer.alloc(256 * KB)
     const memory = process.memoryUsage.rss()
     for (let sent = 0; sent < 40 * MB; sent += block.length) socket.write(block)
-    // Kernel buffers hold a few megabytes; the rest stays with the sender.
+    // Kernel buffers take a few megabytes; the rest waits at the sender.
     await waitFor(() => socket.bytesWritten - socket.writableLength > 0)
     await waitUntilStill(() => socket.writableLength)
     expect(socket.writableLength).toBeGreaterThan(20 * MB)
@@ -283,7 +283,7 @@ describe('a raw body', () => {
     socket.destroy()
   })
 
-  test('whose client leaves is an error of the stream', async () => {
+  test('fails the handler’s stream when the client disconnects', async () => {
     seen.slow = false
     const socket = await begin(MB)
     socket.write(Buffer.alloc(1000))
@@ -294,7 +294,7 @@ describe('a raw body', () => {
     expect((await app.send('GET /api/files/content')).status).toBe(200)
   })
 
-  test('is one of at most 32 that a caller sends at a time', async () => {
+  test('is limited to 32 concurrent ones per caller', async () => {
     const route = 'PUT /api/files/raw'
     const attack = await slowBodies({ port: app.port, connections: 33, route, announced: 10 })
     const refused = () => attack.connections.filter(({ received }) => received.includes('"code":"too_many_uploads"'))
@@ -318,7 +318,7 @@ describe('a file as a reply', () => {
   const get = (headers: Record<string, string> = {}, method = 'GET') =>
     fetch(`${app.url}/api/files/content`, { headers, method })
 
-  test('comes whole, with what a browser must know', async () => {
+  test('is sent whole, with the headers browsers need', async () => {
     const reply = await get()
     expect(reply.status).toBe(200)
     expect(Object.fromEntries(reply.headers)).toMatchObject({
@@ -340,7 +340,7 @@ describe('a file as a reply', () => {
     ['bytes=-100', content.length - 100, content.length],
     [`bytes=${content.length - 1}-99999999`, content.length - 1, content.length],
     [`BYTES=${content.length - 1}-99999999999999999999`, content.length - 1, content.length],
-  ])('comes in part: %s', async (range, start, end) => {
+  ])('is sent in part for %s', async (range, start, end) => {
     const reply = await get({ Range: range })
     expect(reply.status).toBe(206)
     expect(reply.headers.get('content-range')).toBe(`bytes ${start}-${end - 1}/${content.length}`)
@@ -348,7 +348,7 @@ describe('a file as a reply', () => {
   })
 
   test.each(['bytes=5-1', 'bytes=0-1,5-6', 'items=0-1', 'bytes=-', 'bytes=a-b'])(
-    'comes whole where the range makes no sense: %s',
+    'is sent whole for the invalid range %s',
     async (range) => {
       const reply = await get({ Range: range })
       await reply.body?.cancel()
@@ -357,7 +357,7 @@ describe('a file as a reply', () => {
   )
 
   test.each([`bytes=${content.length}-`, 'bytes=99999999999999999999-', 'bytes=-0'])(
-    '416 behind its end: %s',
+    'answers 416 to the range %s beyond its end',
     async (range) => {
       const reply = await get({ Range: range })
       expect(reply.status).toBe(416)
@@ -366,7 +366,7 @@ describe('a file as a reply', () => {
     },
   )
 
-  test('a range of an older version is the whole new one', async () => {
+  test('is sent whole when If-Range names an older version', async () => {
     for (const [ifRange, status] of [
       ['"abc"', 206],
       ['"old"', 200],
@@ -380,7 +380,7 @@ describe('a file as a reply', () => {
     }
   })
 
-  test('304 for who has it; HEAD tells without sending', async () => {
+  test('answers 304 to a matching ETag, and HEAD without a body', async () => {
     expect((await get({ 'If-None-Match': '"abc"' })).status).toBe(304)
     const head = await get({}, 'HEAD')
     expect([head.status, head.headers.get('content-length'), await head.text()]).toEqual([
@@ -390,11 +390,11 @@ describe('a file as a reply', () => {
     ])
   })
 
-  test('whose source fails ends the connection instead of lying', async () => {
+  test('closes the connection when its source fails', async () => {
     await expect(fetch(`${app.url}/api/files/cut`).then((reply) => reply.arrayBuffer())).rejects.toThrow()
   })
 
-  test('whose client leaves half way is let go', async () => {
+  test('is released when the client disconnects half way', async () => {
     for (let count = 0; count < 5; count += 1) {
       const abort = new AbortController()
       const reply = await fetch(`${app.url}/api/files/content`, { signal: abort.signal })
@@ -406,7 +406,7 @@ describe('a file as a reply', () => {
   })
 })
 
-/** Resolves when a number has stopped changing. */
+/** Waits until a number stops changing. */
 async function waitUntilStill(read: () => number): Promise<void> {
   let last = Number.NaN
   let same = 0

@@ -27,7 +27,7 @@ function post(body: unknown, headers: Record<string, string> = {}) {
   return app.send('POST /api/probe/things', { token: 'ada', body, headers })
 }
 
-/** What a raw connection answers to raw bytes, until it has said `until` or was closed. */
+/** Sends raw bytes, and returns what comes back until it contains `until` or the connection closes. */
 async function raw(bytes: string | Buffer, until = '\r\n\r\n'): Promise<string> {
   const socket = connect(app.port, '127.0.0.1')
   let text = ''
@@ -48,12 +48,12 @@ describe('bodies', () => {
     ['JSON that is no object', '[1,2]', 400, 'validation_failed'],
     ['an empty body', '', 400, 'validation_failed'],
     ['null', 'null', 400, 'validation_failed'],
-  ])('%s is %s', async (_what, body, status, code) => {
+  ])('%s gets %s', async (_what, body, status, code) => {
     const reply = await post(body)
     expect([reply.status, reply.body.code]).toEqual([status, code])
   })
 
-  test('invalid UTF-8 is refused, not repaired', async () => {
+  test('rejects invalid UTF-8 and does not repair it', async () => {
     const body = Buffer.concat([
       Buffer.from(`{"workspaceId":"${OURS}","name":"`),
       Buffer.from([0xc3, 0x28]),
@@ -70,12 +70,12 @@ describe('bodies', () => {
     ['NUL in a field name', { name: 'a', anything: { 'a\0b': 1 } }, '/body/anything'],
     ['half of a surrogate pair in a value', { name: 'a\uD83D' }, '/body/name'],
     ['half of a surrogate pair in a field name', { name: 'a', anything: { '\uDE00b': 1 } }, '/body/anything'],
-  ])('%s is 400 that names it', async (_what, fields, path) => {
+  ])('%s gets a 400 that names the field', async (_what, fields, path) => {
     const reply = await post({ workspaceId: OURS, ...fields })
     expect([reply.status, reply.body.errors?.[0]?.path]).toEqual([400, path])
   })
 
-  test('__proto__, constructor and prototype are fields like others: unknown', async () => {
+  test('treats __proto__, constructor and prototype as unknown fields', async () => {
     for (const name of ['__proto__', 'constructor', 'prototype', 'toString']) {
       const reply = await post(`{"workspaceId":"${OURS}","name":"a","${name}":{"polluted":true}}`)
       expect([name, reply.status, reply.body.errors?.[0]?.path]).toEqual([name, 400, `/body/${name}`])
@@ -84,7 +84,7 @@ describe('bodies', () => {
     expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
   })
 
-  test('nesting is bounded: 9,000 levels are a 400, 60 are taken', async () => {
+  test('accepts 60 levels of nesting and rejects 9,000', async () => {
     const nested = (levels: number) =>
       `{"workspaceId":"${OURS}","name":"a","anything":${'['.repeat(levels)}${']'.repeat(levels)}}`
     const deep = await post(nested(9_000))
@@ -92,7 +92,7 @@ describe('bodies', () => {
     expect((await post(nested(60))).status).toBe(201)
   })
 
-  test('faults are named by JSON pointer, several at once, with what would be right', async () => {
+  test('names several faults at once by JSON pointer, with a hint for each', async () => {
     const reply = await post({ workspaceId: 'x', naem: 'typo', count: 12, tags: ['ok', 7, ''] })
     expect(reply.status).toBe(400)
     const rows = Object.fromEntries(
@@ -107,12 +107,12 @@ describe('bodies', () => {
     })
   })
 
-  test('text is trimmed before it is measured', async () => {
+  test('trims text before checking its length', async () => {
     expect((await post({ workspaceId: OURS, name: '   ' })).status).toBe(400)
     expect((await post({ workspaceId: OURS, name: '  Thing ' })).body.data.name).toBe('Thing')
   })
 
-  test('unknown query parameters are refused, also where there are none', async () => {
+  test('rejects unknown query parameters, on operations without any too', async () => {
     const listed = await app.send('GET /api/probe/things', { token: 'ada', query: { workspaceId: OURS, limt: 3 } })
     expect([listed.status, listed.body.errors[0].path]).toEqual([400, '/query/limt'])
     const healthy = await app.send('GET /api/health', { query: { verbose: 1 } })
@@ -147,7 +147,7 @@ describe('a body that is too large', () => {
     expect(stdout).toMatch(/"code":"payload_too_large".* 413$/)
   })
 
-  test('the connection serves the next request', async () => {
+  test('leaves the connection usable for the next request', async () => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     const sockets = new Set<Socket>()
     const send = (path: string, body?: string) =>
@@ -166,12 +166,12 @@ describe('a body that is too large', () => {
     agent.destroy()
   })
 
-  test('also where the path is unknown, and where no body is taken', async () => {
+  test('is handled on an unknown path and on an operation without a body', async () => {
     expect((await app.send('POST /api/nothing', { body: big })).status).toBe(404)
     expect((await app.send('DELETE /api/probe/nothing', { body: big })).status).toBe(413)
   })
 
-  test('an upload that does not end is cut off', async () => {
+  test('is cut off when it does not end', async () => {
     const socket = connect(app.port, '127.0.0.1')
     socket.on('error', () => undefined)
     socket.resume()
@@ -189,8 +189,8 @@ describe('a body that is too large', () => {
   })
 })
 
-describe('clients that go away or dawdle', () => {
-  test('a client that leaves in the middle of its body leaves nothing behind', async () => {
+describe('clients that disconnect or are slow', () => {
+  test('a client that disconnects during its body leaves no state behind', async () => {
     for (let index = 0; index < 20; index += 1) {
       const socket = connect(app.port, '127.0.0.1')
       socket.on('error', () => undefined)
@@ -203,7 +203,7 @@ describe('clients that go away or dawdle', () => {
     expect((await app.send('GET /api/health')).status).toBe(200)
   })
 
-  test('a client that leaves before the answer does not stop the work, and is logged as gone', async () => {
+  test('a request is finished and logged as aborted when its client disconnects', async () => {
     const { open, arrivals } = door('leaving')
     const controller = new AbortController()
     const sent = app.send('POST /api/probe/wait', {
@@ -219,7 +219,7 @@ describe('clients that go away or dawdle', () => {
     await waitFor(() => app.logs.some((line) => line['op'] === 'wait' && line['aborted'] === true))
   })
 
-  test('a body in slow pieces is put together', async () => {
+  test('a body that arrives in slow pieces is assembled', async () => {
     const body = JSON.stringify({ workspaceId: OURS, name: 'Slowly' })
     const socket = connect(app.port, '127.0.0.1')
     let text = ''
@@ -238,7 +238,7 @@ describe('clients that go away or dawdle', () => {
 })
 
 describe('the protocol', () => {
-  test('HEAD is GET without the body', async () => {
+  test('answers HEAD like GET, without the body', async () => {
     const get = await app.send('GET /api/services')
     const head = await app.send('HEAD /api/services')
     expect([head.status, head.text]).toEqual([200, ''])
@@ -248,12 +248,12 @@ describe('the protocol', () => {
     expect((await app.send('HEAD /nothing')).status).toBe(404)
   })
 
-  test('OPTIONS says which methods a path takes', async () => {
+  test('answers OPTIONS with the methods of a path', async () => {
     const reply = await app.send('OPTIONS /api/probe/things')
     expect([reply.status, reply.headers.get('allow')]).toEqual([204, 'POST, GET, HEAD, OPTIONS'])
   })
 
-  test('request ids are taken when sane, made when not, and stand in errors and the log', async () => {
+  test('uses valid request ids, replaces others, and shows them in errors and the log', async () => {
     const given = await app.send('GET /api/nothing', { headers: { 'X-Request-Id': 'my-id_1' } })
     expect([given.headers.get('x-request-id'), given.body.requestId]).toEqual(['my-id_1', 'my-id_1'])
     const mad = await app.send('GET /api/health', { headers: { 'X-Request-Id': 'a b;c' } })
@@ -262,7 +262,7 @@ describe('the protocol', () => {
     expect(app.logs.filter((line) => line['requestId'] === 'find-me')).toMatchObject([{ op: 'getHealth', status: 200 }])
   })
 
-  test('errors are problems where the caller asks for them', async () => {
+  test('sends errors as problem+json on request', async () => {
     const reply = await app.send('POST /api/probe/things', {
       headers: { Accept: 'application/problem+json' },
       body: {},
@@ -279,27 +279,27 @@ describe('the protocol', () => {
     expect(reply.headers.get('www-authenticate')).toBe('Bearer')
   })
 
-  test('what nobody foresaw is 500 and tells the caller nothing', async () => {
+  test('answers an unexpected error with 500 and no details', async () => {
     const reply = await app.send('GET /api/probe/crash')
     expect([reply.status, reply.body.code]).toEqual([500, 'internal_error'])
     expect(reply.text).not.toContain('hunter2')
     expect(app.logs.find((line) => line['op'] === 'crash')?.['cause']).toContain('hunter2')
   })
 
-  test('a reply or an error that is not declared is 500 where replies are checked', async () => {
+  test('answers 500 to an undeclared reply or error when replies are checked', async () => {
     expect((await app.send('GET /api/probe/wrong-body')).status).toBe(500)
     const error = await app.send('GET /api/probe/wrong-error')
     expect([error.status, error.body.code]).toEqual([500, 'internal_error'])
   })
 
-  test('a path parameter that is no id names nothing', async () => {
+  test('answers 404 to a path parameter that is not an id', async () => {
     for (const id of ['1', 'null', '%00', '..%2f..', '%zz', OURS.toUpperCase(), `${OURS} `]) {
       const reply = await app.send(`GET /api/probe/things/${id}`, { token: 'ada' })
       expect([id, reply.status, reply.body.code]).toEqual([id, 404, 'not_found'])
     }
   })
 
-  test('garbage instead of HTTP is answered or closed, and hurts nobody', async () => {
+  test('answers or closes connections that send garbage, and keeps serving others', async () => {
     for (const bytes of ['\0\0\0\0\r\n\r\n', 'GET / HTTP/9.9\r\n\r\n', Buffer.alloc(70_000, 0x41)]) {
       expect(await raw(bytes)).not.toContain(' 200 ')
     }
@@ -311,7 +311,7 @@ describe('the protocol', () => {
 })
 
 describe('pages of other origins', () => {
-  test('an allowed origin may call and read what it needs', async () => {
+  test('an allowed origin can call and read the headers it needs', async () => {
     const headers = { Origin: 'https://front.example' }
     const preflight = await app.send('OPTIONS /api/probe/things', { headers })
     expect(preflight.headers.get('access-control-allow-origin')).toBe('https://front.example')
@@ -324,12 +324,12 @@ describe('pages of other origins', () => {
     }
   })
 
-  test('another origin gets no permission', async () => {
+  test('other origins get no permission', async () => {
     const reply = await app.send('GET /api/health', { headers: { Origin: 'https://evil.example' } })
     expect(reply.headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  test('a preflight of another origin is refused with the reason', async () => {
+  test('a preflight of another origin is rejected with the reason', async () => {
     const headers = { Origin: 'https://evil.example', 'Access-Control-Request-Method': 'POST' }
     const reply = await app.send('OPTIONS /api/probe/things', { headers })
     expect([reply.status, reply.body.code]).toEqual([403, 'origin_not_allowed'])
@@ -337,7 +337,7 @@ describe('pages of other origins', () => {
     expect(reply.headers.get('access-control-allow-origin')).toBeNull()
   })
 
-  test('a page of the server itself may call under every name of the server', async () => {
+  test('the server’s own pages can call it under every name of the server', async () => {
     const reply = await app.send('GET /api/health', { headers: { Origin: new URL(app.url).origin } })
     expect(reply.headers.get('access-control-allow-origin')).toBe(new URL(app.url).origin)
   })
@@ -348,7 +348,7 @@ describe('versions', () => {
     return (await post({ workspaceId: OURS, name: 'Versioned' })).body.data._id as string
   }
 
-  test('ETag, and 304 to who has the version', async () => {
+  test('sends an ETag, and 304 when the client has that version', async () => {
     const path = { id: await thing() }
     const first = await app.send('GET /api/probe/things/{id}', { token: 'ada', path })
     expect(first.headers.get('etag')).toBe('"1"')
@@ -368,7 +368,7 @@ describe('versions', () => {
     expect(other.status).toBe(200)
   })
 
-  test('If-Match lets one of two writers win, the other gets 412', async () => {
+  test('lets one of two writers with the same If-Match win; the other gets 412', async () => {
     const path = { id: await thing() }
     const write = (name: string, tag: string) =>
       app.send('PATCH /api/probe/things/{id}', { token: 'ada', path, body: { name }, headers: { 'If-Match': tag } })
@@ -379,8 +379,8 @@ describe('versions', () => {
   })
 })
 
-describe('more than can be done', () => {
-  test('a caller’s turns past 32 waiting are refused with Retry-After, another caller’s are not', async () => {
+describe('overload', () => {
+  test('rejects a caller’s turns beyond 32 waiting with Retry-After, but not another caller’s', async () => {
     who.allow('bob', OURS, ['streams:manage'])
     await post({ workspaceId: OURS, name: 'Awake' })
     const release = await holdActor()
@@ -400,7 +400,7 @@ describe('more than can be done', () => {
     expect((await other).status).toBe(201)
   })
 
-  test('a turn that waited past its deadline is dropped unexecuted', async () => {
+  test('drops a turn that waited past its deadline', async () => {
     const release = await holdActor()
     const first = post({ workspaceId: OURS, name: 'First in line' })
     await waitFor(async () => (await lockWaiters()) > 0, { what: 'the first turn to wait for the lock' })
@@ -408,7 +408,7 @@ describe('more than can be done', () => {
     await waitFor(() => app.composition.actors.stats().waiting === 2)
     clock.advance(11 * SECOND)
     await release()
-    // Its deadline has passed too: whoever asked may be answered before it is known how it ended.
+    // Its deadline has passed too, so the reply may come before the outcome is known.
     const { body, status } = await first
     expect(status === 201 ? 'done' : body.code).toMatch(/^done$|^outcome_unknown$/)
     const reply = await late
@@ -418,9 +418,9 @@ describe('more than can be done', () => {
     expect(await made()).toEqual([{ name: 'First in line' }])
   })
 
-  /** Keeps the workspace's turns from beginning, as a slow transaction would. */
+  /** Blocks the workspace's turns, as a slow transaction would. */
   async function holdActor(): Promise<() => Promise<void>> {
-    // The actor has a row from its first turn on.
+    // The first turn creates the actor's row.
     expect((await post({ workspaceId: OURS, name: 'First of all' })).status).toBe(201)
     const { promise, resolve } = Promise.withResolvers<void>()
     const { promise: locked, resolve: markLocked } = Promise.withResolvers<void>()
@@ -444,12 +444,12 @@ describe('more than can be done', () => {
   }
 })
 
-test('shutting down: what is under way is answered, what comes on open connections is 503, new ones are refused', async () => {
+test('finishes running requests on shutdown, answers 503 on open connections, and refuses new ones', async () => {
   const { app: going } = await startProbe()
   const { open, arrivals } = door('shutdown')
   const under = going.send('POST /api/probe/wait', { token: 'ada', body: { door: 'shutdown' } })
   const idle = new AttackConnection(await openConnection(going.port))
-  // The server has the connection once it has answered on it.
+  // A reply shows that the server has accepted the connection.
   idle.socket.write('GET /api/services HTTP/1.1\r\nHost: crier\r\n\r\n')
   await waitFor(() => idle.replies === 1 && arrivals() === 1)
   const stopped = going.stop()

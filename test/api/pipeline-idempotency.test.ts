@@ -33,7 +33,7 @@ async function countThings(workspaceId = OURS): Promise<number> {
   return row?.count ?? 0
 }
 
-test('a repetition gets the first answer again and has no effect', async () => {
+test('a repeated request gets the first reply and has no effect', async () => {
   const before = await countThings()
   const first = await create('again')
   const second = await create('again')
@@ -45,7 +45,7 @@ test('a repetition gets the first answer again and has no effect', async () => {
   expect(await countThings()).toBe(before + 1)
 })
 
-test('the answer of an operation that is no turn is repeated too, also one that is shown once', async () => {
+test('replies of operations without a turn are replayed too, secrets included', async () => {
   const send = (key: string) =>
     app.send('POST /api/probe/secret', { token: 'ada', headers: { 'Idempotency-Key': key } })
   const first = await send('secret-1')
@@ -53,7 +53,7 @@ test('the answer of an operation that is no turn is repeated too, also one that 
   expect((await send('secret-2')).body.data.secret).not.toBe(first.body.data.secret)
 })
 
-test('what is kept is sealed', async () => {
+test('kept replies are encrypted', async () => {
   const sent = await app.send('POST /api/probe/secret', { token: 'ada', headers: { 'Idempotency-Key': 'sealed' } })
   const secret = sent.body.data.secret as string
   const kept = await app.database.rows<{ reply: string }>('select reply from idempotency_keys')
@@ -64,7 +64,7 @@ test('what is kept is sealed', async () => {
   }
 })
 
-test('the same key with another body is 422, and changes nothing', async () => {
+test('the same key with another body gets 422 and changes nothing', async () => {
   const before = await countThings()
   await create('mismatch', { name: 'One' })
   const other = await create('mismatch', { name: 'Two' })
@@ -72,7 +72,7 @@ test('the same key with another body is 422, and changes nothing', async () => {
   expect(await countThings()).toBe(before + 1)
 })
 
-test('keys belong to a caller and an operation', async () => {
+test('keys are separate for each caller and operation', async () => {
   const first = await create('shared')
   const bobs = await create('shared', { name: 'A thing' }, 'bob')
   expect(bobs.headers.get('idempotent-replayed')).toBeNull()
@@ -81,7 +81,7 @@ test('keys belong to a caller and an operation', async () => {
   expect(elsewhere.status).toBe(200)
 })
 
-test('while the first request runs, its repetition is 409 with Retry-After', async () => {
+test('a repeated request gets 409 with Retry-After while the first one runs', async () => {
   const { open, arrivals } = door('running')
   const send = () =>
     app.send('POST /api/probe/wait', {
@@ -101,7 +101,7 @@ test('while the first request runs, its repetition is 409 with Retry-After', asy
   expect(arrivals()).toBe(1)
 })
 
-test('20 repetitions at once have one effect', async () => {
+test('20 concurrent repetitions have one effect', async () => {
   const before = await countThings()
   const replies = await Promise.all(Array.from({ length: 20 }, () => create('storm')))
   const made = replies.filter((reply) => reply.status === 201)
@@ -111,7 +111,7 @@ test('20 repetitions at once have one effect', async () => {
   expect(await countThings()).toBe(before + 1)
 })
 
-test('two nodes on one database have one effect too', async () => {
+test('repetitions on two nodes have one effect', async () => {
   const start = () =>
     startApp({
       databaseUrl: app.databaseUrl,
@@ -142,7 +142,7 @@ test('two nodes on one database have one effect too', async () => {
   }
 })
 
-test('an operation that is no turn does not run on two nodes at once under one key', async () => {
+test('an operation without a turn does not run on two nodes at once with one key', async () => {
   const second = await startApp({
     databaseUrl: app.databaseUrl,
     clock,
@@ -164,21 +164,21 @@ test('an operation that is no turn does not run on two nodes at once under one k
   }
 })
 
-test('a key whose request failed is free again', async () => {
+test('a key can be used again after its request failed', async () => {
   const broken = await app.send('POST /api/probe/fail-once', { token: 'ada', headers: { 'Idempotency-Key': 'retry' } })
   expect(broken.status).toBe(409)
   const fine = await app.send('POST /api/probe/fail-once', { token: 'ada', headers: { 'Idempotency-Key': 'retry' } })
   expect([fine.status, fine.headers.get('idempotent-replayed')]).toEqual([200, null])
 })
 
-test('nothing is kept when validation failed: the corrected request may use the same key', async () => {
+test('a corrected request can use the key of one that failed validation', async () => {
   const wrong = await create('corrected', { name: '' })
   expect(wrong.status).toBe(400)
   const right = await create('corrected', { name: 'Right' })
   expect([right.status, right.headers.get('idempotent-replayed')]).toEqual([201, null])
 })
 
-test('a repetition is answered as before even when the plan is full by now, and not when the scope is gone', async () => {
+test('a repeated request gets its reply when the plan is full, but not without the scope', async () => {
   const tight = uuidv7(Date.now())
   who.allow('carol', tight, ['streams:manage'])
   await app.database.run(
@@ -193,7 +193,7 @@ test('a repetition is answered as before even when the plan is full by now, and 
   expect((await create('last', { name: 'The last' }, 'carol', tight)).status).toBe(403)
 })
 
-test('after 24 hours a key is new again', async () => {
+test('keys expire after 24 hours', async () => {
   const first = await create('daily')
   clock.advance(DAY - 1)
   expect((await create('daily')).headers.get('idempotent-replayed')).toBe('true')
@@ -203,7 +203,7 @@ test('after 24 hours a key is new again', async () => {
   expect(third.body.data._id).not.toBe(first.body.data._id)
 })
 
-test.each([['x'.repeat(256)], ['two words'], ['schlüssel']])('the key %j is refused', async (key) => {
+test.each([['x'.repeat(256)], ['two words'], ['schlüssel']])('rejects the key %j', async (key) => {
   const reply = await app.send('POST /api/probe/secret', {
     token: 'ada',
     headers: { 'Idempotency-Key': Buffer.from(key).toString('latin1') },

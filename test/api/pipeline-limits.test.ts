@@ -35,7 +35,7 @@ function told(answer: Answer) {
   }
 }
 
-test('headers tell the limit and what is left, then 429 with Retry-After', async () => {
+test('sends the limit and the remaining requests in headers, then 429 with Retry-After', async () => {
   const { burst, windowSeconds } = RATE_LIMITS.write
   const answers = await spend(burst, () => write('ada'))
   expect(told(answers[0] as Answer)).toEqual({
@@ -52,12 +52,12 @@ test('headers tell the limit and what is left, then 429 with Retry-After', async
   expect(over.body.message).toContain(`${burst} write requests in ${windowSeconds} seconds`)
 })
 
-test('another caller and another class have their own', async () => {
+test('counts each caller and class separately', async () => {
   expect((await write('bob')).status).toBe(200)
   expect((await app.send('GET /api/services', { token: 'ada' })).status).toBe(200)
 })
 
-test('what is left grows with time: exactly as many as the time gave', async () => {
+test('refills in proportion to time', async () => {
   const { burst, windowSeconds } = RATE_LIMITS.write
   clock.advance(2 * SECOND)
   const answers = await spend(11, () => write('ada'))
@@ -68,17 +68,17 @@ test('what is left grows with time: exactly as many as the time gave', async () 
   expect(told(await write('ada')).left).toBe(burst - 1)
 })
 
-test('what guards inboxes counts by address, whoever is signed in, and believes the trusted proxy alone', async () => {
+test('counts mail requests by client address, and trusts only the configured proxy', async () => {
   const { burst } = RATE_LIMITS.mail
   await spend(burst, () => mail('198.51.100.1'))
   expect((await mail('198.51.100.1')).status).toBe(429)
   expect((await mail('198.51.100.1', 'ada')).status).toBe(429)
   expect((await mail('198.51.100.2')).status).toBe(200)
-  // What a client writes itself stands before what the proxy adds.
+  // Entries that the client sends precede the one that the proxy adds.
   expect((await mail('198.51.100.9, 198.51.100.1')).status).toBe(429)
 })
 
-test('addresses of one IPv6 /64 share a limit, and ports and spellings do not matter', async () => {
+test('counts an IPv6 /64 as one address, regardless of port and spelling', async () => {
   const { burst } = RATE_LIMITS.mail
   for (let sent = 0; sent < burst; sent += 1) await mail(`[2001:db8:7:7::${sent.toString(16)}]:${4_000 + sent}`)
   expect((await mail('2001:db8:7:7:ffff::1')).status).toBe(429)
@@ -87,14 +87,14 @@ test('addresses of one IPv6 /64 share a limit, and ports and spellings do not ma
   expect((await mail('::ffff:198.51.100.1')).status).toBe(429)
 })
 
-test('what is no address counts as the proxy’s own', async () => {
+test('counts an invalid address as the proxy’s own', async () => {
   const { burst } = RATE_LIMITS.mail
   for (let sent = 0; sent < burst; sent += 1) await mail(`rubbish-${sent}`)
   expect((await mail('another-rubbish')).status).toBe(429)
   expect((await mail('127.0.0.1')).status).toBe(429)
 })
 
-test('a proxy that adds a header of its own is believed, not the header before it', async () => {
+test('uses the last X-Forwarded-For header, which the proxy added', async () => {
   const { burst } = RATE_LIMITS.mail
   const twoHeaders = (spoofed: string) =>
     exchangeBytes(
@@ -105,7 +105,7 @@ test('a proxy that adds a header of its own is believed, not the header before i
   expect(await twoHeaders('203.0.113.200')).toContain(' 429 ')
 })
 
-test('a refused credential takes nothing; probes of health have no limit', async () => {
+test('does not count rejected credentials or health checks', async () => {
   const before = told(await write('carol')).left
   await spend(5, () => app.send('POST /api/probe/secret'))
   expect(told(await write('carol')).left).toBe(before - 1)

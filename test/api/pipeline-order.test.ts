@@ -6,8 +6,8 @@ import type { App } from '../support/app.ts'
 import { MOST_THINGS, startProbe } from '../support/probe.ts'
 
 /**
- * The order of the pipeline's checks. Every request below has two faults; the answer must name the one that is checked
- * first. The faults stand in the order in which they are checked.
+ * The order of the pipeline's checks. Every request below has two faults; the reply must name the one that is checked
+ * first. The faults are listed in the order of the checks.
  */
 
 const OURS = uuidv7(Date.now())
@@ -104,12 +104,12 @@ async function send(draft: Draft) {
   }
 }
 
-test('without a fault the request is done', async () => {
+test('a request without a fault succeeds', async () => {
   expect((await send({ ...GOOD })).status).toBe(201)
 })
 
 describe.each(FAULTS.map((fault, index) => ({ ...fault, index })))('$what', ({ answer, apply, index }) => {
-  test(`alone is ${answer.join(' ')}`, async () => {
+  test(`alone gets ${answer.join(' ')}`, async () => {
     const draft = { ...GOOD }
     apply(draft)
     const reply = await send(draft)
@@ -127,18 +127,18 @@ describe.each(FAULTS.map((fault, index) => ({ ...fault, index })))('$what', ({ a
   }
 })
 
-describe('paths and methods come before everything', () => {
+describe('paths and methods are checked first', () => {
   const broken = {
     headers: { 'Content-Type': 'text/plain', Authorization: 'Bearer No.Such.Token' },
     body: 'x'.repeat(50_000),
   }
 
-  test('404 for a path that is no operation', async () => {
+  test('404 for an unknown path', async () => {
     const reply = await app.send('POST /api/probe/thingz', broken)
     expect([reply.status, reply.body.code]).toEqual([404, 'route_not_found'])
   })
 
-  test('405 with Allow for a method that the path does not take', async () => {
+  test('405 with Allow for a method that the path does not have', async () => {
     const reply = await app.send('PUT /api/probe/things', broken)
     expect([reply.status, reply.body.code]).toEqual([405, 'method_not_allowed'])
     expect(reply.headers.get('allow')).toBe('POST, GET, HEAD, OPTIONS')

@@ -59,7 +59,7 @@ const told = (id: string, name: string, field: string) =>
   events.filter((one) => one.name === name && one.data['jobId'] === id).map(({ data }) => data[field])
 const patience = { timeoutMs: 20_000 }
 
-test('a dead job keeps its reason and its payload without secrets, and can be retried', async () => {
+test('keeps the error and the payload of a dead job without secrets, and retries it', async () => {
   const id = await add('die')
   await waitFor(async () => (await find(id))?.['state'] === 'dead', patience)
   expect(await find(id)).toMatchObject({
@@ -77,17 +77,17 @@ test('a dead job keeps its reason and its payload without secrets, and can be re
   expect([again.status, again.body.message]).toEqual([409, expect.stringContaining('done')])
   await waitFor(() => told(id, 'job.finished', 'state').length === 2, patience)
   expect(told(id, 'job.finished', 'state')).toEqual(['dead', 'done'])
-  // Of a hundred and one in no time the first and the last, in each of two runs.
+  // Of 101 rapid reports only the first and the last are sent, in each of two runs.
   expect(told(id, 'job.progress', 'percent')).toEqual([0, 100, 0, 100])
   const line = app.logs.find((one) => one.msg === 'job' && one['id'] === id)
   expect(line).toMatchObject({ job: 'test.work', queue: 'media', attempt: 1, outcome: 'dead' })
   expect(JSON.stringify(app.logs)).not.toContain('hunter2')
 })
 
-test('counts by state; drains, cleans and clears, but never what runs', async () => {
+test('counts jobs by state, and drains, cleans and clears without touching running jobs', async () => {
   const done = await add('well')
   await waitFor(async () => (await find(done))?.['state'] === 'done', patience)
-  // All that one workspace gets of three workers.
+  // One workspace gets at most two of the three workers.
   const [first, second] = await Promise.all([add('hang'), add('hang')])
   await waitFor(() => app.node.jobs?.running === 2, patience)
   const later = await add('well', { runAt: new Date(Date.now() + 3_600_000) })
@@ -118,7 +118,7 @@ test('counts by state; drains, cleans and clears, but never what runs', async ()
   expect(metrics).toContain('crier_jobs_held')
 })
 
-test('jobs are found by queue, state, name and workspace, page by page', async () => {
+test('lists jobs by queue, state, name and workspace, in pages', async () => {
   expect(app.node.resources.jobStore.kind).toBe('postgres')
   const later = { runAt: new Date(Date.now() + 3_600_000) }
   const ids: string[] = []
@@ -138,7 +138,7 @@ test('jobs are found by queue, state, name and workspace, page by page', async (
   }
 })
 
-test('queues can be looked at on the admin port, and not changed', async () => {
+test('shows queues on the admin port, read-only', async () => {
   const id = await add('die')
   await waitFor(async () => (await find(id))?.['state'] === 'dead', patience)
   expect(await (await fetch(`${app.node.adminUrl}/queues`)).text()).toContain('Bull Dashboard')

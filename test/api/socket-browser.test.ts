@@ -34,7 +34,7 @@ window.join = ({ url, token, place }) => {
 }
 </script>`
 
-/** What the page above gives to the test. */
+/** The functions that the page offers to the test. */
 interface ChatWindow {
   join(options: object): void
   readonly chat: { hash(): string; isLive(): boolean; say(body: string): void }
@@ -59,7 +59,7 @@ beforeAll(async () => {
       return
     }
     const text = readFileSync(isTypeScript ? join(ROOT, path) : SOCKET_IO, 'utf8')
-    // The browser runs the sources as Node does: with their types taken out.
+    // The browser runs the sources as Node does, with types stripped.
     response.setHeader('Content-Type', 'text/javascript; charset=utf-8')
     response.end(isTypeScript ? stripTypeScriptTypes(text) : text)
   })
@@ -81,7 +81,7 @@ afterAll(async () => {
 const origin = () => `http://127.0.0.1:${(pages.address() as AddressInfo).port}`
 const messages = 'POST /api/team/{workspaceId}/channels/{channelId}/messages'
 
-test('a page joins, sends, goes offline, comes back and is right', { timeout: 120_000 }, async () => {
+test('a page joins, sends, goes offline, reconnects and has the correct state', { timeout: 120_000 }, async () => {
   const workspaceId = world.id('acme')
   const made = await world.as('ada').call('POST /api/team/{workspaceId}/channels', {
     path: { workspaceId },

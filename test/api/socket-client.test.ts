@@ -55,7 +55,7 @@ async function truth(channelId: string): Promise<string> {
 
 const url = () => proxy.url.replace(/\/$/, '')
 
-test('a client that is cut off again and again loses, doubles and reorders nothing', async () => {
+test('loses, duplicates and reorders no messages over repeated disconnections', async () => {
   const ada = connect('ada', url())
   const bob = connect('bob')
   const [hers, his] = [ada.channel(place), bob.channel(place)]
@@ -84,9 +84,9 @@ test('a client that is cut off again and again loses, doubles and reorders nothi
   expect(seen).toEqual(Array.from({ length: hers.view.state.seq }, (_, index) => index + 1))
 })
 
-test('a message whose answer was lost is sent again under the same clientId, and is there once', async () => {
+test('resends a message whose reply was lost, and creates it once', async () => {
   const channelId = await channelWith(['bob'])
-  // By polling the proxy can read the message: frames of clients are masked.
+  // With polling the proxy can read the message; WebSocket frames of clients are masked.
   const ada = connect('ada', url(), { socketOptions: { transports: ['polling'] } })
   const channel = ada.channel({ ...place, channelId })
   await waitFor(() => channel.view.isLive)
@@ -101,7 +101,7 @@ test('a message whose answer was lost is sent again under the same clientId, and
   expect(channel.view.state.messages.map(({ body }) => body)).toEqual(['the answer is lost'])
 })
 
-test('a client that is ahead of the server takes one snapshot and stays', async () => {
+test('takes one snapshot when it is ahead of the server, and stays connected', async () => {
   const channelId = await channelWith([])
   const ada = connect('ada')
   const ahead = ada.channel({ ...place, channelId }, { ...EMPTY, seq: 5_000 })
@@ -114,7 +114,7 @@ test('a client that is ahead of the server takes one snapshot and stays', async 
   expect(connections).toBe(1)
 })
 
-test('what the server refuses is told, and the next message goes on', async () => {
+test('reports a rejected message, and sends the next one', async () => {
   const cleo = connect('cleo')
   const channel = cleo.channel(place)
   await waitFor(() => channel.view.error?.status === 404)
@@ -131,7 +131,7 @@ test('what the server refuses is told, and the next message goes on', async () =
   expect([status, body]).toEqual([404, 'not_found'])
 })
 
-test('events of the workspace come once each, in order, across a cut', async () => {
+test('delivers workspace events once each and in order across a disconnection', async () => {
   const bob = connect('bob', url())
   const titles: string[] = []
   await bob.whenConnected()
@@ -160,7 +160,7 @@ describe('a token', () => {
     return body.data.accessToken as string
   }
 
-  /** A client, and what becomes of its connection. */
+  /** A client, with a record of what happens to its connection. */
   function watched(name: string, options: Partial<SocketClientOptions>) {
     const told = { connections: 0, closings: [] as unknown[], refusals: [] as string[], renewals: [] as unknown[] }
     const factory = (url: string, socketOptions: never) => {
@@ -180,15 +180,15 @@ describe('a token', () => {
     return { client, told }
   }
 
-  test('is renewed before it expires, asked for anew after, and without another the socket stays closed', async () => {
-    // A second after it was made.
+  test('is renewed before or after it expires; without a new one the socket stays closed', async () => {
+    // Renews one second after it was issued.
     const renewing = watched('ada', { token: () => login('ada'), renewBeforeMs: 15 * MINUTE - 1_000 })
     const returning = watched('ada', { token: () => login('ada') })
     const ending = watched('ada', { token: await login('ada') })
     const all = [renewing, returning, ending]
     await waitFor(() => all.every(({ client }) => client.isConnected))
     clock.advance(10 * MINUTE)
-    // One that was under way may have a token from before.
+    // A renewal in progress may carry an older token.
     const { length } = renewing.told.renewals
     await waitFor(() => renewing.told.renewals.length > length + 1, { timeoutMs: 15_000, what: 'a renewal' })
     expect(renewing.told.renewals.at(-1)).toMatchObject({ status: true })
@@ -202,7 +202,7 @@ describe('a token', () => {
     expect(all.map(({ client }) => client.isConnected)).toEqual([true, true, false])
   })
 
-  test('that is refused, or cannot be had, is asked for again', async () => {
+  test('is requested again when it was rejected or could not be obtained', async () => {
     const given = ['eyJ.not.one', new Error('the network is down'), new Error('still down')]
     const { client, told } = watched('ada', {
       token: async () => {

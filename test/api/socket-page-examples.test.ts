@@ -6,7 +6,7 @@ import { startApp, type App } from '../support/app.ts'
 import { launchBrowser } from '../support/browser.ts'
 import { World } from '../support/world.ts'
 
-/** The examples of /docs/sockets, run as they stand on the page, by the page itself. */
+/** Runs the examples of /docs/sockets unchanged, on the page itself. */
 
 const PAGE_URL = 'http://localhost:3000'
 let app: App
@@ -33,7 +33,7 @@ afterAll(async () => {
   await app?.stop()
 })
 
-/** What the examples import, as one script that sets `globalThis.libraries`. */
+/** The libraries that the examples import, as one script that sets `globalThis.libraries`. */
 async function bundle(): Promise<string> {
   const name = '\0libraries'
   const client = fileURLToPath(new URL('../../src/sdk/socket-client.ts', import.meta.url))
@@ -74,7 +74,7 @@ async function open(host: string): Promise<Page> {
   return page
 }
 
-test.each(['127.0.0.1', 'crier.test'])('both examples work on the page when it is loaded from %s', async (host) => {
+test.each(['127.0.0.1', 'crier.test'])('both examples run on the page loaded from %s', async (host) => {
   const page = await open(host)
   const url = `http://${host}:${app.port}`
   const given = JSON.stringify({ ...place, token: world.key('ada') })
@@ -105,7 +105,7 @@ test.each(['127.0.0.1', 'crier.test'])('both examples work on the page when it i
   await page.context().close()
 })
 
-test('a page of another origin learns why it is refused, and so does the log', async () => {
+test('tells a page of another origin, and the log, why it is rejected', async () => {
   const page = await open('crier.test')
   const refused = await page.evaluate(`(async () => {
     const socket = libraries.io('http://127.0.0.1:${app.port}', { auth: { token: ${JSON.stringify(world.key('ada'))} }, transports: ['websocket'] })

@@ -5,7 +5,7 @@ import { newAddress, signIn, signUp } from '../support/people.ts'
 import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
 
-/** What can be mailed to people who did not ask for it, by whom, and how often. */
+/** Limits on mail to people who did not ask for it: content, sender and rate. */
 
 let app: App
 const clock = new ManualClock()
@@ -39,14 +39,14 @@ const revoke = (apiKey: string, workspaceId: string, id: string) =>
 const resend = (apiKey: string, workspaceId: string, id: string) =>
   app.send('POST /api/team/{workspaceId}/invitations/{id}/resend', { apiKey, path: { workspaceId, id } })
 
-/** Every mail of before has been written once one that was asked for later has. */
+/** Waits for a later mail, by which time all earlier mails have been written. */
 async function settle(): Promise<void> {
   const { email } = await signUp(app)
   await app.outbox.newest(email)
 }
 
-describe('an account whose address was never confirmed', () => {
-  test('sends nothing to others, creates nothing, and gets an error that says what to do', async () => {
+describe('an account with an unconfirmed address', () => {
+  test('cannot send invitations or create anything, and gets an error with the fix', async () => {
     const { apiKey, email } = await signUp(app)
     const refused = await createWorkspace(apiKey, 'Buy gold at evil.example')
     expect([refused.status, refused.body.code]).toEqual([403, 'email_unverified'])
@@ -59,7 +59,7 @@ describe('an account whose address was never confirmed', () => {
     expect(await app.outbox.mails(email)).toHaveLength(1)
   })
 
-  test('can do everything with the same API key once the address is confirmed', async () => {
+  test('has full access with the same API key once the address is confirmed', async () => {
     const { apiKey } = await signIn(app)
     expect((await createWorkspace(apiKey, 'Acme')).status).toBe(201)
   })
@@ -78,7 +78,7 @@ describe('an account whose address was never confirmed', () => {
 })
 
 describe('invitations', () => {
-  test('to one address are mailed at most three times an hour, by any operation', async () => {
+  test('are mailed to an address at most three times an hour, by any operation', async () => {
     const { apiKey } = await signIn(app)
     const workspaceId = await workspaceOf(apiKey)
     const stranger = newAddress()
@@ -101,7 +101,7 @@ describe('invitations', () => {
     expect((await invite(apiKey, workspaceId, stranger)).status).toBe(201)
   })
 
-  test('to one address are counted across workspaces', async () => {
+  test('are counted per address across workspaces', async () => {
     const stranger = newAddress()
     const statuses: number[] = []
     for (let count = 0; count < 4; count += 1) {

@@ -8,7 +8,7 @@ import { DOMAINS } from '../../src/registry/domains.ts'
 import { socketProtocol } from '../../src/server/front-end.ts'
 import { VERSION } from '../../src/config/version.ts'
 
-/** Holds both descriptions of the API to the vocabulary in CONTRIBUTING.md. */
+/** Checks both API documents against the vocabulary in CONTRIBUTING.md. */
 
 interface Schema {
   readonly $ref?: string
@@ -22,7 +22,7 @@ interface Schema {
 
 interface Use {
   readonly name: string
-  /** Where it is used: a schema, an operation or a message. */
+  /** The schema, operation or message that uses it. */
   readonly where: string
   readonly schema: Schema
   readonly document: Document
@@ -60,7 +60,7 @@ function usesIn(document: Document, node: unknown, where: string): Use[] {
 
 const byName = (one: string, two: string) => (one < two ? -1 : 1)
 
-/** The JSON type of a schema; null aside, numbers of all kinds alike. Undefined where anything is allowed. */
+/** The JSON type of a schema. Ignores null and treats integers as numbers. Undefined when anything is allowed. */
 function typeOf({ document, schema }: Pick<Use, 'document' | 'schema'>): string | undefined {
   if (schema.$ref) {
     const target = schema.$ref
@@ -74,7 +74,7 @@ function typeOf({ document, schema }: Pick<Use, 'document' | 'schema'>): string 
     options.delete('null')
     return options.size === 0 ? 'null' : [...options].map(String).sort(byName).join(' or ')
   }
-  // A figure with its source stands for the figure.
+  // A figure with its source counts as the figure.
   if (schema.properties && Object.keys(schema.properties).sort().join() === 'seen,source,value')
     return typeOf({ document, schema: schema.properties['value'] as Schema })
   if (schema.const !== undefined) return typeof schema.const
@@ -84,7 +84,7 @@ function typeOf({ document, schema }: Pick<Use, 'document' | 'schema'>): string 
   return type === 'integer' ? 'number' : (type as string | undefined)
 }
 
-/** Names that say two things, each with the reason. */
+/** Names with two types, each with its reason. */
 const TWO_TYPES: Readonly<Record<string, string>> = {
   status: 'the contract has it as the flag of every envelope; in a problem (RFC 9457) it is the HTTP status',
   message: 'the contract has it in every envelope; a change of a channel carries a whole message',
@@ -111,7 +111,7 @@ const TWO_TYPES: Readonly<Record<string, string>> = {
   value: 'any figure',
 }
 
-test('a name has one type everywhere, unless a reason is given', () => {
+test('a name has one type everywhere, except those listed with a reason', () => {
   const types = new Map<string, Map<string, Set<string>>>()
   for (const use of uses) {
     const type = typeOf(use)
@@ -131,18 +131,18 @@ test('a name has one type everywhere, unless a reason is given', () => {
   expect(outdated, 'exceptions that nothing needs any more').toEqual([])
 })
 
-/** Lists of values that have two names, each with the reason. */
+/** Lists of values with two names, each with its reason. */
 const TWO_NAMES: Readonly<Record<string, string>> = {
-  // The encoder that a person chose, beside the one that is on the air; and the one before it.
-  'inputSelected source': 'a choice, and what is',
-  'previou source': 'before, and now',
+  // The encoder that was selected, beside the one that is live; and the one before it.
+  'inputSelected source': 'the selected input, and the live one',
+  'previou source': 'the previous input, and the present one',
   'kind type': 'the contract has `type` for the filter of listAssets',
   'name plan': 'the contract has `plan` in a subscription',
   '_id name': 'the id of a built-in role is its name',
-  'name size': 'a size of a picture in the path',
+  'name size': 'the size of a picture in a path',
 }
 
-test('a list of values has one name everywhere, in the singular or the plural', () => {
+test('a list of values has one name everywhere, singular or plural', () => {
   const names = new Map<string, Set<string>>()
   for (const { name, schema } of uses) {
     const values = schema.enum ?? schema.items?.enum ?? schema.anyOf?.find((option) => option.enum)?.enum
@@ -156,7 +156,7 @@ test('a list of values has one name everywhere, in the singular or the plural', 
   expect(clashes).toEqual([])
 })
 
-/** Words that are not used, with the one to use. */
+/** Words to avoid, with the one to use instead. */
 const AVOIDED: Readonly<Record<string, string>> = {
   id: '`_id` in the resource itself, `<resource>Id` in a reference',
   ids: '`<resource>Ids`',
@@ -179,7 +179,7 @@ const AVOIDED: Readonly<Record<string, string>> = {
   unread: '`unreadCount`',
 }
 
-/** Where an avoided word stays, by operation or schema, with the reason. */
+/** Exceptions, by operation or schema, with the reason. */
 const KEPT: Readonly<Record<string, string>> = {
   'state Job': 'the contract has it for jobs',
   'state getQueueJobs': 'the contract has it for jobs',
@@ -193,10 +193,10 @@ const KEPT: Readonly<Record<string, string>> = {
   'next updateBroadcast': 'a command: go to the next file',
 }
 
-test('words that say the same as another are not used', () => {
+test('avoided words are not used', () => {
   const found = uses
     .filter(({ name, where }) => Object.hasOwn(AVOIDED, name) && KEPT[`${name} ${where}`] === undefined)
-    // The id in a path is the contract's.
+    // The contract names the id in a path.
     .filter(
       ({ name, where }) =>
         !(name === 'id' && operations.some((op) => op.name === where && op.pattern.includes('{id}'))),
@@ -205,7 +205,7 @@ test('words that say the same as another are not used', () => {
   expect([...new Set(found)]).toEqual([])
 })
 
-test('the end of a name says the type: By and Id, Ids, At, Count, Seconds and Bytes', () => {
+test('suffixes match types: By and Id, Ids, At, Count, Seconds and Bytes', () => {
   for (const use of uses) {
     if (/[a-z](By|Id)$/.test(use.name)) expect(typeOf(use), `${use.where}.${use.name}`).toBe('string')
     if (/[a-z]Ids$/.test(use.name)) expect(typeOf(use), `${use.where}.${use.name}`).toBe('array of string')
@@ -215,17 +215,17 @@ test('the end of a name says the type: By and Id, Ids, At, Count, Seconds and By
   }
 })
 
-/** What can happen to a resource; `created`, `updated` and `deleted` wherever they are meant. */
+/** Allowed second words of event names. */
 const HAPPENED =
   /^(created|updated|deleted|added|removed|left|resent|revoked|accepted|declined|finished|change|read|typing|progress|warning)$/
 
-test('an event is named after one resource and what happened to it', () => {
+test('an event name is a resource and what happened to it', () => {
   for (const { data, name } of eventTypes.values()) {
     const [resource = '', happened = '', ...rest] = name.split('.')
     expect(rest, name).toEqual([])
     expect(resource, name).toMatch(/^[a-z][A-Za-z]*(?<!s)$|^diagnosis$/)
     expect(happened, name).toMatch(HAPPENED)
-    // What was deleted is named by its id, or by several at once.
+    // A deleted event carries the id, or several.
     if (happened === 'deleted') {
       const fields = Object.keys((data as Schema).properties ?? {})
       expect(
@@ -236,7 +236,7 @@ test('an event is named after one resource and what happened to it', () => {
   }
 })
 
-test('an id in an event says of what it is the id', () => {
+test('an id in an event names its resource', () => {
   const ids = new Map<string, Set<string>>()
   for (const { data, name } of eventTypes.values())
     for (const field of Object.keys((data as Schema).properties ?? {}))

@@ -16,7 +16,7 @@ interface Plan {
   readonly Plans?: readonly Plan[]
 }
 
-/** Blocks of the list of pending index entries, which every search reads: 512 kB at most. */
+/** Blocks of the index's pending list, which every search reads: at most 512 kB. */
 const PENDING_BLOCKS = 64
 const ADA = '01939c5e-7a3b-7c21-9f58-000000000001'
 const BOB = '01939c5e-7a3b-7c21-9f58-000000000002'
@@ -55,7 +55,7 @@ afterAll(async () => {
   await made?.drop()
 })
 
-/** Messages of one channel, each older than the ones before. @param body an SQL expression of `n`, from 1 */
+/** Adds messages to a channel, each older than the one before. @param body an SQL expression of `n`, which starts at 1 */
 async function say(workspaceId: string, count: number, body: string, authorId: string): Promise<void> {
   await database.run(
     `insert into chat_messages (id, channel_id, workspace_id, seq, author_id, body, created_at)
@@ -65,7 +65,7 @@ async function say(workspaceId: string, count: number, body: string, authorId: s
   )
 }
 
-/** Notes the plan of every statement, as it was carried out. */
+/** Records the executed plan of every statement. */
 function explaining(sql: Sql): Sql {
   const explain = async (text: string, values?: readonly SqlValue[]) => {
     if (text.includes('set_config')) return
@@ -100,25 +100,25 @@ async function find(workspaceId: string, query: { q: string; from?: string; curs
 
 const nodesOf = (plan: Plan): string[] => [plan['Node Type'], ...(plan.Plans ?? []).flatMap(nodesOf)]
 
-/** Blocks that the last search touched, all its statements taken together. */
+/** Blocks that the statements of the last search touched, in total. */
 function blocks(): number {
   expect(plans.flatMap(nodesOf)).not.toContain('Seq Scan')
   return plans.reduce((sum, plan) => sum + plan['Shared Hit Blocks'] + plan['Shared Read Blocks'], 0)
 }
 
 test.each(['heron', 'her', 'h', 'nowhere', 'message'])(
-  'a search for %s in an empty workspace touches nothing of the thousands of messages elsewhere',
+  'a search for %s in an empty workspace does not read messages of other workspaces',
   async (q) => {
     expect((await find(EMPTY, { q })).items).toEqual([])
-    // Two statements that each read the pending entries and go down the index once.
+    // Two statements: each reads the pending list and descends the index once.
     expect(blocks()).toBeLessThan(2 * (PENDING_BLOCKS + 20))
   },
 )
 
 test.each([false, true])(
-  'a word that nobody said costs nothing among many messages, analyzed: %s',
+  'a search without results stays cheap among many messages (analyzed: %s)',
   async (analyzed) => {
-    // Statistics must not lead the planner to another plan.
+    // Statistics must not change the plan.
     if (analyzed) await database.run('analyze')
     for (const q of ['nowhere', 'now']) {
       expect((await find(OTHER, { q })).items).toEqual([])
@@ -127,7 +127,7 @@ test.each([false, true])(
   },
 )
 
-test('a rare word is found among many messages, whatever other workspaces say', async () => {
+test('finds a rare word among many messages at low cost', async () => {
   const { items, nextCursor } = await find(BUSY, { q: 'heron', limit: 4 })
   expect(items.map(({ body }) => body)).toEqual([1, 2, 3, 4].map((n) => `a rare heron ${n}000`))
   expect(blocks()).toBeLessThan(2 * (PENDING_BLOCKS + 60))
@@ -135,14 +135,14 @@ test('a rare word is found among many messages, whatever other workspaces say', 
   expect([rest.items.length, rest.nextCursor]).toEqual([2, null])
 })
 
-test('a frequent word is found by reading the newest messages, and pages join up', async () => {
+test('finds a frequent word by reading the newest messages, and continues on the next page', async () => {
   const first = await find(BUSY, { q: 'usual rep', limit: 3 })
   expect(first.items.map(({ body }) => body)).toEqual([1, 2, 3].map((n) => `the usual report ${n}`))
   const second = await find(BUSY, { q: 'usual rep', limit: 3, cursor: first.nextCursor ?? '' })
   expect(second.items.map(({ body }) => body)).toEqual([4, 5, 6].map((n) => `the usual report ${n}`))
 })
 
-test('a search that has read as much as it may says where to go on', async () => {
+test('returns a cursor when a search reaches its limit of messages read', async () => {
   const first = await find(BUSY, { q: 'usual', from: BOB })
   expect(first.items).toEqual([])
   expect(first.nextCursor).not.toBeNull()
@@ -151,7 +151,7 @@ test('a search that has read as much as it may says where to go on', async () =>
   expect(second.nextCursor).toBeNull()
 })
 
-test('what is no word of a query and what is longer than an index takes are no errors', async () => {
+test('accepts query syntax as text, and words too long for the index', async () => {
   const long = 'x'.repeat(3_000)
   await say(EMPTY, 1, `'${'y'.repeat(2_030)} ${long} it''s back\\slash c''est'`, ADA)
   expect((await find(EMPTY, { q: `it's back\\slash c'e` })).items).toHaveLength(1)
