@@ -72,6 +72,12 @@ const ended = (fixture: NodeFixture, files = 1) =>
     return events.length >= files ? events : undefined
   })
 
+/** Stops a feed, and waits until the node has everything that it sent. */
+function stopped(fixture: NodeFixture, feed: Feed): Promise<unknown> {
+  feed.stop()
+  return waitFor(() => (fixture.node.status().streams[0]?.ingest?.bytesReceived ?? 0) >= feed.bytes)
+}
+
 /** Frames of a recording, by what is in them. */
 async function framesOf(path: string): Promise<{ video: string[]; audio: string[] }> {
   const movie = await MovieReader.open(path)
@@ -151,7 +157,7 @@ test('it is split at keyframes, and no frame is lost at a seam', async () => {
   fixture.change({ recording: recordingOf(1_000) })
   const feed = new Feed(await fixture.publish()).start()
   await ended(fixture, 2)
-  feed.stop()
+  await stopped(fixture, feed)
   fixture.change({ live: false })
   const { recording: _recording, ...rest } = fixture.stream
   fixture.stream = rest
@@ -161,7 +167,7 @@ test('it is split at keyframes, and no frame is lost at a seam', async () => {
   const seams = await Promise.all(parts.map(framesOf))
   const recorded = seams.flatMap(({ video }) => video)
   expect(new Set(recorded).size).toBe(recorded.length)
-  // All but what was on its way when it ended.
+  // All but the frames that were held back when it ended.
   expect(feed.of('video').length - 1 - recorded.length).toBeLessThan(10)
   for (const { seconds } of await Promise.all(parts.slice(0, -1).map(probed)))
     expect(seconds).toBeGreaterThanOrEqual(0.95)
@@ -182,8 +188,8 @@ test('switched off and on again, and ended at a seam, it leaves whole files and 
   const before = begun()
   expect(before).toBeGreaterThan(2)
   await waitFor(() => begun() > before)
+  await stopped(fixture, feed)
   fixture.node.remove(fixture.stream.streamId)
-  feed.stop()
   const files = await ended(fixture, begun())
   expect(files.map(({ failure }) => failure)).toEqual(files.map(() => null))
   expect(new Set(files.map(({ path }) => path)).size).toBe(begun())

@@ -40,7 +40,8 @@ function expectUnbroken(one: SinkConnection): void {
     const times = one.of(kind).map(({ timestamp }) => timestamp)
     expect(times).toEqual(times.toSorted((left, right) => left - right))
     const gaps = times.slice(1).map((time, at) => time - times[at]!)
-    expect(Math.max(...gaps)).toBeLessThan(2_500)
+    // The other publisher takes over after half a second here. The rest is for a busy machine.
+    expect(Math.max(...gaps)).toBeLessThan(4_000)
   }
 }
 

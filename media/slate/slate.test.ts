@@ -54,6 +54,8 @@ async function publish(options: FeedOptions = {}, key = scene.key): Promise<Feed
 }
 
 const BACKUP = newKey('pathofthebackup')
+/** The slate is shown after 0.7 s here. The rest is for a busy machine. */
+const LONGEST_GAP_MS = 4_000
 const status = () => scene.node.status().streams[0]!
 const slate = () => status().slate?.state
 const told = () => scene.events.flatMap((event) => (event.type === 'slate.changed' ? [event.shown] : []))
@@ -107,7 +109,7 @@ test('the card is seen between the pictures of a publisher that goes and comes b
   second.kill('SIGKILL')
   await waitFor(() => slate() === 'shown' && headersOf(connection()).length === 4)
   expect(sinks.map(({ connections }) => connections.length)).toEqual([1, 1])
-  expect(expectUnbroken(connection())).toBeLessThan(2_000)
+  expect(expectUnbroken(connection())).toBeLessThan(LONGEST_GAP_MS)
   expectUnbroken(connection(1))
   // The configuration of the pictures went out again at each change; the sound's, which is the same, did not.
   expect(
@@ -151,7 +153,7 @@ test('it stands in for silence until the next keyframe, not where a second publi
   await waitFor(() => feed.of('video').length > stopped + 30)
   const own = new Set(feed.of('video').map(({ checksum }) => checksum))
   await waitFor(() => own.has(connection().of('video').at(-1)!.checksum))
-  for (const at of [0, 1]) expect(expectUnbroken(connection(at))).toBeLessThan(2_000)
+  for (const at of [0, 1]) expect(expectUnbroken(connection(at))).toBeLessThan(LONGEST_GAP_MS)
   const after = connection(1).of('video').slice(1)
   expect(after.find(({ checksum, isHeader }) => own.has(checksum) && !isHeader)?.isKeyframe).toBe(true)
   const second = await publish({}, BACKUP)

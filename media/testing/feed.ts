@@ -24,6 +24,8 @@ export interface FedMessage {
 /** A publisher's media in real time: made up, every message different, and all of them noted. */
 export class Feed {
   readonly sent: FedMessage[] = []
+  /** Of the payloads of all frames and configurations. */
+  bytes = 0
   readonly publisher: TestPublisher
   readonly #options: Required<FeedOptions>
   readonly #startedAt = performance.now()
@@ -78,6 +80,7 @@ export class Feed {
     // The last bytes tell messages with the same filling apart.
     if (body.length > 100) body.writeUInt32BE(this.#frames, body.length - 4)
     this.sent.push({ kind, timestamp, checksum: crc32(body), at: performance.now() })
+    this.bytes += body.length
     if (kind === 'video') this.publisher.video(timestamp, body)
     else this.publisher.audio(timestamp, body)
   }

@@ -182,18 +182,24 @@ test('a node that dies: its files are broadcast on by another, and its streams p
   const at = nodes.findIndex((node) => node.rtmpPort === portOf(rtmpIngestUrl))
   const [lost] = nodes.splice(at, 1)
   await lost!.kill()
+  const stored = await api.database.row<{ position_ms: number }>(
+    'select position_ms from stream_broadcasts where stream_id = $1',
+    [files._id],
+  )
   const [left] = nodes
   await waitFor(() => sink!.connections.length > 1 && sink!.last()!.messages.length > 50, {
     timeoutMs: 30_000,
     what: 'the file to go on',
   })
   expect(portOf(((await caster.get(files._id)) as Placed).rtmpIngestUrl)).toBe(left!.rtmpPort)
-  // It goes on where it was, less what was not written down any more; and nobody ever got it twice.
+  // It continues from the last keyframe before the stored position, and no destination ever has two connections.
   const [before, after] = sink!.connections.map((one) => one.of('video').filter(({ isHeader }) => !isHeader))
   const place = (message: SinkMessage | undefined) => pictures.indexOf(message?.checksum ?? 0) / PICTURES_A_SECOND
-  expect(place(before!.at(-1))).toBeGreaterThan(2)
-  expect(place(after![0])).toBeGreaterThan(place(before!.at(-1)) - 3.5)
-  expect(place(after![0])).toBeLessThan(place(before!.at(-1)) + 0.5)
+  const position = (stored?.position_ms ?? 0) / 1_000
+  expect(position).toBeGreaterThan(0)
+  expect(position).toBeLessThan(place(before!.at(-1)) + 0.5)
+  expect(place(after![0])).toBeGreaterThan(position - GROUP / PICTURES_A_SECOND - 0.1)
+  expect(place(after![0])).toBeLessThan(position + 0.1)
   expect(sink!.connections[0]?.closedAt).toBeLessThan(sink!.connections[1]!.openedAt)
   await caster.until(_id, 'idle', 20_000)
   const isMoved = async () => {
@@ -208,11 +214,13 @@ test('a node that dies: its files are broadcast on by another, and its streams p
 })
 
 const PICTURES_A_SECOND = 30
+/** Pictures between keyframes. */
+const GROUP = 15
 
 /** A clip in the media library, and the checksum of each of its pictures as it is sent. */
 async function clip(): Promise<{ assetId: string; pictures: number[] }> {
   const path = join(folder, 'clip.mp4')
-  await makeClip(path, { seconds: 20, group: 15, size: '160x90' })
+  await makeClip(path, { seconds: 20, group: GROUP, size: '160x90' })
   await runFfmpeg('-i', path, '-c', 'copy', '-f', 'flv', `${path}.flv`)
   const tags = readTags(await readFile(`${path}.flv`)).filter(({ payload, type }) => type === 9 && payload[1] === 1)
   return { assetId: await caster.upload(path), pictures: tags.map(({ payload }) => crc32(payload)) }
