@@ -33,9 +33,9 @@ import { payerOf } from '../domains/workspace/workspaces/index.ts'
 import { composeWorkspaces } from '../domains/workspace/workspaces/compose.ts'
 import { MemberTurnAuthorizer } from '../domains/workspace/workspaces/turn-authorizer.ts'
 import { ServiceSwitches } from '../domains/system/switches/service.ts'
-import { assetsInBroadcasts, FileBroadcasts, stopBroadcast } from '../domains/live/playout/index.ts'
+import { assetsInBroadcasts, composePlayout, stopBroadcast } from '../domains/live/playout/index.ts'
 import { assetsInSlates, composeStreams, takeOffStreams } from '../domains/live/streams/index.ts'
-import { Recordings, recordingsOfSessions } from '../domains/live/recording/index.ts'
+import { composeRecording, recordingsOfSessions } from '../domains/live/recording/index.ts'
 import { composeTeam } from '../domains/workspace/team/index.ts'
 import { actorHealth } from '../turns/health.ts'
 import type { TurnAuthorizer } from '../turns/turn-authorizer.ts'
@@ -184,16 +184,14 @@ export function compose(
     streams: streams.services,
     previews,
     mediaLink: mediaLink.services,
-    fileBroadcasts: new FileBroadcasts({
-      sql: database,
-      clock,
+    playout: composePlayout(foundation, {
       lifecycle: streams.services.lifecycle,
-      media: mediaNodes.services.directory,
+      mediaNodes: mediaNodes.services.directory,
       notices: mediaNodes.services.notices,
       renditions: media.renditions,
     }),
     ...media,
-    recordings: new Recordings(clock, media.assets),
+    recordings: composeRecording(foundation, { assets: media.assets }),
   }
   const context = contextFactory(services)
   executor.serve(services, context)

@@ -734,7 +734,7 @@ describe('going live', () => {
     expect(await good(change({ next: true }))).toMatchObject({ item: 1, position: 0 })
     expect(await change({ next: true })).toMatchObject({
       status: 409,
-      body: { code: 'conflict', message: 'This is the last file: add one, or stop the broadcast.' },
+      body: { code: 'conflict', message: 'This is the last file. Add one, or stop the broadcast.' },
     })
     expect(await good(ada.call('GET /api/streams/{id}/broadcast', at(_id)))).toMatchObject({ item: 1, loop: false })
     expect(await good(change({ next: true, loop: true }))).toMatchObject({ item: 0, loop: true })

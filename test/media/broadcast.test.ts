@@ -161,7 +161,7 @@ test('what no platform would take is refused with why, and so is what is in the 
   expect(await refusal(id, {})).toMatchObject({ code: 'validation_failed' })
   expect(await refusal(id, { assetId: assets['first'], startAt: 60 })).toMatchObject({ code: 'validation_failed' })
   expect(await refusal(id, { assetId: assets['first'], scheduledFor: '2020-01-01T18:00:00Z' })).toMatchObject({
-    message: 'scheduledFor must not lie in the past: leave it out to begin at once.',
+    message: 'scheduledFor must not be in the past. Omit it to start at once.',
   })
   expect(await refusal(id, { assetId: '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a31' })).toMatchObject({ code: 'not_found' })
   expect((await voice.call('PATCH /api/streams/{id}/broadcast', { path: { id }, body: { paused: true } })).status).toBe(
@@ -171,7 +171,7 @@ test('what no platform would take is refused with why, and so is what is in the 
   await caster.publish(streamKey)
   await caster.until(id, 'receiving')
   expect(await refusal(id, { assetId: assets['first'] })).toMatchObject({
-    message: 'A publisher is sending: stop the encoder first, then broadcast files.',
+    message: 'A publisher is sending. Stop the encoder first.',
   })
   caster.close()
 })

@@ -33,8 +33,7 @@ export const broadcastFile = operation({
     StorageLimit,
   ],
   example: { path: { id: ID }, body: { assetId: ASSET, loop: true, startAt: 90 } },
-  handle: async ({ path, body, turn, fileBroadcasts }) =>
-    created('Broadcast', await fileBroadcasts.broadcast(turn, path.id, body)),
+  handle: async ({ path, body, turn, playout }) => created('Broadcast', await playout.create(turn, path.id, body)),
 })
 
 export const getBroadcast = operation({
@@ -47,7 +46,7 @@ export const getBroadcast = operation({
   returns: { 200: Envelope(BroadcastView) },
   errors: [NotFound],
   example: { path: { id: ID } },
-  handle: async ({ path, fileBroadcasts }) => ok('Broadcast', await fileBroadcasts.get(path.id)),
+  handle: async ({ path, playout }) => ok('Broadcast', await playout.get(path.id)),
 })
 
 export const updateBroadcast = operation({
@@ -63,8 +62,7 @@ export const updateBroadcast = operation({
   returns: { 200: Envelope(BroadcastView) },
   errors: [NotFound, Conflict, UnfitFile, ValidationFailed],
   example: { path: { id: ID }, body: { paused: true } },
-  handle: async ({ path, body, turn, fileBroadcasts }) =>
-    ok('Broadcast changed', await fileBroadcasts.update(turn, path.id, body)),
+  handle: async ({ path, body, turn, playout }) => ok('Broadcast changed', await playout.update(turn, path.id, body)),
 })
 
 export const cancelBroadcast = operation({
@@ -79,8 +77,8 @@ export const cancelBroadcast = operation({
   returns: { 200: Done },
   errors: [Conflict],
   example: { path: { id: ID } },
-  handle: async ({ path, turn, fileBroadcasts }) => {
-    await fileBroadcasts.cancel(turn, path.id)
+  handle: async ({ path, turn, playout }) => {
+    await playout.cancel(turn, path.id)
     return done('Broadcast cancelled')
   },
 })

@@ -17,28 +17,21 @@ import type { BroadcastData, BroadcastEditData, BroadcastStatus, NewBroadcastDat
 import { broadcastsAwaiting, broadcastView, findBroadcast, newestBroadcast, openBroadcast } from './store.ts'
 import { streamBroadcasts, type BroadcastItem, type BroadcastRow, type StreamBroadcast } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly fileBroadcasts: FileBroadcasts
-  }
-}
-
-export interface FileBroadcastsOptions {
-  readonly sql: Sql
-  readonly clock: Clock
+/** What playout uses of other domains. */
+export interface PlayoutUses {
   readonly lifecycle: StreamLifecycle
-  readonly media: MediaDirectory
+  readonly mediaNodes: MediaDirectory
   readonly notices: StreamNotices
   readonly renditions: Renditions
 }
 
-/** A broadcast that could not begin within this time of its hour does not begin at all. */
+/** A scheduled broadcast that could not start within this time fails. */
 const MOST_LATE_MS = HOUR
 const MOST_ITEMS = 1_000
-/** What is made for a broadcast tells when it is ready; this is for what was deleted with its asset, and told nobody. */
-const LOOK_AGAIN_MS = MINUTE
+/** A finished rendition announces itself. One that was deleted with its asset does not, so broadcasts check again. */
+const CHECK_AGAIN_MS = MINUTE
 
-/** What has happened to a broadcast on its media node. */
+/** What a media node reports about a broadcast that it plays. */
 export type BroadcastNews =
   | { readonly type: 'item'; readonly item: number; readonly ms: number }
   | { readonly type: 'began'; readonly item: number; readonly ms: number; readonly cue: number }
@@ -51,34 +44,38 @@ export type BroadcastNews =
     }
 
 /**
- * Files that are broadcast over a stream as if a publisher sent them. The database says what is to be played and how
- * far it is; a media node takes it up, tells its place about once a second, and another one goes on from there.
+ * Files that are played over a stream as if a publisher sent them. The database holds the list and the position. One
+ * media node plays it and stores the position about once a second. If that node is lost, another one continues.
  */
-export class FileBroadcasts {
-  readonly #options: FileBroadcastsOptions
+export class PlayoutService {
+  readonly #sql: Sql
+  readonly #clock: Clock
+  readonly #uses: PlayoutUses
   readonly #preparation: Preparation
 
-  constructor(options: FileBroadcastsOptions) {
-    this.#options = options
-    this.#preparation = new Preparation(options.renditions)
-    options.renditions.onSettled((turn, id) => this.#rendered(turn, id))
+  constructor(sql: Sql, clock: Clock, uses: PlayoutUses) {
+    this.#sql = sql
+    this.#clock = clock
+    this.#uses = uses
+    this.#preparation = new Preparation(uses.renditions)
+    uses.renditions.onSettled((turn, id) => this.#rendered(turn, id))
   }
 
   /**
-   * Plays files now, or at a time; what has to be made of them first is begun at once.
+   * Plays files now or at a time. Files that must be converted are ordered at once.
    * @throws AppError not_found, conflict, unfit_file, validation_failed, plan_limit_reached, media_unavailable,
    * rendition_not_possible, storage_limit_reached
    */
-  async broadcast(turn: Turn, streamId: string, body: NewBroadcastData): Promise<BroadcastData> {
-    const { lifecycle, clock } = this.#options
+  async create(turn: Turn, streamId: string, body: NewBroadcastData): Promise<BroadcastData> {
+    const { lifecycle } = this.#uses
     const stream = await lifecycle.find(turn, streamId)
     const wanted = namedItems(body)
-    await this.#refuseWhatIsInTheWay(turn, stream)
+    await this.#requireFree(turn, stream)
     const prepare = body.transcode === 'never' ? undefined : this.#preparation.orderFor(turn)
     const items = await chooseItems(turn, wanted, '/body/items', prepare)
     const startMs = Math.round((body.startAt ?? 0) * 1_000)
     checkStart(items[0], body.startAt)
-    const now = clock.now()
+    const now = this.#clock.now()
     const scheduledFor = timeOf(body.scheduledFor, now)
     const isLater = scheduledFor !== undefined && scheduledFor.getTime() > now
     const id = uuidv7(now)
@@ -100,35 +97,31 @@ export class FileBroadcasts {
     turn.audit({ kind: 'stream_broadcast', id })
     const row = await this.#row(turn, id)
     if (isLater) await this.#schedule(turn, row, scheduledFor)
-    else await this.#beginWhenReady(turn, row, stream)
+    else await this.#startWhenReady(turn, row, stream)
     return broadcastView(turn.sql, await this.#row(turn, id))
   }
 
-  /** The newest broadcast of a stream. @throws AppError not_found when it never had one */
+  /** The newest broadcast of a stream. @throws AppError not_found if it has never had one */
   async get(streamId: string): Promise<BroadcastData> {
-    const { sql } = this.#options
-    const row = await newestBroadcast(sql, streamId)
+    const row = await newestBroadcast(this.#sql, streamId)
     if (row === undefined) throw NotFound({ message: 'No file has been broadcast over this stream.' })
-    return broadcastView(sql, row)
+    return broadcastView(this.#sql, row)
   }
 
-  /**
-   * Begins a broadcast whose time has come, or whose files are made. Nothing happens when it has begun or was
-   * cancelled.
-   */
+  /** Starts a broadcast that is due or whose files are ready. Has no effect if it has started or was cancelled. */
   async beginDue(turn: Turn, id: string): Promise<void> {
     const row = await findBroadcast(turn.sql, id)
     if (row?.status !== 'scheduled' && row?.status !== 'preparing') return
-    const stream = await this.#options.lifecycle.find(turn, row.streamId)
+    const stream = await this.#uses.lifecycle.find(turn, row.streamId)
     try {
-      const late = this.#options.clock.now() - Date.parse(row.scheduledFor ?? row.createdAt)
+      const late = this.#clock.now() - Date.parse(row.scheduledFor ?? row.createdAt)
       if (row.status === 'scheduled' && late > MOST_LATE_MS) {
-        throw Conflict({ message: 'Its time passed while Crier was not running.' })
+        throw Conflict({ message: 'Crier was not running at the scheduled time.' })
       }
-      await this.#refuseWhatIsInTheWay(turn, stream, id)
-      await this.#beginWhenReady(turn, row, stream)
+      await this.#requireFree(turn, stream, id)
+      await this.#startWhenReady(turn, row, stream)
     } catch (error) {
-      // A dependency that is away comes back: the job tries again.
+      // A dependency that is unavailable comes back, and the job is retried.
       if (!(error instanceof AppError) || error.status >= 500) throw error
       await this.#fail(turn, row, error.message)
     }
@@ -148,23 +141,23 @@ export class FileBroadcasts {
     return broadcastView(turn.sql, changed)
   }
 
-  /** Ends the broadcast of files; the stream itself goes on waiting for a publisher. @throws AppError not_found, conflict */
+  /** Ends the broadcast. The stream stays live and waits for a publisher. @throws AppError not_found, conflict */
   async cancel(turn: Turn, streamId: string): Promise<void> {
     const row = await this.#open(turn, streamId)
     turn.audit({ kind: 'stream_broadcast', id: row.id })
     await this.#end(turn, row, 'stopped', null)
     await this.#preparation.cancel(turn, row)
-    this.#options.notices.changed(turn, streamId)
+    this.#uses.notices.changed(turn, streamId)
   }
 
-  /** Writes down what a media node says of a broadcast that it plays. */
+  /** Stores what a media node reports. Reports of a node that does not play the broadcast any more are ignored. */
   async note(turn: Turn, id: string, nodeId: string, news: BroadcastNews): Promise<void> {
     const row = await findBroadcast(turn.sql, id)
     if (row === undefined || row.nodeId !== nodeId || (row.status !== 'playing' && row.status !== 'paused')) return
     if (news.type === 'ended') return this.#finish(turn, row, news)
     if (news.type === 'began') return this.#noteBeginning(turn, row, news)
     if (news.type === 'skipped') {
-      // What could not be made is not there to be played either: that reason is the better one.
+      // A file that could not be converted already has its reason, which says more.
       const items = row.items.map((one, index) => (index === news.item ? { error: news.message, ...one } : one))
       this.#emit(turn, await this.#update(turn, id, { items }))
     } else {
@@ -172,7 +165,7 @@ export class FileBroadcasts {
     }
   }
 
-  /** Only the first beginning of each cue: a node that goes on where another one stopped begins there, too. */
+  /** Stores the first report for each cue. A node that continues the broadcast of a lost node reports again. */
   async #noteBeginning(
     turn: Turn,
     row: BroadcastRow,
@@ -188,10 +181,10 @@ export class FileBroadcasts {
     row: BroadcastRow,
     { message, reason, relieved }: Extract<BroadcastNews, { type: 'ended' }>,
   ): Promise<void> {
-    const { lifecycle } = this.#options
+    const { lifecycle } = this.#uses
     await this.#end(turn, row, reason, message)
     const stream = await lifecycle.find(turn, row.streamId)
-    // A publisher that stood by goes on with the stream.
+    // A publisher on standby continues the stream.
     if (!relieved && isOnAir(stream.status)) await lifecycle.end(turn, stream, reason)
   }
 
@@ -201,27 +194,27 @@ export class FileBroadcasts {
     this.#announce(turn, row)
   }
 
-  /** What is made for broadcasts is there, or never will be: those that have not begun look at it. */
+  /** A rendition is ready, or will never be. */
   async #rendered(turn: Turn, renditionId: string): Promise<void> {
     for (const row of await broadcastsAwaiting(turn.sql, turn.workspaceId, renditionId)) {
-      if (await this.#takeFiles(turn, row)) {
-        // Not in the turn of the rendition: what may be in the way of a broadcast is nothing to it.
+      if (await this.#updateFiles(turn, row)) {
+        // In a turn of its own, because a broadcast that cannot start must not fail the rendition.
         if (row.status === 'preparing') turn.job(beginBroadcast, { broadcastId: row.id })
       }
     }
   }
 
-  async #beginWhenReady(turn: Turn, row: BroadcastRow, stream: StreamRow): Promise<void> {
-    if (await this.#takeFiles(turn, row)) return this.#begin(turn, row, stream)
+  async #startWhenReady(turn: Turn, row: BroadcastRow, stream: StreamRow): Promise<void> {
+    if (await this.#updateFiles(turn, row)) return this.#start(turn, row, stream)
     const isOver = (await this.#row(turn, row.id)).endedAt !== null
     if (isOver) return
-    turn.job(beginBroadcast, { broadcastId: row.id }, { runAt: new Date(this.#options.clock.now() + LOOK_AGAIN_MS) })
+    turn.job(beginBroadcast, { broadcastId: row.id }, { runAt: new Date(this.#clock.now() + CHECK_AGAIN_MS) })
     if (row.status === 'preparing') return
     this.#emit(turn, await this.#update(turn, row.id, { status: 'preparing', updatedAt: this.#now() }))
   }
 
-  /** Notes which files could not be made; without any left the broadcast has failed. @returns whether all others are there */
-  async #takeFiles(turn: Turn, row: BroadcastRow): Promise<boolean> {
+  /** Stores conversions that failed. If no file is left, the broadcast fails. @returns whether all other files are ready */
+  async #updateFiles(turn: Turn, row: BroadcastRow): Promise<boolean> {
     const { isReady, items } = await this.#preparation.look(turn, row.items)
     await this.#update(turn, row.id, { items })
     const reason = items.every(({ error }) => error !== undefined) ? items[0]?.error : undefined
@@ -235,9 +228,9 @@ export class FileBroadcasts {
     await this.#preparation.cancel(turn, row)
   }
 
-  async #begin(turn: Turn, row: BroadcastRow, stream: StreamRow): Promise<void> {
-    const { lifecycle, media } = this.#options
-    media.require()
+  async #start(turn: Turn, row: BroadcastRow, stream: StreamRow): Promise<void> {
+    const { lifecycle, mediaNodes } = this.#uses
+    mediaNodes.require()
     if (row.goLive && (stream.platforms?.length ?? 0) > 0 && !isOnAir(stream.status)) {
       await lifecycle.goLive(turn, stream.id, { waitForIngest: true })
     }
@@ -257,13 +250,13 @@ export class FileBroadcasts {
   }
 
   #now(): Date {
-    return new Date(this.#options.clock.now())
+    return new Date(this.#clock.now())
   }
 
   /** Emits the event and notifies the media nodes. */
   #announce(turn: Turn, row: BroadcastRow): void {
     this.#emit(turn, row)
-    this.#options.notices.broadcast(turn, row.streamId)
+    this.#uses.notices.broadcast(turn, row.streamId)
   }
 
   #emit(turn: Turn, row: BroadcastRow): void {
@@ -281,17 +274,17 @@ export class FileBroadcasts {
     })
   }
 
-  async #refuseWhatIsInTheWay(turn: Turn, stream: StreamRow, except?: string): Promise<void> {
+  async #requireFree(turn: Turn, stream: StreamRow, except?: string): Promise<void> {
     if (stream.status === 'ended') {
-      throw Conflict({ message: 'The stream has ended: arm it first, then broadcast over it.' })
+      throw Conflict({ message: 'The stream has ended. Arm it first.' })
     }
     const open = await openBroadcast(turn.sql, stream.id)
     if (open !== undefined && open.id !== except) {
       const what = WHAT_IS_OPEN[open.status] ?? 'is on this stream'
-      throw Conflict({ message: `A broadcast ${what} already: cancel it first, or add files to it.` })
+      throw Conflict({ message: `A broadcast ${what} already. Cancel it first, or add files to it.` })
     }
     if (stream.ingestId !== null) {
-      throw Conflict({ message: 'A publisher is sending: stop the encoder first, then broadcast files.' })
+      throw Conflict({ message: 'A publisher is sending. Stop the encoder first.' })
     }
   }
 
@@ -314,7 +307,7 @@ const WHAT_IS_OPEN: Partial<Record<BroadcastStatus, string>> = {
   preparing: 'is being prepared for this stream',
 }
 
-/** Where to go; the place where it is counts as none. */
+/** The position after an edit. An edit that does not seek keeps the position. */
 function placeOf(row: BroadcastRow, items: readonly BroadcastItem[], edit: BroadcastEditData) {
   const { item, next, position } = edit
   if (item === undefined && next === undefined && position === undefined) {
@@ -322,11 +315,11 @@ function placeOf(row: BroadcastRow, items: readonly BroadcastItem[], edit: Broad
   }
   const wrapped = (row.item + 1) % items.length
   if (next && wrapped === 0 && !(edit.loop ?? row.loop)) {
-    throw Conflict({ message: 'This is the last file: add one, or stop the broadcast.' })
+    throw Conflict({ message: 'This is the last file. Add one, or stop the broadcast.' })
   }
   const to = item ?? (next ? wrapped : row.item)
   const there = items[to]
-  if (there === undefined) throw Conflict({ message: `There is no file ${to}: the list ends at ${items.length - 1}.` })
+  if (there === undefined) throw Conflict({ message: `There is no file ${to}. The list ends at ${items.length - 1}.` })
   checkStart(there, position)
   return { item: to, positionMs: Math.round((position ?? 0) * 1_000), cue: row.cue + 1 }
 }
@@ -334,24 +327,24 @@ function placeOf(row: BroadcastRow, items: readonly BroadcastItem[], edit: Broad
 function statusOf({ status }: BroadcastRow, paused: boolean | undefined): BroadcastStatus {
   if (paused === undefined) return status
   if (status === 'scheduled' || status === 'preparing')
-    throw Conflict({ message: 'The broadcast has not begun: there is nothing to pause.' })
+    throw Conflict({ message: 'The broadcast has not started, so it cannot be paused.' })
   return paused ? 'paused' : 'playing'
 }
 
 function checkStart(item: BroadcastItem | undefined, seconds: number | undefined): void {
   if (seconds === undefined || item?.seconds == null || seconds < item.seconds) return
   throw ValidationFailed({
-    message: `“${item.name}” is ${item.seconds.toFixed(1)} s long: it cannot begin at ${seconds} s.`,
+    message: `“${item.name}” is ${item.seconds.toFixed(1)} s long and cannot start at ${seconds} s.`,
   })
 }
 
-/** Clocks differ, and requests take time. */
+/** Allowance for differing clocks and slow requests. */
 const LATE_MS = MINUTE
 
-/** @throws AppError validation_failed for a time in the past, which would put a slip on the air at once */
+/** @throws AppError validation_failed for a time in the past, which would start the broadcast at once by mistake */
 function timeOf(text: string | null | undefined, now: number): Date | undefined {
   const date = instant(text)
   if (date === undefined || date.getTime() >= now - LATE_MS) return date
-  const message = 'must not lie in the past: leave it out to begin at once'
+  const message = 'must not be in the past. Omit it to start at once'
   throw ValidationFailed({ errors: [{ path: '/body/scheduledFor', code: 'past', message }] })
 }

@@ -5,7 +5,7 @@ import type { BroadcastNews } from './service.ts'
 
 export const startBroadcast = systemTurn<{ readonly broadcastId: string }>({
   name: 'streams.start_broadcast',
-  run: async ({ turn, input, fileBroadcasts }) => fileBroadcasts.beginDue(turn, input.broadcastId),
+  run: async ({ turn, input, playout }) => playout.beginDue(turn, input.broadcastId),
 })
 
 export interface BroadcastReport {
@@ -16,8 +16,7 @@ export interface BroadcastReport {
 
 export const noteBroadcast = systemTurn<BroadcastReport>({
   name: 'streams.note_broadcast',
-  run: async ({ turn, input, fileBroadcasts }) =>
-    fileBroadcasts.note(turn, input.broadcastId, input.nodeId, input.news),
+  run: async ({ turn, input, playout }) => playout.note(turn, input.broadcastId, input.nodeId, input.news),
 })
 
 export const broadcastTurns = [startBroadcast, noteBroadcast]

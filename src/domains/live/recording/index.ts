@@ -1,5 +1,5 @@
 /** What other domains and the composition use of recording. */
 
 export { RecordingKeeper, type RecordingSettings } from './recording-keeper.ts'
-export { Recordings } from './service.ts'
+export { composeRecording } from './compose.ts'
 export { recordingsOfSessions } from './store.ts'

@@ -10,12 +10,6 @@ import { streamRecording } from './events.ts'
 import type { RecordingFile } from './recording-file.ts'
 import { streamRecordings, type StreamRecording } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly recordings: Recordings
-  }
-}
-
 /** A complete recording whose file is in the storage. */
 export interface KeptRecording {
   readonly recording: RecordingFile
