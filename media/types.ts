@@ -1,6 +1,6 @@
 /**
- * The vocabulary of the media library: what a host (the API process, a test, a benchmark) says to a media node and
- * what the node says back. Every message is plain data, so that it crosses a process boundary as it is.
+ * The messages between a host (the API process, a test, a benchmark) and a media node. Each is plain data, so it can
+ * cross a process boundary unchanged.
  */
 
 import type { Destination, DestinationStatus, RenderingStatus } from './destination-types.ts'
@@ -21,23 +21,23 @@ export type { DesiredPlayout, DesiredRecording, PlayoutPosition } from './file-t
 export type MediaKind = 'audio' | 'video' | 'data'
 
 /**
- * One coded media message of a live source. `payload` is the RTMP message body (FLV tag body) and is shared by every
- * consumer: nobody may write to it.
+ * One coded media message of a live source. `payload` is the RTMP message body (FLV tag body). All consumers share it, so
+ * nothing may write to it.
  */
 export interface MediaMessage {
   readonly kind: MediaKind
-  /** Milliseconds on the source's own timeline, unwrapped: never wraps at 32 bits, never jumps back on a resume. */
+  /** Milliseconds on the source's timeline. It does not wrap at 32 bits and never goes back. */
   readonly timestamp: number
   readonly payload: Buffer
-  /** A decoder configuration record or the onMetaData object: cached and replayed to whoever joins later. */
+  /** A decoder configuration record or the onMetaData object. Cached and replayed to outputs that join later. */
   readonly isHeader: boolean
   /** A video message that starts a closed group of pictures. */
   readonly isKeyframe: boolean
-  /** Shown in place of a publisher that is away. Recordings leave it out unless they are to keep it. */
+  /** Part of the slate. Recordings leave it out unless they are configured to keep it. */
   readonly isSlate?: true
 }
 
-/** What is shown while the publisher is away. */
+/** The slate: what destinations see while the publisher is away. */
 export interface DesiredSlate {
   /** Path of a picture on this machine; absent for a plain card. */
   readonly picture?: string
@@ -45,8 +45,8 @@ export interface DesiredSlate {
 
 export interface SlateStatus {
   /**
-   * `waiting` for a publisher on the air, whose pictures it is to look like; `ready` to be shown; `unavailable`: what
-   * comes in is held in silence when it goes, and `reason` says why.
+   * `waiting`: for a publisher whose format it copies. `ready`: can be shown. `unavailable`: connections are kept without
+   * media during the hold, for the reason in `reason`.
    */
   readonly state: 'waiting' | 'preparing' | 'ready' | 'shown' | 'unavailable'
   readonly reason: string | null
@@ -54,50 +54,50 @@ export interface SlateStatus {
 
 export interface PreferredInput {
   readonly source: 'primary' | 'backup'
-  /** Whether a person chose it: then it takes over at once, and not only when it has proved to be steady. */
+  /** Whether a user selected it. Then it takes over at once, without proving to be steady first. */
   readonly selected: boolean
 }
 
-/** What a stream ought to look like on this node. Applying the same state twice changes nothing. */
+/** The desired state of a stream on this node. Applying the same state twice changes nothing. */
 export interface DesiredStream {
   readonly streamId: string
   /** Public part of the ingest key. The only form in which a key may appear in logs, events and metrics. */
   readonly path: string
-  /** Lower-case hex SHA-256 of the whole ingest key (`<path>-<secret>`); a publisher admitted with another is dropped. */
+  /** Lower-case hex SHA-256 of the ingest key (`<path>-<secret>`). A publisher that was admitted with another key is dropped. */
   readonly keyHash: string
-  /** Of the key of a second publisher, which stands by for the first. */
+  /** The key of a second publisher, which is on standby. */
   readonly backup?: { readonly path: string; readonly keyHash: string }
-  /** Of the token for WHIP: a publisher with it stands in the place of the one with the key. */
+  /** Hash of the WHIP token. A publisher with it counts as the one with the primary key. */
   readonly whipHash?: string
   /** Whether media is relayed to the destinations. False: ingest only. */
   readonly live: boolean
   readonly destinations: readonly Destination[]
-  /** Absent when nothing is played from files. */
+  /** Absent when no file is played. */
   readonly playout?: DesiredPlayout
   /** Absent when nothing is recorded. */
   readonly recording?: DesiredRecording
-  /** Absent when nothing is shown while the publisher is away. */
+  /** Absent when there is no slate. */
   readonly slate?: DesiredSlate
-  /** Which publisher feeds the stream while both send. Absent: the one that does, until it fails. */
+  /** Which publisher feeds the stream while both send. Absent: the active one stays until it fails. */
   readonly preferredInput?: PreferredInput
-  /** How long connections are kept without a publisher, milliseconds; the node's own limit when absent. */
+  /** How long connections are kept without a publisher, milliseconds. The node's limit when absent. */
   readonly holdMs?: number
 }
 
-/** A publisher's request to send media, asked before `NetStream.Publish.Start`. */
+/** A publisher that wants to send media. Authorized before `NetStream.Publish.Start`. */
 export interface PublishRequest {
   /** Public part of the key. */
   readonly path: string
-  /** Lower-case hex SHA-256 of the whole key as the publisher sent it. */
+  /** Lower-case hex SHA-256 of the key that the publisher sent. */
   readonly keyHash: string
   readonly remoteAddress: string
-  /** Set when `keyHash` is of a token for WHIP, which is no RTMP key. */
+  /** Set when `keyHash` belongs to a WHIP token, which is not an RTMP key. */
   readonly via?: 'whip'
 }
 
 export type PublishDecision =
   | { readonly allowed: true; readonly stream: DesiredStream }
-  /** `later`: the key is good, but nothing is taken with it now. */
+  /** `later`: the key is valid, but cannot be used now. */
   | { readonly allowed: false; readonly reason: string; readonly later?: true }
 
 export type WarningCode =
@@ -118,21 +118,21 @@ export type WarningCode =
   | 'resolution_changed'
   | 'key_contested'
 
-/** What is wrong with what a publisher sends, in words. */
+/** A problem with the media of a publisher. */
 export interface MediaWarning {
   /** Stable, for programs. */
   readonly code: WarningCode
-  /** The destination that does not take it so; null when it is wrong for everybody. */
+  /** The destination that does not accept the media. Null when the problem concerns all of them. */
   readonly destinationId: string | null
   readonly message: string
-  /** ISO 8601: when it was first told. */
+  /** ISO 8601: when it was first reported. */
   readonly since: string
 }
 
-/** What is coming in. Null fields are not known yet. */
+/** The media that a publisher sends. Fields that are not known yet are null. */
 export interface IngestStatus {
   readonly sessionId: string
-  /** With which of the stream's keys it was admitted; `file` for one that plays files. */
+  /** The key that it was admitted with. `file` for playout. */
   readonly source: 'primary' | 'backup' | 'file'
   readonly since: string
   readonly remoteAddress: string
@@ -146,7 +146,7 @@ export interface IngestStatus {
   readonly bytesReceived: number
   readonly keyframeIntervalSeconds: number | null
   readonly uptimeSeconds: number
-  /** For everybody, and for single destinations. */
+  /** Problems that concern all destinations, and those of single destinations. */
   readonly warnings: readonly MediaWarning[]
 }
 
@@ -155,22 +155,22 @@ export interface StreamStatus {
   readonly path: string
   readonly live: boolean
   readonly ingest: IngestStatus | null
-  /** The other publisher, of which nothing is relayed while the first one sends. */
+  /** The publisher on standby. Its media is not relayed. */
   readonly standby: IngestStatus | null
   readonly destinations: readonly (DestinationStatus & { readonly rendering: RenderingStatus | null })[]
-  /** Null when no files are played. */
+  /** Null when no file is played. */
   readonly playout: (PlayoutPosition & { readonly id: string; readonly paused: boolean }) | null
-  /** The file that is being recorded, and why something of what goes out is not; null when nothing is to be recorded. */
+  /** The current file, and why some of the media is not recorded. Null when nothing is recorded. */
   readonly recording: { readonly bytes: number; readonly seconds: number; readonly refused: string | null } | null
-  /** Milliseconds during which media was taken in while live, since this node first saw the stream; never goes back. */
+  /** Milliseconds of received media while live, since this node first had the stream. Never decreases. */
   readonly liveMs: number
-  /** Of the preview, at the moment. */
+  /** Current viewers of the preview. */
   readonly viewers: number
-  /** Null when none is wanted. */
+  /** Null without a slate. */
   readonly slate: SlateStatus | null
 }
 
-/** What a node tells its host, in order. */
+/** What a node reports to its host, in order. */
 export type MediaEvent =
   | {
       readonly type: 'ingest.started'
@@ -182,14 +182,14 @@ export type MediaEvent =
   | { readonly type: 'destination.changed'; readonly streamId: string; readonly destination: DestinationStatus }
   | PlayoutEvent
   | RecordingEvent
-  /** What has turned out to be wrong with a publisher's media, and what is right again. */
+  /** Problems of a publisher's media that were found or are gone. */
   | {
       readonly type: 'warnings.changed'
       readonly streamId: string
       readonly raised: readonly MediaWarning[]
       readonly cleared: readonly MediaWarning[]
     }
-  /** Destinations are shown the slate from now on, or not any more. */
+  /** Destinations begin or stop to see the slate. */
   | { readonly type: 'slate.changed'; readonly streamId: string; readonly shown: boolean }
   /** Another publisher feeds the stream, without an interruption. */
   | {
@@ -197,79 +197,79 @@ export type MediaEvent =
       readonly streamId: string
       readonly source: IngestStatus['source']
       readonly previous: IngestStatus['source']
-      /** `preferred`: it came or came back; `selected` by a person; `silent`: the other one sends nothing; else it has ended. */
+      /** `preferred`: it connected or came back. `selected`: by a user. `silent`: the other one sends nothing. `ended`: the other one has ended. */
       readonly reason: 'preferred' | 'selected' | 'silent' | 'ended'
     }
   /**
-   * The process that WebRTC runs in ended, and these clients of the stream were cut off with it: 0 or 1 publishers, and
-   * viewers of the preview. The next client starts another process.
+   * The WebRTC process ended, and these clients of the stream were disconnected: 0 or 1 publishers, and viewers of the
+   * preview. The next client starts a new process.
    */
   | { readonly type: 'webrtc.lost'; readonly streamId: string; readonly publishers: number; readonly viewers: number }
-  /** Somebody came to watch the preview, or left. */
+  /** A viewer of the preview connected or left. */
   | { readonly type: 'viewers.changed'; readonly streamId: string; readonly viewers: number }
-  /** Once a second for every stream that is taking in media while live. `liveMs` counts since `ingest.started` of `sessionId`, monotonic. */
+  /** Once a second for every live stream that receives media. `liveMs` counts since `ingest.started` of `sessionId`, monotonic. */
   | { readonly type: 'usage'; readonly streamId: string; readonly sessionId: string; readonly liveMs: number }
 
 export interface MediaNodeStatus {
   readonly rtmpPort: number
-  /** Null where publishers cannot come by TLS. */
+  /** Null when the node takes no publishers by TLS. */
   readonly rtmpsPort: number | null
-  /** Where API nodes read previews; null where they cannot. */
+  /** Port where API nodes read previews. Null when they cannot. */
   readonly previewPort: number | null
-  /** Share of a core that the process has used lately. */
+  /** Share of a core that the process has used recently. */
   readonly cpu: number
   readonly uptimeSeconds: number
   readonly connections: number
-  /** ffmpeg processes that encode streams anew for destinations, and how many may run. */
+  /** ffmpeg processes that run for renderings, and how many may run. */
   readonly renderings: { readonly running: number; readonly most: number }
-  /** Null where publishers cannot come by WHIP. */
+  /** Null when the node takes no publishers by WHIP. */
   readonly whip: WhipStatus | null
   readonly streams: readonly StreamStatus[]
 }
 
 export interface WhipStatus {
-  /** UDP. */
+  /** The UDP port. */
   readonly port: number
-  /** Of clients, connected or about to. */
+  /** Sessions of clients that are connected or connecting. */
   readonly sessions: readonly WhipSessionStatus[]
-  /** The process that WebRTC runs in; null while none is needed. */
+  /** Process id of the WebRTC process. Null while none is needed. */
   readonly pid: number | null
 }
 
 export interface WhipSessionStatus {
   readonly streamId: string
   readonly connected: boolean
-  /** How its media comes in; a second old at most. */
+  /** Reception of its tracks, at most a second old. */
   readonly tracks: readonly ReceptionStatus[]
 }
 
-/** How a track comes in by RTP. Counters run since its session began. */
+/** Reception of a track by RTP. Counters start with the session. */
 export interface ReceptionStatus {
   readonly kind: 'audio' | 'video'
-  /** Packets given up: they never came, or too late. */
+  /** Packets that never came, or too late. */
   readonly lost: number
-  /** Packets that came after they had been asked for again. */
+  /** Packets that came after a request (NACK). */
   readonly recovered: number
-  /** Packets asked for again (NACK), each time that they were. */
+  /** Requests for packets (NACK). A packet can be requested several times. */
   readonly requested: number
   /** Interarrival jitter, RFC 3550, section 6.4.1. */
   readonly jitterMs: number
 }
 
-/** How publishers may come by WHIP. */
+/** Settings of the WHIP ingest. */
 export interface WhipSettings {
   readonly host: string
-  /** The one UDP port of all sessions; 0 takes a free one. */
+  /** The UDP port of all sessions. 0 takes a free one. */
   readonly port: number
-  /** Take a free one also when that is taken. */
+  /** Take a free port if `port` is in use. */
   readonly orFree?: boolean
-  /** Where clients are told to send, where that is not the address of an interface; the same port when absent. */
+  /** The address that clients should send to, if it is not that of an interface. The port is the same when absent. */
   readonly announced?: { readonly address: string; readonly port?: number }
-  /** For sound, and for video that has to be encoded anew. */
+  /** For audio, and for video that must be transcoded. */
   readonly ffmpeg?: { readonly path: string; readonly version: string }
 }
 
-/** What a client of WHIP (RFC 9725) asks for. Its token is known by its hash alone. */
+/** A request of a WHIP client (RFC 9725). It carries only the hash of the token. */
 export type WhipRequest =
   | {
       readonly type: 'offer'
@@ -277,7 +277,7 @@ export type WhipRequest =
       readonly keyHash: string
       readonly remoteAddress: string
       readonly sdp: string
-      /** Encode video anew, in one size and at one rate. */
+      /** Transcode video to one size and one frame rate. */
       readonly normalise: boolean
     }
   | {
@@ -286,8 +286,7 @@ export type WhipRequest =
       readonly keyHash: string
       readonly session: string
       readonly fragment: string
-      /** The ETag that the client knows; undefined asks for none. */
-      /** Tags of which one must be the session's; undefined for any. */
+      /** ETags, one of which must be that of the session. Undefined for any. */
       readonly ifMatch?: readonly string[] | undefined
     }
   | { readonly type: 'delete'; readonly path: string; readonly keyHash: string; readonly session: string }
@@ -308,33 +307,33 @@ export type WhipReply =
         | 'changed'
         | 'restart'
         | 'unavailable'
-      /** For people; has no secret. */
+      /** For people. Contains no secret. */
       readonly message: string
     }
 
-/** A running media node, in this process or behind a link to another one. */
+/** A running media node, in this process or in another one. */
 export interface MediaNode {
-  /** Makes the node hold this state; starts, changes and stops what differs. */
+  /** Applies a desired state: starts, changes and stops what differs. */
   apply(stream: DesiredStream): void
-  /** Forgets a stream: drops its publisher (whatever the publisher does) and closes its destinations. */
+  /** Removes a stream: drops its publisher and closes its destinations. */
   remove(streamId: string): void
   /** Connects a waiting or failed destination now. */
   retry(streamId: string, destinationId: string): void
-  /** Answers a client of WHIP. Never rejects. */
+  /** Answers a WHIP client. Never rejects. */
   whip(request: WhipRequest): Promise<WhipReply>
   status(): MediaNodeStatus
-  /** Stops listening, ends publishers, sends destinations what is queued (at most 2 s), closes. */
+  /** Stops listening, drops publishers, sends what is queued for destinations (for at most 2 s), and closes. */
   close(): Promise<void>
 }
 
-/** What a node needs from whoever runs it. */
+/** What a node needs from its host. */
 export interface MediaNodeOptions {
   readonly host: string
   readonly port: number
-  /** Asked before Publish.Start; a rejection or 5 s without an answer refuses the publisher. */
+  /** Called before Publish.Start. A rejection, or 5 s without an answer, refuses the publisher. */
   readonly authorizePublish: (request: PublishRequest) => Promise<PublishDecision>
   readonly onEvent: (event: MediaEvent) => void
-  /** Whether whoever runs it is still heard; true when absent. Files are not played on without: another node may by then. */
+  /** Whether the host still answers. True when absent. Playout stops without a host, because another node may take it over. */
   readonly isHosted?: () => boolean
   /** Destinations may resolve to loopback and private ranges. */
   readonly allowPrivateAddresses: boolean

@@ -2,20 +2,20 @@ import type { Publisher } from '../ingest/rtmp-ingest.ts'
 import type { IngestStatus, MediaKind, MediaMessage } from '../types.ts'
 import type { GroupCacheLimits } from './group-cache.ts'
 
-/** Without a frame for this long a publisher is not steady. */
+/** A publisher with a longer gap between frames is not steady. */
 const GAP_MS = 1_000
 /**
- * A publisher that has sent only audio for this long counts as audio-only. One that announced video gets longer: its
- * machine may be busy, or its first keyframe was lost.
+ * A publisher that has sent only audio for this long counts as audio-only. One that announced video gets more time: its
+ * machine may be busy, or its first keyframe may be lost.
  */
 const SOUND_ALONE_MS = { usual: 2_000, announced: 10_000 } as const
 /**
- * What was held up on its way comes in a burst: its last keyframe is the one to go on from. No other one after this time
- * means that it is the last; some send nothing but keyframes, for which nobody waits longer than that.
+ * Delayed media arrives in a burst, and playing continues from its last keyframe. A keyframe is the last one if no other
+ * follows within `settleMs`. `mostMs` bounds the wait for publishers that send only keyframes.
  */
 const BURST = { settleMs: 200, mostMs: 1_000 } as const
 
-/** One publisher of a stream, with what it takes to go on from it at any moment. */
+/** One publisher of a stream, with the buffered media that is needed to switch to it at any moment. */
 export class Feeder {
   readonly publisher: Publisher
   readonly source: IngestStatus['source']
@@ -23,13 +23,13 @@ export class Feeder {
   /** Monotonic milliseconds of its last frame. */
   lastFrameAt: number
   /**
-   * Monotonic milliseconds of the last frame with which viewers see what it sends: sound counts when its pictures have
-   * begun, or when it has none. Null before the first.
+   * Monotonic milliseconds of the last frame that viewers can see or hear. Audio counts once pictures have begun, or if
+   * there are none. Null before the first one.
    */
   lastShownAt: number | null = null
-  /** Monotonic milliseconds: since when it has sent without a gap. */
+  /** Since when it has sent without a gap, monotonic milliseconds. */
   steadySince: number
-  /** For how long its media was counted while it fed the stream, milliseconds. */
+  /** How long its media was counted while it fed the stream, milliseconds. */
   liveMs = 0
   readonly #limits: GroupCacheLimits
   readonly #headers = new Map<MediaKind, MediaMessage>()
@@ -38,9 +38,9 @@ export class Feeder {
   #open = false
   #hasVideo = false
   #hasPicture = false
-  /** Monotonic: when its first sound came. */
+  /** When its first audio came, monotonic. */
   #soundSince: number | null = null
-  /** Monotonic: when the first and the last keyframe came since it waits. */
+  /** When the first and the last keyframe came while it was on standby, monotonic. */
   #keyframes: { readonly first: number; readonly last: number } | null = null
 
   constructor(publisher: Publisher, source: IngestStatus['source'], limits: GroupCacheLimits, now: number) {
@@ -58,17 +58,17 @@ export class Feeder {
     return (['data', 'video', 'audio'] as const).flatMap((kind) => this.#headers.get(kind) ?? [])
   }
 
-  /** From its last keyframe on; empty while it feeds the stream, or when no keyframe has come. */
+  /** Media since its last keyframe. Empty while it feeds the stream, and before the first keyframe. */
   group(): readonly MediaMessage[] {
     return this.#group
   }
 
-  /** Whether a picture could follow at once. */
+  /** Whether it can show a picture at once. */
   get isReady(): boolean {
     return this.#group.length > 0 || (!this.#hasVideo && this.#headers.size > 0)
   }
 
-  /** Whether it can follow on what stood in for it: from a picture, or with sound alone if there is nothing else. */
+  /** Whether it can replace the slate: with a picture, or with audio if it sends no video. */
   canReplace(now: number): boolean {
     if (!this.#hasVideo) return this.#isSoundAlone(now)
     if (this.#keyframes === null || this.#group.length === 0) return false
@@ -76,7 +76,7 @@ export class Feeder {
     return now - last >= BURST.settleMs || now - first >= BURST.mostMs
   }
 
-  /** Takes note of a message at `now`. @param waits whether another publisher feeds the stream meanwhile */
+  /** Records a message at `now`. @param waits whether another publisher feeds the stream */
   note(message: MediaMessage, now: number, waits: boolean): void {
     const { isHeader, isKeyframe, kind } = message
     if (kind === 'video') this.#hasVideo = true
@@ -95,7 +95,7 @@ export class Feeder {
     if (waits) this.#keep(message, kind === 'video' && isKeyframe, now)
   }
 
-  /** Drops what was kept. */
+  /** Drops the buffered media. */
   letGo(): void {
     this.#drop()
     this.#keyframes = null

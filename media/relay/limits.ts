@@ -10,28 +10,28 @@ export interface RelayLimits extends RetryLimits {
   readonly queue: OutputQueueLimits
   readonly group: GroupCacheLimits
   readonly timeouts: ConnectionTimeouts
-  /** Without progress for this long while something is to be sent, a connection is reset. */
+  /** A connection without progress for this long is reset if there is something to send. */
   readonly stallMs: number
-  /** A key is known to work when a connection with it was live for this long: some servers take media, then close. */
+  /** A key counts as working after a connection was live for this long. Some servers accept media and then close. */
   readonly provenMs: number
-  /** A connection that was live for this long starts the back-off anew. */
+  /** After a connection was live for this long, the back-off starts again from the beginning. */
   readonly steadyMs: number
-  /** A destination is congested until nothing was left out for this long. */
+  /** A destination is congested until nothing was dropped for this long. */
   readonly recoverMs: number
   /**
-   * How far behind the live edge an output may start. Platforms play what they get at its pace and never catch up, so an
-   * older group of pictures is not replayed: the output starts with the next keyframe.
+   * How far behind the live edge an output may start. Platforms play media at the pace of its timestamps and never catch
+   * up, so an older group of pictures is not replayed and the output starts with the next keyframe.
    */
   readonly mostBehindMs: number
-  /** How long connections are kept without media of a publisher. */
+  /** How long connections are kept without a publisher. */
   readonly holdMs: number
-  /** After this long without a frame, a publisher that stands by takes over from the one that feeds the stream. */
+  /** After this long without a frame of the active publisher, the one on standby takes over. */
   readonly takeOverMs: number
   /** When the preferred publisher takes over again after it has failed. */
   readonly returns: ReturnLimits
-  /** After this long without a frame, the slate is shown; later than a take-over, which is better. */
+  /** After this long without a frame, the slate is shown. Longer than `takeOverMs`, because a publisher is better. */
   readonly slateAfterMs: number
-  /** How often health is looked at and usage reported. */
+  /** How often health is checked and usage reported. */
   readonly tickMs: number
   readonly viewers: ViewerLimits
 }

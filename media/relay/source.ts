@@ -3,21 +3,21 @@ import { GroupCache, type GroupCacheLimits } from './group-cache.ts'
 import { encodeBatch, type RelayBatch, type RelayMessage, type TimedMessage } from './relay-message.ts'
 import { Timeline } from './timeline.ts'
 
-/** Takes what a source sends. It must return at once and keep its own bounds. */
+/** Receives what a source sends. `write` must return at once; the output bounds its own queue. */
 export interface Output {
   write(batch: RelayBatch): void
 }
 
-/** What an output sends before it joins in. */
+/** What an output sends first when it joins. */
 export interface Replay {
   readonly messages: readonly RelayMessage[]
-  /** Timeline position that the output counts from; null: from the first message that it sends. */
+  /** Timeline position that counts as 0 for the output. Null: that of the first message that it sends. */
   readonly base: number | null
 }
 
 /**
- * The media of one stream, whoever publishes it at the moment. Messages that arrive in one turn of the event loop are
- * encoded once, together, and handed to every output as the same bytes.
+ * The media of one stream, across publishers. Messages that arrive in one turn of the event loop are encoded once,
+ * together, and every output gets the same bytes.
  */
 export class Source {
   readonly #timeline = new Timeline()
@@ -30,7 +30,7 @@ export class Source {
     this.#cache = new GroupCache(limits)
   }
 
-  /** Another publisher sends from here on. Its video begins with a keyframe, whatever it sends first. */
+  /** Another publisher feeds the source from now on. Video before its first keyframe is dropped. */
   attach(): void {
     this.#flush()
     this.#timeline.restart()
@@ -39,8 +39,8 @@ export class Source {
   }
 
   /**
-   * A publisher that stood by sends from here on. Its last group of pictures is played as if it had been sent in time, so
-   * that nobody waits for its next keyframe; configurations that are as before are not sent again.
+   * The publisher on standby feeds the source from now on. Its last group of pictures is played as if it had been sent in
+   * time, so that outputs need not wait for the next keyframe. Unchanged configurations are not sent again.
    */
   takeOver(headers: readonly MediaMessage[], group: readonly MediaMessage[], now: number): void {
     this.#flush()
@@ -57,7 +57,7 @@ export class Source {
     for (const message of group) this.push(message, now)
   }
 
-  /** Takes a message in at `now`, monotonic milliseconds. */
+  /** Adds a message that arrived at `now`, monotonic milliseconds. */
   push(message: MediaMessage, now: number): void {
     if (message.kind === 'video' && !message.isHeader) {
       if (this.#awaitsKeyframe && !message.isKeyframe) return
@@ -76,8 +76,8 @@ export class Source {
   }
 
   /**
-   * Configurations and the group under way, for an output that may take `maxBytes` at once and start `maxMs` behind the
-   * live edge. Without the group where it is larger or longer: the output starts with the next keyframe.
+   * Configurations and the current group, for an output that accepts `maxBytes` at once and may start `maxMs` behind the
+   * live edge. If the group is larger or longer, it is left out, and the output starts with the next keyframe.
    */
   replay(maxBytes: number, maxMs = Infinity): Replay {
     const cached = this.#cache.bytes <= maxBytes ? this.#cache.group() : []

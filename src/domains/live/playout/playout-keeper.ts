@@ -23,27 +23,28 @@ export interface PlayoutKeeperOptions {
   readonly directory: MediaDirectory
   readonly placement: Placement
   readonly log: Logger
-  /** Folder for files that the storage keeps elsewhere; empty when the node started. */
+  /** Folder for copies of files that the storage does not keep on this machine. Empty when the node starts. */
   readonly scratch: string
-  /** Makes the media process hold what a stream ought to be now. */
+  /** Applies the desired state of a stream to the media process. */
   readonly refresh: (streamId: string) => void
 }
 
-/** A broadcast that this node has taken. */
+/** A broadcast that this node plays. */
 interface Taken {
   readonly workspaceId: string
   readonly broadcastId: string
-  /** Files fetched for it. */
+  /** Paths of files that were fetched for it, by key. */
   readonly fetched: Map<string, string>
   item: number
   position: { readonly item: number; readonly ms: number; readonly cue: number } | undefined
 }
 
-/** What a node played is free a moment after it fell silent: it is looked for this many times. */
+/** Broadcasts of a lost node become free a moment later, when their lease ends. They are searched for this many times. */
 const EAGER_ROUNDS = 4
-/** Broadcasts taken up in one round. */
+/** The most broadcasts that are taken at once. */
 const MOST = 50
-/** Decides which broadcasts of files this node plays, brings it the files, and keeps their places. */
+
+/** Decides which broadcasts this node plays, fetches their files, and stores their positions. */
 export class PlayoutKeeper {
   readonly #options: PlayoutKeeperOptions
   readonly #taken = new Map<string, Taken>()
@@ -55,11 +56,10 @@ export class PlayoutKeeper {
   }
 
   /**
-   * Takes broadcasts that nobody plays: new ones, and those whose node is gone. One belongs where the stream's publisher
-   * is, else where the stream is placed, else to the node with the most room; that node takes it at once, the others
-   * after it had its chance.
-   * @param which `streamId`: only that of this stream; `late`: the chance was had
-   * @returns streams to look at
+   * Takes broadcasts that no node plays: new ones, and those of lost nodes. The node of the stream's publisher takes them
+   * first, then the node that the stream is assigned to, then the one with the most room. The others wait.
+   * @param which `streamId`: only the broadcast of this stream. `late`: the first choice had time to take it
+   * @returns the streams to refresh
    */
   async take(which: {
     readonly streamId?: string | undefined
@@ -92,7 +92,7 @@ export class PlayoutKeeper {
     })
   }
 
-  /** Whether a media node has gone just now, and left broadcasts perhaps. To be asked once a second. */
+  /** Whether a media node was lost recently and may have left broadcasts. To be called once a second. */
   isDue(): boolean {
     const before = this.#present
     this.#present = new Set(this.#options.directory.present())
@@ -100,12 +100,12 @@ export class PlayoutKeeper {
     return this.#eager-- > 0
   }
 
-  /** Whether this node is to play files over the stream. */
+  /** Whether this node plays files over the stream. */
   isMine({ playout }: DesiredState): boolean {
     return playout?.nodeId === this.#options.nodeId
   }
 
-  /** Makes the files of a broadcast be on this machine; to be called before {@link complete}. */
+  /** Fetches the files of a broadcast. To be called before {@link complete}. */
   async prepare(state: DesiredState): Promise<void> {
     const { playout, stream, workspaceId } = state
     const { streamId } = stream
@@ -123,7 +123,7 @@ export class PlayoutKeeper {
     }
   }
 
-  /** The state of a stream as the media process is to hold it. */
+  /** Adds playout to the desired state of a stream. */
   complete(state: DesiredState): DesiredStream {
     const taken = this.#taken.get(state.stream.streamId)
     const { playout, stream } = state
@@ -151,7 +151,7 @@ export class PlayoutKeeper {
         break
       }
       case 'playout.lapsed':
-        // This node stood still: whether the broadcast is still its own is for the database to say.
+        // This node stood still. The database knows whether the broadcast is still its own.
         this.#options.refresh(event.streamId)
         break
       case 'playout.skipped':
@@ -165,7 +165,7 @@ export class PlayoutKeeper {
     }
   }
 
-  /** Writes the places of all broadcasts, about once a second, and finds those that are another node's by now. */
+  /** Stores the positions of all broadcasts and finds those that another node has taken. Called about once a second. */
   async checkpoint(): Promise<void> {
     const taken = [...this.#taken]
     if (taken.length === 0) return
@@ -176,7 +176,7 @@ export class PlayoutKeeper {
     }
   }
 
-  /** Leaves a broadcast to the node that the stream's publisher has come to. */
+  /** Releases a broadcast for the node that the stream's publisher has connected to. */
   async yield({ playout }: DesiredState): Promise<void> {
     if (playout !== undefined) await releaseBroadcasts(this.#options.sql, this.#options.nodeId, playout.id)
   }
@@ -187,7 +187,7 @@ export class PlayoutKeeper {
     for (const path of taken?.fetched.values() ?? []) await rm(path, { force: true })
   }
 
-  /** Lets others go on with what this node played. */
+  /** Releases all broadcasts for other nodes. */
   async close(): Promise<void> {
     await this.checkpoint()
     await releaseBroadcasts(this.#options.sql, this.#options.nodeId)
@@ -198,7 +198,7 @@ export class PlayoutKeeper {
     return this.#options.storage.localPath(key) ?? fetched.get(key) ?? this.#copyPath(key, broadcastId)
   }
 
-  /** A file that is not there is left to the media process to find out: it says so of the file. */
+  /** A missing file is left to the media process, which reports it. */
   async #fetch(key: string, broadcastId: string): Promise<string> {
     const path = this.#copyPath(key, broadcastId)
     await mkdir(this.#options.scratch, { recursive: true })
@@ -211,7 +211,7 @@ export class PlayoutKeeper {
     return join(this.#options.scratch, `broadcast-${broadcastId}-${key.split('/').at(-1)}`)
   }
 
-  /** Tried again while the database is away: what a broadcast came to must not be lost. */
+  /** Retried while the database is unavailable, because the result of a broadcast must not be lost. */
   #note(
     { broadcastId, workspaceId }: Pick<Taken, 'broadcastId' | 'workspaceId'>,
     news: BroadcastNews,
@@ -219,7 +219,7 @@ export class PlayoutKeeper {
   ): void {
     const { log, nodeId, turns } = this.#options
     turns.system(workspaceId, noteBroadcast, { broadcastId, nodeId, news }).catch((error: unknown) => {
-      log.warn({ error, broadcastId }, 'what became of a broadcast could not be written; trying again')
+      log.warn({ error, broadcastId }, 'could not store news of a broadcast; trying again')
       if (tries > 0) setTimeout(() => this.#note({ broadcastId, workspaceId }, news, tries - 1), SECOND).unref()
     })
   }
