@@ -16,8 +16,8 @@ export interface AdmissionOptions {
 type PublishAnswer = Awaited<ReturnType<DesiredStates['authorize']>>
 
 /**
- * Whether a publisher with a good key is taken by this node of several. It is, wherever the stream was placed: the
- * stream moves here. Two things keep it away, and it is told where to go instead.
+ * Decides whether this node accepts a publisher with a valid key. It does, wherever the stream was placed: the stream
+ * moves to this node. The exceptions are a full node, and a publisher or playout on another node.
  */
 export class Admission {
   readonly #options: AdmissionOptions
@@ -26,7 +26,7 @@ export class Admission {
     this.#options = options
   }
 
-  /** What the database says of a publisher, and then this node. @param ingests streams that this node takes in */
+  /** The decision by the database, then by this node. @param ingests number of streams with a publisher on this node */
   async decide(request: PublishRequest, ingests: number): Promise<PublishAnswer> {
     const decision = await this.#options.desired.authorize(request)
     const reason = decision.allowed && decision.state && this.#refusal(decision.state, request.path, ingests)
@@ -40,12 +40,12 @@ export class Admission {
     this.#options.tally.add({ level: 'info', message: 'a publisher was refused', reason, fields })
   }
 
-  /** Why not, in words for the publisher; undefined when it may. */
+  /** The reason for a refusal, for the publisher. Undefined when it is accepted. */
   #refusal(state: DesiredState, path: string, ingests: number): string | undefined {
     const { directory, mostStreams, nodeId, placement } = this.#options
     const { ingestNode, mediaNode, playout, stream } = state
     const isElsewhere = ingestNode !== null && ingestNode !== nodeId && directory.isThere(ingestNode)
-    // Here these could only take over by cutting the other one off.
+    // On this node they could only take over by disconnecting the other one.
     if (isElsewhere && path === backupPath(stream.path)) {
       return `the first publisher is at another server; send the backup to ${placement.urlOf(ingestNode)}`
     }

@@ -3,7 +3,7 @@ import type { Logger } from '../../../core/log.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
 import { announceInput, announceSlate, announceWebrtcLost, reportDiagnosis } from '../streams/index.ts'
 
-/** Tells a workspace what happens to a stream and is kept nowhere: findings, the slate, encoders, lost clients. */
+/** Announces events of a stream that are not stored: problems, slate, encoder switches, lost clients. */
 export class Announcer {
   readonly #turns: TurnRunner
   readonly #log: Logger
@@ -13,7 +13,7 @@ export class Announcer {
     this.#log = log
   }
 
-  /** @returns whether it was such an event */
+  /** @returns whether the event was one of these */
   announce(workspaceId: string, event: MediaEvent): boolean {
     const { streamId } = event
     switch (event.type) {

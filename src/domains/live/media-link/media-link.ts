@@ -26,7 +26,7 @@ import { reasonOf, TallyLog } from '../../../core/tally-log.ts'
 import { UsageMeter } from './usage-meter.ts'
 import { ViewerPeaks } from './viewer-peaks.ts'
 
-/** The media process of this node, as far as the link needs it. */
+/** The methods of the media process that the link needs. */
 export interface LinkedHost {
   apply(stream: DesiredStream): void
   remove(streamId: string): void
@@ -44,16 +44,16 @@ export interface MediaLinkOptions {
   readonly desired: DesiredStates
   readonly notices: StreamNotices
   readonly directory: MediaDirectory
-  /** How API nodes reach this one for previews; absent where they cannot. */
+  /** The host at which API nodes read previews of this node. Absent where they cannot. */
   readonly previewHost?: string
-  /** The server under which publishers reach this node itself, where it has one of its own. */
+  /** The server at which publishers reach this node, if it has its own. */
   readonly ingestUrl?: string | undefined
-  /** Publishers that this node takes at most. */
+  /** Maximum number of publishers on this node. */
   readonly mostStreams: number
   readonly placement: Placement
   readonly log: Logger
   readonly storage: Storage
-  /** Folder for what is under way. */
+  /** Folder for temporary files. */
   readonly scratch: string
   readonly recording: RecordingSettings
   readonly drawSlate: SlateKeeperOptions['draw']
@@ -71,15 +71,15 @@ interface Held {
 }
 
 const SECOND_MS = 1_000
-/** Notices can get lost: whatever the media process holds is compared with the database this often. */
+/** Notices can get lost, so every stream is read again after this many ticks. */
 const RECONCILE_EVERY = 10
-/** A stream without a publisher is forgotten after this time. */
+/** A stream without a publisher is dropped after this time. */
 const IDLE_MS = 60_000
 const RETRY_MS = 500
 
 /**
- * Stands between the database, which says what ought to be, and the media process of this node, which makes it so and
- * tells what is. Both directions carry states, never steps: whatever gets lost on the way is made good by the next look.
+ * Connects the database, which holds the desired state, with the media process of this node, which applies it and
+ * reports the actual state. Both directions carry whole states, so a lost message is repaired by the next one.
  */
 export class MediaLink {
   readonly nodeId: string
@@ -99,7 +99,7 @@ export class MediaLink {
   readonly #endNotices: () => void
   #host: LinkedHost | undefined
   #available = false
-  /** ISO 8601: since when the media process has not answered; null while it answers. */
+  /** ISO 8601: since when the media process has not answered. Null while it answers. */
   #silentSince: string | null = null
   #ticks = 0
   #meterFailing = false
@@ -134,7 +134,7 @@ export class MediaLink {
     this.#timer.unref()
   }
 
-  /** Which stream a log line of media is about, and whose it is: what its fields leave open. */
+  /** The stream and workspace of a log line, found by its stream id or key path. */
   locate(fields: object): object {
     const { path, streamId } = fields as { readonly path?: unknown; readonly streamId?: unknown }
     for (const [id, held] of this.#held) {
@@ -143,25 +143,25 @@ export class MediaLink {
     return {}
   }
 
-  /** Takes the media process. Its `authorizePublish` and `onEvent` are this link's. */
+  /** Sets the media process, which calls `authorizePublish` and `onEvent` of this link. */
   attach(host: LinkedHost): void {
     this.#host = host
     this.#available = true
     host.onAvailability((available) => this.#availability(available))
     host.onSilence((since) => this.#silence(since))
-    // What a node has said of itself decides what it takes.
+    // Placement depends on what the node has reported.
     void this.#announce().then(() => this.#takePlayouts())
     this.#try(this.#recordings.start(this.#refreshAll), 'recordings that were left could not be taken over')
   }
 
-  /** Asked before a publisher is told to start: the database decides, as it stands at this moment. */
+  /** Decides by the current state of the database whether a publisher may start. */
   readonly authorizePublish = async (request: PublishRequest): Promise<PublishDecision> => {
     const decision = await this.#admission.decide(request, this.#observer.ingests)
     const { path, remoteAddress } = request
     if (!decision.allowed) return { allowed: false, reason: decision.reason }
     const { state } = decision
     const stream = state ? this.#complete(state) : decision.stream
-    // By the primary key, whichever of the two was used: its path tells one arming from the next.
+    // The path of the primary key, also for the backup key, because it changes with every arming.
     if (state) this.#hold(state, stream.path)
     this.#options.log.info({ path, remoteAddress, streamId: stream.streamId }, 'a publisher was admitted')
     return { allowed: true, stream }
@@ -193,7 +193,7 @@ export class MediaLink {
     }
   }
 
-  /** Milliseconds that the media process took to answer, with what it says. For readiness. */
+  /** Figures of the media process for the readiness check. */
   async probe(): Promise<Record<string, number>> {
     if (!this.#available || this.#host === undefined) throw new Error('the media process is starting again')
     if (this.#silentSince !== null) throw new Error(`the media process has not answered since ${this.#silentSince}`)
@@ -205,7 +205,7 @@ export class MediaLink {
     }
   }
 
-  /** Writes what is left to be written. The media process has closed before, and told its last. */
+  /** Writes everything that is left. Call it after the media process has closed. */
   async close(): Promise<void> {
     this.#closed = true
     clearInterval(this.#timer)
@@ -234,7 +234,7 @@ export class MediaLink {
     }
   }
 
-  /** Takes up broadcasts of files that no node plays. */
+  /** Takes over playouts that no node has. */
   #takePlayouts(which: { streamId?: string; late?: boolean } = {}): void {
     if (this.#closed || !this.#available) return
     const take = async () => {
@@ -262,7 +262,7 @@ export class MediaLink {
     for (const streamId of this.#held.keys()) this.#refresh(streamId)
   }
 
-  /** Reads what a stream ought to be and makes the media process hold it; one read at a time, the last one counts. */
+  /** Reads the desired state of a stream and applies it. Reads of one stream do not overlap. */
   #refresh(streamId: string): void {
     const held = this.#held.get(streamId)
     if (held === undefined || this.#closed) return
@@ -274,7 +274,10 @@ export class MediaLink {
     held.refreshAgain = false
     void this.#read(streamId, held)
       .catch((error: unknown) => {
-        const line = { level: 'warn', message: 'what a stream ought to be could not be read; trying again' } as const
+        const line = {
+          level: 'warn',
+          message: 'the desired state of a stream could not be read; trying again',
+        } as const
         this.#tally.add({ ...line, reason: reasonOf(error), fields: { error, streamId } })
         setTimeout(() => this.#refresh(streamId), RETRY_MS).unref()
       })
@@ -284,7 +287,7 @@ export class MediaLink {
       })
   }
 
-  /** A stream as the media process is to hold it, with what only this node knows. */
+  /** The desired state with what only this node knows: files, recording and slate. */
   #complete(state: DesiredState): DesiredStream {
     return this.#slates.complete(state, this.#recordings.complete(state, this.#playouts.complete(state)))
   }
@@ -303,14 +306,14 @@ export class MediaLink {
     const { ingestNode, status } = state
     const playsFiles = this.#playouts.isMine(state)
     const movedAway = ingestNode !== null && ingestNode !== this.nodeId && this.#observer.isSettled(streamId)
-    // Files follow a publisher, so that no destination is fed by both.
+    // The playout moves to the node of the publisher, so that only one of them feeds destinations.
     const yields = movedAway && playsFiles && this.#options.directory.isThere(ingestNode)
     if (yields) this.#try(this.#playouts.yield(state), 'a broadcast of files could not be left to another node')
     if (movedAway && (yields || !playsFiles)) return this.#drop(streamId)
     const unusedFor = this.#options.clock.monotonic() - held.admittedAt
     const isUnused = status === 'idle' && !this.#observer.hasIngest(streamId) && !playsFiles
     if (isUnused && unusedFor > IDLE_MS) return this.#drop(streamId)
-    // Files come without anybody being admitted: they count as sent with the key that holds now.
+    // A playout has no publisher that was admitted. It counts as sent with the current key.
     if (playsFiles) held.path = state.stream.path
     this.#charge(state)
     if (this.#available) this.#host?.apply(this.#complete(state))
@@ -337,7 +340,7 @@ export class MediaLink {
     this.#available = available
     this.#silentSince = null
     if (available) {
-      this.#options.log.info({}, 'the media process is there again')
+      this.#options.log.info({}, 'the media process is available again')
       this.#refreshAll()
       void this.#announce()
       return

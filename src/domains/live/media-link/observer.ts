@@ -5,18 +5,18 @@ import type { Clock } from '../../../core/clock.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
 import { canBeUnknown, type DestinationReport, type Observation, observeStream } from '../streams/index.ts'
 
-/** Changes of destinations alone are gathered this long: at most four reports a second, the last state wins. */
+/** Changes of destinations are collected for this time: at most four reports a second, each with the latest states. */
 const GATHER_MS = 250
-/** After a turn that failed, for example because the database is away. */
+/** Delay after a failed turn, for example when the database is unavailable. */
 const RETRY_MS = 500
 
 interface Watched {
   readonly streamId: string
   readonly workspaceId: string
   ingest: Observation['ingest']
-  /** Every destination as it was last seen. */
+  /** The last known state of every destination. */
   readonly destinations: Map<string, DestinationReport>
-  /** Those that the database has not been told of. */
+  /** Destinations whose state is not yet in the database. */
   readonly unreported: Set<string>
   ingestUnreported: boolean
   reportedAt: number
@@ -28,18 +28,18 @@ export interface ObserverOptions {
   readonly nodeId: string
   readonly turns: TurnRunner
   readonly clock: Clock
-  /** A database that is away fails every report of every stream. */
+  /** Collects repeated log lines: while the database is unavailable, every report fails. */
   readonly tally: TallyLog
 }
 
 /**
- * Tells the database what the media node sees, stream by stream. It reports states, not happenings: what changes while
- * a report is under way, or while the database is away, goes into the next one.
+ * Writes the states that the media node reports to the database, per stream. Changes during a write, or while the
+ * database is unavailable, are part of the next write.
  */
 export class Observer {
   readonly #options: ObserverOptions
   readonly #streams = new Map<string, Watched>()
-  /** ISO 8601: since when the media process has not answered; null while it answers. */
+  /** ISO 8601: since when the media process has not answered. Null while it answers. */
   #silentSince: string | null = null
   #closed = false
 
@@ -69,8 +69,8 @@ export class Observer {
   }
 
   /**
-   * The media process has not answered since a time, or with null answers again: what it told before is unconfirmed
-   * until then.
+   * Says since when the media process has not answered, or with null that it answers again. Until then its earlier
+   * reports are unconfirmed.
    */
   silent(since: string | null): void {
     this.#silentSince = since
@@ -81,7 +81,7 @@ export class Observer {
     }
   }
 
-  /** The media process is gone: no publisher is left, and no destination is connected. */
+  /** The media process has ended: there are no publishers and no connected destinations. */
   lostAll(): void {
     const since = new Date(this.#options.clock.now()).toISOString()
     this.#silentSince = null
@@ -103,26 +103,26 @@ export class Observer {
     return this.#streams.get(streamId)?.ingest != null
   }
 
-  /** Streams that have a publisher here. */
+  /** Number of streams that have a publisher on this node. */
   get ingests(): number {
     let count = 0
     for (const { ingest } of this.#streams.values()) if (ingest !== null) count += 1
     return count
   }
 
-  /** Whether the database knows all that was seen of a stream. */
+  /** Whether all reports of a stream are written. */
   isSettled(streamId: string): boolean {
     return this.#streams.get(streamId)?.running === undefined
   }
 
-  /** Once all that was seen of it is reported. */
+  /** Forgets a stream when all its reports are written. */
   forget(streamId: string): void {
     const watched = this.#streams.get(streamId)
     void watched?.running?.then(() => this.forget(streamId))
     if (this.isSettled(streamId)) this.#streams.delete(streamId)
   }
 
-  /** Waits, at most so long, until everything is reported; reports nothing from then on. */
+  /** Waits until all reports are written, or the time has passed. Nothing is written afterwards. */
   async close(withinMs: number): Promise<void> {
     const running = [...this.#streams.values()].flatMap((watched) => {
       watched.wake?.()
@@ -192,7 +192,7 @@ export class Observer {
     }
   }
 
-  /** What can be said of a destination now. */
+  /** The state of a destination, or `unknown` while the media process is silent. */
   #confirmed(report: DestinationReport | undefined): DestinationReport | undefined {
     if (report === undefined || this.#silentSince === null || !canBeUnknown(report.state)) return report
     return { ...report, state: 'unknown', since: this.#silentSince }

@@ -10,7 +10,7 @@ import {
 } from '../streams/index.ts'
 import { PlatformCaps } from '../destinations/index.ts'
 
-/** How media flows right now, as it is shown. */
+/** The relay status and relay health. */
 
 const WarningView = named(
   'StreamWarning',
@@ -34,7 +34,7 @@ const IngestView = Type.Object({
   bytesReceived: Type.Integer(),
   keyframeIntervalSeconds: Nullable(Type.Number()),
   uptimeSeconds: Type.Number(),
-  warnings: Type.Array(WarningView, { description: 'What is wrong with it for every destination' }),
+  warnings: Type.Array(WarningView, { description: 'Problems that affect all destinations' }),
 })
 
 export const RelayDestination = Type.Object({
@@ -56,7 +56,7 @@ export const RelayDestination = Type.Object({
   liveSeconds: Type.Number(),
   lastError: Nullable(FaultView),
   nextRetryAt: Nullable(Timestamp),
-  warnings: Type.Array(WarningView, { description: 'What this destination does not take of what comes in' }),
+  warnings: Type.Array(WarningView, { description: 'Problems that affect only this destination' }),
   caps: Nullable(PlatformCaps),
   rendering: Nullable(RenderingStatusView),
 })
@@ -70,24 +70,24 @@ export const RelayStatusView = named(
     live: Type.Boolean(),
     lastSeenAt: Type.Union([Timestamp, Type.Null()], {
       description:
-        'When a media node last told how the stream is. When that is seconds ago, `at` is null and destinations that were connected are `unknown`',
+        'When a media node last reported the stream. If that is seconds ago, `at` is null and connected destinations are `unknown`',
     }),
     ingest: Nullable(IngestView),
     standby: Type.Union([IngestView, Type.Null()], {
-      description: 'The other publisher, which takes over within 2 s when the one that is relayed ends or falls silent',
+      description: 'The other publisher. It takes over within 2 s when the relayed one disconnects or goes silent',
     }),
-    viewers: Type.Integer({ description: 'Who watch the preview now' }),
-    slate: Type.Union([SlateStatusView, Type.Null()], { description: 'Null when none is wanted' }),
+    viewers: Type.Integer({ description: 'Number of preview viewers' }),
+    slate: Type.Union([SlateStatusView, Type.Null()], { description: 'Null when the slate is off' }),
     recording: Type.Union(
       [
         Type.Object({
-          bytes: Type.Integer({ description: 'Of the file that is written now' }),
-          duration: Type.Number({ description: 'Seconds of that file' }),
+          bytes: Type.Integer({ description: 'Size of the current file' }),
+          duration: Type.Number({ description: 'Duration of the current file in seconds' }),
           error: Nullable(Type.String({ description: 'Why the recording is incomplete' })),
         }),
         Type.Null(),
       ],
-      { description: 'Null when nothing is recorded now' },
+      { description: 'Null when nothing is being recorded' },
     ),
     destinations: Type.Array(RelayDestination),
     at: Nullable(Timestamp),
@@ -104,9 +104,9 @@ export const RelayHealthView = named(
         lastSeenAt: Type.Union([Timestamp, Type.Null()], { description: 'When its media process last answered' }),
         uptimeSeconds: Type.Integer(),
         connections: Type.Integer(),
-        streams: Type.Integer({ description: 'Streams that take in media' }),
+        streams: Type.Integer({ description: 'Streams that have a publisher' }),
         maxStreams: Type.Integer({ description: 'How many it accepts' }),
-        load: Type.Number({ description: 'From 0 to 1, which is full: by streams or by work, whichever is more' }),
+        load: Type.Number({ description: 'From 0 to 1 (full), by streams or CPU, whichever is higher' }),
         at: Timestamp,
       }),
     ),

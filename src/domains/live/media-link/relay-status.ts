@@ -21,7 +21,7 @@ import type { RelayDestination, RelayHealthView, RelayStatusView } from './relay
 
 type PathView = Static<typeof RelayHealthView>['paths'][number]
 
-/** How media flows right now, from what the media nodes tell about once a second. */
+/** The current relay status, from the reports of media nodes about once a second. */
 export class RelayStatus {
   readonly #sql: Sql
   readonly #media: MediaDirectory
@@ -66,7 +66,7 @@ export class RelayStatus {
     }
   }
 
-  /** The media nodes, and the streams that take in media in workspaces whose streams the caller may see. */
+  /** The media nodes, and the streams with a publisher in workspaces where the caller can read streams. */
   async health(userId: string): Promise<Static<typeof RelayHealthView>> {
     const nodes = this.#media.nodes()
     const active = nodes.flatMap((node) =>
@@ -88,7 +88,7 @@ export class RelayStatus {
     }
   }
 
-  /** By account: what is known of the platforms among these destinations. */
+  /** The limits of the platforms of these destinations, by RTMP destination. */
   async #capsOf(platforms: readonly StreamPlatformData[]): Promise<ReadonlyMap<string, PlatformCapsData>> {
     const known = await platformsOf(
       this.#sql,
@@ -117,7 +117,7 @@ export class RelayStatus {
   }
 }
 
-/** A destination of which no media node tells: what was said of it before may not hold. */
+/** A destination that no media node reports: its last state may be outdated. */
 function unconfirmed(platform: StreamPlatformData): StreamPlatformData {
   return canBeUnknown(platform.status) ? { ...platform, status: 'unknown' } : platform
 }
@@ -152,7 +152,7 @@ function pathView(row: NamedStream, stream: StreamStatus): PathView {
   }
 }
 
-/** The publisher's address stays with the operators. */
+/** Without the address of the publisher, which only operators see. */
 function ingestView(ingest: NonNullable<StreamStatus['ingest']>) {
   const { remoteAddress: _address, warnings, ...figures } = ingest
   return { ...figures, warnings: warningsOf(warnings, null) }

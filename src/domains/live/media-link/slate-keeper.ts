@@ -8,30 +8,30 @@ import type { DesiredState } from './desired-states.ts'
 export interface SlateKeeperOptions {
   readonly clock: Clock
   readonly log: Logger
-  /** Folder for pictures; empty when the node started. */
+  /** Folder for pictures. It is empty when the node starts. */
   readonly scratch: string
-  /** Draws the picture of a file of the storage anew and leaves it at a path. */
+  /** Redraws a picture of the storage to a local path. */
   readonly draw: (key: string, path: string) => Promise<void>
-  /** Makes the media process hold what a stream ought to be now. */
+  /** Applies the desired state of a stream to the media process. */
   readonly refresh: (streamId: string) => void
 }
 
-/** A picture for slates: drawn, being drawn (undefined), or not to be had. */
+/** A picture for slates. `isDrawn` is undefined while it is being drawn. */
 interface Picture {
   readonly streams: Set<string>
   readonly path: string
   isDrawn: boolean | undefined
-  /** Monotonic: when drawing it failed. */
+  /** Monotonic time of the last failure. */
   failedAt: number
 }
 
 /**
- * Brings slates their pictures: drawn anew by media work, because what users sent is nothing for the media process to
- * open. What is not drawn yet is no slate; what cannot be drawn is the card.
+ * Prepares the pictures of slates. Media work redraws them, because the media process must not open files of users.
+ * Without a drawn picture there is no slate yet. If drawing fails, the card is shown.
  */
 export class SlateKeeper {
   readonly #options: SlateKeeperOptions
-  /** By key in the storage. */
+  /** Pictures by their key in the storage. */
   readonly #pictures = new Map<string, Picture>()
   #drawn = 0
 
@@ -39,7 +39,7 @@ export class SlateKeeper {
     this.#options = options
   }
 
-  /** Lets the picture of a stream be drawn, if it needs one; nobody waits for it. */
+  /** Starts drawing the picture of a stream if it needs one. */
   prepare({ slate, stream: { streamId } }: DesiredState): void {
     const key = slate?.key ?? null
     this.forget(streamId, key)
@@ -50,7 +50,7 @@ export class SlateKeeper {
     if (picture.isDrawn === false && clock.monotonic() - picture.failedAt >= MINUTE) void this.#draw(key, picture)
   }
 
-  /** The state of a stream as the media process is to hold it. */
+  /** The desired state with the slate. */
   complete({ slate }: DesiredState, stream: DesiredStream): DesiredStream {
     if (slate === undefined) return stream
     if (slate.key === null) return { ...stream, slate: {} }
@@ -59,7 +59,7 @@ export class SlateKeeper {
     return { ...stream, slate: picture.isDrawn ? { picture: picture.path } : {} }
   }
 
-  /** Removes the picture of a stream that no other one shows. @param except the key that it goes on with */
+  /** Removes the picture of a stream unless another stream shows it. @param except a key to keep */
   forget(streamId: string, except: string | null = null): void {
     for (const [key, { path, streams }] of this.#pictures) {
       if (key === except || !streams.delete(streamId) || streams.size > 0) continue
@@ -78,7 +78,7 @@ export class SlateKeeper {
 
   async #draw(key: string, picture: Picture): Promise<void> {
     const { clock, draw, log, refresh } = this.#options
-    // Not again before this try is over.
+    // Prevents another try while this one runs.
     picture.failedAt = Number.POSITIVE_INFINITY
     try {
       await draw(key, picture.path)

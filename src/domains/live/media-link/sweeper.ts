@@ -6,7 +6,7 @@ import type { MediaDirectory } from '../media-nodes/index.ts'
 import { expiredStreams, expireStream, loseIngest, lostStreams, type OverdueStream } from '../streams/index.ts'
 
 const EVERY_MS = 1_000
-/** Streams taken up in one round. */
+/** Maximum number of streams per round. */
 const MOST = 200
 
 export interface SweeperOptions {
@@ -18,8 +18,8 @@ export interface SweeperOptions {
 }
 
 /**
- * Acts on what time brings, from what the database says, so that no restart loses it: ends streams whose publisher did
- * not come back, and notes publishers whose media node is gone. Any number of nodes may sweep: the turn decides.
+ * Ends streams whose publisher did not return, and records the loss of publishers whose media node is gone. It reads the
+ * database, so a restart loses nothing. Several nodes can sweep at the same time, because the turn decides.
  */
 export class Sweeper {
   readonly #options: SweeperOptions
@@ -33,7 +33,7 @@ export class Sweeper {
     this.#timer.unref()
   }
 
-  /** One round. Never rejects: what failed is tried again in the next one. */
+  /** Runs one round. Never rejects: the next round retries what failed. */
   sweep(): Promise<void> {
     this.#running ??= this.#round()
     return this.#running

@@ -3,7 +3,7 @@ import type { Logger } from '../../../core/log.ts'
 import type { Sql } from '../../../core/sql.ts'
 import { checkpoint, monthOf, usedByOwners, type UsageRow } from '../streams/index.ts'
 
-/** Whom a stream's minutes count against, and in which broadcast. */
+/** The owner and session that the minutes of a stream count for. */
 export interface Charge {
   readonly sessionId: string
   readonly workspaceId: string
@@ -13,7 +13,7 @@ export interface Charge {
 interface Metered {
   readonly ingestId: string
   readonly streamId: string
-  /** Undefined until the broadcast is known, a moment after its first frame; then it stays. */
+  /** Undefined until the session is known, a moment after the first frame. It does not change afterwards. */
   charge: Charge | undefined
   month: string
   /** Milliseconds that belong to earlier months. */
@@ -32,29 +32,29 @@ export interface UsageMeterOptions {
   readonly sql: Sql
   readonly clock: Clock
   readonly log: Logger
-  /** Minutes a month that an owner may use. */
+  /** The monthly limit of an owner in minutes. */
   readonly minutesOf: (ownerId: string) => Promise<number>
   readonly onUsedUp: (stream: Metering) => void
   readonly onRunningOut: (stream: Metering, minutesLeft: number) => void
 }
 
-/** How long figures of a stream may come after it was dropped. */
+/** How long figures of a dropped stream can still arrive. */
 const LEAVE_MS = 10_000
 
 /** Minutes left at which a warning is given. */
 const WARNINGS = [1, 5]
 
 /**
- * Counts the milliseconds that the media node reports against the plans of those who pay, in the calendar month (UTC)
- * in which they were streamed. Counts are totals a publisher, so that writing them twice or late charges nothing twice.
+ * Counts the milliseconds that the media node reports for the plans of owners, per calendar month (UTC). Counts are
+ * totals per publisher, so late or repeated writes charge nothing twice.
  */
 export class UsageMeter {
   readonly #options: UsageMeterOptions
   readonly #charges = new Map<string, Charge>()
   readonly #metered = new Map<string, Metered>()
-  /** Streams that the media process holds no more, and since when. */
+  /** Streams that the media process no longer has, with the time of their removal. */
   readonly #leaving = new Map<string, number>()
-  /** Months that are over, not yet written. */
+  /** Counts of past months that are not yet written. */
   #closedRows: UsageRow[] = []
   #ticking: Promise<void> | undefined
 
@@ -62,14 +62,14 @@ export class UsageMeter {
     this.#options = options
   }
 
-  /** Says to which broadcast the media of a stream's next publishers counts; undefined while there is none. */
+  /** Sets the session that the next publishers of a stream count for. Undefined while there is none. */
   setCharge(streamId: string, charge: Charge | undefined): void {
     this.#leaving.delete(streamId)
     if (charge) this.#charges.set(streamId, charge)
     else this.#charges.delete(streamId)
   }
 
-  /** @param liveMs since the publisher came; never goes back */
+  /** @param liveMs milliseconds since the publisher connected. It never decreases */
   record(streamId: string, ingestId: string, liveMs: number): void {
     const now = this.#options.clock.now()
     const month = monthOf(now)
@@ -83,23 +83,23 @@ export class UsageMeter {
     metered.liveMs = Math.max(metered.liveMs, liveMs)
   }
 
-  /** The publisher has gone; its last figures have come. */
+  /** The publisher has disconnected, and its last figures have arrived. */
   end(ingestId: string): void {
     const metered = this.#metered.get(ingestId)
     if (metered) metered.ended = true
   }
 
-  /** The media process is gone, and every publisher with it. */
+  /** The media process has ended, and with it all publishers. */
   endAll(): void {
     for (const metered of this.#metered.values()) metered.ended = true
   }
 
-  /** The last figures of a stream may still be on their way. */
+  /** Forgets a stream after a delay, because its last figures can still arrive. */
   forget(streamId: string): void {
     this.#leaving.set(streamId, this.#options.clock.monotonic())
   }
 
-  /** Writes what has changed and acts on limits; about once a second. */
+  /** Writes changed counts and enforces limits. Called about once a second. */
   tick(): Promise<void> {
     this.#ticking ??= this.#tick().finally(() => {
       this.#ticking = undefined
@@ -131,7 +131,7 @@ export class UsageMeter {
 
   #closeMonth(metered: Metered, month: string, liveMs: number, now: number): void {
     const sinceMidnight = now - Date.parse(month)
-    // What lies between the last figure and this one is cut at the turn of the month.
+    // The time since the last figure is split at the end of the month.
     const atTurn = Math.min(Math.max(liveMs - sinceMidnight, metered.liveMs), liveMs)
     this.#closedRows.push(...rowOf(metered, atTurn))
     metered.before = atTurn

@@ -7,27 +7,27 @@ interface Watched {
 }
 
 /**
- * The most people who watched a broadcast's preview at the same time, on this node. Written late or twice it changes
- * nothing: the largest value counts.
+ * Peak viewers of the previews on this node, by session. The largest value counts, so late or repeated writes have no
+ * effect.
  */
 export class ViewerPeaks {
   readonly #sql: Sql
   readonly #streams = new Map<string, Watched>()
-  /** By broadcast, not yet written. */
+  /** Peaks by session that are not yet written. */
   #pending = new Map<string, number>()
 
   constructor(sql: Sql) {
     this.#sql = sql
   }
 
-  /** How many watch a stream now. */
+  /** Records the current number of viewers of a stream. */
   record(streamId: string, viewers: number): void {
     const watched = this.#streams.get(streamId) ?? { sessionId: undefined, viewers: 0 }
     this.#streams.set(streamId, { ...watched, viewers })
     this.#note(watched.sessionId, viewers)
   }
 
-  /** Says which broadcast of a stream is under way; those who watch already watch it too. */
+  /** Sets the current session of a stream. Present viewers count for it. */
   setSession(streamId: string, sessionId: string | undefined): void {
     const watched = this.#streams.get(streamId)
     if (watched?.sessionId === sessionId) return
@@ -39,7 +39,7 @@ export class ViewerPeaks {
     this.#streams.delete(streamId)
   }
 
-  /** Writes what has grown. What cannot be written is kept for the next time. */
+  /** Writes new peaks. On failure they are kept for the next call. */
   async write(): Promise<void> {
     if (this.#pending.size === 0) return
     const writing = this.#pending

@@ -11,7 +11,7 @@ import {
   Sdp,
 } from '../media-nodes/index.ts'
 
-/** Publishing by WHIP (RFC 9725): what browsers, OBS and GStreamer speak beside RTMP. */
+/** Publishing with WHIP (RFC 9725), which browsers, OBS and GStreamer support. */
 
 const PATH = '3f6c1d2e9a0b4c5d'
 const SESSION = '7b1f0c9a2d3e4f5061728394a5b6c7d8'

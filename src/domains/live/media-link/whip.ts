@@ -25,11 +25,11 @@ export interface WhipServiceOptions {
   readonly desired: DesiredStates
   readonly media: MediaDirectory
   readonly ask: AskWhip
-  /** Values of Link that help clients to connect. */
+  /** Values of the Link header that help clients to connect. */
   readonly links: readonly string[]
 }
 
-/** What a client shows: the path in the URL, and its bearer token. */
+/** The credentials of a client: the path in the URL and the bearer token. */
 export interface WhipCredential {
   readonly path: string
   readonly token: string | undefined
@@ -51,7 +51,7 @@ export interface OpenedWhip {
 
 type Refusal = Extract<WhipReply, { ok: false }>
 
-/** Hands clients of WHIP to a media node. Tokens end here: nodes know their hashes alone. */
+/** Forwards WHIP clients to a media node. Nodes get only hashes of tokens. */
 export class WhipService {
   readonly #options: WhipServiceOptions
   #local: { readonly node: WhipNode; readonly nodeId: string } | undefined
@@ -60,7 +60,7 @@ export class WhipService {
     this.#options = options
   }
 
-  /** Takes the media process of this node, which is asked before others. */
+  /** Sets the media process of this node, which is asked first. */
   attach(node: WhipNode, nodeId: string): void {
     this.#local = { node, nodeId }
   }
@@ -85,7 +85,7 @@ export class WhipService {
     await this.#follow({ type: 'delete', ...hashed(credential), session })
   }
 
-  /** Strangers do not get as far as a media node. */
+  /** Checks the credentials before a media node is asked. */
   async #check(credential: WhipCredential, remoteAddress: string) {
     const who = hashed(credential)
     const decision = await this.#options.desired.authorize({ ...who, remoteAddress, via: 'whip' })
@@ -103,9 +103,9 @@ export class WhipService {
     throw MediaUnavailable({ retryAfter: 2 })
   }
 
-  /** Asks the node that has the session, whichever it is. */
+  /** Asks all nodes until the one with the session answers. */
   async #follow(request: Exclude<WhipRequest, { type: 'offer' }>): Promise<void> {
-    // Of a session that is over nobody knows the token any more; the database does.
+    // Nodes no longer know the token of an ended session, but the database does.
     const { path, keyHash } = request
     if (!(await this.#options.desired.isWhipToken(path, keyHash))) throw unknownToken()
     let missing = false
@@ -115,13 +115,13 @@ export class WhipService {
       else if (reply.ok) return
       else if (reply.code !== 'not_found') throw errorOf(reply)
     }
-    // A node that does not answer may be the one.
+    // A node that does not answer can be the one with the session.
     throw missing
       ? MediaUnavailable({ retryAfter: 2 })
       : NotFound({ message: 'There is no such session; it may have ended.' })
   }
 
-  /** Of this node first, then of the others that take publishers by WHIP. */
+  /** This node first, then the others that accept WHIP publishers. */
   #nodes(): WhipNode['whip'][] {
     const { ask, media } = this.#options
     const local = this.#local
@@ -146,7 +146,7 @@ function hashed({ path, token }: WhipCredential): { path: string; keyHash: strin
 function unknownToken() {
   return InvalidCredential({
     message:
-      'Authorization must be `Bearer <whipToken>` as the stream was armed with last; it ends when the stream stops.',
+      'Authorization must be `Bearer <whipToken>` with the token of the last arming. It ends when the stream stops.',
   })
 }
 

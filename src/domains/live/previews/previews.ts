@@ -24,7 +24,7 @@ import { findStream, type StreamRow } from '../streams/index.ts'
 
 /**
  * Opens a stream's FLV at the media node of this address (`host:port`). A rejection says in `reason` whether the node
- * has no such stream (`gone`), has viewers enough (`full`), or does not answer.
+ * does not have the stream (`gone`), has too many viewers (`full`), or does not answer.
  */
 export type OpenPreview = (address: string, streamId: string) => Promise<Readable>
 
@@ -47,38 +47,38 @@ export interface PreviewsOptions {
   readonly sql: Sql
   readonly clock: Clock
   readonly coordination: Coordination
-  /** Seals tokens. */
+  /** Encrypts tokens. */
   readonly tokens: SealedBox
   readonly media: MediaDirectory
   readonly memberships: MemberCache
   readonly open: OpenPreview
   readonly whep: WhepLink
-  /** Values of Link that help clients of WHEP to connect. */
+  /** Values of the Link header that help WHEP clients to connect. */
   readonly links: readonly string[]
   readonly publicUrl: string
   readonly log: Logger
 }
 
-/** What a token says, with whom it was made for and by what credential. */
+/** The content of a token, with its user and the credential that created it. */
 interface Claims extends Holding {
   readonly streamId: string
-  /** Public part of the ingest key of that time: a stream that was stopped and armed again has another one. */
+  /** Public part of the ingest key when the token was created. It changes when the stream is armed again. */
   readonly path: string
 }
 
-/** Somebody who watches through this node. */
+/** A viewer that is connected through this node. */
 interface Viewer extends Holding {
   readonly workspaceId: string
 }
 
 const TOKEN_LIFE_MS = 10 * MINUTE
 const CLAIMS = 5
-/** Before the id of an API key, which stands in the place of the session. */
+/** Prefix of an API key id in the place of a session id. */
 const API_KEY = 'key:'
-/** What no notice told of is found out within this time. */
+/** How often permissions are checked, in case a notice was lost. */
 const RECHECK_MS = 5 * SECOND
 
-/** Watching what a stream takes in, and the tokens that let a browser do so. */
+/** Previews of streams, and the tokens with which browsers open them. */
 export class Previews implements Tickets {
   readonly #options: PreviewsOptions
   readonly #watching = new Map<Readable, Viewer>()
@@ -99,7 +99,7 @@ export class Previews implements Tickets {
   async createToken(streamId: string, caller: Caller): Promise<PreviewTokenData> {
     const { clock, publicUrl, tokens } = this.#options
     const row = await this.#find(streamId)
-    if (row.status === 'ended') throw Conflict({ message: 'The stream has ended: arm it before it can be watched.' })
+    if (row.status === 'ended') throw Conflict({ message: 'The stream has ended: arm it first.' })
     const { apiKeyId, sessionId, since, userId } = holdingOf(caller, clock.now())
     const expiresAt = since + TOKEN_LIFE_MS
     const token = tokens.seal([userId, sessionId ?? `${API_KEY}${apiKeyId}`, streamId, row.path, expiresAt].join(' '))
@@ -115,8 +115,8 @@ export class Previews implements Tickets {
   }
 
   /**
-   * The live ingest as FLV, until it or the right to see it ends: the membership, or the session or API key by which it
-   * was opened. A token that has expired since ends nothing.
+   * The live ingest as FLV. It ends with the ingest, or with the membership, session or API key that it was opened with.
+   * It does not end when the token expires.
    * @param token the credential of the request, when that is a preview token
    * @throws AppError not_found, invalid_credential, conflict, overloaded, media_unavailable
    */
@@ -136,7 +136,7 @@ export class Previews implements Tickets {
   }
 
   /**
-   * The same over WebRTC, for whoever shows a preview token.
+   * The live ingest over WebRTC, opened with a preview token.
    * @throws AppError not_found, invalid_credential, credential_expired, conflict, overloaded, media_unavailable, no_usable_codec, bad_request
    */
   async play(streamId: string, token: string | undefined, sdp: string): Promise<OpenedPlayback> {
@@ -149,7 +149,7 @@ export class Previews implements Tickets {
     return { ...opened, links: links.length === 0 ? {} : { Link: links.join(', ') } }
   }
 
-  /** Ends that. @throws AppError not_found, invalid_credential, credential_expired, conflict, media_unavailable */
+  /** Ends a WHEP session. @throws AppError not_found, invalid_credential, credential_expired, conflict, media_unavailable */
   async stop(streamId: string, token: string | undefined, session: string): Promise<void> {
     const { row } = await this.#bearer(streamId, token)
     if (await answered(this.#options.whep.end(this.#addressOf(row), streamId, session))) return
@@ -166,10 +166,10 @@ export class Previews implements Tickets {
     source.once('close', () => this.#watching.delete(source))
   }
 
-  /** Where the stream comes in. */
+  /** The address of the media node that has the publisher. */
   #addressOf({ ingestNode: node }: StreamRow): string {
     if (node === null) {
-      throw Conflict({ message: 'Nothing is being ingested: there is nothing to see before the encoder sends.' })
+      throw Conflict({ message: 'Nothing is being ingested: start the encoder first.' })
     }
     const address = this.#options.media.previewAddressOf(node)
     if (address === undefined) throw MediaUnavailable({ retryAfter: 2 })
@@ -179,10 +179,10 @@ export class Previews implements Tickets {
   async #bearer(streamId: string, token: string | undefined): Promise<{ row: StreamRow; viewer: Viewer }> {
     if (token === undefined) throw unknownToken()
     const claims = this.#read(token)
-    // Before the stream is looked for: a token for another one does not tell whether this one exists.
+    // Checked before the stream is read, so that a token of another stream does not reveal whether this one exists.
     requireSameStream(claims, streamId)
     const row = await this.#find(streamId)
-    // Whoever may not see the stream learns neither that it exists nor what became of its broadcast.
+    // Without permission, the answer reveals neither the stream nor its status.
     const { workspaceId } = row
     if (!(await this.#mayWatch({ userId: claims.userId, workspaceId }))) throw NotFound()
     return { row, viewer: { ...holdingIn(await this.#check(claims, row)), workspaceId } }
@@ -213,7 +213,7 @@ export class Previews implements Tickets {
     return row
   }
 
-  /** @throws AppError invalid_credential for a token of another stream or arming, or of a credential that was revoked */
+  /** @throws AppError invalid_credential for a token of another stream or an earlier arming, or of a revoked credential */
   async #check(claims: Claims, row: StreamRow): Promise<Holding> {
     requireSameStream(claims, row.id)
     if (claims.path !== row.path || row.status === 'ended') {
@@ -226,7 +226,7 @@ export class Previews implements Tickets {
     return held
   }
 
-  /** Ends what people see who may not any more. A database that is away says nothing of that: it is asked again soon. */
+  /** Ends previews of viewers who lost their permission. If the database is unavailable, the next check decides. */
   async #recheck(concerns: (viewer: Viewer) => boolean = () => true): Promise<void> {
     const watching = [...this.#watching].filter(([, viewer]) => concerns(viewer))
     if (watching.length === 0) return
@@ -237,7 +237,7 @@ export class Previews implements Tickets {
         if (!held.has(viewer) || !(await this.#mayWatch(viewer))) source.destroy()
       }
     } catch (error) {
-      this.#options.log.warn({ error }, 'whether those who watch previews still may could not be read')
+      this.#options.log.warn({ error }, 'the permissions of preview viewers could not be checked')
     }
   }
 
@@ -247,7 +247,7 @@ export class Previews implements Tickets {
   }
 }
 
-/** A holding without what a token says beside it. */
+/** The holding without the other claims of a token. */
 function holdingIn({ apiKeyId, sessionId, since, userId }: Holding): Holding {
   return { userId, sessionId, apiKeyId, since }
 }

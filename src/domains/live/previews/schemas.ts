@@ -4,17 +4,17 @@ export const PreviewToken = named(
   'PreviewToken',
   Type.Object({
     token: Type.String({
-      description: 'A secret: whoever has it can watch this one stream, until it expires or stops',
+      description: 'A secret. Anyone who has it can watch this stream until it expires or the stream stops',
     }),
     expiresAt: Timestamp,
     pageUrl: Type.String({ description: 'A page of this server that plays the stream' }),
-    whepUrl: Type.String({ description: 'Where a browser watches by WHEP, with `token` as bearer token' }),
+    whepUrl: Type.String({ description: 'The URL to play with WHEP, with `token` as bearer token' }),
   }),
 )
 export type PreviewTokenData = Static<typeof PreviewToken>
 
 export const PreviewQuery = Input({
   token: Type.Optional(
-    Type.String({ maxLength: 500, description: 'A preview token, in place of a credential in a header' }),
+    Type.String({ maxLength: 500, description: 'A preview token, instead of a credential in a header' }),
   ),
 })

@@ -5,7 +5,7 @@ import { Id, Input, Type } from '../../../core/schema.ts'
 import { exampleOffer, MediaUnavailable, MOST_SDP_BYTES, NoUsableCodec, Sdp } from '../media-nodes/index.ts'
 import { StreamPath } from '../streams/index.ts'
 
-/** Watching by WHEP (draft-ietf-wish-whep): a preview with the delay of a call. */
+/** Playing with WHEP (draft-ietf-wish-whep): a preview with low latency. */
 
 const ID = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a11'
 const SESSION = '7b1f0c9a2d3e4f5061728394a5b6c7d8'
