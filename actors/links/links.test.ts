@@ -65,7 +65,7 @@ function ask(link: Link, more: Partial<Request> = {}): Promise<LinkAnswer> {
 
 const echo: Handler = (request, reply) => reply({ kind: 'value', text: request.payload })
 
-/** A stranger's raw connection: what it received, frame by frame. */
+/** A raw, unauthenticated connection, with the frames it received. */
 async function raw(
   address: string,
 ): Promise<{ socket: Socket; frames: Buffer[]; closed: () => boolean; send: (frame: Uint8Array) => void }> {
@@ -116,7 +116,7 @@ describe('frames', () => {
     for (const reply of replies) expect(decodeReply(encodeReply(9, reply))).toEqual({ id: 9, reply })
   })
 
-  it('that are cut short are refused, not misread', () => {
+  it('are rejected when they are truncated', () => {
     const whole = encodeRequest({
       id: 1,
       leftMs: 1,
@@ -147,7 +147,7 @@ describe('a link', () => {
     expect(seen).toEqual(payloads.map((_, index) => `${index}`))
   })
 
-  it('answers what was sent with lost, and what was not with unsent, when it breaks', async () => {
+  it('answers sent calls with lost and unsent calls with unsent when it breaks', async () => {
     const { server, address } = await serve(() => undefined)
     const link = dial(address)
     const sent = ask(link)
@@ -158,7 +158,7 @@ describe('a link', () => {
     expect(await ask(dial('127.0.0.1:1'))).toEqual({ kind: 'unsent' })
   })
 
-  it('bounds what is under way, and always takes control', async () => {
+  it('limits calls in progress, but always accepts control', async () => {
     const { address } = await serve(() => undefined)
     const link = dial(address, settings(SECRET, { inFlight: 2 }))
     void ask(link)
@@ -168,7 +168,7 @@ describe('a link', () => {
     expect(link.inFlight).toBe(3)
   })
 
-  it('holds back what does not fit, and sends control first when there is room', async () => {
+  it('queues calls when the socket is full, and sends control first when it drains', async () => {
     const seen: string[] = []
     const { address } = await serve((request, reply) => {
       seen.push(request.operationId)
@@ -188,7 +188,7 @@ describe('a link', () => {
     expect(most).toBeLessThan(200_000)
   })
 
-  it('is given up when the other end falls silent', async () => {
+  it('is closed when the other end is silent', async () => {
     const transport = tcpTransport({ host: '127.0.0.1', port: 0 })
     const { address } = await serve(echo)
     const options = settings(SECRET, { pingMs: 20, silenceMs: 100 })
@@ -202,7 +202,7 @@ describe('a link', () => {
       },
     })
     expect(await ask(link)).toMatchObject({ kind: 'value' })
-    // With pings it lives for longer than silence would be borne.
+    // With pings it stays open for longer than the silence limit.
     await new Promise((resolve) => void setTimeout(resolve, 200))
     expect(link.closed).toBe(false)
     mute = true
@@ -211,7 +211,7 @@ describe('a link', () => {
 })
 
 describe('authentication', () => {
-  it('refuses a node that does not know the secret, on both sides', async () => {
+  it('rejects a node without the secret, on both sides', async () => {
     const { address, errors } = await serve(echo)
     const link = dial(address, settings('another secret, of another cluster, than the one of the server'))
     expect(await ask(link)).toEqual({ kind: 'unsent' })
@@ -219,8 +219,8 @@ describe('authentication', () => {
     expect(errors).toEqual(['the peer does not know the secret of this cluster'])
   })
 
-  it('refuses a server that cannot prove itself', async () => {
-    // It knows the client's side only: it sends the proof back that it was given.
+  it('rejects a server that cannot prove the secret', async () => {
+    // It only returns the proof that the client sent.
     const transport = tcpTransport({ host: '127.0.0.1', port: 0 })
     const listener = await transport.listen((connection) => {
       connection.send(Buffer.concat([Buffer.from([16, 1]), Buffer.alloc(32, 5)]))
@@ -237,7 +237,7 @@ describe('authentication', () => {
     expect(options.errors).toEqual(['the peer does not know the secret of this cluster'])
   })
 
-  it('refuses what was recorded on another connection', async () => {
+  it('rejects a proof recorded on another connection', async () => {
     const recorded: Buffer[] = []
     const transport = tcpTransport({ host: '127.0.0.1', port: 0 })
     const { address, errors } = await serve(echo)
@@ -264,7 +264,7 @@ describe('authentication', () => {
     expect(thief.frames).toHaveLength(1)
   })
 
-  it('hears nothing of a stranger but the proof, and not for long', async () => {
+  it('reads only the proof from an unauthenticated peer, and closes after a timeout', async () => {
     const requests: Request[] = []
     const { address } = await serve((request) => void requests.push(request), settings(SECRET, { handshakeMs: 100 }))
     const [eager, idle, liar] = [await raw(address), await raw(address), await raw(address)]
@@ -299,10 +299,10 @@ describe('TLS', () => {
   })
 
   it.each([
-    ['speaks no TLS', undefined],
-    ['shows one of another authority', { ...testAuthority('ours').issue('two'), ca: ours.ca }],
+    ['does not use TLS', undefined],
+    ['shows a certificate of another authority', { ...testAuthority('ours').issue('two'), ca: ours.ca }],
     ['trusts another authority', { ...ours.issue('two'), ca: testAuthority('theirs').ca }],
-  ])('has nothing to do with who %s', async (_who, tls) => {
+  ])('rejects a peer that %s', async (_who, tls) => {
     const asked: string[] = []
     const { address } = await serve(
       (request, reply) => {
@@ -316,7 +316,7 @@ describe('TLS', () => {
     expect(asked).toEqual([])
   })
 
-  it('takes new certificates from its files, and keeps the old ones while they do not fit', async () => {
+  it('reloads certificates from its files, and keeps the old ones when the new ones do not match', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'crier-links-'))
     closing.push(() => rmSync(folder, { recursive: true }))
     const paths = { ca: join(folder, 'ca.pem'), cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') }
@@ -346,7 +346,7 @@ describe('TLS', () => {
     expect([await reaches(ours.issue('two')), await reaches(theirs.issue('two'))]).toEqual([false, true])
   })
 
-  it('tells why nodes do not reach each other', async () => {
+  it('reports why a connection between nodes fails', async () => {
     const told: string[] = []
     const { address } = await serve(echo, secure(ours.issue('one')))
     const tls = testAuthority('theirs').issue('two')
@@ -356,7 +356,7 @@ describe('TLS', () => {
     expect(told).toEqual([expect.stringMatching(/certificate|signature|alert/i)])
   })
 
-  it('shows nothing of what is said on the wire', async () => {
+  it('sends no plaintext over the wire', async () => {
     const { address } = await serve(echo, secure(ours.issue('one')))
     const seen: Buffer[] = []
     const [host, port] = address.split(':')

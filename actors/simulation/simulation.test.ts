@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { simulate, type Report } from './simulate.ts'
 import type { WorldOptions } from './world.ts'
 
-/** Fewer in `npm run test:quick`, for the inner loop. */
+/** Fewer seeds in `npm run test:quick`, for the inner loop. */
 const SEEDS = process.env['QUICK'] === undefined ? 2_000 : 200
 
 async function firstViolation(seeds: number, options: WorldOptions): Promise<Report | undefined> {
@@ -14,7 +14,7 @@ async function firstViolation(seeds: number, options: WorldOptions): Promise<Rep
 }
 
 describe('the runtime under simulated faults', () => {
-  it(`keeps every promise over ${SEEDS} seeds`, async () => {
+  it(`keeps every invariant over ${SEEDS} seeds`, async () => {
     const failed: string[] = []
     let acknowledged = 0
     for (let seed = 1; seed <= SEEDS; seed += 1) {
@@ -24,7 +24,7 @@ describe('the runtime under simulated faults', () => {
         failed.push(`node actors/simulation/main.ts --trace --seed ${seed}: ${violations.join('; ')}`)
     }
     expect(failed).toEqual([])
-    // A simulation in which nothing gets done would show nothing.
+    // A simulation without acknowledged commands would prove nothing.
     expect(acknowledged).toBeGreaterThan(SEEDS * 25)
   }, 180_000)
 
@@ -48,8 +48,8 @@ describe('the runtime under simulated faults', () => {
   })
 })
 
-describe('what the simulator would catch', () => {
-  it('a database that does not look at the epoch', async () => {
+describe('the simulator detects', () => {
+  it('a database that does not check the epoch', async () => {
     const report = await firstViolation(200, { brokenFence: true })
     expect(report?.violations.join('\n')).toMatch(/after it had been replaced|has epoch \d+, after/)
   }, 60_000)
@@ -59,12 +59,12 @@ describe('what the simulator would catch', () => {
     expect(report?.violations.join('\n')).toMatch(/is there twice/)
   }, 60_000)
 
-  it('a node that goes on when its lease is over', async () => {
+  it('a node that continues after its lease has expired', async () => {
     const report = await firstViolation(200, { brokenSelfFence: true, selfFence: true })
     expect(report?.violations.join('\n')).toMatch(/began a batch of \w+ without a lease/)
   }, 60_000)
 
-  it('a request that comes twice, and is taken for two', async () => {
+  it('a repeated request that is executed twice', async () => {
     const report = await firstViolation(600, { strangeDoubles: true, smallLimits: true })
     expect(report?.violations.join('\n')).toMatch(/was answered \w+ and is there as|is there twice/)
   }, 60_000)
