@@ -1,20 +1,20 @@
 import type { RuntimeClock } from './ports.ts'
 import { RefusedError, type Command } from './types.ts'
 
-/** How often deadlines are looked at: no command is answered later than its deadline and this. */
+/** How often deadlines are checked. A command is answered at most this long after its deadline. */
 const SWEEP_MS = 50
 
-/** A command on its way to an outcome. It settles once, whoever is first: owner, link, deadline. */
+/** A command in progress. It settles once, by its owner, its link or its deadline, whichever is first. */
 export class Call {
   readonly openedAt: number
   command: Command
-  /** In a host's hands or on a link: it may take effect. */
+  /** The command was handed to a host or a link, and may take effect. */
   underWay = false
   settled = false
   attempts = 0
-  /** Of a command that came from another node: tells that node to look for the owner again. */
+  /** Set for a command from another node. Tells that node to look up the owner again. */
   elsewhere: (() => void) | undefined
-  /** Called when it settles, whoever settles it. */
+  /** Called when the command settles. */
   whenSettled: (() => void) | undefined
   readonly #resolve: (value: unknown) => void
   readonly #reject: (error: unknown) => void
@@ -34,7 +34,7 @@ export class Call {
     this.#onSettled = onSettled
   }
 
-  /** From now on nobody may run it without asking whether it has been run. */
+  /** From now on, the command must not run before its earlier outcome was looked up. */
   repeat(): void {
     if (this.command.repeated !== true) this.command = { ...this.command, repeated: true }
   }
@@ -53,7 +53,7 @@ export class Call {
     this.#reject(error)
   }
 
-  /** Settles without an outcome: whoever asked was answered in another way. */
+  /** Settles without an outcome, because the caller was answered in another way. */
   drop(): void {
     if (this.settled) return
     this.settled = true
@@ -66,7 +66,7 @@ export class Call {
   }
 }
 
-/** All commands that wait for an outcome on this node, bounded; past its deadline none waits on. */
+/** All commands in progress on this node, with a limit on their number. Each is refused at its deadline. */
 export class OpenCalls {
   readonly #clock: RuntimeClock
   readonly #limit: number
@@ -90,7 +90,7 @@ export class OpenCalls {
     return this.#open.size
   }
 
-  /** @returns the call, or undefined (and `reject` called) when there is no room */
+  /** @returns the call; undefined at the limit, after calling `reject` */
   open(command: Command, resolve: (value: unknown) => void, reject: (error: unknown) => void): Call | undefined {
     if (this.#open.size >= this.#limit && command.priority !== 'control') {
       this.overload(reject)
@@ -121,7 +121,7 @@ export class OpenCalls {
     }
   }
 
-  /** Waits until no call is open, or the time is over. */
+  /** Waits until no call is open, or until a time limit. */
   async drained(withinMs: number): Promise<void> {
     if (this.#open.size === 0) return
     await new Promise<void>((resolve) => {
@@ -134,7 +134,7 @@ export class OpenCalls {
     this.#whenEmpty = undefined
   }
 
-  /** Refuses everything that is still open. */
+  /** Refuses all open calls. */
   refuseAll(): void {
     for (const call of this.#open) {
       if (call.underWay || call.command.repeated === true) this.expire(call)

@@ -18,7 +18,7 @@ export const systemRandom: RandomSource = {
   fraction: () => Math.random(),
 }
 
-/** Waits for `work`, at most `ms`; what it throws, also later, goes to `onError`. */
+/** Waits for `work` for at most `ms`. Errors, also later ones, are passed to `onError`. */
 export async function within(
   clock: RuntimeClock,
   ms: number,

@@ -14,14 +14,14 @@ import { Probe } from './probe.ts'
 import { Receiver } from './receiver.ts'
 import { RefusedError, type Actors, type ActorStats, type Command, type NodeOwnership } from './types.ts'
 
-/** While a node has no lease, commands wait this long for it to come back before they are refused. */
+/** How long commands wait for the lease of a node to return before they are refused. */
 const PATIENCE_MS = 2_000
 const LONGEST_PAUSE_MS = 250
 const MOST_LISTED = 10_000
 
 /**
- * The driver for several nodes. Every actor has one owner, named by the lease store; a command that arrives elsewhere is
- * forwarded. What cannot be decided in time is refused, never guessed.
+ * The driver for several nodes. The lease store names the owner of each actor, and other nodes forward commands to it. A
+ * command whose outcome cannot be determined in time is refused, never guessed.
  */
 export class ClusterActors implements Actors {
   readonly #options: ClusterActorsOptions
@@ -41,7 +41,7 @@ export class ClusterActors implements Actors {
   #forwarded = 0
   #resent = 0
 
-  /** Listens for links and takes a lease; resolves at once when the lease store is away, and answers `not_live` then. */
+  /** Listens for links and takes a lease. Resolves even if the lease store is unreachable; commands then get `not_live`. */
   static async start(options: ClusterActorsOptions): Promise<ClusterActors> {
     if (options.secret.length < 32) throw new Error('the cluster secret must have at least 32 characters')
     const clock = options.clock ?? systemClock()
@@ -154,7 +154,7 @@ export class ClusterActors implements Actors {
     })
   }
 
-  /** Whether this node may act for its actors: for health checks. */
+  /** Whether this node may run its actors, for health checks. */
   get live(): boolean {
     return this.#lease.live
   }
@@ -195,7 +195,7 @@ export class ClusterActors implements Actors {
     )
   }
 
-  /** What this node owns, at most 10,000 of it. */
+  /** The actors that this node owns, at most 10,000. */
   ownedHere(): NodeOwnership['actors'] {
     return this.#ownership
       .actors()
@@ -213,7 +213,7 @@ export class ClusterActors implements Actors {
     await within(this.#clock, left, this.#ownership.handOverAll(), onError)
   }
 
-  /** Hands every actor over to the other nodes, or finishes what waits when there are none, and ends. */
+  /** Hands all actors over to other nodes, or finishes waiting commands if there are none, and stops. */
   async close(withinMs: number): Promise<void> {
     const until = this.#clock.monotonic() + withinMs
     const left = () => Math.max(0, until - this.#clock.monotonic())
@@ -235,7 +235,7 @@ export class ClusterActors implements Actors {
       this.#engine.submit(call)
       return
     }
-    // The common case, without a promise.
+    // The common case needs no promise.
     const place = this.#lease.live ? this.#ownership.elsewhere(actor) : undefined
     if (place) this.#forward(call, place)
     else void this.#seek(call)
@@ -256,7 +256,7 @@ export class ClusterActors implements Actors {
     else this.#later(call)
   }
 
-  /** A command from another node: it runs here or goes back, but is not passed on. */
+  /** Handles a command from another node. It runs here or is returned, but never forwarded again. */
   #serve(call: Call): void {
     if (this.#ownership.has(call.command.actor)) this.#engine.submit(call)
     else if (this.#lease.live) void this.#claim(call)
@@ -357,7 +357,7 @@ export class ClusterActors implements Actors {
     } else call.fail(new RefusedError(reason, retryAfter))
   }
 
-  /** Routes a command anew: at once, then with growing pauses, until its deadline. */
+  /** Routes a command again: at once, then with growing pauses, until its deadline. */
   #later(call: Call): void {
     if (call.settled) return
     call.underWay = false
@@ -375,7 +375,7 @@ export class ClusterActors implements Actors {
     if (!call.settled) this.#route(call)
   }
 
-  /** A node that cannot commit gives its actors to those that can, and takes them back when it has recovered. */
+  /** Hands actors over while this node cannot commit, and takes them back after it has recovered. */
   #judged(healthy: boolean): void {
     if (this.#lease.state !== 'leaving') void this.#lease.enter(healthy ? 'active' : 'impaired')
   }

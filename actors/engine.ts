@@ -20,13 +20,13 @@ export interface EngineOptions {
   readonly limits: ActorLimits
   readonly calls: OpenCalls
   readonly onError: (actor: string, error: unknown) => void
-  /** Whether this process may act for its actors at this moment. */
+  /** Whether this process may run its actors now. */
   readonly mayAct: () => boolean
-  /** After a fence: whether the actor is still this process's to activate. */
+  /** Called after a fence: whether this process may activate the actor again. */
   readonly confirm: (actor: string) => Promise<boolean>
-  /** Takes back a command that this engine cannot see to its end. Order is lost, which only matters to who did not wait. */
+  /** Takes back a command that this engine cannot finish. Its order is lost, which matters only to callers that did not wait. */
   readonly reroute: (call: Call) => void
-  /** An actor was forgotten, because nothing came or because its transaction hung. */
+  /** Called when an actor was dropped, because it was idle or its transaction hung. */
   readonly onForgotten: (actor: string) => void
 }
 
@@ -36,26 +36,26 @@ interface Activation {
   epoch: number | undefined
   running: boolean
   usedAt: number
-  /** Begins no batch any more. */
+  /** Starts no further batch. */
   gone: boolean
-  /** Its transaction hangs: only a success of it still counts. */
+  /** Its transaction hangs. Only its success still counts. */
   abandoned: boolean
-  /** Since when the host has had the word. */
+  /** When the host was called. */
   hostSince: number | undefined
   taken: readonly Call[]
   whenStill: (() => void) | undefined
-  /** Answers a batch that is committed; undefined once that is done. */
+  /** Answers the commands of a committed batch. Undefined afterwards. */
   answer: (() => void) | undefined
 }
 
-/** The actor turned out to be somebody else's before anything was done. */
+/** Another owner had the actor before anything was done. */
 const MOVED = Symbol('moved')
 
 const LONGEST_PAUSE_MS = 500
 
 /**
- * Activations and their batches: what both drivers share. Commands that wait while a transaction runs share the next
- * one; if such a batch fails, its turns run one by one, so that a poison turn hurts itself alone.
+ * Activations and their batches, shared by both drivers. Commands that wait while a transaction runs share the next one.
+ * If such a batch fails, its turns run one by one, so that a failing turn does not affect the others.
  */
 export class Engine {
   readonly #options: EngineOptions
@@ -101,7 +101,7 @@ export class Engine {
     return activation === undefined || (!activation.running && activation.mailbox.size === 0)
   }
 
-  /** Begins no further batch of the actor; what waits is routed anew. @returns when the batch under way has ended */
+  /** Starts no further batch of the actor, and reroutes waiting commands. @returns when the batch in progress has ended */
   async quiesce(actor: string, withinMs: number): Promise<void> {
     const activation = this.#activations.get(actor)
     if (activation === undefined) return
@@ -119,12 +119,12 @@ export class Engine {
     })
   }
 
-  /** Forgets every actor at once: the lease is gone. */
+  /** Drops all actors at once, after the lease was lost. */
   dropAll(): void {
     for (const activation of this.#activations.values()) this.#forget(activation)
   }
 
-  /** Rejects what waits in mailboxes. */
+  /** Rejects the commands in mailboxes. */
   refuseWaiting(): void {
     for (const activation of this.#activations.values()) {
       for (const call of activation.mailbox.take(Number.POSITIVE_INFINITY)) call.fail(new RefusedError('closed'))
@@ -176,7 +176,7 @@ export class Engine {
   #wake(activation: Activation): void {
     if (activation.running) return
     activation.running = true
-    // Whatever else arrives in this turn of the event loop belongs to the same batch.
+    // Commands that arrive in the same iteration of the event loop join the batch.
     this.#clock.soon(() => void this.#drain(activation))
   }
 
@@ -185,7 +185,7 @@ export class Engine {
       activation.taken = activation.mailbox.take(this.#limits.batch)
       await this.#perform(activation, activation.taken)
     }
-    // In the same step as the look into the mailbox: a command that came in between would never be woken up for.
+    // In the same step as the check of the mailbox. Otherwise a command that came in between would never run.
     activation.taken = []
     activation.running = false
     activation.usedAt = this.#clock.monotonic()
@@ -193,7 +193,7 @@ export class Engine {
   }
 
   async #perform(activation: Activation, calls: readonly Call[]): Promise<void> {
-    // Its commands are on their way elsewhere already.
+    // Its commands have been rerouted already.
     if (activation.abandoned) return
     if (activation.gone) {
       this.#rerouteAll(calls)
@@ -230,13 +230,13 @@ export class Engine {
     for (const call of left) await this.#perform(activation, [call])
   }
 
-  /** One transaction, tried again when another owner had the actor in between. */
+  /** Runs one transaction. Tries again if another owner had the actor in between. */
   async #attempt(activation: Activation, calls: readonly Call[]): Promise<void> {
     for (let tries = 1; ; tries += 1) {
       if (!this.#options.mayAct()) throw MOVED
       const epoch = activation.epoch ?? (await this.#activate(activation))
       if (activation.gone || !this.#options.mayAct()) throw MOVED
-      // Activation took its time: who was told meanwhile that nothing was done must be right.
+      // Commands may have been refused during the activation. These must not run now.
       const batch = this.#unexpired(calls)
       if (batch.length === 0) return
       for (const call of batch) call.underWay = true
@@ -261,13 +261,13 @@ export class Engine {
     }
   }
 
-  /** Where commands wait, their batch is sent first: the database works on it while this one's replies are written. */
+  /** Sends the next batch before the replies of this one, so that the database works while they are written. */
   #answer(activation: Activation, batch: readonly Call[], outcomes: readonly Outcome[]): void {
     this.#counts.batches += 1
     this.#counts.turns += batch.length
     this.#batchSize.observe(batch.length)
     const alsoFailures = this.#answersFor(activation)
-    // Replies leave in the order of the commits, however soon the next one is.
+    // Replies are sent in the order of the commits.
     activation.answer?.()
     const answer = () => {
       if (activation.answer !== answer) return
@@ -289,7 +289,7 @@ export class Engine {
     })
   }
 
-  /** The commands of a transaction that was left to itself are on their way elsewhere, where they can be asked about. */
+  /** The commands of an abandoned transaction are rerouted. The next owner can look up their outcomes. */
   #answersFor(activation: Activation): boolean {
     return !activation.abandoned || this.#options.host.remembersOutcomes !== true
   }
@@ -335,7 +335,7 @@ export class Engine {
     })
   }
 
-  /** Leaves a transaction to itself: nobody knows how it will end, but the next owner can ask. */
+  /** Abandons a transaction. Its outcome is unknown here, but the next owner can look it up. */
   #abandon(activation: Activation): void {
     if (activation.abandoned) return
     activation.abandoned = true
@@ -344,7 +344,7 @@ export class Engine {
     for (const call of activation.taken) {
       if (call.settled) continue
       if (call.underWay) {
-        // Without a memory of outcomes it can only wait for its own transaction, or its deadline.
+        // If outcomes are not stored, the command can only wait for its transaction or its deadline.
         if (!this.#options.host.remembersOutcomes) continue
         call.repeat()
       }

@@ -1,4 +1,4 @@
-/** A histogram as Prometheus knows it: `counts[i]` observations were at most `bounds[i]`; the last count is the rest. */
+/** A histogram: `counts[i]` observations were at most `bounds[i]` and above the bound before. The last count is the rest. */
 export interface HistogramData {
   readonly bounds: readonly number[]
   readonly counts: readonly number[]
@@ -6,7 +6,7 @@ export interface HistogramData {
   readonly count: number
 }
 
-/** Counts observations into fixed buckets. */
+/** Counts observations in fixed buckets. */
 export class Histogram {
   readonly #bounds: readonly number[]
   readonly #counts: number[]

@@ -1,6 +1,6 @@
 import type { LeaseStore, NodeEntry, NodeState, RandomSource, RuntimeClock } from './ports.ts'
 
-/** Of the session's time, the part that a node trusts without another beat. */
+/** The share of the session time that a node trusts without another heartbeat. */
 const TRUSTED = 0.8
 
 export interface LeaseOptions {
@@ -10,19 +10,19 @@ export interface LeaseOptions {
   readonly address: string
   readonly ttlMs: number
   readonly beatMs: number
-  /** false only in simulations: then a node that cannot beat goes on until it is told that its session is gone. */
+  /** False only in simulations: a node without heartbeats then continues until it learns that its session has ended. */
   readonly selfFence: boolean
-  /** The session is gone, or no longer trusted: nothing that was owned is owned any more. */
+  /** The session has ended or is no longer trusted. This node owns nothing any more. */
   readonly onLost: (lost: string) => void
-  /** A beat got through. */
+  /** Called after a successful heartbeat. */
   readonly onBeat: () => void
-  /** The first of failures in a row. */
+  /** Called for the first of consecutive failures. */
   readonly onError: (error: unknown) => void
 }
 
 /**
- * A node's session. A beat counts from when it was sent, on the monotonic clock, so that a node that was paused knows at
- * once that its time is over. A new incarnation follows every lost lease.
+ * The session of a node. Its time counts from the sending of a heartbeat, on the monotonic clock, so a node that was
+ * paused knows at once that its session is over. After every lost lease the node starts a new incarnation.
  */
 export class Lease {
   readonly #options: LeaseOptions
@@ -57,12 +57,12 @@ export class Lease {
     return this.#state
   }
 
-  /** Every node that lived at the last beat. */
+  /** The nodes that were alive at the last heartbeat. */
   get nodes(): readonly NodeEntry[] {
     return this.#nodes
   }
 
-  /** Whether this node may act for what it owns. */
+  /** Whether this node may run the actors that it owns. */
   get live(): boolean {
     if (!this.#held) return false
     return !this.#options.selfFence || this.#clock.monotonic() < this.#until
@@ -76,7 +76,7 @@ export class Lease {
     void this.#beat()
   }
 
-  /** Resolves when the node is live, or the time is over. @returns whether it is */
+  /** Waits until the node has a lease, or until a time limit. @returns whether it has one */
   async untilLive(withinMs: number): Promise<boolean> {
     if (this.live || withinMs <= 0) return this.live
     await new Promise<void>((resolve) => {
@@ -89,7 +89,7 @@ export class Lease {
     return this.live
   }
 
-  /** Tells the others at once. */
+  /** Publishes the state at once. */
   async enter(state: NodeState): Promise<void> {
     if (this.#state === state) return
     this.#state = state
@@ -106,7 +106,7 @@ export class Lease {
     if (held) await this.#options.store.leave(inc).catch(this.#options.onError)
   }
 
-  /** One beat at a time; one that is asked for meanwhile follows it. */
+  /** Sends one heartbeat at a time. One that is requested in the meantime follows. */
   async #beat(): Promise<void> {
     if (this.#beating) {
       this.#again = true
@@ -155,7 +155,7 @@ export class Lease {
     this.#first = false
     this.#previous = undefined
     this.#until = sentAt + ttlMs * TRUSTED
-    // The answer came so late that the session may have ended already.
+    // The answer was so late that the session may have ended.
     if (this.#options.selfFence && this.#clock.monotonic() >= this.#until) return
     this.#held = true
     this.#watchEnd()
@@ -163,7 +163,7 @@ export class Lease {
     this.#options.onBeat()
   }
 
-  /** What is owned is dropped when its time is over, also if nobody asks just then. */
+  /** Drops the owned actors when the session ends, even if no command comes. */
   #watchEnd(): void {
     this.#cancelEnd()
     if (!this.#options.selfFence) return

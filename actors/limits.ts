@@ -1,18 +1,18 @@
-/** Bounds of the runtime; both drivers take them. */
+/** Limits of the runtime, for both drivers. */
 export interface ActorLimits {
-  /** Commands that may wait for one actor. */
+  /** Waiting commands per actor. */
   readonly perActor: number
-  /** Of those, commands of one caller. */
+  /** Waiting commands per actor and caller. */
   readonly perCaller: number
-  /** Commands that may wait on this node. */
+  /** Waiting commands on this node. */
   readonly perNode: number
-  /** Turns that share a transaction at most. */
+  /** The most turns that share a transaction. */
   readonly batch: number
-  /** Milliseconds without a command after which an actor is forgotten. */
+  /** Milliseconds without a command after which an actor is dropped. */
   readonly idleMs: number
   /** Failed activations within a minute that quarantine an actor. */
   readonly quarantineAfter: number
-  /** Milliseconds after which a transaction that has not ended is left to itself, and its actor with it. */
+  /** Milliseconds after which a hanging transaction is abandoned, together with its actor. */
   readonly stallMs: number
 }
 

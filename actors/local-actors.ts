@@ -14,17 +14,17 @@ import {
 
 export interface LocalActorsOptions {
   readonly host: ActorHost
-  /** Milliseconds, never steps back. */
+  /** Milliseconds on a clock that never goes back. */
   readonly monotonic: () => number
   readonly limits?: Partial<ActorLimits>
   readonly onError?: (actor: string, error: unknown) => void
-  /** In the place of the event loop of this process; `monotonic` is not used then. */
+  /** Replaces the event loop of this process. `monotonic` is then unused. */
   readonly clock?: RuntimeClock
 }
 
 /**
- * The in-process driver of the actor port: this process owns every actor it is asked for. Ownership is fenced in the
- * database all the same, so that a second process does no harm.
+ * The driver for a single process, which owns all actors. Batches are still fenced in the database, so that a second
+ * process by mistake does no harm.
  */
 export class LocalActors implements Actors {
   readonly #engine: Engine

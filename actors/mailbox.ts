@@ -1,6 +1,6 @@
 import type { Call } from './calls.ts'
 
-/** The commands that wait for one actor, control before user traffic, bounded in all and by caller. */
+/** The waiting commands of one actor: control before user traffic, with limits in total and per caller. */
 export class Mailbox {
   #control: Call[] = []
   #normal: Call[] = []
@@ -17,7 +17,7 @@ export class Mailbox {
     return this.#control.length + this.#normal.length
   }
 
-  /** @returns false when there is no room */
+  /** @returns false at the limit */
   put(call: Call): boolean {
     const { caller, priority } = call.command
     const mine = this.#byCaller.get(caller) ?? 0
@@ -31,7 +31,7 @@ export class Mailbox {
     return true
   }
 
-  /** Takes up to `most` commands in order. */
+  /** Removes up to `most` commands, in order. */
   take(most: number): Call[] {
     const taken = this.#control.splice(0, most)
     if (taken.length < most) taken.push(...this.#normal.splice(0, most - taken.length))

@@ -5,13 +5,13 @@ import { placeOf } from './placement.ts'
 import type { LeaseStore, NodeEntry, RuntimeClock } from './ports.ts'
 
 const MOST_PLACES = 50_000
-/** Claims are asked for again long before the store forgets them. */
+/** How often claims are renewed: long before the store drops them. */
 const REFRESH_AFTER_MS = 3_600_000
 const REFRESH_PER_BEAT = 64
-/** How long a node has to be there before it is given actors, and be impaired before it gives them away. */
+/** How long a node must be alive before it gets actors, and impaired before it hands them over. */
 const NEWCOMER_MS = 1_500
 const IMPAIRED_MS = 900
-/** How long the host may take over an actor that is given up. */
+/** How long the host may take to release an actor. */
 const RELEASE_MS = 200
 
 export interface OwnershipOptions {
@@ -19,18 +19,18 @@ export interface OwnershipOptions {
   readonly clock: RuntimeClock
   readonly lease: Lease
   readonly engine: Engine
-  /** Actors handed over in one beat when nodes have come or gone. */
+  /** Actors handed over per heartbeat after nodes have joined or left. */
   readonly handOverPerBeat: number
-  /** Milliseconds that a batch under way may take when its actor is handed over. */
+  /** Milliseconds to wait for a batch in progress when its actor is handed over. */
   readonly handOverMs: number
-  /** Tells the host that an actor is given up. */
+  /** Tells the host that an actor is released. */
   readonly onRelease: ((actor: string) => Promise<void>) | undefined
-  /** A node is gone that had not said that it leaves. */
+  /** Called when a node has disappeared without leaving properly. */
   readonly onNodeLost: () => void
   readonly onError: (error: unknown) => void
 }
 
-/** Which actors this node owns, where the others are, and who should have them. */
+/** The actors of this node, the owners of other actors, and the placement of actors on nodes. */
 export class Ownership {
   readonly #options: OwnershipOptions
   readonly #lease: Lease
@@ -39,7 +39,7 @@ export class Ownership {
   readonly #locating = new Map<string, Promise<NodeEntry | undefined>>()
   readonly #handing = new Map<string, Promise<void>>()
   #directory = ''
-  /** Living nodes and their states, with when this node first saw them so. */
+  /** The state of each living node, and since when this node has seen it. */
   #known = new Map<string, { readonly node: NodeEntry; readonly since: number }>()
   #unbalanced = false
   handedOver = 0
@@ -57,17 +57,17 @@ export class Ownership {
     return [...this.#owned.keys()]
   }
 
-  /** Whether this node may run the actor at this moment. */
+  /** Whether this node may run the actor now. */
   has(actor: string): boolean {
     return this.#owned.has(actor) && this.#lease.live
   }
 
-  /** The node that is known to own an actor, when it is another one and the actor is not being handed over. */
+  /** The known owner of an actor, if it is another node and the actor is not being handed over. */
   elsewhere(actor: string): NodeEntry | undefined {
     return this.#handing.has(actor) ? undefined : this.#places.get(actor)
   }
 
-  /** The owner, from memory or from the lease store, which makes one of the living if there is none. */
+  /** The owner from memory or from the lease store. The store assigns a living node if there is none. */
   async find(actor: string, options: { readonly fresh?: boolean } = {}): Promise<NodeEntry | undefined> {
     await this.#handing.get(actor)
     const known = options.fresh ? undefined : this.#places.get(actor)
@@ -80,7 +80,7 @@ export class Ownership {
     return asked
   }
 
-  /** The place of an actor turned out to be wrong or out of reach. */
+  /** Drops the known owner of an actor, which was wrong or unreachable. */
   doubt(actor: string): void {
     this.#places.delete(actor)
   }
@@ -89,13 +89,13 @@ export class Ownership {
     return place.inc === this.#lease.inc
   }
 
-  /** The lease is gone: nothing is owned any more. */
+  /** Drops all owned actors after the lease was lost. */
   loseAll(): void {
     this.#owned.clear()
     this.#places.clear()
   }
 
-  /** Gives an actor up, to its heir if it has one. What waits for it is routed anew when that is done. */
+  /** Releases an actor, to its next owner if there is one. Waiting commands are then rerouted. */
   handOver(actor: string, heir: string | undefined): Promise<void> {
     const known = this.#handing.get(actor)
     if (known) return known
@@ -106,7 +106,7 @@ export class Ownership {
     return done
   }
 
-  /** Gives everything up, to whom it belongs when this node is gone. */
+  /** Releases all actors, each to the node that should own it once this one has left. */
   async handOverAll(): Promise<void> {
     const others = this.#others()
     const actors = this.actors()
@@ -117,12 +117,12 @@ export class Ownership {
     await Promise.all(this.#handing.values())
   }
 
-  /** Whether another node takes actors. */
+  /** Whether another node can take actors. */
   get hasHeirs(): boolean {
     return this.#others().some((node) => node.state === 'active')
   }
 
-  /** Looks at the directory after a beat: forgets places that are gone, hands over what belongs elsewhere, in portions. */
+  /** Updates ownership after a heartbeat: drops dead owners, and hands over misplaced actors in portions. */
   afterBeat(): void {
     const { nodes } = this.#lease
     const directory = nodes
@@ -159,7 +159,7 @@ export class Ownership {
     if ([...before.values()].some(isLost)) this.#options.onNodeLost()
   }
 
-  /** A node that came a moment ago may go again: it gets nothing before it has stayed for two beats. */
+  /** Excludes nodes that have just joined. A node gets actors only after two heartbeats. */
   #settled(node: NodeEntry, ms = NEWCOMER_MS): boolean {
     const known = this.#known.get(node.inc)
     return known?.node.state === node.state && this.#options.clock.monotonic() - known.since >= ms
@@ -169,7 +169,7 @@ export class Ownership {
     const { nodes, inc } = this.#lease
     const self = nodes.find((node) => node.inc === inc)
     if (self === undefined || self.state === 'leaving') return
-    // When all nodes lose the database, none of them is better than another: they will know of each other by then.
+    // If all nodes lose the database, none of them is better. They learn about each other during this time.
     if (self.state === 'impaired' && !this.#settled(self, IMPAIRED_MS)) return
     let left = self.state === 'impaired' ? Number.POSITIVE_INFINITY : this.#options.handOverPerBeat
     let young = nodes.some((node) => !this.#settled(node))

@@ -1,8 +1,8 @@
 import type { NodeEntry } from './ports.ts'
 
 /**
- * Where an actor belongs: rendezvous hashing over the addresses of the nodes that take actors, so that a node that joins
- * or leaves moves only its own share. Impaired nodes are asked only when there are no others.
+ * Assigns actors to nodes by rendezvous hashing over their addresses, so that a node that joins or leaves moves only its
+ * own share. Impaired nodes are used only if there are no others.
  */
 export function placeOf(actor: string, nodes: readonly NodeEntry[]): NodeEntry | undefined {
   return best(actor, nodes, 'active') ?? best(actor, nodes, 'impaired')
@@ -22,7 +22,7 @@ function best(actor: string, nodes: readonly NodeEntry[], state: NodeEntry['stat
   return chosen
 }
 
-/** FNV-1a with the finisher of MurmurHash3: spreads similar texts over 32 bits. */
+/** FNV-1a with the finisher of MurmurHash3: distributes similar texts over 32 bits. */
 function hash(text: string): number {
   let h = 0x811c9dc5
   for (let index = 0; index < text.length; index += 1) h = Math.imul(h ^ text.charCodeAt(index), 0x01000193)

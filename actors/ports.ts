@@ -1,15 +1,15 @@
 /**
- * What the runtime stands on. Real drivers are in clock.ts, redis-lease-store.ts and links/tcp.ts; the simulator puts
- * its own in their place and drives the same runtime.
+ * The interfaces that the runtime needs. Their implementations are in clock.ts, redis-lease-store.ts and links/tcp.ts. The
+ * simulator replaces them and runs the same runtime.
  */
 
 /** Time and the event loop. */
 export interface RuntimeClock {
-  /** Milliseconds on a clock that never steps back. */
+  /** Milliseconds on a clock that never goes back. */
   monotonic(): number
   /** Calls `action` once, after `ms` milliseconds. @returns cancels it */
   after(ms: number, action: () => void): () => void
-  /** Calls `action` when what is under way in the event loop has ended. */
+  /** Calls `action` after the current task of the event loop. */
   soon(action: () => void): void
 }
 
@@ -20,69 +20,69 @@ export interface RandomSource {
   fraction(): number
 }
 
-/** `impaired`: it lives but cannot commit; `leaving`: it hands its actors over. Neither is given new actors. */
+/** `impaired`: alive, but cannot commit. `leaving`: handing its actors over. Neither gets new actors. */
 export type NodeState = 'active' | 'impaired' | 'leaving'
 
-/** One living incarnation of a node, as the directory has it. */
+/** A living incarnation of a node, as the directory lists it. */
 export interface NodeEntry {
-  /** Incarnation: new after every start and every lost lease. */
+  /** The incarnation: new after every start and every lost lease. */
   readonly inc: string
-  /** Where its links listen. Stable over incarnations: placement goes by it. */
+  /** The address of its links. It is the same for all incarnations, and placement depends on it. */
   readonly address: string
   readonly state: NodeState
 }
 
 export interface BeatAnswer {
-  /** false: the session was gone, and was not made anew. */
+  /** False if the session had ended. It is not created again. */
   readonly live: boolean
-  /** Every node whose session lives, the asking one included. */
+  /** All nodes with a living session, including the calling one. */
   readonly nodes: readonly NodeEntry[]
 }
 
 /**
- * Decides who should act. It is allowed to forget everything at any instant and to run a command that was given up on
- * later: the epochs in the database keep that harmless.
+ * Decides which node should own an actor. It may lose all data at any time, and may run a timed-out command later: the
+ * epochs in the database make that harmless.
  */
 export interface LeaseStore {
   /**
-   * Prolongs a session by `ttlMs`. With `first` it is made, in the place of `previous`, an earlier incarnation of the
-   * same node that may still be there.
+   * Extends a session by `ttlMs`. With `first` it is created, and replaces `previous`, an earlier incarnation of the same
+   * node that may still have a session.
    */
   beat(
     self: NodeEntry,
     ttlMs: number,
     options: { readonly first: boolean; readonly previous?: string },
   ): Promise<BeatAnswer>
-  /** The living owner of an actor; if there is none, the first of `candidates` that lives becomes it. */
+  /** The living owner of an actor. If there is none, the first living node of `candidates` becomes the owner. */
   locate(actor: string, candidates: readonly string[]): Promise<NodeEntry | undefined>
-  /** Gives an actor up, to `heir` if that lives. Does nothing when `inc` is not its owner. */
+  /** Releases an actor, to `heir` if that node is alive. Does nothing if `inc` is not the owner. */
   release(actor: string, inc: string, heir: string | undefined): Promise<void>
   /** Ends a session. */
   leave(inc: string): Promise<void>
   close(): Promise<void>
 }
 
-/** What happens on a connection. Nothing is called after `closed`. */
+/** The events of a connection. None is called after `closed`. */
 export interface ConnectionHandlers {
   frame(frame: Buffer): void
-  /** What was sent has left this process; there is room again. */
+  /** All data has left this process, so more can be sent. */
   drained(): void
   closed(): void
 }
 
-/** Carries whole frames, in order, until it breaks. */
+/** Delivers whole frames in order, until the connection breaks. */
 export interface Connection {
   send(frame: Buffer): void
-  /** Bytes that wait to leave this process. */
+  /** Bytes that wait to be sent. */
   readonly buffered: number
   pauseReading(): void
   resumeReading(): void
-  /** Calls `closed`, if that has not been called yet. */
+  /** Calls `closed` unless it was called before. */
   close(): void
 }
 
 export interface Listener {
-  /** host:port under which other nodes reach it. */
+  /** The host:port under which other nodes reach it. */
   readonly address: string
   close(): void
 }
@@ -92,13 +92,13 @@ export interface Transport {
   listen(accept: (connection: Connection) => ConnectionHandlers): Promise<Listener>
 }
 
-/** How commands' payloads, values and errors cross to another node. Errors must come out as what they were. */
+/** Serializes payloads, values and errors for other nodes. Errors must keep their class. */
 export interface Codec {
   encode(kind: 'payload' | 'value' | 'error', data: unknown): string
   decode(kind: 'payload' | 'value' | 'error', text: string): unknown
 }
 
-/** For plain JSON data; errors keep name and message. */
+/** A codec for plain JSON data. Errors keep name and message. */
 export const jsonCodec: Codec = {
   encode(kind, data) {
     if (kind !== 'error') return JSON.stringify(data) ?? ''

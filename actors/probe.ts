@@ -3,10 +3,10 @@ import type { RuntimeClock } from './ports.ts'
 const EVERY_MS = 1_000
 const AFTER_FAILURE_MS = 250
 const WITHIN_MS = 1_000
-/** One failure may be a hiccup of a busy database. */
+/** A single failure may be caused by a busy database. */
 const FAILURES = 2
 
-/** Asks the host every second whether it can commit, and tells when the answer has changed. */
+/** Checks every second whether the host can commit, and reports changes. */
 export class Probe {
   readonly #clock: RuntimeClock
   readonly #ask: () => Promise<unknown>

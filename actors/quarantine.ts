@@ -8,7 +8,7 @@ interface Row {
   until: number
 }
 
-/** Actors that failed to activate again and again within a minute rest for a while, longer each time. */
+/** Blocks actors that fail to activate repeatedly within a minute, each time for longer. */
 export class Quarantine {
   readonly #rows = new Map<string, Row>()
   readonly #monotonic: () => number
@@ -33,7 +33,7 @@ export class Quarantine {
     this.#rows.delete(actor)
   }
 
-  /** The refusal of a command for an actor that rests. */
+  /** The refusal of a command for a blocked actor. */
   refusal(actor: string): RefusedError | undefined {
     if (this.#rows.size === 0) return undefined
     const left = (this.#rows.get(actor)?.until ?? 0) - this.#monotonic()

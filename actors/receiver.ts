@@ -8,11 +8,11 @@ export interface ReceiverOptions {
   readonly clock: RuntimeClock
   readonly codec: Codec
   readonly calls: OpenCalls
-  /** Runs the call here, or calls its `elsewhere`. */
+  /** Runs the call here, or calls its `elsewhere` if another node owns the actor. */
   readonly route: (call: Call) => void
 }
 
-/** Commands that other nodes send because they hold this one to be the owner. */
+/** Handles commands from other nodes, which consider this node the owner. */
 export class Receiver {
   readonly #options: ReceiverOptions
   readonly #underWay = new UnderWay()

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 import { Redis, type RedisOptions } from 'ioredis'
 import type { BeatAnswer, LeaseStore, NodeEntry, NodeState } from './ports.ts'
 
-/** A claim that nobody asks for this long is forgotten; owners ask for theirs far more often. */
+/** How long the store keeps a claim that is not renewed. Owners renew theirs far more often. */
 const CLAIM_TTL_MS = 6 * 3_600_000
 
 /**
- * Options of a connection that never runs a lease command late: nothing is queued while the link is down, nothing is
- * sent twice, nothing is waited for longer than a beat. ioredis's defaults would do all three.
+ * Options of a connection that never runs a lease command late: commands are not queued while the connection is down, not
+ * sent twice, and time out after a heartbeat. The defaults of ioredis differ in all three.
  */
 export const LEASE_CONNECTION: RedisOptions = {
   enableOfflineQueue: false,
@@ -23,7 +23,7 @@ export const LEASE_CONNECTION: RedisOptions = {
 
 export interface RedisLeaseStoreOptions {
   readonly url: string
-  /** Clusters that share a Redis differ in this. Braces make it a hash tag: all keys lie in one slot of a Redis Cluster. */
+  /** Distinguishes clusters that share a Redis. Braces make it a hash tag, so that all keys are in one slot of a Redis Cluster. */
   readonly prefix?: string
   readonly onError?: (error: Error) => void
 }
@@ -34,7 +34,7 @@ type Script = (...args: (string | number)[]) => Promise<unknown>
 export class RedisLeaseStore implements LeaseStore {
   readonly #redis: Redis
   readonly #prefix: string
-  /** The first try to connect has ended, well or not: until then nothing fails for want of a connection. */
+  /** Resolves after the first attempt to connect. Commands wait for it instead of failing without a connection. */
   readonly #opened: Promise<void>
   readonly #scripts: Record<'beat' | 'locate' | 'release' | 'leave', Script>
 

@@ -1,24 +1,24 @@
 import type { HistogramData } from './histogram.ts'
 
 /**
- * The vocabulary of the actor runtime. An actor is a mailbox with one owner; a command is plain data, so that it can
- * wait in a queue, be retried under the same operation id, or cross to the node that owns the actor.
+ * The types of the actor runtime. An actor is a mailbox with one owner. A command is plain data: it can wait in a queue, be
+ * sent again with the same operation id, or be forwarded to the node that owns the actor.
  */
 
 export interface Command {
   /** For example `ws:0190…`. */
   readonly actor: string
-  /** Names this attempt and every repetition of it: the same operation id never has two effects. */
+  /** Identifies the command and all its repetitions, which have at most one effect together. */
   readonly operationId: string
-  /** Whose waiting commands are counted together; a noisy caller fills its own share only. */
+  /** Waiting commands are limited per caller, so that one caller cannot fill a mailbox. */
   readonly caller: string
-  /** On the runtime's monotonic clock, milliseconds. A command that waits past it is dropped unexecuted. */
+  /** In milliseconds on the monotonic clock of the runtime. A command that waits longer is dropped without having run. */
   readonly deadline: number
-  /** `control` goes before user traffic. */
+  /** `control` commands run before user traffic. */
   readonly priority?: 'control' | 'normal'
   /**
-   * Set by the runtime: an earlier attempt may have taken effect. A host that remembers outcomes looks the operation id
-   * up, and answers what it finds instead of running the command.
+   * Set by the runtime when an earlier attempt may have taken effect. A host that stores outcomes looks up the operation
+   * id, and returns the stored outcome instead of running the command.
    */
   readonly repeated?: boolean
   readonly payload: unknown
@@ -29,28 +29,28 @@ export type Outcome = { readonly ok: true; readonly value: unknown } | { readonl
 /** What the runtime needs from its host: claims and transactions. */
 export interface ActorHost {
   /**
-   * Whether `execute` keeps each command's operation id and outcome in its transaction and looks up those that are
-   * `repeated`. Without it a command whose outcome is unknown is refused as `unknown` and never sent again.
+   * Whether `execute` stores operation ids and outcomes in its transaction, and looks up commands that are `repeated`. If
+   * not, a command with an unknown outcome is refused as `unknown` and never sent again.
    */
   readonly remembersOutcomes?: boolean
-  /** Mints the next epoch of an actor. Whoever held an earlier one can no longer commit. */
+  /** Starts the next epoch of an actor. Owners with an earlier epoch can no longer commit. */
   activate(actor: string): Promise<number>
   /**
    * Runs commands in order inside one transaction that commits only under `epoch`.
-   * @returns one outcome a command; a command that failed cleanly left nothing behind
+   * @returns one outcome per command; a command with an error outcome has written nothing
    * @throws FencedError when the epoch is no longer the actor's; UnknownOutcomeError when the commit was not answered;
    *   BatchError when no command is to blame; any other error when the whole batch was rolled back and its commands
    *   may run again one by one
    */
   execute(actor: string, epoch: number, commands: readonly Command[]): Promise<readonly Outcome[]>
   /**
-   * The actor is given up: its last batch here has ended, and its next owner is not asked before this has resolved, or
-   * 200 ms later.
+   * Called when an actor is released and its last batch here has ended. The next owner starts after this has resolved, or
+   * after 200 ms.
    */
   release?(actor: string): Promise<void>
   /**
-   * Rejects when this node cannot commit at the moment. Asked every second by the driver for several nodes, which hands
-   * the actors of an impaired node to those that can.
+   * Rejects while this node cannot commit. The driver for several nodes calls it every second, and hands the actors of an
+   * impaired node over to others.
    */
   probe?(): Promise<unknown>
 }
@@ -59,25 +59,25 @@ export interface ActorHost {
 export interface Actors {
   /**
    * Resolves with the command's value after its transaction has committed.
-   * @throws RefusedError, or whatever the command failed with
+   * @throws RefusedError, or the error of the command
    */
   run(command: Command): Promise<unknown>
   stats(): ActorStats
-  /** Who owns what, on every node: an answer for administrators, not for decisions. */
+  /** The owners of actors on all nodes. For administrators; too imprecise for decisions. */
   owners(): Promise<readonly NodeOwnership[]>
   /**
-   * Gives every actor to the nodes that stay, at most `withinMs`, and goes on taking commands for them: the first thing
-   * to do when a node is about to stop. Does nothing in a process that is alone.
+   * Hands all actors over to other nodes within `withinMs`, and still accepts commands for them. The first step when a
+   * node stops. Does nothing in a single process.
    */
   leave(withinMs: number): Promise<void>
-  /** Takes no more commands, finishes or hands over those that wait, at most `withinMs`. */
+  /** Refuses new commands, and finishes or hands over waiting ones within `withinMs`. */
   close(withinMs: number): Promise<void>
 }
 
 export interface ActorStats {
   /** Actors with a mailbox on this node. */
   readonly active: number
-  /** Commands that wait or run here, or are forwarded from here. */
+  /** Commands that wait, run here, or were forwarded. */
   readonly waiting: number
   readonly activations: number
   readonly turns: number
@@ -85,14 +85,14 @@ export interface ActorStats {
   readonly fenced: number
   readonly overloaded: number
   readonly expired: number
-  /** Commands that were refused because nobody could say in time whether they had taken effect. */
+  /** Commands that were refused because their outcome could not be determined in time. */
   readonly unknown: number
   readonly quarantined: readonly string[]
-  /** Milliseconds from arrival to answer, of commands that ran here. */
+  /** Milliseconds from arrival to answer, for commands that ran here. */
   readonly latency: HistogramData
   /** Turns that shared a transaction. */
   readonly batchSize: HistogramData
-  /** Of the driver for several nodes. */
+  /** Set by the driver for several nodes. */
   readonly cluster?: ClusterStats
 }
 
@@ -100,9 +100,9 @@ export interface ClusterStats {
   readonly inc: string
   readonly address: string
   readonly state: string
-  /** Whether the node may act for its actors at this moment. */
+  /** Whether the node may run its actors now. */
   readonly live: boolean
-  /** Milliseconds until the node fences itself, if no beat gets through. */
+  /** Milliseconds until the node stops running actors, if no heartbeat succeeds. */
   readonly leaseLeftMs: number
   readonly lostLeases: number
   /** Actors that this node owns. */
@@ -111,7 +111,7 @@ export interface ClusterStats {
   readonly forwarded: number
   /** Commands from other nodes. */
   readonly received: number
-  /** Commands that were sent again under the same operation id. */
+  /** Commands that were sent again with the same operation id. */
   readonly resent: number
   readonly handedOver: number
   readonly links: readonly LinkStats[]
@@ -128,7 +128,7 @@ export interface NodeOwnership {
   readonly inc: string
   readonly address: string
   readonly state: string
-  /** false: it did not answer in time, and `actors` is empty. */
+  /** False if the node did not answer in time. `actors` is then empty. */
   readonly reachable: boolean
   readonly actors: readonly OwnedActor[]
 }
@@ -140,14 +140,14 @@ export interface OwnedActor {
   readonly waiting: number
 }
 
-/** The actor has another owner by now: nothing was committed. */
+/** The actor has another owner by now. Nothing was committed. */
 export class FencedError extends Error {
   override readonly name = 'FencedError'
 }
 
 /**
- * A whole batch failed, and running its commands one by one would not help or could do them twice: the store is away,
- * for example. Every command is rejected with `reason`.
+ * A whole batch failed, and running its commands one by one would not help or could run them twice, for example while
+ * the database is unreachable. All commands are rejected with `reason`.
  */
 export class BatchError extends Error {
   override readonly name = 'BatchError'
@@ -159,7 +159,7 @@ export class BatchError extends Error {
   }
 }
 
-/** The commit of a batch was sent and not answered. Every command is asked about again, or rejected with `reason`. */
+/** The commit of a batch was sent and not answered. All commands are looked up again, or rejected with `reason`. */
 export class UnknownOutcomeError extends Error {
   override readonly name = 'UnknownOutcomeError'
   readonly reason: unknown
@@ -173,13 +173,13 @@ export class UnknownOutcomeError extends Error {
 export type RefusalReason = 'overloaded' | 'expired' | 'closed' | 'quarantined' | 'not_live' | 'unknown'
 
 /**
- * Why a command was not taken. Nothing of it was executed, except for `unknown`: its time was over before anybody could
- * say whether it had taken effect.
+ * Why a command was refused. It has not run, except for `unknown`: its deadline passed before its outcome could be
+ * determined.
  */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError'
   readonly reason: RefusalReason
-  /** Seconds after which it makes sense to come again. */
+  /** Seconds after which to try again. */
   readonly retryAfter: number
 
   constructor(reason: RefusalReason, retryAfter = 1) {

@@ -3,9 +3,9 @@ import type { Reply } from './links/frames.ts'
 type Answer = (reply: Reply) => void
 
 /**
- * Operations of other nodes that are under way here. One that is sent again meanwhile, because the link broke, is not
- * begun a second time: both get the one answer. What has ended is not kept: the host remembers it, in the database, and
- * a second memory in front of it would hold thousands of replies that nobody asks for.
+ * Operations of other nodes that are in progress here. If one is sent again because a link broke, it does not start a
+ * second time, and both senders get the same answer. Finished operations are not kept here, because the host stores their
+ * outcomes in the database.
  */
 export class UnderWay {
   readonly #answers = new Map<string, Answer[]>()
@@ -14,7 +14,7 @@ export class UnderWay {
     return this.#answers.size
   }
 
-  /** @returns false when the operation is not under way; else `answer` gets what the first attempt gets */
+  /** @returns false when the operation is not in progress; otherwise `answer` gets the answer of the first attempt */
   join(operationId: string, answer: Answer): boolean {
     const answers = this.#answers.get(operationId)
     answers?.push(answer)
@@ -25,7 +25,7 @@ export class UnderWay {
     this.#answers.set(operationId, [answer])
   }
 
-  /** Answers everybody who waits. */
+  /** Answers all senders. */
   end(operationId: string, reply: Reply): void {
     const answers = this.#answers.get(operationId) ?? []
     this.#answers.delete(operationId)

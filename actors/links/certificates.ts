@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 
-/** In PEM. Both ends of a link show a certificate, signed by `ca`. */
+/** Certificates in PEM. Both ends of a link present one that is signed by `ca`. */
 export interface LinkTls {
   readonly key: string
   readonly cert: string
@@ -9,10 +9,10 @@ export interface LinkTls {
 }
 
 /**
- * Certificates in files, read anew when these have changed; to be asked for each connection. What cannot be used is
- * told once, and the certificates before it stay: files are written one after the other.
+ * Certificates in files, which are read again after a change. To be called for each connection. An error is reported once,
+ * and the previous certificates stay in use, because the files are not written at the same moment.
  *
- * @param paths of the files @throws Error when they cannot be used to begin with
+ * @param paths of the files @throws Error when they cannot be used at the start
  */
 export function certificateFiles(paths: LinkTls, onError: (error: unknown) => void): () => LinkTls {
   let seen = changeOf(paths)

@@ -1,8 +1,8 @@
 import type { RefusalReason } from '../types.ts'
 
 /**
- * The frames between two nodes. Integers are big-endian, texts UTF-8. A transport delimits frames; here is what is in
- * one. Version 1.
+ * The contents of frames between two nodes, version 1. Integers are big-endian, texts UTF-8. The transport delimits
+ * frames.
  */
 export const VERSION = 1
 
@@ -10,7 +10,7 @@ export const TYPE = { request: 1, reply: 2, ping: 3, pong: 4, owners: 5, hello: 
 
 export interface Request {
   readonly id: number
-  /** Milliseconds that were left when it was sent: the clocks of two nodes have nothing in common. */
+  /** Milliseconds that were left when it was sent. The clocks of two nodes cannot be compared. */
   readonly leftMs: number
   readonly control: boolean
   /** An earlier attempt may have taken effect. */
@@ -21,7 +21,7 @@ export interface Request {
   readonly payload: string
 }
 
-/** `moved`: nothing was done here, the actor is another node's. `unknown`: its transaction may have taken effect. */
+/** `moved`: not run, because another node owns the actor. `unknown`: its transaction may have taken effect. */
 export type Reply =
   | { readonly kind: 'value'; readonly text: string }
   | { readonly kind: 'error'; readonly text: string }
@@ -33,7 +33,7 @@ const KINDS = ['value', 'error', 'refused', 'moved', 'unknown'] as const
 const CONTROL = 1
 const REPEATED = 2
 
-/** A peer that does not speak the protocol; its connection is closed. */
+/** A peer violates the protocol. Its connection is closed. */
 export class FrameError extends Error {
   override readonly name = 'FrameError'
 }
@@ -115,7 +115,7 @@ export function decodeReply(frame: Buffer): { readonly id: number; readonly repl
   return { id, reply: { kind, reason: reason as RefusalReason, retryAfter: Number(retryAfter) } }
 }
 
-/** A question without a body: who owns what over there. */
+/** A request without a body for the actors that the peer owns. */
 export function encodeOwners(id: number): Buffer {
   const frame = Buffer.alloc(6)
   frame[0] = TYPE.owners

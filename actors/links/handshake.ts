@@ -2,19 +2,19 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 import { FrameError, TYPE, VERSION } from './frames.ts'
 
 /**
- * How two nodes prove to each other that they know the cluster secret, before anything else is read:
+ * Two nodes prove to each other that they know the cluster secret before anything else is read:
  *
  *   server → client  hello    version, server nonce
  *   client → server  auth     client nonce, HMAC("client", server nonce, client nonce)
  *   server → client  welcome  HMAC("server", client nonce, server nonce)
  *
- * Both nonces are new for each connection, so that nothing recorded is of use later; the roles are in the HMAC, so that
- * nothing can be sent back to where it came from.
+ * Both nonces are new for each connection, so recorded frames are useless later. The roles are part of the HMAC, so a frame
+ * cannot be reflected to its sender.
  */
 const NONCE = 32
 const MAC = 32
 
-/** A frame of a stranger is never longer. */
+/** The longest frame before authentication. */
 export const LONGEST_HANDSHAKE_FRAME = 128
 
 type Role = 'client' | 'server'

@@ -4,13 +4,13 @@ import { checkAuth, encodeHello, encodeWelcome, LONGEST_HANDSHAKE_FRAME } from '
 import type { LinkSettings } from './settings.ts'
 
 export interface LinkServerOptions extends LinkSettings {
-  /** Runs a command of another node; calls `reply` once. */
+  /** Runs a command of another node, and calls `reply` once. */
   readonly onRequest: (request: Request, reply: (reply: Reply) => void) => void
-  /** JSON of what this node owns. */
+  /** The actors that this node owns, as JSON. */
   readonly onOwners: () => string
 }
 
-/** The answering end of all connections from other nodes. */
+/** Accepts connections from other nodes and answers their requests. */
 export class LinkServer {
   readonly #options: LinkServerOptions
   readonly #peers = new Set<Peer>()
@@ -40,14 +40,14 @@ export class LinkServer {
   }
 }
 
-/** One connection from another node, a stranger until it has proved that it knows the secret. */
+/** A connection from another node. It is unauthenticated until the peer has proved that it knows the secret. */
 class Peer implements ConnectionHandlers {
   readonly #connection: Connection
   readonly #options: LinkServerOptions
   readonly #onClosed: () => void
   readonly #nonce: Uint8Array
   #inFlight = 0
-  /** Ids of the last requests, in two generations: a frame that comes twice is one request. */
+  /** Ids of recent requests, in two generations, to ignore duplicate frames. */
   #seen = new Set<number>()
   #seenBefore = new Set<number>()
   #heardAt: number
@@ -137,7 +137,7 @@ class Peer implements ConnectionHandlers {
     })
   }
 
-  /** A peer that does not take its answers is not given more to answer. */
+  /** Stops reading from a peer that does not read its answers. */
   #reply(id: number, reply: Reply): void {
     if (this.#isClosed) return
     this.#connection.send(encodeReply(id, reply))
@@ -147,7 +147,7 @@ class Peer implements ConnectionHandlers {
   #watchSilence(): void {
     const { clock, limits } = this.#options
     this.#cancelTimer = clock.after(limits.silenceMs, () => {
-      // Reading stands still while a slow peer catches up: that is no silence of its own.
+      // Reading is paused while a slow peer catches up. That does not count as silence of the peer.
       if (clock.monotonic() - this.#heardAt >= limits.silenceMs * 3) this.close()
       else this.#watchSilence()
     })

@@ -4,7 +4,7 @@ import { decodeReply, encodeOwners, encodeRequest, PING, TYPE, type Reply, type 
 import { checkWelcome, decodeHello, encodeAuth } from './handshake.ts'
 import type { LinkSettings } from './settings.ts'
 
-/** `unsent`: nothing left this process. `lost`: it was sent, and nobody knows what became of it. */
+/** `unsent`: not sent. `lost`: sent, with an unknown outcome. */
 export type LinkAnswer = Reply | { readonly kind: 'unsent' } | { readonly kind: 'lost' }
 
 type Waiter = (answer: LinkAnswer) => void

@@ -1,26 +1,25 @@
 /**
- * How nodes of one installation tell each other things: fire-and-forget notices, each to every node that listens,
- * this one included. Notices may be lost when a link breaks; whoever depends on them reads the database again when
- * `onRecovered` says that the link is back.
+ * Fire-and-forget notices between the nodes of an installation, including the sending node. Notices may be lost when a
+ * connection breaks. Users that depend on them read the database again after `onRecovered`.
  */
 export interface Coordination {
   readonly kind: 'in-process' | 'redis'
-  /** Sends a notice. Never throws and never waits; local listeners hear it at once, even without a link. */
+  /** Sends a notice. Never throws and never waits. Local listeners get it at once, even without a connection. */
   publish(channel: string, message: unknown): void
-  /** Hears the notices of one channel, or of every channel that begins so when the name ends in `*`. */
+  /** Subscribes to one channel, or, with a `*` at the end, to all channels with this prefix. */
   subscribe(channel: string, listener: Listener): () => void
-  /** Called after notices may have been missed. */
+  /** Adds a listener that is called after notices may have been missed. */
   onRecovered(listener: () => void): () => void
-  /** Whether other nodes hear us now. Always true in-process. */
+  /** Whether this node is connected to the others. Always true in-process. */
   readonly linked: boolean
-  /** Milliseconds of a round trip. @throws AppError redis_unavailable */
+  /** Measures a round trip, in milliseconds. @throws AppError redis_unavailable */
   ping(): Promise<number>
   close(): Promise<void>
 }
 
 export type Listener = (message: unknown, channel: string) => void
 
-/** Keeps listeners by channel and by prefix, and calls them; what one throws does not reach the others. */
+/** Listeners by channel and by prefix. An error in one does not affect the others. */
 export class Listeners {
   readonly #exact = new Map<string, Set<Listener>>()
   readonly #prefixes = new Map<string, Set<Listener>>()

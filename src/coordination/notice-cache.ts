@@ -2,17 +2,17 @@ import type { Clock } from '../core/clock.ts'
 import type { Coordination } from './coordination.ts'
 
 export interface NoticeCacheOptions<V> {
-  /** Notices travel on `<name>:<group>`. */
+  /** Notices use the channel `<name>:<group>`. */
   readonly name: string
   readonly coordination: Coordination
   readonly clock: Clock
-  /** Reads the truth; undefined is never kept, because it may come into being a moment later. */
+  /** Reads a value from the database. Undefined is not cached, because the row may be created a moment later. */
   readonly load: (group: string, key: string) => Promise<V | undefined>
-  /** Values kept at most; the groups that came first go first. */
+  /** The maximum number of values. The oldest groups are dropped first. */
   readonly most?: number
 }
 
-/** A notice that was lost without the link breaking is made up for within this time. */
+/** Values expire after this time, in case a notice was lost while the connection was up. */
 const KEEP_MS = 30_000
 
 interface Kept<V> {
@@ -21,8 +21,8 @@ interface Kept<V> {
 }
 
 /**
- * What was read from the database, kept until a notice says that its group has changed. While this node does not hear
- * the others nothing is kept; when it hears them again everything is forgotten.
+ * Caches values of the database until a notice reports a change of their group. Nothing is cached while this node is not
+ * connected to the others, and the cache is cleared when the connection returns.
  */
 export class NoticeCache<V> {
   readonly #options: NoticeCacheOptions<V>
@@ -31,7 +31,7 @@ export class NoticeCache<V> {
   readonly #listeners = new Set<(group: string | undefined) => void>()
   readonly #ends: (() => void)[]
   #size = 0
-  /** Moves with every change, so that a value which was being read meanwhile is not kept. */
+  /** Raised by every change, so that a value that was being read at the time is not cached. */
   #generation = 0
 
   constructor(options: NoticeCacheOptions<V>) {
@@ -44,7 +44,7 @@ export class NoticeCache<V> {
     ]
   }
 
-  /** At once when it is kept; otherwise from the database. */
+  /** Returns a cached value at once, or reads it from the database. */
   find(group: string, key = ''): V | undefined | Promise<V | undefined> {
     const kept = this.#groups.get(group)?.get(key)
     const fresh =
@@ -52,12 +52,12 @@ export class NoticeCache<V> {
     return fresh ? kept.value : this.#load(group, key)
   }
 
-  /** Makes every node forget a group. Called after the commit that changed it. */
+  /** Makes all nodes drop a group. To be called after the commit of a change. */
   invalidate(group: string): void {
     this.#options.coordination.publish(`${this.#options.name}:${group}`, {})
   }
 
-  /** Hears which group has changed, here or on another node; undefined: any may have. */
+  /** Subscribes to changed groups, on any node. Undefined means that any group may have changed. */
   onInvalidated(listener: (group: string | undefined) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)

@@ -7,17 +7,17 @@ import { Listeners, type Coordination, type Listener } from './coordination.ts'
 export const RedisUnavailable = defineError({
   code: 'redis_unavailable',
   status: 503,
-  message: 'Redis does not answer right now.',
-  cause: 'The Redis server is restarting or out of reach.',
+  message: 'Redis does not answer.',
+  cause: 'The Redis server is restarting or unreachable.',
   fix: 'Try again after Retry-After seconds.',
 })
 
-/** All notices travel on one Redis channel pattern, so that a node subscribes once. */
+/** All notices match one Redis channel pattern, so that a node subscribes once. */
 const PREFIX = 'crier:n:'
 
 /**
- * A connection that never runs a command late: nothing is queued while the link is down and nothing is sent twice.
- * ioredis's defaults would do both.
+ * A connection that never runs a command late: commands are not queued while it is down, and not sent twice. The defaults
+ * of ioredis would do both.
  */
 export function redisConnection(url: string, log: Logger): Redis {
   const redis = new Redis(url, {
@@ -34,11 +34,11 @@ export function redisConnection(url: string, log: Logger): Redis {
   return redis
 }
 
-/** One line when Redis goes away and one when it is back, however many tries lie between. */
+/** Logs one line when Redis becomes unreachable and one when it is back. */
 function logOutages(redis: Redis, log: Logger): void {
   let away = false
   redis.on('error', (error: Error) => {
-    if (!away) log.warn({ error: error.message }, 'redis is out of reach')
+    if (!away) log.warn({ error: error.message }, 'redis is unreachable')
     away = true
   })
   redis.on('ready', () => {
@@ -50,7 +50,7 @@ function logOutages(redis: Redis, log: Logger): void {
 /** The driver for several nodes: Redis pub/sub, with local delivery that does not depend on Redis. */
 export class RedisCoordination implements Coordination {
   readonly kind = 'redis'
-  /** For those who need connections of their own kind. Holds a password. */
+  /** For users that need their own connections. Contains a password. */
   readonly url: string
   readonly #commands: Redis
   readonly #subscriber: Redis
@@ -74,9 +74,9 @@ export class RedisCoordination implements Coordination {
     this.#subscriber.on('pmessage', (_pattern: string, channel: string, text: string) => this.#receive(channel, text))
   }
 
-  /** Connects both connections. @throws the error of the connection, when Redis cannot be used at the start */
+  /** Opens both connections. @throws the error of a connection that fails at the start */
   async connect(): Promise<void> {
-    // What `connect` itself rejects with says only that the connection is closed.
+    // The error of `connect` only says that the connection is closed.
     let cause: Error | undefined
     const remember = (error: Error) => (cause ??= error)
     this.#commands.once('error', remember)
@@ -102,7 +102,7 @@ export class RedisCoordination implements Coordination {
     this.#listeners.call(channel, message)
     if (this.#commands.status !== 'ready') return
     this.#commands.publish(PREFIX + channel, JSON.stringify({ from: this.#node, message })).catch((error: Error) => {
-      this.#log.warn({ error: error.message, channel }, 'a notice did not reach the other nodes')
+      this.#log.warn({ error: error.message, channel }, 'a notice could not be sent to the other nodes')
     })
   }
 
@@ -148,7 +148,7 @@ export class RedisCoordination implements Coordination {
     try {
       notice = JSON.parse(text) as typeof notice
     } catch {
-      this.#log.warn({ channel }, 'a notice that is no JSON was dropped')
+      this.#log.warn({ channel }, 'dropped a notice that is not JSON')
       return
     }
     if (notice.from !== this.#node) this.#listeners.call(channel.slice(PREFIX.length), notice.message)

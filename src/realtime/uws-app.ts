@@ -61,7 +61,7 @@ function amend(behavior: SocketBehavior): SocketBehavior {
   }
 }
 
-/** engine.io writes its replies in many access: the header goes with the status, which every reply writes at most once. */
+/** Adds the header along with the status. engine.io writes replies in many places, each with at most one status. */
 function withoutSniffing(handler: Handler): Handler {
   return (response, ...rest) => {
     const end = response.end.bind(response)
