@@ -25,8 +25,8 @@ function start(execute: Script, remembersOutcomes: boolean, stallMs = 5_000) {
 const done: Script = async (_epoch, commands) => commands.map(({ payload }) => ({ ok: true, value: payload }))
 const never = new Promise<never>(() => undefined)
 
-describe('commands that wait for a batch', () => {
-  it('are handed to the host before the replies of that batch are written', async () => {
+describe('commands that wait while a batch commits', () => {
+  it('are passed to the host before the replies of that batch are sent', async () => {
     const order: string[] = []
     let finish: () => void = () => undefined
     const gate = new Promise<void>((resolve) => {
@@ -55,8 +55,8 @@ describe('commands that wait for a batch', () => {
   })
 })
 
-describe('an outcome that nobody knows', () => {
-  it('is asked about again, where the host remembers', async () => {
+describe('an unknown outcome', () => {
+  it('is looked up when the host remembers outcomes', async () => {
     const { run, batches } = start(
       (epoch, commands, call) =>
         call === 1 ? Promise.reject(new UnknownOutcomeError(new Error('gone'))) : done(epoch, commands, call),
@@ -66,27 +66,27 @@ describe('an outcome that nobody knows', () => {
     expect(batches.map(({ repeated }) => repeated)).toEqual([[false, false], [true], [true]])
   })
 
-  it('is what the caller is told, where the host does not remember', async () => {
+  it('is reported to the caller when the host does not remember outcomes', async () => {
     const { run, batches } = start(() => Promise.reject(new UnknownOutcomeError(new Error('who knows'))), false)
     await expect(run('one')).rejects.toThrow('who knows')
     expect(batches).toHaveLength(1)
   })
 
-  it('stays unknown until the deadline, however often the host is away', async () => {
+  it('is looked up until the deadline while the host is unavailable', async () => {
     const { run } = start(() => Promise.reject(new UnknownOutcomeError(new Error('gone'))), true)
     await expect(run('one', 300)).rejects.toMatchObject({ reason: 'unknown' })
   })
 })
 
 describe('a transaction that hangs', () => {
-  it('holds nobody past the deadline', async () => {
+  it('does not delay callers past the deadline', async () => {
     const { run } = start(() => never, false)
     const began = performance.now()
     await expect(run('one', 200)).rejects.toMatchObject({ reason: 'unknown' })
     expect(performance.now() - began).toBeLessThan(1_000)
   })
 
-  it('is left to itself: its commands are asked about, and others go on, under a new epoch', async () => {
+  it('is abandoned: its outcomes are looked up, and others run under a new epoch', async () => {
     const { run, batches } = start(
       (epoch, commands, call) => (call === 1 ? never : done(epoch, commands, call)),
       true,
@@ -100,7 +100,7 @@ describe('a transaction that hangs', () => {
     expect(batches.at(-1)?.epoch).toBe(2)
   })
 
-  it('still answers when it ends after all, where nobody else can be asked', async () => {
+  it('still answers when it ends late and outcomes cannot be looked up', async () => {
     let finish: () => void = () => undefined
     const gate = new Promise<void>((resolve) => {
       finish = resolve
@@ -126,7 +126,7 @@ describe('placement', () => {
     addresses.map((address) => ({ inc: `inc ${address}`, address, state: 'active' }))
   const actors = Array.from({ length: 3_000 }, (_, index) => `ws:${index}`)
 
-  it('is even, and moves only the share of a node that joins', () => {
+  it('is even, and moves only the share of a joining node', () => {
     const [two, three] = [nodes('a:1', 'b:1'), nodes('a:1', 'b:1', 'c:1')]
     const counts = new Map<string, number>()
     let moved = 0
@@ -142,7 +142,7 @@ describe('placement', () => {
     expect(moved).toBe(counts.get('c:1'))
   })
 
-  it('asks the impaired only when there are no others, and those who leave never', () => {
+  it('uses impaired nodes only when there are no others, and leaving nodes never', () => {
     const [a, b] = nodes('a:1', 'b:1') as [NodeEntry, NodeEntry]
     const impaired = { ...a, state: 'impaired' as const }
     for (const actor of actors.slice(0, 20)) expect(placeOf(actor, [impaired, b])).toBe(b)

@@ -18,12 +18,12 @@ const later = { first: false } as const
 
 interface Subject {
   readonly store: LeaseStore
-  /** Lets sessions of `ttlMs` end. */
+  /** Lets so many milliseconds pass, so that sessions expire. */
   readonly pass: (ms: number) => Promise<void>
 }
 
 function contract(make: () => Subject): void {
-  it('keeps a session alive by beats, and does not bring a dead one back', async () => {
+  it('extends a session with each beat, and does not revive an expired one', async () => {
     const { store, pass } = make()
     expect((await store.beat(node('a'), 5_000, later)).live).toBe(false)
     expect(await store.beat(node('a'), 120, first)).toEqual({ live: true, nodes: [node('a')] })
@@ -32,7 +32,7 @@ function contract(make: () => Subject): void {
     expect((await store.beat(node('a'), 5_000, later)).live).toBe(false)
   })
 
-  it('names every living node, and takes a previous incarnation away', async () => {
+  it('lists every live node, and removes its previous incarnation', async () => {
     const { store } = make()
     await store.beat(node('a'), 5_000, first)
     const { nodes } = await store.beat(node('b'), 5_000, first)
@@ -42,7 +42,7 @@ function contract(make: () => Subject): void {
     expect((await store.beat(node('a'), 5_000, later)).live).toBe(false)
   })
 
-  it('gives an actor to the first candidate that lives, and keeps it there', async () => {
+  it('gives an actor to the first live candidate, and keeps it there', async () => {
     const { store } = make()
     await store.beat(node('a'), 5_000, first)
     await store.beat(node('b'), 5_000, first)
@@ -52,7 +52,7 @@ function contract(make: () => Subject): void {
     expect(await store.locate('y', [])).toBeUndefined()
   })
 
-  it('gives an actor anew when its owner has died', async () => {
+  it('reassigns an actor when its owner has died', async () => {
     const { store, pass } = make()
     await store.beat(node('a'), 60, first)
     await store.beat(node('b'), 5_000, first)
@@ -61,7 +61,7 @@ function contract(make: () => Subject): void {
     expect(await store.locate('x', ['a', 'b'])).toEqual(node('b'))
   })
 
-  it('releases only for the owner, to a living heir or to nobody', async () => {
+  it('releases an actor only for its owner, to a live successor or to nobody', async () => {
     const { store } = make()
     await store.beat(node('a'), 5_000, first)
     await store.beat(node('b'), 5_000, first)
@@ -76,7 +76,7 @@ function contract(make: () => Subject): void {
     expect(await store.locate('x', [])).toBeUndefined()
   })
 
-  it('forgets a node that leaves', async () => {
+  it('removes a node that leaves', async () => {
     const { store } = make()
     await store.beat(node('a'), 5_000, first)
     await store.locate('x', ['a'])
@@ -86,7 +86,7 @@ function contract(make: () => Subject): void {
   })
 }
 
-describe('lease tables of the simulator', () => {
+describe('lease store of the simulator', () => {
   contract(() => {
     let now = 0
     const tables = new LeaseTables(() => now)

@@ -3,7 +3,7 @@ import { waitFor } from '../test/support/wait.ts'
 import { BatchError, FencedError, LocalActors, type ActorHost, type Command, type Outcome } from './index.ts'
 import type { ActorLimits } from './limits.ts'
 
-/** Where hosts commit to: epochs and effects by actor, as a database would hold them. */
+/** What hosts commit to: epochs and effects by actor, like a database. */
 class Store {
   readonly epochs = new Map<string, number>()
   readonly effects: string[] = []
@@ -12,13 +12,13 @@ class Store {
 
 interface Job {
   readonly name: string
-  /** Fails before it has written anything. */
+  /** Fails before it writes anything. */
   readonly refuse?: boolean
-  /** Fails after it has written: takes the whole transaction back. */
+  /** Fails after it has written, which rolls the whole transaction back. */
   readonly poison?: boolean
 }
 
-/** Commits batches to a store under its epochs; `gate` holds transactions up until it is opened. */
+/** Commits batches to a store under its epochs; `gate` delays transactions until it is opened. */
 class TestHost implements ActorHost {
   readonly store: Store
   gate: Promise<void> = Promise.resolve()
@@ -89,7 +89,7 @@ afterEach(async () => {
 })
 
 describe('order and batches', () => {
-  it('runs the commands of an actor in the order in which they came', async () => {
+  it('runs the commands of an actor in order of arrival', async () => {
     const host = new TestHost()
     const actors = start(host, { perCaller: 500, perActor: 500 })
     const wanted = names(200)
@@ -98,7 +98,7 @@ describe('order and batches', () => {
     expect(host.store.effects).toEqual(wanted)
   })
 
-  it('shares one transaction among what waits, at most 64', async () => {
+  it('runs up to 64 waiting commands in one transaction', async () => {
     const host = new TestHost()
     const actors = start(host, { perCaller: 500 })
     const { gate, open } = closedGate()
@@ -112,7 +112,7 @@ describe('order and batches', () => {
     expect(actors.stats()).toMatchObject({ turns: 151, batches: 4, waiting: 0, activations: 1 })
   })
 
-  it('runs different actors beside each other', async () => {
+  it('runs different actors concurrently', async () => {
     const host = new TestHost()
     const { gate, open } = closedGate()
     host.gate = gate
@@ -123,7 +123,7 @@ describe('order and batches', () => {
     expect(await Promise.all(both)).toEqual(['a', 'b'])
   })
 
-  it('puts control before user traffic', async () => {
+  it('runs control commands before user commands', async () => {
     const host = new TestHost()
     const actors = start(host, { batch: 2 })
     const { gate, open } = closedGate()
@@ -139,10 +139,10 @@ describe('order and batches', () => {
     expect(host.store.effects).toEqual(['first', 'stop', 't0', 't1', 't2'])
   })
 
-  it('is woken by a command that arrives in whatever step after another has ended', async () => {
+  it('runs a command that arrives at any step after another has ended', async () => {
     const host = new TestHost()
     const actors = start(host)
-    // The step between the last look into a mailbox and sleep is one of the first few after a command has settled.
+    // The actor goes idle within the first few microtasks after a command settles.
     for (let steps = 0; steps < 30; steps += 1) {
       let chain: Promise<unknown> = actors.run(command(`a${steps}`))
       for (let step = 0; step < steps; step += 1) chain = chain.then((value) => value)
@@ -153,7 +153,7 @@ describe('order and batches', () => {
 })
 
 describe('failures', () => {
-  it('lets a poison command hurt itself alone', async () => {
+  it('fails only the poison command of a batch', async () => {
     const host = new TestHost()
     const actors = start(host)
     const results = await Promise.allSettled(
@@ -165,7 +165,7 @@ describe('failures', () => {
     expect(host.store.effects).toEqual(names(10).filter((name) => name !== 't4'))
   })
 
-  it('answers a command that fails cleanly, without a second transaction', async () => {
+  it('answers a command that fails cleanly without a second transaction', async () => {
     const host = new TestHost()
     const actors = start(host)
     const results = await Promise.allSettled([
@@ -177,7 +177,7 @@ describe('failures', () => {
     expect(host.store.batches).toEqual([['good', 'bad', 'better']])
   })
 
-  it('never runs a batch again that failed as a whole', async () => {
+  it('never repeats a batch that failed as a whole', async () => {
     const host = new TestHost()
     const actors = start(host)
     host.failWith = () => new BatchError(new Error('the link is gone'))
@@ -189,8 +189,8 @@ describe('failures', () => {
   })
 })
 
-describe('bounds', () => {
-  it('refuses what is over the share of one caller, and takes others', async () => {
+describe('limits', () => {
+  it('rejects commands over the limit of one caller, and accepts others', async () => {
     const host = new TestHost()
     const actors = start(host, { perCaller: 3 })
     const { gate, open } = closedGate()
@@ -206,7 +206,7 @@ describe('bounds', () => {
     await expect(actors.run(command('later'))).resolves.toBe('later')
   })
 
-  it('refuses what is over the room of one actor, and of the node, but never control', async () => {
+  it('rejects commands over the limits of an actor and of the node, but never control commands', async () => {
     const host = new TestHost()
     const actors = start(host, { perActor: 4, perNode: 6 })
     const { gate, open } = closedGate()
@@ -224,7 +224,7 @@ describe('bounds', () => {
     expect(actors.stats().waiting).toBe(0)
   })
 
-  it('drops a command unexecuted whose deadline passed while it waited', async () => {
+  it('drops a command whose deadline passed while it waited', async () => {
     const host = new TestHost()
     const actors = start(host)
     const { gate, open } = closedGate()
@@ -241,7 +241,7 @@ describe('bounds', () => {
     expect(actors.stats().expired).toBe(1)
   })
 
-  it('holds deadlines also while a failed batch runs one by one', async () => {
+  it('keeps deadlines while the commands of a failed batch run one by one', async () => {
     const host = new TestHost()
     host.failWith = () => {
       now += 400
@@ -260,7 +260,7 @@ describe('bounds', () => {
 })
 
 describe('ownership', () => {
-  it('can no longer commit when another runtime has taken the actor, and takes it back', async () => {
+  it('cannot commit after another runtime took the actor, and takes it back', async () => {
     const store = new Store()
     const [one, two] = [new TestHost(store), new TestHost(store)]
     const [first, second] = [start(one), start(two)]
@@ -273,7 +273,7 @@ describe('ownership', () => {
     expect(store.effects).toEqual(['a', 'b', 'c'])
   })
 
-  it('gives up with a refusal when it is fenced again and again', async () => {
+  it('rejects a command that is fenced repeatedly', async () => {
     const host = new TestHost()
     host.failWith = () => new FencedError('taken')
     const actors = start(host)
@@ -282,13 +282,13 @@ describe('ownership', () => {
     expect(host.store.batches).toHaveLength(3)
   })
 
-  it('quarantines an actor after three failed activations in a minute, longer each time', async () => {
+  it('quarantines an actor after three failed activations in a minute, for longer each time', async () => {
     const host = new TestHost()
     host.failActivations = 4
     const actors = start(host)
     for (const name of names(2)) await expect(actors.run(command(name))).rejects.toThrow('the store is away')
     expect(actors.stats().quarantined).toEqual([])
-    // One batch is one activation, however many commands wait in it.
+    // A batch is one activation, regardless of how many commands it has.
     const third = await Promise.allSettled(names(3).map((name) => actors.run(command(name))))
     expect(third.every((result) => result.status === 'rejected')).toBe(true)
     expect(host.failActivations).toBe(1)
@@ -300,7 +300,7 @@ describe('ownership', () => {
     expect(actors.stats().quarantined).toEqual([])
   })
 
-  it('forgets an actor that has been idle, and activates it again', async () => {
+  it('removes an idle actor, and activates it again on demand', async () => {
     const host = new TestHost()
     const actors = start(host, { idleMs: 20 })
     await actors.run(command('a'))
@@ -315,7 +315,7 @@ describe('ownership', () => {
 })
 
 describe('closing', () => {
-  it('finishes what waits and takes no more', async () => {
+  it('finishes waiting commands and accepts no more', async () => {
     const host = new TestHost()
     const actors = start(host)
     const { gate, open } = closedGate()
@@ -329,7 +329,7 @@ describe('closing', () => {
     expect(await Promise.all(waiting)).toEqual(names(3))
   })
 
-  it('rejects what still waits when its time is up', async () => {
+  it('rejects commands that still wait at its deadline', async () => {
     const host = new TestHost()
     const actors = start(host)
     const { gate, open } = closedGate()

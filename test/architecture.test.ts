@@ -3,11 +3,11 @@ import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
-/** The arrows of ARCHITECTURE.md: who may import whom. What is not listed may not. */
+/** Allowed imports between folders, as in ARCHITECTURE.md. All others are forbidden. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** Layers of infrastructure: each is a folder of `src`. */
+/** Layers of infrastructure, each a folder of `src`. */
 const LAYERS = [
   'core',
   'db',
@@ -42,7 +42,7 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   fetch: { core: 'any' },
   content: { core: 'any' },
   platforms: { core: 'any' },
-  // Types alone: what every domain is given.
+  // Types only, of what every domain gets.
   'src/foundation.ts': {
     config: 'type',
     core: 'type',
@@ -90,9 +90,9 @@ const ARROWS: Readonly<Record<string, Readonly<Record<string, 'any' | 'type'>>>>
   main: { server: 'any' },
 }
 
-/** Imports that the arrows would forbid, each with its reason. */
+/** Imports that the arrows forbid, each with its reason. */
 const EXCEPTIONS: readonly string[] = [
-  // One rule for what an address may be, where a destination is entered and where it is connected.
+  // The same rule checks an address when a destination is saved and when it is connected.
   'src/domains/live/destinations/service.ts → media/relay/resolve.ts',
   'src/fetch/target.ts → media/relay/address.ts',
   // One key for limits per address, over HTTP and RTMP.
@@ -101,7 +101,7 @@ const EXCEPTIONS: readonly string[] = [
   'src/core/token-bucket.ts → media/token-bucket.ts',
   // One way to count repeated log lines, over HTTP, sockets, RTMP and WHIP.
   'src/core/tally-log.ts → media/tally-log.ts',
-  // One list of presets, where they are asked for and where they are made.
+  // The same list of presets is used to request renditions and to make them.
   'src/domains/media/assets/rendition-settings.ts → media/work/transcode/presets.ts',
 ]
 
@@ -142,7 +142,7 @@ function partOf(path: string): string {
   return folder === 'domains' ? 'domain' : folder
 }
 
-test('there is something to look at', () => {
+test('finds the sources and their imports', () => {
   expect(sources.length).toBeGreaterThan(150)
   expect(local.length).toBeGreaterThan(400)
 })
@@ -162,20 +162,20 @@ test('every exception is still needed', () => {
   for (const exception of EXCEPTIONS) expect(present).toContain(exception)
 })
 
-test('imports name a file that is there, with its extension', () => {
+test('imports name existing files with their extension', () => {
   for (const { from, to } of local) {
     expect(texts.has(to) || to.endsWith('.json') || to === 'package.json', `${from} → ${to}`).toBe(true)
   }
 })
 
-test('only src/http talks to uWebSockets.js', () => {
+test('only src/http imports uWebSockets.js', () => {
   const users = imports.filter(({ to }) => to === 'uWebSockets.js')
   expect(
     users.filter(({ from, typeOnly }) => !from.startsWith('src/http/') && !typeOnly).map(({ from }) => from),
   ).toEqual([])
 })
 
-test('only media/whip/child/rtc.ts talks to node-datachannel', () => {
+test('only media/whip/child/rtc.ts imports node-datachannel', () => {
   const users = imports.filter(({ to }) => to === 'node-datachannel').map(({ from }) => from)
   expect([...new Set(users)]).toEqual(['media/whip/child/rtc.ts'])
 })
@@ -188,9 +188,9 @@ test('only the configuration and the command line read the environment', () => {
   ])
 })
 
-test('what users name is fetched by src/fetch alone', () => {
+test('only src/fetch fetches URLs that users enter', () => {
   const fetchers = sources.filter((path) => /(?<![.#\w])fetch\(/.test(withoutComments(path)))
-  // The client runs elsewhere; sign-in goes to the issuers of the configuration.
+  // The client does not run in the server; sign-in fetches only from configured issuers.
   const others = [
     'src/sdk/client.ts',
     'src/sdk/client-transfer.ts',
@@ -205,7 +205,7 @@ test('what users name is fetched by src/fetch alone', () => {
   expect([...new Set(requesters)].filter((path) => path.startsWith('src/') && !named.includes(path))).toEqual([])
 })
 
-test('time comes from the clock', () => {
+test('only Clock reads the time', () => {
   const readers = sources.filter(
     (path) => path.startsWith('src/') && /\bDate\.now\(|\bnew Date\(\)/.test(withoutComments(path)),
   )

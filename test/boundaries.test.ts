@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 
 /**
- * Walls between domains: a domain sees only domains of lower tiers, only through their `index.ts`, and only the owner of a
- * table names it in a statement.
+ * Boundaries between domains: a domain imports only domains of lower tiers, only through their `index.ts`, and only the
+ * owner of a table names it in a statement.
  */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 
-/** Lowest first. A domain may import those before it. */
+/** Lowest first. A domain can import those before it. */
 const TIERS = [
   'system/switches',
   'system/health',
@@ -30,7 +30,7 @@ const TIERS = [
   'workspace/team',
 ]
 
-/** Violations that are still there. Nothing is added to these lists. */
+/** Known violations. Do not add to these lists. */
 interface Known {
   readonly upward: readonly string[]
   readonly pastIndex: readonly string[]
@@ -49,7 +49,7 @@ const texts = new Map(sources.map((path) => [path, readFileSync(join(ROOT, path)
 
 /** The domain of a file, as `<group>/<domain>`. */
 const domainOf = (path: string) => /^src\/domains\/([^/]+\/[^/]+)\//.exec(path)?.[1]
-/** Who owns the tables that a file declares: its domain, or its layer. */
+/** The owner of the tables that a file declares: its domain or layer. */
 const ownerOf = (path: string) => domainOf(path) ?? path.split('/').slice(0, 2).join('/')
 
 const crossing = sources.flatMap((path) => {
@@ -82,7 +82,7 @@ test('domains import each other through index.ts only', () => {
 
 const camel = (name: string) => name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** The owner of each table, by its name in SQL. */
+/** The owner of each table, by SQL name. */
 const owners = new Map(
   sources.flatMap((path) =>
     [...(texts.get(path) ?? '').matchAll(/\btableName: '([a-z_]+)'/g)].map((match) => [match[1] ?? '', ownerOf(path)]),

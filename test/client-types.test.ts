@@ -1,11 +1,11 @@
 import { expectTypeOf, test } from 'vitest'
 import { createClient, type ApiRoute } from '../src/sdk/client.ts'
 
-/** What these say is checked by the type checker: `npm run typecheck`. Nothing is sent. */
+/** The type checker runs these tests (`npm run typecheck`). They send nothing. */
 
 const crier = createClient({ url: 'http://localhost:1' })
 
-test('routes, inputs and replies of the client are those of the operations', () => {
+test('routes, inputs and replies of the client are typed by the operations', () => {
   const never = async () => {
     expectTypeOf<'GET /api/streams/{id}'>().toExtend<ApiRoute>()
     // @ts-expect-error -- there is no such route

@@ -24,14 +24,14 @@ describe('Dockerfile', () => {
   const values = (name: string) => instructions.filter((each) => each.name === name).map(({ value }) => value)
   const finalStage = instructions.slice(instructions.findLastIndex(({ name }) => name === 'FROM'))
 
-  test('has no fault a linter knows', () => {
+  test('passes the linter', () => {
     const faults = lint(root, text)
-      // It reads `--start-period` as `--start` and finds that there is no such option.
+      // The linter parses `--start-period` as the unknown option `--start`.
       .filter(({ line }) => !text.split('\n')[line - 1]?.startsWith('HEALTHCHECK'))
     expect(faults).toEqual([])
   })
 
-  test('copies what is there, and what .dockerignore lets through', () => {
+  test('copies existing paths that .dockerignore does not exclude', () => {
     const sources = values('COPY')
       .filter((value) => !value.startsWith('--from'))
       .flatMap((value) => value.split(' ').slice(0, -1))
@@ -43,7 +43,7 @@ describe('Dockerfile', () => {
     }
   })
 
-  test('runs Crier as a numbered user that is not root, with its data in a volume', () => {
+  test('runs as a numeric non-root user, with its data in a volume', () => {
     const [user = ''] = finalStage.filter(({ name }) => name === 'USER').map(({ value }) => value)
     expect(user).toMatch(/^[1-9]\d*:[1-9]\d*$/)
     expect(text).toContain(`useradd --uid ${user.replace(':', ' --gid ')} `)
@@ -56,7 +56,7 @@ describe('Dockerfile', () => {
     expect(existsSync(root + String((JSON.parse(command) as string[])[1]))).toBe(true)
   })
 
-  test('tells the ports, the signal and the health of Crier', () => {
+  test('declares the ports, the stop signal and the health check', () => {
     const { PORT, RTMP_PORT } = loadConfig({})
     expect(values('EXPOSE')).toEqual([`${PORT} ${RTMP_PORT} 8189/udp`])
     expect(values('STOPSIGNAL')).toEqual(['SIGTERM'])
@@ -81,7 +81,7 @@ describe('compose.yml', () => {
     volumes: Record<string, unknown>
   }
   const { app, postgres, redis } = services
-  /** As Compose puts the variables in, each with the value that the comment at the top makes. */
+  /** The environment as Compose fills it in, each variable as the comment at the top sets it. */
   const filledIn = Object.fromEntries(
     Object.entries(app.environment).map(([name, value]) => [
       name,
@@ -91,7 +91,7 @@ describe('compose.yml', () => {
     ]),
   )
 
-  test('starts Crier when its database and Redis are healthy', () => {
+  test('starts Crier after its database and Redis are healthy', () => {
     expect(Object.keys(services).sort()).toEqual(['app', 'postgres', 'redis'])
     expect(app.build && existsSync(`${root}docker/${app.build.context}/${app.build.dockerfile}`)).toBe(true)
     for (const name of ['postgres', 'redis'] as const) {
@@ -101,7 +101,7 @@ describe('compose.yml', () => {
     expect(app.ports).toEqual(['3000:3000', '1935:1935', '8189:8189/udp'])
   })
 
-  test('gives Crier settings that it knows and takes', () => {
+  test('sets only known settings, with valid values', () => {
     for (const name of Object.keys(filledIn)) expect(settings).toContain(name)
     const config = loadConfig(filledIn)
     const database = new URL(config.DATABASE_URL ?? '')
@@ -111,7 +111,7 @@ describe('compose.yml', () => {
     expect(services).toHaveProperty(new URL(config.REDIS_URL ?? '').hostname)
   })
 
-  test('holds no secret, and does not start without them', () => {
+  test('contains no secrets, and requires them', () => {
     const required = /^[^$]*\$\{\w+:\?[^}]+\}/
     expect(app.environment['JWT_SECRET']).toMatch(required)
     expect(app.environment['CLUSTER_SECRET']).toMatch(required)
@@ -120,7 +120,7 @@ describe('compose.yml', () => {
     expect(redis.environment['REDIS_PASSWORD']).toMatch(required)
   })
 
-  test('starts from the words of README: its commands set every variable that has to be set', () => {
+  test('starts with the commands of README, which set every required variable', () => {
     const [, block = ''] = /```sh\n(for name in [^`]*docker compose [^`]*)```/.exec(read('README.md')) ?? []
     const [, names = ''] = /for name in ([A-Z_ ]+);/.exec(block) ?? []
     const required = [...read('docker/compose.yml').matchAll(/\$\{(\w+):\?/g)].map(([, name]) => name)
@@ -129,7 +129,7 @@ describe('compose.yml', () => {
     expect(block).toContain('docker compose -f docker/compose.yml up')
   })
 
-  test('lets a Prometheus in another container read the metrics, by two settings', () => {
+  test('can expose the metrics to Prometheus in another container with two settings', () => {
     expect(filledIn['ADMIN_HOST']).toBe('127.0.0.1')
     expect(loadConfig(filledIn).ADMIN_TOKEN).toBeUndefined()
     const reachable = loadConfig({ ...filledIn, ADMIN_HOST: '0.0.0.0', ADMIN_TOKEN: 'metrics'.repeat(5) })
@@ -137,7 +137,7 @@ describe('compose.yml', () => {
     for (const name of ['ADMIN_HOST', 'ADMIN_TOKEN']) expect(app.environment[name]).toContain(`\${${name}:-`)
   })
 
-  test('keeps in volumes what must outlive a container', () => {
+  test('keeps persistent data in volumes', () => {
     const mounted = [app, postgres].flatMap((service) => service.volumes ?? [])
     expect(mounted).toEqual(['data:/data', 'postgres:/var/lib/postgresql'])
     expect(Object.keys(volumes).sort()).toEqual(['data', 'postgres'])

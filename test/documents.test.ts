@@ -8,7 +8,7 @@ import { walk } from '../src/core/operation.ts'
 import { api } from '../src/registry/api.ts'
 import { eventTypes } from '../src/registry/events.ts'
 
-/** What the documents name is there, under that name: files, settings, commands, routes, events, defaults and figures. */
+/** The documents name only things that exist: files, settings, commands, routes, events, defaults and figures. */
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const FOLDER_READMES = [
@@ -47,7 +47,7 @@ const code = [...sources, 'package.json', '.env.example', 'openapi.json']
   .join('\n')
 const words = new Set(code.match(/[\w$]+/g))
 
-/** Words of other programs and protocols, of git and of shells. */
+/** Words of other programs. */
 const FOREIGN = new Set([
   'handleWeb',
   'systemctl',
@@ -57,14 +57,14 @@ const FOREIGN = new Set([
   'proxy_request_buffering',
 ])
 
-/** What stands in backticks outside of blocks of code, with the places that hold a name left out. */
+/** The texts in backticks, outside code blocks. */
 function quoted(document: string): string[] {
   const text = read(document).replace(/^```[\s\S]*?^```$/gm, '')
   return [...text.matchAll(/`([^`]+)`/g)].map((match) => match[1] as string)
 }
 
 describe.each(DOCUMENTS)('%s', (document) => {
-  test('names files and folders that are there', () => {
+  test('names existing files and folders', () => {
     const paths = quoted(document).filter(
       (text) =>
         /^[\w][\w./-]*$/.test(text) &&
@@ -79,14 +79,14 @@ describe.each(DOCUMENTS)('%s', (document) => {
     expect([...paths, ...linked].filter((path) => !known(path))).toEqual([])
   })
 
-  test('uses words of the code', () => {
+  test('names identifiers that the code has', () => {
     const identifiers = quoted(document).filter(
       (text) => /^[a-z_$][\w$]*(?:[A-Z_][\w$]*)$/i.test(text) && !/[<>]/.test(text),
     )
     expect(identifiers.filter((word) => !words.has(word) && !FOREIGN.has(word))).toEqual([])
   })
 
-  test('names settings that there are', () => {
+  test('names existing settings', () => {
     const known = new Set(environmentExample().match(/(?<=^#)[A-Z][A-Z0-9_]+(?==)/gm))
     const compose = new Set(read('docker/compose.yml').match(/(?<=\$\{)[A-Z_]+/g))
     const named = quoted(document)
@@ -95,13 +95,13 @@ describe.each(DOCUMENTS)('%s', (document) => {
     expect(named.filter((name) => !known.has(name) && !compose.has(name) && !words.has(name))).toEqual([])
   })
 
-  test('names commands of npm that there are', () => {
+  test('names existing npm scripts', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
     const named = [...read(document).matchAll(/npm run ([\w:]*\w)(?![\w:]*<)/g)].map((match) => match[1] as string)
     expect(named.filter((name) => scripts[name] === undefined && !['soak', 'bench'].includes(name))).toEqual([])
   })
 
-  test('names routes and pages that there are', () => {
+  test('names existing routes and pages', () => {
     const routes = new Set(walk(api).map(({ route }) => shape(route as string)))
     const named = [...read(document).matchAll(/\b(?:GET|POST|PUT|PATCH|DELETE) \/api\/[\w/{}-]+(?:\.\w+)?/g)].map(
       ([text]) => text,
@@ -119,7 +119,7 @@ describe.each(DOCUMENTS)('%s', (document) => {
     expect(linked.filter((page) => !pages.includes(page))).toEqual([])
   })
 
-  test('names events that there are', () => {
+  test('names existing events', () => {
     const prefixes = new Set([...eventTypes.keys()].map((name) => name.split('.')[0]))
     const named = quoted(document).filter(
       (text) => /^[a-z]+\.[a-z_]+$/.test(text) && !/\.(?:ts|js|md|json|yml)$/.test(text),
@@ -131,7 +131,7 @@ describe.each(DOCUMENTS)('%s', (document) => {
 
 const PAGES = new Set(['GET /api/openapi.json', 'GET /api/asyncapi.json'])
 
-/** A route with nameless parameters. */
+/** The route without the names of its parameters. */
 function shape(route: string): string {
   return route.replace(/\{\w+\}/g, '{}')
 }
@@ -144,7 +144,7 @@ function exists(path: string): boolean {
   }
 }
 
-test('the defaults in README are those of the settings', () => {
+test('README shows the defaults of the settings', () => {
   const defaults = new Map(
     [...environmentExample().matchAll(/^# default: (.*)\n#([A-Z0-9_]+)=/gm)].map(([, value, name]) => [name, value]),
   )
@@ -156,7 +156,7 @@ test('the defaults in README are those of the settings', () => {
     const values = settings.length === 1 ? [second] : second.split(', ')
     for (const [index, name] of settings.entries()) {
       const said = (values[index] ?? '').replaceAll('`', '').trim()
-      // Words such as "none" and "embedded" say what happens; values are what is compared.
+      // Compare values only, not descriptions such as "none" and "embedded".
       if (
         /^(?:\d+|\.\/\w+|[a-z]+(?:,[a-z]+)+|free)$/.test(said) &&
         !new RegExp(`^${said.replaceAll('.', '\\.')}(?![\\w.])`).test(defaults.get(name) ?? '')
@@ -167,14 +167,14 @@ test('the defaults in README are those of the settings', () => {
   expect(wrong).toEqual([])
 })
 
-test('the soaks that CONTRIBUTING lists are those of package.json', () => {
+test('CONTRIBUTING lists the soak tests of package.json', () => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> }
   const [, listed = ''] = /`npm run soak:<name>`[^(]*\(`([^`]+)`\)/.exec(read('CONTRIBUTING.md')) ?? []
   const soaks = Object.keys(scripts).filter((name) => name.startsWith('soak:'))
   expect(listed.split(' ')).toEqual(soaks.map((name) => name.slice('soak:'.length)).sort())
 })
 
-test('the README of turns gives the bounds of the runtime', () => {
+test('the README of turns shows the limits of the runtime', () => {
   const text = read('src/turns/README.md').replaceAll(/\s+/g, ' ')
   const { batch, perActor, perNode, perCaller } = DEFAULT_LIMITS
   expect(text).toContain(
@@ -183,6 +183,6 @@ test('the README of turns gives the bounds of the runtime', () => {
   expect(text).toContain(`Up to ${batch} waiting turns share a transaction`)
 })
 
-test('ARCHITECTURE stays short', () => {
+test('ARCHITECTURE has at most 150 lines', () => {
   expect(read('ARCHITECTURE.md').split('\n').length).toBeLessThanOrEqual(150)
 })

@@ -9,10 +9,10 @@ import { VERSION } from '../src/config/version.ts'
 
 const committed = (name: string) => readFile(new URL(`../${name}`, import.meta.url), 'utf8')
 
-test('openapi.json is up to date: npm run openapi writes it', async () => {
+test('openapi.json is up to date (npm run openapi)', async () => {
   expect(await committed('openapi.json')).toBe(openApiText(walk(api), { version: VERSION, domains: DOMAINS }))
 })
 
-test('.env.example is up to date: npm run env:example writes it', async () => {
+test('.env.example is up to date (npm run env:example)', async () => {
   expect(await committed('.env.example')).toBe(environmentExample())
 })

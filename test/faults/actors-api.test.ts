@@ -23,7 +23,7 @@ let folder: string
 let one: App
 let two: App
 
-/** What all nodes share; their links speak TLS. */
+/** Settings of all nodes; their links use TLS. */
 let env: Readonly<Record<string, string>>
 
 beforeAll(async () => {
@@ -69,16 +69,16 @@ async function linkCertificates(into: string): Promise<Record<string, string>> {
   return Object.fromEntries(await Promise.all(files))
 }
 
-/** What a process has logged. */
+/** The log line with this message in the output of a process. */
 function logLine(text: string, message: string): Record<string, unknown> {
   const line = text.split('\n').find((row) => row.includes(JSON.stringify(message)))
   return JSON.parse(line ?? '{}') as Record<string, unknown>
 }
 
-/** A workspace and its owner. */
+/** The names of a workspace and its owner. */
 type Names = readonly [string, string]
 
-/** Twelve workspaces with their owners; a free plan has three. */
+/** Creates twelve workspaces, three for each owner, which the free plan allows. */
 async function makeWorkspaces(world: World, prefix: string): Promise<Names[]> {
   const names = Array.from({ length: 12 }, (_, index) => [`${prefix}${index}`, `${prefix}owner${index >> 2}`] as const)
   for (const [name, owner] of names) {
@@ -89,7 +89,7 @@ async function makeWorkspaces(world: World, prefix: string): Promise<Names[]> {
 }
 
 describe('two nodes of the service', () => {
-  it('answer the same, whichever of them owns the workspace', async () => {
+  it('give the same replies, whichever node owns the workspace', async () => {
     const world = new World(one)
     const names = await makeWorkspaces(world, 'w')
     for (const [name, owner] of names) {
@@ -100,7 +100,7 @@ describe('two nodes of the service', () => {
         })
       const made = [await create(one), await create(two)]
       expect(made.map(({ status }) => status)).toEqual([201, 201])
-      // An error of the turn itself is the same through both.
+      // Errors of the turn are the same through both nodes, too.
       const update = (app: App) =>
         app.send('PUT /api/streams/{id}', {
           apiKey: world.key(owner),
@@ -120,7 +120,7 @@ describe('two nodes of the service', () => {
     expect(owners.flatMap((node) => node.actors)).toHaveLength(12)
   })
 
-  it('show their administrators who owns what, and how they do', async () => {
+  it('show owners and metrics to administrators', async () => {
     const pages = await Promise.all(
       [one, two].map(async (app) => (await fetch(`${app.node.adminUrl}/actors`)).json() as Promise<ActorsPage>),
     )
@@ -133,7 +133,7 @@ describe('two nodes of the service', () => {
     expect(new Set(first.nodes.map(({ address }) => address))).toEqual(new Set(addresses))
     for (const app of [one, two]) {
       const { actors } = app.composition
-      // Asked again: a turn of the house may come between the two looks.
+      // Retry, because a system turn may run between the two reads.
       await waitFor(async () => {
         const text = await (await fetch(`${app.node.adminUrl}/metrics`)).text()
         const figure = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1])
@@ -150,7 +150,7 @@ describe('two nodes of the service', () => {
     }
   })
 
-  it('answer with the true outcome when the owner dies between its commit and its answer, and say what it did not', async () => {
+  it('reply with the true outcome when the owner dies between commit and reply, and publish its events', async () => {
     const world = new World(one)
     const sockets = new Sockets(() => one)
     const proxy = await cutProxy(one.databaseUrl)
@@ -188,7 +188,7 @@ describe('two nodes of the service', () => {
       const answer = create(asked, 'Done, not told')
       const rows = () => one.database.rows('select 1 from streams where title = $1', ['Done, not told'])
       await waitFor(async () => (await rows()).length === 1, { timeoutMs: 8_000, what: 'the commit' })
-      // Through the doomed node itself: nobody is left to ask for this workspace again.
+      // Sent through the node that will die, so nobody repeats the request for this workspace.
       proxy.holdCommitAfter('member.removed')
       const path = { workspaceId: world.id(unasked[0]), userId: world.id('mate') }
       const lost = doomed.send('DELETE /api/team/{workspaceId}/members/{userId}', {
@@ -215,7 +215,7 @@ describe('two nodes of the service', () => {
     }
   })
 
-  it('lose nothing when one of them stops under load: who retries once sees no error', async () => {
+  it('lose nothing when one of them stops under load; a client that retries once sees no error', async () => {
     const world = new World(one)
     const names = await makeWorkspaces(world, 's')
     const leaving = await CrierProcess.start(await mkdtemp(join(folder, 'leaving-')), undefined, {
@@ -257,7 +257,7 @@ describe('two nodes of the service', () => {
     }
   })
 
-  it('refuse what they cannot decide while Redis does not answer, in time and with a hint, and go on reading', async () => {
+  it('reject turns in time and with a hint while Redis hangs, and keep serving reads', async () => {
     const world = new World(one)
     const names = await makeWorkspaces(world, 'r')
     const create = async (app: App, [name, owner]: Names) => {

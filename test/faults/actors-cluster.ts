@@ -19,12 +19,12 @@ import type { Answer, NodeSettings, Question } from './actors-node.ts'
 import { Namespaces, type Wire } from './actors-namespaces.ts'
 import { Proxy } from './actors-proxy.ts'
 
-/** 1: times as in production. The suite halves them, what is asserted about them too. */
+/** Factor of all times: 1 as in production. The suite halves them, in assertions too. */
 export const PACE = Number(process.env['FAULT_PACE'] ?? 0.5)
 export const LEASE_MS = 5_000 * PACE
-/** How long a node may take to be noticed missing and replaced. */
+/** The longest time until a missing node is noticed and replaced. */
 export const FAIL_OVER_MS = LEASE_MS + 2_000
-/** When a node that has come is given its share, and all of it has moved. */
+/** Time until a joining node has received its share of actors. */
 const SETTLED_MS = 3_000
 
 interface Wires {
@@ -33,7 +33,7 @@ interface Wires {
   readonly links: Wire
 }
 
-/** A node process, and the wires between it and everything else. */
+/** A node process, and its network connections to everything else. */
 export class TestNode {
   readonly name: string
   readonly child: ChildProcess
@@ -75,7 +75,7 @@ export class TestNode {
     return (await this.#ask({ id: (this.#lastId += 1), ask: 'owners' })).value as NodeOwnership[]
   }
 
-  /** A graceful stop. @returns milliseconds it took */
+  /** Stops the node gracefully. @returns how long it took, in milliseconds */
   async stop(): Promise<number> {
     const { value } = await this.#ask({ id: (this.#lastId += 1), ask: 'stop' })
     this.child.disconnect()
@@ -114,10 +114,10 @@ export interface LogRow {
   readonly node: string
 }
 
-/** In a namespace every port is free. */
+/** Every port is free in a new namespace. */
 const LINK_PORT = 7_700
 
-/** A real Redis, a real PostgreSQL, and nodes beside them. */
+/** Nodes with a real Redis and a real PostgreSQL. */
 export class Cluster {
   readonly #folder: string
   readonly #directory: DataDirectory
@@ -169,7 +169,7 @@ export class Cluster {
     return node
   }
 
-  /** Waits until no actor moves any more because a node has come. */
+  /** Waits until actors no longer move to a new node. */
   async settled(): Promise<void> {
     await delay(Math.max(0, this.#startedAt + SETTLED_MS - performance.now()))
   }
@@ -192,7 +192,7 @@ export class Cluster {
     return { settings, wires, exec: {} }
   }
 
-  /** Redis and PostgreSQL listen on loopback, so that the bridge reaches them through a relay that parts nothing. */
+  /** Redis and PostgreSQL listen on loopback. The bridge reaches them through a relay that never drops packets. */
   async #inNamespace(namespaces: Namespaces) {
     const { redisHost, databaseHost } = namespaces
     const redis = await Proxy.start(this.#targets.redis, redisHost)
@@ -243,7 +243,7 @@ export class Cluster {
     await this.#withRedis((redis) => redis.flushall())
   }
 
-  /** kill -9 of the server and, by its own rule, of all its sessions; the supervisor starts it again. */
+  /** Kills the server with SIGKILL, which ends all its sessions; the supervisor restarts it. */
   killPostgres(): void {
     const [pid] = readFileSync(join(this.#folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')
     process.kill(Number(pid), 'SIGKILL')
@@ -265,7 +265,7 @@ export class Cluster {
     )
   }
 
-  /** Ends all nodes and forgets what they did. */
+  /** Ends all nodes and clears their data. */
   async clear(): Promise<void> {
     await Promise.all(this.nodes.splice(0).map((node) => node.end()))
     if (this.#redis === undefined) await this.startRedis()

@@ -8,7 +8,7 @@ import {
   type Outcome,
 } from '../../actors/index.ts'
 
-/** The tables of the smallest honest host. */
+/** The tables of a minimal correct host. */
 export const TABLES = `
   create table actor_fence (key text primary key, epoch bigint not null default 1, seq bigint not null default 0);
   create table log (actor text, seq bigint, op text not null, epoch bigint not null, node text not null, primary key (actor, seq));
@@ -22,8 +22,8 @@ interface Kept {
 }
 
 /**
- * Appends to a log in PostgreSQL, as actors/README.md tells a host to: fence first, outcomes kept in the same
- * transaction (one row a batch), repeated operations looked up under the lock of the fence.
+ * Appends to a log in PostgreSQL, as actors/README.md requires of a host: it locks the fence first, keeps outcomes in the
+ * same transaction (one row per batch), and looks repeated operations up under the lock of the fence.
  */
 export class PostgresHost implements ActorHost {
   readonly remembersOutcomes = true
@@ -38,7 +38,7 @@ export class PostgresHost implements ActorHost {
       connectionTimeoutMillis: 1_500,
       query_timeout: 4_000,
       keepAlive: true,
-      // The lock of an owner that stands still is given free before its lease is over.
+      // Releases the lock of a stopped owner before its lease expires.
       options: `-c idle_in_transaction_session_timeout=${leaseMs * 0.6} -c statement_timeout=8000`,
     })
     this.#pool.on('error', () => undefined)
@@ -141,5 +141,5 @@ export class PostgresHost implements ActorHost {
   }
 }
 
-/** A connection that breaks also fails the query it runs. */
+/** Ignores the error: a broken connection also fails the query it runs. */
 function noteLater(): void {}

@@ -16,7 +16,7 @@ export interface Sent {
 
 let lastOp = 0
 
-/** Clients of some nodes that append to all actors for as long as the load runs; each waits for its answer. */
+/** Clients of some nodes that append to all actors while the load runs; each waits for its reply. */
 export class Load {
   readonly sent: Sent[] = []
   readonly #latest = new Map<string, number>()
@@ -27,12 +27,12 @@ export class Load {
     for (const actor of ACTORS) this.#clients.push(this.#client(node, actor))
   }
 
-  /** Whether each of these nodes has by now acknowledged, for each actor, a command that was sent after a moment. */
+  /** Whether each of these nodes has acknowledged, for each actor, a command sent after `moment`. */
   flowsSince(moment: number, nodes: readonly TestNode[]): boolean {
     return nodes.every((node) => ACTORS.every((actor) => (this.#latest.get(`${node.name} ${actor}`) ?? 0) > moment))
   }
 
-  /** Milliseconds of the longest time in which no command for these actors was acknowledged through these nodes. */
+  /** The longest time without an acknowledged command for these actors through these nodes, in milliseconds. */
   longestGap(nodes: readonly TestNode[], actors: readonly string[] = ACTORS): number {
     let longest = 0
     for (const node of nodes) {
@@ -71,7 +71,7 @@ export class Load {
   }
 }
 
-/** What is wrong with a log, given what clients were told. */
+/** The faults of a log, compared with the replies that clients got. */
 export function faultsOf(log: readonly LogRow[], sent: readonly Sent[], stopped: readonly string[] = []): string[] {
   const found: string[] = []
   const rows = new Map<string, LogRow>()
@@ -91,7 +91,7 @@ export function faultsOf(log: readonly LogRow[], sent: readonly Sent[], stopped:
       found.push(`${op}: told ${String(answer.value)}, is ${row?.seq ?? 'absent'}`)
     const mayBeThere = answer.reason === 'unknown' || answer.reason === 'died'
     if (!answer.ok && !mayBeThere && row) found.push(`${op}: told ${answer.reason}, is there`)
-    // Nothing hangs, except in a process that stands still.
+    // Nothing hangs, except in a stopped process.
     if (tookMs > WITHIN_MS + 1_000 && !stopped.includes(node)) found.push(`${op} took ${tookMs.toFixed(0)} ms`)
   }
   return found

@@ -1,18 +1,18 @@
 import { execFileSync } from 'node:child_process'
 
-/** What can be parted from a node, and healed. */
+/** A network connection of a node that can be cut and restored. */
 export interface Wire {
   part(): void
   heal(): void
   close(): void
 }
 
-/** The part of a network from which node addresses are taken; lower ones are those of Redis and PostgreSQL. */
+/** The first host number of nodes; Redis and PostgreSQL have lower ones. */
 const FIRST_NODE = 17
 
 /**
- * A bridge with a network namespace for each node: what is parted is dropped by the kernel, for open connections and new
- * ones alike. Needs root and iproute2.
+ * A bridge with a network namespace for each node. The kernel drops the packets of a cut connection, of open and of new
+ * ones. Needs root and iproute2.
  */
 export class Namespaces {
   readonly #id = process.pid % 10_000
@@ -31,7 +31,7 @@ export class Namespaces {
     return `crb${this.#id}`
   }
 
-  /** A namespace for one more node. @returns its address, how to start it there, and what it can be parted from */
+  /** Adds a namespace for a node. @returns its address, how to start it there, and the connections that can be cut */
   add() {
     const index = this.#names.length
     const name = `cr${this.#id}n${index}`
@@ -71,7 +71,7 @@ export class Namespaces {
   }
 
   close(): void {
-    // The pairs of devices go with their namespaces.
+    // Deleting a namespace deletes its devices.
     for (const name of this.#names) ip('netns', 'del', name)
     ip('link', 'del', this.#bridge)
   }

@@ -1,7 +1,7 @@
 import { ClusterActors, jsonCodec, RedisLeaseStore, RefusedError, tcpTransport } from '../../actors/index.ts'
 import { PostgresHost } from './actors-host.ts'
 
-/** A node for tests of faults, in a process of its own: runs what its parent asks for over the IPC channel. */
+/** A node for fault tests, in a process of its own. It runs what its parent sends over the IPC channel. */
 export interface NodeSettings {
   readonly name: string
   readonly redisUrl: string
@@ -16,7 +16,7 @@ export type Question =
   | { readonly id: number; readonly ask: 'run'; readonly actor: string; readonly op: string; readonly withinMs: number }
   | { readonly id: number; readonly ask: 'stats' | 'owners' | 'stop' }
 
-/** `ok`, or why not: the reason of a refusal, else the error's message. */
+/** `ok`, or the reason of a rejection, or the message of another error. */
 export interface Answer {
   readonly id: number
   readonly ok: boolean

@@ -6,7 +6,7 @@ import type { Wire } from './actors-namespaces.ts'
 import { ACTORS, faultsOf, Load } from './actors-load.ts'
 
 const PARTED_MS = LEASE_MS + 4_000
-/** A lost database is noticed by probes, which have their own times. */
+/** Probes notice a lost database, at intervals of their own. */
 const CUT_OFF_MS = 7_000
 
 let cluster: Cluster
@@ -17,7 +17,7 @@ afterEach(() => cluster.clear())
 afterAll(() => cluster.stop())
 
 describe('a partition', () => {
-  /** Parts node two from something while all is under load, heals it, and waits until all is well. */
+  /** Cuts connections of node two under load, restores them, and waits until all actors are served again. */
   async function part(wiresOf: (one: TestNode, two: TestNode) => Wire[], partedMs = PARTED_MS) {
     let [one, two] = await Promise.all([cluster.startNode('one'), cluster.startNode('two')])
     await waitFor(async () => (await one.stats()).cluster?.nodes === 2)
@@ -26,7 +26,7 @@ describe('a partition', () => {
     load.add(two)
     await waitFor(() => load.acknowledged > 200, { timeoutMs: 20_000 })
     await cluster.settled()
-    // The one that is cut off is the one that owns the most.
+    // Cut off the node that owns the most actors.
     const [first, second] = [await one.stats(), await two.stats()]
     if ((first.cluster?.owned ?? 0) > (second.cluster?.owned ?? 0)) [one, two] = [two, one]
     const { address } = (await two.stats()).cluster ?? {}
@@ -59,19 +59,19 @@ describe('a partition', () => {
     return facts
   }
 
-  it('between a node and Redis: its actors are served by the other within lease + 2 s', async () => {
+  it('between a node and Redis moves its actors to the other node within lease + 2 s', async () => {
     const { gap, recovered } = await part((_one, two) => [two.wires.redis])
     expect(gap).toBeLessThan(FAIL_OVER_MS)
     expect(recovered).toBeLessThan(FAIL_OVER_MS)
   })
 
-  it('between a node and PostgreSQL: its actors are served by the other within lease + 2 s', async () => {
+  it('between a node and PostgreSQL moves its actors to the other node within 7 s', async () => {
     const { gap, recovered } = await part((_one, two) => [two.wires.database], CUT_OFF_MS)
     expect(gap).toBeLessThan(CUT_OFF_MS)
     expect(recovered).toBeLessThan(CUT_OFF_MS)
   })
 
-  it('between two nodes: each serves its own, refuses the rest in time, and all is well at once afterwards', async () => {
+  it('between two nodes lets each serve its own actors and reject the rest in time, and ends cleanly', async () => {
     const { mine, recovered } = await part((one, two) => [one.wires.links, two.wires.links])
     expect(mine).toBeLessThan(LEASE_MS)
     expect(recovered).toBeLessThan(5_000)

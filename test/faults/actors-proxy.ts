@@ -1,7 +1,7 @@
 import type { Wire } from './actors-namespaces.ts'
 import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net'
 
-/** A TCP relay that can part its two sides: packets vanish without a word, as with a broken switch. */
+/** A TCP relay that can be cut: it then drops packets silently, like a broken switch. */
 export class Proxy implements Wire {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
@@ -42,7 +42,7 @@ export class Proxy implements Wire {
     for (const socket of this.#sockets) socket.pause()
   }
 
-  /** What was under way comes late, as after a real partition. */
+  /** Delivers the delayed packets, as after a real partition. */
   heal(): void {
     this.#parted = false
     for (const socket of this.#sockets) socket.resume()

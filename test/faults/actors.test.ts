@@ -26,20 +26,20 @@ async function startLoad(nodes: readonly TestNode[]): Promise<Load> {
   return load
 }
 
-/** Actors of a node, as another one sees it. */
+/** The actors that a node owns, as another node sees it. */
 async function ownedBy(node: TestNode, seenFrom: TestNode): Promise<string[]> {
   const { address } = (await node.stats()).cluster ?? {}
   const owners = await seenFrom.owners()
   return owners.find((row) => row.address === address)?.actors.map((row) => row.actor) ?? []
 }
 
-/** The node with the most actors first. */
+/** The nodes, the one with the most actors first. */
 async function byOwned(nodes: readonly TestNode[]): Promise<TestNode[]> {
   const counts = await Promise.all(nodes.map(async (node) => (await node.stats()).cluster?.owned ?? 0))
   return nodes.toSorted((a, b) => (counts[nodes.indexOf(b)] ?? 0) - (counts[nodes.indexOf(a)] ?? 0))
 }
 
-/** The node that owns most, and what the others say it owns, when actors have stopped to move. */
+/** The node that owns the most actors, and the actors it owns according to the others, once none move. */
 async function busiestOf(nodes: readonly TestNode[]) {
   await cluster.settled()
   return waitFor(
@@ -62,7 +62,7 @@ function flowsAgain(load: Load, nodes: readonly TestNode[]): Promise<unknown> {
 
 let lastTouch = 0
 
-/** Wakes actors that are idle afterwards. */
+/** Activates actors that are idle afterwards. */
 async function touchMany(node: TestNode): Promise<void> {
   const answers = await Promise.all(
     Array.from({ length: 60 }, (_, index) => node.run(`ws:idle${index}`, `idle${(lastTouch += 1)}`, 5_000)),
@@ -80,8 +80,8 @@ function tell(name: string, load: Load, facts: Record<string, number>): void {
   console.log(`${name}: ${rounded.join(', ')}; ${JSON.stringify(answers)}`)
 }
 
-describe('the owner goes', () => {
-  it('kill -9: its actors are owned and served elsewhere within lease + 2 s', async () => {
+describe('loss of the owner', () => {
+  it('moves the actors of a killed node to others within lease + 2 s', async () => {
     const nodes = await startNodes(3)
     const load = await startLoad(nodes)
     const { busiest: three, others, owned } = await busiestOf(nodes)
@@ -93,11 +93,11 @@ describe('the owner goes', () => {
     tell('kill -9', load, { 'fail-over ms': gap })
     expect(faultsOf(await cluster.log(), sent)).toEqual([])
     expect(gap).toBeLessThan(FAIL_OVER_MS)
-    // A session outlives its node: otherwise these were not its actors.
+    // A session outlives its node; a shorter gap would mean that these were not its actors.
     expect(gap).toBeGreaterThan(LEASE_MS / 2)
   })
 
-  it('SIGSTOP for longer than the lease, then SIGCONT: it writes nothing more, and takes part again', async () => {
+  it('lets a node that was stopped for longer than its lease write nothing more, and rejoin', async () => {
     const nodes = await startNodes(2)
     const load = await startLoad(nodes)
     const { busiest: two, others, owned } = await busiestOf(nodes)
@@ -114,7 +114,7 @@ describe('the owner goes', () => {
     expect((await two.stats()).cluster?.lostLeases).toBe(1)
   })
 
-  it('a graceful stop hands over within a second, and no client that retries once sees an error', async () => {
+  it('hands actors over within a second of a graceful stop; a client that retries once sees no error', async () => {
     const [one, two, three] = (await startNodes(3)) as [TestNode, TestNode, TestNode]
     const load = await startLoad([one, two])
     await touchMany(one)
@@ -128,7 +128,7 @@ describe('the owner goes', () => {
     expect(took).toBeLessThan(1_000)
   })
 
-  it('a node that joins is given its share, without an error', async () => {
+  it('gives a joining node its share, without errors', async () => {
     const [one, two] = await startNodes(2)
     const load = await startLoad([one, two])
     await touchMany(one)
@@ -151,8 +151,8 @@ describe('the owner goes', () => {
   })
 })
 
-describe('Redis goes', () => {
-  it('FLUSHALL: nothing is lost, nothing waits for long', async () => {
+describe('loss of Redis', () => {
+  it('loses nothing and causes no long wait after FLUSHALL', async () => {
     const [one, two] = await startNodes(2)
     const load = await startLoad([one, two])
     await cluster.flushRedis()
@@ -164,7 +164,7 @@ describe('Redis goes', () => {
     expect(gap).toBeLessThan(FAIL_OVER_MS)
   })
 
-  it.each([4_000 * PACE, 20_000 * PACE])('killed, and back empty after %d ms', async (ms) => {
+  it.each([4_000 * PACE, 20_000 * PACE])('recovers when Redis is killed and returns empty after %d ms', async (ms) => {
     const [one, two] = await startNodes(2)
     const load = await startLoad([one, two])
     await cluster.killRedis()
@@ -180,8 +180,8 @@ describe('Redis goes', () => {
   })
 })
 
-describe('PostgreSQL goes', () => {
-  it('kill -9 and restart: what was acknowledged is there, once', async () => {
+describe('loss of PostgreSQL', () => {
+  it('keeps every acknowledged command once after a crash and restart', async () => {
     const [one, two] = await startNodes(2)
     const load = await startLoad([one, two])
     cluster.killPostgres()

@@ -3,7 +3,7 @@ import { Type } from '../../src/core/schema.ts'
 import type { JobTimes } from '../../src/jobs/runtime.ts'
 import type { StoreChoice } from '../../src/jobs/stores.ts'
 
-/** Where a worker may die: between two things that do not commit together. */
+/** Where a worker can die: between two actions that do not commit together. */
 export const STEPS = ['claimed', 'added', 'started', 'before effect', 'after effect', 'ran', 'finished'] as const
 export type Step = (typeof STEPS)[number]
 
@@ -11,16 +11,16 @@ export interface WorkerOrder {
   readonly databaseUrl: string
   readonly store: StoreChoice
   readonly times: Partial<JobTimes>
-  /** Probability of a death each time that a step is passed. */
+  /** The probability that the worker dies each time it passes a step. */
   readonly deaths: Partial<Record<Step, number>>
-  /** Folder in which each step is noted at which a worker has died, so that each is died at once. */
+  /** A folder that records each step at which a worker has died, so that workers die at each step once. */
   readonly once?: string
 }
 
 const data = Type.Object({ n: Type.Integer() })
 const often = { attempts: 30, backoff: { firstMs: 20, maxMs: 500 } }
 
-/** `effect` has one that must be single; `plain` only has to be run; some of both can never succeed. */
+/** `effect` has an effect that must happen once; `plain` only has to run. Some of both can never succeed. */
 export function trialJobs(die: (step: Step) => void): AnyJob[] {
   const effect = job({
     name: 'trial.effect',

@@ -16,7 +16,7 @@ export interface TrialOptions {
   readonly times: WorkerOrder['times']
   readonly deaths: WorkerOrder['deaths']
   readonly once?: string
-  /** Done to what the workers stand on while they work; the last is over before the end is waited for. */
+  /** Causes faults in the databases while the workers run; it ends before the trial waits for the jobs. */
   readonly meanwhile: (trial: { readonly killOne: () => void }) => Promise<void>
   readonly timeoutMs: number
 }
@@ -30,16 +30,16 @@ export interface TrialReport {
   readonly done: number
   readonly dead: number
   readonly deadWithoutReason: number
-  /** Attempts beyond one a job. */
+  /** Attempts beyond the first of each job. */
   readonly repeated: number
-  /** Effects that happened twice, and those of jobs that are done but have none. */
+  /** Effects that happened twice, and finished jobs without their effect. */
   readonly doubled: number
   readonly missing: number
 }
 
 const WORKER = fileURLToPath(new URL('jobs-worker.ts', import.meta.url))
 
-/** Jobs in transactions, workers as processes that are killed, and a count of what came of it. */
+/** Adds jobs in transactions, kills the worker processes, and counts the results. */
 export async function jobsTrial(options: TrialOptions): Promise<TrialReport> {
   const { databaseUrl, store, timeoutMs } = options
   const began = performance.now()
@@ -125,7 +125,7 @@ async function addAll(node: JobNode, declared: readonly JobDeclaration<never>[],
           await node.jobs.add(tx, n % 2 === 0 || n % 100 === 99 ? effect : plain, { n } as never)
         }
       })
-    // While PostgreSQL is away nothing is acknowledged: the caller tries again, and may have been committed before.
+    // While PostgreSQL is away nothing is acknowledged. The caller retries, and may already have been committed.
     await waitFor(
       async () => {
         const there = await node.database.row(SEEN, [first])
@@ -137,7 +137,7 @@ async function addAll(node: JobNode, declared: readonly JobDeclaration<never>[],
   }
 }
 
-/** Jobs of a batch that was committed are there still, or have left their traces. */
+/** Finds a committed job: in the outbox, or by its traces. */
 const SEEN = `select 1 from (select id from outbox where (data->>'n')::int = $1 union all
   select id from finished_jobs where name = 'trial.effect' and exists (select 1 from effects where n = $1)) as seen limit 1`
 

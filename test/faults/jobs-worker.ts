@@ -1,6 +1,6 @@
 /**
- * A process that runs jobs and dies of it: at the steps at which something could be lost, with the probability that
- * its parent asks for, it kills itself without a word. Started by jobs-trial.ts.
+ * A process that runs jobs and kills itself with SIGKILL at steps where something could be lost, with a probability that
+ * its parent sets. Started by jobs-trial.ts.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -27,7 +27,7 @@ function isFirst(path: string): boolean {
   }
 }
 
-// oxlint-disable typescript/unbound-method -- put in the place of themselves
+// oxlint-disable typescript/unbound-method -- the methods are replaced on the same prototypes
 const { add } = Backend.prototype
 Backend.prototype.add = async function (...args) {
   die('claimed')

@@ -12,12 +12,12 @@ import { startRedis } from '../support/redis.ts'
 import { waitFor } from '../support/wait.ts'
 import { jobsTrial } from './jobs-trial.ts'
 
-/** A small version of `npm run soak:jobs`: workers die at every step, and what they stand on goes away. */
+/** A short version of `npm run soak:jobs`: workers die at every step, and PostgreSQL and Redis fail. */
 
 const DEATHS = { claimed: 1, started: 1, 'after effect': 1, finished: 1 }
 const TIMES = { lockMs: 800, stalledMs: 300, pollMs: 300, sweepMs: 300, graceMs: 1_000, drainMs: 500 }
 
-test.each(['postgres', 'redis'] as const)('on %s no job is lost, and single effects are single', async (kind) => {
+test.each(['postgres', 'redis'] as const)('loses no job on %s, and applies each effect once', async (kind) => {
   const database = await createDatabase()
   const once = await mkdtemp(join(tmpdir(), 'crier-deaths-'))
   const redis = kind === 'redis' ? await startRedis() : undefined
@@ -49,7 +49,7 @@ test.each(['postgres', 'redis'] as const)('on %s no job is lost, and single effe
   }
 })
 
-test('a node that is told to stop while Redis is away ends in time, and leaves what was committed', async () => {
+test('stops in time while Redis is away, and leaves committed jobs for other nodes', async () => {
   const database = await createDatabase()
   const redis = await startRedis()
   const folder = await mkdtemp(join(tmpdir(), 'crier-stop-'))
@@ -66,7 +66,7 @@ test('a node that is told to stop while Redis is away ends in time, and leaves w
     const began = performance.now()
     expect(await first.stop()).toBe(0)
     expect(performance.now() - began).toBeLessThan(15_000)
-    // That another node then does it is shown in src/jobs/jobs.test.ts.
+    // src/jobs/jobs.test.ts tests that another node then runs it.
     const left = await client.query('select state from outbox where id = $1', [added.rows[0]?.id])
     expect(left.rows).toEqual([{ state: 'waiting' }])
   } finally {
@@ -77,7 +77,7 @@ test('a node that is told to stop while Redis is away ends in time, and leaves w
   }
 })
 
-/** As when PostgreSQL restarts: every session ends, transactions in the middle are rolled back. */
+/** Ends every session and rolls open transactions back, like a restart of PostgreSQL. */
 async function cutSessions(url: string): Promise<void> {
   const client = new Client({ connectionString: url })
   await client.connect()

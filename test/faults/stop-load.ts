@@ -5,8 +5,8 @@ import { waitFor } from '../support/wait.ts'
 const PAUSE_MS = 10
 
 /**
- * Clients of several nodes that create streams one after the other; each belongs to one node, and what goes wrong there
- * it asks once more of the first, under the same idempotency key, as one behind a load balancer would.
+ * Clients of several nodes that create streams one after the other. Each client uses one node, and retries a failure once
+ * at the first node with the same idempotency key, like a client behind a load balancer.
  */
 export class StopLoad {
   readonly #urls: readonly [string, ...string[]]
@@ -26,12 +26,12 @@ export class StopLoad {
     return this.#titles.length
   }
 
-  /** One client of each node for a workspace. */
+  /** Adds a client of each node for a workspace. */
   add(workspaceId: string, apiKey: string): void {
     for (const url of this.#urls) this.#clients.push(this.#client(url, workspaceId, apiKey))
   }
 
-  /** Waits until something that was sent from now on has been done in each workspace, for the clients of each node. */
+  /** Waits until a request sent from now on has succeeded in each workspace, for the clients of each node. */
   async flowsAgain(): Promise<void> {
     const since = performance.now()
     await waitFor(() => this.#latest.size > 0 && [...this.#latest.values()].every((at) => at > since), {
@@ -40,7 +40,7 @@ export class StopLoad {
     })
   }
 
-  /** @returns what failed twice, how many were asked twice, and the titles of what was done */
+  /** @returns the errors of requests that failed twice, how many were retried, and the titles of the created streams */
   async stop(): Promise<{ errors: readonly string[]; retried: number; titles: string[] }> {
     this.#running = false
     await Promise.all(this.#clients)
@@ -65,7 +65,7 @@ export class StopLoad {
   }
 }
 
-/** @returns what went wrong */
+/** @returns the error, if any */
 async function attempt(url: string, options: Parameters<typeof send>[2]): Promise<string | undefined> {
   let answer: Answer
   try {

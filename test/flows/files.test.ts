@@ -13,7 +13,7 @@ import { Sockets } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
-/** A large video from its first byte to its end: sent over bad lines, looked at, made smaller, watched, deleted. */
+/** The life of a large video: upload over an unreliable connection, inspection, rendition, playback, deletion. */
 
 const BYTES = 200_000_000
 const PATIENT = { timeoutMs: 120_000 }
@@ -41,8 +41,8 @@ afterAll(async () => {
 })
 
 /**
- * Sends the rest of the file; or as far as `upTo`, where it stops until the connection is cut. A server that does not
- * want it now has closed the connection before its answer could be read: `refused`.
+ * Sends the rest of the file, or as far as `upTo`, where it waits until the connection is cut. Returns `refused` when the
+ * server closed the connection before its reply could be read.
  */
 function sendFrom(url: string, start: number, upTo?: number, cut?: Promise<unknown>) {
   return new Promise<number | 'cut' | 'refused'>((resolve) => {
@@ -67,7 +67,7 @@ function sendFrom(url: string, start: number, upTo?: number, cut?: Promise<unkno
   })
 }
 
-test('a video of 200 MB, sent over a connection that is cut twice, seen, played and deleted', async () => {
+test('uploads a 200 MB video over a connection that is cut twice, plays it and deletes it', async () => {
   const world = new World(app)
   await world.user('ada', { plan: 'business' })
   const workspaceId = await world.workspace('acme', 'ada')
@@ -87,7 +87,7 @@ test('a video of 200 MB, sent over a connection that is cut twice, seen, played 
   expect((await usage()).left).toBe(left - BYTES)
   const path = { uploadId }
   const received = async (): Promise<number> => (await call('GET /api/uploads/{uploadId}', { path })).received
-  // As any client: what of the piece before is still being written is waited for.
+  // Like any client, wait while the server still writes the previous piece.
   const goOn = (upTo?: number, cut?: Promise<unknown>) =>
     waitFor(
       async () => {
@@ -141,7 +141,7 @@ test('a video of 200 MB, sent over a connection that is cut twice, seen, played 
   expect(await files()).toBe(0)
 })
 
-/** In the page: a picture, and videos that play and are skipped through. @returns their sizes */
+/** Runs in the page: shows a picture, plays videos and seeks in them. @returns their sizes */
 const PLAY = `async ([picture, ...videos]) => {
   const shown = new Image()
   shown.src = picture
@@ -165,7 +165,7 @@ const PLAY = `async ([picture, ...videos]) => {
   return sizes
 }`
 
-/** Plays both videos, and skips to their ends. Only as much is fetched of them as is shown. */
+/** Plays both videos and seeks to their ends. The browser fetches only the parts it shows. */
 async function watch(video: string, rendition: string, picture: string): Promise<void> {
   const page = await browser.newPage()
   const ranges: string[] = []

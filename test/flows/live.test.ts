@@ -30,7 +30,7 @@ beforeAll(async () => {
   home = await mkdtemp(join(tmpdir(), 'crier-flow-'))
   source = join(home, 'source.flv')
   await makeSource(source, SECONDS)
-  // A database whose Crier was killed takes a moment to end.
+  // The database of a killed Crier takes a moment to stop.
   return () => rm(home, { recursive: true, force: true, maxRetries: 50, retryDelay: 200 })
 })
 beforeEach(async () => {
@@ -40,7 +40,7 @@ afterEach(async () => {
   for (const step of cleanUp.splice(0).toReversed()) await step()
 })
 
-/** Someone who has just come: signs up, confirms the address, logs in, makes a workspace. */
+/** A new user: signs up, confirms the address, logs in and creates a workspace. */
 async function newcomer(crier: CrierProcess) {
   const email = 'ada@example.com'
   const password = 'a long enough password'
@@ -117,7 +117,7 @@ async function start(ports?: { http: number; rtmp: number }): Promise<CrierProce
   return crier
 }
 
-test('from an empty folder to a live stream: every frame reaches both destinations', async () => {
+test('relays every frame to both destinations, starting from an empty folder', async () => {
   const crier = await start()
   expect(crier.stdout).toContain(`http://localhost:${crier.ports.http}/api`)
   expect(crier.stdout).toContain(`rtmp://localhost:${crier.rtmpPort}/live`)
@@ -165,7 +165,7 @@ test('from an empty folder to a live stream: every frame reaches both destinatio
   expect(usage.minutesUsed * 60).toBeLessThan(SECONDS + 3)
   const [session] = await call('GET /api/streams/{id}/sessions', at)
   expect(session).toMatchObject({ endReason: 'stopped', destinations: [{ name: 'nginx' }, { name: 'ffmpeg' }] })
-  // Minutes are told to the hundredth, rounded down.
+  // Minutes are rounded down to two decimals.
   expect(Math.abs(session.liveSeconds - usage.minutesUsed * 60)).toBeLessThan(1.2)
   expect(heard).toEqual(
     expect.arrayContaining([
@@ -183,7 +183,7 @@ test('from an empty folder to a live stream: every frame reaches both destinatio
   expect(await crier.stop()).toBe(0)
 })
 
-test('the media process is killed: the stream comes back by itself, and its minutes are charged once', async () => {
+test('resumes a stream after the media process is killed, and charges its minutes once', async () => {
   const crier = await start()
   const { call, workspaceId } = await newcomer(crier)
   const destinations = await servers()
@@ -218,7 +218,7 @@ test('the media process is killed: the stream comes back by itself, and its minu
   expect(await crier.stop()).toBe(0)
 })
 
-test('the whole of it is killed, and later stopped in good order: each time the stream goes on', async () => {
+test('resumes a stream after Crier is killed, and after a graceful stop', async () => {
   const crier = await start()
   const { call, workspaceId } = await newcomer(crier)
   const stream = await createStream(call, workspaceId, await servers())
@@ -234,7 +234,7 @@ test('the whole of it is killed, and later stopped in good order: each time the 
   await crier.kill()
 
   const second = await start(crier.ports)
-  // The token of before still holds, and so does what was used.
+  // The earlier token is still valid, and the usage is kept.
   expect(await usedSeconds()).toBeGreaterThanOrEqual(before)
   await until(call, stream._id, 'interrupted')
   pushTo(second, stream.streamKey)

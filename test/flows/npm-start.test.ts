@@ -10,7 +10,7 @@ import { waitFor } from '../support/wait.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-test('SIGTERM to `npm start` stops the server, not only npm', async () => {
+test('SIGTERM to `npm start` stops the server too', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'crier-npm-'))
   const ports = { PORT: String(await freeLoopbackPort()), RTMP_PORT: String(await freeLoopbackPort()), ADMIN_PORT: '0' }
   const npm = spawn('npm', ['start'], { cwd: ROOT, env: { ...process.env, ...ports, DATA_DIR: folder } })

@@ -13,7 +13,7 @@ import { codeBlocks } from '../support/guides.ts'
 import { PIXEL } from '../support/pixel.ts'
 import { waitFor } from '../support/wait.ts'
 
-/** The commands of docs/operations.md, as they stand there, on a Crier with data. */
+/** Runs the commands of docs/operations.md unchanged, on a Crier with data. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
@@ -40,7 +40,7 @@ async function stop(crier: CrierProcess): Promise<void> {
   expect(await crier.stop()).toBe(0)
 }
 
-/** Runs the commands of the page under that name. */
+/** Runs the commands of the page's block with this name. */
 async function commands(name: string, env: Record<string, string> = {}): Promise<void> {
   const blocks = codeBlocks('operations.md', `sh ${name}`)
   expect(blocks, name).toHaveLength(1)
@@ -52,7 +52,7 @@ interface Known {
   readonly assetId: string
 }
 
-/** A person with a workspace, a destination with its sealed key, and a file. */
+/** Creates a user with a workspace, a destination with its sealed key, and a file. */
 async function fill(crier: CrierProcess): Promise<Known> {
   const email = 'ada@example.com'
   const signUp = await crier.send('POST /api/auth/signup', { body: { email, password: 'correct horse battery' } })
@@ -79,7 +79,7 @@ async function expectAll(crier: CrierProcess, { apiKey, assetId }: Known): Promi
   expect([file.status, file.headers.get('content-length')]).toEqual([200, String(PIXEL.length)])
 }
 
-test('an embedded installation: back up, lose everything, restore; upgrade and roll back', async () => {
+test('backs up and restores an embedded installation, upgrades it and rolls back', async () => {
   const first = await start()
   const known = await fill(first)
   await stop(first)
@@ -104,7 +104,7 @@ test('an embedded installation: back up, lose everything, restore; upgrade and r
   await expectAll(await start(), known)
 })
 
-/** This version with one more migration. @returns its main file */
+/** Builds this version with one more migration. @returns its main file */
 async function newerBuild(): Promise<string> {
   const build = join(folder, 'newer')
   for (const name of ['package.json', 'openapi.json', 'src', 'actors', 'media', 'docs']) {
@@ -129,40 +129,37 @@ export class Next extends Migration {
   return join(build, 'src/main.ts')
 }
 
-/** Where Debian puts the programs of a PostgreSQL server and its clients. */
+/** Where Debian installs PostgreSQL's programs. */
 const DEBIAN = '/usr/lib/postgresql'
 const version = existsSync(DEBIAN)
   ? readdirSync(DEBIAN).find((name) => existsSync(join(DEBIAN, name, 'bin/initdb')))
   : undefined
 
-// `pg_dump` comes with no npm package: the test needs Debian's postgresql, server included.
-test.skipIf(version === undefined)(
-  'an external database: back up while it runs, lose everything, restore',
-  async () => {
-    const programs = join(DEBIAN, version ?? '', 'bin')
-    const server = await startServer(programs)
-    const env = { DATABASE_URL: server.url }
-    try {
-      const first = await start(env)
-      const known = await fill(first)
-      await commands('backup-external', { ...env, PATH: `${programs}:${process.env['PATH']}` })
-      await first.send('POST /api/workspaces', { apiKey: known.apiKey, body: { name: 'Later', timezone: 'UTC' } })
-      await stop(first)
-      await rm(join(folder, 'data'), { recursive: true })
-      await commands('restore-external', { ...env, PATH: `${programs}:${process.env['PATH']}` })
-      const restored = await start(env)
-      await expectAll(restored, known)
-      await stop(restored)
-    } finally {
-      await server.stop()
-    }
-  },
-)
+// No npm package has `pg_dump`: the test needs Debian's postgresql, server included.
+test.skipIf(version === undefined)('backs up an external database while Crier runs, and restores it', async () => {
+  const programs = join(DEBIAN, version ?? '', 'bin')
+  const server = await startServer(programs)
+  const env = { DATABASE_URL: server.url }
+  try {
+    const first = await start(env)
+    const known = await fill(first)
+    await commands('backup-external', { ...env, PATH: `${programs}:${process.env['PATH']}` })
+    await first.send('POST /api/workspaces', { apiKey: known.apiKey, body: { name: 'Later', timezone: 'UTC' } })
+    await stop(first)
+    await rm(join(folder, 'data'), { recursive: true })
+    await commands('restore-external', { ...env, PATH: `${programs}:${process.env['PATH']}` })
+    const restored = await start(env)
+    await expectAll(restored, known)
+    await stop(restored)
+  } finally {
+    await server.stop()
+  }
+})
 
 async function startServer(programs: string): Promise<{ url: string; stop(): Promise<void> }> {
   const cluster = join(folder, 'cluster')
   await mkdir(cluster, { mode: 0o700 })
-  // PostgreSQL refuses to run as root: as `nobody` then.
+  // PostgreSQL refuses to run as root, so it runs as `nobody`.
   const user = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {}
   if ('uid' in user) {
     await chown(folder, 65_534, 65_534)

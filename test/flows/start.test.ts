@@ -8,7 +8,7 @@ import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { CrierProcess } from '../support/crier-process.ts'
 import { createDatabase, createEmptyDatabase } from '../support/postgres.ts'
 
-/** Starts as an operator sees them: what is read, what is printed, and what a start that fails says. */
+/** Starting Crier: what it reads, what it prints, and what a failed start reports. */
 
 let folder: string
 beforeEach(async () => {
@@ -25,7 +25,7 @@ const dotEnv = (values: Record<string, string>) =>
       .join(''),
   )
 
-test('.env is read, the environment wins, and the banner shows places and warnings', async () => {
+test('reads .env, prefers the environment, and prints addresses and warnings', async () => {
   const database = await createEmptyDatabase()
   const closed = await freeLoopbackPort()
   await dotEnv({
@@ -50,7 +50,7 @@ test('.env is read, the environment wins, and the banner shows places and warnin
   await database.drop()
 })
 
-test('a mistake in .env is told with its name and the file', async () => {
+test('reports an invalid setting in .env with its name and the file', async () => {
   await dotEnv({ DATABASE_POOL: 'many', CORS_ORIGINS: 'app.example.com' })
   const failed = start({})
   await expect(failed).rejects.toThrow(/DATABASE_POOL must be a whole number/)
@@ -58,7 +58,7 @@ test('a mistake in .env is told with its name and the file', async () => {
   await expect(failed).rejects.toThrow(`Settings come from the environment and ${join(folder, '.env')}`)
 })
 
-test('a database or a Redis that refuses is told by its setting', async () => {
+test('names the setting of a database or Redis that refuses connections', async () => {
   const closed = await freeLoopbackPort()
   await expect(start({ DATABASE_URL: `postgres://a:hunter2@127.0.0.1:${closed}/x` })).rejects.toThrow(
     `DATABASE_URL: PostgreSQL at 127.0.0.1:${closed} cannot be used: the connection was refused (ECONNREFUSED)`,
@@ -75,13 +75,13 @@ test('a database or a Redis that refuses is told by its setting', async () => {
   await database.drop()
 })
 
-test('an address that cannot be listened on is told by its setting', async () => {
+test('names the setting of an address that cannot be listened on', async () => {
   const database = await createDatabase()
   const blocker = createServer()
   await new Promise<void>((resolve) => blocker.listen(0, '0.0.0.0', resolve))
   const taken = String((blocker.address() as AddressInfo).port)
   const common = { DATABASE_URL: database.url, REDIS_PRIVATE: '0' }
-  // 192.0.2.0/24 is for documentation (RFC 5737): no machine has an address of it.
+  // No machine has an address in 192.0.2.0/24, which is reserved for documentation (RFC 5737).
   const failures: [Record<string, string>, string][] = [
     [{ ROLES: 'api', PORT: taken }, `port ${taken} on 0.0.0.0 is taken: set PORT to a free one (EADDRINUSE)`],
     [{ ROLES: 'api', HOST: '192.0.2.1' }, '192.0.2.1 is not an address of this machine: set HOST'],
@@ -95,7 +95,7 @@ test('an address that cannot be listened on is told by its setting', async () =>
   await database.drop()
 })
 
-describe('for a plain user', () => {
+describe('as a non-root user', () => {
   const NOBODY = 65_534
   const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined
   const startPlainly = (env: Record<string, string>) => CrierProcess.start(folder, undefined, env, undefined, user)
@@ -103,7 +103,7 @@ describe('for a plain user', () => {
     if (user !== undefined) await chown(folder, user.uid, user.gid)
   })
 
-  test('a data folder that they may not read or write is told by its setting', async () => {
+  test('names the setting of a data folder without read or write permission', async () => {
     const closed = join(folder, 'closed')
     await mkdir(closed, { mode: 0o000 })
     for (const path of [closed, join(closed, 'data')]) {
@@ -114,8 +114,8 @@ describe('for a plain user', () => {
     await chmod(closed, 0o700)
   })
 
-  // Containers often let everybody bind every port.
-  test.runIf(firstOpenPort() > 80)('a low port that they may not open is told by its setting', async () => {
+  // Containers often let every user bind low ports.
+  test.runIf(firstOpenPort() > 80)('names the setting of a low port that the user cannot bind', async () => {
     const database = await createDatabase()
     const common = { DATABASE_URL: database.url, REDIS_PRIVATE: '0' }
     for (const [setting, env] of [
@@ -131,7 +131,7 @@ describe('for a plain user', () => {
   })
 })
 
-/** The first port that everybody may open. */
+/** The first port that every user can bind. */
 function firstOpenPort(): number {
   try {
     return Number(readFileSync('/proc/sys/net/ipv4/ip_unprivileged_port_start', 'utf8'))

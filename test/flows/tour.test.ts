@@ -10,9 +10,9 @@ import { toolPath } from '../support/tools.ts'
 import { waitFor } from '../support/wait.ts'
 
 /**
- * The README's tour, typed as it stands into an interactive shell on a pseudo-terminal: what a terminal does to
- * programs in the background (a job that reads it is stopped) happens here too. As a plain user, also where tests run
- * as root. Only the ports are others.
+ * Types the README's tour unchanged, except for ports, into an interactive shell on a pseudo-terminal. Terminal effects
+ * happen here too: a background job that reads the terminal is stopped. Runs as a non-root user, even when tests run as
+ * root.
  */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -24,7 +24,7 @@ let folder: string
 let running: ChildProcess[] = []
 let ports: ReadonlyMap<string, number>
 
-/** A checkout that belongs to the user, so that `./data` and what the tour leaves behind are of this run. */
+/** A checkout of this run's own, so that `./data` and other files of the tour do not mix with those of other runs. */
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crier-tour-'))
   for (const name of ['package.json', 'openapi.json', 'src', 'actors', 'media']) {
@@ -54,11 +54,11 @@ afterEach(async () => {
 
 interface Step {
   readonly command: string
-  /** Lines that must appear in this order; `…` stands for any others. */
+  /** Lines that must appear in this order; `…` stands for any other lines. */
   readonly expected: readonly string[]
 }
 
-/** The commands of the tour's `console` blocks, with what the README shows below them. */
+/** The commands of the tour's `console` blocks, with the output that the README shows. */
 async function tour(): Promise<Step[]> {
   const readme = await readFile(join(ROOT, 'README.md'), 'utf8')
   const text = /## Five-minute tour\n(.*?)\n## /s.exec(readme)?.[1] ?? ''
@@ -71,7 +71,7 @@ async function tour(): Promise<Step[]> {
   return steps
 }
 
-/** Puts the ports of this run in place of the usual ones. */
+/** Replaces the default ports with those of this run. */
 function here(text: string): string {
   return text.replace(/(?<=(?:localhost|127\.0\.0\.1):)\d+/g, (port) => String(ports.get(port) ?? port))
 }
@@ -113,8 +113,8 @@ class Terminal {
   }
 
   /**
-   * Types a command, and the password where the README shows that it is asked for.
-   * @returns what was printed until it ended
+   * Types a command, and the password when the README shows a prompt for it.
+   * @returns the output of the command
    */
   async type(command: string, { asks, mark }: { asks: boolean; mark: string }): Promise<string> {
     const from = this.#output.length
@@ -123,10 +123,10 @@ class Terminal {
     if (asks) {
       await waitFor(() => seen().includes('Password: '), { timeoutMs: 60_000, what: `a question: ${command}` })
       this.write('correct horse battery\n')
-      // What is typed ahead now would be read by the command, not by the shell.
+      // Wait, because the command would read anything typed now, not the shell.
       await waitFor(() => /Password: \n.*\n/.test(seen()), { timeoutMs: 60_000, what: `an answer: ${command}` })
     }
-    // In pieces, so that the typed line does not look like the line that is waited for.
+    // In pieces, so that the typed line does not match the expected one.
     this.write(`echo "--${mark}""-$?"\n`)
     const end = new RegExp(`^--${mark}-(\\d+)$`, 'm')
     await waitFor(() => end.test(seen()), { timeoutMs: 90_000, what: `the end of: ${command}\n${seen()}` })
@@ -148,7 +148,7 @@ test('the tour works when it is typed into a terminal', { timeout: 300_000 }, as
   const terminal = new Terminal()
   const spaced = (text: string) => text.replace(/ +/g, ' ')
   for (const [index, { command, expected }] of steps.entries()) {
-    // A person reads the mail when it has arrived.
+    // A user reads the mail after it has arrived.
     if (command.includes('data/outbox')) await waitFor(hasMail, { timeoutMs: 30_000, what: 'the mail with the code' })
     const output = await terminal.type(here(command), { asks: expected.includes('Password:'), mark: `step-${index}` })
     expect(output, command).not.toMatch(/Stopped|command not found/)
