@@ -13,18 +13,18 @@ import { createDatabase } from './postgres.ts'
 import { send, type Answer, type SendOptions } from './send.ts'
 
 export interface AppOptions {
-  /** Settings beside those that a test needs anyway. */
+  /** Further settings. */
   readonly env?: Readonly<Record<string, string>>
-  /** Time stands still on a ManualClock until the test moves it. */
+  /** With a ManualClock the test advances the time. */
   readonly clock?: Clock
   readonly redisUrl?: string
   /** Enforce the rate limits; off when absent. */
   readonly rateLimits?: boolean
   /** Run the media process too; off when absent. */
   readonly media?: boolean
-  /** A second node on the database of another. */
+  /** The database of another node, which this one shares. */
   readonly databaseUrl?: string
-  /** The data folder of a node that was stopped, for tests of restarts. */
+  /** The data folder of a stopped node, for tests of restarts. */
   readonly dataDir?: string
   readonly registry?: NodeOverrides['registry']
   readonly adapt?: NodeOverrides['adapt']
@@ -32,25 +32,25 @@ export interface AppOptions {
   readonly jobTimes?: NodeOverrides['jobTimes']
 }
 
-/** A node of Crier in this process, on a database and in a folder of its own. */
+/** A Crier node in this process, with its own database and folder. */
 export interface App {
   readonly url: string
   readonly port: number
   readonly config: Config
-  /** What tells the node the time. */
+  /** The clock of the node. */
   readonly clock: Clock
   readonly node: Node
   readonly composition: Composition
   readonly database: Database
   readonly databaseUrl: string
   readonly dataDir: string
-  /** Mails that would have been sent. */
+  /** The mails that the node sent. */
   readonly outbox: Outbox
-  /** What was logged so far: one object a line. Nothing is printed. */
+  /** The log so far, one object per line. Nothing is printed. */
   readonly logs: readonly LogLine[]
   /** Sends a request; see `send`. */
   send(route: string, options?: SendOptions): Promise<Answer>
-  /** Shuts down as on SIGTERM; removes folder and database unless they were handed in. */
+  /** Shuts down as on SIGTERM. Removes the folder and the database unless they were passed in. */
   stop(): Promise<void>
 }
 
@@ -60,7 +60,7 @@ export interface LogLine {
   readonly [field: string]: unknown
 }
 
-/** Boots the real thing over `startNode`. Every reply is checked against its declaration. */
+/** Starts a real node with `startNode`. It checks every reply against its declaration. */
 export async function startApp(options: AppOptions = {}): Promise<App> {
   const created = options.databaseUrl === undefined ? await createDatabase() : undefined
   const databaseUrl = options.databaseUrl ?? created?.url ?? ''
@@ -96,13 +96,13 @@ export async function startApp(options: AppOptions = {}): Promise<App> {
   }
 }
 
-/** Of several nodes the first runs the jobs: a mail is put into the folder of the node that sends it. */
+/** Of several nodes only the first runs jobs, because a mail goes to the folder of the node that sends it. */
 function rolesOf({ databaseUrl, media, redisUrl }: AppOptions): string {
   const joins = databaseUrl !== undefined && redisUrl !== undefined
   return ['api', ...(joins ? [] : ['jobs']), ...(media ? ['media'] : [])].join(',')
 }
 
-/** Ports are chosen beforehand, because URLs name them; another process may be faster. */
+/** Chooses the ports beforehand, because URLs contain them. Retries when another process takes one first. */
 async function start(
   options: AppOptions,
   needed: Record<string, string>,
@@ -134,9 +134,9 @@ async function start(
       ROLES: rolesOf(options),
       REDIS_PRIVATE: '0',
       DATABASE_POOL: '5',
-      // A test waits for what is worked on; it must not stand back behind other tests.
+      // Tests wait for media work, so it must not run at a lower priority than other tests.
       MEDIA_NICENESS: '0',
-      // Nodes on one Redis share what proves that they belong together.
+      // Nodes on one Redis prove with this shared secret that they belong together.
       ...(options.redisUrl && { REDIS_URL: options.redisUrl, JWT_SECRET: 'what all nodes of a test have in common' }),
       ...needed,
       ...options.env,

@@ -1,7 +1,7 @@
 import { Agent, createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** How often each node is asked whether it is ready. */
+/** The interval of health checks. */
 const CHECK_EVERY_MS = 200
 
 interface Backend {
@@ -9,17 +9,17 @@ interface Backend {
   isReady: boolean
 }
 
-/** A reverse proxy with health checks, as stands in front of several nodes. */
+/** A reverse proxy with health checks, in front of several nodes. */
 export interface Balancer {
   readonly url: string
-  /** The nodes that get requests now, by their URLs. */
+  /** The URLs of the nodes that currently get requests. */
   ready(): string[]
   close(): Promise<void>
 }
 
 /**
- * Hands requests to the nodes that are ready, one after the other, over connections that are kept. It repeats nothing:
- * a request that a node does not answer is a 502.
+ * Forwards requests to the ready nodes in turn, over persistent connections. It never retries: a request that a node does
+ * not answer gets a 502.
  * @param urls base URLs of the nodes; ports stay the same over restarts
  */
 export async function startBalancer(urls: readonly string[]): Promise<Balancer> {

@@ -2,8 +2,8 @@ import { open, readFile, stat } from 'node:fs/promises'
 import { runFfmpeg } from '../../media/testing/ffmpeg.ts'
 
 /**
- * Writes a real video of exactly `bytes`: a few seconds of H.264 and AAC whose index is at the very end, and before it
- * a box that players skip. To show anything of it, a player must ask for the end first.
+ * Writes a real video of exactly `bytes`: a few seconds of H.264 and AAC, a box that players skip, and the index at the
+ * end. A player must request the end first.
  */
 export async function makeBigVideo(file: string, bytes: number, seconds: number): Promise<void> {
   const picture = ['-f', 'lavfi', '-i', `testsrc=size=640x360:rate=25:duration=${seconds}`]
@@ -18,7 +18,7 @@ export async function makeBigVideo(file: string, bytes: number, seconds: number)
   await using handle = await open(file, 'r+')
   await handle.write(free, 0, 8, index)
   await handle.write(content, index, content.length - index, index + bytes - content.length)
-  // Between the two is nothing: a hole.
+  // The file is sparse between the two.
   const hole = Buffer.alloc(content.length - index)
   await handle.write(hole, 0, Math.min(hole.length, bytes - content.length - 8), index + 8)
   if ((await stat(file)).size !== bytes) throw new Error('the video has another size')

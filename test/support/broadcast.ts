@@ -7,7 +7,7 @@ import type { App } from './app.ts'
 import { waitFor } from './wait.ts'
 import type { Voice } from './world.ts'
 
-/** What tests see of a stream. */
+/** The fields of a stream that tests read. */
 export interface SeenStream {
   readonly _id: string
   readonly status: string
@@ -23,7 +23,7 @@ export interface SeenStream {
   }[]
 }
 
-/** A user's hands on live streams of one workspace, over the API. */
+/** Controls live streams of a workspace as a user would, through the API. */
 export class Broadcaster {
   readonly #app: App
   readonly #voice: Voice
@@ -42,7 +42,7 @@ export class Broadcaster {
     return (await this.good<{ _id: string }>('POST /api/streams/rtmp-destinations', { body }))._id
   }
 
-  /** Puts a file into the media library. @returns the id of the asset, which was looked at */
+  /** Uploads a file to the media library and waits until it is inspected. @returns the id of the asset */
   async upload(path: string): Promise<string> {
     const name = basename(path)
     const file = { name, content: new Uint8Array(await readFile(path)) }
@@ -56,7 +56,7 @@ export class Broadcaster {
     return id
   }
 
-  /** A stream that goes to these sinks, by name. */
+  /** Creates a stream with these sinks as destinations, by name. */
   async stream(sinks: Readonly<Record<string, Sink>>): Promise<SeenStream> {
     const platforms: { platform: string; accountId: string }[] = []
     for (const [name, sink] of Object.entries(sinks)) {
@@ -95,7 +95,7 @@ export class Broadcaster {
     return waitFor(wanted, { timeoutMs, what: `${name} to be ${status}` })
   }
 
-  /** A publisher that sends media until it is closed. */
+  /** Starts a publisher that sends media until it is closed. */
   async publish(key: string): Promise<{ readonly publisher: TestPublisher; readonly feed: Feed }> {
     const publisher = await TestPublisher.connect({ port: this.#app.config.RTMP_PORT })
     this.#open.push(publisher)
@@ -107,7 +107,7 @@ export class Broadcaster {
     return { publisher, feed }
   }
 
-  /** What a publisher with this key is told when it is refused; the empty string when it is let in. */
+  /** The reason for which a publisher with this key is rejected; empty when it is accepted. */
   async refusal(key: string): Promise<string> {
     const publisher = await TestPublisher.connect({ port: this.#app.config.RTMP_PORT })
     const status = await publisher.publish(key)

@@ -1,7 +1,7 @@
 import { chromium, type Browser, type Page } from 'playwright-core'
 import { toolPath } from './tools.ts'
 
-/** Starts a real chromium without a window; whoever starts it closes it. @param flags beside the usual ones */
+/** Starts a real headless chromium, which the caller must close. @param flags in addition to the usual ones */
 export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
   const { command, env } = toolPath('chromium')
   return chromium.launch({
@@ -13,13 +13,13 @@ export function launchBrowser(flags: readonly string[] = []): Promise<Browser> {
 
 export interface OpenPage {
   readonly page: Page
-  /** Every URL that the page asked for. */
+  /** Every URL that the page requested. */
   readonly requested: readonly string[]
-  /** Errors on its console, and those that nobody caught. */
+  /** Errors on its console, and uncaught errors. */
   readonly complaints: readonly string[]
 }
 
-/** Opens a page and notes whatever it asks for and complains about. */
+/** Opens a page and records its requests and errors. */
 export async function openPage(browser: Browser, url: string): Promise<OpenPage> {
   const page = await browser.newPage()
   const requested: string[] = []
@@ -33,7 +33,7 @@ export async function openPage(browser: Browser, url: string): Promise<OpenPage>
   return { page, requested, complaints }
 }
 
-/** Those of the URLs that lead to another host than `origin`. */
+/** The URLs whose host is not that of `origin`. */
 export function foreignRequests(urls: readonly string[], origin: string): string[] {
   return urls.filter((url) => !/^(data|blob):/.test(url) && new URL(url).origin !== origin)
 }

@@ -1,9 +1,9 @@
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto'
 
-/** A certificate authority of one's own, and what it signs: X.509 version 1, P-256, PEM. For tests alone. */
+/** A certificate authority for tests: X.509 version 1, P-256, PEM. */
 export interface TestAuthority {
   readonly ca: string
-  /** A key and a certificate that this authority vouches for. */
+  /** A key, and a certificate signed by this authority. */
   issue(name: string): { readonly key: string; readonly cert: string; readonly ca: string }
 }
 

@@ -1,6 +1,6 @@
 import type { Channels } from '../../src/core/ports.ts'
 
-/** Channels as a test has them: who is in which private one, and which are public. */
+/** Channels of a test: the public ones, and the members of the private ones. */
 export class TestChannels implements Channels {
   readonly members = new Map<string, string[]>()
   readonly open = new Set<string>()

@@ -6,7 +6,7 @@ import { Voice, type World } from './world.ts'
 
 let count = 0
 
-/** A channel of a workspace of a test's world, with what is done in it most. */
+/** A channel in a test's world, with the most common actions. */
 export class TestChannel {
   readonly world: World
   readonly path: { readonly workspaceId: string; readonly channelId: string }
@@ -16,7 +16,7 @@ export class TestChannel {
     this.path = { workspaceId, channelId }
   }
 
-  /** Made by somebody; with `memberIds` it is private. */
+  /** Creates a channel as the user `by`; private with `memberIds`. */
   static async make(world: World, workspace: string, by: string, more: object = {}): Promise<TestChannel> {
     count += 1
     const workspaceId = world.id(workspace)
@@ -30,17 +30,17 @@ export class TestChannel {
     return this.path.channelId
   }
 
-  /** @param app another node than the world's own */
+  /** @param app the node to call; the world's own when absent */
   voice(name: string, app: App = this.world.app): Voice {
     return new Voice(app, { apiKey: this.world.key(name) })
   }
 
-  /** Says something; the answer as it comes. */
+  /** Sends a message. @returns the reply */
   say(name: string, body: string, more: object = {}, app?: App): Promise<Answer> {
     return this.voice(name, app).call(sendMessage, { path: this.path, body: { body, ...more } })
   }
 
-  /** Says something that must be taken. @returns the message */
+  /** Sends a message that must be accepted. @returns the message */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into replies of every shape
   async said(name: string, body: string, more: object = {}, app?: App): Promise<any> {
     const answer = await this.say(name, body, more, app)

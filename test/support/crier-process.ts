@@ -9,20 +9,20 @@ import { waitFor } from './wait.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
-/** Whom a process runs as. */
+/** The user that a process runs as. */
 export interface PlainUser {
   readonly uid: number
   readonly gid: number
 }
 
-/** Crier as its user starts it: a process of its own, in a folder of its own. */
+/** Crier as an operator starts it, in a process and a folder of its own. */
 export class CrierProcess {
   readonly url: string
   readonly rtmpPort: number
   readonly outbox: Outbox
   readonly #child: ChildProcess
   readonly #ended: Promise<void>
-  /** What it printed, the banner above all. */
+  /** Its standard output, such as the banner. */
   stdout = ''
   stderr = ''
 
@@ -57,10 +57,10 @@ export class CrierProcess {
   }
 
   /**
-   * Starts it and waits until it says that it is ready.
+   * Starts it and waits until it reports that it is ready.
    * @param main the main file of another build
-   * @param user another user to run as, where this one is root
-   * @throws Error with what it printed, when it ends instead
+   * @param user another user to run as, when this one is root
+   * @throws Error with its output, when it exits instead
    */
   static async start(
     folder: string,
@@ -93,12 +93,12 @@ export class CrierProcess {
     return send(this.url, route, options)
   }
 
-  /** Its main process. */
+  /** The id of its main process. */
   get pid(): number {
     return this.#child.pid as number
   }
 
-  /** The media process, found as an administrator would. */
+  /** The id of the media process, found in /proc. */
   mediaPid(): number | undefined {
     return readdirSync('/proc')
       .filter((name) => /^\d+$/.test(name))
@@ -106,13 +106,13 @@ export class CrierProcess {
       .find((pid) => parentOf(pid) === this.#child.pid && commandOf(pid).includes('media/process'))
   }
 
-  /** SIGKILL: nothing is drained. */
+  /** Kills it with SIGKILL, without draining. */
   async kill(): Promise<void> {
     this.#child.kill('SIGKILL')
     await this.#ended
   }
 
-  /** SIGTERM, and waits for the end. @returns the exit code */
+  /** Sends SIGTERM and waits for the exit. @returns the exit code */
   async stop(): Promise<number | null> {
     this.#child.kill('SIGTERM')
     await this.#ended

@@ -1,24 +1,24 @@
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
 export interface CutProxy {
-  /** The database's URL by way of the proxy. */
+  /** The URL of the database through the proxy. */
   readonly url: string
   /**
-   * Cuts the connection on which a client next sends `text`: `before` the server sees it, or `after` the server has
-   * answered, so that the answer is what is lost.
+   * Cuts the connection on which a client next sends `text`: `before` the server gets it, or `after` the server has
+   * replied, so that the reply is lost.
    */
   cutAt(text: string, when: 'before' | 'after'): void
   /**
-   * Keeps every answer from the client that next sends `text`, from the moment when it sends its next commit: the
-   * transaction takes effect, and nobody hears of it.
+   * Withholds every reply from the client that next sends `text`, from its next commit on: the transaction takes effect,
+   * but the client does not learn of it.
    */
   holdCommitAfter(text: string): void
-  /** Refuses connections from now on, and cuts those that are open; or takes them again. */
+  /** Refuses new connections and cuts open ones, or accepts connections again. */
   away(isAway: boolean): void
   close(): Promise<void>
 }
 
-/** Stands between a client and PostgreSQL on loopback, and loses what a test wants lost. */
+/** A proxy between a client and PostgreSQL on loopback that drops what a test chooses. */
 export async function cutProxy(databaseUrl: string): Promise<CutProxy> {
   const target = new URL(databaseUrl)
   const open = new Set<Socket>()

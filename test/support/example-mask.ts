@@ -4,24 +4,24 @@ import { EXAMPLE, EXAMPLE_TIME } from '../../src/core/example-ids.ts'
 import { readableNames } from './example-names.ts'
 
 /**
- * Makes of a recorded request and reply what the documentation can show: nothing in it is secret, names the machine
- * that it was recorded on, or is different when it is recorded again.
+ * Turns a recorded request and reply into an example for the documentation: without secrets, without names of the machine
+ * that recorded it, and equal in every recording.
  *
- * - ids become ids of version 7, the same for the same thing; what `EXAMPLE` names has that id
- * - times move so that the request was sent at `EXAMPLE_TIME`; what is between them stays
- * - tokens, keys and signatures become as many letters of `EXAMPLE`, behind the prefix that they have
- * - addresses become names and numbers that are reserved for documentation (RFC 2606, RFC 5737)
+ * - ids become ids of version 7, equal ids equal ones; things that `EXAMPLE` names get those ids
+ * - times shift so that the request was sent at `EXAMPLE_TIME`; the differences stay
+ * - tokens, keys and signatures become as many letters of `EXAMPLE`, after their prefix
+ * - addresses become names and numbers reserved for documentation (RFC 2606, RFC 5737)
  */
 export interface MaskOptions {
-  /** What ids are made from where nothing else names them. */
+  /** The seed of ids that nothing else determines. */
   readonly seed: string
   /** When the request was sent. */
   readonly sentAt: number
-  /** By real id, the id to show. */
+  /** The id to show, by real id. */
   readonly ids: ReadonlyMap<string, string>
-  /** What was written into the operation's own example, and so is shown as it is. */
+  /** The operation's own example, whose values are shown unchanged. */
   readonly literal: unknown
-  /** By address of a server on this machine, its public name. */
+  /** The public name to show, by address of a server on this machine. */
   readonly addresses: Readonly<Record<string, string>>
 }
 
@@ -30,11 +30,11 @@ const IS_UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const INSTANT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/
 const JWT = /eyJ[\w-]+\.[\w-]+\.[\w-]{20,}/g
 const STREAM_KEY = /\b[0-9a-f]{16}(b?)-[0-9a-f]{32}\b/g
-/** Names of paths in the relay, and codes of providers. */
+/** Path names of the relay, and codes of providers. */
 const HEX = /\b(?:[0-9a-f]{16}|[0-9a-f]{20})\b/g
 const PREFIXED = /\b(crier|crr|crd)_([\w-]{6,})/g
 const EXPIRES = /\bexpires=(\d{10})\b/g
-/** Long words in which capitals, small letters and digits are mixed, as no other texts have them. */
+/** Long words that mix upper case, lower case and digits, which only random ones do. */
 const RANDOM = /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{22,}(?![\w-])/g
 
 const EXAMPLE_JWT = `eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.${Buffer.from('{"EXAMPLE":true}').toString('base64url')}.${filler(43)}`
@@ -42,7 +42,7 @@ const DIGITS = '0123456789abcdef'
 const MOST_LETTERS = 64
 const MOST_ITEMS = 2
 
-/** What is another one at every recording, with what the documentation shows. */
+/** Fields that differ in every recording, with the values to show. */
 const CHANGING: Readonly<Record<string, unknown>> = {
   uptimeSeconds: 86_400,
   removedCount: 12,
@@ -53,7 +53,7 @@ const CHANGING: Readonly<Record<string, unknown>> = {
   p99: 400,
 }
 
-/** Fields of ids whose name is not that of the thing. */
+/** Id fields that are not named after their resource. */
 const ALIASES: Readonly<Record<string, keyof typeof EXAMPLE>> = {
   accountId: 'rtmpDestinationId',
   createdBy: 'userId',
@@ -66,7 +66,7 @@ function filler(length: number, letters = 'EXAMPLE'): string {
 }
 
 export class ExampleMask {
-  /** What was replaced because nobody may read it. */
+  /** The secrets that were replaced. */
   readonly secrets = new Set<string>()
   readonly #options: MaskOptions
   readonly #ids: Map<string, string>
@@ -82,7 +82,7 @@ export class ExampleMask {
     this.#instants = texts.map((text) => Date.parse(text)).filter((time) => !Number.isNaN(time))
   }
 
-  /** The value as the documentation shows it. */
+  /** Returns the value as the documentation shows it. */
   apply(value: unknown, field = ''): unknown {
     if (field in CHANGING && value !== null && typeof value !== 'object') return CHANGING[field]
     if (typeof value === 'string') return this.#text(value, field)
@@ -118,12 +118,12 @@ export class ExampleMask {
     return shown
   }
 
-  /** Times of the operation's own example stay, and what is whole days from them. */
+  /** Keeps times of the operation's own example, and times whole days from them. */
   #time(time: number): number {
     if (this.#instants.some((instant) => (time - instant) % DAY === 0)) return time
     const sent = Date.parse(EXAMPLE_TIME)
     const delta = time - this.#options.sentAt
-    // What ends with an hour does so in the example too.
+    // Times on the hour stay on the hour.
     if (time % HOUR === 0) return Math.ceil((sent + delta) / HOUR) * HOUR
     return sent + delta
   }

@@ -1,4 +1,4 @@
-/** What the names that fixtures make up become in the examples of the documentation, in the order of their appearance. */
+/** The names that replace those of fixtures in the documentation's examples, in order of appearance. */
 const NAMES = {
   person: ['grace', 'linus', 'margaret', 'alan'],
   workspace: ['Northwind', 'Contoso', 'Initech', 'Globex'],
@@ -11,12 +11,12 @@ const NAMES = {
   key: ['Nightly import', 'Dashboard', 'Backup script', 'Old laptop'],
 } as const
 
-/** What a fixture makes a name for. */
+/** The kinds of things that fixtures name. */
 export type NameKind = keyof typeof NAMES
 
 const MADE_UP = new RegExp(`\\b(${Object.keys(NAMES).join('|')})-\\d+\\b`, 'g')
 
-/** Replaces made-up names in a text. @param known by made-up name, what it became; grows */
+/** Replaces the names of fixtures in a text. @param known replacements by name; new ones are added */
 export function readableNames(text: string, known: Map<string, string>): string {
   return text.replace(MADE_UP, (made, kind: NameKind) => {
     const used = new Set(known.values())

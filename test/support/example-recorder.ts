@@ -11,20 +11,20 @@ import { stageExample } from './matrix.ts'
 import type { Answer, SendOptions } from './send.ts'
 import { World } from './world.ts'
 
-/** What was sent to each operation of a running server, and what it answered. */
+/** The requests to each operation of a running server, and its replies. */
 export interface Recording {
-  /** By operation. */
+  /** Examples by operation. */
   readonly examples: ReadonlyMap<string, OperationExample>
-  /** What was replaced in them: tokens, keys, signatures and addresses. */
+  /** The tokens, keys, signatures and addresses that were replaced in them. */
   readonly secrets: ReadonlySet<string>
 }
 
-/** Time passes between two requests, so that what was made first is older: little, because media nodes are taken for gone after a few seconds. */
+/** Time between two requests, so that earlier rows are older. Short, because media nodes expire after a few seconds. */
 const BETWEEN_REQUESTS = SECOND
 
 /**
- * Sends the example of every operation to a server of its own. Left out are those whose fixture
- * expects an error. @throws when another is not answered by a success
+ * Sends the example of every operation to a new server. Skips those whose fixture expects an error.
+ * @throws when any other reply is not a success
  */
 export async function recordExamples(operations: readonly NamedOperation[]): Promise<Recording> {
   const outside = await startOutside()
@@ -32,7 +32,7 @@ export async function recordExamples(operations: readonly NamedOperation[]): Pro
   const app = await startApp({
     clock,
     env: {
-      // The servers outside are on this machine.
+      // The outside servers run on this machine.
       ALLOW_PRIVATE_ADDRESSES: '1',
       GITHUB_CLIENT_ID: GITHUB_CLIENT.id,
       GITHUB_CLIENT_SECRET: GITHUB_CLIENT.secret,
@@ -133,7 +133,7 @@ class Recorder {
     }
   }
 
-  /** What examples name has the id that the examples of all operations give it. */
+  /** Maps real ids to the ids that the examples of all operations use. */
   #idsOf(op: NamedOperation, { owner, workspaceId }: Stage, sent: SendOptions, answer: Answer): Map<string, string> {
     const ids = new Map<string, string>([
       [workspaceId, EXAMPLE.workspaceId],
@@ -144,7 +144,7 @@ class Recorder {
       if (!ids.has(id) && ![...ids.values()].includes(shown)) ids.set(id, shown)
     }
     for (const [name, id] of Object.entries(sent.path ?? {})) add(id, op.example.path?.[name])
-    // What is made, or comes first in a list, is what the operations on one of them name.
+    // A created row, or the first of a list, gets the id that the operations on a single row use.
     const one = this.#operations.find(({ pattern }) => pattern.replace(/\/\{\w+\}$/, '') === op.pattern)
     const parameter = /\{(\w+)\}$/.exec(one?.pattern ?? '')?.[1] ?? ''
     const { data } = answer.body as { data?: { _id?: string } | { _id?: string }[] }

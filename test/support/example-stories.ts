@@ -5,10 +5,10 @@ import { startGitHub, type FakeGitHub } from './github.ts'
 import { PIXEL } from './pixel.ts'
 import { seedMember, seedUser } from './seed.ts'
 
-/** Servers outside, as far as examples need them. */
+/** Outside servers that examples need. */
 export interface Outside {
   readonly github: FakeGitHub
-  /** Has a picture at every path. */
+  /** Serves a picture at every path. */
   readonly pictures: { readonly url: string; close(): Promise<void> }
 }
 
@@ -22,12 +22,11 @@ export async function startOutside(): Promise<Outside> {
   return { github: await startGitHub(), pictures: { url, close } }
 }
 
-/** How many rows a list has, and how many of them its example asks for. */
+/** The number of rows in a list, and the limit in its example. */
 export const LISTED = { rows: 3, limit: 2 }
 
 /**
- * By operation, where the request of the generated tests is answered, but by nothing that is worth showing, or by an
- * error.
+ * Requests by operation, for those whose generated request gets an uninformative reply or an error.
  */
 export const stories: Readonly<Record<string, (stage: Stage, outside: Outside) => Promise<Prepared>>> = {
   listTags: async (stage) => {

@@ -1,4 +1,4 @@
-/** The edges of what a schema allows, and what lies past them: input for the generated tests. */
+/** Values at the limits of a schema and beyond them, as input for the generated tests. */
 
 interface Schema {
   readonly type?: string
@@ -44,7 +44,7 @@ const ODD_TEXT = [
 
 const ODD_NUMBERS = [0, -1, 0.5, 2 ** 31 - 1, 2 ** 31, 2 ** 53 - 1, 2 ** 53, 2 ** 63, 1e308, -1e308]
 
-/** Values at and past the edges of a schema, most of which it refuses. */
+/** Values at and beyond the limits of a schema; it rejects most of them. */
 export function extremes(schema: Schema, depth = 0): unknown[] {
   if (schema.anyOf) return [null, ...schema.anyOf.flatMap((option) => extremes(option, depth))]
   if (schema.enum) return [schema.enum[0], schema.enum.at(-1), '']
@@ -94,7 +94,7 @@ function objects({ properties = {} }: Schema, depth: number): unknown[] {
   return [{}, ...single]
 }
 
-/** Lists in lists. */
+/** A list nested this many levels deep. */
 export function nested(levels: number): unknown {
   let value: unknown = 1
   for (let level = 0; level < levels; level += 1) value = [value]
@@ -102,8 +102,8 @@ export function nested(levels: number): unknown {
 }
 
 /**
- * Variants of `base` in which one property has a value that the schema takes by itself, and variants in which all have
- * one that it refuses: the former get as far as the handler.
+ * Variants of `base` with one property set to a value that its schema accepts, which reach the handler, and variants with
+ * all properties set to rejected values.
  * @param accepts whether a value passes its schema
  */
 export function variants(

@@ -6,27 +6,27 @@ import { PASSWORD, seedMember, seedUser, seedWorkspace, type SeededUser } from '
 import type { SendOptions } from './send.ts'
 import { invitationToken } from './team.ts'
 
-/** Where the generated tests send an operation's example. */
+/** The environment in which the generated tests send an operation's example. */
 export interface Stage {
   readonly app: App
-  /** The workspace, of a generous plan. */
+  /** A workspace on a large plan. */
   readonly workspaceId: string
   readonly owner: SeededUser
-  /** The one who calls, and holds the scope that the operation needs. */
+  /** The caller, who has the scope that the operation needs. */
   readonly caller: SeededUser
 }
 
-/** What a fixture changes of the example, beyond what the stage puts in the place of ids. */
+/** What a fixture changes in the example, beyond the ids that the stage replaces. */
 export interface Prepared extends Example {
-  /** Another caller than the stage's. */
+  /** A different caller. */
   readonly as?: SendOptions
-  /** The declared error that is the right answer to the example here; a 2xx when absent. */
+  /** The declared error that is the expected reply; a 2xx when absent. */
   readonly error?: string
-  /** Repeating the request makes no sense: it uses up the credential that it was sent with. */
+  /** The request cannot be repeated, because it uses up its credential. */
   readonly once?: true
 }
 
-/** Makes a row of a table that operations name with `owner(table)`. @returns its id */
+/** Creates a row of a table that operations name with `owner(table)`. @returns its id */
 type RowMaker = (stage: Stage) => Promise<string>
 
 /** By table. */
@@ -41,7 +41,7 @@ export const rows: Readonly<Record<string, RowMaker>> = {
   uploads: sentUpload,
 }
 
-/** By operation, where the example alone does not do. */
+/** Fixtures by operation, for those whose example needs preparation. */
 export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepared>>> = {
   verifyEmail: async ({ app }) => {
     const email = newAddress()
@@ -113,7 +113,7 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
   getInvitation: async (stage) => ({ path: { token: (await invitation(stage)).token } }),
   acceptInvitation: (stage) => answerInvitation(stage, 'token'),
   declineInvitation: (stage) => answerInvitation(stage, 'id'),
-  // The caller holds nothing but team:manage, so that is all they can give.
+  // The caller has only team:manage, so they cannot grant more.
   inviteMember: async (stage) => ({ body: { email: newAddress(), roleId: await emptyRole(stage) } }),
   revokeInvitation: async (stage) => ({ path: { id: (await invitation(stage)).id } }),
   resendInvitation: async (stage) => ({ path: { id: (await invitation(stage)).id } }),
@@ -175,7 +175,7 @@ export const fixtures: Readonly<Record<string, (stage: Stage) => Promise<Prepare
   signUp: async () => ({ body: { email: newAddress(), password: PASSWORD } }),
 }
 
-/** By list operation: makes so many rows of it, and says what of the example must change to list them. */
+/** By list operation: creates `count` rows, and returns what the example must change to list them. */
 export const lists: Readonly<Record<string, (stage: Stage, count: number) => Promise<Prepared>>> = {
   listAssets: times(asset),
   listSessions: times(({ app, caller }) => logIn(app, caller)),
@@ -227,7 +227,7 @@ function times(makeOne: (stage: Stage) => unknown, prepared: Prepared = {}) {
   }
 }
 
-/** A channel with so many messages. */
+/** Creates a channel with `many` messages. */
 async function messages({ app, owner, workspaceId, ...stage }: Stage, many: number): Promise<string> {
   const channelId = await channel({ app, owner, workspaceId, ...stage })
   for (let made = 0; made < many; made += 1) {
@@ -241,7 +241,7 @@ async function messages({ app, owner, workspaceId, ...stage }: Stage, many: numb
   return channelId
 }
 
-/** A job that was given up. */
+/** Creates a dead job. */
 async function deadJob({ app }: Stage): Promise<string> {
   const row = await app.database.row<{ id: string }>(
     `insert into outbox (id, name, queue, data, state, run_at, attempts, added, created_at, updated_at)
@@ -251,7 +251,7 @@ async function deadJob({ app }: Stage): Promise<string> {
   return row?.id ?? ''
 }
 
-/** A media node that says it is there. */
+/** Announces a media node. */
 export function announceMedia({ app }: Stage): void {
   const status = {
     rtmpPort: 1935,
@@ -267,7 +267,7 @@ export function announceMedia({ app }: Stage): void {
   app.composition.services.mediaNodes.directory.announce({ nodeId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e90', status })
 }
 
-/** What publishes an armed stream by WHIP. Nothing of the matrix takes it: media is for other tests. */
+/** A credential that publishes an armed stream by WHIP. No media node uses it here; other tests cover media. */
 async function whipCredential(stage: Stage, contentType?: string) {
   const id = (await rows['streams']?.(stage)) ?? ''
   const armed = await stage.app.send('POST /api/streams/{id}/arm', { apiKey: stage.owner.apiKey, path: { id } })
@@ -277,7 +277,7 @@ async function whipCredential(stage: Stage, contentType?: string) {
   return { path: { path: whipUrl.split('/').at(-1) ?? '' }, as: { headers } }
 }
 
-/** What watches a stream by WHEP, of which nothing comes in. */
+/** A credential that plays a stream without a publisher by WHEP. */
 async function whepCredential(stage: Stage, contentType?: string) {
   const id = (await rows['streams']?.(stage)) ?? ''
   const { apiKey } = stage.owner
@@ -287,7 +287,7 @@ async function whepCredential(stage: Stage, contentType?: string) {
   return { path: { id }, as: { headers } }
 }
 
-/** A stream that waits for its publisher. */
+/** Creates a stream that waits for its publisher. */
 async function startedStream(stage: Stage): Promise<string> {
   announceMedia(stage)
   const id = (await rows['streams']?.(stage)) ?? ''
@@ -301,7 +301,7 @@ async function startedStream(stage: Stage): Promise<string> {
   return id
 }
 
-/** An asset that passes for a video that platforms take. */
+/** Creates an asset that looks like a video that platforms accept. */
 async function playableAsset(stage: Stage): Promise<string> {
   const id = await asset(stage)
   const probe = { streaming: { faults: [], seconds: 120, keyframeIntervalSeconds: 2 } }
@@ -336,7 +336,7 @@ async function openUpload(stage: Stage): Promise<{ uploadId: string; url: string
   return reply.body.data
 }
 
-/** An upload whose bytes are there. */
+/** Creates an upload with all its bytes received. */
 async function sentUpload(stage: Stage): Promise<string> {
   const { uploadId, url } = await openUpload(stage)
   const reply = await fetch(url, { method: 'PUT', body: PIXEL, headers: { 'Content-Type': 'image/png' } })
@@ -356,7 +356,7 @@ async function asset(stage: Stage): Promise<string> {
 
 let count = 0
 
-/** @param kind the recorder of examples shows a name of this kind in its place */
+/** A unique name. @param kind what it names; the example recorder replaces it by a readable name of this kind */
 export function newName(kind: NameKind): string {
   count += 1
   return `${kind}-${count}`
@@ -411,13 +411,13 @@ function channel(stage: Stage): Promise<string> {
   return make(stage, 'POST /api/team/{workspaceId}/channels', { kind: 'channel', name: newName('channel') })
 }
 
-/** With the caller in it. */
+/** Creates a private channel with the caller as a member. */
 function privateChannel(stage: Stage): Promise<string> {
   const body = { kind: 'channel', name: newName('channel'), private: true, memberIds: [stage.caller.id] }
   return make(stage, 'POST /api/team/{workspaceId}/channels', body)
 }
 
-/** Of a message that everybody may read. */
+/** Creates an attachment of a message in a public channel. */
 async function attachment(stage: Stage): Promise<string> {
   const { app, owner, workspaceId } = stage
   const uploaded = await app.send('POST /api/team/{workspaceId}/chat/attachments', {
@@ -449,7 +449,7 @@ async function message(
   return { channelId, messageId: sent.body.data._id }
 }
 
-/** Has fewer rights than any caller, who may not change members with more. */
+/** Creates a member without scopes, because callers cannot change members with more scopes than their own. */
 async function member({ app, workspaceId }: Stage): Promise<string> {
   const user = await seedUser(app, newName('person'))
   await seedMember(app, workspaceId, user, { scopes: [] })
@@ -462,7 +462,7 @@ async function invitation(stage: Stage, email = newAddress()): Promise<{ id: str
   return { id, token: await invitationToken(stage.app, email) }
 }
 
-/** Either names the invitation: the token of the mail, or the id of the addressee's own list. */
+/** Answers an invitation by the token of its mail, or by its id in the invitee's list. */
 async function answerInvitation(stage: Stage, by: 'token' | 'id'): Promise<Prepared> {
   const { apiKey, email } = await seedUser(stage.app, newName('person'))
   return { as: { apiKey }, path: { token: (await invitation(stage, email))[by] } }

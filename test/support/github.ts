@@ -12,13 +12,13 @@ export interface GitHubAccount {
 }
 
 /**
- * GitHub's OAuth app flow as documented ("Authorizing OAuth apps", REST "users" and "emails"): codes work once, for ten
- * minutes, with the client, redirect URI and PKCE challenge that they were made with; refusals come with status 200;
- * the API wants a User-Agent.
+ * GitHub's OAuth app flow as documented ("Authorizing OAuth apps", REST "users" and "emails"). Codes work once, for ten
+ * minutes, with the client, redirect URI and PKCE challenge of their request. Rejections have status 200. The API
+ * requires a User-Agent.
  */
 export interface FakeGitHub {
   readonly url: string
-  /** Somebody agrees. @returns what the front end is sent back with */
+  /** Authorizes the app as this account. @returns what GitHub passes to the front end */
   authorize(account: GitHubAccount, scope?: string): { code: string; codeVerifier: string; redirectUri: string }
   close(): Promise<void>
 }
@@ -65,7 +65,7 @@ export async function startGitHub(): Promise<FakeGitHub> {
     if (grant === undefined) return reply(response, 401, { message: 'Bad credentials' })
     if (path === 'GET /api/v3/user') {
       const { id, login, name } = grant.account
-      // The public address, which need not be the primary one.
+      // The public address, which can differ from the primary one.
       return reply(response, 200, { id, login, name, email: 'public@example.org' })
     }
     if (path === 'GET /api/v3/user/emails' && grant.scope.includes('user:email')) {

@@ -15,14 +15,14 @@ import { TEMPLATE } from './template.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** Where a test asks for the PostgreSQL of the run: see postgres.ts. */
+    /** The URL at which tests request the PostgreSQL of the run; see postgres.ts. */
     postgresDesk: string
   }
 }
 
 /**
- * One PostgreSQL for a run of tests, started when the first test asks: runs that need none do not wait for it. Tests
- * are other processes, so they ask over HTTP on loopback.
+ * One PostgreSQL per test run, started when the first test requests it, so that runs without a database do not wait.
+ * Tests run in other processes, so they request it over HTTP on loopback.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   let running: Promise<{ url: string; stop: () => Promise<void> }> | undefined

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * The code of a page in `docs`, as it stands there.
+ * The code blocks of a page in `docs`, unchanged.
  * @param language what follows the three backticks, such as `js` or `sh backup`
  */
 export function codeBlocks(file: string, language: string): string[] {

@@ -7,7 +7,7 @@ import { openConnection } from './raw-http.ts'
  */
 export interface Attack {
   readonly connections: readonly AttackConnection[]
-  /** Ends every connection, and whatever still sends. */
+  /** Ends every connection and stops sending. */
   stop(): void
 }
 
@@ -21,12 +21,12 @@ export class AttackConnection {
     socket.on('data', (chunk: Buffer) => this.#received.push(chunk))
   }
 
-  /** What the server sent, as far as it was read. */
+  /** What has been read of the server's output. */
   get received(): string {
     return Buffer.concat(this.#received).toString('latin1')
   }
 
-  /** Replies that begin in what was read. */
+  /** The number of replies in what has been read. */
   get replies(): number {
     return this.received.split('HTTP/1.1 ').length - 1
   }
@@ -35,7 +35,7 @@ export class AttackConnection {
 interface Origin {
   readonly port: number
   readonly connections: number
-  /** Addresses that the connections come from, 127.0.0.1 and up (Linux takes all of 127.0.0.0/8); 1 when absent. */
+  /** The number of source addresses, from 127.0.0.1 up (Linux accepts all of 127.0.0.0/8); 1 when absent. */
   readonly addresses?: number
 }
 
@@ -50,13 +50,13 @@ async function openMany({ addresses = 1, connections: count, port }: Origin): Pr
 export interface SlowBodiesOptions extends Origin {
   /** A route that reads its body; `POST /api/auth/login` when absent. */
   readonly route?: string
-  /** What Content-Length says; 90,000 when absent. */
+  /** The Content-Length; 90,000 when absent. */
   readonly announced?: number
-  /** A byte is sent so often, in milliseconds; only the head when absent. */
+  /** The interval between bytes, in milliseconds; sends only the head when absent. */
   readonly everyMs?: number
 }
 
-/** Requests whose bodies come a byte at a time, or never. */
+/** Sends requests whose bodies arrive a byte at a time, or never. */
 export async function slowBodies(options: SlowBodiesOptions): Promise<Attack> {
   const { announced = 90_000, everyMs, route = 'POST /api/auth/login' } = options
   const connections = await openMany(options)
@@ -84,7 +84,7 @@ export interface UnreadPipelineOptions extends Origin {
   readonly request?: string
 }
 
-/** Clients that send many requests on a connection and read no reply until `read` of the connection's socket. */
+/** Sends many requests on each connection and reads no reply until the socket is resumed. */
 export async function unreadPipelines(options: UnreadPipelineOptions): Promise<Attack> {
   const { request = 'GET /api/openapi.json', requests } = options
   const connections = await openMany(options)

@@ -12,7 +12,7 @@ import type { JobRun } from '../../src/jobs/runner.ts'
 import { JobService } from '../../src/jobs/service.ts'
 import type { StoreChoice } from '../../src/jobs/stores.ts'
 
-/** Shorter than in life, so that what is lost is found while a test waits. */
+/** Shorter times than in production, so that tests do not wait long for the recovery of lost jobs. */
 export const QUICK: Partial<JobTimes> = {
   lockMs: 1_000,
   stalledMs: 300,
@@ -35,7 +35,7 @@ export interface JobNodeOptions {
   readonly idle?: boolean
 }
 
-/** What a node has that runs jobs, without the rest of a node. */
+/** The parts of a node that run jobs. */
 export interface JobNode {
   readonly database: Database
   readonly jobs: JobService

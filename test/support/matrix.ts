@@ -3,10 +3,10 @@ import { fixtures, rows, type Prepared, type Stage } from './fixtures.ts'
 import { PIXEL } from './pixel.ts'
 import type { Answer, SendOptions } from './send.ts'
 
-/** A UUID that nothing has. */
+/** An unknown id. */
 export const NOTHING = '01900000-0000-7000-8000-00000000dead'
 
-/** Puts the workspace, or the row that names it, in the place of the example's own. */
+/** Replaces the example's workspace, or the row that determines it. */
 export function aim(op: NamedOperation, workspaceOrRow: string, sent: SendOptions): SendOptions {
   const { workspace } = op
   if (workspace === undefined) return sent
@@ -14,7 +14,7 @@ export function aim(op: NamedOperation, workspaceOrRow: string, sent: SendOption
   return { ...sent, [where]: { ...(sent[where] as object | undefined), [workspace.field]: workspaceOrRow } }
 }
 
-/** The example as it stands, aimed at what does not exist. */
+/** The example, with a workspace or row that does not exist. */
 export function example(op: NamedOperation): SendOptions {
   return aim(op, NOTHING, {
     ...(op.example.path && { path: op.example.path }),
@@ -25,7 +25,7 @@ export function example(op: NamedOperation): SendOptions {
   })
 }
 
-/** The example with everything that it needs made. */
+/** The example, after creating everything that it needs. */
 export async function stageExample(
   op: NamedOperation,
   stage: Stage,
@@ -61,7 +61,7 @@ async function makeRow(op: NamedOperation, table: string, stage: Stage): Promise
   return maker(stage)
 }
 
-/** An error body without what differs from request to request. */
+/** An error reply without the parts that differ between requests. */
 export function comparable(answer: Answer): string {
   return `${answer.status} ${JSON.stringify({ ...answer.body, requestId: '' })}`
 }
@@ -73,7 +73,7 @@ interface PropertySchema {
   readonly const?: unknown
 }
 
-/** A value that no schema of this kind takes; undefined where everything is taken. */
+/** A value that the schema rejects; undefined when it accepts everything. */
 export function wrongValue(schema: PropertySchema): unknown {
   const kinds = schema.anyOf?.map((option) => option.type ?? (option.enum ? 'string' : undefined)) ?? [
     schema.type ?? (schema.enum || schema.const !== undefined ? 'string' : undefined),
@@ -89,14 +89,14 @@ export function wrongValue(schema: PropertySchema): unknown {
   return candidates.find(([kind]) => !kinds.includes(kind) && !(kind === 'number' && kinds.includes('integer')))?.[1]
 }
 
-/** Where in a request something stands: the keys that lead to it, from `path`, `query` or `body` on. */
+/** The path of keys to a value in a request, starting with `path`, `query` or `body`. */
 export type Place = readonly (string | number)[]
 
 type Parts = Pick<SendOptions, 'path' | 'query' | 'body'>
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Every place of a request at which an id stands. */
+/** Every place of a request that has an id. */
 export function idPlaces({ path, query, body }: Parts): Place[] {
   const found: Place[] = []
   const walk = (value: unknown, place: Place) => {
@@ -108,14 +108,14 @@ export function idPlaces({ path, query, body }: Parts): Place[] {
   return found
 }
 
-/** The id at a place; undefined where another request has none there. */
+/** The id at a place; undefined when there is none. */
 export function idAt(parts: Parts, place: Place): string | undefined {
   let value: unknown = parts
   for (const key of place) value = (value as Record<string | number, unknown> | undefined)?.[key]
   return typeof value === 'string' ? value : undefined
 }
 
-/** The request with another id at a place. */
+/** A copy of the request with another id at a place. */
 export function withId<T extends Parts>(parts: T, place: Place, id: string): T {
   const { path, query, body } = parts
   const copy = structuredClone({ path, query, body })

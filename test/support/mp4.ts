@@ -1,8 +1,8 @@
-/** The beginning of an MP4 whose media box takes `media` bytes: what the library looks at of it. */
+/** The beginning of an MP4 with a media box of `media` bytes, which is all that the library inspects. */
 export function mp4Head(media: number): Buffer {
   const box = (name: string, content: Buffer, length = content.length) => {
     const header = Buffer.alloc(16)
-    // The long form takes sizes beyond 4 GiB.
+    // The long form allows sizes over 4 GiB.
     header.writeUInt32BE(1)
     header.write(name, 4)
     header.writeBigUInt64BE(BigInt(length + 16), 8)

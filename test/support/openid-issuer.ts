@@ -12,7 +12,7 @@ export const CLIENT = {
 /** Another application at the same issuer. */
 export const OTHER_CLIENT = { ...CLIENT, id: 'other-client' }
 
-/** Somebody who has an account at the issuer. */
+/** An account at the issuer. */
 export interface Account {
   readonly sub: string
   readonly email?: string
@@ -20,25 +20,25 @@ export interface Account {
   readonly name?: string
 }
 
-/** The certified `oidc-provider`, over HTTP on loopback, with a front end's part of the flows. */
+/** The certified `oidc-provider` over HTTP on loopback, with the front end's part of the flows. */
 export interface OpenIdIssuer {
   readonly url: string
-  /** Signs with a new key from now on, and publishes no other. */
+  /** Replaces the signing key, and publishes only the new one. */
   rotateKeys(): Promise<void>
-  /** What is asked of it, such as `GET /jwks`. */
+  /** The requests it received, such as `GET /jwks`. */
   readonly requests: string[]
-  /** How every request is answered instead; undefined answers properly again. */
+  /** Sets a handler that answers every request instead; undefined restores the issuer. */
   fail(how: ((request: IncomingMessage, response: ServerResponse) => void) | undefined): void
-  /** Answers properly, for what `fail` lets through. */
+  /** The issuer's own handler, for requests that `fail` passes on. */
   answer(request: IncomingMessage, response: ServerResponse): void
-  /** An ID token straight from the authorization endpoint. */
+  /** An ID token from the authorization endpoint. */
   idToken(account: Account, options?: { nonce?: string; client?: typeof CLIENT }): Promise<string>
   /** An authorization code with its PKCE verifier. */
   code(
     account: Account,
     options?: { nonce?: string },
   ): Promise<{ code: string; codeVerifier: string; redirectUri: string }>
-  /** A token with whatever claims, signed with the issuer's own key. */
+  /** A token with any claims, signed with the issuer's key. */
   sign(claims: JWTPayload): Promise<string>
   close(): Promise<void>
 }
@@ -140,7 +140,7 @@ function makeHandler(url: string, { jwk }: Keys, accounts: ReadonlyMap<string, A
       const account = accounts.get(sub)
       return account && { accountId: sub, claims: () => ({ ...account }) }
     },
-    // Everybody has agreed to everything.
+    // Every account has granted everything.
     loadExistingGrant: async (context) => {
       const { oidc } = context
       const grant = new oidc.provider.Grant({ clientId: oidc.client.clientId, accountId: oidc.session.accountId })
@@ -163,7 +163,7 @@ function makeHandler(url: string, { jwk }: Keys, accounts: ReadonlyMap<string, A
   }
 }
 
-/** Goes where a browser would be sent, up to the client's callback, and returns what that is given. */
+/** Follows redirects like a browser up to the client's callback, and returns its parameters. */
 async function followToCallback(start: string): Promise<URLSearchParams> {
   const cookies = new Map<string, string>()
   for (let at = start, steps = 0; steps < 10; steps += 1) {

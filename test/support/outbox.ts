@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import PostalMime, { type Email } from 'postal-mime'
 import { waitFor } from './wait.ts'
 
-/** The mails that a node without SMTP_URL leaves as files. */
+/** The mails that a node without SMTP_URL writes to files. */
 export class Outbox {
   readonly #folder: string
 
@@ -11,7 +11,7 @@ export class Outbox {
     this.#folder = folder
   }
 
-  /** Every mail so far to an address (to anyone when absent), oldest first. */
+  /** Every mail so far to an address, or all mails, oldest first. */
   async mails(address?: string): Promise<Email[]> {
     const names = await readdir(this.#folder).catch(() => [] as string[])
     const files = names.filter((name) => name.endsWith('.eml')).sort()
@@ -21,7 +21,7 @@ export class Outbox {
     return mails.filter((mail) => address === undefined || recipients(mail).includes(address.toLowerCase()))
   }
 
-  /** The newest mail to an address, waited for; with `subject`, the newest whose subject matches. */
+  /** Waits for a mail to an address, and returns the newest whose subject matches. */
   async newest(address: string, subject: RegExp = /./): Promise<Email> {
     return waitFor(async () => (await this.mails(address)).findLast((mail) => subject.test(mail.subject ?? '')), {
       what: `a mail to ${address} with the subject ${subject}`,

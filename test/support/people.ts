@@ -17,20 +17,20 @@ export interface SignedInPerson extends SignedUpPerson {
 
 let count = 0
 
-/** An address that nobody has used in this process. */
+/** An address that is not yet used in this process. */
 export function newAddress(): string {
   count += 1
   return `person${count}.${process.pid}@example.com`
 }
 
-/** Signs somebody up; the address waits for its code. */
+/** Signs a user up, without confirming the address. */
 export async function signUp(app: App, email = newAddress(), password = PASSWORD): Promise<SignedUpPerson> {
   const { status, body, text } = await app.send('POST /api/auth/signup', { body: { email, password, name: 'Ada' } })
   if (status !== 201) throw new Error(`${email} could not sign up: ${text}`)
   return { id: body.user._id, email, password, apiKey: body.user.apiKey }
 }
 
-/** Signs somebody up, confirms the address and keeps the tokens. */
+/** Signs a user up, confirms the address, and returns the tokens. */
 export async function signIn(app: App, email?: string): Promise<SignedInPerson> {
   const person = await signUp(app, email)
   const { status, body, text } = await verify(app, person.email, await app.outbox.code(person.email))
@@ -55,7 +55,7 @@ export function refresh(app: App, refreshToken: string): Promise<Answer> {
   return app.send('POST /api/auth/refresh', { body: { refreshToken } })
 }
 
-/** The status and code that an access token or API key meets. */
+/** The status and error code that a request with an access token or API key gets. */
 export async function tryCredential(app: App, credential: { token?: string; apiKey?: string }): Promise<string> {
   const { status, body } = await app.send('GET /api/users/me', credential)
   return status === 200 ? '200' : `${status} ${body.code}`

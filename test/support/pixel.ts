@@ -1,4 +1,4 @@
-/** An image of one pixel, for operations that take a file. */
+/** A one-pixel image, for operations that take a file. */
 export const PIXEL = Uint8Array.from(
   Buffer.from(
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',

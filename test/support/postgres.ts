@@ -5,16 +5,16 @@ import { TEMPLATE } from './template.ts'
 
 export interface TestDatabase {
   readonly url: string
-  /** Ends every session on it and removes it. */
+  /** Ends every session on it and drops it. */
   drop(): Promise<void>
 }
 
-/** A database of one's own with the present schema: a copy of the migrated template. */
+/** Creates a database with the current schema, as a copy of the migrated template. */
 export async function createDatabase(): Promise<TestDatabase> {
   return create(` template ${TEMPLATE}`)
 }
 
-/** A database without any schema, for tests of migrations. */
+/** Creates an empty database, for tests of migrations. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   return create('')
 }
@@ -30,7 +30,7 @@ async function create(options: string): Promise<TestDatabase> {
 
 let asked: Promise<string> | undefined
 
-/** The PostgreSQL server of this run of tests, started by the first who asks. */
+/** The URL of the run's PostgreSQL server, which starts on the first request. */
 export function serverUrl(): Promise<string> {
   asked ??= fetch(inject('postgresDesk')).then(async (response) => {
     const text = await response.text()

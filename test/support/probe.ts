@@ -15,8 +15,8 @@ import * as services from '../../src/domains/system/switches/operations.ts'
 import { startApp, type App, type AppOptions } from './app.ts'
 
 /**
- * A small domain of its own for tests of the pipeline: things in workspaces, on the real server, database, turns and
- * limits. Only who is who is told here, so that these tests need no accounts.
+ * A small domain for tests of the pipeline: things in workspaces, on the real server, database, turns and limits. Only
+ * authentication is replaced, so that these tests need no accounts.
  */
 
 const Thing = Type.Object({ _id: Id, name: Type.String(), version: Type.Integer() })
@@ -60,7 +60,7 @@ export const createThing = operation({
   },
 })
 
-/** Things that a workspace may have. */
+/** The most things that a workspace can have. */
 export const MOST_THINGS = 200
 
 export const listThings = operation({
@@ -124,7 +124,7 @@ async function find(id: string): Promise<ThingRow> {
   return row
 }
 
-/** Doors that the operation `wait` stands before until a test opens them. */
+/** Doors at which the operation `wait` blocks until a test opens them. */
 const doors = new Map<string, { readonly opened: Promise<void>; readonly open: () => void; arrived: number }>()
 
 export function door(name: string): { open: () => void; arrivals: () => number } {
@@ -245,12 +245,12 @@ export const registryOfProbe = {
   services,
 } satisfies Registry
 
-/** Who is who: tokens are names. */
+/** Users and their scopes. A user's token is their name. */
 export class ProbeWorld {
   readonly #scopes = new Map<string, ReadonlySet<Scope>>()
   readonly #users = new Map<string, string>()
 
-  /** The id of a user; anyone may be named. */
+  /** The id of a user. Any name works. */
   userId(name: string): string {
     const known = this.#users.get(name) ?? uuidv7(Date.now())
     this.#users.set(name, known)
@@ -266,7 +266,7 @@ export class ProbeWorld {
       const scopes = this.#scopes.get(`${workspaceId}/${userId}`)
       return scopes && { workspaceId, userId, role: 'tester', scopes, joinedAt: '2026-01-01T00:00:00.000Z' }
     }
-    // Turns look members up again, among the same made-up ones.
+    // Turns look members up again, among the same users.
     const turnAuthorizer: TurnAuthorizer = {
       prepare: async () => undefined,
       member: (operation, { userId }, turn) => {
@@ -287,7 +287,7 @@ export class ProbeWorld {
           if (!/^[a-z]+$/.test(name)) throw InvalidCredential()
           const via = credential.kind === 'token' ? 'token' : 'api_key'
           const email = `${name}@example.com`
-          // Everybody has confirmed their address but those who are called so.
+          // Only the user `unconfirmed` has an unconfirmed address.
           const emailVerified = name !== 'unconfirmed'
           return { userId: this.userId(name), email, isAdmin: name === 'admin', emailVerified, via }
         },

@@ -1,10 +1,10 @@
 /**
- * Sees to it that the machine has the programs that tests run besides what npm brings; `npm test` runs it first.
+ * Provides the programs that tests need beyond npm packages; `npm test` runs it first.
  *
- * They come from Debian's packages. As root they are installed. Otherwise the packages and what they depend on are
- * fetched with an apt state of our own, unpacked below node_modules/.cache and started from there, which changes
- * nothing on the machine. When all is there this takes no time; when something cannot be had it says what, and how to
- * get it, and fails: tests are not skipped, but for those of programs that not every system has.
+ * They come from Debian packages. As root it installs them. Otherwise it downloads the packages and their dependencies
+ * with a separate apt state and unpacks them below node_modules/.cache, which does not change the machine. When nothing
+ * is missing this takes no time. When a program cannot be provided it fails and says how to get it. Only tests of
+ * optional programs are skipped.
  */
 import { spawnSync } from 'node:child_process'
 import {
@@ -26,7 +26,7 @@ function provide(): void {
   const wanted = missingTools()
   if (wanted.length === 0) return
   console.log(`Tests need ${wanted.join(', ')}: getting ${packagesOf(wanted).join(', ')} from Debian's packages …`)
-  // By themselves: where Debian does not know one of them, it would install none.
+  // Separately, because apt installs nothing when it does not know one of the packages.
   if (hasApt()) for (const tools of Map.groupBy(wanted, groupOf).values()) get(tools)
   const missing = missingTools()
   if (missing.length === 0) return
@@ -60,7 +60,7 @@ function install(packages: string[]): void {
 }
 
 /**
- * The new set is complete before it takes the place of the old one. What the machine has installed is taken from there.
+ * Completes the new set before it replaces the old one. Leaves out packages that the machine has installed.
  */
 function unpack(packages: string[]): void {
   const fresh = `${CACHE}.${process.pid}`
@@ -98,13 +98,13 @@ function fetch(packages: string[], state: string): boolean {
   return run('apt-get', [...options, '-q', 'update']) && run('apt-get', [...options, ...choice])
 }
 
-/** Before anything new is unpacked: what both have is there once, as the new packages have it. */
+/** Copies the old set before the new packages are unpacked over it. */
 function copyOlder(root: string): void {
   const older = join(CACHE, 'root')
   if (existsSync(older)) cpSync(older, root, { recursive: true, verbatimSymlinks: true })
 }
 
-/** The C library belongs to the loader of the machine: another one beside it would end every program at its start. */
+/** Excludes the C library: one that differs from the machine's loader would crash every program at start. */
 const isUsable = (name: string): boolean => name.endsWith('.deb') && !/^(libc6|libc-bin)_/.test(name)
 
 const STARTED: Record<Tool, string> = {
@@ -117,13 +117,13 @@ const STARTED: Record<Tool, string> = {
   aiortc: 'usr/lib/python3/dist-packages/aiortc/__init__.py',
 }
 
-/** The machine's Python with the unpacked libraries, or the unpacked one where the machine has none. */
+/** The machine's Python with the unpacked libraries, or the unpacked Python when the machine has none. */
 const startPython = (libraries: string): string => `export PYTHONPATH="$root/${libraries}"
 [ -x /usr/bin/python3 ] && exec /usr/bin/python3 "$@"
 export PYTHONHOME="$root/usr"
 exec "$root/usr/bin/python3"`
 
-/** Scripts that start a program out of `root/`, and find it relative to themselves, so that the folder may be moved. */
+/** Writes scripts that start the programs in `root/` by relative paths, so that the folder can be moved. */
 function writeStarters(folder: string): void {
   const root = join(folder, 'root')
   const libraries = libraryFolders(root).map((path) => `$root/${path}`)
@@ -155,7 +155,7 @@ ${tool === 'aiortc' ? startPython(dirname(dirname(program))) : `exec "$root/${pr
   )
 }
 
-/** Libraries also lie in folders that an installation would link to, such as those of BLAS. */
+/** Folders with libraries, including those that an installation would link to, such as BLAS. */
 function libraryFolders(root: string): string[] {
   const entries = ['lib', 'usr/lib']
     .map((top) => join(root, top))
@@ -165,7 +165,7 @@ function libraryFolders(root: string): string[] {
   return [...new Set(libraries.map(({ parentPath }) => relative(root, parentPath)))].sort()
 }
 
-/** @returns whether it ended well; what it has to say is shown when it did not */
+/** Runs a command, and prints its output when it fails. @returns whether it succeeded */
 function run(command: string, args: string[]): boolean {
   const { status, stdout, stderr, error } = spawnSync(command, args, {
     encoding: 'utf8',

@@ -1,11 +1,11 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** Connections to the server's port as bytes, for what no HTTP client would send. */
+/** Raw connections to the server's port, to send what no HTTP client would. */
 
 /**
- * A connection whose errors are ignored: the server may end it at any time.
- * @param localAddress the address that it comes from
+ * A connection whose errors are ignored, because the server can close it at any time.
+ * @param localAddress the source address
  */
 export async function openConnection(port: number, localAddress = '127.0.0.1'): Promise<Socket> {
   const socket = connect({ port, host: '127.0.0.1', localAddress })
@@ -14,7 +14,7 @@ export async function openConnection(port: number, localAddress = '127.0.0.1'): 
   return socket
 }
 
-/** Sends bytes and returns what comes until the server closes the connection. */
+/** Sends bytes and returns everything received until the server closes the connection. */
 export async function exchangeBytes(port: number, bytes: string | Uint8Array): Promise<string> {
   const socket = await openConnection(port)
   const received: Buffer[] = []

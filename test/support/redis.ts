@@ -10,14 +10,14 @@ import { waitFor } from './wait.ts'
 
 export interface TestRedis {
   readonly url: string
-  /** Ends it without a word, as a crash does. */
+  /** Kills it without a shutdown, like a crash. */
   kill(): Promise<void>
-  /** Starts it again, empty, on the same port. */
+  /** Restarts it empty on the same port. */
   restart(): Promise<void>
   stop(): Promise<void>
 }
 
-/** A Redis of one's own, that keeps nothing on disk. */
+/** Starts a Redis that keeps nothing on disk. */
 export async function startRedis(): Promise<TestRedis> {
   const folder = await mkdtemp(join(tmpdir(), 'crier-test-redis-'))
   const port = await freeLoopbackPort()

@@ -6,9 +6,9 @@ import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { nginxRtmpModule, toolPath } from './tools.ts'
 import { waitFor } from './wait.ts'
 
-/** RTMP servers that are not ours, and what they recorded. */
+/** A third-party RTMP server, with its recordings. */
 export interface RtmpServer {
-  /** `rtmp://…/app`, to which the key is joined. */
+  /** `rtmp://…/app`, to which the key is appended. */
   readonly url: string
   /** The files recorded so far, oldest first. */
   recordings(): string[]
@@ -16,9 +16,9 @@ export interface RtmpServer {
 }
 
 /**
- * Debian's nginx with its RTMP module, one worker, in the foreground.
- * @param folder its own, for its configuration and its pid
- * @param applications blocks of its configuration
+ * Starts Debian's nginx with its RTMP module, with one worker and in the foreground.
+ * @param folder for its configuration and pid file
+ * @param applications `application` blocks of its configuration
  */
 export async function spawnNginx(folder: string, applications: string): Promise<{ port: number; child: ChildProcess }> {
   const port = await freeLoopbackPort()
@@ -51,7 +51,7 @@ ${applications}
   return { port, child }
 }
 
-/** An nginx that records whatever is published under any key. */
+/** Starts an nginx that records everything published under any key. */
 export async function startNginxRtmp(folder: string): Promise<RtmpServer> {
   const recorded = join(folder, 'recorded')
   mkdirSync(recorded, { recursive: true })
@@ -66,7 +66,7 @@ export async function startNginxRtmp(folder: string): Promise<RtmpServer> {
   }
 }
 
-/** ffmpeg as a server: it takes one publisher after the other, and writes a file for each. */
+/** Starts ffmpeg as a server that accepts one publisher after the other, and writes a file for each. */
 export async function startFfmpegServer(folder: string, streamKey: string): Promise<RtmpServer> {
   const port = await freeLoopbackPort()
   const recorded = join(folder, 'recorded')
@@ -101,7 +101,7 @@ export function ffmpeg(args: readonly string[]): ChildProcess {
   })
 }
 
-/** Runs ffmpeg to its end. @returns what it printed @throws Error with its last words when it fails */
+/** Runs ffmpeg to its end. @returns its output @throws Error with the last output when it fails */
 export async function runFfmpeg(args: readonly string[]): Promise<string> {
   const child = ffmpeg(args)
   let output = ''
@@ -113,11 +113,11 @@ export async function runFfmpeg(args: readonly string[]): Promise<string> {
   return output
 }
 
-/** Size and MD5 of every packet of coded data in a file, by kind of stream, in order. */
+/** The size and MD5 of every packet in a file, in order, by type of stream. */
 export async function packetsOf(file: string): Promise<{ video: string[]; audio: string[] }> {
   const read = async (map: string) => {
     const text = await runFfmpeg(['-loglevel', 'error', '-i', file, '-map', map, '-c', 'copy', '-f', 'framemd5', '-'])
-    // Lines of: stream, dts, pts, duration, size, checksum, and sometimes what the container adds.
+    // Lines of: stream, dts, pts, duration, size, checksum, and sometimes more from the container.
     const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
     return lines.map((line) =>
       line
@@ -130,7 +130,7 @@ export async function packetsOf(file: string): Promise<{ video: string[]; audio:
   return { video: await read('0:v:0'), audio: await read('0:a:0') }
 }
 
-/** 1280×720 H.264 with a keyframe every 2 s, and AAC; every frame differs. */
+/** Writes 1280×720 H.264 with a keyframe every 2 s, and AAC; every frame differs. */
 export async function makeSource(file: string, seconds: number): Promise<void> {
   const video = ['-f', 'lavfi', '-i', `testsrc2=size=1280x720:rate=30:duration=${seconds}`]
   const audio = ['-f', 'lavfi', '-i', `sine=frequency=440:sample_rate=48000:duration=${seconds}`]
@@ -139,7 +139,7 @@ export async function makeSource(file: string, seconds: number): Promise<void> {
   await runFfmpeg(['-loglevel', 'error', ...video, ...audio, ...x264, ...aac, '-y', '-f', 'flv', file])
 }
 
-/** Pushes a file at its own pace, as OBS would send it. */
+/** Pushes a file in real time, like OBS. */
 export function push(file: string, url: string): ChildProcess {
   return ffmpeg(['-loglevel', 'error', '-re', '-i', file, '-map', '0', '-c', 'copy', '-f', 'flv', url])
 }

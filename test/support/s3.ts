@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import S3rver from 's3rver'
 import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 
-/** A bucket on this machine. */
+/** A local S3 bucket. */
 export interface Bucket {
   readonly url: string
-  /** Settings with which a node keeps its files there. */
+  /** The settings of a node that stores its files in it. */
   readonly env: Readonly<Record<string, string>>
   stop(): Promise<void>
 }

@@ -13,7 +13,7 @@ export interface SeededUser {
 
 export const PASSWORD = 'correct horse battery staple'
 
-/** Signs someone up and confirms the address. */
+/** Creates a user with a confirmed address. */
 export async function seedUser(
   app: App,
   name: string,
@@ -38,7 +38,7 @@ export async function seedWorkspace(app: App, name: string, owner: SeededUser): 
   return made.body.data._id
 }
 
-/** `scopes` makes a role of the workspace's own with exactly these; the same user keeps the same role. */
+/** Adds a member. `scopes` creates a custom role with exactly these scopes; the same user keeps the same role. */
 export async function seedMember(
   app: App,
   workspaceId: string,

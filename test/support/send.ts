@@ -1,11 +1,11 @@
-/** Sends requests as an outsider would: over HTTP, with nothing of the server's own code. */
+/** Sends requests over HTTP, without code of the server. */
 
 export interface SendOptions {
   readonly path?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>
-  /** Sent as JSON; a string or bytes go out as they are. */
+  /** Sent as JSON; a string or bytes are sent unchanged. */
   readonly body?: unknown
-  /** Sent as the part `file` of a multipart body, after `body` as its fields. */
+  /** Sent as the part `file` of a multipart body, after the fields of `body`. */
   readonly file?: { readonly name: string; readonly content: Uint8Array<ArrayBuffer>; readonly type?: string }
   readonly headers?: Readonly<Record<string, string>>
   /** An API key. */
@@ -18,13 +18,13 @@ export interface SendOptions {
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  /** Parsed when it is JSON, else the text. */
+  /** The parsed JSON, or the text when it is not JSON. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into replies of every shape
   readonly body: any
   readonly text: string
 }
 
-/** @param route such as `GET /api/streams/{id}`, with the parameters in `path` */
+/** Sends a request. @param route such as `GET /api/streams/{id}`, with the parameters in `path` */
 export async function send(url: string, route: string, options: SendOptions = {}): Promise<Answer> {
   const [method = 'GET', pattern = '/'] = route.split(' ')
   const path = pattern.replace(/\{(\w+)\}/g, (_all, name: string) => {

@@ -1,17 +1,17 @@
 import { createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** A mail as a server has taken it. */
+/** A mail that the server accepted. */
 export interface Delivery {
   readonly from: string
   readonly to: readonly string[]
   readonly raw: string
 }
 
-/** A small SMTP server (RFC 5321) with PLAIN authentication when it is given a user. */
+/** A small SMTP server (RFC 5321), with PLAIN authentication when a user is given. */
 export interface SmtpServer {
   readonly port: number
   readonly deliveries: Delivery[]
-  /** What is answered to the next mails instead of taking them, one each, such as `451 try again`. */
+  /** Replies that reject the next mails, one each, such as `451 try again`. */
   readonly refusals: string[]
   close(): Promise<void>
 }

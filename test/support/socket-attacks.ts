@@ -5,11 +5,11 @@ import { WebSocket } from 'ws'
  * Hostile clients of the sockets, for tests and soak runs. None needs a credential.
  */
 
-/** A CONNECT of socket.io without a token. */
+/** A socket.io CONNECT packet without a token. */
 export const CONNECT_PACKET = '40'
 const SEPARATOR = '\u001e'
 
-/** A WebSocket of engine.io, with what came over it. */
+/** An engine.io WebSocket, with everything it received. */
 export class EngineClient {
   readonly socket: WebSocket
   readonly received: string[] = []
@@ -20,7 +20,7 @@ export class EngineClient {
     socket.on('message', (data: Buffer) => this.received.push(data.toString()))
   }
 
-  /** Connects to 127.0.0.1, and has not said who it is. */
+  /** Connects to 127.0.0.1 without authenticating. */
   static async open(port: number): Promise<EngineClient> {
     const client = new EngineClient(new WebSocket(`ws://127.0.0.1:${port}/socket.io/?EIO=4&transport=websocket`))
     await once(client.socket, 'open')
@@ -31,20 +31,20 @@ export class EngineClient {
     return this.socket.readyState === WebSocket.CLOSED
   }
 
-  /** Refusals of a CONNECT that came. */
+  /** The number of refused CONNECTs. */
   get refusals(): number {
     return this.received.filter((packet) => packet.startsWith('44')).length
   }
 
-  /** Sends a packet so many times. */
+  /** Sends a packet `times` times. */
   flood(packet: string, times: number): void {
     for (let sent = 0; sent < times; sent += 1) this.socket.send(packet)
   }
 }
 
 /**
- * Polls: a handshake, then one POST with a packet so many times. The server must let clients poll.
- * @returns the address of the session, to be polled by the caller
+ * Does a handshake by polling, then sends one POST with a packet `times` times. The server must allow polling.
+ * @returns the URL of the session, which the caller can poll
  */
 export async function floodByPolling(port: number, packet: string, times: number): Promise<string> {
   const address = `http://127.0.0.1:${port}/socket.io/?EIO=4&transport=polling`

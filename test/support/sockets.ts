@@ -2,14 +2,14 @@ import { io, type Socket } from 'socket.io-client'
 import type { App } from './app.ts'
 import { waitFor } from './wait.ts'
 
-/** What a socket has heard, in order. */
+/** A socket, with the events it received in order. */
 export interface Listening {
   readonly socket: Socket
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into messages of every shape
   readonly events: { readonly name: string; readonly data: any }[]
 }
 
-/** Sockets of one test file, ended together. */
+/** The sockets of a test file, closed together. */
 export class Sockets {
   readonly #app: () => Pick<App, 'url'>
   readonly #open: Socket[] = []
@@ -18,7 +18,7 @@ export class Sockets {
     this.#app = app
   }
 
-  /** Begins to connect, with whatever credential. */
+  /** Starts to connect with any credential. */
   listen(auth: object, options: object = {}, url = this.#app().url): Listening {
     const socket = io(url, { auth, forceNew: true, reconnection: false, transports: ['websocket'], ...options })
     this.#open.push(socket)
@@ -34,7 +34,7 @@ export class Sockets {
     return listening
   }
 
-  /** The code with which a connection is refused. */
+  /** The error code with which a connection is refused. */
   async refused(auth: object, options: object = {}): Promise<string> {
     const { socket } = this.listen(auth, options)
     const error = await new Promise<Error & { data?: { code: string } }>((resolve) =>

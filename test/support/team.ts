@@ -4,8 +4,8 @@ import { waitFor } from './wait.ts'
 const handedOut = new Set<string>()
 
 /**
- * The token of an invitation that was mailed to an address and that nobody has asked for yet; each is given once. Of several
- * nodes, the one that owns the workspace has mailed it.
+ * The token of the next invitation that was mailed to an address; each token is returned once. With several nodes, the
+ * node that owns the workspace has mailed it.
  */
 export function invitationToken(app: App | readonly App[], address: string): Promise<string> {
   const apps = Array.isArray(app) ? (app as readonly App[]) : [app as App]

@@ -1,2 +1,2 @@
-/** The migrated database that every test's database is a copy of. */
+/** The migrated database that test databases are copied from. */
 export const TEMPLATE = 'crier_template'

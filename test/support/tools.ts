@@ -3,20 +3,20 @@ import { statSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The programs that tests run besides what npm brings, with the Debian packages they come in. */
+/** The programs that tests need beyond npm packages, with their Debian packages. */
 export const TOOLS = {
   'redis-server': ['redis-server'],
   ffmpeg: ['ffmpeg'],
   ffprobe: ['ffmpeg'],
   chromium: ['chromium'],
   nginx: ['nginx', 'libnginx-mod-rtmp'],
-  // Python with the library of that name: WebRTC that shares no code with ours.
+  // Python with this library: a WebRTC implementation independent of ours.
   aiortc: ['python3-aiortc'],
 } as const
 
 export type Tool = keyof typeof TOOLS
 
-/** Not every system has them: their tests are skipped there, and say so. */
+/** Tools that not every system has. Tests that need a missing one are skipped with a message. */
 const OPTIONAL: readonly Tool[] = ['aiortc']
 export const isOptional = (tool: Tool): boolean => OPTIONAL.includes(tool)
 
@@ -28,14 +28,15 @@ export interface ToolCommand {
   env: Record<string, string>
 }
 
-/** Where provide.ts unpacks what it may not install: `root/` holds the packages, `bin/` starts their programs. */
+/** Where provide.ts unpacks packages without root: `root/` has the files, `bin/` has scripts that start the programs. */
 export const CACHE = fileURLToPath(new URL('../../node_modules/.cache/crier-tools', import.meta.url))
 
-/** nginx is for administrators and so not on everybody's PATH. */
+/** Folders of administration programs such as nginx, which are often not on a user's PATH. */
 const ADMIN_FOLDERS = ['/usr/local/sbin', '/usr/sbin', '/sbin']
 
 /**
- * @throws {Error} when the machine has no such program; `npm test` sees to it that it has
+ * The command that starts a tool.
+ * @throws {Error} when the machine does not have it; `npm test` provides it
  */
 export function toolPath(tool: Tool): ToolCommand {
   const command = findTool(tool)
@@ -43,7 +44,7 @@ export function toolPath(tool: Tool): ToolCommand {
   return { command, env: {} }
 }
 
-/** Python with aiortc; undefined where the system has none that works. */
+/** Python with aiortc; undefined when the system has no working one. */
 export function findAiortc(): ToolCommand | undefined {
   const command = findTool('aiortc')
   if (command === undefined || spawnSync(command, ['-c', 'import aiortc']).status !== 0) return undefined
@@ -70,7 +71,7 @@ function findRtmpModule(): string | undefined {
     .find((file) => isFile(file))
 }
 
-/** Names of the tools that cannot be started here. */
+/** The tools that cannot be started on this machine. */
 export function missingTools(): Tool[] {
   return (Object.keys(TOOLS) as Tool[]).filter((tool) => findTool(tool) === undefined)
 }
@@ -79,7 +80,7 @@ function isFile(path: string): boolean {
   try {
     return statSync(path).isFile()
   } catch {
-    // PATH may well name folders that are not there, or are closed to us.
+    // PATH can name folders that do not exist or cannot be read.
     return false
   }
 }

@@ -3,8 +3,8 @@ import { request } from 'node:http'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Sends or reads files of any size from a process of its own, so that what it holds in memory is not the server's.
- * Prints the status and the bytes that came back.
+ * Sends or reads files of any size in a separate process, so that its memory does not count as the server's. Prints the
+ * status and the number of bytes received.
  */
 
 const BLOCK = Buffer.alloc(1_048_576, 7)
@@ -13,13 +13,13 @@ export interface Transfer {
   readonly method: 'GET' | 'PUT'
   readonly url: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent before the filling; hexadecimal. */
+  /** Hexadecimal bytes sent first. */
   readonly head?: string
-  /** Bytes of the whole body. */
+  /** The size of the whole body in bytes. */
   readonly size?: number
 }
 
-/** @returns the status, and how many bytes the reply had */
+/** Runs a transfer. @returns the status, and the size of the reply in bytes */
 export function transfer(options: Transfer): Promise<{ status: number; bytes: number }> {
   const child = spawn(process.execPath, [fileURLToPath(import.meta.url), JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'inherit'],

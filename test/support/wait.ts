@@ -1,18 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
 export interface WaitOptions {
-  /** How long the condition may take; 5,000 by default. */
+  /** The longest time to wait; 5,000 by default. */
   timeoutMs?: number
-  /** What is waited for, for the message when it does not come. */
+  /** What the test waits for, for the error message. */
   what?: string
 }
 
 const INTERVAL_MS = 10
 
 /**
- * Waits until the predicate returns something truthy, asking every 10 ms, and returns that.
+ * Calls the predicate every 10 ms until it returns something truthy, and returns that.
  *
- * @throws {Error} when the time is over; with the predicate's own last error as cause, if it threw
+ * @throws {Error} on timeout, with the predicate's last error as cause, if it threw
  */
 export async function waitFor<T>(
   predicate: () => T | Promise<T>,

@@ -8,11 +8,11 @@ import type { Page } from 'playwright-core'
 import { rolldown } from 'rolldown'
 import { toolPath } from './tools.ts'
 
-/** What one of the clients depends on is found from where it lies. */
+/** Resolves the dependencies of one of the clients from its own folder. */
 const fromClient = createRequire(createRequire(import.meta.url).resolve('@eyevinn/whip-web-client'))
 const run = promisify(execFile)
 
-/** Flags with which chromium has a camera, and connects over the loopback alone. */
+/** Flags that give chromium a fake camera, and let it connect over loopback. */
 export const WEBRTC_FLAGS = [
   '--allow-loopback-in-peer-connection',
   '--use-fake-device-for-media-stream',
@@ -25,7 +25,7 @@ export interface Studio {
   close(): void
 }
 
-/** Serves the page that publishes. */
+/** Serves the publishing page. */
 export async function startStudio(): Promise<Studio> {
   const bundle = await rolldown({
     input: fileURLToPath(new URL('pages/whip-page.js', import.meta.url)),
@@ -65,7 +65,7 @@ interface StudioWindow {
   isReady?: true
 }
 
-/** A hand on the page. */
+/** Controls the page. */
 export const studio = {
   go: (page: Page, performance: Performance) =>
     page.evaluate((given) => (globalThis as unknown as StudioWindow).go(given), performance),
@@ -76,10 +76,10 @@ export const studio = {
   ready: (page: Page) => page.waitForFunction(() => (globalThis as unknown as StudioWindow).isReady),
 }
 
-/** Bars of the clock on a picture. */
+/** The number of bars that encode the clock in a picture. */
 export const BARS = 40
 
-/** The times on the pictures of a recording, milliseconds modulo 2^32; null for one that cannot be read. */
+/** The times on the pictures of a recording, in milliseconds modulo 2^32; null for an unreadable one. */
 export async function readClock(file: string): Promise<(number | null)[]> {
   const { command } = toolPath('ffmpeg')
   const strip = `crop=iw:ih/16:0:ih/32,scale=${BARS}:1:flags=area`
@@ -91,7 +91,7 @@ export async function readClock(file: string): Promise<(number | null)[]> {
   )
 }
 
-/** The time on a picture of which this is the strip of bars, 40 grays. */
+/** Decodes the time from a picture's strip of bars, given as 40 gray values. */
 export function readBars(row: ArrayLike<number>): number | null {
   const bits = Array.from(row, (gray) => (gray > 127 ? 1 : 0))
   const valueOf = (part: readonly number[]) => part.reduce<number>((value, bit) => value * 2 + bit, 0)

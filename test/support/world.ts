@@ -6,14 +6,14 @@ import type { Answer, SendOptions } from './send.ts'
 import { seedMember, seedUser, seedWorkspace, type SeededUser } from './seed.ts'
 
 /**
- * Who is in a test, told by names:
+ * The users and workspaces of a test, by name:
  *
  *     await world.user('ada')
  *     await world.workspace('acme', 'ada')
  *     await world.member('acme', 'bob', { role: 'editor' })
  *     const reply = await world.as('bob').call(createStream, { body: { workspaceId: world.id('acme'), title: 'Hi' } })
  *
- * People and memberships are written where the service reads them; what a test is about goes through the API.
+ * Users and memberships are inserted directly; the behavior under test goes through the API.
  */
 export class World {
   readonly app: App
@@ -24,7 +24,7 @@ export class World {
     this.app = app
   }
 
-  /** A verified user with an API key. The same name is the same user. */
+  /** A verified user with an API key. The same name returns the same user. */
   async user(name: string, options: { readonly admin?: boolean; readonly plan?: PlanName } = {}): Promise<SeededUser> {
     const known = this.#users.get(name)
     if (known) return known
@@ -33,7 +33,7 @@ export class World {
     return user
   }
 
-  /** @returns the workspace's id; its owner is made when there is no such user yet */
+  /** Creates a workspace, and its owner if needed. @returns the workspace's id */
   async workspace(name: string, owner: string): Promise<string> {
     const user = await this.user(owner)
     const id = await seedWorkspace(this.app, name, user)
@@ -41,7 +41,7 @@ export class World {
     return id
   }
 
-  /** Makes someone a member, by role or with exactly these scopes. */
+  /** Adds a member, by role or with exactly these scopes. */
   async member(
     workspace: string,
     user: string,
@@ -66,18 +66,18 @@ export class World {
     return user.apiKey
   }
 
-  /** Speaks as a user of this world. */
+  /** Calls the API as a user of this world. */
   as(name: string): Voice {
     return new Voice(this.app, { apiKey: this.key(name) })
   }
 
-  /** Speaks without a credential. */
+  /** Calls the API without a credential. */
   anonymous(): Voice {
     return new Voice(this.app, {})
   }
 }
 
-/** Someone who calls the API. */
+/** A caller of the API. */
 export class Voice {
   readonly #app: App
   readonly #credential: SendOptions
