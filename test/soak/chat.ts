@@ -1,8 +1,8 @@
 /**
- * Chat under fire: `npm run soak:chat`. Nodes that are killed and started again, clients that drop and come back, and
- * messages, edits and deletes all the while. At the end every client must be exactly where the database is.
+ * Chat under faults: `npm run soak:chat`. Nodes are killed and restarted, clients disconnect and return, and messages are
+ * sent, edited and deleted meanwhile. At the end every client must have exactly the state of the database.
  *
- * By environment: SOCKETS (2000), CHANNELS (50), RATE a second (200), SECONDS (300), KILL_EVERY seconds (25), NODES (2).
+ * Environment: SOCKETS (2000), CHANNELS (50), RATE a second (200), SECONDS (300), KILL_EVERY seconds (25), NODES (2).
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,9 +28,9 @@ const RATE = number('RATE', 200)
 const SECONDS = number('SECONDS', 300)
 const KILL_EVERY = number('KILL_EVERY', 25)
 const NODES = number('NODES', 2)
-/** How long all of them may take to connect at first. */
+/** The longest time for all clients to connect at first. */
 const START_MS = number('START', 120) * 1_000
-/** How long clients may take to be where the database is, once all is quiet. */
+/** The longest time for clients to reach the state of the database after the load ends. */
 const SETTLE_MS = number('SETTLE', 120) * 1_000
 
 const findings: Findings = {
@@ -50,7 +50,7 @@ function percentile(values: readonly number[], share: number): number {
 
 const any = <T>(list: readonly T[]): T => list[Math.floor(Math.random() * list.length)] as T
 
-/** Kills and starts nodes, one at a time, until it is told to stop. */
+/** Kills and restarts nodes, one at a time, until it is stopped. */
 async function disturb(nodes: Nodes, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     for (let waited = 0; waited < KILL_EVERY * 1_000 && !isOver(); waited += 200) await delay(200)
@@ -63,7 +63,7 @@ async function disturb(nodes: Nodes, isOver: () => boolean): Promise<void> {
   }
 }
 
-/** Half of the clients go, and come back one after the other. */
+/** Disconnects half of the clients, and lets them return one after the other. */
 async function dropHalf(members: readonly SoakMember[]): Promise<void> {
   await delay((SECONDS * 1_000) / 3)
   const half = members.slice(0, members.length / 2)
@@ -92,7 +92,7 @@ async function talk(members: readonly SoakMember[]): Promise<number> {
   return acts
 }
 
-/** Waits until every client is where the database is. @returns those that are not */
+/** Waits until every client has the state of the database. @returns the clients that do not */
 async function settled(members: readonly SoakMember[], database: Database): Promise<SoakMember[]> {
   const log = new ChatLog(database)
   const truths = new Map<string, string>()
@@ -110,7 +110,7 @@ async function settled(members: readonly SoakMember[], database: Database): Prom
   return left
 }
 
-/** Compares what was acknowledged with what the database has. */
+/** Compares the acknowledged messages with the database. */
 async function audit(database: Database): Promise<{ lost: number; doubled: number; holes: number }> {
   const rows = await database.rows<{ id: string; body: string; deleted_at: string | null }>(
     'select id, body, deleted_at from chat_messages',

@@ -1,11 +1,11 @@
 /**
- * Attacks on a node with the settings that users have, while a legitimate user goes on working: `npm run soak:hostile`.
+ * Attacks on a node with default settings while a legitimate user keeps working: `npm run soak:hostile`.
  *
- * Everything stays on the loopback interface. A table at the end says what the user saw of each attack and how much memory
- * the node took. Exits with 1 when a bound was broken: one of `BOUNDS`, or one that an attack states itself.
+ * Everything stays on the loopback interface. A table at the end shows how each attack affected the user and how much
+ * memory the node used. Exits with 1 when a limit was exceeded: one of `BOUNDS`, or one of the attack's own.
  *
- * By environment: SECONDS of each attack (10), WAIT_MS, the longest wait of the user (1000; raise it on a busy machine),
- * MESSAGES of another workspace (300000), ONLY attacks with this in their names (all).
+ * Environment: SECONDS per attack (10), WAIT_MS, the longest wait of the user (1000; raise it on a busy machine),
+ * MESSAGES of another workspace (300000), ONLY attacks whose names contain this (all).
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -26,18 +26,18 @@ const SECONDS = Number(process.env['SECONDS'] ?? 10)
 const ONLY = process.env['ONLY'] ?? ''
 const MEGABYTE = 1_048_576
 const BOUNDS = {
-  /** Requests of the legitimate user that fail, health checks among them. */
+  /** Failed requests of the legitimate user, health checks included. */
   failures: 0,
-  /** How long one of their requests may wait. */
+  /** The longest wait of one of their requests. */
   waitMs: Number(process.env['WAIT_MS'] ?? 1_000),
-  /** How much more memory the node and its processes may take during an attack. */
+  /** The most additional memory of the node and its processes during an attack. */
   growthBytes: 200 * MEGABYTE,
 }
-/** Messages of a workspace that is neither the attackers' nor the user's. */
+/** Messages in a third workspace, which is neither the attackers' nor the user's. */
 const MESSAGES = Number(process.env['MESSAGES'] ?? 300_000)
-/** Messages that one statement adds: few enough for the time limit of statements on a busy machine. */
+/** Messages per insert, few enough for the statement timeout on a busy machine. */
 const BATCH = 10_000
-/** After an attack, before the memory is read again. */
+/** The pause after an attack before the memory is measured again. */
 const SETTLE_MS = 2_000
 
 interface Row {
@@ -48,7 +48,7 @@ interface Row {
   readonly broken: readonly string[]
 }
 
-/** What the legitimate user does, two of three times on a connection that is kept alive. */
+/** The requests of the legitimate user; two of three use a persistent connection. */
 function requestsOf({ channelId, workspaceId }: Person): SteadyRequest[] {
   const messages = `/api/team/${workspaceId}/channels/${channelId}/messages`
   const health: SteadyRequest = { method: 'GET', path: '/api/health', newConnection: true }
@@ -131,7 +131,7 @@ const folder = mkdtempSync(join(tmpdir(), 'crier-hostile-'))
 const directory = await openDataDirectory(join(folder, 'postgres'))
 const log = createLog({ level: 'silent' })
 const postgres = await startEmbeddedPostgres({ dataDirectory: directory, log })
-// Attacks by polling need polling; everything else is as users have it.
+// Attacks by polling need polling. All other settings are defaults.
 const settings = { CHECK_REPLIES: '0', ALLOW_PRIVATE_ADDRESSES: '0', SOCKET_POLLING: '1', DATABASE_URL: postgres.url }
 const crier = await CrierProcess.start(folder, undefined, settings)
 const database = await Database.connect({ url: postgres.url, poolSize: 2, entities, log })
@@ -152,7 +152,7 @@ try {
     requests: requestsOf(customer),
     perSecond: 18,
   })
-  // Until both are compiled and warm.
+  // Let both warm up.
   await delay(3_000)
   const rows: Row[] = []
   for (const attack of attacks.filter(({ name }) => name.includes(ONLY))) {

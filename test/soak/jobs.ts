@@ -1,9 +1,9 @@
 /**
- * 10,000 jobs on each backend while everything they stand on fails: `npm run soak:jobs`.
+ * Runs 10,000 jobs on each backend while PostgreSQL, Redis and the workers fail: `npm run soak:jobs`.
  *
- * Workers kill themselves at every step and are killed at any time; Redis is emptied, and away for 20 s; PostgreSQL
- * crashes twice. Every job must end done or dead with a reason, and effects that must be single are. Ends with 1 when
- * that does not hold. JOBS, WORKERS and BACKENDS (postgres,redis) change the size.
+ * Workers kill themselves at every step and are killed at random times; Redis is emptied, and stopped for 20 s;
+ * PostgreSQL crashes twice. Every job must end done, or dead with a reason, and effects must happen once. Otherwise exits
+ * with 1. JOBS, WORKERS and BACKENDS (postgres,redis) set the size.
  */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

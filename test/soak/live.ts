@@ -1,15 +1,15 @@
 /**
- * Broadcasts while everything on the way fails: `npm run soak:live`.
+ * Live streams while every process and connection fails in turn: `npm run soak:live`.
  *
- * A node as its user starts it relays two streams to two destinations each, records both, and shows a slate when an
- * encoder is away. `studio` comes by WHIP and is watched by WHEP; `stage` has two RTMP encoders. Phases: viewers leave
- * by the score, every process is killed and stopped in turn, a destination keeps its old session, the encoders start
- * in either order, and a rotated video fills an intermission. Each phase is measured at the destinations, and every
- * status that is told, by the relay status and by events, is compared with what they had. The bounds are in
- * `support/phases.ts`. Ends with 1 when one does not hold.
+ * A node relays two streams to two destinations each, records both, and shows a slate when an encoder is away. `studio`
+ * is published by WHIP and watched by WHEP; `stage` has two RTMP encoders. Phases: many viewers leave at once, every
+ * process is killed and stopped in turn, a destination keeps its old session, the encoders start in either order, and a
+ * rotated video fills an intermission. Each phase is measured at the destinations, and every reported status, in the
+ * relay status and in events, is compared with what the destinations received. The limits are in `support/phases.ts`.
+ * Exits with 1 when one is exceeded.
  *
- * MINUTES (10) or SECONDS change how long it takes, PHASES names some phases (`kill media,intermission`), LOGS names a
- * file for the output of the node. Linux only.
+ * MINUTES (10) or SECONDS set the duration, PHASES selects phases (`kill media,intermission`), and LOGS names a file for
+ * the output of the node. Linux only.
  */
 import { writeFile } from 'node:fs/promises'
 import { loadavg } from 'node:os'
@@ -31,7 +31,7 @@ import { brokenBounds, tableHead, tableLine, type Row } from './support/results.
 
 const SECONDS = Number(process.env['SECONDS'] ?? Number(process.env['MINUTES'] ?? 10) * 60)
 const ONLY = process.env['PHASES']?.split(',')
-/** Viewers at once: a stream takes 32. */
+/** Concurrent viewers; a stream allows 32. */
 const VIEWERS = 25
 const PAUSED_MS = 8_000
 const STALE_MS = 15_000
@@ -39,7 +39,7 @@ const RATES = { studio: 30, stage: 1_000 / RTMP_FRAME_MS }
 
 interface Phase {
   readonly name: PhaseName
-  /** Brings the fault about. The phase goes on afterwards for as long as its share of the time. */
+  /** Causes the fault. The phase then continues for the rest of its time. */
   readonly run: () => Promise<void>
 }
 
@@ -54,7 +54,7 @@ const presenter = whipEncoder(studio, film)
 const primary = rtmpEncoder(port, hall.streamKey, feeds)
 const backup = rtmpEncoder(port, hall.backupStreamKey, feeds)
 const faults: string[] = []
-// Ending this way ends the processes of the node too, those that are stopped included.
+// Exiting this way also ends the processes of the node, including stopped ones.
 for (const name of ['SIGINT', 'SIGTERM'] as const) process.once(name, () => process.exit(1))
 
 async function makeRotatedVideo(): Promise<string> {
@@ -70,13 +70,13 @@ function signal(name: ProcessName | 'main', what: NodeJS.Signals): void {
   for (const pid of pids) process.kill(pid, what)
 }
 
-/** Viewers come, have pictures, and leave all at once, in the middle of them. */
+/** Viewers join, receive pictures, and leave all at once. */
 async function viewersLeave(): Promise<void> {
   const { token, whepUrl } = await stage.call('POST /api/streams/{id}/preview-token', { path: { id: studio.id } })
   for (let round = 0; round < 4; round += 1) {
     const viewers = await Promise.all(Array.from({ length: VIEWERS }, () => watch(whepUrl, token)))
     await waitFor(() => viewers.every(({ packets }) => packets.video.length > 0), { timeoutMs: 60_000 })
-    // The count is a second old: one from before they came would pass for one from after they left.
+    // The count is up to a second old: one from before they joined would look like one from after they left.
     const areCounted = async () => (await stage.relay(studio.id)).viewers === VIEWERS
     await waitFor(areCounted, { timeoutMs: 20_000, what: 'the viewers to be counted' })
     for (const viewer of viewers) viewer.close()
@@ -95,7 +95,7 @@ async function watch(url: string, token: string): Promise<WhepViewer> {
   return viewer
 }
 
-/** The media process is killed, and one destination goes on refusing the key as published already. */
+/** The media process is killed, and one destination keeps rejecting the key as already published. */
 async function keepSessions(): Promise<void> {
   const sink = Object.values(hall.sinks)[0]!
   sink.behaviour.keepsSessions = true
@@ -115,7 +115,7 @@ async function untilSource(source: string): Promise<void> {
   await waitFor(isOnAir, { timeoutMs: 20_000, what: `${source} to be on the air` })
 }
 
-/** The encoders go and come in both orders. The primary is on the air whenever it is there. */
+/** The encoders stop and start in both orders. The primary is live whenever it is connected. */
 async function encodersInAnyOrder(): Promise<void> {
   await primary.stop()
   await untilSource('backup')
@@ -129,7 +129,7 @@ async function encodersInAnyOrder(): Promise<void> {
   await untilSource('primary')
 }
 
-/** The encoders leave, a phone's video is shown, and they come back. */
+/** The encoders stop, a video from a phone is shown, and the encoders return. */
 async function intermission(assetId: string): Promise<void> {
   await Promise.all([primary.stop(), backup.stop()])
   const at = { path: { id: hall.id } }
@@ -137,7 +137,7 @@ async function intermission(assetId: string): Promise<void> {
   await waitFor(isFree, { timeoutMs: 20_000, what: 'the encoders to be gone' })
   await stage.call('POST /api/streams/{id}/broadcast', { ...at, body: { assetId, loop: true } })
   await untilSource('file')
-  // The size of what is there now: of the pictures that the encoders sent before it is another.
+  // The size of the current media. Pictures that the encoders sent before have another size.
   const isUpright = () =>
     Object.values(hall.sinks).every((sink) => {
       const size = sink.last()?.videoHeader && headerPictureSize(sink.last()!.videoHeader!, 'h264')
@@ -154,7 +154,7 @@ async function intermission(assetId: string): Promise<void> {
 }
 
 const rotated = ONLY?.includes('intermission') === false ? undefined : await stage.upload(await makeRotatedVideo())
-// A busy machine takes its time to turn a file, and none of the phases is about that.
+// Rotating a file takes long on a busy machine, and no phase measures it.
 if (rotated !== undefined) await stage.prepare(rotated)
 const phases: readonly Phase[] = [
   { name: 'steady', run: async () => {} },
@@ -176,7 +176,7 @@ const rows: Row[] = []
 const origins = new Origins(feeds)
 const filmed = new Set(film.pictures.map((nals) => crc32(tagBody(nals))))
 
-/** Measures what the destinations had in a phase. Times are monotonic milliseconds. */
+/** Measures what the destinations received in a phase. Times are monotonic milliseconds. */
 function look(phase: PhaseName, from: number, to: number): void {
   origins.update(RTMP_FRAME_MS)
   for (const name of ['studio', 'stage'] as const) {
@@ -195,7 +195,7 @@ primary.start()
 backup.start()
 for (const stream of Object.values(streams)) {
   await stage.untilLive(stream)
-  // A slate that is still being made cannot be shown.
+  // A slate can be shown only once it has been made.
   await stage.untilSlate(stream)
 }
 const events = await stage.listen(Object.values(streams))
@@ -217,7 +217,7 @@ for (const phase of chosen) {
     await delay(Math.max(0, from + shareMs - performance.now()))
   } catch (error) {
     faults.push(`${phase.name}: ${(error as Error).message}`)
-    // What a phase left away would be away in all that follow.
+    // Anything still missing after a phase would be missing in all later phases.
     for (const encoder of [presenter, primary, backup]) encoder.start()
   }
   look(phase.name, from, performance.now())
@@ -235,7 +235,7 @@ interface Recording {
   readonly duration: number | null
 }
 
-/** Ends the streams, and looks at what was recorded. */
+/** Ends the streams and checks the recordings. */
 async function lookAtRecordings(): Promise<void> {
   const names = chosen.map(({ name }) => name)
   for (const name of ['studio', 'stage'] as const) {

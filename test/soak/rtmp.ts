@@ -1,8 +1,8 @@
 /**
- * A million damaged RTMP sessions against one ingest: `npm run soak:rtmp`.
+ * Sends a million damaged RTMP sessions to one ingest: `npm run soak:rtmp`.
  *
- * The process must not end, say anything, or grow; and of what a peer sends before it is admitted 64 kB at most. Ends
- * with 1 when that does not hold. SESSIONS, MINUTES (whichever comes first), AT_ONCE and SEED change it.
+ * The process must not exit, print anything or grow, and must read at most 64 kB from a peer before admitting it.
+ * Otherwise exits with 1. SESSIONS, MINUTES (whichever comes first), AT_ONCE and SEED are settings.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -16,9 +16,9 @@ const SESSIONS = Number(process.env['SESSIONS'] ?? 1_000_000)
 const MINUTES = Number(process.env['MINUTES'] ?? 600)
 const SEED = Number(process.env['SEED'] ?? 1)
 const ROUND = 10_000
-/** Sessions under way at the same time. */
+/** Concurrent sessions. */
 const AT_ONCE = Number(process.env['AT_ONCE'] ?? 400)
-/** Fewer than an address may have at once. */
+/** Fewer than the limit per address. */
 const STRANGERS = 200
 const MOST_HELD = 65_536
 const MOST_GROWN = 64 * 1024 * 1024

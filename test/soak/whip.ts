@@ -1,12 +1,12 @@
 /**
- * What the tests of WHIP do for a moment, for longer: `npm run soak:whip`.
+ * A longer version of the WHIP tests: `npm run soak:whip`.
  *
- * 1. `CONNECTS` (50) clients one after another: handles, memory and sessions of the media process and the WHIP process.
- * 2. A real browser with a noisy 720p canvas on lines that lose 2, 5 and 10 % of the packets, that reorder, and that are
- *    dark for 1.5 s: packets lost for good, pictures at the destination, what the browser says. `SECONDS` (15) each.
+ * 1. `CONNECTS` (50) clients, one after another: handles, memory and sessions of the media process and the WHIP process.
+ * 2. A real browser with a noisy 720p canvas on lines that lose 2, 5 and 10 % of the packets, reorder them, or fail for
+ *    1.5 s: packets not recovered, pictures at the destination, the browser's statistics. `SECONDS` (15) each.
  *
- * It fails where something leaks, a stream does not come through, or its picture changes its size at the destination; the
- * rest is told. Linux only.
+ * Fails when something leaks, a stream does not arrive, or its picture changes size at the destination. Reports the rest.
+ * Linux only.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -44,7 +44,7 @@ function figuresOf(pid: number): Figures {
   }
 }
 
-/** Children of a process, other than the one named: an ffmpeg that stayed behind. */
+/** Children of a process except one, such as an ffmpeg that did not exit. */
 function childrenOf(pid: number, except: number): number {
   const ids = readdirSync(`/proc/${pid}/task`).flatMap((task) => readChildren(pid, task))
   return ids.filter((id) => id !== except).length
@@ -72,7 +72,7 @@ async function connects(): Promise<void> {
     await host.end(session)
     client.close()
     for (const connection of sink.connections) connection.messages.length = 0
-    // The first few make what later ones use again.
+    // The first few allocate what later ones reuse.
     if (count !== 5 && count !== CONNECTS) continue
     await pause(1_000)
     const { whip } = await host.host.status()
@@ -97,7 +97,7 @@ async function connects(): Promise<void> {
   await sink.close()
 }
 
-/** Takes a page's offers over HTTP, and sends it through the line. */
+/** Accepts a page's offers over HTTP, and routes its media through the simulated line. */
 async function frontOf(host: WhipHost, line: number): Promise<{ url: string; close(): void }> {
   const server = createServer((request, response) => {
     for (const name of ['Origin', 'Headers', 'Methods']) response.setHeader(`Access-Control-Allow-${name}`, '*')
@@ -155,7 +155,7 @@ async function lines(): Promise<void> {
     const [headers, pictures] = [true, false].map((which) =>
       sink.messages('video').filter((one) => one.isHeader === which),
     )
-    // As the browser sends it, and as it is encoded anew from its first change of size on.
+    // One as the browser sends it, and one as it is encoded again after its first change of size.
     const forms = new Set(headers!.map(({ checksum }) => checksum)).size
     if (forms > 2) throw new Error(`the destination was sent ${forms} forms of the picture`)
     await studio.stop(page)

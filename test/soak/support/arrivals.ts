@@ -2,36 +2,36 @@ import type { MediaKind } from '../../../media/types.ts'
 import type { Feed } from '../../../media/testing/feed.ts'
 import type { Sink, SinkConnection, SinkMessage } from '../../../media/testing/sink.ts'
 
-/** What a destination had in a span of time. */
+/** What a destination received in a period. */
 export interface Arrivals {
-  /** Longest time without a picture, milliseconds. */
+  /** The longest time without a picture, in milliseconds. */
   readonly gapMs: number
-  /** Longest time without sound, milliseconds. */
+  /** The longest time without sound, in milliseconds. */
   readonly soundGapMs: number
   readonly pictures: number
-  /** Of those: how many no encoder has sent, but a slate or a file. */
+  /** How many of those came from a slate or a file, not from an encoder. */
   readonly others: number
-  /** Pictures that are missing between two others of the same session of an encoder. Null where it cannot be told. */
+  /** Pictures missing between two others of the same encoder session. Null when it cannot be determined. */
   readonly skipped: number | null
-  /** Messages whose timestamp is before that of the one before, of the same kind and connection. */
+  /** Messages with an earlier timestamp than the message before, of the same type and connection. */
   readonly back: number
   /**
-   * Farthest that sound and pictures are from their distance at the encoder, milliseconds. For media that is coded
-   * again on the way: the distance between the timestamps of the newest sound and the newest picture while both arrive,
-   * which nine in ten do not exceed. Sound that begins late is caught up with at once, and shows in `soundGapMs`.
+   * The largest change of the offset between sound and pictures compared with the encoder, in milliseconds. For transcoded
+   * media: the 90th percentile of the offset between the newest sound and the newest picture while both arrive. Sound that
+   * begins late catches up at once, and shows in `soundGapMs`.
    */
   readonly syncMs: number
 }
 
-/** What is known of a message that an encoder sent. */
+/** The origin of a message that an encoder sent. */
 export interface Origin {
   readonly feed: Feed
-  /** Number of the picture or sound in its feed. */
+  /** The number of the picture or sound in its feed. */
   readonly index: number
   readonly timestamp: number
 }
 
-/** Finds where relayed messages come from, by their checksums. */
+/** Finds the origins of relayed messages by their checksums. */
 export class Origins {
   readonly #feeds: readonly Feed[]
   readonly #known = new Map<number, Origin>()
@@ -45,7 +45,7 @@ export class Origins {
     return this.#known.get(message.checksum)
   }
 
-  /** Takes in what was sent since the last time. */
+  /** Adds what was sent since the last call. */
   update(frameMs: number): void {
     for (const feed of this.#feeds) {
       for (const { checksum, timestamp } of feed.sent.slice(this.#read.get(feed) ?? 0)) {
@@ -56,12 +56,12 @@ export class Origins {
   }
 }
 
-/** When anything last arrived, monotonic milliseconds; 0 when nothing has. */
+/** The time of the last arrival, in monotonic milliseconds; 0 when nothing has arrived. */
 export function lastArrival(sink: Sink): number {
   return Math.max(0, ...sink.connections.map(({ messages }) => messages.at(-1)?.at ?? 0))
 }
 
-/** Since when media has arrived without a pause longer than this, monotonic milliseconds. Null when it does not. */
+/** The time since which media has arrived without a longer pause than this, in monotonic milliseconds, or null. */
 export function flowsSince(sink: Sink, now: number, pauseMs: number): number | null {
   let before = now
   const times = sink.connections.flatMap(({ messages }) => messages.slice(-2_000).map(({ at }) => at))
@@ -72,13 +72,13 @@ export function flowsSince(sink: Sink, now: number, pauseMs: number): number | n
   return before === now ? null : before
 }
 
-/** How far sound may be from pictures at the moment, to be compared: beyond that one of them is not sent. */
+/** Sound and pictures further apart than this are not compared, because one of them is not being sent. */
 const TOGETHER_MS = 200
 
 /**
  * Measures what arrived from `from` to `to`, monotonic milliseconds.
  *
- * @param sent what encoders sent: checksums of pictures that come over and over, or the origins of each message
+ * @param sent what encoders sent: the checksums of repeating pictures, or the origin of each message
  */
 export function measure(sink: Sink, from: number, to: number, sent: ReadonlySet<number> | Origins): Arrivals {
   const origins = sent instanceof Origins ? sent : undefined

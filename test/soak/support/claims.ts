@@ -3,38 +3,38 @@ import type { Sink } from '../../../media/testing/sink.ts'
 import { flowsSince, lastArrival } from './arrivals.ts'
 
 /**
- * Longest that a status may differ from what destinations have, milliseconds. A process that hangs is known to after
- * 3 s, a status is told once a second and looked at once a second; the rest is for a machine that is busy.
+ * The longest time that a status can differ from what destinations receive, in milliseconds. A process that hangs is
+ * noticed after 3 s, and a status is sent and read once a second; the rest is tolerance for a busy machine.
  */
 export const CLAIM_MS = 7_000
 const LOOK_MS = 1_000
 const REQUEST_MS = 5_000
-/** Media flows while it pauses for less than this, milliseconds. */
+/** Media counts as flowing while its pauses are shorter than this, in milliseconds. */
 const PAUSE_MS = 1_000
 
 const FLOWING = ['live', 'congested']
-/** States in which nothing can arrive. `unknown` says that nobody can tell. */
+/** States in which nothing can arrive. In the state `unknown` anything can. */
 const CUT_OFF = ['idle', 'resolving', 'connecting', 'handshake', 'backoff', 'needs_attention', 'stopped']
 
 export interface WatchedStream {
   readonly name: string
   readonly id: string
-  /** Destinations by name. */
+  /** Destinations, by name. */
   readonly sinks: Readonly<Record<string, Sink>>
 }
 
-/** What somebody is told of a stream. */
+/** The reported status of a stream. */
 export interface Told {
   readonly status: string
-  /** When that was seen; null where nobody can tell how the stream is now. */
+  /** When it was observed; null when the current status is unknown. */
   readonly at: string | null
   readonly destinations: readonly { readonly name: string; readonly status: string }[]
 }
 
-/** One way in which statuses are told. */
+/** A source of statuses. */
 export interface Teller {
   readonly name: string
-  /** Undefined, or rejected, while it tells nothing. */
+  /** Undefined, or rejected, while it reports nothing. */
   readonly ask: (stream: WatchedStream, signal: AbortSignal) => Promise<Told | undefined>
 }
 
@@ -42,14 +42,14 @@ export interface Contradiction {
   readonly phase: string
   readonly stream: string
   readonly what: string
-  /** How often it was told after that. */
+  /** How often it was reported after that. */
   times: number
 }
 
 /**
- * Looks each second at what is told of streams and compares it with what their destinations had. A status and media that
- * are looked at in the same instant may lie on both sides of a change: a contradiction counts when the next look finds
- * it again.
+ * Reads the status of streams every second and compares it with what their destinations received. A status and media read
+ * at the same moment can be on different sides of a change, so a contradiction counts only when the next check finds it
+ * again.
  */
 export class ClaimWatch {
   readonly contradictions: Contradiction[] = []
@@ -57,7 +57,7 @@ export class ClaimWatch {
   readonly #runs: Promise<void>[]
   phase = ''
   answers = 0
-  /** Looks at which nothing was told. */
+  /** Checks that got no status. */
   unanswered = 0
 
   constructor(streams: readonly WatchedStream[], tellers: readonly Teller[]) {
@@ -98,11 +98,11 @@ export class ClaimWatch {
 
 interface Claim {
   readonly what: string
-  /** For how long it has been wrong. */
+  /** How long it has been wrong. */
   readonly ms: number
 }
 
-/** What was told and cannot be, by what the destinations of a stream had. */
+/** The reported statuses that contradict what the destinations received. */
 function falseClaims({ name, sinks }: WatchedStream, told: Told, now: number): Claim[] {
   const claims: Claim[] = []
   const quietMs: number[] = []

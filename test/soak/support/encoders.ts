@@ -7,7 +7,7 @@ import type { WhipMedia } from '../../../media/testing/whip-media.ts'
 /** Milliseconds between the pictures of an RTMP encoder. */
 export const RTMP_FRAME_MS = 40
 const RETRY_MS = 1_000
-/** A WHIP server reports on what it receives several times a second. After this long without a report it is gone. */
+/** A WHIP server sends reports several times a second. Without one for this long it counts as gone. */
 const SILENT_MS = 3_000
 const REQUEST_MS = 10_000
 
@@ -22,7 +22,7 @@ function reconnecting(session: (signal: AbortSignal) => Promise<void>): Encoder 
   let running: { readonly controller: AbortController; readonly done: Promise<void> } | undefined
   const run = async (signal: AbortSignal) => {
     while (!signal.aborted) {
-      // A server that is away or refuses is what a soak expects: the next attempt finds it.
+      // The soak test makes the server unavailable; the next attempt succeeds.
       await session(signal).catch(() => {})
       await delay(RETRY_MS, undefined, { signal }).catch(() => {})
     }
@@ -76,7 +76,7 @@ export interface WhipAddress {
   readonly whipToken: string
 }
 
-/** A WHIP encoder without a browser. It offers again when the server has said nothing for a while. */
+/** A WHIP encoder without a browser. It sends a new offer when the server has been silent for a while. */
 export function whipEncoder(address: WhipAddress, media: WhipMedia): Encoder {
   return reconnecting(async (signal) => {
     const client = new WhipClient({ media })
@@ -113,7 +113,7 @@ async function untilSilent(client: WhipClient, signal: AbortSignal): Promise<voi
   }
 }
 
-/** Ends a session, so that the next offer is not refused because of it. A server that is away has no session left. */
+/** Ends a session, so that it does not block the next offer. An unavailable server has no session left. */
 async function leave(url: URL, token: string): Promise<void> {
   const headers = { Authorization: `Bearer ${token}` }
   await fetch(url, { method: 'DELETE', headers, signal: AbortSignal.timeout(RETRY_MS) }).catch(() => {})

@@ -7,40 +7,40 @@ import { CONNECT_PACKET, EngineClient, floodByPolling } from '../../support/sock
 import { waitFor } from '../../support/wait.ts'
 import type { Person } from './people.ts'
 
-/** What the attacks of a soak are directed at. */
+/** The target of the attacks. */
 export interface Target {
-  /** Of the API, on 127.0.0.1. */
+  /** The port of the API, on 127.0.0.1. */
   readonly port: number
   readonly adminPort: number
-  /** Users of an empty workspace who attack. */
+  /** Attacking users, in an empty workspace. */
   readonly attackers: readonly Person[]
-  /** A user of another workspace, who must get what they ask for. */
+  /** A user of another workspace, whose requests must succeed. */
   readonly customer: Person
 }
 
-/** What came of an attack, beside what the steady user saw of it. */
+/** The result of an attack, beside its effect on the steady user. */
 export interface Outcome {
   readonly note: string
-  /** Bounds of the attack itself that were broken, in words. */
+  /** Descriptions of the attack's own limits that were exceeded. */
   readonly broken: readonly string[]
 }
 
 export interface HostileAttack {
   readonly name: string
-  /** How much more memory the node and its processes may take during this attack, where that is more than usual. */
+  /** The most additional memory of the node and its processes during this attack, when more than usual. */
   readonly growthBytes?: number
-  /** Attacks until it is told to stop. */
+  /** Attacks until it is stopped. */
   readonly run: (target: Target, until: AbortSignal) => Promise<Outcome>
 }
 
-/** Addresses of this machine that a distributed attack comes from. */
+/** The number of source addresses of a distributed attack. */
 const ADDRESSES = 32
-/** A word that only the other workspace has, and one that nobody has. */
+/** A word that only the other workspace has, and one that no workspace has. */
 export const FOREIGN_WORD = 'heronry'
 const UNKNOWN_WORD = 'ibisery'
-/** How much longer a search for a word of others may take than one for a word of nobody, by the median. */
+/** The most that the median search for a word of others can exceed that for an unknown word. */
 const MOST_DIFFERENCE_MS = 20
-/** How long the thumbnail of a small picture may take while others draw. */
+/** The longest time for the thumbnail of a small picture during costly drawings. */
 const MOST_THUMBNAIL_MS = 20_000
 
 export const attacks: readonly HostileAttack[] = [
@@ -53,7 +53,7 @@ export const attacks: readonly HostileAttack[] = [
   { name: '3 the same, 32 addresses', run: (target, until) => pipelines(target, until, ADDRESSES) },
   { name: '4 60 searches at once', run: searches },
   { name: '6 admin port, /api/ready', run: details },
-  // Each process that draws has 100 MB, pages that they share included.
+  // Each drawing process has 100 MB, shared pages included.
   { name: '5 costly drawings', run: drawings, growthBytes: 400 * 2 ** 20 },
 ]
 
@@ -97,7 +97,7 @@ async function pipelines({ port }: Target, until: AbortSignal, addresses = 1): P
   return { note: await heldOpen(open, 2_000, until), broken: [] }
 }
 
-/** Opens connections again and again, and holds those that the server leaves open for so long. */
+/** Opens connections repeatedly, and holds those that the server does not close for `holdMs`. */
 async function heldOpen(open: () => Promise<Attack>, holdMs: number, until: AbortSignal): Promise<string> {
   let [opened, ended] = [0, 0]
   while (!until.aborted) {
@@ -113,7 +113,7 @@ async function heldOpen(open: () => Promise<Attack>, holdMs: number, until: Abor
   return `${opened} connections, ${ended} ended by the server`
 }
 
-/** Searches of an empty workspace for a word that only others have. */
+/** Searches an empty workspace for a word that only others have. */
 async function searches(target: Target, until: AbortSignal): Promise<Outcome> {
   const { attackers } = target
   const search = (q: string, { apiKey, workspaceId }: Person) =>
@@ -141,7 +141,7 @@ async function searches(target: Target, until: AbortSignal): Promise<Outcome> {
   }
 }
 
-/** What callers without a credential must not see. */
+/** Requests details that callers without a credential must not see. */
 async function details(target: Target, until: AbortSignal): Promise<Outcome> {
   const paths = ['/metrics', '/ready', '/healthz', '/actors', '/queues', '/']
   const seen = new Set<string>()
@@ -169,7 +169,7 @@ async function details(target: Target, until: AbortSignal): Promise<Outcome> {
   return { note: `${asked} requests`, broken: [...seen] }
 }
 
-/** Drawings that take long to draw, while another workspace waits for the thumbnail of a small picture. */
+/** Uploads drawings that are slow to render while another workspace waits for the thumbnail of a small picture. */
 async function drawings(target: Target): Promise<Outcome> {
   const attacker = target.attackers[0] as Person
   const refused = await times(12, (index) => upload(target, attacker, `${index}.svg`, costly(index)))
@@ -204,7 +204,7 @@ async function drawings(target: Target): Promise<Outcome> {
 
 const SVG = '<svg xmlns="http://www.w3.org/2000/svg" width="1280" height="1280">'
 
-/** A drawing with one filter on all of it; each index has another content. */
+/** A drawing with a filter over all of it; the content differs by index. */
 function filtered(primitives: string, index: number): string {
   return `${SVG}<filter id="f">${primitives}</filter><rect filter="url(#f)" width="${1280 - index}" height="1280"/></svg>`
 }
@@ -215,7 +215,7 @@ function costly(index: number): string {
   return filtered(index % 2 === 0 ? radius.repeat(4) : '<feGaussianBlur stdDeviation="50"/>'.repeat(3_000), index)
 }
 
-/** About as much as a drawing may cost by its elements; it would take 15 s and more to draw as large as others. */
+/** About the highest allowed cost by elements; it would take at least 15 s at the size of the others. */
 function heaviest(index: number): string {
   if (index % 2 === 0) return filtered('<feGaussianBlur stdDeviation="50"/>'.repeat(48), index)
   const fill = '<radialGradient id="g"><stop stop-color="red"/><stop offset="1" stop-color="blue"/></radialGradient>'
@@ -231,12 +231,12 @@ function call({ port }: Target, route: string, options?: SendOptions): Promise<A
   return send(`http://127.0.0.1:${port}`, route, options)
 }
 
-/** Does something again and again, with a pause between, and gives up waiting for it when the time is over. */
+/** Repeats `work` with a pause in between, and stops waiting for it at the end. */
 async function repeat(until: AbortSignal, pauseMs: number, work: () => Promise<unknown>): Promise<void> {
   const over = new Promise<void>((resolve) => until.addEventListener('abort', () => resolve(), { once: true }))
   while (!until.aborted) {
     const working = work().then(() => delay(pauseMs))
-    // What fails after the end is of no interest.
+    // Failures after the end do not matter.
     working.catch(() => undefined)
     await Promise.race([working, over])
   }

@@ -9,7 +9,7 @@ import type { SendOptions } from '../../support/send.ts'
 import { waitFor } from '../../support/wait.ts'
 import { ToldByEvents } from './told-by-events.ts'
 
-/** A stream of the soak, as it was armed. */
+/** An armed stream of the soak test. */
 export interface StagedStream {
   readonly name: string
   readonly id: string
@@ -28,7 +28,7 @@ export const PROCESSES = {
 } as const
 export type ProcessName = keyof typeof PROCESSES
 
-/** Crier as a process, somebody who broadcasts with it, and their streams. */
+/** A Crier process with a user and their streams. */
 export class LiveStage {
   readonly #folder: string
   readonly #sinks: Sink[] = []
@@ -47,7 +47,7 @@ export class LiveStage {
     const folder = await mkdtemp(join(tmpdir(), 'crier-soak-live-'))
     await mkdir(join(folder, 'crier'))
     const stage = new LiveStage(folder, await CrierProcess.start(join(folder, 'crier'), undefined, ENV))
-    // Processes that were stopped would outlive a soak that fails.
+    // Stopped processes would outlive a failed soak test.
     process.once('exit', () => stage.#killAll())
     await stage.#signUp()
     return stage
@@ -61,22 +61,22 @@ export class LiveStage {
     return this.#crier.pid
   }
 
-  /** Where files of the soak may lie. */
+  /** The path of a file in the soak test's folder. */
   path(name: string): string {
     return join(this.#folder, name)
   }
 
-  /** What Crier printed since it was last started. */
+  /** The output of Crier since its last start. */
   get output(): string {
     return this.#crier.stdout + this.#crier.stderr
   }
 
-  /** Ids of the processes of a kind that run now. */
+  /** The ids of the running processes of a kind. */
   pids(name: ProcessName): number[] {
     return processTree(this.#crier.pid).filter((pid) => commandOf(pid).includes(PROCESSES[name]))
   }
 
-  /** Calls an operation. @returns the data @throws Error when it is refused */
+  /** Calls an operation. @returns the data @throws Error when it is rejected */
   // oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
   async call(route: string, options: SendOptions = {}): Promise<any> {
     const answer = await this.#crier.send(route, { token: this.#token, ...options })
@@ -84,7 +84,7 @@ export class LiveStage {
     return answer.body.data
   }
 
-  /** Makes a stream to as many destinations, which is recorded and shows a slate, and goes live when media comes. */
+  /** Creates a stream with this many destinations, recording and a slate, which goes live when media arrives. */
   async stream(name: string, destinations: number): Promise<StagedStream> {
     const sinks: Record<string, Sink> = {}
     const platforms: { platform: string; accountId: string }[] = []
@@ -110,7 +110,7 @@ export class LiveStage {
     return { ...armed, name, id, sinks }
   }
 
-  /** Puts a file into the media library. @returns the id of its asset, when it was looked at */
+  /** Uploads a file to the media library and waits until it is inspected. @returns the id of its asset */
   async upload(path: string): Promise<string> {
     const file = { name: basename(path), content: new Uint8Array(await readFile(path)) }
     const { _id: id } = await this.call('POST /api/assets/upload', { body: { workspaceId: this.#workspaceId }, file })
@@ -120,7 +120,7 @@ export class LiveStage {
     return id
   }
 
-  /** Has that made of a file which a broadcast of it would show, and waits for it. */
+  /** Requests the rendition that the playout of a file needs, and waits for it. */
   async prepare(assetId: string): Promise<void> {
     const at = { path: { id: assetId } }
     const { _id: id } = await this.call('POST /api/assets/{id}/renditions', { ...at, body: { preset: 'live' } })
@@ -133,7 +133,7 @@ export class LiveStage {
     await waitFor(isMade, { timeoutMs: 600_000, what: 'the file to be prepared' })
   }
 
-  /** Follows the events that tell of streams. */
+  /** Follows the events of streams. */
   async listen(streams: readonly StagedStream[]): Promise<ToldByEvents> {
     const told = new ToldByEvents(this.#crier.url, this.#token!, this.#workspaceId)
     this.#told = told
@@ -142,7 +142,7 @@ export class LiveStage {
   }
 
   /** The relay status of a stream. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- read like every reply here
+  // oxlint-disable-next-line typescript/no-explicit-any -- replies of every shape
   relay(id: string, signal?: AbortSignal): Promise<any> {
     return this.call('GET /api/streams/{id}/relay', { path: { id }, ...(signal && { signal }) })
   }
@@ -162,7 +162,7 @@ export class LiveStage {
     await waitFor(isReady, { timeoutMs: 300_000, what: `the slate of ${name}` })
   }
 
-  /** Ends all of Crier by SIGKILL and starts it on the same ports. */
+  /** Kills all of Crier with SIGKILL and starts it on the same ports. */
   async restart(): Promise<void> {
     await this.#crier.kill()
     this.#crier = await CrierProcess.start(join(this.#folder, 'crier'), this.#crier.ports, ENV)
@@ -192,14 +192,14 @@ export class LiveStage {
   }
 }
 
-/** Replies are not checked, which a busy machine would feel. */
+/** Replies are not checked, to save CPU time. */
 const ENV = { CHECK_REPLIES: '0', RATE_LIMITS: '0', MALLOC_ARENA_MAX: '2' }
 
 function commandOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'latin1').replaceAll('\0', ' ')
   } catch {
-    // It has ended meanwhile.
+    // The process has exited meanwhile.
     return ''
   }
 }

@@ -4,13 +4,13 @@ import { stateHash } from '../../../src/domains/talk/chat/state.ts'
 import { SocketClient } from '../../../src/sdk/socket-client.ts'
 import type { Person } from './people.ts'
 
-/** What the members of a soak have measured and complained about. */
+/** The measurements and faults of all members. */
 export interface Findings {
   readonly acksMs: number[]
-  /** Acts of clients that were made to be away meanwhile: acknowledged when they were back. */
+  /** Actions of clients that were disconnected meanwhile, until the acknowledgement after their return. */
   readonly awayMs: number[]
   readonly resumesMs: number[]
-  /** What was acknowledged of each message: its last text, or undefined once it was deleted. */
+  /** The last acknowledged text of each message; undefined once it was deleted. */
   readonly acknowledged: Map<string, string | undefined>
   gaps: number
   doubled: number
@@ -22,7 +22,7 @@ interface EngineSocket {
   connect(): unknown
 }
 
-/** One client of a soak: follows its channel with the SDK, says things, and watches what it is given. */
+/** A client of the soak test: follows its channel with the SDK, sends messages, and checks what it receives. */
 export class SoakMember {
   readonly person: Person
   readonly #client: SocketClient
@@ -72,7 +72,7 @@ export class SoakMember {
     return this.#channel.view.state.seq
   }
 
-  /** Loses the connection, and does not come back before it is released. */
+  /** Disconnects, and does not return until it is released. */
   drop(): void {
     this.#isHeld = true
     this.#wasHeld = true
@@ -119,7 +119,7 @@ export class SoakMember {
 
   async #edit(messageId: string): Promise<void> {
     const body = `edited ${crypto.randomUUID()}`
-    // Until it is acknowledged both texts are right: the answer may be lost together with the node.
+    // Before the acknowledgement both texts are correct, because the reply can be lost with the node.
     await this.#client.call('editMessage', { path: { ...this.#place(), messageId }, body: { body } }, { resend: true })
     this.#findings.acknowledged.set(messageId, body)
   }
@@ -129,7 +129,7 @@ export class SoakMember {
     try {
       await this.#client.call('deleteMessage', { path: { ...this.#place(), messageId } }, { resend: true })
     } catch (error) {
-      // Deleted by the attempt whose answer was lost.
+      // Already deleted by the attempt whose reply was lost.
       if (!(error instanceof CrierError) || ![404, 409, 410].includes(error.status)) throw error
     }
     this.#findings.acknowledged.set(messageId, undefined)
@@ -141,13 +141,13 @@ export class SoakMember {
   }
 
   #follow(seq: number): void {
-    // After a snapshot the numbers go on from it.
+    // After a snapshot the numbers continue from it.
     if (seq <= this.#seq) this.#findings.doubled += 1
     else if (seq !== this.#seq + 1) this.#findings.gaps += 1
     this.#seq = seq
   }
 
-  /** A socket that looks for a node that runs whenever it connects. */
+  /** A socket that chooses a running node whenever it connects. */
   #open(url: string, options: never, node: () => string): unknown {
     const socket = io(url, options) as unknown as EngineSocket
     const connect = socket.connect.bind(socket)

@@ -2,19 +2,19 @@ import { processTree, residentBytes } from '../../bench/support/process.ts'
 
 const EVERY_MS = 250
 
-/** Resident memory of a process and of the processes that it started, bytes. Pages that they share count for each. */
+/** The resident memory of a process and its descendants, in bytes. Shared pages count for each process. */
 export function treeBytes(pid: number): number {
   return processTree(pid).reduce((sum, one) => {
     try {
       return sum + residentBytes(one)
     } catch {
-      // It ended meanwhile.
+      // The process has exited meanwhile.
       return sum
     }
   }, 0)
 }
 
-/** Watches how much memory a process and those that it started have at most. */
+/** Measures the peak memory of a process and its descendants. */
 export class MemoryWatch {
   readonly #pid: number
   readonly #timer: NodeJS.Timeout
@@ -26,7 +26,7 @@ export class MemoryWatch {
     this.#timer = setInterval(() => this.#look(), EVERY_MS)
   }
 
-  /** Ends the watch. @returns the most bytes that were seen */
+  /** Stops measuring. @returns the peak in bytes */
   stop(): number {
     clearInterval(this.#timer)
     this.#look()

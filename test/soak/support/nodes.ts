@@ -4,7 +4,7 @@ import { start, type Running } from '../../bench/support/process.ts'
 
 const MAIN = new URL('../../../src/main.ts', import.meta.url).pathname
 
-/** Nodes of one installation, as processes that are killed and started again. */
+/** The nodes of one installation, as processes that are killed and restarted. */
 export class Nodes {
   readonly #env: Readonly<Record<string, string>>
   readonly #folder: string
@@ -31,7 +31,7 @@ export class Nodes {
     return this.#ports.length
   }
 
-  /** The address of a node that runs; they take turns. */
+  /** The URL of a running node, in rotation. */
   url(): string {
     this.#turn += 1
     const alive = this.#ports.filter((_, index) => this.#running[index] !== undefined)
@@ -49,7 +49,7 @@ export class Nodes {
     })
   }
 
-  /** Ends a node, by SIGKILL or by SIGTERM, as chance has it. */
+  /** Ends a node with SIGKILL or SIGTERM, at random. */
   async end(index: number): Promise<'SIGKILL' | 'SIGTERM'> {
     const running = this.#running[index]
     const signal = Math.random() < 0.5 ? 'SIGKILL' : 'SIGTERM'

@@ -3,7 +3,7 @@ import { uuidv7 } from '../../../src/core/id.ts'
 import { newApiKey } from '../../../src/domains/identity/auth/api-keys/keys.ts'
 import { send } from '../../support/send.ts'
 
-/** Somebody of the soak, with the one channel they are in. */
+/** A user of the soak test, with their one channel. */
 export interface Person {
   readonly id: string
   readonly apiKey: string
@@ -14,8 +14,8 @@ export interface Person {
 const WORKSPACES = 10
 
 /**
- * Makes people, workspaces and private channels: as many people in each channel, one channel for each. People are
- * written where the service reads them; channels go through the API.
+ * Creates users, workspaces and private channels, with the users spread evenly and each in one channel. Users are
+ * inserted directly; channels are created through the API.
  */
 export async function makePeople(database: Database, url: string, people: number, channels: number): Promise<Person[]> {
   const now = new Date()

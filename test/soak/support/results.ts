@@ -2,17 +2,17 @@ import type { Arrivals } from './arrivals.ts'
 import type { Contradiction } from './claims.ts'
 import { BOUNDS, type PhaseName, type StreamBound, type StreamName } from './phases.ts'
 
-/** Farthest that sound may be from pictures: a slate or transcoded sound comes in its own rhythm. */
+/** The largest offset between sound and pictures. A slate and transcoded sound have their own timing. */
 const MOST_APART_MS = { studio: 1_000, stage: 50 }
 
-/** What one destination had in one phase. */
+/** The results of a destination in a phase. */
 export interface Row extends Arrivals {
   readonly phase: PhaseName
   readonly stream: StreamName
   readonly destination: string
-  /** Pictures that should have come and did not; below 0 where more came, as a file or a take-over sends them. */
+  /** Expected pictures that did not arrive; negative when more arrived, as from a file or a takeover. */
   readonly missing: number
-  /** A second. */
+  /** Pictures per second. */
   readonly rate: number
 }
 
@@ -56,7 +56,7 @@ export function tableLine(row: Row, contradictions: readonly Contradiction[]): s
   return `| ${cells.join(' | ')} |`
 }
 
-/** What went wrong at a destination, in words. */
+/** Descriptions of the exceeded limits of a destination. */
 export function brokenBounds(row: Row): string[] {
   const { back, destination, gapMs, missing, others, phase, rate, skipped, soundGapMs, stream, syncMs } = row
   const bound = BOUNDS[phase][stream]

@@ -32,8 +32,8 @@ export interface SteadyFigures {
 }
 
 /**
- * A legitimate user who sends requests at a steady pace whether or not earlier ones are answered. It runs in a process of
- * its own, so that what else the caller does is not counted as the server's delay.
+ * A legitimate user who sends requests at a steady rate, whether or not earlier ones are answered. It runs in a process
+ * of its own, so that other work of the caller does not count as the server's delay.
  */
 export class SteadyUser {
   readonly #child: ChildProcess
@@ -99,7 +99,7 @@ async function run({ headers, perSecond, requests, url }: SteadyJob): Promise<vo
   }
 }
 
-/** @returns what went wrong; undefined when nothing did */
+/** Sends a request. @returns the failure; undefined on success */
 function exchange(
   url: string,
   { body, method }: SteadyRequest,

@@ -3,7 +3,7 @@ import { SocketClient } from '../../../src/sdk/socket-client.ts'
 import type { NumberedEvent } from '../../../src/sdk/events.ts'
 import type { Teller, Told } from './claims.ts'
 
-/** After a connection was lost the events that were missed are fetched; what is known before that is old, milliseconds. */
+/** The time to fetch missed events after a lost connection, in milliseconds. Until then the known status is outdated. */
 const CATCH_UP_MS = 3_000
 
 interface Known {
@@ -11,7 +11,7 @@ interface Known {
   readonly destinations: Map<string, string>
 }
 
-/** What the events of a workspace tell of its streams, to somebody who listens all the time. */
+/** The status of a workspace's streams according to its events. */
 export class ToldByEvents implements Teller {
   readonly name = 'events'
   readonly #client: SocketClient
@@ -24,7 +24,7 @@ export class ToldByEvents implements Teller {
     this.#client.events(workspaceId, { onEvent: (event) => this.#take(event) })
   }
 
-  /** Begins with what was read of a stream. */
+  /** Sets the initial status of a stream. */
   begin(streamId: string, { destinations, status }: Told): void {
     this.#known.set(streamId, { status, destinations: new Map(destinations.map((one) => [one.name, one.status])) })
   }
@@ -34,7 +34,7 @@ export class ToldByEvents implements Teller {
     const isCurrent = this.#client.isConnected && performance.now() - this.#connectedAt > CATCH_UP_MS
     if (known === undefined || !isCurrent) return undefined
     const destinations = [...known.destinations].map(([name, status]) => ({ name, status }))
-    // No event tells when media was last seen: a destination that is unknown says that nobody can tell.
+    // No event has the time of the last observation. An unknown destination means that the status is unknown.
     const isUnknown = destinations.some(({ status }) => status === 'unknown')
     return { status: known.status, at: isUnknown ? null : '', destinations }
   }
