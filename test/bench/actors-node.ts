@@ -9,7 +9,7 @@ import {
   type ActorHost,
 } from '../../actors/index.ts'
 
-/** A host whose transactions cost nothing: what is left is the runtime. */
+/** A host whose transactions cost nothing, so that only the runtime is measured. */
 export function idleHost(): ActorHost {
   let epoch = 0
   return {
@@ -38,7 +38,7 @@ export function localActors(): LocalActors {
   })
 }
 
-/** The other end: an owner of actors, a bare echo over TCP and one over WebSocket, in one process. */
+/** The other process: an owner of actors, a bare TCP echo and a bare WebSocket echo. */
 if (process.send) {
   const echo = createServer((socket) => {
     socket.setNoDelay(true)

@@ -13,8 +13,8 @@ import { toolPath } from '../support/tools.ts'
 import { localActors, startActors } from './actors-node.ts'
 
 /**
- * Calls/s and round-trip times of the actor runtime, local and forwarded to another process, beside a bare echo between
- * the same two processes. No database: `test/bench/` has other numbers for that. Run: node test/bench/actors.ts
+ * Calls per second and round-trip times of the actor runtime, local and forwarded to another process, compared with a
+ * bare echo between the same two processes. Without a database. Run: node test/bench/actors.ts
  */
 const SECONDS = Number(process.env['SECONDS'] ?? 3)
 const PAYLOAD = { text: 'x'.repeat(100) }
@@ -25,7 +25,7 @@ interface Numbers {
   readonly p99: number
 }
 
-/** Keeps `concurrency` calls under way for some seconds. */
+/** Keeps `concurrency` calls in progress for some seconds. */
 async function measure(concurrency: number, call: () => Promise<unknown>): Promise<Numbers> {
   const times: number[] = []
   const client = async (until: number, keep: boolean) => {
@@ -110,7 +110,7 @@ const [there] = (await once(child, 'message')) as [{ echo: number; webSocket: nu
 const cluster = await startActors(redisUrl)
 const local = localActors()
 
-// Actors that turned out to live there, and here.
+// Actors that live in the other process, and in this one.
 const probe = Array.from({ length: 64 }, (_, index) => `ws:${index}`)
 await Promise.all(probe.map((actor) => caller(cluster, [actor])()))
 const owners = await cluster.owners()
@@ -129,13 +129,13 @@ console.log(
   '| | 1 under way: p50 µs | p99 µs | calls/s | 64 under way: calls/s | against TCP echo | processor µs a call, both ends |\n|---|---|---|---|---|---|---|',
 )
 
-/** A reply is what was sent; of the bare echoes, the bytes alone are counted. */
+/** Checks that the reply equals the request. For the bare echoes only the number of bytes is checked. */
 async function requireEcho(name: string, call: () => Promise<unknown>): Promise<void> {
   const reply = await call()
   if (reply !== undefined) deepStrictEqual(reply, PAYLOAD, `${name} answers something else than it was sent`)
 }
 
-/** Microseconds of processor time that both processes have used. */
+/** The CPU time of both processes, in microseconds. */
 async function processorTime(): Promise<number> {
   child.send('cpu')
   const [far] = (await once(child, 'message')) as [NodeJS.CpuUsage]

@@ -1,7 +1,7 @@
 /**
- * Every benchmark of RESULTS.md, one after the other, each with the smallest settings that give a stable figure on a quiet
- * machine: `npm run bench:all -- <folder>`. The output of each goes to a file of its own there. A benchmark that fails does
- * not keep the others from running, and makes this program fail. About 25 minutes.
+ * Runs every benchmark of RESULTS.md in turn, with the smallest settings that give stable figures on a quiet machine:
+ * `npm run bench:all -- <folder>`. Each writes its output to a file there. A failed benchmark does not stop the others,
+ * but makes this program fail. Takes about 25 minutes.
  */
 import { spawn } from 'node:child_process'
 import { createWriteStream, mkdirSync } from 'node:fs'
@@ -23,7 +23,7 @@ const BENCHMARKS: readonly Benchmark[] = [
   { name: 'media', env: { ROUNDS: '2', SECONDS: '6' } },
   { name: 'broadcast', env: { SECONDS: '15' } },
   { name: 'whip', env: { ROUNDS: '2', SECONDS: '10' } },
-  // V8 compiles for the first 35 s of a stream; with many destinations sooner.
+  // V8 compiles during the first 35 s of a stream, or less with many destinations.
   { name: 'relay', env: { ROUNDS: '1', SECONDS: '12', WARM_UP: '35' } },
   { name: 'relay', env: { ROUNDS: '1', SECONDS: '10', WARM_UP: '20' }, args: ['--only=wide'] },
   { name: 'relay', env: { ROUNDS: '1', SECONDS: '10', WARM_UP: '20' }, args: ['--only=rtmps'] },

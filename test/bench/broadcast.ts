@@ -1,8 +1,8 @@
 /**
- * What it costs to broadcast a file and to record a stream: CPU time of the media process beside that of
- * `ffmpeg -re -c copy`, of the same file (1280×720, 30 pictures a second, about 5 Mb/s), at the same time. Both push to
- * RTMP destinations in a process of their own. A file that does not arrive at its rate, or is not recorded at it, ends the
- * run. `SECONDS` is the length of each measurement, `WARM_UP` what comes before it.
+ * The cost of playing a file out and of recording a stream: CPU time of the media process compared with
+ * `ffmpeg -re -c copy` of the same file (1280×720, 30 pictures per second, about 5 Mb/s) at the same time. Both push to
+ * RTMP destinations in a separate process. The run fails when a file does not arrive, or is not recorded, at its rate.
+ * `SECONDS` is the length of each measurement, `WARM_UP` the time before it.
  *
  *     npm run bench:broadcast
  */
@@ -20,7 +20,7 @@ import { machine, scheduledSeconds } from './support/process.ts'
 const SECONDS = Number(process.env['SECONDS'] ?? 20)
 const WARM_UP = Number(process.env['WARM_UP'] ?? 5)
 const FILM_SECONDS = 30
-/** How far from the film's own rate a destination or recording may be: what is under way at the window's edges. */
+/** The tolerance of a destination's or recording's rate, for data in transit at the edges of the window. */
 const TOLERANCE = 0.1
 
 const folder = await mkdtemp(join(tmpdir(), 'crier-bench-'))
@@ -41,7 +41,7 @@ const host = startMediaProcess({
 })
 await host.ready
 
-/** Bytes by stream key at the sink, and of recordings by stream. */
+/** Bytes received at the sink by stream key, and bytes of recordings by stream. */
 async function arrived(): Promise<Map<string, number>> {
   const bytes = new Map<string, number>()
   const add = (key: string, count: number) => bytes.set(key, (bytes.get(key) ?? 0) + count)
@@ -54,8 +54,8 @@ async function arrived(): Promise<Map<string, number>> {
 }
 
 /**
- * CPU of processes over a window, percent of a core each.
- * @param expected keys that must get the film at its rate meanwhile
+ * The CPU use of processes over a window, each in percent of a core.
+ * @param expected keys that must receive the film at its rate meanwhile
  */
 async function used(pids: readonly number[], expected: readonly string[]): Promise<number[]> {
   await delay(WARM_UP * 1_000)

@@ -1,15 +1,15 @@
 /**
- * Chat beside its ceilings, all in one run on one machine: `npm run bench:chat`.
+ * Chat compared with its upper limits, in one run on one machine: `npm run bench:chat`.
  *
- * 1. Messages a second of one hot channel, through the turns of its workspace's actor, against a loop written by hand
- *    that appends the same rows in transactions of 32 and of 64.
- * 2. A message in an idle workspace, until it is committed, against one commit of one row.
+ * 1. Messages per second in one hot channel, as turns of its workspace's actor, against a hand-written loop that appends
+ *    the same rows in transactions of 32 and of 64.
+ * 2. Time until a message in an idle workspace is committed, against a commit of one row.
  * 3. Memory of idle sockets of a Crier process.
- * 4. Messages sent and heard over sockets, stored on the way, against bare broadcasts of the same frame by socket.io
- *    and by uWebSockets.js to the same receivers, which are raw sockets in a process of their own.
+ * 4. Messages sent and received over sockets and stored in between, against bare broadcasts of the same frame by
+ *    socket.io and by uWebSockets.js to the same receivers, which are raw sockets in a separate process.
  *
- * All sides take turns, several rounds; medians are quoted. A message that fails or is refused ends the run. `ROUNDS`, `SECONDS`,
- * `RECEIVERS`, `WINDOW` and `IDLE` change the size; `PARTS=appends,idle,delivery` picks.
+ * The sides alternate for several rounds; the figures are medians. A failed or rejected message ends the run. `ROUNDS`,
+ * `SECONDS`, `RECEIVERS`, `WINDOW` and `IDLE` set the size; `PARTS=appends,idle,delivery` selects parts.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -30,10 +30,10 @@ import { machine, median } from './support/process.ts'
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3)
 const SECONDS = Number(process.env['SECONDS'] ?? 4)
-/** Writers, each with so many messages under way: 240 of the 256 turns that may wait. */
+/** Writers, and messages in progress per writer: 240 of the 256 turns that can wait. */
 const WRITERS = 15
 const EACH = 16
-/** Sockets in the one room, messages under way to it, and sockets whose memory is measured. */
+/** Sockets in the room, messages in progress, and idle sockets whose memory is measured. */
 const RECEIVERS = Number(process.env['RECEIVERS'] ?? 500)
 const WINDOW = Number(process.env['WINDOW'] ?? 64)
 const IDLE = Number(process.env['IDLE'] ?? 2_000)
@@ -87,7 +87,7 @@ async function place(name: string): Promise<Place> {
 
 let sent = 0
 
-/** One message through the actor, as the pipeline would ask for it. */
+/** Sends a message through the actor, as the pipeline would. */
 function append({ channelId, userId, workspaceId }: Place, writer: string): Promise<unknown> {
   sent += 1
   return node.composition.turns.operation({
@@ -109,7 +109,7 @@ function append({ channelId, userId, workspaceId }: Place, writer: string): Prom
   })
 }
 
-/** People who may write; made once. */
+/** Creates users who can write. */
 async function makeWriters({ workspaceId }: Place): Promise<string[]> {
   const ids = Array.from({ length: WRITERS }, () => uuidv7(Date.now()))
   await ceiling.query(
@@ -146,7 +146,7 @@ const INSERT_MESSAGES = `insert into chat_messages
 const INSERT_CHANGES = `insert into chat_log (channel_id, seq, type, message_id, by_id, data, at)
   select channel_id, seq, type, message_id, by_id, data, at from json_populate_recordset(null::chat_log, $1::json)`
 
-/** The same rows, without anything that decides about them. */
+/** Inserts the same rows without any checks. */
 async function ceilingPerSecond(where: Place, size: number, seconds = SECONDS): Promise<number> {
   const { rows } = await ceiling.query<{ top: string }>('select max(seq) as top from chat_log where channel_id = $1', [
     where.channelId,
@@ -260,7 +260,7 @@ try {
     await ceiling.end()
     await node.stop()
   }
-  // From here on Crier is a process of its own, a new one for each part.
+  // The remaining parts start a new Crier process each.
   const databaseUrl = postgres.url
   if (PARTS.has('idle')) await benchIdle({ databaseUrl, folder: join(folder, 'idle'), idle: IDLE })
   if (PARTS.has('delivery')) {

@@ -1,11 +1,12 @@
 /**
- * The request path beside its ceilings, all in one run on one machine: `npm run bench:http`.
+ * The request path compared with its upper limits, in one run on one machine: `npm run bench:http`.
  *
  * 1. An authenticated GET that needs no database, against a bare uWebSockets.js handler, per CPU second.
- * 2. A list of 20, and 3. a durable create (a turn: event, audit entry and fence with it), against a server written
- *    by hand for these two routes alone, in requests a second on the same PostgreSQL.
+ * 2. A list of 20, and 3. a durable create (a turn with event, audit entry and fence), against a server hand-written for
+ *    these two routes, in requests per second on the same PostgreSQL.
  *
- * Both sides take turns, several rounds; medians are quoted. A failed request or a reply unlike the rival's ends the run.
+ * The sides alternate for several rounds; the figures are medians. A failed request, or a reply that differs from the
+ * rival's, ends the run.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,7 +22,7 @@ import { createRequest, listRequest, VARYING } from './support/stream-requests.t
 
 const ROUNDS = Number(process.env['ROUNDS'] ?? 3)
 const SECONDS = Number(process.env['SECONDS'] ?? 5)
-/** Callers at once, each with a key of its own: one caller may have 32 turns waiting. */
+/** Concurrent callers, each with their own key, because a caller can have only 32 turns waiting. */
 const CONNECTIONS = [32, 128]
 
 async function call(base: string, path: string, options: { method?: string; body?: unknown; key?: string } = {}) {
@@ -59,7 +60,7 @@ try {
   })) as never as { user: { _id: string; apiKey: string } }
   const key = signed.user.apiKey
   await pool.query('update users set email_verified = true where id = $1', [signed.user._id])
-  // Rounds make more streams in one workspace than smaller plans allow.
+  // The rounds create more streams in a workspace than smaller plans allow.
   await pool.query(`update subscriptions set plan = 'business' where user_id = $1`, [signed.user._id])
   const created = (await call(base, '/api/workspaces', {
     method: 'POST',

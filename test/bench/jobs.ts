@@ -1,11 +1,11 @@
 /**
- * Jobs beside bare BullMQ on the same store, in one run: `npm run bench:jobs`.
+ * Jobs compared with bare BullMQ on the same store, in one run: `npm run bench:jobs`.
  *
- * 1. Throughput: from rows that wait in the outbox to jobs that are done and recorded, against `addBulk` and a bare
- *    worker of the same concurrency. Both with the same connections and settings; rounds take turns, medians are quoted.
- * 2. Lateness of delayed jobs: from the time a job was due to its start.
+ * 1. Throughput, from rows waiting in the outbox to finished and recorded jobs, against `addBulk` and a bare worker of the
+ *    same concurrency. Both use the same connections and settings; the sides alternate, and the figures are medians.
+ * 2. Delay of scheduled jobs, from the due time to the start.
  *
- * JOBS, ROUNDS and BACKENDS (postgres,redis) change the size. A job that fails or runs twice ends the run.
+ * JOBS, ROUNDS and BACKENDS (postgres,redis) set the size. A job that fails or runs twice ends the run.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -55,7 +55,7 @@ async function until(done: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await done())) await delay(5)
 }
 
-/** Jobs a second of BullMQ as it comes. */
+/** Jobs per second of BullMQ with default settings. */
 async function bare({ database, store: choice }: Ground): Promise<number> {
   const store = await openStore(choice, database, log)
   const { Queue, Worker } = store.library
@@ -100,7 +100,7 @@ async function ours({ databaseUrl, store }: Ground): Promise<number> {
   await adder.database.transaction(async (tx) => {
     for (let n = 0; n < JOBS; n += 1) await adder.jobs.add(tx, work, { due: 0 }, { runAt: new Date(Date.now() + 3e9) })
   })
-  // Connected and with its worker there, as the bare one: one job that is not counted.
+  // One uncounted job, so that the connection and the worker are ready, as for bare BullMQ.
   const node = await startJobNode({ databaseUrl, store, jobs: [work], times: { pollMs: 5_000, sweepMs: 15_000 } })
   ran = 0
   await node.jobs.add(node.database, work, { due: 0 })

@@ -1,13 +1,13 @@
 /**
- * Media work beside what it is made of, all in one run on one machine: `npm run bench:media`.
+ * Media work compared with the tools it uses, in one run on one machine: `npm run bench:media`.
  *
- * 1. Thumbnails a second (12-megapixel JPEG, two sizes and a blurhash) against bare sharp at its best setting (two sizes).
- * 2. The time of a transcode against the bare ffmpeg command.
- * 3. The 99th percentile of API calls of a whole Crier (one without, one with the database), idle and while both lanes of
- *    media work are full. Whoever asks is a process of its own, and times count from when a request has left.
+ * 1. Thumbnails per second (12-megapixel JPEG, two sizes and a blurhash) against bare sharp at its best setting (two sizes).
+ * 2. The duration of a transcode against the bare ffmpeg command.
+ * 3. The 99th percentile of API calls (one without and one with the database), idle and while both lanes of media work are
+ *    full. Requests come from a separate process, and times count from when a request was sent.
  *
- * The sides take turns, several rounds; medians are quoted. Nothing here is an assertion. `ROUNDS` and `SECONDS` change
- * its length. Linux only. Media work has niceness 0 in the first two, as its rivals have, and its own in the third.
+ * The sides alternate for several rounds; the figures are medians. Nothing is asserted. `ROUNDS` and `SECONDS` set the
+ * length. Linux only. Media work has niceness 0 in the first two, like its rivals, and its usual niceness in the third.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'

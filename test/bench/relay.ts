@@ -1,14 +1,14 @@
 /**
- * Live fan-out beside the two ways people do it without Crier, all in one run on one machine: `npm run bench:relay`.
+ * Live fan-out compared with the two usual ways without Crier, in one run on one machine: `npm run bench:relay`.
  *
  * 1. CPU seconds per relayed Gbit and memory, from one publisher at 5 Mb/s to 1, 4 and 10 destinations: Crier's media
  *    process, nginx-rtmp with `push`, and one `ffmpeg -c copy` for each destination. `--wide` adds 4 publishers to 16
  *    and to 100 destinations (without ffmpeg), `--rtmps` one to 4 by RTMPS and to 40 (without ffmpeg; nginx has none).
- *    `--only=` takes nothing but one part: `fan-out`, `wide`, `rtmps` or `latency`.
- * 2. The delay that the relay adds, 1 to 4: a frame leaves the publisher, and is whole at the destination.
+ *    `--only=` selects one part: `fan-out`, `wide`, `rtmps` or `latency`.
+ * 2. The delay that the relay adds, 1 to 4: from sending a frame to its complete arrival at the destination.
  *
- * The sides take turns, several rounds; medians are quoted. Nothing here is an assertion. `ROUNDS`, `SECONDS` and
- * `WARM_UP` (seconds) change its length; `CPU_PROF=<folder>` profiles the media process. Linux only.
+ * The sides alternate for several rounds; the figures are medians. Nothing is asserted. `ROUNDS`, `SECONDS` and `WARM_UP`
+ * (seconds) set the length; `CPU_PROF=<folder>` profiles the media process. Linux only.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ const SECURE_WIDE: Fan = { ...SECURE, destinations: 40 }
 const folder = mkdtempSync(join(tmpdir(), 'crier-bench-'))
 const file = join(folder, 'source.flv')
 
-/** Rounds in which every side has its turn. */
+/** Rounds, each with every side. */
 async function rounds<Figures>(sides: readonly Side[], measure: (side: Side) => Promise<Figures>) {
   const all = new Map<Side, Figures[]>(sides.map((side) => [side, []]))
   for (let round = 0; round < ROUNDS; round += 1) {

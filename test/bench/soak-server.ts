@@ -4,7 +4,7 @@ import { createLog } from '../../src/core/log.ts'
 import { startNode } from '../../src/server/node.ts'
 import { releaseStartMemory } from '../../src/server/start-memory.ts'
 
-/** A node as `main.ts` starts it, whose users are on the largest plan. */
+/** A node like that of `main.ts`, with all users on the largest plan. */
 
 setFlagsFromString('--no-allocation-site-pretenuring')
 const config = loadConfig(process.env)

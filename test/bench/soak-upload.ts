@@ -8,9 +8,9 @@ import { freeLoopbackPort } from '../../src/setup/free-port.ts'
 import { residentBytes, start } from './support/process.ts'
 
 /**
- * Sends a file of SOAK_MB (2,048 when absent) through a signed upload and reads it back, and prints the memory that the
- * process which serves both had at most (VmHWM of Linux; ffmpeg and PostgreSQL have processes of their own), and how
- * long other requests waited meanwhile. Ends with 1 when the process had more than 300 MB.
+ * Sends a file of SOAK_MB (2,048 when absent) through a signed upload and reads it back. Prints the peak memory of the
+ * server process (VmHWM of Linux, without ffmpeg and PostgreSQL, which have their own processes) and the delay of other
+ * requests meanwhile. Exits with 1 when the process used more than 300 MB.
  */
 
 const MOST_MB = 300
@@ -41,7 +41,7 @@ async function call(path: string, body: object, token?: string) {
 const peak = () =>
   Math.round(Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1]) / 1024)
 
-/** Asks for something else all the while. @returns how long each answer took, in milliseconds, sorted */
+/** Sends other requests meanwhile. @returns the sorted response times in milliseconds */
 async function meanwhile(work: Promise<unknown>): Promise<number[]> {
   const waited: number[] = []
   const end = new AbortController()

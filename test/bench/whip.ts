@@ -1,10 +1,10 @@
 /**
- * What WHIP costs beside RTMP: `npm run bench:whip`.
+ * The cost of WHIP compared with RTMP: `npm run bench:whip`.
  *
- * The same film (720p30, 3 Mbit/s) is published by RTMP and by WHIP in turn, to one RTMP sink; both clients and the sink run
- * in this process, the media process and its WHIP process beside it. Told for each: milliseconds from handing a picture to the
- * socket until it is whole at the sink, CPU of the media process and of the WHIP process, memory. Nothing here is an
- * assertion. `SECONDS` and `ROUNDS` change its length. Linux only.
+ * The same film (720p30, 3 Mbit/s) is published by RTMP and by WHIP in turn, to one RTMP sink. Both clients and the sink
+ * run in this process, separate from the media process and its WHIP process. Reports for each: milliseconds from writing a
+ * picture to the socket to its complete arrival at the sink, CPU of the media process and of the WHIP process, memory.
+ * Nothing is asserted. `SECONDS` and `ROUNDS` set the length. Linux only.
  */
 import { loadavg } from 'node:os'
 import { crc32 } from 'node:zlib'
@@ -19,9 +19,9 @@ import { machine, residentBytes, scheduledSeconds } from './support/process.ts'
 
 const SECONDS = Number(process.env['SECONDS'] ?? 12)
 const ROUNDS = Number(process.env['ROUNDS'] ?? 2)
-/** The beginning, with the connection and what is compiled in it, is not counted. */
+/** The start is not counted, because of connection setup and compilation. */
 const WARM_UP_MS = 2_000
-/** Of the pictures that are due: both ways in must deliver them. */
+/** The least share of expected pictures that both protocols must deliver. */
 const LEAST_SHARE = 0.95
 
 interface Sent {
@@ -39,7 +39,7 @@ function percentile(values: readonly number[], part: number): string {
   return (sorted[Math.floor(sorted.length * part)] ?? Number.NaN).toFixed(2)
 }
 
-/** Each picture at the sink with the one that was sent last before it and looks the same. */
+/** Matches each picture at the sink with the latest identical one sent before it. */
 function latencies(sent: readonly Sent[], sink: Sink): number[] {
   return sink.messages('video').flatMap(({ at, checksum, isHeader }) => {
     const source = isHeader ? undefined : sent.findLast((one) => one.checksum === checksum && one.at <= at)

@@ -8,13 +8,13 @@ import type { Order } from './load.ts'
 export interface DeliveryBench {
   readonly databaseUrl: string
   readonly folder: string
-  /** What is said. */
+  /** The text of the messages. */
   readonly body: string
   readonly rounds: number
   readonly seconds: number
-  /** Sockets in the one room. */
+  /** Sockets in the room. */
   readonly receivers: number
-  /** Messages under way at a time. */
+  /** Concurrent messages in progress. */
   readonly window: number
 }
 
@@ -22,19 +22,19 @@ interface Side {
   readonly name: string
   readonly running: Running
   readonly text: string
-  /** The least share of the ceiling that is good. */
+  /** The target share of the upper limit. */
   readonly aim?: string
 }
 
 interface Figures {
   readonly perSecond: number
-  /** Microseconds of CPU a delivery. */
+  /** Microseconds of CPU per delivery. */
   readonly server: number
   readonly database: number
   readonly load: number
 }
 
-/** Persisted messages to a room beside bare broadcasts of the same frame, in turns, as a Markdown table. */
+/** Compares persisted messages to a room with bare broadcasts of the same frame, and prints a Markdown table. */
 export async function benchDelivery(bench: DeliveryBench): Promise<void> {
   await withGround(bench.databaseUrl, bench.folder, async (ground) => {
     const rivals: Running[] = []
@@ -114,7 +114,7 @@ async function measure(side: Side, { database, load }: Ground, order: Order): Pr
 function print(sides: readonly Side[], rounds: readonly Figures[][]): void {
   const of = (side: number, figure: (one: Figures) => number) =>
     median(rounds.flatMap((row) => row[side] ?? []).map(figure))
-  /** Medians of the rounds' own ratios: what Crier reaches of a ceiling. */
+  /** The median ratio of Crier to an upper limit. */
   const ratio = (side: number, share: (ours: Figures, theirs: Figures) => number) =>
     median(
       rounds.flatMap(([ours, ...rest]) => (ours && rest[side - 1] ? [share(ours, rest[side - 1] as Figures)] : [])),
@@ -140,14 +140,14 @@ function print(sides: readonly Side[], rounds: readonly Figures[][]): void {
   console.log('\nNo message was refused; each reached every socket.')
 }
 
-/** CPU seconds of a process and its children, as far as they live. */
+/** The CPU seconds of a process and its live descendants. */
 function cpuOfTree(pid: number): number {
   let sum = 0
   for (const one of processTree(pid)) {
     try {
       sum += cpuSeconds(one)
     } catch {
-      // It ended while we looked.
+      // The process has exited meanwhile.
     }
   }
   return sum

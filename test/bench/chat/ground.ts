@@ -7,17 +7,17 @@ import { start, type Running } from '../support/process.ts'
 import type { Answer, Order } from './load.ts'
 import { makeMembers } from './people.ts'
 
-/** A fresh Crier process, and a process of receivers and senders beside it. */
+/** A new Crier process, and a process of receivers and senders. */
 export interface Ground {
   readonly crier: Running
   readonly port: number
-  /** Of the Crier process. */
+  /** The inspector port of the Crier process. */
   readonly inspector: number
   readonly database: Client
   readonly load: ChildProcess
 }
 
-/** @param folder for the server's files; a new one for each ground */
+/** @param folder a new folder for the server's files */
 export async function withGround<T>(
   databaseUrl: string,
   folder: string,
@@ -54,7 +54,7 @@ export async function withGround<T>(
   }
 }
 
-/** Gives the load process an order. @throws Error when it could not be carried out */
+/** Sends an order to the load process. @throws Error when it fails */
 export async function ask(load: ChildProcess, order: Order): Promise<Answer> {
   const answered = Promise.withResolvers<Answer>()
   load.once('message', (answer) => answered.resolve(answer as Answer))
@@ -66,7 +66,7 @@ export async function ask(load: ChildProcess, order: Order): Promise<Answer> {
   return answer
 }
 
-/** A workspace with a public channel and so many members beside its owner, whose API keys are returned. */
+/** Creates a workspace with a public channel and this many members beside the owner. @returns their API keys */
 export async function makeWorkspace({ database, port }: Ground, name: string, members: number) {
   const must = async (route: string, options: Parameters<typeof send>[2]) => {
     const answer = await send(`http://127.0.0.1:${port}`, route, options)

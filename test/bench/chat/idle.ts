@@ -5,18 +5,18 @@ import { liveBytes } from './live-bytes.ts'
 export interface IdleBench {
   readonly databaseUrl: string
   readonly folder: string
-  /** Idle sockets whose memory is measured, each a person's of their own. */
+  /** Idle sockets whose memory is measured, each of a different user. */
   readonly idle: number
 }
 
-/** Members of one workspace. */
+/** Members per workspace. */
 const WORKSPACE = 100
-/** There before the count begins, so that code is compiled and buffers have grown. */
+/** Sockets opened before the measurement, so that code is compiled and buffers have grown. */
 const WARM_SOCKETS = 200
-/** Who came is told a beat later. */
+/** Presence is announced with a delay. */
 const SETTLE_MS = 2_000
 
-/** Memory of idle, authenticated sockets, as a Markdown table. */
+/** Measures the memory of idle, authenticated sockets, and prints a Markdown table. */
 export async function benchIdle({ databaseUrl, folder, idle }: IdleBench): Promise<void> {
   await withGround(databaseUrl, folder, async (ground) => {
     const tokens: string[] = []

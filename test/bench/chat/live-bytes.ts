@@ -1,4 +1,4 @@
-/** Bytes of live objects and buffers in a Node program that listens to an inspector, after a full collection. */
+/** The bytes of live objects and buffers of a Node program with an open inspector, after a full garbage collection. */
 export async function liveBytes(inspectorPort: number): Promise<number> {
   const targets = (await (await fetch(`http://127.0.0.1:${inspectorPort}/json/list`)).json()) as {
     webSocketDebuggerUrl: string
@@ -15,7 +15,7 @@ export async function liveBytes(inspectorPort: number): Promise<number> {
       socket.send(JSON.stringify({ id: 1, method, params }))
     })
   try {
-    // The second one takes what finalizers of the first let go.
+    // The second collection frees what finalizers of the first released.
     for (let times = 0; times < 2; times += 1) await ask('HeapProfiler.collectGarbage')
     const expression = '(({ heapUsed, external }) => heapUsed + external)(process.memoryUsage())'
     const { result } = (await ask('Runtime.evaluate', { expression, returnByValue: true })) as {

@@ -1,10 +1,10 @@
 /**
- * The receivers and senders of the chat bench, in a process of their own: `fork`ed, orders in, answers out. Every side
- * has the same receivers and the same window: the next messages are sent when half of it has reached all of them.
+ * The receivers and senders of the chat benchmark, in a forked process that receives orders and returns results. Every
+ * side has the same receivers and window: the next messages are sent when half of the window has reached all receivers.
  */
 import { openRawSocket, type RawSocket } from './raw-socket.ts'
 
-/** Opens sockets. With tokens they are socket.io's, one each; without, bare. */
+/** Opens sockets: one socket.io socket per token, or bare sockets without tokens. */
 export interface OpenOrder {
   readonly kind: 'open'
   readonly side: string
@@ -18,9 +18,9 @@ export interface SendOrder {
   readonly kind: 'send'
   readonly side: string
   readonly seconds: number
-  /** Messages under way at a time. */
+  /** Concurrent messages in progress. */
   readonly window: number
-  /** What to send; `%` becomes the number of the message. With `#` one text asks for that many messages. */
+  /** The text to send; `%` is replaced by the number of the message. With `#`, one text requests that many messages. */
   readonly text: string
 }
 
@@ -32,9 +32,9 @@ export interface Answer {
   /** CPU seconds of this process. */
   readonly cpu: number
   readonly refused: number
-  /** Frames that were neither deliveries nor acknowledgements: presence, pings. */
+  /** Frames other than deliveries and acknowledgements, such as presence and pings. */
   readonly others: number
-  /** The last delivery, as it came. */
+  /** The last delivery, unchanged. */
   readonly sample: string
   readonly error?: string
 }
@@ -50,7 +50,7 @@ interface Side {
 }
 
 const CONNECTING = 50
-/** No delivery for so long: the run is over. */
+/** The run ends after this long without a delivery. */
 const SILENT_MS = 10_000
 const DELIVERY = Buffer.from('42["chat.change"')
 const ACK = Buffer.from('43')
@@ -139,7 +139,7 @@ function note(message: Buffer, side: Side): void {
 }
 
 function isDelivery(message: Buffer): boolean {
-  // `42["chat.change"`: the second and the last letter of the name tell it from presence and typing.
+  // `42["chat.change"`: two characters distinguish it from presence and typing.
   return message.length > DELIVERY.length && message[1] === 0x32 && message[4] === 0x63 && message[9] === 0x63
 }
 
@@ -161,7 +161,7 @@ async function send({ seconds, side: name, text, window }: SendOrder): Promise<A
     const reached = Math.floor(side.deliveries / receivers) + side.refused
     const now = performance.now()
     if (now < until) {
-      // Half a window at once, so that every side may write several messages together.
+      // Send half a window at once, so that every side can write several messages together.
       if (sent - reached > window / 2) return
       const count = window - (sent - reached)
       sent += count
@@ -169,7 +169,7 @@ async function send({ seconds, side: name, text, window }: SendOrder): Promise<A
       else for (let left = count; left > 0; left -= 1) speak(text)
     } else if (reached >= sent) finished.resolve()
   }
-  // A reading of many frames asks once.
+  // Several frames in one read cause one request.
   let asked = false
   side.onProgress = () => {
     if (asked) return

@@ -2,7 +2,7 @@ import type { Client } from 'pg'
 import { randomBytes } from 'node:crypto'
 import { sha256, uuidv7 } from '../../../src/core/id.ts'
 
-/** Makes members of a workspace, who may read and write. @returns their API keys */
+/** Creates members of a workspace who can read and write. @returns their API keys */
 export async function makeMembers(database: Client, workspaceId: string, count: number): Promise<string[]> {
   const keys = Array.from({ length: count }, () => `crier_${randomBytes(32).toString('base64url')}`)
   const ids = keys.map(() => uuidv7(Date.now()))

@@ -6,14 +6,14 @@ const CLOSE = 8
 const PING = 9
 const PONG = 10
 
-/** A WebSocket on a bare TCP connection: it costs a fraction of a real client, so that the load leaves room for the server. */
+/** A WebSocket on a bare TCP connection. It costs a fraction of a real client, which leaves CPU time for the server. */
 export interface RawSocket {
   send(text: string): void
   end(): void
 }
 
 export interface RawSocketEvents {
-  /** A text message; the bytes hold until the call returns. */
+  /** A text message; the bytes are valid until the call returns. */
   readonly onText: (message: Buffer) => void
   readonly onEnd: (reason: string) => void
 }
@@ -52,7 +52,7 @@ export function openRawSocket(port: number, path: string, events: RawSocketEvent
   return promise
 }
 
-/** @returns what is left: the beginning of a frame */
+/** Reads complete frames. @returns the remaining bytes, the beginning of the next frame */
 function readFrames(socket: Socket, bytes: Buffer, onText: (message: Buffer) => void): Buffer {
   let at = 0
   while (bytes.length - at >= 2) {
@@ -78,7 +78,7 @@ function readFrames(socket: Socket, bytes: Buffer, onText: (message: Buffer) => 
   return bytes.subarray(at)
 }
 
-/** Frames of clients are masked; a mask of zeros leaves the bytes as they are. */
+/** Clients must mask frames; a mask of zeros leaves the bytes unchanged. */
 function write(socket: Socket, kind: number, payload: Buffer): void {
   const header = payload.length < 126 ? Buffer.alloc(6) : Buffer.alloc(8)
   header[0] = 128 | kind

@@ -6,7 +6,7 @@ import { latencyOf, type Latency } from './latency.ts'
 
 export interface ApiOptions {
   readonly work: MediaWork
-  /** Of everything; with the folders `out/0`, `out/1` and so on in it. */
+  /** The working folder, with the folders `out/0`, `out/1` and so on. */
   readonly folder: string
   readonly photograph: string
   readonly video: string
@@ -18,11 +18,11 @@ export interface ApiRow {
   readonly request: string
   readonly idle: Latency
   readonly busy: Latency
-  /** Median of the rounds' ratios of the 99th percentiles. */
+  /** The median of the rounds' ratios of 99th percentiles. */
   readonly ratio: number
 }
 
-/** Latency of a whole Crier, idle and while both lanes of media work are full, by turns. @returns the thumbnails made meanwhile */
+/** Measures the latency of Crier, alternately idle and with both lanes of media work full. @returns the thumbnails made meanwhile */
 export async function compareApi(options: ApiOptions): Promise<{ rows: ApiRow[]; made: number }> {
   const { folder, rounds, seconds, work } = options
   const crier = await CrierProcess.start(folder, undefined, { CHECK_REPLIES: '0', RATE_LIMITS: '0' })
@@ -71,14 +71,14 @@ export async function compareApi(options: ApiOptions): Promise<{ rows: ApiRow[];
   }
 }
 
-/** Keeps both lanes full until it is told to stop. */
+/** Keeps both lanes full until it is stopped. */
 function saturate({ folder, photograph, video, work }: ApiOptions): () => Promise<void> {
   const stop = new AbortController()
   const { signal } = stop
   const keepOn = async (job: () => Promise<unknown>) => {
     while (!signal.aborted) {
       await job().catch((error: unknown) => {
-        // A lane whose jobs fail is not full.
+        // Failing jobs would leave a lane empty.
         if (!signal.aborted) throw error
       })
     }

@@ -11,13 +11,13 @@ export interface LoadJob {
 export interface Latency {
   readonly p50Ms: number
   readonly p99Ms: number
-  /** 99th percentile of how late requests left, which is the generator's own delay and no part of the others. */
+  /** The 99th percentile of how late requests were sent: the generator's own delay, not part of the other figures. */
   readonly lateMs: number
 }
 
 const GENERATOR = fileURLToPath(new URL('load-generator.ts', import.meta.url))
 
-/** What 200 requests a second wait for their answers, from when each has left. */
+/** The response times at 200 requests per second, each from when the request was sent. */
 export async function latencyOf(job: LoadJob): Promise<Latency> {
   const generator = fork(GENERATOR, [JSON.stringify(job)])
   const ended = once(generator, 'exit').then(([code]) => {

@@ -1,13 +1,13 @@
 /**
- * Asks a server at a steady pace, in a process of its own: what else a benchmark does must not be counted as the
- * server's delay. Started by `latency.ts`; its job comes as its argument, its figures go back as a message.
+ * Sends requests to a server at a steady rate, in a process of its own, so that other work of the benchmark does not count
+ * as the server's delay. Started by `latency.ts` with its job as the argument; returns its figures in a message.
  */
 import { Agent, get, type RequestOptions } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Latency, LoadJob } from './latency.ts'
 
 const EVERY_MS = 5
-/** Until it and the server's path are compiled, and the machine has made room for a new process. */
+/** Time to compile the code of both sides, and to start the process. */
 const WARM_MS = 1_000
 
 const { headers, seconds, url } = JSON.parse(process.argv[2] ?? '{}') as LoadJob
@@ -26,7 +26,7 @@ const times: number[] = []
 const late: number[] = []
 const open: Promise<void>[] = []
 const started = performance.now()
-// Whether or not those before are answered: what waits shows.
+// Sent whether or not earlier requests are answered, so that delays show.
 for (let at = started; at < started + WARM_MS + seconds * 1000; at += EVERY_MS) {
   await delay(Math.max(0, at - performance.now()))
   const left = performance.now()

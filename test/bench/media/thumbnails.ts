@@ -21,14 +21,14 @@ export interface BareSharpResult {
 
 const RIVAL = fileURLToPath(new URL('../rivals/bare-sharp.ts', import.meta.url))
 const EDGES = [1280, 320]
-/** What bare sharp is tried with; the best of them is its best setting. */
+/** The settings tried for bare sharp; the best one counts. */
 const SETTINGS = [
   { inFlight: 2, threads: 1 },
   { inFlight: 4, threads: 1 },
   { inFlight: 2, threads: 2 },
 ]
 
-/** A photograph in its size and in how much there is to decode: 12 megapixels, soft shapes and grain. */
+/** An image with the size and decoding cost of a photograph: 12 megapixels, soft shapes and grain. */
 export async function makePhotograph(file: string): Promise<void> {
   const grain = { type: 'gaussian', mean: 128, sigma: 24 } as const
   const shapes = await sharp({
@@ -44,16 +44,16 @@ export async function makePhotograph(file: string): Promise<void> {
 }
 
 export interface ThumbnailFigures {
-  /** Pictures a second: medians of the rounds. */
+  /** Pictures per second, as medians of the rounds. */
   readonly ours: number
   readonly bare: number
   readonly bareSetting: string
-  /** Medians of the ratios within each round. */
+  /** Medians of the rounds' ratios. */
   readonly rateRatio: number
   readonly cpuRatio: number
 }
 
-/** Both sides take turns: Crier, then bare sharp at each of its settings. */
+/** Alternates between Crier and bare sharp at each of its settings. */
 export async function compareThumbnails(
   work: MediaWork,
   { photograph, folder, count, rounds }: { photograph: string; folder: string; count: number; rounds: number },
@@ -75,7 +75,7 @@ export async function compareThumbnails(
     return { seconds: (performance.now() - started) / 1000, cpuSeconds: pid === 0 ? 0 : cpuSeconds(pid) - cpu }
   }
   try {
-    // Both are warm.
+    // Both are warmed up.
     await ours()
     await bare(SETTINGS[0] ?? { inFlight: 2, threads: 1 })
     const results: { ours: BareSharpResult; bare: BareSharpResult[] }[] = []

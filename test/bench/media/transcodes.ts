@@ -3,7 +3,7 @@ import { runFfmpeg } from '../../../media/testing/ffmpeg.ts'
 import type { MediaWork } from '../../../media/work/types.ts'
 import { median } from '../support/process.ts'
 
-/** 720p25 and sound, of so many seconds. */
+/** Creates a 720p25 video with sound. */
 export async function makeVideo(file: string, seconds: number): Promise<void> {
   const picture = ['-f', 'lavfi', '-i', `testsrc2=size=1280x720:rate=25:duration=${seconds}`]
   const sound = ['-f', 'lavfi', '-i', `anoisesrc=color=pink:amplitude=0.1:duration=${seconds}`]
@@ -14,11 +14,11 @@ export async function makeVideo(file: string, seconds: number): Promise<void> {
 export interface TranscodeFigures {
   readonly oursSeconds: number
   readonly bareSeconds: number
-  /** Median of the ratios within each round. */
+  /** The median of the rounds' ratios. */
   readonly ratio: number
 }
 
-/** The same encoding, as a job of media work on a file that was looked at when it came, and as the bare command. */
+/** Compares the same encoding as a media job on an inspected file and as a bare command. */
 export async function compareTranscodes(
   work: MediaWork,
   { video, folder, rounds }: { video: string; folder: string; rounds: number },

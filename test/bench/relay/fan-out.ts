@@ -8,7 +8,7 @@ import { pushForever } from './source.ts'
 export interface Fan {
   readonly streams: number
   readonly destinations: number
-  /** By RTMPS. */
+  /** Whether destinations use RTMPS. */
   readonly secure?: boolean
 }
 
@@ -20,21 +20,21 @@ export interface FanOutOptions {
 }
 
 export interface FanOutFigures {
-  /** Of one core, over the window. */
+  /** Percent of one core over the window. */
   readonly cpuPercent: number
-  /** For every 10^9 bits that arrived at the destinations. */
+  /** CPU seconds per 10^9 bits received by the destinations. */
   readonly cpuSecondsPerGbit: number
   readonly residentBytes: number
-  /** Shared pages divided among those who share them. */
+  /** Memory, with shared pages divided among their processes. */
   readonly proportionalBytes: number
-  /** Of the destination that got least, bits a second. */
+  /** Bits per second of the slowest destination. */
   readonly slowestBitrate: number
 }
 
-/** What every destination must get of the source's 5 Mb/s. */
+/** The least rate of every destination, of the source's 5 Mb/s. */
 const LEAST_BITRATE = 4.5e6
 
-/** Runs ffmpeg publishers through a relay to the sink, and weighs the relay once it runs evenly. */
+/** Runs ffmpeg publishers through a relay to the sink, and measures the relay after the warm-up. */
 export async function measureFanOut(side: Side, fan: Fan, options: FanOutOptions): Promise<FanOutFigures> {
   const sink = await startBenchSink(fan)
   const relay = await side.start({ ...fan, sinkPort: sink.port, folder: options.folder })
@@ -72,7 +72,7 @@ export async function measureFanOut(side: Side, fan: Fan, options: FanOutOptions
     await sink.close()
   }
 
-  /** By key and not by connection: a relay that connected twice has still one destination. */
+  /** By key and not by connection, because a relay can reconnect. */
   async function sample() {
     const bytes = new Map<string, number>()
     for (const { streamKey, bytes: count } of await sink.connections()) {

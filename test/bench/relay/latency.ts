@@ -18,19 +18,19 @@ export interface LatencyFigures {
   readonly p99Ms: number
   readonly maxMs: number
   readonly frames: number
-  /** Frames of the window that did not arrive, summed over the destinations. */
+  /** Frames of the window that did not arrive, in total over the destinations. */
   readonly lost: number
-  /** From a destination's Publish.Start to its first picture, those that were there before the publisher; the slowest. */
+  /** The time from Publish.Start to the first picture, of the slowest destination connected before the publisher. */
   readonly firstFrameMs: number
-  /** The same of a destination that was added while live; null where that cannot be done. */
+  /** The same for a destination added while live; null when the relay cannot do that. */
   readonly joinedFirstFrameMs: number | null
 }
 
 const JOINED_KEY = 'joined'
-/** Share of the frames that may be missing: those at the edges of the window. */
+/** The share of frames that can be missing, at the edges of the window. */
 const MOST_LOST = 0.01
 
-/** Publishes stamped frames through a relay and compares when each left with when each arrived. */
+/** Publishes stamped frames through a relay and compares their send and arrival times. */
 export async function measureLatency(side: Side, options: LatencyOptions): Promise<LatencyFigures> {
   const sink = await startBenchSink()
   const { destinations, folder } = options
@@ -42,7 +42,7 @@ export async function measureLatency(side: Side, options: LatencyOptions): Promi
     await delay(options.seconds * 1_000)
     const until = monotonicMs()
     relay.addDestination?.(JOINED_KEY)
-    // Longer than a group of pictures: whoever has to wait for the next one has it by then.
+    // Longer than a group of pictures, so that every destination has received a keyframe by then.
     await delay(3_000)
     const connections = await sink.connections({ withFrames: true })
     const isJoined = ({ streamKey }: Arrivals) => streamKey === JOINED_KEY

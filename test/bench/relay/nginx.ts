@@ -5,18 +5,18 @@ import { processTree } from '../support/process.ts'
 
 export interface NginxApplication {
   readonly name: string
-  /** Where it pushes what it takes in: `rtmp://host:port/app/key`. */
+  /** The URLs it pushes to: `rtmp://host:port/app/key`. */
   readonly push: readonly string[]
 }
 
 export interface Nginx {
   readonly port: number
-  /** Master and worker. */
+  /** The process ids of master and worker. */
   pids(): number[]
   stop(): Promise<void>
 }
 
-/** nginx as a relay, in its default settings. */
+/** nginx as a relay with default settings. */
 export async function startNginx(folder: string, applications: readonly NginxApplication[]): Promise<Nginx> {
   const blocks = applications.map(
     ({ name, push }) => `application ${name} { live on; ${push.map((url) => `push ${url};`).join(' ')} }`,

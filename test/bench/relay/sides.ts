@@ -7,25 +7,25 @@ import { processTree } from '../support/process.ts'
 import { startNginx } from './nginx.ts'
 import type { Ingest } from './source.ts'
 
-/** What is to be relayed: each of `streams` to its share of the destinations, which are keys of one sink. */
+/** The task: relay each of `streams` to its share of the destinations, which are keys of one sink. */
 export interface Plan {
   readonly streams: number
-  /** Of all streams together. */
+  /** The total over all streams. */
   readonly destinations: number
   readonly sinkPort: number
-  /** The sink takes RTMPS. */
+  /** Whether the sink uses RTMPS. */
   readonly secure?: boolean
-  /** For files of this run. */
+  /** A folder for files of this run. */
   readonly folder: string
 }
 
-/** A relay that waits for its publishers. */
+/** A relay that is ready for its publishers. */
 export interface Relay {
-  /** One for each stream. */
+  /** One URL per stream. */
   readonly ingests: readonly Ingest[]
-  /** Every process whose CPU time and memory count. */
+  /** The processes whose CPU time and memory count. */
   pids(): number[]
-  /** Adds a destination to the first stream while it is live; not every relay can. */
+  /** Adds a destination to the first stream while it is live, if the relay can. */
   addDestination?(key: string): void
   stop(): Promise<void>
 }
@@ -35,7 +35,7 @@ export interface Side {
   start(plan: Plan): Promise<Relay>
 }
 
-/** Keys at the sink, `d<stream>-<index>`. */
+/** The keys at the sink, `d<stream>-<index>`. */
 function keysOf(plan: Plan, stream: number): string[] {
   return Array.from({ length: plan.destinations / plan.streams }, (_, index) => `d${stream}-${index}`)
 }
@@ -51,8 +51,8 @@ const quiet = (): void => {}
 const log: MediaLog = { debug: quiet, info: quiet, warn: logger('warn'), error: logger('error') }
 
 /**
- * Crier's media process, as the server starts it: a child with its host at the other end of a channel. What the host does
- * with a few events a second does not count.
+ * Crier's media process, started as a child like in the server. The host's work on a few events per second does not
+ * count.
  */
 export const crier: Side = {
   name: 'Crier',
@@ -90,12 +90,12 @@ export const crier: Side = {
   },
 }
 
-/** A CPU profile of the media process is written to this folder when it ends. */
+/** The folder for a CPU profile of the media process, written when it exits. */
 function profileTo(folder: string | undefined): Record<string, string> {
   return folder === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${folder}` }
 }
 
-/** nginx-rtmp with a `push` for each destination; it has no RTMPS. */
+/** nginx-rtmp with a `push` per destination. It does not support RTMPS. */
 export const nginxPush: Side = {
   name: 'nginx-rtmp push',
   async start(plan) {
@@ -111,7 +111,7 @@ export const nginxPush: Side = {
   },
 }
 
-/** One `ffmpeg -c copy` for each destination; nginx-rtmp takes the stream in for them. */
+/** One `ffmpeg -c copy` per destination, behind an nginx-rtmp that receives the stream. */
 export const ffmpegEach: Side = {
   name: 'ffmpeg each',
   async start(plan) {
@@ -135,7 +135,7 @@ export const ffmpegEach: Side = {
   },
 }
 
-/** No relay: the publisher at the sink itself. What the machine alone does to the figures. */
+/** No relay: the publisher sends to the sink directly. Shows the effect of the machine alone. */
 export const direct: Side = {
   name: 'no relay',
   async start(plan) {

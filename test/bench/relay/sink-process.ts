@@ -1,11 +1,11 @@
-/** The destinations of the relay benchmark, in a process of their own so that their work counts for no side. */
+/** The destinations of the relay benchmark, in a separate process, so that their work does not count for any side. */
 import { LOCALHOST_CERTIFICATE } from '../../../media/testing/certificates.ts'
 import { startSink, type SinkConnection } from '../../../media/testing/sink.ts'
 import { monotonicOffsetMs } from './monotonic.ts'
 import { SECURE, type Arrivals, type SinkAnswer, type SinkQuestion } from './sink.ts'
 
 const offset = monotonicOffsetMs()
-// The size that nginx-rtmp and most platforms announce: ffmpeg would otherwise send in pieces of 128 bytes.
+// The chunk size that nginx-rtmp and most platforms announce; otherwise ffmpeg would send chunks of 128 bytes.
 const secure = process.argv.includes(SECURE)
 const sink = await startSink({ chunkSize: 4096, ...(secure ? { tls: LOCALHOST_CERTIFICATE } : {}) })
 

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { MediaKind } from '../../../media/types.ts'
 
-/** One connection of a relay to a destination. Times are {@link monotonicMs}. */
+/** A connection of a relay to a destination. Times are {@link monotonicMs}. */
 export interface Arrivals {
   readonly streamKey: string | null
-  /** Everything read from the socket since it was opened. */
+  /** Bytes read from the socket since it was opened. */
   readonly bytes: number
-  /** When Publish.Start was said; null before that. */
+  /** When Publish.Start was sent; null before that. */
   readonly publishedAt: number | null
-  /** Pictures and sound, when they were asked for; decoder configurations are left out. */
+  /** Pictures and sound, if requested, without decoder configurations. */
   readonly frames: readonly { readonly kind: MediaKind; readonly checksum: number; readonly at: number }[]
 }
 
@@ -24,13 +24,13 @@ export interface SinkAnswer {
   readonly connections: readonly Arrivals[]
 }
 
-/** Argument of the process: it serves RTMPS, with the certificate of the tests. */
+/** The argument that makes the process serve RTMPS, with the tests' certificate. */
 export const SECURE = 'secure'
 
-/** An RTMP server in another process that takes whatever is published and acknowledges it. */
+/** An RTMP server in another process that accepts and acknowledges everything published. */
 export interface BenchSink {
   readonly port: number
-  /** Every connection there was, the oldest first. */
+  /** Every connection so far, oldest first. */
   connections(options?: { withFrames: boolean }): Promise<readonly Arrivals[]>
   close(): Promise<void>
 }

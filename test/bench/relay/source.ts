@@ -16,7 +16,7 @@ export interface Ingest {
 export async function makeBenchSource(file: string, seconds: number): Promise<void> {
   const picture = ['-f', 'lavfi', '-i', 'testsrc2=size=1280x720:rate=30']
   const tone = ['-f', 'lavfi', '-i', 'anoisesrc=color=pink:sample_rate=48000']
-  // Noise that the encoder cannot predict: the bit rate is real, not padding.
+  // Noise that the encoder cannot predict, so that the bit rate is real and not padding.
   const noisy = ['-vf', 'noise=alls=24:allf=t', '-pix_fmt', 'yuv420p']
   const rate = ['-b:v', '5M', '-minrate', '5M', '-maxrate', '5M', '-bufsize', '5M', '-g', '60', '-sc_threshold', '0']
   const video = [...noisy, '-c:v', 'libx264', '-preset', 'ultrafast', ...rate]
@@ -25,7 +25,7 @@ export async function makeBenchSource(file: string, seconds: number): Promise<vo
   await runFfmpeg(['-loglevel', 'error', ...picture, ...tone, ...length, ...video, ...audio, '-y', '-f', 'flv', file])
 }
 
-/** Publishes a file again and again at its own pace, with ffmpeg. */
+/** Publishes a file with ffmpeg in real time, in a loop. */
 export function pushForever(file: string, { port, app, key }: Ingest): ChildProcess {
   const loop = ['-re', '-stream_loop', '-1', '-i', file, '-c', 'copy', '-f', 'flv', '-flvflags', 'no_duration_filesize']
   return ffmpeg(['-loglevel', 'fatal', ...loop, `rtmp://127.0.0.1:${port}/${app}/${key}`])
@@ -54,13 +54,13 @@ export function readTags(file: string): Tag[] {
 
 export interface SentFrame {
   readonly type: number
-  /** Just before the frame was written to the socket, {@link monotonicMs}. */
+  /** The time just before the frame was written to the socket, as {@link monotonicMs}. */
   readonly at: number
 }
 
-/** Publishes tags at their own pace, each frame stamped with a number of its own, and notes when it left. */
+/** Publishes tags in real time, stamps each frame with a unique number, and records when it was sent. */
 export class PacedPublisher {
-  /** By CRC-32 of the message body. */
+  /** Sent frames by CRC-32 of the message body. */
   readonly sent = new Map<number, SentFrame>()
   readonly #publisher: TestPublisher
   readonly #tags: readonly Tag[]

@@ -1,8 +1,8 @@
 /**
- * The ceilings of delivery: a socket says how often, and everybody in the one room is sent the same frame.
+ * The upper limits of delivery: a socket requests a number of frames, and everybody in the room gets each one.
  *
- * `node bare-fan-out.ts ws|uws|publish <port> <file>`: socket.io on Node's http and ws, socket.io on uWebSockets.js as
- * Crier has it, or uWebSockets.js alone. The file holds the frame, `42["chat.change",{…}]`.
+ * `node bare-fan-out.ts ws|uws|publish <port> <file>`: socket.io on Node's http and ws, socket.io on uWebSockets.js like
+ * Crier, or uWebSockets.js alone. The file contains the frame, `42["chat.change",{…}]`.
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'

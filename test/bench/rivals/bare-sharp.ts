@@ -1,4 +1,4 @@
-/** The same thumbnails with sharp alone, in a process of its own: a message in, how long it took out. */
+/** Makes the same thumbnails with sharp alone, in a separate process that returns the time for each message. */
 import { join } from 'node:path'
 import sharp from 'sharp'
 import type { BareSharpJob, BareSharpResult } from '../media/thumbnails.ts'
@@ -19,7 +19,7 @@ async function work({ files, folder, edges, inFlight, threads }: BareSharpJob): 
   return { seconds: (performance.now() - started) / 1000, cpuSeconds: (user + system) / 1e6 }
 }
 
-/** One decode for all sizes, as Crier does it. */
+/** Decodes once for all sizes, like Crier. */
 async function thumbnails(file: string, folder: string, edges: readonly number[]): Promise<void> {
   const { data, info } = await sharp(file, { sequentialRead: true })
     .autoOrient()

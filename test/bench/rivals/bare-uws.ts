@@ -1,4 +1,4 @@
-/** The ceiling of a GET: a uWebSockets.js handler that writes a constant body. `node bare-uws.ts <port> <body file>` */
+/** The upper limit of a GET: a uWebSockets.js handler with a constant body. `node bare-uws.ts <port> <body file>` */
 import { readFileSync } from 'node:fs'
 import { App } from 'uWebSockets.js'
 

@@ -1,7 +1,7 @@
 /**
- * The best server that can be written by hand for two routes, on the same driver and tables: uWebSockets.js, pg with
- * prepared statements, a compiled body check and serializers from the same schemas. It knows its one API key, checks
- * no membership, limit, plan or idempotency key, and writes no event, audit entry or log line.
+ * A fast hand-written server for two routes, on the same driver and tables: uWebSockets.js, pg with prepared statements,
+ * and a compiled body check and serializers from the same schemas. It has one API key, does not check membership, limits,
+ * plan or idempotency key, and writes no event, audit entry or log line.
  *
  * `DATABASE_URL=… API_KEY=… INGEST_URL=… node hand-written.ts <port>`
  */

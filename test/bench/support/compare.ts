@@ -2,7 +2,7 @@ import { deepStrictEqual } from 'node:assert'
 import { cpuSeconds, median, residentBytes, type Running } from './process.ts'
 import { wrk, type Load } from './wrk.ts'
 
-/** One of two servers that answer the same requests. */
+/** One of two servers that give the same replies. */
 export interface Side {
   readonly name: string
   readonly running: Running
@@ -14,10 +14,10 @@ export interface Comparison {
   readonly ours: Side
   readonly rival: Side
   readonly connections: number
-  /** What the ratio is taken of. */
+  /** The figure that the ratio compares. */
   readonly by: 'perSecond' | 'perCpuSecond'
   readonly rounds: number
-  /** Fields of the replies that differ by their nature, such as new ids and times. */
+  /** Fields that always differ between replies, such as new ids and times. */
   readonly varying?: readonly string[]
 }
 
@@ -28,13 +28,14 @@ interface Figures {
   readonly p99Ms: number
 }
 
-/** Header of the rows that {@link compare} prints. */
+/** The header of the rows that {@link compare} prints. */
 export const COLUMNS =
   '| what | server | req/s | req per CPU second | p50 / p99 ms | RSS MB | ratio | least–most |\n|---|---|---|---|---|---|---|---|'
 
 /**
- * Loads two servers in turn and prints a row for each, with the median ratio of the rounds.
- * @throws Error when a request fails on either side, or when the sides do not answer alike, before and after each round
+ * Loads two servers alternately and prints a row for each, with the median ratio of the rounds. Compares their replies
+ * before and after each round.
+ * @throws Error when a request fails on either side, or when the replies differ
  */
 export async function compare(comparison: Comparison): Promise<void> {
   const { by, connections, ours, rival, rounds, title } = comparison
@@ -78,8 +79,8 @@ interface Asked {
 }
 
 /**
- * One request to each of two servers.
- * @param varying fields of the replies that differ by their nature, such as new ids and times
+ * Sends a request to each of two servers and compares the replies.
+ * @param varying fields that always differ between replies, such as new ids and times
  * @throws Error unless both succeed with the same status and JSON
  */
 export async function requireSameReplies(

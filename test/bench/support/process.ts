@@ -2,7 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { cpus } from 'node:os'
 
-/** Clock ticks a second of `/proc/<pid>/stat` (sysconf _SC_CLK_TCK; 100 on every Linux that Node runs on). */
+/** Clock ticks per second of `/proc/<pid>/stat` (sysconf _SC_CLK_TCK; 100 on every Linux that Node runs on). */
 const TICKS = 100
 
 export interface Running {
@@ -11,7 +11,7 @@ export interface Running {
   stop(): Promise<void>
 }
 
-/** Starts a Node program and waits for a line of its standard output. Its standard error is kept for a failure. */
+/** Starts a Node program and waits for a line of its standard output. Keeps its standard error for error messages. */
 export function start(
   args: readonly string[],
   ready: RegExp,
@@ -39,15 +39,15 @@ async function stop(child: ChildProcess): Promise<void> {
   await gone
 }
 
-/** CPU seconds that a process has used, user and system. */
+/** The CPU seconds of a process, user and system. */
 export function cpuSeconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / TICKS
 }
 
 /**
- * CPU seconds that the threads of a process have used, user and system, by the scheduler's own clock: nanoseconds where
- * {@link cpuSeconds} counts ticks, for programs that use less than a tick at a time.
+ * The CPU seconds of the threads of a process, user and system, by the scheduler's clock. Its unit is nanoseconds, where
+ * {@link cpuSeconds} counts ticks, which suits programs that use less than a tick at a time.
  */
 export function scheduledSeconds(pid: number): number {
   return readdirSync(`/proc/${pid}/task`)
@@ -55,19 +55,19 @@ export function scheduledSeconds(pid: number): number {
     .reduce((sum, seconds) => sum + seconds, 0)
 }
 
-/** Memory of a process with shared pages divided among those who share them (PSS), bytes. */
+/** The memory of a process in bytes, with shared pages divided among their processes (PSS). */
 export function proportionalBytes(pid: number): number {
   const line = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'))
   return Number(line?.[1] ?? 0) * 1024
 }
 
-/** Resident memory of a process, bytes. */
+/** The resident memory of a process in bytes. */
 export function residentBytes(pid: number): number {
   const line = /VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))
   return Number(line?.[1] ?? 0) * 1024
 }
 
-/** A process and its children, theirs too. */
+/** The ids of a process and its descendants. */
 export function processTree(pid: number): number[] {
   const children = new Map<number, number[]>()
   for (const entry of readdirSync('/proc')) {
@@ -76,7 +76,7 @@ export function processTree(pid: number): number[] {
       const parent = Number(readFileSync(`/proc/${entry}/stat`, 'latin1').split(') ')[1]?.split(' ')[1])
       children.set(parent, [...(children.get(parent) ?? []), Number(entry)])
     } catch {
-      // It ended while we looked.
+      // The process has exited meanwhile.
     }
   }
   const all = [pid]
@@ -84,7 +84,7 @@ export function processTree(pid: number): number[] {
   return all
 }
 
-/** The machine, in words for RESULTS.md. */
+/** A description of the machine for RESULTS.md. */
 export function machine(): string {
   const model = cpus()[0]?.model ?? 'unknown processor'
   return `${cpus().length} × ${model}, Node ${process.version}, Linux ${readFileSync('/proc/sys/kernel/osrelease', 'latin1').trim()}`

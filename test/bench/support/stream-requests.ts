@@ -1,6 +1,6 @@
 import type { Load } from './wrk.ts'
 
-/** The streams of a workspace, as Crier and the hand-written rival are asked for them. */
+/** The requests for streams of a workspace, to Crier and to the hand-written rival. */
 export interface StreamTarget {
   readonly url: string
   readonly apiKey: string
@@ -9,7 +9,7 @@ export interface StreamTarget {
 
 type Request = Omit<Load, 'connections' | 'seconds'>
 
-/** Fields of a new stream that no two servers give the same value. */
+/** Fields of a new stream whose values differ between servers. */
 export const VARYING = [
   '_id',
   'streamKey',

@@ -18,7 +18,7 @@ export interface LoadResult {
   readonly perSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** Replies whose status was not 2xx or 3xx, and requests that got none. */
+  /** Replies with a status other than 2xx or 3xx, and requests without a reply. */
   readonly failed: number
 }
 
