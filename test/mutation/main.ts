@@ -80,7 +80,7 @@ async function test(mutants: readonly Mutant[]): Promise<number> {
     if (!file.endsWith('.test.ts') || sound.has(file)) return false
     const again = await tests.run({ changed: [], groups: [[file]] }, LIMIT_MS)
     ;(again === undefined ? sound : unsound).add(file)
-    if (again !== undefined) console.log(`${file} fails without a mutant: not used`)
+    if (again !== undefined) console.log(`${file} fails without a mutant and is not used: ${tests.why}`)
     return again !== undefined
   }
   try {

@@ -3,7 +3,7 @@
  * loaded between mutants, and so does the PostgreSQL of the tests.
  */
 import { resolve } from 'node:path'
-import { createVitest } from 'vitest/node'
+import { createVitest, type TestModule } from 'vitest/node'
 
 /** A file that has changed, and groups of tests; a group is run when those before it pass. */
 export interface RunRequest {
@@ -14,6 +14,8 @@ export interface RunRequest {
 /** The first test file that failed; undefined when all passed. */
 export interface RunReply {
   readonly failed: string | undefined
+  /** The message of its first error. */
+  readonly why?: string
 }
 
 const vitest = await createVitest('test', {
@@ -32,10 +34,16 @@ async function run({ changed, groups }: RunRequest): Promise<RunReply> {
     if (specifications.length === 0) throw new Error(`no test is called ${group.join(', ')}`)
     const { testModules, unhandledErrors } = await vitest.runTestSpecifications(specifications)
     const bad = testModules.find((module) => !module.ok())
-    if (bad !== undefined) return { failed: bad.relativeModuleId }
+    if (bad !== undefined) return { failed: bad.relativeModuleId, why: whyFailed(bad) }
     if (unhandledErrors.length > 0) return { failed: 'an error outside of tests' }
   }
   return { failed: undefined }
+}
+
+function whyFailed(module: TestModule): string {
+  const [test] = module.children.allTests('failed')
+  const [error] = test?.result().errors ?? module.errors()
+  return `${test?.fullName ?? ''}: ${error?.message ?? ''}`.replaceAll(/\s+/g, ' ').slice(0, 300)
 }
 
 process.on('message', (request: RunRequest) => {

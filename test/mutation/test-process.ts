@@ -10,6 +10,8 @@ export class TestProcess {
   readonly #scratch: string
   #running: Promise<ChildProcess> | undefined
   #changed: string[] = []
+  /** Why the last run failed. */
+  why = ''
 
   constructor(folder: string, scratch: string) {
     this.#folder = folder
@@ -25,7 +27,11 @@ export class TestProcess {
     this.#changed = []
     try {
       return await Promise.race([
-        once(child, 'message', { signal: over.signal }).then(([reply]) => (reply as RunReply).failed),
+        once(child, 'message', { signal: over.signal }).then(([reply]) => {
+          const { failed, why } = reply as RunReply
+          this.why = why ?? ''
+          return failed
+        }),
         once(child, 'exit', { signal: over.signal }).then(() => 'timeout'),
         delay(limitMs, 'timeout', { signal: over.signal }),
       ])
