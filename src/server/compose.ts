@@ -6,10 +6,9 @@ import { composeChat, findAttachments } from '../domains/talk/chat/index.ts'
 import { contextFactory, type ContextFactory } from '../core/context.ts'
 import type { AnyJob } from '../core/job.ts'
 import { walk, type NamedOperation, type Registry } from '../core/operation.ts'
-import type { Authenticator, Channels, Memberships } from '../core/ports.ts'
+import type { Authenticator, Channels, Memberships, Owners } from '../core/ports.ts'
 import type { SignedLinks } from '../core/signed-links.ts'
 import type { Services } from '../core/services.ts'
-import type { RowOwners } from '../db/owners.ts'
 import { eventTypes } from '../registry/events.ts'
 import type { IdempotencyKeys } from '../http/idempotency.ts'
 import { previewOpener, whepLink } from './media-preview.ts'
@@ -48,7 +47,7 @@ export interface Composition {
   readonly context: ContextFactory
   readonly turns: Turns
   readonly actors: Actors
-  readonly owners: RowOwners
+  readonly owners: Owners
   readonly authenticator: Authenticator
   readonly links: SignedLinks
   /** Credentials: `start` prepares logins. */

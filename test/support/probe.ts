@@ -2,7 +2,7 @@ import { PlanLimit, PreconditionFailed, Conflict } from '../../src/core/errors.t
 import { requireVersion } from '../../src/core/precondition.ts'
 import type { Caller, Member } from '../../src/core/caller.ts'
 import { CredentialExpired, InvalidCredential, NotFound } from '../../src/core/errors.ts'
-import { uuidv7 } from '../../src/core/id.ts'
+import { isUuid, uuidv7 } from '../../src/core/id.ts'
 import { from, operation, owner, type Registry } from '../../src/core/operation.ts'
 import { created, done, empty, list, ok } from '../../src/core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf, Text, Type } from '../../src/core/schema.ts'
@@ -279,6 +279,15 @@ export class ProbeWorld {
     Object.assign(composition.turnAuthorizer, turnAuthorizer)
     return {
       ...composition,
+      owners: {
+        workspaceOf: async (resource, id) => {
+          if (resource !== 'probe_things') return composition.owners.workspaceOf(resource, id)
+          if (!isUuid(id)) return undefined
+          const query = 'select workspace_id from probe_things where id = $1'
+          return (await things?.row<{ workspace_id: string }>(query, [id]))?.workspace_id
+        },
+        lookup: (name, value, userId) => composition.owners.lookup(name, value, userId),
+      },
       authenticator: {
         used: () => undefined,
         authenticate: (credential): Caller => {
