@@ -314,6 +314,25 @@ describe('ownership', () => {
   })
 })
 
+describe('idle actors', () => {
+  it('counts from the end of the last batch, however long that took', async () => {
+    const host = new TestHost()
+    const { gate, open } = closedGate()
+    const actors = start(host, { idleMs: 20 })
+    await actors.run(command('other', { actor: 'ws:2' }))
+    host.gate = gate
+    const slow = actors.run(command('slow'))
+    await waitFor(() => host.entered === 2)
+    now = 30
+    open()
+    await slow
+    await waitFor(() => actors.stats().active === 1)
+    await actors.run(command('next'))
+    // The first actor was idle for 30 ms and is forgotten. The second has only just ended its batch.
+    expect(host.store.epochs.get('ws:1')).toBe(1)
+  })
+})
+
 describe('closing', () => {
   it('finishes waiting commands and accepts no more', async () => {
     const host = new TestHost()

@@ -12,9 +12,13 @@ const operations = walk(api)
 const protocol = socketProtocol({ operations })
 const text = asyncApiText(protocol)
 
+interface Reply {
+  readonly messages: readonly { readonly $ref: string }[]
+}
+
 interface Document {
   readonly channels: { readonly socket: { readonly messages: Readonly<Record<string, unknown>> } }
-  readonly operations: Readonly<Record<string, { readonly action: string }>>
+  readonly operations: Readonly<Record<string, { readonly action: string; readonly reply?: Reply }>>
   readonly components: { readonly messages: Readonly<Record<string, { readonly payload: object }>> }
 }
 
@@ -48,6 +52,18 @@ test('lists every event, message and callable operation', () => {
   for (const name of [...names, ...calls.map((call) => `call.${call}`)]) expect(messages[name], name).toBeDefined()
   expect(document.operations['send.presence.updated']?.action).toBe('send')
   expect(document.operations['receive.call.syncEvents']?.action).toBe('receive')
+})
+
+test('a message names its acknowledgement where there is one', () => {
+  const replies = Object.entries(document.operations).filter(([, { reply }]) => reply !== undefined)
+  const answered = replies.map(([name, { reply }]) => {
+    const [message] = reply?.messages ?? []
+    expect(message?.$ref, name).toBe(`#/channels/socket/messages/${name.replace('receive.', '')}.reply`)
+    return name
+  })
+  expect(answered).toContain('receive.call.syncEvents')
+  const messages = Object.keys(document.components.messages).filter((name) => name.endsWith('.reply'))
+  expect(answered.map((name) => `${name.replace('receive.', '')}.reply`).toSorted()).toEqual(messages.toSorted())
 })
 
 test('/docs/sockets lists the same names and loads no external resources', async () => {

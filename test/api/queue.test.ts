@@ -97,6 +97,10 @@ test('counts jobs by state, and drains, cleans and clears without touching runni
     return (body.data as Record<string, unknown>[]).find((one) => one['queue'] === 'media')
   }
   expect(await stats()).toMatchObject({ waiting: 1, delayed: 1, active: 2, dead: 0, concurrency: 3 })
+  const { body: all } = await admin().call('GET /api/queue/stats')
+  const idle = (all.data as Record<string, unknown>[]).find((one) => one['queue'] === 'transcodes')
+  expect(idle).toMatchObject({ waiting: 0, delayed: 0, active: 0, dead: 0, oldestWaitingSeconds: 0 })
+  expect(idle).toMatchObject({ throughput: { lastMinute: 0, lastHour: 0, lastDay: 0 }, waitMs: null })
   const dead = await find(later)
   expect(dead).toMatchObject({ state: 'delayed' })
   const post = async (route: string, body: object) =>

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import { ManualClock } from '../core/clock.ts'
+import { createLog } from '../core/log.ts'
+import type { Backend } from './backend.ts'
+import type { GivenRow, Outbox } from './outbox.ts'
+import { Sweeper } from './sweeper.ts'
+
+/** An outbox of rows that were given to a queue, and a queue that knows some of them. */
+function start(rows: readonly GivenRow[], known: (id: string) => boolean) {
+  const returned: string[] = []
+  const outbox: Pick<Outbox, 'givenBefore' | 'giveBackLost' | 'giveAllBack'> = {
+    givenBefore: async (_before, after = '', limit) => rows.filter(({ id }) => id > after).slice(0, limit),
+    giveBackLost: async (lost) => {
+      returned.push(...lost.map(({ id }) => id))
+      return lost.length
+    },
+    giveAllBack: async () => rows.length,
+  }
+  const backend = {
+    store: { wasEmptied: async () => false },
+    known: async (_queue: string, ids: readonly string[]) => new Set(ids.filter(known)),
+  }
+  const options = { clock: new ManualClock(0), log: createLog({ level: 'silent' }), graceMs: 1_000 }
+  const sweeper = new Sweeper({ ...options, outbox: outbox as Outbox })
+  return { returned, sweep: () => sweeper.sweep(backend as unknown as Backend) }
+}
+
+function row(index: number, state: GivenRow['state'] = 'queued'): GivenRow {
+  return { id: String(index).padStart(6, '0'), queue: 'default', state, attempts: 1 }
+}
+
+test('rows beyond the first thousand are looked at in the next round, and then from the start', async () => {
+  const rows = Array.from({ length: 1_001 }, (_, index) => row(index))
+  const last = rows[1_000]!.id
+  const { returned, sweep } = start(rows, (id) => id !== last && id !== rows[0]!.id)
+  expect(await sweep()).toBe(1)
+  expect(returned).toEqual([rows[0]!.id])
+  expect(await sweep()).toBe(1)
+  expect(returned).toEqual([rows[0]!.id, last])
+  expect(await sweep()).toBe(1)
+  expect(returned).toEqual([rows[0]!.id, last, rows[0]!.id])
+})
+
+test('a running job is given back when two rounds over all rows did not find it', async () => {
+  const { returned, sweep } = start([row(1, 'running'), row(2)], (id) => id !== row(1).id)
+  expect(await sweep()).toBe(0)
+  expect(await sweep()).toBe(1)
+  expect(returned).toEqual([row(1).id])
+})
+
+test('rows of a queue that no longer exists are given back', async () => {
+  const { returned, sweep } = start([{ ...row(1), queue: 'gone' }], () => true)
+  expect(await sweep()).toBe(1)
+  expect(returned).toEqual([row(1).id])
+})
