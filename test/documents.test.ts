@@ -26,6 +26,7 @@ const DOCUMENTS = [
   'ARCHITECTURE.md',
   'CHANGELOG.md',
   'CONTRIBUTING.md',
+  'docs/decisions.md',
   'docs/operations.md',
   ...FOLDER_READMES,
 ]

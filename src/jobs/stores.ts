@@ -18,6 +18,7 @@ export async function openStore(choice: StoreChoice, sql: Sql, log: Logger): Pro
 }
 
 /**
+ * BullMQ, until leases, retries and fair lines work on the outbox itself: see docs/decisions.md.
  * In a schema of its own beside the tables of the service. Commits there are not waited for: what a crash of the
  * server takes back is in the outbox.
  */

@@ -4,7 +4,7 @@
  * then `equivalent.ts` lists it with a reason.
  *
  * `--files=src/core,actors/lease.ts` (prefixes), `--sample=12` (mutants a folder), `--seed=1`, `--list` (shows mutants,
- * runs none). Ends with 1 when less than 85 % are killed. Why not Stryker: see "Decisions" in ARCHITECTURE.md.
+ * runs none). Ends with 1 when less than 85 % are killed. Why not Stryker: see docs/decisions.md.
  */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'

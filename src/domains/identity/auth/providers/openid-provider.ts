@@ -31,7 +31,10 @@ export interface OpenIdOptions {
   readonly vouchesForEmail?: (claims: JWTPayload) => boolean
 }
 
-/** Sign-in with an OpenID Connect issuer, by an ID token or by a code that is exchanged for one. */
+/**
+ * Sign-in with an OpenID Connect issuer, by an ID token or by a code that is exchanged for one. Not by openid-client, which
+ * takes ID tokens of native apps only with a nonce that it can compare: see docs/decisions.md.
+ */
 export class OpenIdProvider implements SignInProvider {
   readonly label: string
   readonly #options: OpenIdOptions
