@@ -14,21 +14,24 @@ import {
 interface Tokens {
   readonly accessToken: string
   readonly refreshToken: string
-  /** Seconds. */
+  /** In seconds. */
   readonly expiresIn: number
 }
 
-/** A token is renewed this long before it ends. */
+/** How long before its expiry a token is renewed. */
 const MARGIN_MS = 30_000
 
-/** Which server, and with which credential: what was typed goes before the environment, and that before what was saved. */
+/**
+ * The server and the credential. Options take precedence over the environment, which takes precedence over the saved
+ * login.
+ */
 export function accessOf(
   typed: Pick<Parsed, 'server' | 'apiKey' | 'accessToken'>,
   environment: Environment,
 ): ClientOptions {
   const server = typed.server ?? environment.server
   const saved = readLogin(environment.file)
-  // A saved credential goes to the server that gave it, to no other.
+  // A saved credential is only sent to the server that issued it.
   const login = saved && (server === undefined || sameServer(server, saved.server)) ? saved : undefined
   const url = server ?? login?.server ?? DEFAULT_SERVER
   if (typed.accessToken !== undefined) return { url, token: typed.accessToken }
@@ -41,9 +44,9 @@ export function accessOf(
 }
 
 /**
- * Logs in with e-mail and password, as a device that the server knows again: whoever guesses at the address from
- * elsewhere cannot lock its owner out.
- * @param deviceFile where the tokens of devices are kept
+ * Logs in with e-mail and password. The device token identifies this device to the server, so that failed logins from
+ * elsewhere cannot lock the owner out.
+ * @param deviceFile the file with the tokens of devices
  * @throws CrierError, ConnectionError
  */
 export async function logIn(
@@ -59,14 +62,14 @@ export async function logIn(
   return loginOf(server, data)
 }
 
-/** Ends the saved session on its server too. */
+/** Also ends the saved session on its server. */
 export async function logOut(login: SavedLogin): Promise<void> {
   if (login.accessToken === undefined) return
   try {
     const token = await renewed(login)
     await send({ url: login.server, token: token.accessToken ?? '' }, 'POST /api/auth/logout', { body: {} })
   } catch (error) {
-    // Ended already.
+    // The session has already ended.
     if (!(error instanceof CrierError && error.status === 401)) throw error
   }
 }

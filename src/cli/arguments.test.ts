@@ -61,7 +61,7 @@ describe('values', () => {
     expect(parsed.body).toEqual({ title: 'T', ...expected })
   })
 
-  test('the whole body, with flags before it', () => {
+  test('the whole body, overridden by flags', () => {
     expect(parse('--input', '{"title":"other","count":1}').body).toEqual({ title: 'T', count: 1 })
     expect(parseArguments(command, ['--id', 'x1', '--input', '{"title":"whole"}'])).toMatchObject({
       path: { id: 'x1' },
@@ -76,7 +76,7 @@ describe('mistakes', () => {
     [['--quiet-hours', '22:00'], '--quiet-hours must be JSON, such as {…}'],
     [['--titel', 'x'], "unknown option '--titel'"],
     [['another'], 'unexpected argument: another'],
-    [['--input', '{'], 'the body is no JSON'],
+    [['--input', '{'], 'the body is not JSON'],
     [['--input', '@/no/such/file'], 'cannot read /no/such/file'],
     [['--count'], "Option '--count <value>' argument missing"],
   ])('%j', (args, message) => {
@@ -84,12 +84,12 @@ describe('mistakes', () => {
     expect(() => parse(...args)).toThrow(message)
   })
 
-  test('what is missing is named, all of it', () => {
+  test('all missing options are named', () => {
     expect(() => parseArguments(command, [])).toThrow('missing --id, --title')
     expect(() => parseArguments(command, ['x1', '--input', '{"count":1}'])).toThrow('missing --title')
   })
 
-  test('help needs nothing else', () => {
+  test('help requires no other arguments', () => {
     expect(parseArguments(command, ['--help']).help).toBe(true)
   })
 })

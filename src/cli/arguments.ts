@@ -3,12 +3,12 @@ import { parseArgs } from 'node:util'
 import { didYouMean } from './did-you-mean.ts'
 import { kebab, type Command, type Field, type Schema } from './commands.ts'
 
-/** The command line is not what the command takes; the message says why. */
+/** The arguments do not fit the command. The message says why. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** Options that every command has. */
+/** Options of all commands. */
 export const COMMON = {
   help: { type: 'boolean', short: 'h' },
   json: { type: 'boolean' },
@@ -21,12 +21,12 @@ export const COMMON = {
   'idempotency-key': { type: 'string' },
 } as const
 
-/** Options of commands that take a file, and of those that answer one. */
+/** Options of commands that send a file, and of those that receive one. */
 export const SENDING = { file: { type: 'string', short: 'f' }, type: { type: 'string' } } as const
 export const RECEIVING = { output: { type: 'string', short: 'o' } } as const
 const MOVING = { progress: { type: 'boolean' } } as const
 
-/** The options that a command has beside its fields. */
+/** The options of a command in addition to its fields. */
 export function optionsOf({ download, upload }: Pick<Command, 'download' | 'upload'>) {
   return {
     ...COMMON,
@@ -39,7 +39,7 @@ export function optionsOf({ download, upload }: Pick<Command, 'download' | 'uplo
 export interface Parsed {
   readonly help: boolean
   readonly json: boolean
-  /** Fields of the answer to print, instead of all of it. */
+  /** Fields of the reply to print, instead of the whole reply. */
   readonly get: readonly string[]
   readonly server: string | undefined
   readonly apiKey: string | undefined
@@ -49,20 +49,19 @@ export interface Parsed {
   readonly path: Readonly<Record<string, unknown>>
   readonly query: Readonly<Record<string, unknown>>
   readonly body: unknown
-  /** A path, of commands that take a file; whatever its name says, it is of this type. */
+  /** The path of the file to send, and its media type if it does not follow from the name. */
   readonly file: string | undefined
   readonly type: string | undefined
-  /** Where a file goes that is answered. */
+  /** The path for a received file. */
   readonly output: string | undefined
-  /** Whether to tell how far a file is; when it is not said, on terminals. */
+  /** Whether to show the progress of a file; by default only on terminals. */
   readonly progress: boolean | undefined
 }
 
 type Values = Readonly<Record<string, string | boolean | string[] | undefined>>
 
 /**
- * Reads what stands after `crier <domain> <command>`. Parameters of the path may also stand without their flags, in
- * order.
+ * Parses the arguments after `crier <domain> <command>`. Path parameters may also be given without flags, in order.
  * @throws UsageError
  */
 export function parseArguments(command: Command, args: readonly string[]): Parsed {
@@ -133,7 +132,7 @@ function optionOf(field: Field): { type: 'boolean' | 'string'; multiple?: true }
   return typeOf(field.schema) === 'array' ? { type: 'string', multiple: true } : { type: 'string' }
 }
 
-/** `--workspaceId` is `--workspace-id`; `--enabled false` and `--enabled=false` are `--no-enabled`. */
+/** `--workspaceId` becomes `--workspace-id`; `--enabled false` and `--enabled=false` become `--no-enabled`. */
 function spell(command: Command, args: readonly string[]): string[] {
   const result: string[] = []
   for (let index = 0; index < args.length; index += 1) {
@@ -151,7 +150,7 @@ function spell(command: Command, args: readonly string[]): string[] {
       result.push((value ?? next) === 'true' ? `--${flag}` : `--no-${flag}`)
       if (value === undefined) index += 1
     } else if (value === undefined && next?.startsWith('-') && takesText(command, flag)) {
-      // A value may begin with a dash (a number, a word): joined, it cannot be taken for an option.
+      // A value may start with a dash (a number, a word). Joined with `=`, it is not parsed as an option.
       result.push(/^--[a-z]/i.test(next) ? `--${flag}` : `--${flag}=${next}`)
       if (!/^--[a-z]/i.test(next)) index += 1
     } else {
@@ -168,12 +167,12 @@ function takesText(command: Command, flag: string): boolean {
   return flag === 'body' || own[flag]?.type === 'string'
 }
 
-/** The body that `--input` (or `--body`, where no field is called so) gives: JSON, `@file`, or `-` for standard input. */
+/** The body given with `--input` (or `--body`, if no field has that name): JSON, `@file`, or `-` for standard input. */
 function wholeBody(command: Command, values: Values): unknown {
   const isField = command.fields.some((field) => field.flag === 'body')
   const given = (values['input'] ?? (isField ? undefined : values['body'])) as string | undefined
   if (given === undefined) return undefined
-  if (command.body === 'none') throw new UsageError('this command takes no body')
+  if (command.body === 'none') throw new UsageError('this command has no body')
   let text = given
   try {
     if (given === '-') text = readFileSync(0, 'utf8')
@@ -184,11 +183,11 @@ function wholeBody(command: Command, values: Values): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch (error) {
-    throw new UsageError(`the body is no JSON: ${(error as Error).message}`, { cause: error })
+    throw new UsageError(`the body is not JSON: ${(error as Error).message}`, { cause: error })
   }
 }
 
-/** Flags add to the given body and go before it. */
+/** Flags are merged into the given body and take precedence. */
 function bodyOf(command: Command, whole: unknown, fields: Record<string, unknown>): unknown {
   if (command.body === 'none') return undefined
   if (whole === undefined && Object.keys(fields).length === 0) return command.body === 'required' ? {} : undefined
@@ -233,7 +232,7 @@ function json(field: Field, given: string): unknown {
   }
 }
 
-/** The type of a schema, null aside; undefined when it has several or none. */
+/** The type of a schema apart from null; undefined if it has several types or none. */
 export function typeOf(schema: Schema): string | undefined {
   const options = schema.anyOf?.filter((option) => option.type !== 'null')
   if (options !== undefined) return options.length === 1 && options[0] ? typeOf(options[0]) : undefined

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * `crier` on the command line. Plain JavaScript, because it begins on whatever Node the machine has: where that is too
- * old for our TypeScript, the Node that npm brought runs it instead.
+ * The `crier` command. Plain JavaScript, because it starts on any Node version. If that is too old for our TypeScript,
+ * it runs the Node that npm installed.
  */
 import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -33,7 +33,7 @@ function findNode() {
       const file = join(folder, 'bin', platform === 'win32' ? 'node.exe' : 'node')
       if (existsSync(file)) return file
     } catch {
-      // Not for this platform.
+      // There is no such package for this platform.
     }
   }
   return fail(

@@ -21,7 +21,7 @@ test.each([
   expect(findCommand(commands, domain, name)?.operation).toBe(operation)
 })
 
-test('every operation is a command, and no two of a domain have one name', () => {
+test('every operation is a command, and names are unique within a domain', () => {
   const operations = Object.values(document.paths).flatMap((methods) =>
     Object.values(methods).map((op) => op.operationId),
   )
@@ -33,13 +33,13 @@ test('every operation is a command, and no two of a domain have one name', () =>
   for (const name of names) expect(name).toMatch(/^[a-z-]+ [a-z]+(-[a-z0-9]+)*$/)
 })
 
-test('two operations that would have one short name keep their whole names', () => {
+test('two operations with the same short name keep their full names', () => {
   expect(findCommand(commands, 'services', 'get-service-status')?.operation).toBe('getServiceStatus')
   expect(findCommand(commands, 'services', 'get-services-status')?.operation).toBe('getServicesStatus')
   expect(findCommand(commands, 'services', 'get-status')).toBeUndefined()
 })
 
-test('a command is found by the whole name of its operation too', () => {
+test('a command is also found by the full name of its operation', () => {
   expect(findCommand(commands, 'streams', 'createStream')?.name).toBe('create')
   expect(findCommand(commands, 'streams', 'create-stream')?.name).toBe('create')
 })
@@ -47,7 +47,7 @@ test('a command is found by the whole name of its operation too', () => {
 describe.each(commands.map((command) => [`${command.domain} ${command.name}`, command] as const))(
   '%s',
   (name, command) => {
-    test('has no field that a common option hides, and no flag twice', () => {
+    test('has no field that a common option hides, and no duplicate flags', () => {
       const flags = command.fields.map((field) => field.flag)
       expect(new Set(flags).size).toBe(flags.length)
       for (const flag of flags) {
@@ -56,7 +56,7 @@ describe.each(commands.map((command) => [`${command.domain} ${command.name}`, co
       }
     })
 
-    test('takes each of its fields by flag, in kebab-case and in camelCase, and its whole body', () => {
+    test('accepts each field by flag, in kebab-case and in camelCase, and its whole body', () => {
       const file = command.upload ? ['--file', 'a.png'] : []
       const given = [...file, ...command.fields.flatMap((field) => [`--${field.flag}`, ...sample(field.schema)])]
       const camel = [...file, ...command.fields.flatMap((field) => [`--${field.name}`, ...sample(field.schema)])]
@@ -73,7 +73,7 @@ describe.each(commands.map((command) => [`${command.domain} ${command.name}`, co
       }
     })
 
-    test('is explained', () => {
+    test('has help', () => {
       expect(domainHelp(document, commands, command.domain)).toContain(command.summary)
       const help = commandHelp(command)
       expect(help).toContain(`crier ${name}`)
@@ -85,7 +85,7 @@ describe.each(commands.map((command) => [`${command.domain} ${command.name}`, co
   },
 )
 
-test('files go and come where the operations say so', () => {
+test('commands send and receive files if their operations declare it', () => {
   const names = (which: (command: (typeof commands)[number]) => boolean) =>
     commands.filter(which).map((command) => command.operation)
   expect(names(({ upload }) => upload === 'multipart')).toEqual(
@@ -95,7 +95,7 @@ test('files go and come where the operations say so', () => {
   expect(names(({ download }) => download)).toEqual(expect.arrayContaining(['downloadAsset', 'downloadChatAttachment']))
 })
 
-test('the general help lists every domain', () => {
+test('the general help lists all domains', () => {
   const help = generalHelp(document, commands)
   for (const { domain } of commands) expect(help).toMatch(new RegExp(`^  ${domain} {2,}\\S`, 'm'))
 })

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * The commands, from openapi.json: the registry of operations as a file, which a test keeps up to date. Reading it
- * takes a tenth of the time that loading the operations themselves does.
+ * The commands, from openapi.json, which lists all operations and which a test keeps up to date. Reading it takes a
+ * tenth of the time of loading the operations.
  */
 
 export interface Schema {
@@ -47,7 +47,7 @@ export interface Document {
 /** One input of a command. */
 export interface Field {
   readonly name: string
-  /** Without the dashes: `workspace-id`. */
+  /** Without dashes: `workspace-id`. */
   readonly flag: string
   readonly in: 'path' | 'query' | 'body'
   readonly required: boolean
@@ -56,7 +56,7 @@ export interface Field {
 
 export interface Command {
   readonly domain: string
-  /** `go-live`. */
+  /** For example `go-live`. */
   readonly name: string
   readonly operation: string
   readonly route: string
@@ -64,12 +64,12 @@ export interface Command {
   readonly description: string
   readonly access: string
   readonly fields: readonly Field[]
-  /** Whether there is a body, and whether it must be there. */
+  /** Whether there is a body, and whether it is required. */
   readonly body: 'required' | 'optional' | 'none'
   readonly takesVersion: boolean
-  /** How it takes a file, if it does: beside its fields, or as the whole body. */
+  /** How the command sends a file, if it does: in addition to its fields, or as the whole body. */
   readonly upload: 'multipart' | 'raw' | undefined
-  /** Its answer is a file. */
+  /** Whether the reply is a file. */
   readonly download: boolean
 }
 
@@ -77,7 +77,7 @@ export function readDocument(): Document {
   return JSON.parse(readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')) as Document
 }
 
-/** Every command, in the order of the operations. */
+/** All commands, in the order of the operations. */
 export function commandsOf(document: Document): Command[] {
   const described = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, op]) => ({ route: `${method.toUpperCase()} ${path}`, op })),
@@ -105,15 +105,15 @@ export function commandsOf(document: Document): Command[] {
   })
 }
 
-/** A command by its name, by the whole name of its operation, or by that in kebab-case. */
+/** A command by its name, or by its operation's name in camelCase or kebab-case. */
 export function findCommand(commands: readonly Command[], domain: string, name: string): Command | undefined {
   const own = commands.filter((command) => command.domain === domain)
   return own.find((command) => command.name === name) ?? own.find((command) => kebab(command.operation) === kebab(name))
 }
 
 /**
- * The operation's name in kebab-case without the domain's noun: `createStream` of `streams` is `create`, `listStreams`
- * is `list`, `goLive` stays `go-live`. Where that would make two commands one, both keep their whole names.
+ * The operation's name in kebab-case without the noun of the domain: `createStream` of `streams` is `create`,
+ * `listStreams` is `list`, `goLive` is `go-live`. If two commands would get the same name, both keep their full names.
  */
 export function shortName(operation: string, domain: string): string {
   const noun = domain.replace(/s$/, '')
@@ -145,7 +145,7 @@ function domainOf(op: Described): string {
 function fieldsOf(document: Document, op: Described): Field[] {
   const fields: Field[] = []
   const add = (name: string, place: Field['in'], required: boolean, schema: Schema) => {
-    // A path parameter comes first; a field of the body under the same name is set with --input.
+    // Path parameters take precedence. A body field with the same name is set with --input.
     const flag = kebab(name)
     if (!fields.some((field) => field.flag === flag)) fields.push({ name, flag, in: place, required, schema })
   }

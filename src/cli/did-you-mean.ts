@@ -1,6 +1,6 @@
 import { closestMatch } from 'leven'
 
-/** `; did you mean create?` for a word that is close to a known one, or part of it; otherwise nothing. */
+/** `; did you mean create?` for a word that is similar to a known one or part of it; otherwise an empty text. */
 export function didYouMean(given: string, known: readonly string[], prefix = ''): string {
   const parts = known.filter((name) => name.startsWith(given) || given.startsWith(name) || name.includes(given))
   const [part] = parts.toSorted((a, b) => a.length - b.length)

@@ -6,7 +6,10 @@ import { pipeline } from 'node:stream/promises'
 import { ConnectionError, type FileReply } from '../sdk/client.ts'
 import { UsageError } from './arguments.ts'
 
-/** A file of this machine, read only as it is sent. @throws UsageError when it cannot be read */
+/**
+ * A local file that is read while it is sent.
+ * @throws UsageError when it cannot be read
+ */
 export async function fileToSend(path: string, type: string | undefined): Promise<File> {
   try {
     if ((await stat(path)).isDirectory()) throw new Error('it is a folder')
@@ -18,8 +21,8 @@ export async function fileToSend(path: string, type: string | undefined): Promis
 }
 
 /**
- * Puts a file that comes into its place, whole or not at all; without a path it goes to standard output.
- * @throws UsageError when there is no place for it
+ * Writes a received file completely or not at all. Without a path, it goes to standard output.
+ * @throws UsageError when it cannot be written
  */
 export async function keep({ body }: FileReply, path: string | undefined): Promise<void> {
   const content = Readable.fromWeb(body as Parameters<typeof Readable.fromWeb>[0])
@@ -39,9 +42,9 @@ export async function keep({ body }: FileReply, path: string | undefined): Promi
 }
 
 function lost(error: unknown): never {
-  // Whoever reads may stop reading: `crier … | head`.
+  // The reader of a pipe may stop early: `crier … | head`.
   if ((error as NodeJS.ErrnoException).code === 'EPIPE') process.exit(0)
-  throw new ConnectionError('the connection was lost before the file was whole', { cause: error })
+  throw new ConnectionError('the connection was lost before the file was complete', { cause: error })
 }
 
 interface Progress {
@@ -50,8 +53,8 @@ interface Progress {
 }
 
 /**
- * Tells how far a file is, on standard error: in place on a terminal, else a line for every tenth, as JSON where the
- * answer is.
+ * Shows the progress of a file on standard error: in place on a terminal, otherwise one line per tenth, as JSON with
+ * `--json`.
  */
 export function progressOn(asJson: boolean, terminal = process.stderr.isTTY): Progress {
   let shown = -1

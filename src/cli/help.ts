@@ -64,19 +64,19 @@ export function commandHelp(command: Command): string {
   ])
   if (command.body !== 'none') {
     const names = command.fields.some((field) => field.flag === 'body') ? '--input' : '--input, --body'
-    rows.push([`${names} <json>`, 'the whole body: JSON, @file, or - for standard input; flags go before it'])
+    rows.push([`${names} <json>`, 'the whole body: JSON, @file, or - for standard input; flags take precedence'])
   }
   if (command.upload) {
-    rows.push(['--file, -f <path>', 'required; the file to send, read as it goes'])
-    rows.push(['--type <text>', 'its media type, where the server wants it said'])
+    rows.push(['--file, -f <path>', 'required; the file to send'])
+    rows.push(['--type <text>', 'its media type, if the server requires it'])
   }
-  if (command.download) rows.push(['--output, -o <path>', 'where the file goes; otherwise standard output'])
+  if (command.download) rows.push(['--output, -o <path>', 'where to write the file; otherwise standard output'])
   if (command.upload ?? command.download) {
-    rows.push(['--progress', 'tell how far the file is, on standard error; on a terminal unless --no-progress'])
+    rows.push(['--progress', 'show the progress on standard error; on by default on a terminal'])
   }
-  if (command.takesVersion) rows.push(['--if-match <etag>', 'refuse when there is a newer version'])
+  if (command.takesVersion) rows.push(['--if-match <etag>', 'fail if there is a newer version'])
   if (command.route.startsWith('POST'))
-    rows.push(['--idempotency-key <key>', 'repeat the answer that this key had before'])
+    rows.push(['--idempotency-key <key>', 'repeat the reply of an earlier request with this key'])
   return `${command.summary}
 
 ${command.description}

@@ -15,7 +15,11 @@ Usage: crier login [--server <url>] [--email <address>]
   --api-key <key>           save an API key instead; - reads it from standard input
 `
 
-/** `crier login`. @returns what to print. @throws UsageError, CrierError, ConnectionError */
+/**
+ * `crier login`.
+ * @returns the text to print
+ * @throws UsageError, CrierError, ConnectionError
+ */
 export async function login(args: readonly string[], environment: Environment): Promise<string> {
   const { values } = parse(args)
   if (values.help) return LOGIN_HELP
@@ -36,7 +40,7 @@ export async function login(args: readonly string[], environment: Environment): 
 /** `crier logout`. */
 export async function logout(environment: Environment): Promise<string> {
   const saved = readLogin(environment.file)
-  if (saved === undefined) return 'Nobody was logged in\n'
+  if (saved === undefined) return 'Not logged in\n'
   try {
     await logOut(saved)
   } finally {
@@ -65,7 +69,7 @@ function emailOf(body: unknown): string {
   return (body as { data?: { email?: string } } | undefined)?.data?.email ?? 'somebody'
 }
 
-/** Asks on the terminal, without showing what is typed when it is a secret; reads a line where there is no terminal. */
+/** Asks on the terminal and hides the input of a secret. Without a terminal, it reads a line. */
 function ask(question: string, secret: boolean): Promise<string> {
   const { stdin, stderr } = process
   const isTerminal = stdin.isTTY

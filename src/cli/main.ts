@@ -17,13 +17,16 @@ import {
   type UntypedRequest,
 } from '../sdk/client.ts'
 
-/** What `crier` ends with. */
+/** The exit codes of `crier`. */
 export const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3 } as const
 
-/** The command line: `crier <domain> <command> [options]`. @returns the exit code */
+/**
+ * The command line: `crier <domain> <command> [options]`.
+ * @returns the exit code
+ */
 export async function main(args: readonly string[]): Promise<number> {
   const asJson = args.includes('--json')
-  // Whoever reads may stop reading: `crier … | head`.
+  // The reader of a pipe may stop early: `crier … | head`.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })
@@ -36,7 +39,7 @@ export async function main(args: readonly string[]): Promise<number> {
 }
 
 async function run(given: readonly string[]): Promise<void> {
-  // `crier help streams create` is `crier streams create --help`.
+  // `crier help streams create` means `crier streams create --help`.
   const args = given[0] === 'help' && given.length > 1 ? [...given.slice(1), '--help'] : given
   const [domain, name, ...rest] = args
   if (domain === '--version' || domain === '-v') {
@@ -109,7 +112,7 @@ async function receive(
   output: string | undefined,
 ): Promise<void> {
   if (output === undefined && process.stdout.isTTY) {
-    throw new UsageError('the answer is a file: say where it goes with --output, or send it on with a pipe')
+    throw new UsageError('the reply is a file: set its path with --output, or use a pipe')
   }
   const reply = await openFile(access, route, request)
   await keep(reply, output)
@@ -136,7 +139,7 @@ function fail(error: unknown, asJson: boolean): number {
     return EXIT.unreachable
   }
   if (error instanceof TypeError && (error as { code?: string }).code === 'ERR_INVALID_URL') {
-    complain('crier: the address of the server is no URL\n')
+    complain('crier: the address of the server is not a URL\n')
     return EXIT.usage
   }
   complain(`crier: ${(error as Error).stack ?? String(error)}\n`)
@@ -156,7 +159,7 @@ function errorBody({ status, code, message, requestId, docUrl, errors, details }
   return { status: false, httpStatus: status, code, message, requestId, docUrl, errors, details }
 }
 
-/** `/body/workspaceId` is what the user typed as `--workspace-id`. */
+/** The option for a JSON pointer: `/body/workspaceId` is `--workspace-id`. */
 function flagOf(pointer: string): string {
   const [, place, name, ...rest] = pointer.split('/')
   if (name === undefined || !['path', 'query', 'body'].includes(place ?? '')) return pointer

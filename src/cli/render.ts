@@ -1,10 +1,10 @@
 import { UsageError } from './arguments.ts'
 
-/** Readable text of what the server answered: a table of a list, names and values of a resource. */
+/** A readable form of a reply: a table for a list, names and values for a resource. */
 
 type Row = Readonly<Record<string, unknown>>
 
-/** @param width columns of the terminal */
+/** @param width the number of columns of the terminal */
 export function render(body: unknown, width: number): string {
   if (!isRow(body)) return body === undefined ? 'Done' : JSON.stringify(body, null, 2)
   const { data, message } = body
@@ -38,7 +38,7 @@ function list(items: readonly unknown[], width: number): string {
   for (const name of names) {
     const cells = rows.map((row) => cell(row[name]))
     const wide = Math.min(40, Math.max(name.length, ...cells.map((text) => text.length)))
-    // What does not fit is left out; --json has everything.
+    // Columns that do not fit are omitted. --json shows everything.
     if (columns.length > 1 && used + wide > width) continue
     columns.push({ name, cells, width: wide })
     used += wide + 2
@@ -54,7 +54,7 @@ function list(items: readonly unknown[], width: number): string {
   ].join('\n')
 }
 
-/** Columns that name a row come first, then its id and what it is; ids of other things, which few read, come last. */
+/** Columns that name a row come first, then its id and type. Ids of other resources are rarely needed and come last. */
 const FIRST = ['name', 'title', 'email', 'key', '_id', 'status', 'state']
 
 function rank(column: string): number {
@@ -64,14 +64,14 @@ function rank(column: string): number {
 }
 
 /**
- * One field of the answer: `_id`, `user.email`, `platforms.0.name`. Looked for in its `data` first.
- * @throws UsageError when the answer has no such field
+ * One field of the reply: `_id`, `user.email`, `platforms.0.name`. It is looked up in `data` first.
+ * @throws UsageError when the reply has no such field
  */
 export function fieldOf(body: unknown, path: string): string {
   const find = (from: unknown) =>
     path.split('.').reduce<unknown>((value, name) => (isNested(value) ? (value as Row)[name] : undefined), from)
   const value = (isRow(body) ? find(body['data']) : undefined) ?? find(body)
-  if (value === undefined) throw new UsageError(`the answer has no field ${path}; --json shows all of it`)
+  if (value === undefined) throw new UsageError(`the reply has no field ${path}; --json shows all fields`)
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
@@ -98,11 +98,11 @@ function entry(name: string, value: unknown, indent: string, width: number): str
   return `${indent}${name.padEnd(width)}  ${cell(value)}`
 }
 
-/** Control characters of a stranger's text must not reach the terminal. */
+/** Control characters in texts of other users must not reach the terminal. */
 function cell(value: unknown): string {
   if (value === null || value === undefined) return '-'
   const text = typeof value === 'string' ? value : JSON.stringify(value)
-  // oxlint-disable-next-line no-control-regex -- they are what is looked for
+  // oxlint-disable-next-line no-control-regex -- the expression looks for control characters
   return text.replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ')
 }
 

@@ -2,14 +2,14 @@ import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync }
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 
-/** What the command line knows of its user: the environment and the saved login. Nothing else in it reads either. */
+/** The user's settings: the environment and the saved login. No other module of the CLI reads them. */
 
 export interface SavedLogin {
   readonly server: string
   readonly apiKey?: string
   readonly accessToken?: string
   readonly refreshToken?: string
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the Unix epoch. */
   readonly expiresAt?: number
 }
 
@@ -17,9 +17,9 @@ export interface Environment {
   readonly server: string | undefined
   readonly apiKey: string | undefined
   readonly token: string | undefined
-  /** Where the login is saved. */
+  /** The file of the saved login. */
   readonly file: string
-  /** Where the tokens are kept by which servers know this device again; they outlive the login. */
+  /** The file of the tokens by which servers recognize this device. They outlive the login. */
   readonly deviceFile: string
 }
 
@@ -37,12 +37,15 @@ export function readEnvironment(variables: Readonly<Record<string, string | unde
   }
 }
 
-/** The saved login; undefined when there is none. @throws Error when the file cannot be read */
+/**
+ * The saved login; undefined if there is none.
+ * @throws Error when the file cannot be read
+ */
 export function readLogin(file: string): SavedLogin | undefined {
   return readJson(file) as SavedLogin | undefined
 }
 
-/** Saves a login for this user's eyes only. */
+/** Saves a login in a file that only this user can read. */
 export function saveLogin(file: string, login: SavedLogin): void {
   saveJson(file, login)
 }
@@ -51,12 +54,15 @@ export function forgetLogin(file: string): void {
   rmSync(file, { force: true })
 }
 
-/** The token that a server gave this device when somebody signed in. @throws Error when the file cannot be read */
+/**
+ * The token that a server gave this device at sign-in.
+ * @throws Error when the file cannot be read
+ */
 export function readDeviceToken(file: string, server: string, email: string): string | undefined {
   return devicesOf(file).find((one) => isOf(one, server, email))?.token
 }
 
-/** Keeps the token of a device, and the newest of others. */
+/** Saves the token of a device, and keeps the newest of the others. */
 export function saveDeviceToken(file: string, server: string, email: string, token: string): void {
   const others = devicesOf(file).filter((one) => !isOf(one, server, email))
   const origin = new URL(server).origin
@@ -76,7 +82,7 @@ function devicesOf(file: string): KnownAs[] {
   return Array.isArray(found) ? (found as KnownAs[]) : []
 }
 
-/** A token goes to the server that gave it, to no other. */
+/** A token is only sent to the server that issued it. */
 function isOf(known: KnownAs, server: string, email: string): boolean {
   return known.server === new URL(server).origin && known.email === email.toLowerCase()
 }
@@ -98,7 +104,7 @@ function readJson(file: string): unknown {
 
 function saveJson(file: string, content: unknown): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
-  // Beside the old one and then in its place: a command that runs at the same time reads one or the other.
+  // Written beside the old file and then renamed, so that a concurrent command reads a complete file.
   const fresh = `${file}.${process.pid}`
   writeFileSync(fresh, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600 })
   chmodSync(fresh, 0o600)

@@ -1,7 +1,7 @@
 import { p, type EntitySchemaWithMeta } from '@mikro-orm/core'
 import type { Scope } from '../core/scope.ts'
 
-/** A point in time, with its zone. Read as ISO 8601 text by prepared SQL, as `Date` by a unit of work. */
+/** A timestamp with time zone. Prepared SQL reads it as ISO 8601 text, a unit of work as `Date`. */
 export const timestamp = () => p.datetime().columnType('timestamptz')
 
 /** A list of scopes, empty by default. */
@@ -11,28 +11,28 @@ export const scopeList = () =>
     .columnType('text[]')
     .defaultRaw(`'{}'`)
 
-/** What `defineEntity` returns, or the class that was set on it. */
+/** The result of `defineEntity`, or the class that was set on it. */
 // oxlint-disable-next-line typescript/no-explicit-any -- MikroORM infers the target through it
 type AnyTarget = EntitySchemaWithMeta<string, string, any, any, any, any> | (new () => object)
 
 interface ReferenceOptions {
   /** Name of the constraint. */
   readonly name: string
-  /** What becomes of the row when the one it refers to is deleted. */
+  /** What happens to the row when the referenced row is deleted. */
   readonly onDelete: 'cascade' | 'set null' | 'no action'
 }
 
 /**
- * A foreign key to a table whose primary key is one `id`. The property is named like the column (`workspaceId`) and
- * holds the id.
+ * A foreign key to a table whose primary key is a single `id`. The property is named like the column (`workspaceId`)
+ * and holds the id.
  */
 export function references<const E extends AnyTarget>(target: E, { name, onDelete }: ReferenceOptions) {
   return p.manyToOne(target).mapToPk().deleteRule(onDelete).updateRule('no action').foreignKeyName(name).index(false)
 }
 
 /**
- * A foreign key of several columns. Their values are properties of their own (`workspaceId`, `userId`), declared beside
- * it; this adds the constraint alone.
+ * A foreign key of several columns. Their values are separate properties (`workspaceId`, `userId`), declared beside it;
+ * this adds only the constraint.
  * @param columns in the order of the target's primary key
  */
 export function referencesByColumns<const E extends AnyTarget>(

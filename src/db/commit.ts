@@ -8,12 +8,15 @@ export interface Statement {
   readonly values: readonly SqlValue[]
 }
 
-/** A commit that took no effect. The transaction is over: there is nothing left to roll back. */
+/** A commit that took no effect. The transaction has ended, so there is nothing left to roll back. */
 export class CommitFailedError extends Error {
   override readonly name = 'CommitFailedError'
 }
 
-/** What `send` asks PostgreSQL for goes out in one piece: a system call for each message costs more than the message. */
+/**
+ * Sends the messages that `send` writes to PostgreSQL in one piece. A system call per message costs more than the
+ * message.
+ */
 export function inOnePiece<T>(client: PoolClient, send: () => T): T {
   const { stream } = client.connection
   stream.cork()
@@ -25,10 +28,10 @@ export function inOnePiece<T>(client: PoolClient, send: () => T): T {
 }
 
 /**
- * Commits, with the last writes before it in the same round trip: after one that fails PostgreSQL refuses the rest, and
- * the commit takes all back. Waits for every answer, so that nothing of it is under way when the connection is given back.
- * @param before a statement of the transaction that was sent and not waited for
- * @throws CommitFailedError with the cause: the first failure
+ * Commits, and sends the last writes in the same round trip: if one of them fails, PostgreSQL refuses the rest and the
+ * commit rolls back. Waits for all replies, so that nothing is pending when the connection is released.
+ * @param before a statement of the transaction that was sent but not awaited
+ * @throws CommitFailedError with the first failure as its cause
  */
 export async function commit(
   client: PoolClient,
@@ -44,8 +47,8 @@ export async function commit(
   )
   const failed = [first, ...written, ended].find(({ status }) => status === 'rejected')
   if (failed?.status === 'rejected') throw new CommitFailedError('the commit failed', { cause: failed.reason })
-  // PostgreSQL answers the commit of a transaction in which a statement has failed with ROLLBACK, and no error.
+  // If a statement has failed, PostgreSQL replies to COMMIT with ROLLBACK and no error.
   if (ended.status === 'fulfilled' && ended.value.command === 'COMMIT') return
-  const reason = new Error('the transaction was rolled back: it went on after a statement had failed')
+  const reason = new Error('the transaction was rolled back, because a statement had failed before the commit')
   throw new CommitFailedError(reason.message, { cause: reason })
 }

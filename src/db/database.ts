@@ -19,34 +19,34 @@ export interface DatabaseOptions {
 
 export type { Transaction }
 
-/** What bringing the schema up to date did. */
+/** The result of a migration run. */
 export interface MigrationReport {
   /** Names of the migrations that ran. */
   readonly ran: readonly string[]
-  /** The database had no schema of Crier before: it holds nothing. */
+  /** The database had no Crier schema before, so it is empty. */
   readonly wasEmpty: boolean
 }
 
-/** The database was migrated by a newer version: this one would write what that version does not expect. */
+/** A newer version has migrated the database. This version could write data that the newer version does not expect. */
 export class SchemaTooNewError extends Error {
   override readonly name = 'SchemaTooNewError'
 
-  /** @param unknown migrations that have run and that this version does not know */
+  /** @param unknown migrations that have run and that this version does not have */
   constructor(unknown: readonly string[]) {
     super(
-      `The database was brought up to date by a newer Crier (${unknown.join(', ')}). ` +
+      `The database was migrated by a newer version of Crier (${unknown.join(', ')}). ` +
         'Start that version again, or restore a backup from before the upgrade.',
     )
   }
 }
 
-/** The database was made by a development version, whose migrations were replaced by the baseline of 0.1.0. */
+/** A development version created the database. Its migrations were replaced by the baseline of 0.1.0. */
 export class DevelopmentSchemaError extends Error {
   override readonly name = 'DevelopmentSchemaError'
 
   constructor() {
     super(
-      'The database was made by a development version from before 0.1.0, which cannot be upgraded. ' +
+      'The database was created by a development version before 0.1.0, which cannot be upgraded. ' +
         'Start with an empty DATA_DIR, or name an empty database in DATABASE_URL.',
     )
   }
@@ -56,11 +56,11 @@ export class DevelopmentSchemaError extends Error {
 const BEFORE_BASELINE = '0001-foundation'
 
 /**
- * PostgreSQL, for the ordinary path through MikroORM (`em`) and for hot paths through prepared statements on the same
- * pool. A server that is away is answered as 503 `database_unavailable` by whoever lets the error through.
+ * PostgreSQL, through MikroORM (`em`) by default and through prepared statements on the same pool for hot paths. If the
+ * server is unreachable, callers get 503 `database_unavailable`.
  */
 export class Database implements Sql {
-  /** For those who need connections of their own kind. Holds a password. */
+  /** For code that opens its own kind of connections. Contains a password. */
   readonly url: string
   readonly #orm: MikroORM
   readonly #pool: Pool
@@ -73,7 +73,7 @@ export class Database implements Sql {
     this.#sql = new PreparedSql(pool)
   }
 
-  /** Connects; does not migrate. */
+  /** Connects. It does not migrate. */
   static async connect(options: DatabaseOptions): Promise<Database> {
     const orm = await MikroORM.init({
       clientUrl: options.url,
@@ -82,18 +82,19 @@ export class Database implements Sql {
       discovery: { warnWhenNoEntities: false },
       extensions: [Migrator],
       namingStrategy: ColumnNames,
-      // The job queues keep their tables in `bullmq` and migrate them. Functions belong to the migrations alone.
+      // The job queues own and migrate the tables in `bullmq`. Functions are created by migrations only.
       schemaGenerator: { ignoreSchema: ['bullmq'], ignoreRoutines: true },
       migrations: { migrationsList: migrations, tableName: 'migrations', allOrNothing: true, snapshot: false },
       pool: { min: 2, max: options.poolSize, idleTimeoutMillis: 60_000 },
       driverOptions: {
         connectionTimeoutMillis: 5_000,
         keepAlive: true,
-        // What is asked of a connection goes out at once; PostgreSQL answers in order. Otherwise a transaction's writes,
+        // Statements are sent at once, and PostgreSQL replies in order. Otherwise the writes of a transaction that are
+        // issued together would each wait for the reply to the previous one.
         // asked for together, would each wait for the answer to the one before.
         pipeline: true,
         application_name: 'crier',
-        // Times as ISO text in UTC; a statement that runs away is ended by the server.
+        // Times are ISO text in UTC. The server cancels statements that run too long.
         options: '-c timezone=UTC -c statement_timeout=15000 -c idle_in_transaction_session_timeout=3000',
       },
       logger: (message) => options.log.debug({ part: 'orm' }, message),
@@ -103,14 +104,14 @@ export class Database implements Sql {
   }
 
   /**
-   * Brings the schema up to date. Nodes that start together wait for one another on an advisory lock.
+   * Migrates the schema. Nodes that start together wait for each other on an advisory lock.
    * @returns what was done
    * @throws SchemaTooNewError, DevelopmentSchemaError
    */
   async migrate(): Promise<MigrationReport> {
     const client = await this.#pool.connect()
     try {
-      // Waiting for another node's migration may take longer than a statement is given.
+      // Waiting for another node's migration may take longer than the usual statement timeout.
       await client.query("set statement_timeout = '10min'")
       await client.query('select pg_advisory_lock($1)', [MIGRATION_LOCK])
       const before = await this.#orm.migrator.getExecuted()
@@ -126,12 +127,12 @@ export class Database implements Sql {
     }
   }
 
-  /** SQL that would bring the database to what the entities say; empty when both agree. */
+  /** The SQL that would bring the database to the state of the entities; empty if they agree. */
   async drift(): Promise<string> {
     return this.#orm.schema.getUpdateSchemaSQL({ wrap: false })
   }
 
-  /** A fresh unit of work. */
+  /** A new unit of work. */
   em(): EntityManager {
     return this.#orm.em.fork()
   }
@@ -148,7 +149,7 @@ export class Database implements Sql {
     return this.#sql.run(text, values)
   }
 
-  /** Runs `work` in one transaction; a throw rolls back. `em` is flushed before the commit when it was used. */
+  /** Runs `work` in one transaction. An exception rolls back. `em` is flushed before the commit if it was used. */
   async transaction<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     return this.withClient(async (client, sql) => {
       await client.query('begin')
@@ -160,8 +161,8 @@ export class Database implements Sql {
   }
 
   /**
-   * Hands out one connection. Whatever is thrown rolls back, but a commit that failed; a connection whose state is
-   * unknown is closed, not returned.
+   * Lends one connection. An exception rolls back, except for a failed commit. A connection in an unknown state is
+   * closed instead of being returned to the pool.
    */
   async withClient<T>(work: (client: PoolClient, sql: PreparedSql) => Promise<T>): Promise<T> {
     let client: PoolClient
@@ -188,33 +189,36 @@ export class Database implements Sql {
     }
   }
 
-  /** What `send` asks PostgreSQL for goes out in one piece. */
+  /** Sends the messages that `send` writes to PostgreSQL in one piece. */
   inOnePiece<T>(client: PoolClient, send: () => T): T {
     return inOnePiece(client, send)
   }
 
   /**
-   * Commits the transaction of a connection, with its last writes in the same round trip.
-   * @param before a statement of the transaction that was sent and not waited for
-   * @throws CommitFailedError with the cause: the transaction is over all the same
+   * Commits the transaction of a connection, and sends its last writes in the same round trip.
+   * @param before a statement of the transaction that was sent but not awaited
+   * @throws CommitFailedError with its cause; the transaction has ended in that case too
    */
   commit(client: PoolClient, sql: PreparedSql, writes: readonly Statement[], before: Promise<unknown>): Promise<void> {
     return commit(client, sql, writes, before)
   }
 
-  /** A unit of work that runs on a connection with a transaction already open. */
+  /** A unit of work on a connection whose transaction is already open. */
   entityManagerOn(client: PoolClient): EntityManager {
     return boundEntityManager(this.#orm, withoutPool(client))
   }
 
-  /** Milliseconds of a round trip. @throws AppError database_unavailable */
+  /**
+   * The duration of a round trip in milliseconds.
+   * @throws AppError database_unavailable
+   */
   async ping(): Promise<number> {
     const start = performance.now()
     await this.row('select 1 as one')
     return performance.now() - start
   }
 
-  /** Connections in use, idle and waited for: for metrics. */
+  /** The numbers of used and idle connections and of waiting requests, for metrics. */
   poolStatus(): { total: number; idle: number; waiting: number } {
     return { total: this.#pool.totalCount, idle: this.#pool.idleCount, waiting: this.#pool.waitingCount }
   }
@@ -224,10 +228,13 @@ export class Database implements Sql {
   }
 }
 
-/** Any number that other programs on the same database do not use. */
+/** An arbitrary number that other programs on the same database do not use. */
 const MIGRATION_LOCK = 0x63_72_69_65
 
-/** A class and no literal: a literal with a getter gets a shape of its own at each evaluation (see `RunningTurn`). */
+/**
+ * A class rather than a literal: each evaluation of a literal with a getter creates a new object shape (see
+ * `RunningTurn`).
+ */
 class OpenTransaction implements Transaction {
   readonly #database: Database
   readonly #client: PoolClient
@@ -262,7 +269,10 @@ class OpenTransaction implements Transaction {
     this.#afterCommit.push(action)
   }
 
-  /** Flushes, commits and tells of it. @throws CommitFailedError */
+  /**
+   * Flushes, commits and runs the callbacks after the commit.
+   * @throws CommitFailedError
+   */
   async end(): Promise<void> {
     await this.#em?.flush()
     await commit(this.#client, this.#sql)

@@ -1,4 +1,4 @@
-/** A change that counts on from the value in the row. */
+/** A change that adds to the value in the row. */
 export class Increment {
   readonly by: number
 

@@ -1,6 +1,8 @@
 import { UnderscoreNamingStrategy } from '@mikro-orm/postgresql'
 
-/** `createdAt` is the column `created_at`; a reference that is named like its column (`workspaceId`) gets no second `_id`. */
+/**
+ * `createdAt` maps to the column `created_at`. A reference named like its column (`workspaceId`) gets no second `_id`.
+ */
 export class ColumnNames extends UnderscoreNamingStrategy {
   override joinKeyColumnName(property: string, referencedColumn?: string, composite = false): string {
     if (property.endsWith('Id') && !composite) return this.propertyToColumnName(property)

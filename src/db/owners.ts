@@ -5,12 +5,12 @@ import type { Sql } from '../core/sql.ts'
 /** How many rows are cached. */
 const CACHED = 50_000
 
-/** Finds the workspace of a value, as far as the user who sent it may know about it. */
+/** Finds the workspace of a value. Undefined if the user must not learn that it exists. */
 type WorkspaceLookup = (value: string, userId: string | undefined) => Promise<string | undefined>
 
 /**
- * Which workspace a resource belongs to. Rows never move between workspaces, so a workspace that was found is cached. A
- * row that was not found is looked up again, because it may be created later.
+ * Finds the workspace that a resource belongs to. Rows never move between workspaces, so results are cached. A row that
+ * was not found is looked up again, because it may be created later.
  */
 export class RowOwners implements Owners {
   readonly #sql: Sql
@@ -18,7 +18,7 @@ export class RowOwners implements Owners {
   readonly #cache = new Map<string, string>()
   readonly #lookups = new Map<string, WorkspaceLookup>()
 
-  /** @param resources tables with `id` and `workspace_id`, as their domains declare them */
+  /** @param resources tables with `id` and `workspace_id`, as declared by their domains */
   constructor(sql: Sql, resources: Iterable<string>) {
     this.#sql = sql
     this.#statements = new Map(
@@ -26,7 +26,7 @@ export class RowOwners implements Owners {
     )
   }
 
-  /** Adds a way to find the workspace of something that is not a row with `id` and `workspace_id`. */
+  /** Registers a lookup for the workspace of something other than a row with `id` and `workspace_id`. */
   register(name: string, lookup: WorkspaceLookup): void {
     this.#lookups.set(name, lookup)
   }
@@ -37,7 +37,7 @@ export class RowOwners implements Owners {
 
   async lookup(name: string, value: string, userId: string | undefined): Promise<string | undefined> {
     const lookup = this.#lookups.get(name)
-    if (lookup === undefined) throw new Error(`no lookup is called ${name}`)
+    if (lookup === undefined) throw new Error(`there is no lookup named ${name}`)
     return lookup(value, userId)
   }
 

@@ -5,9 +5,9 @@ import type { Sql, SqlValue } from '../core/sql.ts'
 
 const OID = { int8: 20, json: 114, timestamptz: 1184, numeric: 1700, jsonb: 3802 }
 
-/** `2026-11-21 01:12:14.1+00` as PostgreSQL prints it in a UTC session → `2026-11-21T01:12:14.100Z`. */
+/** Converts PostgreSQL's format in a UTC session, `2026-11-21 01:12:14.1+00`, to `2026-11-21T01:12:14.100Z`. */
 export function isoTimestamp(text: string): string {
-  // Whole milliseconds: nearly every time that we wrote ourselves.
+  // Whole milliseconds: nearly all times that we wrote ourselves.
   if (text.length === 26 && text[19] === '.' && text[23] === '+') return `${text.slice(0, 10)}T${text.slice(11, 23)}Z`
   const dot = text.indexOf('.', 19)
   const fraction =
@@ -35,7 +35,7 @@ types.setTypeParser(OID.jsonb, JSON.parse)
 
 const names = new Map<string, string>()
 
-/** One name for each text: a statement is parsed and planned once a connection. */
+/** One name per text, so that a statement is parsed and planned once per connection. */
 function nameOf(text: string): string {
   let name = names.get(text)
   if (name === undefined) {
@@ -76,13 +76,13 @@ export class PreparedSql implements Sql {
   }
 }
 
-/** SQLSTATE classes and codes that say "not now" rather than "not so". */
+/** SQLSTATE classes and codes of temporary failures. */
 const AWAY = /^(08|57P0|53[34]00|25006)/
 const AWAY_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN'])
 const AWAY_MESSAGE =
   /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|not queryable|pool after calling end/
 
-/** A lost or missing database becomes `database_unavailable`; every other error stays what it is. */
+/** Converts the error of a lost or missing database to `database_unavailable`. Other errors are unchanged. */
 export function translate(error: unknown): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error
   const code = (error as { code?: string }).code ?? ''
@@ -92,19 +92,19 @@ export function translate(error: unknown): unknown {
   return error
 }
 
-/** Whether PostgreSQL ended a transaction because it and another waited for each other. */
+/** Whether PostgreSQL cancelled a transaction because of a deadlock. */
 export function isDeadlock(error: unknown): boolean {
   return (error as { code?: string } | undefined)?.code === '40P01'
 }
 
-/** Whether an error is the violation of a named unique constraint or index. */
+/** Whether an error is a violation of the named unique constraint or index. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   const found = error as { code?: string; constraint?: string; cause?: unknown } | undefined
   if (found?.code === '23505') return constraint === undefined || found.constraint === constraint
   return found?.cause !== undefined && found.cause !== error && isUniqueViolation(found.cause, constraint)
 }
 
-/** A connection in the clothes of a pool, for code that insists on taking and giving back. */
+/** Wraps a connection as a pool, for code that acquires and releases connections itself. */
 export function withoutPool(client: PoolClient): Pool {
   const lent = new Proxy(client, {
     get: (target, key) => {

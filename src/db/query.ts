@@ -19,7 +19,7 @@ import type { Sql, SqlValue } from '../core/sql.ts'
 import { columnName } from './naming.ts'
 import type { AnyEntity, NewRow, Row, RowInput } from './row.ts'
 
-/** Tables by the name that a query gives them: the table's own, in camel case. */
+/** Tables by their names in a query: the table's own name in camel case. */
 type Tables = Readonly<Record<string, { readonly name: string; readonly entity: AnyEntity }>>
 
 type SchemaOf<E extends AnyEntity> = {
@@ -30,15 +30,15 @@ type SchemaOf<E extends AnyEntity> = {
   >
 }
 
-/** The tables of a query as Kysely's types see them: for expressions that several queries share. */
+/** The tables of a query as Kysely types, for expressions that several queries share. */
 export type DatabaseOf<T extends Tables> = { [K in keyof T]: SchemaOf<T[K]['entity']> }
 
-/** A statement that was compiled once and runs prepared. */
+/** A statement that is compiled once and runs prepared. */
 export interface Query<P extends object, R> {
   rows(sql: Sql, parameters: P): Promise<R[]>
-  /** The first row, if there is one. */
+  /** The first row, or undefined. */
   row(sql: Sql, parameters: P): Promise<R | undefined>
-  /** How many rows a statement changed. */
+  /** The number of rows that the statement changed. */
   run(sql: Sql, parameters: P): Promise<number>
 }
 
@@ -111,8 +111,8 @@ class Placeholder {
 }
 
 /**
- * Property names to column names, and back in what a statement returns: selected and returned columns get an alias
- * there. Inside of a statement, in subqueries and common table expressions, columns keep their database names.
+ * Maps property names to column names, and back in the result: selected and returned columns get an alias. In
+ * subqueries and common table expressions, columns keep their database names.
  */
 class PropertyNames extends OperationNodeTransformer implements KyselyPlugin {
   #depth = 0
@@ -143,7 +143,7 @@ class PropertyNames extends OperationNodeTransformer implements KyselyPlugin {
     const { selection } = transformed
     if (this.#depth > 1) return transformed
     if (AliasNode.is(node.selection)) {
-      // The alias that the caller chose, as it is.
+      // Keeps the alias that the caller chose.
       return { ...transformed, selection: { ...(selection as AliasNode), alias: node.selection.alias } }
     }
     const before = columnOf(node)
@@ -152,7 +152,7 @@ class PropertyNames extends OperationNodeTransformer implements KyselyPlugin {
   }
 
   protected override transformSelectAll(node: SelectAllNode): SelectAllNode {
-    // Rows would have database names, against their type.
+    // Rows would have database names, which does not match their type.
     if (this.#depth <= 1) throw new TypeError('a query must name the columns that it selects')
     return super.transformSelectAll(node)
   }
@@ -167,7 +167,7 @@ function columnOf({ selection }: SelectionNode): string | undefined {
   return ColumnNode.is(selection) ? selection.column.name : undefined
 }
 
-/** Writes SQL and never connects. */
+/** A dialect that compiles SQL and never connects. */
 const cold = new Kysely<unknown>({
   dialect: {
     createAdapter: () => new PostgresAdapter(),

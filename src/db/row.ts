@@ -1,4 +1,4 @@
-/** The part of an entity, as `defineEntity` makes it, that rows are derived from. */
+/** The part of an entity, as created by `defineEntity`, that row types are derived from. */
 export interface AnyEntity {
   readonly tableName: string
   readonly properties: Readonly<Record<string, unknown>>
@@ -7,7 +7,7 @@ export interface AnyEntity {
 
 type Builders<E extends AnyEntity> = E['properties']
 
-/** Relations that stand for several columns, and what is not stored, are no columns of a row. */
+/** Relations over several columns and properties that are not persisted are not columns of a row. */
 type IsColumn<B> = B extends { '~options': infer O }
   ? O extends { persist: false } | { kind: '1:m' | 'm:n' }
     ? false
@@ -22,14 +22,14 @@ type HasDefault<B> = B extends { '~options': { nullable: true } | { default: unk
   ? true
   : false
 
-/** How prepared SQL hands out a value: times as ISO 8601 text, a reference as the id that it stores. */
+/** The type in which prepared SQL returns a value: times as ISO 8601 text, a reference as the stored id. */
 type Value<B> = B extends { '~type'?: { value: infer V }; '~options': infer O }
   ?
       | (O extends { kind: 'm:1' | '1:1' } ? string : V extends Date ? string : O extends { array: true } ? V[] : V)
       | (O extends { nullable: true } ? null : never)
   : never
 
-/** A value to write or to compare with: times also as `Date`. */
+/** The type of a value to write or to compare with. Times may also be `Date`. */
 type Written<B> = Value<B> | (B extends { '~type'?: { value: infer V } } ? (V extends Date ? Date : never) : never)
 
 type Columns<E extends AnyEntity> = {
@@ -46,7 +46,7 @@ type DefaultedKeys<E extends AnyEntity> = {
   [K in keyof Columns<E>]: HasDefault<Columns<E>[K]> extends true ? K : never
 }[keyof Columns<E>]
 
-/** A row to insert: a column that may be null or has a default can be left out, or be `undefined`. */
+/** A row to insert. Nullable columns and columns with a default may be omitted or `undefined`. */
 export type NewRow<E extends AnyEntity> = Readonly<
   Omit<RowInput<E>, DefaultedKeys<E>> & { [K in DefaultedKeys<E>]?: RowInput<E>[K] | undefined }
 >

@@ -17,7 +17,7 @@ afterEach(async () => {
   for (const end of ends.splice(0).toReversed()) await end()
 })
 
-test('the migrations lead to what the entities say', async () => {
+test('the migrations create the schema of the entities', async () => {
   const made = await createDatabase()
   ends.push(() => made.drop())
   expect(await (await connect(made)).drift()).toBe('')
@@ -33,7 +33,7 @@ test('nodes that start together migrate once', async () => {
   expect(ran.filter((report) => report.wasEmpty)).toHaveLength(1)
 })
 
-test('a version refuses a schema that a newer one has migrated', async () => {
+test('a version refuses a schema that a newer version has migrated', async () => {
   const made = await createDatabase()
   ends.push(() => made.drop())
   const database = await connect(made)
@@ -41,7 +41,7 @@ test('a version refuses a schema that a newer one has migrated', async () => {
   await expect(database.migrate()).rejects.toThrow(/newer Crier \(9999-from-the-future\)/)
 })
 
-test('a database of a development version is refused with what to do', async () => {
+test('the database of a development version is refused with instructions', async () => {
   const made = await createEmptyDatabase()
   ends.push(() => made.drop())
   const database = await connect(made)

@@ -19,17 +19,17 @@ afterAll(async () => {
   await made?.drop()
 })
 
-test('a search that takes too long is stopped, and says how to narrow it', async () => {
+test('a search that takes too long is cancelled with advice on how to narrow it', async () => {
   const searches = new Searches(database, CONNECTIONS, 50)
   await expect(searches.run('acme', (sql) => sql.rows('select pg_sleep(60)'))).rejects.toMatchObject({
     code: 'search_too_broad',
     status: 422,
   })
-  // The limit is that of the transaction, not of the connection.
+  // The timeout applies to the transaction, not to the connection.
   expect(await database.row('show statement_timeout')).toEqual({ statement_timeout: '15s' })
 })
 
-test('searches leave connections to everything else, and one workspace leaves some to others', async () => {
+test('searches leave connections for other requests, and one workspace leaves some for others', async () => {
   const searches = new Searches(database, CONNECTIONS)
   const release = Promise.withResolvers<void>()
   const started: string[] = []

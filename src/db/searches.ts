@@ -4,18 +4,18 @@ import { FairGate } from '../core/fair-gate.ts'
 import type { Sql } from '../core/sql.ts'
 import type { Database } from './database.ts'
 
-/** Time that PostgreSQL has for one statement of a search, in milliseconds. */
+/** The timeout of one statement of a search, in milliseconds. */
 const STATEMENT_MS = 2_000
 
-/** Searches of a workspace that may wait, and how long. */
+/** How many searches of a workspace may wait, and for how long. */
 const WAITING = { waiting: 20, waitMs: 5_000 }
 
-/** What PostgreSQL answers for a statement that took too long (`query_canceled`). */
+/** PostgreSQL's SQLSTATE for a statement that exceeded the timeout (`query_canceled`). */
 const CANCELLED = '57014'
 
 /**
- * Runs searches: reads whose cost grows with the data of their workspace. The time of each is limited, and so is how many
- * run at once for a workspace and on this node.
+ * Runs searches: reads whose cost grows with the data of the workspace. Each has a timeout, and the number of
+ * concurrent searches is limited per workspace and for this node.
  */
 export class Searches {
   readonly #database: Database
@@ -23,8 +23,8 @@ export class Searches {
   readonly #statementMs: number
 
   /**
-   * @param connections how many connections to the database the node has. Searches use less than half of them, and those
-   *   of one workspace half of that, so that there are always some for other requests.
+   * @param connections the size of the node's connection pool. Searches use less than half of it, and those of one
+   * workspace half of that, so that connections remain for other requests.
    */
   constructor(database: Database, connections: number, statementMs = STATEMENT_MS) {
     this.#database = database
@@ -35,7 +35,7 @@ export class Searches {
 
   /**
    * Runs `search` in a transaction of its own.
-   * @throws AppError search_too_broad when a statement took too long; overloaded when too many searches wait
+   * @throws AppError search_too_broad when a statement exceeded the timeout; overloaded when too many searches wait
    */
   async run<T>(workspaceId: string, search: (sql: Sql) => Promise<T>): Promise<T> {
     return this.#gate.run(workspaceId, async () => {

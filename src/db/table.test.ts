@@ -97,11 +97,11 @@ const book = (title: string, more: Partial<Omit<Row<typeof Book>, 'createdAt'>> 
   ...more,
 })
 
-test('the entity says what the schema is', async () => {
+test('the entity matches the schema', async () => {
   expect(await database.drift()).toBe('')
 })
 
-test('a row comes back as it was written', async () => {
+test('a row is read back as it was written', async () => {
   const row = book('Emma', { tags: ['novel'], facts: ['a', 'b'], lentAt: '2026-01-02T03:04:05.678Z' })
   await books.insert(database, row)
   expect(await books.first(database, { id: row.id })).toEqual({
@@ -142,7 +142,7 @@ test('rows are found by every kind of condition', async () => {
   expect(await books.exists(database, { title: 'Persuasion' })).toBe(false)
 })
 
-test('a page goes on after the last row of the page before', async () => {
+test('a page continues after the last row of the previous page', async () => {
   const rows = Array.from({ length: 5 }, (_, index) => book(`volume ${index + 1}`))
   await books.insertAll(database, rows)
   const first = await books.page(database, { shelfId }, { limit: 2, after: undefined }, ['id', 'title'])
@@ -152,7 +152,7 @@ test('a page goes on after the last row of the page before', async () => {
   expect(next.map(({ title }) => title)).toEqual(['volume 3', 'volume 2', 'volume 1'])
 })
 
-test('changes count on, return rows, and upsert', async () => {
+test('updates can increment and return rows, and upserts change existing rows', async () => {
   const row = book('Emma')
   await books.insert(database, row)
   expect(await books.update(database, { id: row.id, version: 1 }, { version: increment(), bytes: increment(5) })).toBe(
@@ -174,7 +174,7 @@ test('changes count on, return rows, and upsert', async () => {
   expect(await books.delete(database, { id: row.id })).toBe(0)
 })
 
-test('rows that are inserted together name the same properties', async () => {
+test('rows that are inserted together must have the same properties', async () => {
   const rows = [book('Emma'), book('Ulysses', { status: 'lent' })]
   await expect(async () => books.insertAll(database, rows)).rejects.toThrow('different properties')
   const same = [book('Emma'), book('Emma')]
@@ -182,7 +182,7 @@ test('rows that are inserted together name the same properties', async () => {
   expect(await books.insertAll(database, same, { ignoreConflict: true })).toBe(1)
 })
 
-test('an undefined value is left out of a row and of changes', async () => {
+test('undefined values are left out of rows and changes', async () => {
   const row = book('Emma')
   await books.insertAll(database, [{ ...row, status: undefined, lentAt: undefined }])
   await books.insert(database, { ...book('Ulysses'), status: undefined })
@@ -193,14 +193,14 @@ test('an undefined value is left out of a row and of changes', async () => {
   ])
 })
 
-test('a reference keeps its row from being orphaned', async () => {
+test('a foreign key prevents orphaned rows', async () => {
   await books.insert(database, book('Emma'))
   await shelves.delete(database, { id: shelfId })
   expect(await books.count(database, {})).toBe(0)
   await expect(books.insert(database, book('Emma'))).rejects.toThrow(/books_shelf_id_fkey/)
 })
 
-test('a reference of several columns has a property for each of them', async () => {
+test('a reference of several columns has a property for each column', async () => {
   const { id: bookId, ...rest } = book('Emma')
   await books.insert(database, { id: bookId, ...rest })
   await copies.insert(database, { bookId, number: 1 })
@@ -212,7 +212,7 @@ test('a reference of several columns has a property for each of them', async () 
   expect(await loans.count(database, {})).toBe(0)
 })
 
-test('a row that was read as JSON is like one that was read as columns', async () => {
+test('a row read as JSON equals a row read as columns', async () => {
   const { id: bookId, ...rest } = book('Emma', { tags: ['novel'], lentAt: '2026-01-02T03:04:05.678Z' })
   await books.insert(database, { id: bookId, ...rest })
   const read = await database.row<{ json: Record<string, unknown> }>(
@@ -223,7 +223,7 @@ test('a row that was read as JSON is like one that was read as columns', async (
   expect(row).toEqual(await books.first(database, { id: bookId }))
 })
 
-test('a lost filter is an error and never matches every row', async () => {
+test('an undefined filter is an error and never matches every row', async () => {
   const lost: { id?: string } = { id: undefined as never }
   await expect(async () => books.find(database, lost)).rejects.toThrow('the condition on id is undefined')
   await expect(async () => books.delete(database, lost)).rejects.toThrow('the condition on id is undefined')
@@ -249,7 +249,7 @@ describe('query', () => {
     return $.status === undefined ? found : found.where('books.status', '=', $.status)
   })
 
-  test('joins tables and leaves out filters that are absent', async () => {
+  test('joins tables and omits absent filters', async () => {
     const [emma, ulysses] = [book('Emma'), book('Ulysses', { status: 'lent' })]
     await books.insertAll(database, [emma])
     await books.insertAll(database, [ulysses])
@@ -293,7 +293,7 @@ describe('query', () => {
     expect(await lend.run(database, { id: shelfId, at })).toBe(0)
   })
 
-  test('a write takes rows from a subquery', async () => {
+  test('a write uses rows of a subquery', async () => {
     const [emma, ulysses] = [book('Emma'), book('Ulysses', { status: 'lent' })]
     await books.insertAll(database, [emma])
     await books.insertAll(database, [ulysses])
@@ -317,7 +317,7 @@ describe('query', () => {
     expect(() => all.rows(database, {})).toThrow('must name the columns')
   })
 
-  test('a table must be named in camel case', () => {
+  test('tables must be named in camel case', () => {
     expect(() => query({ volumes: books }, (db) => db.selectFrom('volumes').select('id'))).toThrow(/camel case/)
   })
 })

@@ -9,7 +9,7 @@ import type { AnyEntity, NewRow, Row, RowInput } from './row.ts'
 type Direction = 'asc' | 'desc'
 
 export interface FindOptions<E extends AnyEntity, K extends keyof Row<E>> {
-  /** Properties to read; all when absent. */
+  /** The properties to read; all by default. */
   readonly columns?: readonly K[]
   readonly orderBy?: readonly `${keyof Row<E> & string} ${Direction}`[]
   readonly limit?: number
@@ -17,25 +17,27 @@ export interface FindOptions<E extends AnyEntity, K extends keyof Row<E>> {
   readonly lock?: 'for update' | 'for share' | 'for no key update' | 'for update skip locked'
 }
 
-/** New values by property. `increment()` adds to the value in the row; a property that is `undefined` stays as it is. */
+/**
+ * New values by property. `increment()` adds to the value in the row. Properties that are `undefined` do not change.
+ */
 export type Changes<E extends AnyEntity> = {
   readonly [K in keyof RowInput<E>]?: RowInput<E>[K] | Increment | undefined
 }
 
 /**
- * Typed statements on one table, derived from its entity, the only place where columns and types are named. Rows have
- * the entity's property names; times are ISO 8601 text when read, text or `Date` when written.
+ * Typed statements on one table, derived from its entity, which is the only place that names columns and types. Rows
+ * use the entity's property names. Times are ISO 8601 text when read, and text or `Date` when written.
  *
- * Each method runs one prepared statement. Its text depends on which properties are named and how they are compared,
- * never on values. Conditions that are `undefined` throw, so that a filter that got lost cannot match every row.
+ * Each method runs one prepared statement. Its text depends on the properties and comparisons, never on values.
+ * Conditions that are `undefined` throw, so that a missing filter cannot match every row.
  */
 export class Table<E extends AnyEntity> {
   readonly name: string
   readonly entity: E
-  /** Database names of the columns by property. */
+  /** Column names by property. */
   readonly #columns: ReadonlyMap<string, string>
   readonly #json: ReadonlySet<string>
-  /** Properties that are points in time. */
+  /** Properties that are timestamps. */
   readonly #times: ReadonlySet<string>
   readonly #texts = new Map<string, string>()
 
@@ -72,7 +74,7 @@ export class Table<E extends AnyEntity> {
     return sql.rows(statement, limit === undefined ? values : [...values, limit])
   }
 
-  /** The first row that matches, if any. */
+  /** The first matching row, if any. */
   async first<K extends keyof Row<E> & string = keyof Row<E> & string>(
     sql: Sql,
     where: Where<RowInput<E>>,
@@ -83,8 +85,8 @@ export class Table<E extends AnyEntity> {
   }
 
   /**
-   * A page of `limit + 1` rows for `pageOf`, newest first. Ids are UUIDs of version 7, so their order is the order of
-   * creation, and one column is enough to continue from.
+   * A page of `limit + 1` rows for `pageOf`, newest first. Ids are UUIDs of version 7, which sort by creation time, so
+   * the id alone is the cursor.
    */
   page<K extends keyof Row<E> & string = keyof Row<E> & string>(
     sql: Sql,
@@ -114,8 +116,9 @@ export class Table<E extends AnyEntity> {
   }
 
   /**
-   * Inserts one row. @returns how many rows were inserted: none where `ignoreConflict` met a row that was there
-   * @throws the violation of a constraint (see `isUniqueViolation`)
+   * Inserts one row.
+   * @returns how many rows were inserted: 0 if `ignoreConflict` is set and the row already exists
+   * @throws the constraint violation (see `isUniqueViolation`)
    */
   async insert(sql: Sql, row: NewRow<E>, options: { readonly ignoreConflict?: boolean } = {}): Promise<number> {
     const { properties, values } = this.#input(row)
@@ -128,8 +131,9 @@ export class Table<E extends AnyEntity> {
   }
 
   /**
-   * Inserts rows in one statement with one parameter. @returns how many; `ignoreConflict` leaves out those that are there
-   * @throws TypeError for rows that name different properties: a column that one of them lacks would be null
+   * Inserts rows with one statement and one parameter.
+   * @returns how many rows were inserted; `ignoreConflict` skips rows that already exist
+   * @throws TypeError if the rows have different properties, because a missing column would become null
    */
   async insertAll(
     sql: Sql,
@@ -141,7 +145,7 @@ export class Table<E extends AnyEntity> {
     const properties = namedBy(first)
     const shape = properties.join()
     if (rows.some((row) => namedBy(row).join() !== shape)) {
-      throw new TypeError(`rows for ${this.name} name different properties`)
+      throw new TypeError(`rows for ${this.name} have different properties`)
     }
     const statement = this.#text(`insert all ${shape} ${ignoreConflict}`, () => {
       const conflict = ignoreConflict ? ' on conflict do nothing' : ''
@@ -152,9 +156,9 @@ export class Table<E extends AnyEntity> {
   }
 
   /**
-   * Inserts a row, or changes the one that has the same key.
+   * Inserts a row, or updates the row with the same key.
    * @param key the properties of a unique constraint
-   * @param changes what to change in a row that is there; the inserted values of all other properties when absent
+   * @param changes what to change in an existing row; by default the inserted values of all other properties
    */
   async upsert(
     sql: Sql,
@@ -175,25 +179,37 @@ export class Table<E extends AnyEntity> {
     return sql.run(statement, values)
   }
 
-  /** Changes the rows that match. @returns how many */
+  /**
+   * Updates the matching rows.
+   * @returns how many
+   */
   async update(sql: Sql, where: Where<RowInput<E>>, changes: Changes<E>): Promise<number> {
     const { statement, values } = this.#update(where, changes, '')
     return sql.run(statement, values)
   }
 
-  /** Changes the rows that match. @returns them as they are now */
+  /**
+   * Updates the matching rows.
+   * @returns the updated rows
+   */
   async updateReturning(sql: Sql, where: Where<RowInput<E>>, changes: Changes<E>): Promise<Row<E>[]> {
     const { statement, values } = this.#update(where, changes, this.#returning())
     return sql.rows<Row<E>>(statement, values)
   }
 
-  /** Deletes the rows that match. @returns how many */
+  /**
+   * Deletes the matching rows.
+   * @returns how many
+   */
   async delete(sql: Sql, where: Where<RowInput<E>>): Promise<number> {
     const { statement, values } = this.#delete(where, '')
     return sql.run(statement, values)
   }
 
-  /** Deletes the rows that match. @returns them as they were: the named properties, or all */
+  /**
+   * Deletes the matching rows.
+   * @returns the deleted rows with the named properties, or all
+   */
   async deleteReturning<K extends keyof Row<E> & string = keyof Row<E> & string>(
     sql: Sql,
     where: Where<RowInput<E>>,
@@ -203,7 +219,7 @@ export class Table<E extends AnyEntity> {
     return sql.rows<Pick<Row<E>, K>>(statement, values)
   }
 
-  /** A row by its database names, as `json_populate_recordset` and `Turn.insert` take it. */
+  /** A row by column names, for `json_populate_recordset` and `Turn.insert`. */
   toColumns(row: NewRow<E>): Record<string, unknown> {
     const columns: Record<string, unknown> = {}
     for (const [property, value] of Object.entries(row)) {
@@ -213,8 +229,8 @@ export class Table<E extends AnyEntity> {
   }
 
   /**
-   * A row that was read as JSON (`json_agg`), which has database names and the time format of PostgreSQL. Fields that
-   * are no columns are left out.
+   * Converts a row that was read as JSON (`json_agg`), with column names and PostgreSQL's time format. Fields that are
+   * not columns are dropped.
    */
   fromColumns(json: Readonly<Record<string, unknown>>): Row<E> {
     const row: Record<string, unknown> = {}
@@ -292,7 +308,7 @@ export class Table<E extends AnyEntity> {
     }
   }
 
-  /** The driver writes an array as a PostgreSQL array, which a JSON column is not. */
+  /** The driver would write an array as a PostgreSQL array, which is wrong for a JSON column. */
   #value(property: string, value: unknown): SqlValue {
     return this.#json.has(property) && value !== null ? JSON.stringify(value) : (value as SqlValue)
   }
@@ -336,7 +352,7 @@ export function table<E extends AnyEntity>(entity: E): Table<E> {
   return new Table(entity)
 }
 
-/** The properties that a row gives a value to. */
+/** The properties that have a value in the row. */
 function namedBy(row: object): string[] {
   return Object.entries(row).flatMap(([property, value]) => (value === undefined ? [] : [property]))
 }
@@ -352,7 +368,7 @@ interface Column {
   readonly time: boolean
 }
 
-/** The columns that an entity declares, before MikroORM has discovered it. */
+/** The columns that an entity declares, before MikroORM's discovery. */
 function columnsOf(entity: AnyEntity): Column[] {
   const properties = entity.meta.properties as Record<string, ColumnMeta>
   return Object.entries(properties)

@@ -7,7 +7,7 @@ import { findTarget, type TargetRules } from './target.ts'
 
 const LIMITS = { maxBytes: 1_000, timeoutMs: 2_000 }
 
-describe('a URL that leads inside is refused, however it is written', () => {
+describe('a URL that leads to an internal address is refused in any notation', () => {
   test.each([
     ['http://127.0.0.1/', 'loopback'],
     ['http://127.1/', 'loopback'],
@@ -47,7 +47,7 @@ describe('a URL that leads inside is refused, however it is written', () => {
     ['http://[ff02::1]/', 'multicast'],
     ['http://[2001:db8::1]/', 'reserved'],
     ['http://[2001:2::1]/', 'reserved'],
-    ['http://[fe80::1%25eth0]/', 'no URL'],
+    ['http://[fe80::1%25eth0]/', 'not a URL'],
     ['http://127.0.0.1:80\\@93.184.216.34/', 'loopback'],
     ['http://localhost/', 'loopback'],
     ['http://localhost./', 'loopback'],
@@ -59,8 +59,8 @@ describe('a URL that leads inside is refused, however it is written', () => {
     ['file:///etc/passwd', 'file:'],
     ['gopher://93.184.216.34/', 'gopher:'],
     ['javascript:alert(1)', 'javascript:'],
-    ['//93.184.216.34/', 'no URL'],
-    ['http:///', 'no URL'],
+    ['//93.184.216.34/', 'not a URL'],
+    ['http:///', 'not a URL'],
     [`http://93.184.216.34/${'a'.repeat(3_000)}`, 'too long'],
   ])('%s: %s', async (url, why) => {
     await expect(findTarget(url)).rejects.toMatchObject({ code: 'url_refused', message: expect.stringContaining(why) })
@@ -76,13 +76,13 @@ describe('a URL that leads inside is refused, however it is written', () => {
   test.each([
     [['10.0.0.1'], 'private'],
     [['::ffff:10.0.0.1', '169.254.169.254'], 'IPv4-mapped'],
-  ])('a name for %s', async (addresses, why) => {
+  ])('a host name for %s', async (addresses, why) => {
     const rules = { resolve: async () => addresses }
     const message = expect.stringContaining(why)
     await expect(findTarget('http://inside.example/', rules)).rejects.toMatchObject({ code: 'url_refused', message })
   })
 
-  test('a name in another script is looked up as the name it is', async () => {
+  test('an internationalized host name is looked up in its ASCII form', async () => {
     const asked: string[] = []
     const resolve = async (host: string) => {
       asked.push(host)
@@ -93,7 +93,7 @@ describe('a URL that leads inside is refused, however it is written', () => {
   })
 })
 
-/** In these tests 127.0.0.2 stands for what is public; 127.0.0.1 is inside. */
+/** In these tests 127.0.0.2 stands for a public address and 127.0.0.1 for an internal one. */
 describe('fetching', () => {
   let outside: Server
   let inside: Server
@@ -142,7 +142,7 @@ describe('fetching', () => {
   const check = (address: string) => (address === '127.0.0.2' ? OPEN : { allowed: false as const, reason: 'inside' })
   const fetcher = (rules: TargetRules = {}) => new GuardedFetcher({ check, ports: 'any', ...rules })
 
-  test('goes to the address that was checked, under the name of the URL, without any credential', async () => {
+  test('connects to the checked address, with the host of the URL and without credentials', async () => {
     let asked = 0
     const rebinding = async () => {
       asked += 1
@@ -155,28 +155,28 @@ describe('fetching', () => {
     expect(requests[0]?.headers.host).toBe(`media.example:${port}`)
     expect(requests[0]?.url).toBe('/a?b=1')
     expect(Object.keys(requests[0]?.headers ?? {})).not.toEqual(expect.arrayContaining(['authorization', 'cookie']))
-    // The second look-up gives the inside: it is refused, not connected to.
+    // The second lookup returns an internal address, which is refused before connecting.
     await expect(fetcher({ resolve: rebinding }).get(`http://media.example:${port}/`, LIMITS)).rejects.toMatchObject({
       code: 'url_refused',
     })
     expect(insideAsked).toBe(0)
   })
 
-  test('of many addresses only those are connected to that are public, one after the other', async () => {
+  test('of several addresses, only public ones are tried, one after the other', async () => {
     const many = async () => ['127.0.0.1', '127.0.0.3', '127.0.0.2']
     const rules = { resolve: many, check: (address: string) => (address === '127.0.0.3' ? OPEN : check(address)) }
     const found = await fetcher(rules).get(`http://media.example:${port}/`, LIMITS)
     expect([found.bytes.toString(), insideAsked]).toEqual(['hello', 0])
   })
 
-  test('what is packed is not unpacked, and endless headers and slow bodies end', async () => {
+  test('compressed replies are not decompressed, and endless headers and slow bodies are cut off', async () => {
     const at = (path: string, limits = LIMITS) => fetcher().get(`http://127.0.0.2:${port}${path}`, limits)
     expect((await at('/packed')).bytes.length).toBeLessThan(1_000)
     await expect(at('/headers')).rejects.toMatchObject({ code: 'url_unreachable' })
     await expect(at('/drops', { ...LIMITS, timeoutMs: 300 })).rejects.toMatchObject({ code: 'url_unreachable' })
   })
 
-  test('checks every redirect anew', async () => {
+  test('every redirect is checked', async () => {
     const start = `http://127.0.0.2:${port}/to?url=`
     expect((await fetcher().get(`${start}${encodeURIComponent('/next')}`, LIMITS)).url).toMatch(/\/next$/)
     for (const target of [`http://127.0.0.1:${port}/`, 'file:///etc/passwd', `http://a:b@127.0.0.2:${port}/`, '']) {
@@ -190,7 +190,7 @@ describe('fetching', () => {
     expect(insideAsked).toBe(0)
   })
 
-  test('reads no more and waits no longer than it may', async () => {
+  test('does not exceed the limits of bytes and time', async () => {
     const found = await fetcher().get(`http://127.0.0.2:${port}/endless`, LIMITS)
     expect([found.bytes.length, found.complete]).toEqual([1_000, false])
     await expect(fetcher().get(`http://127.0.0.2:${port}/silent`, { ...LIMITS, timeoutMs: 200 })).rejects.toMatchObject(
@@ -198,7 +198,7 @@ describe('fetching', () => {
     )
   })
 
-  test('an installation may open itself to its own networks', async () => {
+  test('an installation may allow its own networks', async () => {
     const found = await GuardedFetcher.of(true).get(`http://127.0.0.1:${port}/`, LIMITS)
     expect(found.bytes.toString()).toBe('secret')
   })

@@ -12,20 +12,20 @@ declare module '../core/services.ts' {
 }
 
 export interface FetchLimits {
-  /** Bytes that are read; the rest is left. */
+  /** How many bytes are read. The rest is ignored. */
   readonly maxBytes: number
-  /** Milliseconds for everything, redirects included. */
+  /** The timeout for everything including redirects, in milliseconds. */
   readonly timeoutMs: number
   readonly signal?: AbortSignal
 }
 
-/** The beginning of what a URL gives. */
+/** The first bytes of a URL's content. */
 export interface Fetched {
-  /** After redirects. */
+  /** The URL after redirects. */
   readonly url: string
   readonly status: number
   readonly contentType: string
-  /** Bytes of the whole file; undefined when the server does not say. */
+  /** The size of the whole file; undefined when the server does not send it. */
   readonly size: number | undefined
   readonly bytes: Buffer
   /** Whether `bytes` is the whole file. */
@@ -36,8 +36,9 @@ const MOST_REDIRECTS = 5
 const REDIRECTS = new Set([301, 302, 303, 307, 308])
 
 /**
- * Fetches URLs that users give. Each hop is looked up and checked once and connected to by those addresses, so that no
- * second look-up can lead elsewhere; name and certificate stay those of the URL. No credential is ever sent.
+ * Fetches URLs of users. Each hop is looked up and checked once, and the connection uses the checked addresses, so that
+ * a second lookup cannot return another one (DNS rebinding). Host name and certificate stay those of the URL.
+ * Credentials are never sent.
  */
 export class GuardedFetcher {
   readonly #rules: TargetRules
@@ -68,7 +69,7 @@ export class GuardedFetcher {
       }
     } catch (error) {
       if (error instanceof AppError) throw error
-      const why = timeout.aborted ? `did not answer within ${timeoutMs / 1000} s` : 'cannot be reached'
+      const why = timeout.aborted ? `did not respond within ${timeoutMs / 1000} s` : 'cannot be reached'
       throw UrlUnreachable({ message: `The server of the URL ${why}.`, cause: error })
     }
     throw UrlRefused({ message: `The URL redirects more than ${MOST_REDIRECTS} times.` })
@@ -82,7 +83,7 @@ function send(target: Target, maxBytes: number, signal: AbortSignal): Promise<In
     const request = (secure ? httpsRequest : httpRequest)({
       host,
       port,
-      // Node asks it for the addresses of a name, and gets those that were checked: nothing is looked up again.
+      // Node calls this for the addresses of the host and gets the checked ones, without another lookup.
       lookup: lookupOf(target),
       path: url.pathname + url.search,
       method: 'GET',
@@ -120,7 +121,7 @@ async function read(reply: IncomingMessage, { url }: Target, maxBytes: number): 
   for await (const chunk of reply as AsyncIterable<Buffer>) {
     chunks.push(chunk)
     length += chunk.length
-    // Leaving the loop ends the connection: what a server sends beyond this is never read.
+    // Leaving the loop closes the connection, so that further data is never read.
     if (length >= maxBytes) break
   }
   const size = sizeOf(reply)

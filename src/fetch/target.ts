@@ -3,43 +3,43 @@ import { isIP } from 'node:net'
 import { checkAddress, type AddressCheck } from '../../media/relay/address.ts'
 import { UrlRefused, UrlUnreachable } from './errors.ts'
 
-/** Where a URL leads, looked up once: the connection goes to one of these addresses and nowhere else. */
+/** The target of a URL, looked up once. The connection may only use these addresses. */
 export interface Target {
   readonly url: URL
-  /** The host without brackets and the dot at its end. */
+  /** The host without brackets and trailing dot. */
   readonly host: string
-  /** Those that were checked and may be connected to, at least one. */
+  /** The checked addresses that may be connected to; at least one. */
   readonly addresses: readonly string[]
   readonly port: number
 }
 
 export interface TargetRules {
-  /** Addresses of a name; the system's resolver when absent. */
+  /** Resolves a host name; the system's resolver by default. */
   readonly resolve?: (host: string) => Promise<readonly string[]>
-  /** Whether an address may be connected to; public ones when absent. */
+  /** Whether an address may be connected to; by default public addresses only. */
   readonly check?: (address: string) => AddressCheck
-  /** Ports that may be connected to. */
+  /** The ports that may be connected to. */
   readonly ports?: ReadonlySet<number> | 'any'
 }
 
 const PORTS: ReadonlySet<number> = new Set([80, 443, 8080, 8443])
 const MOST_CHARACTERS = 2_048
 
-/** Rules of an installation that lets URLs point at its own networks. */
+/** The rules of an installation that allows URLs to its own networks. */
 export const OPEN_RULES: TargetRules = { check: () => ({ allowed: true }), ports: 'any' }
 
 /**
- * Reads a URL and finds the address behind it. However a host is written (decimal, octal, IPv4 in IPv6, with a dot at
- * its end), it is judged by the bits of the address that it leads to.
+ * Parses a URL and looks up its addresses. The check uses the bits of the address, so the notation of the host does not
+ * matter (decimal, octal, IPv4 in IPv6, trailing dot).
  * @throws AppError url_refused, url_unreachable
  */
 export async function findTarget(text: string, rules: TargetRules = {}): Promise<Target> {
   const url = readUrl(text)
   const port = Number(url.port) || (url.protocol === 'https:' ? 443 : 80)
   const ports = rules.ports ?? PORTS
-  if (ports !== 'any' && !ports.has(port)) throw refused(`port ${port} is not fetched from`)
+  if (ports !== 'any' && !ports.has(port)) throw refused(`port ${port} is not allowed`)
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
-  if (host === '') throw refused('it names no host')
+  if (host === '') throw refused('it has no host')
   const check = rules.check ?? checkAddress
   const addresses = isIP(host) > 0 ? [host] : await resolved(host, rules.resolve ?? systemResolve)
   const reasons = new Set<string>()
@@ -55,9 +55,9 @@ export async function findTarget(text: string, rules: TargetRules = {}): Promise
 function readUrl(text: string): URL {
   if (text.length > MOST_CHARACTERS) throw refused('it is too long')
   const url = URL.parse(text)
-  if (url === null) throw refused('it is no URL')
-  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused(`${url.protocol} is not fetched`)
-  if (url.username !== '' || url.password !== '') throw refused('it holds a user name or a password')
+  if (url === null) throw refused('it is not a URL')
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused(`${url.protocol} is not supported`)
+  if (url.username !== '' || url.password !== '') throw refused('it contains a user name or a password')
   return url
 }
 
@@ -74,5 +74,5 @@ async function systemResolve(host: string): Promise<string[]> {
 }
 
 function refused(why: string) {
-  return UrlRefused({ message: `This URL is not fetched: ${why}.` })
+  return UrlRefused({ message: `This URL is not allowed: ${why}.` })
 }

@@ -11,7 +11,7 @@ declare module '../core/services.ts' {
 /** Mails contain codes and links that sign people in, so their data is sealed. */
 export const sendMail = job({
   name: 'mail.send',
-  summary: 'Hand a mail to the mail server',
+  summary: 'Send a mail through the mail server',
   queue: 'mail',
   data: Type.Object({
     to: Type.String(),
@@ -20,7 +20,7 @@ export const sendMail = job({
     html: Type.String({ 'x-verbatim': true }),
   }),
   sealed: true,
-  // About twenty minutes: codes and links do not live much longer.
+  // About twenty minutes: codes and links are not valid much longer.
   attempts: 10,
   backoff: { firstMs: 1_000, maxMs: 5 * 60_000 },
   timeoutMs: 60_000,
@@ -36,7 +36,7 @@ export const sendMail = job({
 
 export const mailHousekeeping = schedule({
   name: 'mail.housekeeping',
-  summary: 'Delete the counts of mails that no limit looks at any more',
+  summary: 'Delete mail counts that are older than all limits',
   cron: '*/10 * * * *',
   run: async ({ mailLimits }) => mailLimits.sweep(),
 })

@@ -1,6 +1,6 @@
 import type { Mail } from './mailer.ts'
 
-/** One block of a mail: a paragraph, a code to type in, or a link to follow. */
+/** One block of a mail: a paragraph, a code to type, or a link. */
 export type Block = string | { readonly code: string } | { readonly link: string; readonly label: string }
 
 /** Renders a mail as text and as HTML for all mail programs: inline styles, no images. */

@@ -17,15 +17,13 @@ export const TooManyMails = defineError({
   code: 'too_many_mails',
   status: 429,
   message: 'Too many mails were sent.',
-  cause:
-    'Mails that somebody else receives are limited by recipient, by the account that asks for them and by workspace.',
-  fix: 'Wait as many seconds as Retry-After says. The message names the limit.',
+  cause: 'Mails to other people are limited per recipient, per requesting account and per workspace.',
+  fix: 'Wait for the number of seconds in Retry-After. The message names the limit.',
 })
 
 /**
- * Kinds of mails that anybody can have sent to an address that they typed. `code` and `reset` need no account. Requests
- * from a network that the account is known to use are counted separately, so that a stranger cannot use up the owner's
- * share.
+ * Kinds of mails that anyone can have sent to any address. `code` and `reset` need no account. Requests from a network
+ * that the account is known to use are counted separately, so that other people cannot exhaust the owner's limit.
  */
 export type LimitedMail = 'code' | 'known_code' | 'reset' | 'known_reset' | 'invitation'
 
@@ -34,7 +32,7 @@ export interface MailRequest {
   readonly kind: LimitedMail
   /** The address, normalized by `normalizeEmail`. */
   readonly to: string
-  /** The account that asks, if it is known. */
+  /** The requesting account, if it is known. */
   readonly accountId?: string
   readonly workspaceId?: string
 }
@@ -66,7 +64,7 @@ const LIMITS: Readonly<Record<LimitedMail, readonly MailLimit[]>> = {
   ],
 }
 
-/** No limit counts older mails. */
+/** No limit counts mails older than this. */
 const LONGEST_MS = DAY
 
 interface Counted {
@@ -85,9 +83,9 @@ const nthNewest = query({ mailLog }, (db, $: Counted & { kind: LimitedMail; sent
 })
 
 /**
- * Limits on mails to people who did not ask for them. Each mail is a row, written in the transaction that sends it. Rows
- * are only inserted, so that transactions of different workspaces never wait for each other. Concurrent requests may
- * therefore exceed a limit by as many as run at once.
+ * Limits on mails to people who did not request them. Each mail is a row, written in the transaction that sends it.
+ * Rows are only inserted, so transactions of different workspaces never wait for each other. As a consequence,
+ * concurrent requests may exceed a limit by the number of requests that run at once.
  */
 export class MailLimits {
   readonly #sql: Sql
@@ -115,7 +113,10 @@ export class MailLimits {
     await mailLog.insert(sql, { id: uuidv7(now), kind, recipient, accountId, workspaceId, sentAt: new Date(now) })
   }
 
-  /** Counts a mail that is about to be sent. @throws AppError too_many_mails */
+  /**
+   * Counts a mail that is about to be sent.
+   * @throws AppError too_many_mails
+   */
   async require(sql: Sql, mail: MailRequest): Promise<void> {
     const reached = await this.#reached(sql, mail)
     if (reached === undefined) return this.count(sql, mail)
@@ -156,7 +157,7 @@ export class MailLimits {
     return per === 'workspace' ? { workspaceId } : { recipient: this.#digest(to), workspaceId }
   }
 
-  /** The table holds digests, no addresses. */
+  /** The table contains digests instead of addresses. */
   #digest(address: string): string {
     return createHmac('sha256', this.#key).update(address).digest('base64url')
   }

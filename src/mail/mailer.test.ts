@@ -16,7 +16,7 @@ const ada = { email: 'ada@example.com', name: 'Ada <b>Lovelace</b>' }
 
 interface Driver {
   readonly mailer: Mailer
-  /** The mails that arrived, as a mail program reads them. */
+  /** The received mails, as a mail program reads them. */
   arrived(): Promise<Email[]>
   stop(): Promise<void>
 }
@@ -45,7 +45,7 @@ async function outbox(): Promise<Driver> {
 describe.each([
   ['SMTP', smtp],
   ['the outbox', outbox],
-])('a mail by way of %s', (_name, start) => {
+])('a mail sent with %s', (_name, start) => {
   let driver: Driver
 
   beforeEach(async () => {
@@ -66,7 +66,7 @@ describe.each([
     })
     expect(mail?.text).toContain('042137')
     expect(mail?.html).toContain('042137')
-    // The same for every try, so that of two that both arrive one is kept.
+    // The same for every attempt, so that mail programs can drop duplicates.
     expect(mail?.messageId).toBe(`<${ID}@example.org>`)
     expect(Date.parse(mail?.date ?? '')).toBeGreaterThan(0)
   })
@@ -89,7 +89,7 @@ describe.each([
     expect(mail?.html).toContain(text)
   })
 
-  test('contains texts of users as text, never as markup or headers', async () => {
+  test('contains users’ texts as plain text, never as markup or headers', async () => {
     await driver.mailer.send(
       welcomeMail({ email: ada.email, name: 'Eve</p><script>x</script>\r\nBcc: eve@example.com' }, 'https://x.example'),
       ID,
@@ -100,7 +100,7 @@ describe.each([
     expect(mail?.to).toHaveLength(1)
   })
 
-  test('arrives once, also when many are sent at once', async () => {
+  test('arrives once, even if many are sent at once', async () => {
     await Promise.all(
       Array.from({ length: 20 }, (_, index) => driver.mailer.send(verificationMail(ada, String(100_000 + index)), ID)),
     )
@@ -110,7 +110,7 @@ describe.each([
 })
 
 describe('the outbox', () => {
-  test('names files by time and recipient, for their owner only, and leaves no drafts', async () => {
+  test('names files by time and recipient, makes them private, and leaves no drafts', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'crier-outbox-'))
     const mailer = new OutboxMailer(folder, FROM, new ManualClock(Date.parse('2026-11-01T12:00:00.500Z')))
     await mailer.send(verificationMail({ email: '../../etc/ada@example.com' }, '123456'), ID)
@@ -129,7 +129,7 @@ describe('SMTP', () => {
   let server: SmtpServer
   afterEach(() => server.close())
 
-  test('authenticates with user and password of the URL', async () => {
+  test('authenticates with the user and password of the URL', async () => {
     server = await startSmtpServer({ name: 'crier@example.org', password: 'p@ss word' })
     const good = new SmtpMailer(`smtp://crier%40example.org:p%40ss%20word@127.0.0.1:${server.port}`, FROM)
     await good.send(welcomeMail(ada, 'https://x.example'), ID)
@@ -158,7 +158,7 @@ describe('SMTP', () => {
 })
 
 describe('the templates', () => {
-  test('contain code or link in text and in HTML', () => {
+  test('contain the code or link in text and in HTML', () => {
     const reset = passwordResetMail(ada, 'https://crier.example', 'tok_en-1')
     for (const part of [reset.text, reset.html]) {
       expect(part).toContain('https://crier.example/reset-password?token=tok_en-1')

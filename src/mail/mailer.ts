@@ -1,4 +1,4 @@
-/** A mail as the service composes it; sender, Date and Message-ID are added by the driver. */
+/** A mail as the service composes it. The driver adds sender, Date and Message-ID. */
 export interface Mail {
   readonly to: string
   readonly subject: string
@@ -6,9 +6,9 @@ export interface Mail {
   readonly html: string
 }
 
-/** Where mails go. Two drivers: SMTP, and files in `DATA_DIR/outbox`. */
+/** Sends mails. There are two drivers: SMTP, and files in `DATA_DIR/outbox`. */
 export interface Mailer {
-  /** Where mails go, in words, for the startup banner. */
+  /** The destination of mails in words, for the startup banner. */
   readonly destination: string
   /**
    * Resolves when the mail was accepted. `id` is the same for every attempt to send one mail, so that mail servers and
@@ -16,7 +16,10 @@ export interface Mailer {
    * @throws when it was not accepted; retry unless it is a `MailRefusedError`
    */
   send(mail: Mail, id: string): Promise<void>
-  /** Checks whether mails would be accepted now, without sending one. @throws Error that says why not */
+  /**
+   * Checks whether mails would be accepted now, without sending one.
+   * @throws Error with the reason why not
+   */
   check(): Promise<void>
   close(): Promise<void>
 }

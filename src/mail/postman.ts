@@ -4,8 +4,8 @@ import { sendMail } from './jobs.ts'
 import type { Mail } from './mailer.ts'
 
 /**
- * Adds mails in a transaction. They are sent after its commit, and never without it, so no reply waits for a mail server.
- * In a turn use `turn.job(sendMail, mail)`.
+ * Adds mails in a transaction. They are sent after its commit, and never if it fails, so no reply waits for a mail
+ * server. In a turn, use `turn.job(sendMail, mail)`.
  */
 export class Postman {
   readonly #jobs: Jobs

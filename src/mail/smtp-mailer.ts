@@ -19,7 +19,7 @@ export class SmtpMailer implements Mailer {
     try {
       await this.#transport.sendMail({ ...mail, from: this.#from, messageId: messageIdOf(id, this.#from) })
     } catch (error) {
-      // RFC 5321, section 4.2.1: 5yz is a permanent refusal. A failed login is a fault of the configuration, so it is retried.
+      // RFC 5321, section 4.2.1: 5yz is a permanent refusal. A failed login is a configuration error, so it is retried.
       const { responseCode, code } = error as { responseCode?: number; code?: string }
       if (responseCode !== undefined && responseCode >= 500 && code !== 'EAUTH') {
         throw new MailRefusedError(`the mail server refused the mail: ${(error as Error).message}`, { cause: error })

@@ -3,7 +3,7 @@ import { timestamp } from '../db/columns.ts'
 import { table } from '../db/table.ts'
 import type { LimitedMail } from './limits.ts'
 
-/** Mails sent to an address that somebody typed; kept for as long as they count towards a limit. */
+/** Mails sent to addresses that users entered. Rows are kept while they count towards a limit. */
 export const MailLog = defineEntity({
   name: 'MailLog',
   tableName: 'mail_log',

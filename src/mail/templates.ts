@@ -10,13 +10,13 @@ export interface Recipient {
 
 const hello = ({ name }: Recipient): string => (name === '' ? 'Hello,' : `Hello ${plainName(name)},`)
 
-/** Anybody can have this sent to any address, so it contains no text of the user. */
+/** Anyone can have this sent to any address, so it contains no text of the user. */
 export function verificationMail(to: Pick<Recipient, 'email'>, code: string): Mail {
   return renderMail(to.email, `${code} is your Crier code`, [
     'Hello,',
     'Enter this code to confirm your e-mail address. It works for 10 minutes.',
     { code },
-    'If you did not sign up for Crier, ignore this mail and give the code to nobody: without it nothing happens.',
+    'If you did not sign up for Crier, ignore this mail and do not share the code. Nothing happens without it.',
   ])
 }
 
@@ -28,11 +28,11 @@ export function welcomeMail(to: Recipient, url: string): Mail {
   ])
 }
 
-/** For an address that was confirmed by somebody who did not prove to have signed up. */
+/** For an address whose confirmer has not proved that they signed up. */
 export function confirmedElsewhereMail(to: Recipient, url: string, token: string): Mail {
   return renderMail(to.email, 'Choose a password for Crier', [
     hello(to),
-    'Your e-mail address is confirmed. It was not confirmed from where somebody signed up with it, so the password and the API key of the sign-up were removed. The link works once, within 30 minutes.',
+    'Your e-mail address is confirmed. It was confirmed from another device than the sign-up, so the password and the API key of the sign-up were removed. The link works once, within 30 minutes.',
     resetLink(url, token),
     'If the page asks for the token, it is:',
     token,
@@ -46,7 +46,7 @@ export function passwordResetMail(to: Recipient, url: string, token: string): Ma
     resetLink(url, token),
     'If the page asks for the token, it is:',
     token,
-    'If that was not you, ignore this mail: your password stays as it is.',
+    'If that was not you, ignore this mail: your password does not change.',
   ])
 }
 
@@ -54,7 +54,7 @@ function resetLink(url: string, token: string) {
   return { link: `${url}/reset-password?token=${encodeURIComponent(token)}`, label: 'Choose a new password' }
 }
 
-/** Changes to an account that its owner is told about, so that they notice what somebody else does. */
+/** Account changes that are reported to the owner, who can thus notice what somebody else does. */
 export type SecurityEvent =
   | { readonly kind: 'password_changed' }
   | { readonly kind: 'api_key_created' }
@@ -67,7 +67,7 @@ export function securityMail(to: Recipient, event: SecurityEvent): Mail {
   return renderMail(to.email, subject, [
     hello(to),
     text,
-    'If that was not you, reset your password now and then create a new API key: both end every other access.',
+    'If that was not you, reset your password now and then create a new API key: together they end all other access.',
   ])
 }
 
@@ -81,13 +81,13 @@ function describe(event: SecurityEvent): { subject: string; text: string } {
   if (event.kind === 'api_key_added') {
     return {
       subject: 'A new Crier API key was created',
-      text: `A new API key, ${quotedName(event.key)}, was created for your Crier account. The earlier keys go on working.`,
+      text: `A new API key, ${quotedName(event.key)}, was created for your Crier account. Your other keys remain valid.`,
     }
   }
   if (event.kind === 'api_key_created') {
     return {
       subject: 'A new Crier API key was created',
-      text: 'A new API key was created for your Crier account. The earlier key has stopped working.',
+      text: 'A new API key was created for your Crier account. Your previous key no longer works.',
     }
   }
   if (event.kind === 'sign_in_linked') {
@@ -97,7 +97,7 @@ function describe(event: SecurityEvent): { subject: string; text: string } {
     }
   }
   return {
-    subject: 'A Crier session was ended for safety',
-    text: `A login of yours (${event.device}) was ended, because one of its used tokens was presented again. That happens when somebody has copied it.`,
+    subject: 'A Crier session was ended for security reasons',
+    text: `One of your sessions (${event.device}) was ended, because a token that it had already used was sent again. Somebody may have copied the token.`,
   }
 }

@@ -1,9 +1,9 @@
-/** Characters of a name that a mail shows. */
+/** How many characters of a name a mail shows. */
 const SHOWN = 60
 
 /**
  * The name of a user for a mail to somebody else: on one line, shortened, in quotation marks that it cannot close, and
- * without anything that mail programs turn into a link. Otherwise a name could carry an advertisement.
+ * without anything that mail programs turn into a link. Otherwise a name could be used for advertising.
  */
 export function quotedName(name: string): string {
   return `“${plainName(name)}”`
@@ -21,12 +21,12 @@ export function plainName(name: string): string {
         .trimEnd()}…`
 }
 
-/** A text of several lines that a user wrote to somebody else: no control characters, no links. */
+/** A text of several lines that a user wrote to somebody else, without control characters and links. */
 export function plainText(text: string): string {
   return unlinked(text.replaceAll(/[^\P{Cc}\n]+/gu, ' ').replaceAll(INVISIBLE, ''))
 }
 
-/** Direction marks, joiners and similar characters, which disguise a text. */
+/** Direction marks, joiners and similar characters that can disguise a text. */
 const INVISIBLE = /[\p{Cf}\p{Co}]/gu
 
 function oneLine(text: string): string {

@@ -5,42 +5,42 @@ import { watch } from '../http/metrics.ts'
 type HistogramData = ActorStats['latency']
 type ClusterStats = NonNullable<ActorStats['cluster']>
 
-/** Figures of the actors of this node, read when they are scraped. */
+/** Metrics of this node's actors, read on each scrape. */
 export function watchActors(metrics: Registry, actors: Actors): void {
   watch(metrics, 'crier_actors_active', 'Actors in memory', () => actors.stats().active)
-  watch(metrics, 'crier_actors_waiting', 'Turns that wait in mailboxes', () => actors.stats().waiting)
+  watch(metrics, 'crier_actors_waiting', 'Turns waiting in mailboxes', () => actors.stats().waiting)
   watch(
     metrics,
     'crier_actors_quarantined',
-    'Actors whose activation keeps failing',
+    'Actors whose activation fails repeatedly',
     () => actors.stats().quarantined.length,
   )
   for (const [field, help] of Object.entries(COUNTED)) {
     count(metrics, `crier_actors_${field}_total`, help, () => actors.stats()[field as keyof typeof COUNTED])
   }
-  histogram(metrics, 'crier_actors_turn_seconds', 'Time from a turn’s arrival to its answer', () =>
+  histogram(metrics, 'crier_actors_turn_seconds', 'Time from a turn’s arrival to its reply', () =>
     inSeconds(actors.stats().latency),
   )
-  histogram(metrics, 'crier_actors_batch_turns', 'Turns that shared a transaction', () => actors.stats().batchSize)
+  histogram(metrics, 'crier_actors_batch_turns', 'Turns per transaction', () => actors.stats().batchSize)
   const { cluster } = actors.stats()
   if (cluster) watchCluster(metrics, () => actors.stats().cluster ?? cluster)
 }
 
-/** Of the driver for several nodes. */
+/** Metrics of the multi-node driver. */
 function watchCluster(metrics: Registry, read: () => ClusterStats): void {
-  watch(metrics, 'crier_actors_owned', 'Actors that this node owns', () => read().owned)
-  watch(metrics, 'crier_nodes', 'Nodes that live', () => read().nodes)
-  watch(metrics, 'crier_lease_live', '1 while this node may act for its actors', () => Number(read().live))
+  watch(metrics, 'crier_actors_owned', 'Actors owned by this node', () => read().owned)
+  watch(metrics, 'crier_nodes', 'Live nodes', () => read().nodes)
+  watch(metrics, 'crier_lease_live', '1 while this node holds its lease', () => Number(read().live))
   watch(metrics, 'crier_lease_left_seconds', 'Time until the node fences itself', () => read().leaseLeftMs / 1_000)
-  watch(metrics, 'crier_links_in_flight', 'Turns that other nodes have been asked for', () =>
+  watch(metrics, 'crier_links_in_flight', 'Turns sent to other nodes and not answered yet', () =>
     read().links.reduce((sum, link) => sum + link.inFlight, 0),
   )
-  watch(metrics, 'crier_links_buffered_bytes', 'Bytes that wait to be sent to other nodes', () =>
+  watch(metrics, 'crier_links_buffered_bytes', 'Bytes waiting to be sent to other nodes', () =>
     read().links.reduce((sum, link) => sum + link.buffered, 0),
   )
   const links = new Gauge({
     name: 'crier_links',
-    help: 'Links to other nodes, by state',
+    help: 'Connections to other nodes by state',
     labelNames: ['state'],
     registers: [],
     collect() {
@@ -57,23 +57,23 @@ function watchCluster(metrics: Registry, read: () => ClusterStats): void {
 
 const COUNTED = {
   activations: 'Times an actor was claimed',
-  turns: 'Turns that were run',
-  batches: 'Transactions in which they ran',
-  fenced: 'Times another owner had an actor in between',
-  overloaded: 'Turns refused because too many waited',
+  turns: 'Executed turns',
+  batches: 'Transactions that executed turns',
+  fenced: 'Commits that failed because another node had taken over the actor',
+  overloaded: 'Turns refused because too many were waiting',
   expired: 'Turns dropped because they waited too long',
-  unknown: 'Turns of which nobody could say in time whether they had taken effect',
+  unknown: 'Turns whose outcome could not be determined in time',
 } as const satisfies Partial<Record<keyof ActorStats, string>>
 
 const COUNTED_IN_CLUSTER = {
   lostLeases: { name: 'lease_lost', help: 'Times this node lost its lease' },
   forwarded: { name: 'actors_forwarded', help: 'Turns sent to the node that owns the actor' },
-  received: { name: 'actors_received', help: 'Turns that came from other nodes' },
-  resent: { name: 'actors_resent', help: 'Turns sent again under the same id, their outcome being unknown' },
-  handedOver: { name: 'actors_handed_over', help: 'Actors given to another node' },
+  received: { name: 'actors_received', help: 'Turns received from other nodes' },
+  resent: { name: 'actors_resent', help: 'Turns sent again under the same id because their outcome was unknown' },
+  handedOver: { name: 'actors_handed_over', help: 'Actors handed over to another node' },
 } as const satisfies Partial<Record<keyof ClusterStats, { name: string; help: string }>>
 
-/** A counter of something that counts for itself. */
+/** A counter whose value is kept elsewhere. */
 function count(metrics: Registry, name: string, help: string, read: () => number): void {
   let told = 0
   const counter = new Counter({
@@ -89,7 +89,7 @@ function count(metrics: Registry, name: string, help: string, read: () => number
   metrics.registerMetric(counter)
 }
 
-/** A histogram of something that fills its own buckets. */
+/** A histogram whose buckets are kept elsewhere. */
 function histogram(metrics: Registry, name: string, help: string, read: () => HistogramData): void {
   const about = { name, help, type: 'histogram', aggregator: 'sum' }
   const metric = { ...about, get: async () => ({ ...about, values: valuesOf(name, read()) }), reset: () => undefined }

@@ -7,15 +7,15 @@ const SLATE_STATES = ['waiting', 'preparing', 'ready', 'shown', 'unavailable'] a
 type Streams = () => readonly StreamStatus[]
 type Status = () => MediaNodeStatus | undefined
 
-/** What a media node does beside the relay: previews, renderings, WHIP, broadcasts of files, recordings, slates. */
+/** Metrics of media features besides the relay: previews, renderings, WHIP, playout, recordings and slates. */
 export function watchFeatures(metrics: Registry, status: Status): void {
   const streams: Streams = () => status()?.streams ?? []
-  gauge(metrics, 'crier_preview_viewers', 'Those who watch the preview of a stream', ['stream'], () =>
+  gauge(metrics, 'crier_preview_viewers', 'Viewers of a stream’s preview', ['stream'], () =>
     streams().flatMap(({ ingest, streamId, viewers }) =>
       ingest === null && viewers === 0 ? [] : [[{ stream: streamId }, viewers]],
     ),
   )
-  gauge(metrics, 'crier_slates', 'Pictures that stand in for publishers that are away, by state', ['state'], () => {
+  gauge(metrics, 'crier_slates', 'Slates by state', ['state'], () => {
     const states = streams().flatMap(({ slate }) => slate?.state ?? [])
     return SLATE_STATES.map((state): Sample => [{ state }, states.filter((one) => one === state).length])
   })
@@ -26,7 +26,7 @@ export function watchFeatures(metrics: Registry, status: Status): void {
   gauge(
     metrics,
     'crier_slate_state',
-    'The state of a stream’s slate: 1 for the one it is in',
+    'The state of a stream’s slate: 1 for the current state',
     ['stream', 'state'],
     () =>
       streams().flatMap(({ slate, streamId }) =>
@@ -35,28 +35,28 @@ export function watchFeatures(metrics: Registry, status: Status): void {
   )
 }
 
-/** Counts what a media process tells once and does not keep. */
+/** Counters of events that a media process reports once. */
 export function countMediaEvents(metrics: Registry): (event: MediaEvent) => void {
   const registers = [metrics]
   const files = new Counter({
     name: 'crier_recording_files_total',
-    help: 'Files of recordings that began, became whole, or ended before their time (failed)',
+    help: 'Recording files by event: begun, completed (whole) or ended early (failed)',
     labelNames: ['event'],
     registers,
   })
   const refused = new Counter({
     name: 'crier_recordings_refused_total',
-    help: 'Recordings that could not be made of what came in',
+    help: 'Recordings that could not be made from the ingest',
     registers,
   })
   const skipped = new Counter({
     name: 'crier_broadcast_skipped_total',
-    help: 'Files of broadcasts that could not be played and were left out',
+    help: 'Playout files that were skipped because they could not be played',
     registers,
   })
   const lost = new Counter({
     name: 'crier_whip_sessions_lost_total',
-    help: 'Publishers and viewers over WebRTC that were cut off because the WHIP process ended',
+    help: 'WebRTC publishers and viewers that were disconnected because the WHIP process ended',
     labelNames: ['kind'],
     registers,
   })
@@ -82,14 +82,14 @@ function watchRenderings(metrics: Registry, streams: Streams, status: Status): v
   gauge(
     metrics,
     'crier_renderings_running',
-    'Encoders that make other forms of streams',
+    'Running encoders of renderings',
     [],
     ofNode((of) => of.running),
   )
   gauge(
     metrics,
     'crier_renderings_limit',
-    'Encoders that may run at the same time',
+    'Limit of concurrent encoders',
     [],
     ofNode((of) => of.most),
   )
@@ -106,28 +106,28 @@ function watchRenderings(metrics: Registry, streams: Streams, status: Status): v
   gauge(
     metrics,
     of('state'),
-    'The state of a destination’s rendering: 1 for the one it is in. Destinations that want the same share it',
+    'The state of a destination’s rendering: 1 for the current state. Destinations with equal settings share a rendering',
     [...labels, 'state'],
     each(({ state }) => [{ state }, 1]),
   )
   gauge(
     metrics,
     of('speed_ratio'),
-    'Seconds of media that are encoded in a second; below 1 it does not keep up',
+    'Seconds of media encoded per second; below 1 the encoder does not keep up',
     labels,
     each(({ speed }) => (speed === null ? null : [{}, speed])),
   )
   counter(
     metrics,
     of('restarts_total'),
-    'Times the encoder was started again',
+    'Restarts of the encoder',
     labels,
     each(({ restarts }) => [{}, restarts]),
   )
   counter(
     metrics,
     of('dropped_total'),
-    'Pictures left out because encoding does not keep up',
+    'Frames dropped because the encoder does not keep up',
     labels,
     each(({ droppedVideo }) => [{}, droppedVideo]),
   )
@@ -135,7 +135,7 @@ function watchRenderings(metrics: Registry, streams: Streams, status: Status): v
 
 function watchWhip(metrics: Registry, status: Status): void {
   const sessions = () => status()?.whip?.sessions ?? []
-  gauge(metrics, 'crier_whip_sessions', 'Clients of WHIP by state', ['state'], () => {
+  gauge(metrics, 'crier_whip_sessions', 'WHIP clients by state', ['state'], () => {
     const connected = sessions().filter((session) => session.connected).length
     return [
       [{ state: 'connected' }, connected],
@@ -151,21 +151,21 @@ function watchWhip(metrics: Registry, status: Status): void {
   counter(
     metrics,
     of('packets_lost_total'),
-    'Packets that never came, or too late',
+    'Packets that were lost or arrived too late',
     labels,
     each(({ lost }) => lost),
   )
   counter(
     metrics,
     of('packets_recovered_total'),
-    'Packets that came when they were asked for again',
+    'Packets recovered by retransmission',
     labels,
     each(({ recovered }) => recovered),
   )
   counter(
     metrics,
     of('packets_requested_total'),
-    'Packets asked for again (NACK), each time that they were',
+    'Retransmission requests for packets (NACK)',
     labels,
     each(({ requested }) => requested),
   )
@@ -180,17 +180,17 @@ function watchWhip(metrics: Registry, status: Status): void {
 
 function watchBroadcasts(metrics: Registry, streams: Streams): void {
   const playing = () => streams().flatMap(({ playout, streamId }) => (playout === null ? [] : [{ playout, streamId }]))
-  gauge(metrics, 'crier_broadcasts', 'Broadcasts of files by state', ['state'], () => {
+  gauge(metrics, 'crier_broadcasts', 'Playouts by state', ['state'], () => {
     const paused = playing().filter(({ playout }) => playout.paused).length
     return [
       [{ state: 'playing' }, playing().length - paused],
       [{ state: 'paused' }, paused],
     ]
   })
-  gauge(metrics, 'crier_broadcast_item', 'Place in its list of the file that is broadcast, from 0', ['stream'], () =>
+  gauge(metrics, 'crier_broadcast_item', 'Index of the current playout file in its list, from 0', ['stream'], () =>
     playing().map(({ playout, streamId }) => [{ stream: streamId }, playout.item]),
   )
-  gauge(metrics, 'crier_broadcast_position_seconds', 'How far the file is that is broadcast', ['stream'], () =>
+  gauge(metrics, 'crier_broadcast_position_seconds', 'Position in the current playout file', ['stream'], () =>
     playing().map(({ playout, streamId }) => [{ stream: streamId }, playout.ms / 1_000]),
   )
 }
@@ -198,11 +198,11 @@ function watchBroadcasts(metrics: Registry, streams: Streams): void {
 function watchRecordings(metrics: Registry, streams: Streams): void {
   const running = () =>
     streams().flatMap(({ recording, streamId }) => (recording === null ? [] : [{ recording, streamId }]))
-  gauge(metrics, 'crier_recordings', 'Streams that are recorded', [], () => [[{}, running().length]])
-  gauge(metrics, 'crier_recording_bytes', 'Length of the file that is recorded', ['stream'], () =>
+  gauge(metrics, 'crier_recordings', 'Streams being recorded', [], () => [[{}, running().length]])
+  gauge(metrics, 'crier_recording_bytes', 'Size of the current recording file', ['stream'], () =>
     running().map(({ recording, streamId }) => [{ stream: streamId }, recording.bytes]),
   )
-  gauge(metrics, 'crier_recording_seconds', 'Duration of the file that is recorded', ['stream'], () =>
+  gauge(metrics, 'crier_recording_seconds', 'Duration of the current recording file', ['stream'], () =>
     running().map(({ recording, streamId }) => [{ stream: streamId }, recording.seconds]),
   )
 }

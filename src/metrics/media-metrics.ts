@@ -7,9 +7,8 @@ import { systemClock } from '../core/clock.ts'
 import { loadOf, type MediaNodeEntry } from '../domains/live/media-nodes/index.ts'
 
 /**
- * Figures of this node's media process, from what it said last: of the whole, of every ingest and of every destination,
- * and of what else is done with a stream.
- * A stream goes by its id, never by its key or path.
+ * Metrics of this node's media process, from its last report: totals, every ingest and destination, and other features
+ * of a stream. Streams are labelled by id, never by key or path.
  */
 export function watchMedia(metrics: Registry, last: () => MediaNodeEntry | undefined): void {
   const node = () => {
@@ -19,17 +18,17 @@ export function watchMedia(metrics: Registry, last: () => MediaNodeEntry | undef
   const status = () => node()?.status ?? undefined
   const streams = () => status()?.streams ?? []
   const outputs = () => streams().flatMap((stream) => stream.destinations.map((one) => ({ stream, one })))
-  watch(metrics, 'crier_media_up', 'Whether the media process answers', () => (status() ? 1 : 0))
-  gauge(metrics, 'crier_media_heartbeat_age_seconds', 'Since the media process last answered', [], () => {
+  watch(metrics, 'crier_media_up', '1 while the media process responds', () => (status() ? 1 : 0))
+  gauge(metrics, 'crier_media_heartbeat_age_seconds', 'Time since the last response of the media process', [], () => {
     const lastSeenAt = last()?.lastSeenAt
     return lastSeenAt == null ? [] : [[{}, Math.max(0, (systemClock.now() - Date.parse(lastSeenAt)) / 1_000)]]
   })
   watch(metrics, 'crier_media_connections', 'RTMP connections', () => status()?.connections ?? 0)
-  watch(metrics, 'crier_media_ingests', 'Streams that take in media', () => ingestsOf(streams()).length)
-  watch(metrics, 'crier_media_ingest_bytes_per_second', 'Media coming in', () =>
+  watch(metrics, 'crier_media_ingests', 'Streams with an ingest', () => ingestsOf(streams()).length)
+  watch(metrics, 'crier_media_ingest_bytes_per_second', 'Incoming media', () =>
     ingestsOf(streams()).reduce((sum, { ingest }) => sum + ingest.bitrate / 8, 0),
   )
-  watch(metrics, 'crier_media_output_bytes_per_second', 'Media going out', () =>
+  watch(metrics, 'crier_media_output_bytes_per_second', 'Outgoing media', () =>
     outputs().reduce((sum, { one }) => sum + one.bitrate / 8, 0),
   )
   gauge(metrics, 'crier_media_destinations', 'Destinations by state', ['state'], () => {
@@ -43,7 +42,7 @@ export function watchMedia(metrics: Registry, last: () => MediaNodeEntry | undef
   watchFeatures(metrics, status)
 }
 
-/** What publishers are placed by. */
+/** The figures by which publishers are assigned to media nodes. */
 function watchRoom(metrics: Registry, node: () => MediaNodeEntry | undefined): void {
   const of = (read: (entry: MediaNodeEntry) => number) => () => {
     const entry = node()
@@ -52,21 +51,21 @@ function watchRoom(metrics: Registry, node: () => MediaNodeEntry | undefined): v
   gauge(
     metrics,
     'crier_media_load_ratio',
-    'How full the media node is; from 1 on it is given no streams',
+    'Load of the media node; at 1 or more it gets no further streams',
     [],
     of(loadOf),
   )
   gauge(
     metrics,
     'crier_media_streams_limit',
-    'Streams that it takes in at most',
+    'Limit of ingests',
     [],
     of((entry) => entry.mostStreams),
   )
   gauge(
     metrics,
     'crier_media_cpu_ratio',
-    'Share of a core that the media process uses',
+    'CPU cores used by the media process',
     [],
     of(({ status }) => status?.cpu ?? 0),
   )
@@ -83,14 +82,14 @@ function watchIngests(metrics: Registry, streams: () => readonly StreamStatus[])
   gauge(
     metrics,
     of('bytes_per_second'),
-    'Media of a stream coming in',
+    'Incoming media of a stream',
     labels,
     each(({ bitrate }) => bitrate / 8),
   )
   gauge(
     metrics,
     of('frames_per_second'),
-    'Pictures of a stream coming in',
+    'Incoming frames of a stream',
     labels,
     each(({ fps }) => fps),
   )
@@ -104,21 +103,21 @@ function watchIngests(metrics: Registry, streams: () => readonly StreamStatus[])
   gauge(
     metrics,
     of('uptime_seconds'),
-    'Since the publisher came',
+    'Time since the publisher connected',
     labels,
     each(({ uptimeSeconds }) => uptimeSeconds),
   )
   counter(
     metrics,
     of('bytes_total'),
-    'Bytes of the publisher',
+    'Bytes received from the publisher',
     labels,
     each(({ bytesReceived }) => bytesReceived),
   )
-  gauge(metrics, of('standby'), 'Whether a second publisher stands by', ['stream'], () =>
+  gauge(metrics, of('standby'), '1 while a second publisher is on standby', ['stream'], () =>
     ingestsOf(streams()).map(({ standby, streamId }) => [{ stream: streamId }, standby === null ? 0 : 1]),
   )
-  gauge(metrics, of('warnings'), 'What is wrong with an ingest, by code', ['stream', 'code'], () =>
+  gauge(metrics, of('warnings'), 'Warnings of an ingest by code', ['stream', 'code'], () =>
     ingestsOf(streams()).flatMap(({ ingest, streamId }) => {
       const codes = new Set(ingest.warnings.map(({ code }) => code))
       return [...codes].map((code): Sample => [
@@ -141,14 +140,14 @@ function watchDestinations(metrics: Registry, streams: () => readonly StreamStat
   gauge(
     metrics,
     of('state'),
-    'The state of a destination: 1 for the one it is in',
+    'The state of a destination: 1 for the current state',
     [...labels, 'state'],
     each((one) => [[{ state: one.state }, 1]]),
   )
   gauge(
     metrics,
     of('bytes_per_second'),
-    'Media going to a destination',
+    'Outgoing media of a destination',
     labels,
     each((one) => [[{}, one.bitrate / 8]]),
   )
@@ -162,7 +161,7 @@ function watchDestinations(metrics: Registry, streams: () => readonly StreamStat
   gauge(
     metrics,
     of('queued_seconds'),
-    'Media that waits because a destination does not keep up',
+    'Media queued because a destination does not keep up',
     labels,
     each((one) => [[{}, one.queuedMs / 1_000]]),
   )
@@ -176,7 +175,7 @@ function watchDestinations(metrics: Registry, streams: () => readonly StreamStat
   counter(
     metrics,
     of('dropped_total'),
-    'Messages left out, by kind',
+    'Dropped messages by kind',
     [...labels, 'kind'],
     each((one) => [
       [{ kind: 'video' }, one.droppedVideo],
@@ -186,21 +185,21 @@ function watchDestinations(metrics: Registry, streams: () => readonly StreamStat
   counter(
     metrics,
     of('reconnects_total'),
-    'Connections after the first',
+    'Reconnections',
     labels,
     each((one) => [[{}, one.reconnects]]),
   )
   counter(
     metrics,
     of('live_seconds_total'),
-    'Seconds during which media moved',
+    'Seconds with media transfer',
     labels,
     each((one) => [[{}, one.liveSeconds]]),
   )
   gauge(
     metrics,
     of('fault'),
-    'The last error of a destination that is not live, by code',
+    'Last error code of a destination that is not live',
     [...labels, 'code'],
     each((one) => (one.lastError === null || one.state === 'live' ? [] : [[{ code: one.lastError.code }, 1]])),
   )

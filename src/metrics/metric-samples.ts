@@ -11,15 +11,15 @@ type Measure = (
   read: () => readonly Sample[],
 ) => void
 
-/** A gauge of which every series is read when it is scraped. */
+/** A gauge whose series are read on each scrape. */
 export const gauge: Measure = (metrics, name, help, labelNames, read) =>
   metrics.registerMetric(new Gauge({ name, help, labelNames, registers: [], collect: readAnew(read) }))
 
-/** A total that somebody else counts. It starts anew with whoever counts, as counters may. */
+/** A counter whose total is kept elsewhere. It restarts with its source, as counters may. */
 export const counter: Measure = (metrics, name, help, labelNames, read) =>
   metrics.registerMetric(new Counter({ name, help, labelNames, registers: [], collect: readAnew(read) }))
 
-/** Fills a metric from nothing whenever it is scraped, so that what is gone leaves no series behind. */
+/** Rebuilds a metric on each scrape, so that removed sources leave no stale series. */
 function readAnew(read: () => readonly Sample[]) {
   return function (this: Gauge | Counter): void {
     this.reset()

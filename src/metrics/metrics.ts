@@ -3,10 +3,10 @@ import { watch } from '../http/metrics.ts'
 import type { Composition } from '../server/compose.ts'
 import type { NodeResources } from '../server/foundation.ts'
 
-/** Figures of the parts that count for themselves, read when they are scraped. */
+/** Metrics of components that keep their own counts, read on each scrape. */
 export function watchParts({ metrics, database }: NodeResources, { actors }: Composition): void {
   watch(metrics, 'crier_database_connections', 'Connections to PostgreSQL', () => database.poolStatus().total)
-  watch(metrics, 'crier_database_connections_idle', 'Connections that nobody uses', () => database.poolStatus().idle)
-  watch(metrics, 'crier_database_waiting', 'Requests that wait for a connection', () => database.poolStatus().waiting)
+  watch(metrics, 'crier_database_connections_idle', 'Idle connections to PostgreSQL', () => database.poolStatus().idle)
+  watch(metrics, 'crier_database_waiting', 'Requests waiting for a connection', () => database.poolStatus().waiting)
   watchActors(metrics, actors)
 }

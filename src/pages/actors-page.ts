@@ -1,6 +1,6 @@
 import type { Actors, ActorStats, NodeOwnership } from '../../actors/index.ts'
 
-/** What the admin port shows at `/actors`: who owns what on every node, and how this node is doing. */
+/** The page `/actors` of the admin port: the actors of every node, and the state of this node. */
 export interface ActorsPage {
   readonly nodes: readonly NodeOwnership[]
   readonly here: ActorStats

@@ -3,10 +3,10 @@ import { gzipSync } from 'node:zlib'
 import plugin from '@scalar/fastify-api-reference'
 
 /**
- * Gets Scalar's browser script, compressed, and hands it to whoever started this thread. The package holds the script
- * (over 4 MB) as a string inside its module and gives it out through the route handler of a Fastify plugin alone: so
- * the plugin is registered on a stand-in that keeps its routes. In a thread, because reading the module and
- * compressing take the better part of a second, and because the memory goes when the thread ends.
+ * Loads Scalar's browser script, compresses it and sends it to the parent thread. The package contains the script (over
+ * 4 MB) as a string inside its module and only serves it through the route handler of a Fastify plugin, so the plugin
+ * is registered on a stub that records its routes. This runs in a thread, because reading the module and compressing
+ * take almost a second, and because the thread's memory is released when it exits.
  */
 
 interface PluginRoute {

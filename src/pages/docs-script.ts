@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 
-/** Scalar's browser script, gzip-compressed. Made when first asked for, then kept; a failure is tried again. */
+/** Scalar's browser script, gzip-compressed. It is loaded on first use and cached. A failed load is retried. */
 export class DocsScript {
   #made: Promise<Uint8Array> | undefined
 
@@ -18,6 +18,6 @@ function make(): Promise<Uint8Array> {
     const worker = new Worker(new URL('docs-script-worker.ts', import.meta.url))
     worker.once('message', resolve)
     worker.once('error', reject)
-    worker.once('exit', (code) => reject(new Error(`the thread that reads the script ended with ${code}`)))
+    worker.once('exit', (code) => reject(new Error(`the thread that reads the script exited with code ${code}`)))
   })
 }

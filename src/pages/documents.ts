@@ -15,36 +15,36 @@ import type { Page, PageContent } from '../http/server.ts'
 
 export interface DocumentOptions {
   readonly version: string
-  /** What each domain is about. */
+  /** Descriptions of the domains. */
   readonly domains: Readonly<Record<string, string>>
 }
 
 const DESCRIPTION = `
-One server to publish to social networks, to go live everywhere at once, and to work together while doing it.
+One server to publish to social networks, to stream live to many platforms at once, and to work together as a team.
 
 **New here?** [Getting started](/docs/getting-started) goes from sign-up to a stream, an uploaded file and live events.
 **You run the server?** [Running Crier](/docs/operations): backup, restore, upgrade, rollback.
 
-**Credentials.** Send \`Authorization: Bearer <access token>\` (from log-in; 15 minutes) or \`X-API-Key: <key>\`. An
-unknown, expired or revoked credential is 401, also where none is needed.
+**Credentials.** Send \`Authorization: Bearer <access token>\` (from log-in; valid for 15 minutes) or \`X-API-Key: <key>\`. An
+unknown, expired or revoked credential gets 401, even for operations that need none.
 
-**Editing:** a PUT or PATCH changes the fields that it names; the others keep their values. Fields of the resource that cannot
-be changed are ignored, so that what GET gave can be edited and sent back; any other unknown field is refused.
+**Changes.** PUT and PATCH change only the fields in the body. Read-only fields of the resource are ignored, so that a client can
+edit and send back what GET returned. Other unknown fields are refused.
 
-**Replies** are \`{ "status": true, "message", "data" }\`; lists add \`pagination\` with \`nextCursor\`, to be sent back
-as \`cursor\`. **Errors** are \`{ "status": false, "message", "code", "requestId", "docUrl", "errors"? }\`, or an RFC 9457
-problem where \`Accept: application/problem+json\` asks for one. [All codes, with cause and fix](/docs/errors). [What each \`status\` means](/docs/states).
+**Replies** are \`{ "status": true, "message", "data" }\`. Lists add \`pagination\`: send its \`nextCursor\` as \`cursor\` to get the next
+page. **Errors** are \`{ "status": false, "message", "code", "requestId", "docUrl", "errors"? }\`, or an RFC 9457 problem with
+\`Accept: application/problem+json\`. [All codes, with cause and fix](/docs/errors). [What each \`status\` means](/docs/states).
 
-**Live.** Events, chat and calls over sockets: [how they work](/docs/sockets), [AsyncAPI](/api/asyncapi.json).
+**Sockets.** Events, chat and calls of operations: [how they work](/docs/sockets), [AsyncAPI](/api/asyncapi.json).
 
-**Repeating safely.** Send an \`Idempotency-Key\` with a POST: the first answer is kept 24 hours and repeated with
-\`Idempotent-Replayed: true\`. **Editing safely.** Send the \`ETag\` that you read as \`If-Match\`: 412 says that somebody
-was faster. **Limits** are told by \`RateLimit\` and \`RateLimit-Policy\`; past them 429 with \`Retry-After\`.
+**Retries.** Send an \`Idempotency-Key\` with a POST. The first reply is stored for 24 hours and repeated with
+\`Idempotent-Replayed: true\`. **Concurrent changes.** Send the \`ETag\` that you read as \`If-Match\`. The reply is 412 if the
+resource has changed since. **Rate limits** are given by \`RateLimit\` and \`RateLimit-Policy\`. Beyond them, the reply is 429 with \`Retry-After\`.
 
 Ids are UUIDs (version 7), times ISO 8601 in UTC, durations seconds, sizes bytes. Unknown fields are refused.
 `.trim()
 
-/** The OpenAPI description as text, the same for the same operations. */
+/** The OpenAPI document as text. The output is deterministic. */
 export function openApiText(operations: readonly NamedOperation[], options: DocumentOptions): string {
   const document = openApiDocument(operations, {
     title: 'Crier',
@@ -74,7 +74,7 @@ const DOCS_PAGE = `<!doctype html>
 </html>
 `
 
-/** Everything of Scalar's that would reach for another host is off. */
+/** Disables all features of Scalar that would contact other hosts. */
 const START_SCRIPT = `Scalar.createApiReference('#reference', ${JSON.stringify({
   url: '/api/openapi.json',
   withDefaultFonts: false,
@@ -90,7 +90,7 @@ const START_SCRIPT = `Scalar.createApiReference('#reference', ${JSON.stringify({
 })})
 `
 
-/** Whoever opens the bare address gets to the documentation. */
+/** Redirects the root path to the documentation. */
 const START: PageContent = {
   status: 302,
   contentType: 'text/plain; charset=utf-8',
@@ -123,7 +123,7 @@ export function documentPages(
     { path: '/docs/start.js', serve: () => start },
     {
       path: '/docs/scalar.js',
-      // Whoever runs it is a browser, and every browser takes gzip.
+      // Only browsers load the script, and every browser accepts gzip.
       serve: async () =>
         page('text/javascript; charset=utf-8', await script.compressed(), { 'Content-Encoding': 'gzip' }),
     },

@@ -13,7 +13,7 @@ const marked = new Marked({
   },
 })
 
-/** A page made of a Markdown file in `docs`, whose first line is its title. */
+/** Renders a Markdown file of `docs`. Its first line is the title. */
 export function guidePage(file: string): DocPage {
   const [first = '', ...rest] = readFileSync(new URL(file, FOLDER), 'utf8').split('\n')
   return { title: first.replace(/^# /, ''), body: marked.parse(rest.join('\n'), { async: false }) }

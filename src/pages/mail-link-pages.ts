@@ -3,8 +3,8 @@ import { served } from './served-file.ts'
 import type { Page } from '../http/server.ts'
 
 /**
- * Where the links in mails lead: small pages that do what the mail is about by calling the API, for installations
- * without a front end of their own.
+ * The pages that links in mails open. They do what the mail offers by calling the API, for installations without a
+ * front end of their own.
  */
 export function mailLinkPages(): Page[] {
   return [

@@ -10,7 +10,7 @@ const require = createRequire(import.meta.url)
 const PLAYER = require.resolve('mpegts.js/dist/mpegts.js')
 const compress = promisify(gzip)
 
-/** A page that plays a stream's preview: our script and the player, and nothing from elsewhere. */
+/** The page that plays a stream's preview. It loads only our script and player, nothing from other sites. */
 export function previewPages(): Page[] {
   let player: Promise<PageContent> | undefined
   return [
@@ -21,7 +21,7 @@ export function previewPages(): Page[] {
   ]
 }
 
-/** Compressed once: whoever runs it is a browser, and every browser takes gzip. */
+/** Compressed once: only browsers load the script, and every browser accepts gzip. */
 async function readPlayer(): Promise<PageContent> {
   const script = await compress(await readFile(PLAYER))
   return page('text/javascript; charset=utf-8', script, { ...STRICT, 'Content-Encoding': 'gzip' })

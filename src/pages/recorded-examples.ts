@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { OperationExample } from '../core/openapi.ts'
 
-/** Where `npm run examples` keeps what a running server was sent and answered: a file a domain, by operation. */
+/** The folder where `npm run examples` stores recorded requests and replies: one file per domain. */
 export const EXAMPLES_FOLDER = new URL('../../docs/examples/', import.meta.url)
 
-/** By operation. */
+/** Recorded examples by operation. */
 export function recordedExamples(): ReadonlyMap<string, OperationExample> {
   const files = readdirSync(EXAMPLES_FOLDER).filter((name) => name.endsWith('.json'))
   const domains = files.map(

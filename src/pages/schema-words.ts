@@ -1,6 +1,6 @@
 import { nameOf, type TSchema } from '../core/schema.ts'
 
-/** The part of JSON Schema that our schemas use. */
+/** The parts of JSON Schema that our schemas use. */
 interface Schema {
   readonly type?: string
   readonly format?: string
@@ -15,7 +15,7 @@ interface Schema {
   readonly 'x-enumDescriptions'?: Readonly<Record<string, string>>
 }
 
-/** Rows of name, type and meaning for the fields of an object. Markdown with code only. */
+/** Table rows with the name, type and meaning of an object's fields. Markdown with inline code only. */
 export function fieldRows(schema: TSchema): string[][] {
   const { properties = {}, required = [] } = schema as Schema
   return Object.entries(properties).map(([name, field]) => {
@@ -32,7 +32,7 @@ function typeInWords(schema: Schema): string {
   return schema.format ?? nameOf(schema) ?? schema.type ?? 'any'
 }
 
-/** Empty where the schema does not say: a field of an object with a name of its own. */
+/** Empty if the schema does not list fields, for an object with arbitrary keys. */
 function meaningOf(schema: Schema): string {
   return schema.description ?? (schema.anyOf ?? []).find(({ description }) => description)?.description ?? ''
 }

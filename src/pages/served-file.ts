@@ -10,7 +10,7 @@ const TYPES = {
   js: 'text/javascript; charset=utf-8',
 } as const
 
-/** A file of `static/` under a path. */
+/** Serves a file of `static/` under a path. */
 export function served(path: string, file: string, headers: Record<string, string>): Page {
   const type = TYPES[file.split('.').at(-1) as keyof typeof TYPES]
   const content = page(type, readFileSync(new URL(file, FOLDER), 'utf8'), headers)

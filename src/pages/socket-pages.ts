@@ -6,7 +6,7 @@ import { page } from '../http/page.ts'
 import { fieldRows } from './schema-words.ts'
 import type { Page } from '../http/server.ts'
 
-/** The pages that describe the sockets, from their declarations. */
+/** The documentation pages of the sockets, generated from their declarations. */
 export function socketPages(protocol: SocketProtocol): Page[] {
   const description = once(() => page('application/json', asyncApiText(protocol)))
   const words = once(() => docPage(socketPage(protocol)))
@@ -16,7 +16,7 @@ export function socketPages(protocol: SocketProtocol): Page[] {
   ]
 }
 
-/** The AsyncAPI description as text. */
+/** The AsyncAPI document as text. */
 export function asyncApiText(protocol: SocketProtocol): string {
   return `${JSON.stringify(asyncApiDocument(protocol), null, 2)}\n`
 }
@@ -39,9 +39,9 @@ channel.subscribe(({ state, pending, isLive }) => render(state.messages, pending
 await channel.send({ body: 'Hello' })`
 
 const ENVELOPE = [
-  ['`seq`', 'integer', 'Number of the event in the workspace, from 1 on without a gap'],
+  ['`seq`', 'integer', 'Sequence number of the event in the workspace, starting at 1, without gaps'],
   ['`type`', 'string', 'Name of the event'],
-  ['`workspaceId`', 'uuid', 'Where it happened'],
+  ['`workspaceId`', 'uuid', 'Workspace of the event'],
   ['`at`', 'date-time', 'When it happened'],
   ['`data`', 'object', 'What happened'],
 ]
@@ -49,30 +49,30 @@ const ENVELOPE = [
 function socketPage(protocol: SocketProtocol): DocPage {
   const { clientMessages, closingCodes, events, limits, operations, refusals, serverMessages } = protocol
   const callable = operations.filter((op) => op.socket !== undefined).map((op) => op.name)
-  const body = `<p>${markup('Live changes, chat, and calls of operations, over socket.io 4 at `/socket.io/`.')}
+  const body = `<p>${markup('Live events, chat and calls of operations over socket.io 4 at `/socket.io/`.')}
 For programs: <a href="/api/asyncapi.json">asyncapi.json</a>. Over HTTP: <a href="/docs">all operations</a>.</p>
 <h2 id="connect">Connect</h2>
 <pre>${escape(CONNECT)}</pre>
-<p>${markup('The token is an access token or an API key, and goes into `auth`; in the URL it is refused. From the moment that the socket is connected it hears every event of its user’s workspaces that their scopes let them see; a removal or a changed role acts at once. Pages of this server may connect, and those of the origins in `CORS_ORIGINS`. Before an access token expires, send the next one as `auth`.')}</p>
+<p>${markup('The token is an access token or an API key. Send it in `auth`; a token in the URL is refused. Once connected, the socket receives all events of its user’s workspaces that the user’s scopes allow. When a member is removed or gets another role, this takes effect at once. Pages of this server may connect, and pages of the origins in `CORS_ORIGINS`. Before an access token expires, send the next one with the message `auth`.')}</p>
 ${definitions(refusals)}
-<h2 id="messages">What a client may say</h2>
+<h2 id="messages">Messages from the client</h2>
 ${clientMessages.map(message).join('\n')}
 <p>${markup(`Operations that can be called: ${callable.map((name) => `\`${name}\``).join(', ')}.`)}</p>
-<h2 id="away">Being away</h2>
-<p>${markup('A socket that comes back has missed something. Every event of a workspace has a number: `resume` gives those after the last one seen. Every change of a channel has a number of the channel’s own, without a gap: a client that sees a number which is not the next one, that connects again, or that hears `missed`, asks with `sync`, and ends in exactly the state of one that never left, edits, deletes and reactions included. Too far behind, or ahead of the server, it is given a snapshot, once. Keep what comes live while you ask, and drop what you have. A message that was sent with a `clientId` may be sent again: there is one message.')}</p>
-<p>${markup('The package `crier-client` (`packages/client` in the sources) does all of that:')}</p>
+<h2 id="away">Catching up after a disconnect</h2>
+<p>${markup('A client that reconnects may have missed events. Every event of a workspace has a sequence number, and `resume` returns the events after the last one received. Every change of a channel has a sequence number of that channel, without gaps. Call `sync` after a reconnect, after a gap in the numbers and after the message `missed`. The client then has the same state as one that was never disconnected, including edits, deletions and reactions. A client that is too far behind, or ahead of the server, gets a snapshot instead. While `sync` runs, keep the changes that arrive live, and drop those that you already have. A message with a `clientId` can safely be sent again: it is stored only once.')}</p>
+<p>${markup('The package `crier-client` (`packages/client` in the source code) does all of this:')}</p>
 <pre>${escape(SDK)}</pre>
-<h2 id="server">What the server says beside the events</h2>
+<h2 id="server">Messages from the server other than events</h2>
 ${serverMessages.map(message).join('\n')}
 <h2 id="events">Events</h2>
-<p>${markup('Each has this form, with what is said below as `data`. Values of a status are explained under ')}<a href="/docs/states">states</a>.</p>
+<p>${markup('Each event has this form, with the fields below as `data`. For the values of a status, see ')}<a href="/docs/states">states</a>.</p>
 ${table(['field', 'type', 'meaning'], ENVELOPE)}
-<p>${markup('Events that are kept nowhere have no such form: their fields are the whole message.')}</p>
+<p>${markup('Events that are not stored have another form: their fields are the whole message.')}</p>
 ${events.map(eventSection).join('\n')}
 <h2 id="limits">Limits</h2>
 <ul>${limits.map((limit) => `<li>${markup(limit)}</li>`).join('\n')}</ul>
 <h2 id="closing">Closing codes</h2>
-<p>${markup('Before the server ends a socket it says `closing { code }`.')}</p>
+<p>${markup('Before the server closes a socket, it sends `closing { code }`.')}</p>
 ${definitions(closingCodes)}
 `
   return { title: 'Sockets and events', body }
@@ -88,7 +88,7 @@ ${fields.length === 0 ? '' : table([event.stored === false ? 'field' : 'field of
 }
 
 function message({ ack, description, example, name, summary }: SocketMessageType): string {
-  const answer = ack === 'reply' ? ' Acknowledged with `{ status, headers, body }`, as REST would answer.' : ''
+  const answer = ack === 'reply' ? ' Acknowledged with `{ status, headers, body }`, like the reply of REST.' : ''
   return `<section id="${escape(name)}"><h3><code>${escape(name)}</code></h3>
 <p>${markup(`${summary}. ${description}${answer}`)}</p>
 <pre>${escape(JSON.stringify(example, null, 2))}</pre></section>`

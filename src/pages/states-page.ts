@@ -1,7 +1,7 @@
 import { type StateTable, type TSchema } from '../core/schema.ts'
 import { escape, markup, table, type DocPage } from '../http/doc-page.ts'
 
-/** The page that lists what replies and events say about the state of things, each value with its meaning. */
+/** The page that lists the states, reasons and codes of replies and events, each value with its meaning. */
 export function statesPage(schemas: readonly TSchema[]): DocPage {
   const tables = stateTables(schemas)
   const sections = tables.map(
@@ -16,17 +16,17 @@ ${table(
   )
   return {
     title: 'States',
-    body: `<p>The values of fields such as <code>status</code> and <code>reason</code>. New values may come with a new version: treat one that you do not know as “something else”.</p>\n${sections.join('\n')}`,
+    body: `<p>The values of fields such as <code>status</code> and <code>reason</code>. New versions may add values. Handle unknown values as “other”.</p>\n${sections.join('\n')}`,
   }
 }
 
-/** Every table of states inside the schemas, once, by its name. */
+/** All states tables in the schemas, each once, by name. */
 export function stateTables(schemas: readonly TSchema[]): StateTable[] {
   const found = new Map<string, StateTable>()
   const visit = (value: unknown): void => {
     if (value === null || typeof value !== 'object') return
     const known = value as Partial<StateTable>
-    // A parameter may describe what it does with the values; the schema of the field comes first.
+    // A parameter may describe how it uses the values, so the schema of the field takes precedence.
     if (known['x-enumDescriptions'] && known.title && !found.has(known.title))
       found.set(known.title, known as StateTable)
     for (const part of Object.values(value)) visit(part)

@@ -1,20 +1,20 @@
 import { CrierError } from './client.ts'
 import { SocketLostError, type Connection } from './connection.ts'
 
-/** What a call was answered with. */
+/** The reply to a call. */
 export interface SocketReply<S extends number = number, B = unknown> {
   readonly status: S
   readonly headers: Readonly<Record<string, string>>
   readonly body: B
 }
 
-/** Messages that are under way at a time, so that many channels which catch up stay within what a socket may send. */
+/** How many messages may be pending at once, so that many channels that catch up stay below the server's limits. */
 const AT_A_TIME = 8
 const LONGEST_WAIT_S = 20
-/** The server did nothing, and says when to come back. */
+/** The server did nothing and says when to try again. */
 const REFUSED = new Set(['shutting_down', 'overloaded', 'too_many_calls', 'rate_limited', 'database_unavailable'])
 
-/** Asks the server over a connection, again where that can do no harm. */
+/** Calls the server over a connection, and retries if that is safe. */
 export class Caller {
   readonly #connection: Connection
   readonly #queue: (() => void)[] = []
@@ -25,10 +25,10 @@ export class Caller {
   }
 
   /**
-   * Sends a message until it is answered.
-   * @param resend whether it may be sent again although it may have had its effect
+   * Sends a message until it is acknowledged.
+   * @param resend whether it may be sent again although it may have taken effect
    * @returns the `data` of the reply
-   * @throws CrierError what the server refused; SocketLostError when the outcome is unknown and `resend` is false
+   * @throws CrierError when the server refused it; SocketLostError when the outcome is unknown and `resend` is false
    */
   async ask(name: string, message: unknown, resend = true): Promise<unknown> {
     const { body } = await this.reply(name, message, resend)
@@ -65,7 +65,7 @@ export class Caller {
   }
 }
 
-/** Milliseconds to wait before trying again; undefined when that makes no sense. */
+/** Milliseconds before the next attempt; undefined when a retry is pointless. */
 function pause(error: unknown, tries: number, resend: boolean): number | undefined {
   const backOff = Math.min(100 * 2 ** tries, 5_000) * (0.5 + Math.random())
   if (error instanceof SocketLostError) return resend ? backOff : undefined

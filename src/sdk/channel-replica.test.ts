@@ -8,7 +8,7 @@ const at = '2026-11-21T05:00:00.000Z'
 const channelId = 'c'
 const channel = { _id: channelId, memberIds: [] as string[] } as unknown as ChannelData
 
-/** The server's side of a channel: every change in order, and what `sync` answers. */
+/** The server's side of a channel: all changes in order, and the reply of `sync`. */
 class Log {
   readonly changes: ChangeData[] = []
   state: ChannelState = { ...EMPTY, channel }
@@ -29,7 +29,7 @@ class Log {
     this.state = applyChange(this.state, change)
   }
 
-  /** A page, or a snapshot for one who is far behind or ahead. */
+  /** A page, or a snapshot for a client that is far behind or ahead. */
   after(after: number): { changes: ChangeData[]; snapshot: SnapshotData | null; hasMore: boolean } {
     const top = this.changes.length
     if (after > top || top - after > 40) {
@@ -53,7 +53,10 @@ function message(seq: number): MessageData {
   } as unknown as MessageData
 }
 
-/** Asks until there is no more, as the client does. @returns how often it asked */
+/**
+ * Calls `sync` until there is no more, as the client does.
+ * @returns the number of calls
+ */
 function catchUp(replica: ChannelReplica, log: Log): number {
   for (let asked = 1; ; asked += 1) {
     const { seq } = replica.state
@@ -71,7 +74,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.constant('ask' as const) },
 )
 
-test('whatever is lost, doubled or reordered, the state ends where the server is, and never goes back', () => {
+test('lost, duplicated and reordered changes always lead to the server’s state, which never goes back', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 120 }), fc.infiniteStream(fc.nat(9)), (steps, luck) => {
       const log = new Log()
@@ -94,7 +97,7 @@ test('whatever is lost, doubled or reordered, the state ends where the server is
         log.add(one.kind, one.pick)
         const change = log.changes.at(-1) as ChangeData
         const fate = luck.next().value as number
-        // One in ten is lost, one is late, one comes twice.
+        // One in ten is lost, one is delayed, one is duplicated.
         if (fate === 0) continue
         if (fate === 1) onTheWay.push(change)
         else receive(change)
@@ -110,7 +113,7 @@ test('whatever is lost, doubled or reordered, the state ends where the server is
   )
 })
 
-test('a client that is ahead of the server is set right by one snapshot', () => {
+test('one snapshot corrects a client that is ahead of the server', () => {
   const log = new Log()
   for (let count = 0; count < 30; count += 1) log.add('message', 0)
   const replica = new ChannelReplica({ ...EMPTY, channel })
@@ -127,7 +130,7 @@ test('a client that is ahead of the server is set right by one snapshot', () => 
   expect(stateHash(replica.state)).toBe(stateHash(restored.state))
 })
 
-test('a snapshot that live changes have overtaken does not take them back', () => {
+test('a snapshot does not undo live changes that are newer', () => {
   const log = new Log()
   for (let count = 0; count < 50; count += 1) log.add('message', 0)
   const replica = new ChannelReplica({ ...log.state, seq: 48, messages: log.state.messages.slice(0, 48) })

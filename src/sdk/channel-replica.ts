@@ -1,18 +1,18 @@
 import { applyChange, EMPTY, fromSnapshot, type ChannelState } from '../domains/talk/chat/state.ts'
 import type { ChangeData, SyncData } from '../domains/talk/chat/schemas.ts'
 
-/** Changes that are kept while those before them are asked for; beyond, asking again is cheaper. */
+/** How many changes are kept while earlier ones are missing. Beyond this, another request is cheaper. */
 const MOST_KEPT = 1_000
 
 /**
- * One channel as a client has it. Changes may come in any order, twice or not at all; the state only ever moves along
- * the channel's own numbers, and what is missing is known from them.
+ * A client's copy of one channel. Changes may arrive in any order, twice or not at all. They are applied strictly in
+ * the order of the channel's sequence numbers, which also show what is missing.
  */
 export class ChannelReplica {
   #state: ChannelState
   readonly #early = new Map<number, ChangeData>()
 
-  /** @param state where to go on, as an earlier replica had it */
+  /** @param state the state of an earlier replica to continue from */
   constructor(state: ChannelState = EMPTY) {
     this.#state = state
   }
@@ -21,12 +21,15 @@ export class ChannelReplica {
     return this.#state
   }
 
-  /** Whether changes are known to be missing: ask for those after `state.seq`. */
+  /** Whether changes are missing. If so, request those after `state.seq`. */
   get hasGap(): boolean {
     return this.#early.size > 0
   }
 
-  /** Takes a change that came live. @returns the changes that moved the state, in order */
+  /**
+   * Receives a live change.
+   * @returns the applied changes, in order
+   */
   receive(change: ChangeData): readonly ChangeData[] {
     if (change.seq <= this.#state.seq) return []
     if (this.#early.size >= MOST_KEPT) this.#early.clear()
@@ -35,13 +38,14 @@ export class ChannelReplica {
   }
 
   /**
-   * Takes an answer to what was asked after `asked`. A snapshot replaces the state, also one with a smaller number:
-   * a server that was set back is right. It counts once, so that a client that is ahead does not ask for ever.
+   * Applies the reply to a request for the changes after `asked`. A snapshot replaces the state, even if its number is
+   * smaller, because a server that was restored from a backup is right. It is applied only once, so that a client that
+   * is ahead does not keep requesting.
    */
   take(page: Pick<SyncData, 'changes' | 'snapshot'>, asked: number): readonly ChangeData[] {
     const { changes, snapshot } = page
     if (snapshot !== null) {
-      // Live changes have brought us past it meanwhile.
+      // Live changes have already moved the state beyond it.
       if (snapshot.seq <= this.#state.seq && this.#state.seq > asked && snapshot.seq >= asked) return []
       if (snapshot.seq < this.#state.seq) this.#early.clear()
       this.#state = fromSnapshot(snapshot)

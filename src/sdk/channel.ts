@@ -5,12 +5,12 @@ import type { Caller } from './caller.ts'
 import { ChannelReplica } from './channel-replica.ts'
 import { randomId } from './random-id.ts'
 
-/** A message as it is given to `send`. */
+/** The message to `send`. */
 export interface Draft {
   readonly body?: string
   readonly attachments?: readonly string[]
   readonly replyTo?: string
-  /** Made when absent. The same one never makes a second message. */
+  /** Created when absent. The same id never creates a second message. */
   readonly clientId?: string
 }
 
@@ -18,34 +18,34 @@ export interface PendingMessage extends Draft {
   readonly clientId: string
 }
 
-/** What a listener is given: the channel as the server has it, and what is not there yet. */
+/** The view for a subscriber: the channel's state on the server, and the messages that are not part of it yet. */
 export interface ChannelView {
   readonly state: ChannelState
-  /** Messages of this client that are not in `state` yet, in the order of their sending. */
+  /** Messages of this client that are not in `state` yet, in the order of sending. */
   readonly pending: readonly PendingMessage[]
-  /** Whether the state was brought up to date since the connection stands. */
+  /** Whether the state was synchronized since the connection was established. */
   readonly isLive: boolean
-  /** Why the channel cannot be read (any more): not found, or not allowed. */
+  /** Why the channel cannot be read: not found, or not allowed (any more). */
   readonly error: CrierError | undefined
 }
 
-/** @param changes those that led to the view; empty where a snapshot did, or only `pending` changed */
+/** @param changes the changes that led to the view; empty after a snapshot, or if only `pending` changed */
 export type ChannelListener = (view: ChannelView, changes: readonly ChangeData[]) => void
 
 interface Outgoing {
   readonly draft: PendingMessage
   readonly resolve: (message: MessageData) => void
   readonly reject: (error: unknown) => void
-  /** The number that the server gave it; undefined until it has answered. */
+  /** The sequence number from the server; undefined until it has replied. */
   seq?: number
 }
 
-/** A message that was acknowledged and has not come by then is asked for. */
+/** An acknowledged message that has not arrived after this time is requested. */
 const OVERDUE_MS = 1_000
 
 /**
- * A channel that is followed: its state is always one that the server had, never goes back but where the server did,
- * and ends where the server is, whatever was lost, doubled or reordered on the way.
+ * A subscribed channel. Its state is always one that the server had. It never goes back unless the server did, and it
+ * reaches the server's state even if changes are lost, duplicated or reordered.
  */
 export class FollowedChannel {
   readonly workspaceId: string
@@ -59,7 +59,7 @@ export class FollowedChannel {
   #again = false
   #isLive = false
   #error: CrierError | undefined
-  /** Nothing was heard of the channel since it was last looked at. */
+  /** Nothing was received for the channel since the last check. */
   #isQuiet = false
 
   constructor(caller: Caller, place: { workspaceId: string; channelId: string }, state?: ChannelState) {
@@ -78,7 +78,10 @@ export class FollowedChannel {
     }
   }
 
-  /** Hears the present view at once and every later one. @returns what ends it */
+  /**
+   * Calls the listener with the current view at once and with every later view.
+   * @returns a function that unsubscribes
+   */
   subscribe(listener: ChannelListener): () => void {
     this.#listeners.add(listener)
     listener(this.view, [])
@@ -86,7 +89,7 @@ export class FollowedChannel {
   }
 
   /**
-   * Sends a message, after those before it, again and again until the server has it.
+   * Sends a message after earlier ones, and retries until the server has it.
    * @throws CrierError when the server refuses it
    */
   send(draft: Draft): Promise<MessageData> {
@@ -97,7 +100,7 @@ export class FollowedChannel {
     })
   }
 
-  /** Takes a live change. */
+  /** Receives a live change. */
   receive(change: ChangeData): void {
     this.#isQuiet = false
     const moved = this.#replica.receive(change)
@@ -106,19 +109,19 @@ export class FollowedChannel {
     if (this.#replica.hasGap) void this.sync()
   }
 
-  /** The connection is gone: what comes next may have a gap before it. */
+  /** The connection was lost, so changes may be missing before the next one. */
   lost(): void {
     this.#isLive = false
     this.#tell([])
   }
 
-  /** Looks whether something was missed if nothing was heard since the last look. */
+  /** Synchronizes if nothing was received since the last check, because a change may have been lost. */
   look(): void {
     if (this.#isQuiet) void this.sync()
     this.#isQuiet = true
   }
 
-  /** Asks for what came after the state, until there is no more. */
+  /** Requests the changes after the state until there are no more. */
   async sync(): Promise<void> {
     this.#again = true
     if (this.#isSyncing) return
@@ -152,7 +155,7 @@ export class FollowedChannel {
     }
   }
 
-  /** A message that stands in the log was sent, whether or not its answer came. */
+  /** A message in the log was sent, even if its reply has not arrived. */
   #settle(changes: readonly ChangeData[]): void {
     for (const change of changes) {
       if (change.type !== 'message') continue
@@ -163,7 +166,7 @@ export class FollowedChannel {
     this.#dropArrived()
   }
 
-  /** It stays among those on their way until the state has it: in between it would be nowhere. */
+  /** It stays pending until the state contains it, so that it is always visible. */
   #done(outgoing: Outgoing, message: MessageData): void {
     outgoing.seq = message.seq
     outgoing.resolve(message)
@@ -181,7 +184,7 @@ export class FollowedChannel {
     if (index >= 0) this.#outgoing.splice(index, 1)
   }
 
-  /** One after the other: a message never overtakes another of the same client. */
+  /** Sends one message at a time, so that messages of a client never overtake each other. */
   async #sendAll(): Promise<void> {
     if (this.#isSending) return
     this.#isSending = true

@@ -1,4 +1,4 @@
-/** What the client needs to move files: nothing but `fetch`, so that it runs in browsers too. */
+/** File transfer for the client. It only needs `fetch`, so that it runs in browsers too. */
 
 interface Outgoing {
   readonly body?: unknown
@@ -8,8 +8,9 @@ interface Outgoing {
 }
 
 /**
- * The body of a request. JSON, or a file: `content` as it is, `file` as the last part of a multipart body, after the
- * fields. A file is read as it is sent. @param touched called with every piece that goes out
+ * The body of a request: JSON, or a file. `content` is sent unchanged, `file` as the last part of a multipart body
+ * after the fields. A file is read while it is sent.
+ * @param touched called with every chunk that is sent
  */
 export function bodyOf(
   request: Outgoing,
@@ -34,7 +35,7 @@ export function bodyOf(
   return { body: form }
 }
 
-/** Browsers read the file itself and tell nobody how far they are; Node asks the object for its stream. */
+/** Browsers read the file themselves and report no progress. In Node, the object's stream is used. */
 function countedFile(file: Blob, onBytes: (done: number) => void): File {
   const name = file instanceof File ? file.name : 'file'
   const counted = new File([file], name, { type: file.type })
@@ -53,7 +54,7 @@ function countedFile(file: Blob, onBytes: (done: number) => void): File {
   return Object.defineProperty(counted, 'stream', { value: stream })
 }
 
-/** Gives up when nothing has happened for so long. */
+/** A timeout that restarts with every activity. */
 export class Patience {
   readonly signal: AbortSignal
   readonly #controller = new AbortController()
@@ -80,7 +81,7 @@ export class Patience {
   }
 }
 
-/** A body that is watched while it is read. */
+/** A body that reports its progress while it is read. */
 export function watched(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   { onBytes, onEnd }: { readonly onBytes: (done: number) => void; readonly onEnd: () => void },
@@ -99,7 +100,8 @@ export function watched(
 }
 
 /**
- * Follows a redirect to where a file lies. The credential stays behind: it is the server's, and the URL has its own.
+ * Follows a redirect to a file. The credential is not sent, because it belongs to the API server and the URL has its
+ * own signature.
  */
 export async function followed(response: Response, sent: Headers, signal: AbortSignal): Promise<Response> {
   const location = response.headers.get('location')

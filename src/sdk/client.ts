@@ -3,16 +3,16 @@ import { randomId } from './random-id.ts'
 import type { Routes } from './routes.ts'
 
 /**
- * A typed client of the API. Its types come from the operations themselves, its run time is `fetch` and nothing else:
+ * A typed client of the API. Its types are derived from the operations. At run time it only needs `fetch`:
  *
  *     const crier = createClient({ url: 'http://localhost:3000', apiKey })
  *     const { body } = await crier('POST /api/streams', { body: { workspaceId, title: 'Launch day' } })
  */
 
-/** Every route of the API: `GET /api/streams/{id}`. */
+/** All routes of the API, such as `GET /api/streams/{id}`. */
 export type ApiRoute = keyof Routes
 
-/** True where an object may be empty. */
+/** True if an object may be empty. */
 type IsOptional<T> = Partial<T> extends T ? true : false
 
 type Field<Name extends string, T> = [T] extends [undefined]
@@ -21,14 +21,14 @@ type Field<Name extends string, T> = [T] extends [undefined]
     ? { readonly [K in Name]?: T }
     : { readonly [K in Name]: T }
 
-/** The file of a route that takes one: with fields beside it, or as the whole body. */
+/** The file of a route that accepts one: with fields beside it, or as the whole body. */
 type FileField<U> = U extends 'multipart'
   ? { readonly file: Blob }
   : U extends 'raw'
     ? { readonly content: Blob }
     : { readonly file?: undefined; readonly content?: undefined }
 
-/** What a route takes. A `File` brings its name; in Node, `openAsBlob` of `node:fs` gives a file without reading it. */
+/** The input of a route. A `File` has a name. In Node, `openAsBlob` of `node:fs` opens a file without reading it. */
 export type RequestOf<R extends ApiRoute> = Field<'path', Routes[R]['path']> &
   Field<'query', Routes[R]['query']> &
   Field<'body', Routes[R]['body']> &
@@ -36,20 +36,20 @@ export type RequestOf<R extends ApiRoute> = Field<'path', Routes[R]['path']> &
   RequestSettings
 
 export interface RequestSettings {
-  /** The ETag that was read: the change is refused with 412 when there is a newer version. */
+  /** The ETag of the version that was read. The change fails with 412 if there is a newer version. */
   readonly ifMatch?: string
-  /** For a POST; one is made when absent, so that a retry never has a second effect. */
+  /** For a POST. A key is created when absent, so that retries are safe. */
   readonly idempotencyKey?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
-  /** How many bytes of a file were sent or have come; in browsers only of those that come. */
+  /** Reports how many bytes of a file were sent or received; in browsers only received bytes. */
   readonly onProgress?: (done: number, total: number | undefined) => void
 }
 
-/** Routes that answer a file. */
+/** Routes that reply with a file. */
 export type FileRoute = { [R in ApiRoute]: Routes[R]['file'] extends true ? R : never }[ApiRoute]
 
-/** What a route answers when it succeeds, one of its statuses. */
+/** The successful replies of a route. */
 export type ReplyOf<R extends ApiRoute> = {
   [S in keyof Routes[R]['replies'] & number]: ClientReply<S, Routes[R]['replies'][S]>
 }[keyof Routes[R]['replies'] & number]
@@ -63,16 +63,16 @@ export interface ClientReply<S extends number = number, B = unknown> {
 }
 
 export interface ClientOptions {
-  /** Where the server is, without `/api`. */
+  /** The address of the server, without `/api`. */
   readonly url: string
   readonly apiKey?: string
-  /** An access token, or how to get one. */
+  /** An access token, or a function that returns one. */
   readonly token?: string | (() => string | Promise<string>)
-  /** Milliseconds for one attempt, of a file for each piece of it; 30,000 when absent. */
+  /** The timeout of one attempt in milliseconds, for a file of each chunk; 30,000 when absent. */
   readonly timeoutMs?: number
-  /** How often a call that may be repeated is tried again; 2 when absent. */
+  /** How often a repeatable call is retried; 2 when absent. */
   readonly retries?: number
-  /** Milliseconds before the first retry, doubled each time; 250 when absent. */
+  /** The delay before the first retry in milliseconds. It doubles with each retry; 250 when absent. */
   readonly retryDelayMs?: number
 }
 
@@ -81,18 +81,18 @@ type Arguments<R extends ApiRoute> =
 
 export interface CrierClient {
   <R extends ApiRoute>(route: R, ...request: Arguments<R>): Promise<ReplyOf<R>>
-  /** Asks for a file, whose bytes are read as they come. */
+  /** Requests a file, whose bytes are read as they arrive. */
   open<R extends FileRoute>(route: R, ...request: Arguments<R>): Promise<FileReply>
 }
 
-/** A file on its way. */
+/** A file that is being received. */
 export interface FileReply extends ClientReply<number, ReadableStream<Uint8Array<ArrayBuffer>>> {
-  /** Bytes, where the server says it. */
+  /** Size in bytes, if the server sends it. */
   readonly size: number | undefined
   readonly type: string
 }
 
-/** The server refused or failed: its error body, as fields. */
+/** An error reply of the server, with the fields of its body. */
 export class CrierError extends Error {
   override readonly name = 'CrierError'
   readonly status: number
@@ -100,15 +100,15 @@ export class CrierError extends Error {
   readonly code: string
   readonly requestId: string | undefined
   readonly docUrl: string | undefined
-  /** Faults of the input by JSON pointer. */
+  /** Invalid fields of the input by JSON pointer. */
   readonly errors: readonly { readonly path: string; readonly code: string; readonly message: string }[]
   readonly details: Readonly<Record<string, unknown>>
-  /** Seconds after which it makes sense to try again. */
+  /** Seconds to wait before a retry. */
   readonly retryAfter: number | undefined
 
   constructor(status: number, headers: Headers, body: unknown) {
     const known = (body ?? {}) as Partial<Omit<CrierError, 'errors'> & { errors: CrierError['errors'] }>
-    super(known.message ?? `the server answered ${status}`)
+    super(known.message ?? `the server replied with ${status}`)
     this.status = status
     this.code = known.code ?? 'unknown'
     this.requestId = known.requestId ?? headers.get('x-request-id') ?? undefined
@@ -120,19 +120,19 @@ export class CrierError extends Error {
   }
 }
 
-/** The server could not be reached, or did not answer in time. The outcome of the call is unknown. */
+/** The server could not be reached or did not respond in time. The outcome of the call is unknown. */
 export class ConnectionError extends Error {
   override readonly name = 'ConnectionError'
 }
 
-/** A call whose route is not known when the program is written. */
+/** A call whose route is only known at run time. */
 export interface UntypedRequest extends RequestSettings {
   readonly path?: Readonly<Record<string, unknown>>
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
   /** Sent after the fields of `body`, as multipart. */
   readonly file?: Blob
-  /** Sent as it is, in the place of `body`. */
+  /** Sent unchanged, instead of `body`. */
   readonly content?: Blob
 }
 
@@ -145,8 +145,8 @@ export function createClient(options: ClientOptions): CrierClient {
 const LONGEST_WAIT_S = 20
 
 /**
- * Sends one request, again where that can do no harm: GET, PUT and DELETE, and POST under its idempotency key, after a
- * lost connection or a 503 that says when to come back.
+ * Sends one request. Retries GET, PUT, DELETE, and POST with its idempotency key, after a lost connection or a 503 with
+ * Retry-After.
  * @throws CrierError, ConnectionError
  */
 export function send(options: ClientOptions, route: string, request: UntypedRequest = {}): Promise<ClientReply> {
@@ -154,7 +154,8 @@ export function send(options: ClientOptions, route: string, request: UntypedRequ
 }
 
 /**
- * Asks for a file, again where `send` would; what is lost later is the reader's to ask for, with a Range.
+ * Requests a file. Retries like `send` until the reply starts; after that, the reader can request the rest with a
+ * Range.
  * @throws CrierError, ConnectionError
  */
 export function openFile(options: ClientOptions, route: string, request: UntypedRequest = {}): Promise<FileReply> {
@@ -183,7 +184,7 @@ async function attempted<T>(
   }
 }
 
-/** Milliseconds to wait before trying again; undefined when that makes no sense. */
+/** Milliseconds before the next attempt; undefined when a retry is pointless. */
 function pause(error: unknown, attempt: number, delayMs: number): number | undefined {
   const backOff = delayMs * 2 ** attempt * (0.5 + Math.random())
   if (error instanceof ConnectionError) return backOff
@@ -278,7 +279,7 @@ function common({ status, headers }: Response) {
 
 function lost(error: unknown, { url }: ClientOptions, { signal }: UntypedRequest, patience: Patience): unknown {
   if (signal?.aborted) return error
-  const why = patience.isOver ? 'did not answer in time' : 'cannot be reached'
+  const why = patience.isOver ? 'did not respond in time' : 'cannot be reached'
   return new ConnectionError(`${new URL(url).origin} ${why}`, { cause: error })
 }
 
@@ -312,6 +313,6 @@ function read(response: Response, bytes: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(bytes)) as unknown
   } catch (error) {
-    throw new ConnectionError('the answer is no JSON; is this address a Crier server?', { cause: error })
+    throw new ConnectionError('the reply is not JSON; is this the address of a Crier server?', { cause: error })
   }
 }

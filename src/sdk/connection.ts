@@ -1,4 +1,4 @@
-/** What is used of a socket of socket.io-client. */
+/** The parts of a socket.io-client socket that are used here. */
 export interface SocketLike {
   readonly connected: boolean
   connect(): unknown
@@ -8,47 +8,47 @@ export interface SocketLike {
   timeout(ms: number): { emitWithAck(name: string, message: unknown): Promise<unknown> }
 }
 
-/** `io` of socket.io-client; its options are its own. */
+/** `io` of socket.io-client, with its own options. */
 export type SocketFactory = (url: string, options: never) => unknown
 
 export interface ConnectionOptions {
-  /** Where the server is, without `/socket.io`. */
+  /** The address of the server, without `/socket.io`. */
   readonly url: string
   /** `io` of socket.io-client 4. */
   readonly io: SocketFactory
-  /** An access token or an API key, or how to get one that has not expired. */
+  /** An access token or an API key, or a function that returns a valid one. */
   readonly token: string | (() => string | Promise<string>)
-  /** Milliseconds that one message may wait for its answer; 10,000 when absent. */
+  /** The timeout of a reply in milliseconds; 10,000 when absent. */
   readonly timeoutMs?: number
-  /** Milliseconds before the first try to connect again, doubled each time up to 30 times that; 500 when absent. */
+  /** The delay before the first reconnection in milliseconds. It doubles up to 30 times that; 500 when absent. */
   readonly retryDelayMs?: number
-  /** A token is renewed so many milliseconds before it expires; 60,000 when absent. */
+  /** How long before its expiry a token is renewed, in milliseconds; 60,000 when absent. */
   readonly renewBeforeMs?: number
   /**
-   * The server refuses the credential, also after a new one was asked for, or the page (`origin_not_allowed`). The
-   * connection stays closed.
+   * Called when the server refuses the credential, even after a new one was requested, or the page
+   * (`origin_not_allowed`). The connection stays closed.
    */
   readonly onRefused?: (code: string) => void
-  /** Further options of socket.io-client. */
+  /** Other options of socket.io-client. */
   readonly socketOptions?: object
 }
 
-/** The connection was lost, or the answer did not come: the outcome is unknown. */
+/** The connection was lost or the reply did not arrive, so the outcome is unknown. */
 export class SocketLostError extends Error {
   override readonly name = 'SocketLostError'
 }
 
-/** With these codes only another credential is accepted. */
+/** Codes after which only another credential is accepted. */
 const REFUSED_CREDENTIALS = new Set(['credential_expired', 'invalid_credential', 'unauthorized'])
-/** With this code no credential is accepted: the operator of the server has to allow the page. */
+/** A code after which no credential is accepted: the operator of the server has to allow the page. */
 const REFUSED_PAGE = 'origin_not_allowed'
 const RENEW_BEFORE_MS = 60_000
-/** Longer than this no timer can wait. */
+/** The maximum delay of a timer. */
 const LONGEST_MS = 2 ** 31 - 1
 
 /**
- * A socket that stays connected: it comes back by itself after whatever ended it, with a new token where the old one
- * has expired, and renews its token in time.
+ * A socket that stays connected. It reconnects after any disconnect, requests a new token if the old one has expired,
+ * and renews its token in time.
  */
 export class Connection {
   readonly #options: ConnectionOptions
@@ -68,7 +68,7 @@ export class Connection {
     const socketOptions = {
       transports: ['websocket'],
       forceNew: true,
-      // Ours covers what socket.io-client leaves alone: a server that ended the socket, or refused it.
+      // Handles what socket.io-client does not: a server that closed or refused the socket.
       reconnection: false,
       autoConnect: false,
       ...options.socketOptions,
@@ -88,34 +88,37 @@ export class Connection {
     return this.#socket.connected
   }
 
-  /** Calls back whenever the connection stands anew. */
+  /** Calls back whenever the connection is established. */
   onConnected(listener: () => void): void {
     this.#connected.add(listener)
   }
 
-  /** Calls back whenever the connection is gone. */
+  /** Calls back whenever the connection is lost. */
   onLost(listener: () => void): void {
     this.#whenLost.add(listener)
   }
 
-  /** Hears every message of the server. */
+  /** Receives all messages of the server. */
   onMessage(listener: (name: string, message: never) => void): void {
     this.#socket.onAny(listener)
   }
 
-  /** Resolves when the connection stands; never when it is closed. */
+  /** Resolves when the connection is established; never after `close`. */
   whenConnected(): Promise<void> {
     if (this.isConnected) return Promise.resolve()
     return new Promise((resolve) => this.#waiting.add(resolve))
   }
 
-  /** Sends a message and gives its answer. @throws SocketLostError */
+  /**
+   * Sends a message and returns the acknowledgement.
+   * @throws SocketLostError
+   */
   async ask(name: string, message: unknown): Promise<unknown> {
     if (!this.isConnected) throw new SocketLostError('there is no connection')
     try {
       return await this.#socket.timeout(this.#options.timeoutMs ?? 10_000).emitWithAck(name, message)
     } catch (error) {
-      throw new SocketLostError('the answer did not come', { cause: error })
+      throw new SocketLostError('the reply did not arrive', { cause: error })
     }
   }
 
@@ -126,7 +129,7 @@ export class Connection {
     this.#socket.disconnect()
   }
 
-  /** A token that cannot be had now says nothing about the next try. */
+  /** A failure to get a token now says nothing about the next attempt. */
   async #connect(): Promise<void> {
     try {
       await this.#nextToken()
@@ -142,13 +145,13 @@ export class Connection {
     this.#token = typeof token === 'function' ? await token() : token
     clearTimeout(this.#renewal)
     const lifetime = lifetimeOf(this.#token)
-    // One that is always the same is no newer than the present one.
+    // An unchanged token is not newer than the current one.
     if (this.#isClosed || lifetime === undefined || typeof token === 'string') return
     const inMs = Math.min(Math.max(1_000, lifetime - renewBeforeMs), LONGEST_MS)
     this.#renewal = setTimeout(() => void this.#renew(), inMs)
   }
 
-  /** A token that cannot be had now is asked for again, at the latest when the server ends the socket. */
+  /** A token that is unavailable now is requested again, at the latest when the server closes the socket. */
   async #renew(): Promise<void> {
     try {
       await this.#nextToken()
@@ -189,7 +192,7 @@ export class Connection {
   }
 }
 
-/** Milliseconds for which a token was made; undefined for what is no token. */
+/** The lifetime of a token in milliseconds; undefined if it is not a JWT. */
 function lifetimeOf(token: string): number | undefined {
   const payload = token.split('.')[1]
   if (payload === undefined) return undefined

@@ -1,6 +1,6 @@
 import type { Caller } from './caller.ts'
 
-/** An event of a workspace that has a number. */
+/** An event of a workspace with a sequence number. */
 export interface NumberedEvent {
   readonly seq: number
   readonly type: string
@@ -17,25 +17,25 @@ interface Page {
 }
 
 export interface EventsOptions {
-  /** The number of the last event that was seen; absent: from now on. */
+  /** The sequence number of the last event that was received; without it, only new events are delivered. */
   readonly after?: number
   readonly onEvent: (event: NumberedEvent) => void
-  /** The server knows less than this client: everything must be loaded anew. */
+  /** Called when the server has fewer events than this client: all data must be loaded again. */
   readonly onReset?: () => void
 }
 
-/** Numbers that are kept to know an event again. */
+/** How many numbers are kept to detect duplicates. */
 const MOST_SEEN = 2_000
 
-/** Follows the events of a workspace: none is missed or given twice, whatever happens to the connection. */
+/** Follows the events of a workspace. None is lost or delivered twice, even if the connection breaks. */
 export class EventFollower {
   readonly #caller: Caller
   readonly #workspaceId: string
   readonly #options: EventsOptions
   #after: number | undefined
-  /** What came before is not asked for. */
+  /** Events up to this number are not requested. */
   #from: number
-  /** The numbers of the events that were given last. */
+  /** The numbers of the last delivered events. */
   readonly #seen = new Set<number>()
   #early: NumberedEvent[] | undefined
   #again = false
@@ -48,7 +48,7 @@ export class EventFollower {
     this.#from = options.after ?? 0
   }
 
-  /** The number to go on from. */
+  /** The number to continue from. */
   get after(): number | undefined {
     return this.#after
   }
@@ -58,7 +58,7 @@ export class EventFollower {
     else this.#give(event)
   }
 
-  /** Asks for what was missed. */
+  /** Requests missed events. */
   async resume(): Promise<void> {
     this.#again = true
     if (this.#early) return

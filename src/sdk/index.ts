@@ -1,4 +1,4 @@
-/** What the package `crier-client` gives to programs; `packages/client` builds it. */
+/** The exports of the package `crier-client`, which `packages/client` builds. */
 export { ConnectionError, createClient, CrierError } from './client.ts'
 export type {
   ApiRoute,

@@ -1,6 +1,6 @@
 /**
- * A random UUID (RFC 9562, version 4). Not `crypto.randomUUID`: browsers have it on secure pages only, and a server in a
- * local network is often reached over plain HTTP.
+ * A random UUID (RFC 9562, version 4). `crypto.randomUUID` is not used, because browsers only provide it on secure
+ * pages, and a server in a local network is often reached over plain HTTP.
  */
 export function randomId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))

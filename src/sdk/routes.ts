@@ -2,16 +2,16 @@ import type { Static, TSchema } from 'typebox'
 import type { Api } from '../registry/api.ts'
 
 /**
- * What each operation takes and answers: all that the clients know of the API. Here it is derived from the declarations.
- * In the package `crier-client` this file is replaced by the same types written out, without the server's sources
- * (`packages/client/build.ts`).
+ * The inputs and replies of all operations, which is all that the clients know about the API. Here they are derived
+ * from the declarations. In the package `crier-client`, the same types are written out instead, without the server's
+ * source code (`packages/client/build.ts`).
  */
 
 type AnyOperation = { [D in keyof Api]: Api[D][keyof Api[D]] }[keyof Api]
 type ByName = { [D in keyof Api]: { [N in keyof Api[D]]: readonly [N, Api[D][N]['route' & keyof Api[D][N]]] } }
 type Named = { [D in keyof ByName]: ByName[D][keyof ByName[D]] }[keyof ByName]
 
-/** The type of a part of the request; undefined where the operation takes none. */
+/** The type of a part of the request; undefined if the operation has none. */
 type Part<Op, Name extends keyof Op> = [NonNullable<Op[Name]>] extends [never]
   ? undefined
   : NonNullable<Op[Name]> extends infer S extends TSchema
@@ -24,7 +24,7 @@ type FileKind<U> = [NonNullable<U>] extends [{ readonly kind: infer K }]
     : K
   : undefined
 type IsFile<R> = R extends { readonly 200: { readonly file: true } } ? true : false
-/** A file says its type, and a schema may be any object: the file is asked for first. */
+/** A file has a content type, while a schema may be any object, so the file is checked first. */
 type BodyOf<S> = S extends null
   ? undefined
   : S extends { readonly contentType: string }
@@ -33,7 +33,7 @@ type BodyOf<S> = S extends null
       ? Static<S>
       : never
 
-/** The operations by their routes: `GET /api/streams/{id}`. */
+/** The operations by route, such as `GET /api/streams/{id}`. */
 export type Routes = {
   [Op in AnyOperation as Op['route']]: {
     path: Part<Op, 'path'>
@@ -43,13 +43,13 @@ export type Routes = {
     upload: FileKind<Op['upload']>
     /** Whether the reply is a file. */
     file: IsFile<Op['returns']>
-    /** The bodies of replies by their status. */
+    /** The bodies of replies by status. */
     replies: { [S in keyof Op['returns'] & Success]: BodyOf<Op['returns'][S]> }
   }
 }
 
-/** The statuses of a success. */
+/** The success statuses. */
 export type Success = 200 | 201 | 202 | 204 | 206
 
-/** The routes by the names of the operations. */
+/** Routes by operation name. */
 export type OperationRoutes = { [One in Named as One[0] & string]: One[1] }

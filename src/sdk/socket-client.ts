@@ -8,7 +8,7 @@ import { EventFollower, type EventsOptions, type NumberedEvent } from './events.
 import type { OperationRoutes } from './routes.ts'
 
 /**
- * A typed client of the sockets, for browsers and Node. It does the resume, so that its users don't have to:
+ * A typed client of the sockets for browsers and Node. It reconnects and catches up by itself:
  *
  *     import { io } from 'socket.io-client'
  *     const crier = new SocketClient({ url, io, token: () => freshAccessToken() })
@@ -18,19 +18,19 @@ import type { OperationRoutes } from './routes.ts'
  *     const { body } = await crier.call('listMessages', { path: { workspaceId, channelId } })
  */
 
-/** The operations of the API by their names; the server says which of them can be called over a socket. */
+/** The operations of the API by name. The server defines which of them can be called over a socket. */
 export type OperationName = keyof OperationRoutes
 type RouteOf<N extends OperationName> = OperationRoutes[N]
 
 export interface CallOptions {
-  /** Send it again when the connection was lost before the answer; on when an idempotency key is given. */
+  /** Whether to send the call again when the connection was lost before the reply; true with an idempotency key. */
   readonly resend?: boolean
 }
 
 export interface SocketClientOptions extends ConnectionOptions {
   /**
-   * A channel of which nothing was heard for so many milliseconds is asked after, because a notice can be lost together
-   * with the node that sent it; 30,000 when absent.
+   * The interval in milliseconds after which a channel without changes is checked, because a notice can be lost
+   * together with the node that sent it; 30,000 when absent.
    */
   readonly quietMs?: number
 }
@@ -62,24 +62,24 @@ export class SocketClient {
     return this.#connection.isConnected
   }
 
-  /** Resolves when the connection stands. */
+  /** Resolves when the connection is established. */
   whenConnected(): Promise<void> {
     return this.#connection.whenConnected()
   }
 
-  /** Calls back whenever the connection stands anew. */
+  /** Calls back whenever the connection is established. */
   onConnected(listener: () => void): void {
     this.#connection.onConnected(listener)
   }
 
-  /** Hears every message of the server, as it comes: events of workspaces, `chat.typing`, `presence.updated` … */
+  /** Receives all messages of the server: events of workspaces, `chat.typing`, `presence.updated` and so on. */
   onMessage(listener: (name: string, message: unknown) => void): void {
     this.#connection.onMessage(listener)
   }
 
   /**
-   * Calls an operation, typed by its name; waits for the connection.
-   * @throws CrierError as over REST; SocketLostError when the answer did not come
+   * Calls an operation, typed by its name. Waits for the connection.
+   * @throws CrierError as over REST; SocketLostError when the reply did not arrive
    */
   async call<N extends OperationName>(
     operation: N,
@@ -92,19 +92,19 @@ export class SocketClient {
     return (await this.#caller.reply('call', { operation, ...Object.fromEntries(given) }, resend)) as never
   }
 
-  /** Says that the user writes in a channel; to be called while they do. */
+  /** Reports that the user is typing in a channel. Call it repeatedly while they type. */
   typing(place: { workspaceId: string; channelId: string }): void {
     if (this.isConnected) void this.#connection.ask('typing', place).catch(() => undefined)
   }
 
-  /** Says whether the user is at this program. */
+  /** Reports whether the user is active in this program. */
   presence(presence: 'online' | 'away'): void {
     if (this.isConnected) void this.#connection.ask('presence', { presence }).catch(() => undefined)
   }
 
   /**
-   * Follows a channel; the same one for the same channel.
-   * @param state where to go on, as `view.state` was before
+   * Subscribes to a channel. Further calls with the same channel return the same object.
+   * @param state the state to continue from: an earlier `view.state`
    */
   channel(place: { workspaceId: string; channelId: string }, state?: ChannelState): FollowedChannel {
     const known = this.#channels.get(place.channelId)
@@ -115,12 +115,15 @@ export class SocketClient {
     return channel
   }
 
-  /** No longer follows a channel. */
+  /** Unsubscribes from a channel. */
   leave(channelId: string): void {
     this.#channels.delete(channelId)
   }
 
-  /** Follows the events of a workspace: none is missed or comes twice. @returns what ends it, and the place reached */
+  /**
+   * Follows the events of a workspace. None is lost or delivered twice.
+   * @returns a function that stops it, and the current position
+   */
   events(
     workspaceId: string,
     options: EventsOptions,
@@ -132,7 +135,7 @@ export class SocketClient {
     return { stop: () => void followers.delete(follower), after: () => follower.after }
   }
 
-  /** Ends the connection for good. */
+  /** Closes the connection permanently. */
   close(): void {
     clearInterval(this.#timer)
     this.#connection.close()
@@ -156,7 +159,7 @@ export class SocketClient {
   }
 }
 
-/** A workspace that cannot be seen (any more) has no events for us. */
+/** A workspace that cannot be seen (any more) has no events for this client. */
 async function resumed(follower: EventFollower): Promise<void> {
   await follower.resume().catch(() => undefined)
 }

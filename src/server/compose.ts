@@ -59,13 +59,13 @@ export interface Composition {
   readonly desiredStates: DesiredStates
   readonly idempotency: IdempotencyKeys
   readonly jobs: JobService
-  /** Resolves when turns can be run. */
+  /** Resolves when turns can run. */
   readonly ready: Promise<void>
-  /** Ends timers and waits for turns; the foundation is closed by whoever made it. */
+  /** Stops timers and waits for turns. The creator of the foundation closes the foundation. */
   close(): Promise<void>
 }
 
-/** The composition root: plain constructors, each after what it needs. */
+/** The composition root: plain constructors, in the order of their dependencies. */
 export function compose(
   resources: NodeResources,
   registry: Registry = api,

@@ -30,7 +30,7 @@ import { Turns } from '../turns/turn-runner.ts'
 import { workspaceLogs } from '../turns/workspace-logs.ts'
 import { mediaWorkOf } from './media-work.ts'
 
-/** What a node has opened before its services are composed: by `node.ts`, or by a test. */
+/** The resources that `node.ts` or a test opens before the services are composed. */
 export interface NodeResources {
   readonly config: Config
   readonly log: Logger
@@ -40,13 +40,13 @@ export interface NodeResources {
   readonly jobStore: StoreChoice
   readonly metrics: MetricsRegistry
   readonly version: string
-  /** The installation's secret, from which every other key is derived. */
+  /** The installation's secret. All other keys are derived from it. */
   readonly secret: string
-  /** A folder for temporary files of this node. It is empty when the node starts. */
+  /** A folder for temporary files of this node. It is emptied when the node starts. */
   readonly scratch: string
 }
 
-/** The foundation of the domains, and the parts of it that only the node itself uses. */
+/** The foundation of the domains, and the parts of it that only the node uses. */
 export interface Layers {
   readonly foundation: Foundation
   readonly jobs: JobService
@@ -55,20 +55,20 @@ export interface Layers {
   readonly executor: TurnExecutor
   readonly announcements: Announcements
   readonly actors: Actors
-  /** Resolves when turns can be run. */
+  /** Resolves when turns can run. */
   readonly ready: Promise<void>
   readonly idempotency: IdempotencyKeys
   readonly mediaWork: ReturnType<typeof mediaWorkOf>
 }
 
-/** What the layers must know of the domains. */
+/** What the lower layers need to know about the domains. */
 interface Declarations {
   readonly operations: readonly NamedOperation[]
   readonly jobs: readonly AnyJob[]
   readonly turnAuthorizer: TurnAuthorizer
 }
 
-/** Builds the layers below the domains. Turns run once the domains' services were handed to `executor.serve`. */
+/** Builds the layers below the domains. Turns run once the services were passed to `executor.serve`. */
 export function buildLayers(resources: NodeResources, declared: Declarations): Layers {
   const { clock, config, coordination, database, log, metrics, scratch, secret } = resources
   const shared = config.REDIS_URL !== undefined

@@ -24,17 +24,17 @@ import type { Composition } from './compose.ts'
 import type { NodeResources } from './foundation.ts'
 import { VERSION } from '../config/version.ts'
 
-/** What puts operations before the world: over HTTP and over sockets, on one port and through one pipeline. */
+/** The front end: serves operations over HTTP and sockets, on one port and through one pipeline. */
 export interface FrontEnd {
   readonly server: HttpServer
   readonly calls: PipelineCalls
-  /** One for requests and sockets: they share the counts. */
+  /** Shared by requests and sockets, so that they share the counts. */
   readonly limiter: RateLimiter
-  /** One for requests and sockets: the same pages may use both. */
+  /** Shared by requests and sockets, so that both allow the same origins. */
   readonly cors: Cors
 }
 
-/** Puts the HTTP front end before a composed service. Routes of sockets are added by the caller, then `finishRoutes`. */
+/** Creates the HTTP front end of a composed service. The caller adds the socket routes, then calls `finishRoutes`. */
 export function createHttpServer(resources: NodeResources, composition: Composition): FrontEnd {
   const { config, log, metrics } = resources
   const httpMetrics = new HttpMetrics(metrics)
@@ -77,7 +77,7 @@ export function createHttpServer(resources: NodeResources, composition: Composit
   return { server, calls: new PipelineCalls(composition.operations, pipeline), limiter, cors }
 }
 
-/** Puts the sockets on the same port. Called before the routes are finished. */
+/** Adds the sockets to the same port. Call it before `finishRoutes`. */
 export function createGateway(resources: NodeResources, composition: Composition, front: FrontEnd): Gateway {
   const { clock, config, coordination, database, log, metrics } = resources
   const { team, workspaces } = composition.services
@@ -115,7 +115,7 @@ export function createGateway(resources: NodeResources, composition: Composition
   return gateway
 }
 
-/** What the sockets of these operations speak. */
+/** The socket protocol of these operations. */
 export function socketProtocol({ operations }: Pick<Composition, 'operations'>): SocketProtocol {
   return {
     version: VERSION,
@@ -133,7 +133,7 @@ function corsOf({ config, log }: NodeResources): Cors {
   return new Cors([...config.CORS_ORIGINS, new URL(config.PUBLIC_URL).origin], config.TRUST_PROXY, log)
 }
 
-/** Nodes that share a Redis by configuration share their limits; a single node counts in memory, which is exact. */
+/** Nodes with a shared Redis share their limits. A single node counts in memory, which is exact. */
 function rateLimiter({ config, coordination, clock, log }: NodeResources): RateLimiter {
   if (!config.RATE_LIMITS) return unlimited
   if (config.REDIS_URL !== undefined && coordination instanceof RedisCoordination) {

@@ -6,7 +6,7 @@ import { endWatch, openWatch } from '../../media/whip/watch/proxy.ts'
 import type { Config } from '../config/config.ts'
 import type { OpenPreview, WhepLink } from '../domains/live/previews/index.ts'
 
-/** Proves to a media process that a node of the installation asks. The same on all nodes. */
+/** The key with which nodes of the installation authenticate to media processes. The same on all nodes. */
 export function previewKey(secret: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, 'crier', 'media previews', 32))
 }
@@ -17,7 +17,7 @@ export function previewOpener(secret: string): OpenPreview {
   return (address, streamId) => openPreview(address, streamId, key)
 }
 
-/** Lets people watch over WebRTC at the media nodes. */
+/** Connects viewers over WebRTC to the media nodes. */
 export function whepLink(secret: string): WhepLink {
   const key = previewKey(secret)
   return {
@@ -26,7 +26,7 @@ export function whepLink(secret: string): WhepLink {
   }
 }
 
-/** Where this node's media process gives previews, and how API nodes reach it there. */
+/** Where this node's media process serves previews, and how API nodes reach it. */
 export function previewSettings(
   { CLUSTER_ADDRESS, CLUSTER_HOST, MEDIA_PORT }: Config,
   secret: string,

@@ -8,7 +8,7 @@ import type { AskWhip } from '../domains/live/media-link/index.ts'
 
 const USUAL_PORT = 8_189
 
-/** How this node's media process takes publishers by WHIP. */
+/** How this node's media process accepts publishers over WHIP. */
 export function whipSettings(
   { RTMP_HOST, WHIP_ANNOUNCED_IP, WHIP_PORT }: Config,
   ffmpeg: Ffmpeg | undefined,
@@ -22,13 +22,13 @@ export function whipSettings(
   }
 }
 
-/** Hands clients of WHIP to the media processes of other nodes. */
+/** Forwards WHIP clients to the media processes of other nodes. */
 export function whipAsker(secret: string): AskWhip {
   const key = previewKey(secret)
   return (address, request) => askWhip(address, request, key)
 }
 
-/** Values of Link that name servers to a client (RFC 9725, section 4.6). */
+/** Values of the Link header that list ICE servers (RFC 9725, section 4.6). */
 export function iceLinks(servers: readonly IceServer[]): string[] {
   return servers.map(({ password, url, user }) => {
     const credential =

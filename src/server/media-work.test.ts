@@ -3,7 +3,7 @@ import { DEFAULT_LIMITS } from '../../media/work/limits.ts'
 import { loadConfig } from '../config/config.ts'
 import { limitsOf, queueBounds } from './media-work.ts'
 
-test('every bound of media work that can be set is the one that holds; the others are as they were', () => {
+test('each configured limit of media work takes effect, and the others keep their defaults', () => {
   expect(limitsOf(loadConfig({}))).toEqual(DEFAULT_LIMITS)
   const config = loadConfig({
     MEDIA_THUMBNAILS: '7',
@@ -24,6 +24,6 @@ test('every bound of media work that can be set is the one that holds; the other
     ffmpegBytes: 1024 * 2 ** 20,
     outputBytes: 100 * 2 ** 20,
   })
-  // As many jobs as there is room for: one more would only wait, with its time running.
+  // One job per work process: another job would only wait while its timeout runs.
   expect(queueBounds(config)).toEqual({ media: { concurrency: 7 }, transcodes: { concurrency: 3 } })
 })

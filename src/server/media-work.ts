@@ -11,8 +11,8 @@ import { counter, gauge, type Sample } from '../metrics/metric-samples.ts'
 import { findFfmpeg } from '../setup/ffmpeg.ts'
 
 /**
- * Media work that starts with the first file that needs it: a node that never sees one starts nothing.
- * @param tempDir folder for what is under way
+ * Media work that starts with the first file that needs it, so that a node without media files starts no processes.
+ * @param tempDir folder for work in progress
  */
 export function mediaWorkOf(config: Config, tempDir: string, log: Logger, metrics: Registry) {
   let started: Promise<MediaWork> | undefined
@@ -39,7 +39,7 @@ export function mediaWorkOf(config: Config, tempDir: string, log: Logger, metric
 
 const MEBIBYTE = 2 ** 20
 
-/** The bounds of media work: those of `media/work/limits.ts` where nothing else is set. */
+/** The limits of media work. The defaults are in `media/work/limits.ts`. */
 export function limitsOf(config: Config): MediaWorkLimits {
   const bytes = (megabytes: number | undefined, otherwise: number) =>
     megabytes === undefined ? otherwise : megabytes * MEBIBYTE
@@ -55,23 +55,23 @@ export function limitsOf(config: Config): MediaWorkLimits {
   }
 }
 
-/** Where a queue is not as `QUEUES` says: as many jobs at once as media work takes. */
+/** Overrides of `QUEUES`: as many concurrent jobs as media work allows. */
 export function queueBounds(config: Config): Partial<Record<QueueName, QueueBounds>> {
   const { longConcurrency, quickConcurrency } = limitsOf(config)
   return { media: { concurrency: quickConcurrency }, transcodes: { concurrency: longConcurrency } }
 }
 
-/** Less room than this, and files cannot be worked on. */
+/** The free disk space below which no files are processed. */
 const LEAST_ROOM = 64 * MEBIBYTE
 
-/** @throws Error that says why files cannot be worked on */
+/** @throws Error with the reason why files cannot be processed */
 async function probe(tempDir: string, running: MediaWork | undefined): ReturnType<Probe> {
   const { bavail, bsize } = await statfs(tempDir)
   const freeBytes = bavail * bsize
-  if (freeBytes < LEAST_ROOM) throw new Error(`the folder for work has ${freeBytes} bytes left`)
+  if (freeBytes < LEAST_ROOM) throw new Error(`the work folder has only ${freeBytes} bytes of free space`)
   const lanes = Object.entries(running?.stats() ?? {})
   for (const [lane, { queueLimit, queued }] of lanes) {
-    if (queued >= queueLimit) throw new Error(`${queued} files wait in the ${lane} lane: it takes no more`)
+    if (queued >= queueLimit) throw new Error(`the ${lane} lane is full: ${queued} files are waiting`)
   }
   const deaths = lanes.reduce((sum, [, stats]) => sum + stats.deaths, 0)
   const counts = lanes.flatMap(([lane, stats]) => [
@@ -83,7 +83,7 @@ async function probe(tempDir: string, running: MediaWork | undefined): ReturnTyp
 
 const OUTCOMES = ['done', 'failed', 'cancelled', 'refused'] as const
 
-/** Figures of both lanes; none before the first file. */
+/** Metrics of both lanes; none before the first file. */
 function measure(metrics: Registry, lanes: () => [lane: string, stats: LaneStats][]): void {
   const each = (read: (stats: LaneStats) => number) => () =>
     lanes().map(([lane, stats]): Sample => [{ lane }, read(stats)])
@@ -92,46 +92,46 @@ function measure(metrics: Registry, lanes: () => [lane: string, stats: LaneStats
   gauge(
     metrics,
     name('queued'),
-    'Files that wait to be worked on',
+    'Files that wait to be processed',
     labels,
     each(({ queued }) => queued),
   )
   gauge(
     metrics,
     name('queue_limit'),
-    'Files that may wait',
+    'Limit of waiting files',
     labels,
     each(({ queueLimit }) => queueLimit),
   )
   gauge(
     metrics,
     name('running'),
-    'Files that are worked on',
+    'Files being processed',
     labels,
     each(({ running }) => running),
   )
   counter(
     metrics,
     name('deaths_total'),
-    'Work processes that died under a job',
+    'Work processes that crashed during a job',
     labels,
     each(({ deaths }) => deaths),
   )
   counter(
     metrics,
     name('seconds_total'),
-    'Time that jobs took',
+    'Duration of jobs',
     labels,
     each(({ workedSeconds }) => workedSeconds),
   )
   counter(
     metrics,
     name('waited_seconds_total'),
-    'Time that jobs waited',
+    'Waiting time of jobs',
     labels,
     each(({ waitedSeconds }) => waitedSeconds),
   )
-  counter(metrics, name('jobs_total'), 'Jobs that ended, by outcome', ['lane', 'outcome'], () =>
+  counter(metrics, name('jobs_total'), 'Finished jobs by outcome', ['lane', 'outcome'], () =>
     lanes().flatMap(([lane, stats]) => OUTCOMES.map((outcome): Sample => [{ lane, outcome }, stats[outcome]])),
   )
 }

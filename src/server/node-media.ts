@@ -13,31 +13,31 @@ import type { NodeResources } from './foundation.ts'
 import { MINUTE, SECOND } from '../core/clock.ts'
 import { MediaLink } from '../domains/live/media-link/index.ts'
 
-/** Pictures of slates are drawn this long at most: enough for 1440p. */
+/** How long drawing a slate may take: enough for 1440p. */
 const SLATE_EDGE = 2_560
 
-/** The media side of a node. */
+/** The part of a node with the role media. */
 export interface NodeMedia {
   readonly rtmpPort: number
-  /** UDP; null without WHIP. */
+  /** The UDP port; null without WHIP. */
   readonly whipPort: number | null
   readonly ffmpeg: FfmpegSearch
-  /** Of the media process; undefined while it is being started again. */
+  /** The pid of the media process; undefined while it restarts. */
   readonly pid: () => number | undefined
-  /** Drains the media process, then writes what it told last. */
+  /** Drains the media process, then stores its last reports. */
   close(): Promise<void>
 }
 
 /**
- * Starts the media process and links it to the database.
- * @throws Error when the RTMP port cannot be had
+ * Starts the media process and connects it to the database.
+ * @throws Error when the RTMP port cannot be bound
  */
 export async function startMedia(resources: NodeResources, composition: Composition): Promise<NodeMedia> {
   const { clock, config, database, metrics } = resources
   const { assetExaminer, assetIntake, assetQuota, health, mediaLink, mediaNodes, plans, storage, turns } =
     composition.services
   let link: MediaLink | undefined
-  // Lines of the media process name a stream or a key; whoever reads them wants to know whose it is.
+  // Log lines of the media process contain a stream or key. The workspace is added, because operators need it.
   const locate = (fields: object) => ({ ...link?.locate(fields), ...fields })
   const log = resources.log.child({ part: 'media' }, { formatters: { log: locate } })
   const { preview, previewHost } = previewSettings(config, resources.secret)
@@ -97,7 +97,7 @@ export async function startMedia(resources: NodeResources, composition: Composit
   mediaLink.whip.attach(host, link.nodeId)
   const lost = new Counter({
     name: 'crier_media_lost_total',
-    help: 'Times the media process ended and was started again',
+    help: 'Restarts of the media process',
     registers: [metrics],
   })
   host.onAvailability((available) => void (available || lost.inc()))

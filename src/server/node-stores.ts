@@ -19,13 +19,13 @@ export interface StoresOptions {
   readonly directory: DataDirectory
   readonly log: Logger
   readonly undo: Undo
-  /** What the banner tells; lines are added. */
+  /** Lines of the startup banner, to which this adds. */
   readonly facts: [string, string][]
 }
 
 /**
- * Opens the database that the settings name, or the embedded one, and brings its schema up to date.
- * @throws Error that names the setting, when it cannot be used
+ * Opens the configured or the embedded database and migrates its schema.
+ * @throws Error that names the setting, when the database cannot be used
  */
 export async function openDatabase({ config, directory, log, undo, facts }: StoresOptions): Promise<Database> {
   const { DATABASE_URL: external } = config
@@ -46,12 +46,12 @@ export async function openDatabase({ config, directory, log, undo, facts }: Stor
   )
   undo.add('database', () => database.close())
   const { ran, wasEmpty } = await database.migrate()
-  if (ran.length > 0) log.info({ migrations: ran }, 'the database schema was brought up to date')
+  if (ran.length > 0) log.info({ migrations: ran }, 'the database schema was migrated')
   if (wasEmpty) tellOfNewDatabase(external, directory, log, facts)
   return database
 }
 
-/** A new database is right for a first start. It is an alarm where the settings point to the wrong place. */
+/** A new database is normal on a first start. Otherwise it suggests that the settings point to the wrong place. */
 function tellOfNewDatabase(
   external: string | undefined,
   directory: DataDirectory,
@@ -62,14 +62,14 @@ function tellOfNewDatabase(
     external === undefined
       ? [join(directory.path, 'postgres'), 'DATA_DIR']
       : [`${new URL(external).host}${new URL(external).pathname}`, 'DATABASE_URL']
-  const text = `a new, empty database was made at ${where}; if you expected your data there, stop and check ${setting}`
+  const text = `a new, empty database was created at ${where}; if you expected your data there, stop and check ${setting}`
   log.warn({ where, setting }, text)
   facts.push(['Warning', text])
 }
 
 /**
- * Connects to the Redis that the settings name, or to a private one; without any, coordination is in-process.
- * @throws Error that names the setting, when a Redis was asked for and cannot be used
+ * Connects to the configured Redis or to a private one. Without a Redis, coordination is in-process.
+ * @throws Error that names the setting, when a Redis is configured and cannot be used
  */
 export async function openCoordination(options: StoresOptions): Promise<Coordination> {
   const { config, facts, log, undo } = options
@@ -88,7 +88,7 @@ export async function openCoordination(options: StoresOptions): Promise<Coordina
   return coordination
 }
 
-/** A node on its own works without Redis: a failure to start the private one is logged and nothing more. */
+/** A single node works without Redis, so a failure to start the private one is only logged. */
 async function openPrivateRedis({ config, directory, log, undo }: StoresOptions): Promise<string | undefined> {
   const binary = config.REDIS_PRIVATE ? findRedisServer(config.PATH) : undefined
   if (binary === undefined) return undefined
@@ -97,12 +97,15 @@ async function openPrivateRedis({ config, directory, log, undo }: StoresOptions)
     undo.add('private Redis', () => redis.stop())
     return redis.url
   } catch (error) {
-    log.warn({ error, binary }, 'the private Redis could not be started; this node goes on without')
+    log.warn({ error, binary }, 'the private Redis could not be started; this node continues without it')
     return undefined
   }
 }
 
-/** Where the queues of jobs are kept. @throws Error when the setting asks for a Redis that is not there */
+/**
+ * Where the job queues are stored.
+ * @throws Error when the setting requires a Redis and there is none
+ */
 export function jobStore(config: Config, database: Database, coordination: Coordination): StoreChoice {
   const redis = coordination instanceof RedisCoordination ? coordination.url : undefined
   const kind = config.JOBS_BACKEND ?? (redis === undefined ? 'postgres' : 'redis')

@@ -33,38 +33,38 @@ import { VERSION } from '../config/version.ts'
 export interface Node {
   readonly url: string
   readonly port: number
-  /** Of the admin port. */
+  /** The admin port's address. */
   readonly adminUrl: string
   readonly composition: Composition
-  /** On a node with the role media. */
+  /** Only on a node with the role media. */
   readonly media: NodeMedia | undefined
-  /** On a node with the role jobs. */
+  /** Only on a node with the role jobs. */
   readonly jobs: JobRuntime | undefined
   readonly resources: NodeResources
-  /** What the banner tells. */
+  /** The lines of the startup banner. */
   readonly facts: readonly (readonly [string, string])[]
   /**
-   * Unready, serve until a load balancer has noticed, stop listening, finish what is under way, close everything.
-   * At most 10 s unless DRAIN_SECONDS says otherwise.
+   * Reports unready, serves until load balancers have noticed, stops listening, finishes current work and closes
+   * everything. Takes at most 10 s unless DRAIN_SECONDS is longer.
    */
   stop(): Promise<void>
 }
 
-/** What a test puts in the place of the real thing. */
+/** Replacements for tests. */
 export interface NodeOverrides {
   readonly clock?: Clock
-  /** Other operations than those of the service. */
+  /** Operations to serve instead of those of the service. */
   readonly registry?: Registry
   readonly jobs?: readonly AnyJob[]
   readonly jobTimes?: Partial<JobTimes>
   readonly adapt?: (composition: Composition) => Composition
 }
 
-/** How long it may take to give the actors of this node to others. */
+/** How long the handover of this node's actors may take. */
 const HAND_OVER_MS = 1_000
 
 /**
- * Starts everything that the configuration asks for, in the order of needs.
+ * Starts everything that the configuration asks for, in the order of dependencies.
  * @throws Error that says what to change, after undoing what was started
  */
 export async function startNode(config: Config, log: Logger, overrides: NodeOverrides = {}): Promise<Node> {
@@ -142,7 +142,7 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
     stop: async () => {
       composition.services.health.drain()
       front.server.endConnections()
-      // Jobs need no load balancer to go elsewhere.
+      // Jobs need not wait for a load balancer.
       const jobsClosed = jobs?.close()
       await delay(drainMs(config, composition.actors))
       await leave(composition, log)
@@ -152,20 +152,20 @@ async function start(config: Config, log: Logger, undo: Undo, overrides: NodeOve
   }
 }
 
-/** Readiness with everything that the probes say, for those who run Crier. */
+/** Readiness with the details of all probes, for operators. */
 async function readyPage(health: HealthService): Promise<AdminPage> {
   const report = await health.readiness()
   return { status: report.ready ? 200 : 503, body: report }
 }
 
-/** Actors go first: whatever keeps this node from ending in time, the others have them. */
+/** Actors are handed over first, so that other nodes have them even if this node does not stop in time. */
 async function leave({ actors }: Composition, log: Logger): Promise<void> {
   const { cluster } = actors.stats()
   if (cluster === undefined) return
   const began = performance.now()
   await actors.leave(HAND_OVER_MS)
   const kept = actors.stats().cluster?.owned
-  log.info({ owned: cluster.owned, kept, ms: Math.round(performance.now() - began) }, 'actors were handed over')
+  log.info({ owned: cluster.owned, kept, ms: Math.round(performance.now() - began) }, 'actors handed over')
 }
 
 async function openMedia(
@@ -196,7 +196,7 @@ async function openMedia(
   return media
 }
 
-/** What the banner says of ffmpeg: which one, and what to do when it is old or missing. */
+/** Banner lines about ffmpeg: path and version, and warnings if it is old or missing. */
 function ffmpegFacts(found: FfmpegSearch): [string, string][] {
   if (found.ffmpeg === undefined) return [['ffmpeg', `missing: ${found.why}`]]
   const { path, version, warnings } = found.ffmpeg
@@ -216,7 +216,7 @@ const HTTP: ListenSettings = { port: 'PORT', host: 'HOST' }
 const ADMIN: ListenSettings = { port: 'ADMIN_PORT', host: 'ADMIN_HOST' }
 const CLUSTER: ListenSettings = { port: 'CLUSTER_PORT', host: 'CLUSTER_HOST' }
 
-/** Waits for a listener; an address that cannot be had is told by the names of its settings. */
+/** Waits for a listener. If the address cannot be bound, the error names the settings. */
 async function explainListening<T>(
   listening: Promise<T>,
   settings: ListenSettings,

@@ -5,7 +5,7 @@ import { startNode } from './node.ts'
 import { releaseStartMemory } from './start-memory.ts'
 import { VERSION } from '../config/version.ts'
 
-/** After the start, when what it has left behind is no longer needed. */
+/** Delay after the start until its leftover memory is released. */
 const SETTLED_MS = 1_000
 
 async function main(): Promise<void> {
@@ -35,7 +35,7 @@ function banner(facts: readonly (readonly [string, string])[]): string {
   return facts.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`).join('\n')
 }
 
-/** What the operator can mend is told in its own words; a fault of ours with where it happened. */
+/** An operator's mistake is reported by its message; a bug of ours by its stack. */
 function explained(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const ours = error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError

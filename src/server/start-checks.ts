@@ -5,13 +5,13 @@ import { unreachable } from '../setup/unreachable.ts'
 import { describeStorage } from '../storage/compose.ts'
 import type { Storage } from '../storage/storage.ts'
 
-/** How long a start waits for a bucket and a mail server to answer. */
+/** How long the start waits for the bucket and the mail server to respond. */
 const PATIENCE_MS = 3_000
 
 /**
- * Asks the services outside that a start does not need and users soon will: the bucket and the mail server. A failure
- * is a warning, because they may come later: files answer 503 until then, and mails wait.
- * @returns warnings for the banner, logged already
+ * Checks external services that are needed soon after the start: the bucket and the mail server. A failure is only a
+ * warning, because they may become available later: until then, files reply with 503 and mails wait.
+ * @returns warnings for the banner, already logged
  */
 export async function checkOutside(
   config: Config,
@@ -37,7 +37,7 @@ async function attempt(
   let timer: NodeJS.Timeout | undefined
   try {
     const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer within ${PATIENCE_MS / 1000} s`)), PATIENCE_MS)
+      timer = setTimeout(() => reject(new Error(`no response within ${PATIENCE_MS / 1000} s`)), PATIENCE_MS)
     })
     await Promise.race([check(), late])
     return undefined

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Gives back what only the start needed, some 50 MB, which V8 keeps for itself until it is short of memory. */
+/** Releases about 50 MB that only the start needed. V8 would keep them until memory runs short. */
 export function releaseStartMemory(): void {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as (options: object) => void

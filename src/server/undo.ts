@@ -1,6 +1,6 @@
 import type { Logger } from '../core/log.ts'
 
-/** Undoes what was started, last first; one failure does not keep the rest from closing. */
+/** Undoes what was started, in reverse order. A failed step does not keep the others from running. */
 export class Undo {
   readonly #steps: { readonly name: string; readonly run: () => Promise<void> | void }[] = []
   readonly #log: Logger

@@ -24,7 +24,7 @@ beforeEach(() => {
 afterEach(() => rmSync(root, { recursive: true }))
 
 const opener = new URL('./data-directory.ts', import.meta.url).href
-/** Another Crier: opens the folder, says so or why not, and stays until its standard input ends. */
+/** Starts another Crier process, which opens the folder, prints the result and runs until its standard input ends. */
 const SCRIPT = `
   const { openDataDirectory } = await import(${JSON.stringify(opener)})
   await openDataDirectory(process.argv[1]).then(() => console.log('open'), (error) => { console.log(error.message); process.exit() })
@@ -33,8 +33,8 @@ const otherCrier = (folder: string) =>
   spawn(process.execPath, ['--input-type=module', '-e', SCRIPT, folder], { stdio: ['pipe', 'pipe', 'inherit'] })
 const firstWords = async (child: ReturnType<typeof otherCrier>) => String((await once(child.stdout, 'data'))[0]).trim()
 
-describe('the folder', () => {
-  test('is made for its owner alone, and known by its real path', async () => {
+describe('the data folder', () => {
+  test('is created for its owner only, and its path is resolved', async () => {
     mkdirSync(join(root, 'real'))
     symlinkSync('real', join(root, 'link'))
     const directory = await openDataDirectory(join(root, 'link/deep/data'))
@@ -42,14 +42,14 @@ describe('the folder', () => {
     expect(statSync(directory.path).mode & 0o777).toBe(0o700)
   })
 
-  test('that cannot be made is named, with what to set', async () => {
+  test('an error names a folder that cannot be created, and the setting', async () => {
     writeFileSync(join(root, 'file'), '')
     await expect(openDataDirectory(join(root, 'file/data'))).rejects.toThrow(/file\/data cannot be used.*DATA_DIR/)
   })
 })
 
 describe('the lock', () => {
-  test('refuses a second Crier and names the first', async () => {
+  test('refuses a second Crier process and names the first', async () => {
     const first = otherCrier(root)
     expect(await firstWords(first)).toBe('open')
     await expect(openDataDirectory(root)).rejects.toThrow(`in use by another Crier, process ${first.pid}.`)
@@ -57,7 +57,7 @@ describe('the lock', () => {
     await once(first, 'exit')
   })
 
-  test('does not outlive a Crier that was killed', async () => {
+  test('is released when Crier is killed', async () => {
     const first = otherCrier(root)
     expect(await firstWords(first)).toBe('open')
     first.kill('SIGKILL')
@@ -66,21 +66,21 @@ describe('the lock', () => {
     directory.close()
   })
 
-  test('is not held by a later process that was given the same number', async () => {
+  test('is not held by a later process with the same pid', async () => {
     const identity = `${processIdentity(process.ppid)}0`
     writeFileSync(join(root, 'crier.lock'), JSON.stringify({ pid: process.ppid, identity }))
     const directory = await openDataDirectory(root)
     directory.close()
   })
 
-  test('that was torn by a full disk does not block', async () => {
+  test('is ignored if a full disk left it incomplete', async () => {
     writeFileSync(join(root, 'crier.lock'), '{"pid":')
     const directory = await openDataDirectory(root)
     expect(JSON.parse(readFileSync(join(root, 'crier.lock'), 'utf8'))).toMatchObject({ pid: process.pid })
     directory.close()
   })
 
-  test('is given to exactly one of many who find a stale one at once', async () => {
+  test('is taken by exactly one of several processes that find a stale lock', async () => {
     writeFileSync(join(root, 'crier.lock'), JSON.stringify({ pid: 1, identity: 'of an earlier life' }))
     const all = Array.from({ length: 8 }, () => otherCrier(root))
     const words = await Promise.all(all.map(firstWords))
@@ -99,7 +99,7 @@ describe('the lock', () => {
 })
 
 describe('a secret', () => {
-  test('is random, private, and the same ever after', async () => {
+  test('is random and private, and never changes', async () => {
     const first = await openDataDirectory(root)
     const session = first.secret('session')
     expect(Buffer.from(session, 'base64url')).toHaveLength(32)
@@ -111,14 +111,14 @@ describe('a secret', () => {
     second.close()
   })
 
-  test('cannot be named out of its folder', async () => {
+  test('must have a name inside its folder', async () => {
     const directory = await openDataDirectory(root)
     expect(() => directory.secret('../session')).toThrow(/not a secret's name/)
     directory.close()
   })
 })
 
-test('scratch is empty at every start', async () => {
+test('the scratch folder is empty at every start', async () => {
   const first = await openDataDirectory(root)
   writeFileSync(join(first.scratch('work'), 'half'), 'x')
   first.close()
@@ -127,7 +127,7 @@ test('scratch is empty at every start', async () => {
   second.close()
 })
 
-test('scratch may lie elsewhere, where each data folder has its own', async () => {
+test('scratch folders of several data folders may share a parent folder', async () => {
   const elsewhere = join(root, 'fast', 'disk')
   const [one, two] = [await openDataDirectory(join(root, 'one')), await openDataDirectory(join(root, 'two'))]
   const paths = [one, two].map((directory) => directory.scratch('work', elsewhere))
@@ -139,10 +139,10 @@ test('scratch may lie elsewhere, where each data folder has its own', async () =
   two.close()
 })
 
-test.runIf(process.platform === 'linux')('a process that ended but was not reaped has no identity', async () => {
+test.runIf(process.platform === 'linux')('a zombie process has no identity', async () => {
   const parent = spawn('sh', ['-c', 'sleep 60 & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'inherit'] })
   const zombie = Number((await once(parent.stdout, 'data'))[0])
-  // The shell would reap its child; the program that takes its place does not.
+  // The shell would reap its child. The program that replaces it does not.
   await waitFor(() => readFileSync(`/proc/${parent.pid}/cmdline`, 'utf8').startsWith('sleep'))
   process.kill(zombie, 'SIGKILL')
   await waitFor(() => readFileSync(`/proc/${zombie}/stat`, 'utf8').includes(') Z'))

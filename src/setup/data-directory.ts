@@ -14,35 +14,35 @@ import {
 import { join } from 'node:path'
 import { processIdentity } from './process-identity.ts'
 
-/** The folder in which one Crier keeps everything it keeps: database, uploads, outgoing mail, secrets. */
+/** The folder where one Crier process stores all its data: database, uploads, outgoing mail and secrets. */
 export interface DataDirectory {
-  /** Absolute, without symbolic links. */
+  /** Absolute, with symbolic links resolved. */
   readonly path: string
   /**
-   * A random value that is made on first use and the same from then on, as base64url text.
+   * A random value as base64url text. It is created on first use and never changes.
    *
    * @param name a file name: lower-case letters, digits and dashes
-   * @param bytes how many random bytes it holds when it is made
+   * @param bytes how many random bytes to create
    */
   secret(name: string, bytes?: number): string
   /**
-   * A folder for files that matter no longer once the process is gone. Empty: what the last run left there is removed.
+   * A folder for temporary files of this process. It is empty: files of the previous run are deleted.
    *
    * @param name a file name
-   * @param elsewhere an existing folder for it, which several data folders may share
+   * @param elsewhere an existing parent folder, which several data folders may share
    */
   scratch(name: string, elsewhere?: string): string
-  /** Gives the folder free for another process. Nothing may be written to it afterwards. */
+  /** Releases the folder for another process. Do not write to it afterwards. */
   close(): void
 }
 
-/** A data folder that cannot be used; the message says why and what to do, for the person who starts Crier. */
+/** The data folder cannot be used. The message tells the operator why and what to do. */
 export class DataDirectoryError extends Error {
   override name = 'DataDirectoryError'
 }
 
 /**
- * Opens the data folder, making it when it is not there, and takes it for this process alone.
+ * Opens the data folder for this process only, creating it if necessary.
  *
  * @throws {DataDirectoryError} when another running process holds it, or it cannot be written
  */
@@ -58,7 +58,7 @@ export async function openDataDirectory(path: string): Promise<DataDirectory> {
   }
 }
 
-/** Makes names that were just created or renamed in a folder survive a power failure. */
+/** Makes created or renamed directory entries survive a power failure. */
 export function syncFolder(folder: string): void {
   if (process.platform === 'win32') return
   const handle = openSync(folder, 'r')
@@ -69,7 +69,7 @@ export function syncFolder(folder: string): void {
   }
 }
 
-/** What an operator can do something about, in words. */
+/** Errors that an operator can fix, in words. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not write there (EACCES)',
   EPERM: 'this user may not write there (EPERM)',
@@ -109,9 +109,9 @@ interface Holder {
 }
 
 /**
- * The lock is a file that names its holder. It is made whole under another name and linked to its place, which fails
- * when the place is taken, so it is never seen half written. A holder that no longer runs is moved aside; if what was
- * moved turns out to be the lock of one who took it in between, it is put back.
+ * The lock is a file that names its holder. It is written under another name and then hard linked to its path, which
+ * fails if the path exists, so it is never seen incomplete. The lock of a dead process is moved away. If another
+ * process has taken the lock in between, its lock is moved back.
  */
 function takeLock(folder: string): () => void {
   const lock = join(folder, 'crier.lock')
@@ -147,7 +147,7 @@ function parseHolder(text: string): Holder | undefined {
     const { pid, identity } = JSON.parse(text) as Partial<Holder>
     return typeof pid === 'number' && typeof identity === 'string' ? { pid, identity } : undefined
   } catch {
-    // A disk that was full or lost power left it torn: whoever wrote it does not run any more.
+    // A full disk or a power failure left it incomplete. Its writer no longer runs.
     return undefined
   }
 }
@@ -161,7 +161,7 @@ function keepSecret(folder: string, name: string, bytes: number): string {
   mkdirSync(secrets, { recursive: true, mode: 0o700 })
   const fresh = `${file}.${process.pid}.new`
   writeFileSync(fresh, randomBytes(bytes).toString('base64url'), { mode: 0o600, flush: true })
-  // Another process of ours may have made it meanwhile: then that one counts.
+  // Another of our processes may have created it meanwhile. Its value takes precedence.
   link(fresh, file)
   rmSync(fresh)
   syncFolder(secrets)
@@ -169,12 +169,12 @@ function keepSecret(folder: string, name: string, bytes: number): string {
   return readFileSync(file, 'utf8')
 }
 
-/** @returns false when there is something at `to` already */
+/** @returns false when `to` already exists */
 function link(from: string, to: string): boolean {
   return unless('EEXIST', () => linkSync(from, to))
 }
 
-/** @returns false when there is nothing at `from` */
+/** @returns false when `from` does not exist */
 function move(from: string, to: string): boolean {
   return unless('ENOENT', () => renameSync(from, to))
 }

@@ -32,7 +32,7 @@ const log = pino({ level: 'trace' }, { write: (line: string) => lines.push(JSON.
 const said = (text: string) => lines.some(({ msg }) => msg.includes(text))
 const start = () => startEmbeddedPostgres({ dataDirectory: directory, log })
 
-// One cluster for all: each test leaves it in order and stopped, which is what most of them are about.
+// All tests share one cluster. Each leaves it intact and stopped.
 beforeAll(async () => {
   lines = []
   root = mkdtempSync(join(tmpdir(), 'crier-postgres-'))
@@ -50,7 +50,7 @@ beforeEach(() => {
 
 async function query(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const client = new Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
-  // The server may be killed under it: the query then fails, and that is enough.
+  // A test may kill the server while the query runs. The query then fails, which is fine.
   client.on('error', () => undefined)
   await client.connect()
   try {
@@ -66,7 +66,7 @@ const writeRow = (url: string, text: string) =>
 const readRows = async (url: string) => (await query(url, 'select text from kept')).map(({ text }) => text)
 
 describe('the server', { timeout: SLOW }, () => {
-  test('has a database of our own and the settings that keep it safe', async () => {
+  test('has its own database and safe settings', async () => {
     const server = await start()
     const [settings] = await query(
       server.url,
@@ -93,7 +93,7 @@ describe('the server', { timeout: SLOW }, () => {
     await server.stop()
   })
 
-  test('lets nobody in without the password, which no process shows', async () => {
+  test('requires a password that no process shows', async () => {
     const server = await start()
     const { password } = new URL(server.url)
     const wrong = server.url.replace(password, 'guess')
@@ -104,7 +104,7 @@ describe('the server', { timeout: SLOW }, () => {
     await server.stop()
   })
 
-  test('takes no cluster that a killed initdb left half done', async () => {
+  test('does not use a cluster that a killed initdb left incomplete', async () => {
     const other = await openDataDirectory(join(root, 'other'))
     mkdirSync(join(other.path, 'postgres.new'))
     writeFileSync(join(other.path, 'postgres.new/PG_VERSION'), '18\n')
@@ -115,7 +115,7 @@ describe('the server', { timeout: SLOW }, () => {
   })
 })
 
-describe('what was committed', { timeout: SLOW }, () => {
+describe('committed data', { timeout: SLOW }, () => {
   test('survives a restart', async () => {
     const first = await start()
     await writeRow(first.url, 'a')
@@ -125,7 +125,7 @@ describe('what was committed', { timeout: SLOW }, () => {
     await second.stop()
   })
 
-  test('survives a kill -9 of the server, which comes back on the same address', async () => {
+  test('survives a kill -9 of the server, which restarts on the same address', async () => {
     const server = await start()
     await writeRow(server.url, 'a')
     const pid = postmasterPid()
@@ -139,7 +139,7 @@ describe('what was committed', { timeout: SLOW }, () => {
     await expect(query(server.url, 'select 1')).rejects.toThrow(/ECONNREFUSED/)
   })
 
-  test('survives a kill -9 of Crier, which takes the server with it', async () => {
+  test('survives a kill -9 of Crier, which also ends the server', async () => {
     directory.close()
     const { crier, url } = await startInProcess(directory.path)
     await writeRow(url, 'a')
@@ -152,11 +152,11 @@ describe('what was committed', { timeout: SLOW }, () => {
     await server.stop()
   })
 
-  test('survives a kill -9 of Crier and of the server in the middle of a long statement', async () => {
+  test('survives a kill -9 of Crier and of the server during a long statement', async () => {
     directory.close()
     const { crier, url } = await startInProcess(directory.path)
     await writeRow(url, 'a')
-    // Unlike one that sleeps, a session that computes does not notice that its server is gone.
+    // A computing session, unlike a sleeping one, does not notice that its server is gone.
     const cut = expect(query(url, 'select count(*) from generate_series(1, 1e15) as busy')).rejects.toThrow()
     const busy = `select 1 from pg_stat_activity where query like '%as busy' and pid <> pg_backend_pid()`
     await waitFor(async () => (await query(url, busy)).length)
@@ -171,8 +171,8 @@ describe('what was committed', { timeout: SLOW }, () => {
   })
 })
 
-describe('left behind', { timeout: SLOW }, () => {
-  test('a server that nobody looks after is stopped before ours starts', async () => {
+describe('leftovers', { timeout: SLOW }, () => {
+  test('an orphaned server is stopped before the new one starts', async () => {
     const first = await start()
     await writeRow(first.url, 'a')
     await first.stop()
@@ -202,7 +202,7 @@ describe('left behind', { timeout: SLOW }, () => {
 })
 
 describe('stop', { timeout: SLOW }, () => {
-  test('ends open sessions and leaves nothing running', async () => {
+  test('ends open sessions and leaves no processes', async () => {
     const server = await start()
     const pid = postmasterPid()
     const open = expect(query(server.url, 'select pg_sleep(600)')).rejects.toThrow(/terminat/)
@@ -216,7 +216,7 @@ describe('stop', { timeout: SLOW }, () => {
     expect(processIdentity(pid)).toBeUndefined()
   })
 
-  test('also ends a server that was just about to be started again', async () => {
+  test('also ends a server that is about to be restarted', async () => {
     const server = await start()
     process.kill(postmasterPid(), 'SIGKILL')
     await waitFor(() => said('PostgreSQL ended unexpectedly'))
@@ -225,7 +225,7 @@ describe('stop', { timeout: SLOW }, () => {
   })
 })
 
-test('a cluster of another major version is refused with what to do', async () => {
+test('a cluster of another major version is refused with instructions', async () => {
   const other = await openDataDirectory(join(root, 'older'))
   mkdirSync(join(other.path, 'postgres'))
   writeFileSync(join(other.path, 'postgres/PG_VERSION'), '17\n')
@@ -235,7 +235,7 @@ test('a cluster of another major version is refused with what to do', async () =
   other.close()
 })
 
-/** Another Crier process that serves the folder. */
+/** Another Crier process that uses the folder. */
 async function startInProcess(folder: string): Promise<{ crier: ChildProcess; url: EmbeddedPostgres['url'] }> {
   const modules = ['data-directory', 'embedded-postgres'].map((name) => new URL(`.//${name}.ts`, import.meta.url).href)
   const script = `
@@ -250,7 +250,7 @@ async function startInProcess(folder: string): Promise<{ crier: ChildProcess; ur
   return { crier, url: String((await once(crier.stdout, 'data'))[0]).trim() }
 }
 
-/** A server on the folder's cluster that was started by somebody else, on a socket of its own. */
+/** Another server on the folder's cluster, with its own socket. */
 async function startOrphan(directory: DataDirectory): Promise<ChildProcess> {
   const programs = await findPostgresPrograms()
   const cluster = await prepareCluster({ parent: directory.path, programs, password: '', durable: true })

@@ -15,26 +15,26 @@ import type { Launched, Supervised } from './supervise.ts'
 import { commandLine } from './unprivileged.ts'
 
 export interface EmbeddedPostgresOptions {
-  /** The cluster lies in its `postgres`, the password in its secrets. It must stay open until `stop`. */
+  /** The cluster is in its folder `postgres`, the password in its secrets. It must stay open until `stop`. */
   dataDirectory: Pick<DataDirectory, 'path' | 'secret'>
   log: Log
-  /** false trades the safety of the data for speed, for tests: nothing is forced to disk. */
+  /** false disables forced writes to disk. It is faster and unsafe, for tests only. */
   durable?: boolean
 }
 
-/** A running PostgreSQL of our own. */
+/** A running embedded PostgreSQL. */
 export interface EmbeddedPostgres {
-  /** With user, password and database; the same for as long as it runs, also after it had to be started again. */
+  /** With user, password and database. It stays the same when the server restarts. */
   url: string
   /** For example 18.4. */
   version: string
-  /** Ends sessions and server: at most 5 s in good order, then at once (the next start recovers from the log). */
+  /** Ends sessions and the server: gracefully for at most 5 s, then by force (the next start recovers from the log). */
   stop(): Promise<void>
 }
 
 const READY = 'database system is ready to accept connections'
 
-/** What a first start is worth trying again for, within this time: another port; sessions that are still ending. */
+/** Start failures that are retried within this time: a port in use, or sessions that are still ending. */
 const PASSING = /could not bind|could not create any TCP\/IP sockets|still in use/
 const PASSING_MS = 10_000
 
@@ -44,15 +44,15 @@ const STOP_SIGNALS = [
   ['SIGKILL', 3_000],
 ] as const
 
-/** Recovery after a crash replays at most max_wal_size, which is far below this even on a slow disk. */
+/** Recovery after a crash replays at most max_wal_size, which takes far less than this even on a slow disk. */
 const RECOVERY_MS = 300_000
 
 /**
- * Starts the PostgreSQL that comes with npm on the cluster in the data folder, making that first if there is none. It
- * listens on 127.0.0.1 alone, on a port chosen anew at each call, and asks for a random password. If it dies it is
- * started again on the same port; meanwhile connections are refused.
+ * Starts the PostgreSQL that npm installed, on the cluster in the data folder. Creates the cluster if there is none.
+ * The server listens on 127.0.0.1 only, on a port that is chosen on each call, and requires a random password. If it
+ * dies, it restarts on the same port; connections are refused in the meantime.
  *
- * @throws {Error} with what to do, when this system has no such PostgreSQL or it cannot be started
+ * @throws {Error} with instructions, when this system has no such PostgreSQL or it cannot be started
  */
 export async function startEmbeddedPostgres({
   dataDirectory,
@@ -70,7 +70,7 @@ export async function startEmbeddedPostgres({
       cluster.folder,
       ...serverSettings(port, durable).flatMap((setting) => ['-c', setting]),
     ])
-    // In a session of its own, so that Ctrl-C in the terminal reaches Crier, which then stops the server last.
+    // In a separate session, so that Ctrl-C in the terminal only reaches Crier, which stops the server last.
     const child = spawn(command, args, {
       ...cluster.launcher.user,
       cwd: '/',
@@ -116,7 +116,7 @@ async function startPatiently(
   }
 }
 
-/** Reads the server's standard error for as long as it lives. */
+/** Reads the server's standard error for as long as it runs. */
 async function untilReady(child: ChildProcess, log: Log): Promise<void> {
   const last: string[] = []
   const { stderr } = child
@@ -130,7 +130,7 @@ async function untilReady(child: ChildProcess, log: Log): Promise<void> {
     })
     child.once('error', reject)
     child.once('exit', (code, signal) => {
-      // Its last words can still be on their way; its children, if it was killed, keep the pipe open.
+      // Its last output may not have arrived yet. If it was killed, its children keep the pipe open.
       void Promise.race([once(child, 'close'), delay(500, undefined, { ref: false })]).then(() =>
         reject(new Error(`PostgreSQL did not start (${signal ?? `exit code ${code}`}): ${last.join(' | ')}`)),
       )

@@ -20,7 +20,7 @@ async function found(sources: Parameters<typeof findFfmpeg>[0]): Promise<Ffmpeg>
   return search.ffmpeg
 }
 
-/** A program that calls itself the given ffmpeg. */
+/** A program that pretends to be the given version of ffmpeg. */
 function pretend(folder: string, banner: string): string {
   const file = join(root, folder, 'ffmpeg')
   mkdirSync(dirname(file))
@@ -28,7 +28,7 @@ function pretend(folder: string, banner: string): string {
   return file
 }
 
-test('the one on PATH is taken, with its ffprobe', async () => {
+test('the ffmpeg on PATH is used, with its ffprobe', async () => {
   const ffmpeg = await found({ PATH: `${root}:${installed}` })
   expect(ffmpeg).toMatchObject({
     path: join(installed, 'ffmpeg'),
@@ -39,7 +39,7 @@ test('the one on PATH is taken, with its ffprobe', async () => {
   expect(ffmpeg.version).toMatch(/^\d+\.\d+/)
 })
 
-test('a folder on PATH that cannot be entered is passed over', async () => {
+test('an unreadable folder on PATH is skipped', async () => {
   symlinkSync('loop', join(root, 'loop'))
   expect((await found({ PATH: `${root}/loop:${installed}` })).path).toBe(join(installed, 'ffmpeg'))
 })
@@ -54,13 +54,13 @@ test('FFMPEG_PATH comes first', async () => {
   })
 })
 
-test('a FFMPEG_PATH that does not run is passed over, and said', async () => {
+test('an FFMPEG_PATH that does not run is skipped with a warning', async () => {
   const ffmpeg = await found({ FFMPEG_PATH: join(root, 'nowhere'), PATH: installed })
   expect(ffmpeg.source).toBe('PATH')
   expect(ffmpeg.warnings).toEqual([expect.stringMatching(/^FFMPEG_PATH names .*nowhere, which does not run: .*ENOENT/)])
 })
 
-test('something else by that name is not taken', async () => {
+test('another program named ffmpeg is not used', async () => {
   const path = pretend('mine', 'hello')
   expect(await found({ FFMPEG_PATH: path, PATH: installed })).toMatchObject({
     source: 'PATH',

@@ -4,32 +4,32 @@ import { createRequire } from 'node:module'
 import { delimiter, dirname, isAbsolute, join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** Where to look, as the configuration has it. */
+/** Where to look, from the configuration. */
 export interface FfmpegSources {
   FFMPEG_PATH?: string | undefined
   PATH?: string | undefined
 }
 
-/** An ffmpeg that was run and answered. */
+/** An ffmpeg that runs. */
 export interface Ffmpeg {
   path: string
-  /** The ffprobe beside it, or on PATH; the bundled ffmpeg has none. */
+  /** The ffprobe beside it or on PATH. The bundled ffmpeg has none. */
   ffprobePath?: string
-  /** As it calls itself: `5.1.9-0+deb12u1`, or `N-92722-gf22fcd4483` for a build between releases. */
+  /** Its own version string: `5.1.9-0+deb12u1`, or `N-92722-gf22fcd4483` for a build between releases. */
   version: string
   source: 'FFMPEG_PATH' | 'PATH' | 'bundled'
-  /** Sentences for the person who starts Crier. */
+  /** Sentences for the operator. */
   warnings: string[]
 }
 
-/** What came of the search; without an ffmpeg, `why` is a sentence with what to do about it. */
+/** The result of the search. Without an ffmpeg, `why` is a sentence with instructions. */
 export type FfmpegSearch = { ffmpeg: Ffmpeg } | { ffmpeg: undefined; why: string }
 
 const OLDEST_MAJOR = 5
-/** ffmpeg 5.0 came in January 2022; a build between releases tells only the year of its sources. */
+/** ffmpeg 5.0 was released in January 2022. A build between releases only shows the year of its sources. */
 const OLDEST_YEAR = 2022
 
-/** Looks for an ffmpeg that runs: the one that FFMPEG_PATH names, on PATH, and the one that npm brought, in this order. */
+/** Looks for an ffmpeg that runs, in this order: FFMPEG_PATH, PATH, and the one that npm installed. */
 export async function findFfmpeg({ FFMPEG_PATH, PATH = '' }: FfmpegSources): Promise<FfmpegSearch> {
   const folders = PATH.split(delimiter).filter(isAbsolute)
   const candidates: { path: string | undefined; source: Ffmpeg['source'] }[] = [
@@ -65,13 +65,13 @@ export async function findFfmpeg({ FFMPEG_PATH, PATH = '' }: FfmpegSources): Pro
 
 interface Version {
   version: string
-  /** Of the release, if it is one. */
+  /** The major version of a release; undefined for other builds. */
   major: number | undefined
-  /** The last year of its copyright line. */
+  /** The last year in its copyright line. */
   year: number | undefined
 }
 
-/** @returns what is wrong, in words, when it does not answer as an ffmpeg within 10 s */
+/** @returns the problem in words, when it does not respond as an ffmpeg within 10 s */
 async function askVersion(path: string): Promise<Version | string> {
   try {
     const { stdout } = await promisify(execFile)(path, ['-hide_banner', '-version'], { timeout: 10_000 })
@@ -107,7 +107,7 @@ function isFile(path: string): boolean {
   try {
     return statSync(path).isFile()
   } catch {
-    // PATH may well name folders that are not there, or are closed to us.
+    // PATH may contain folders that do not exist or are not readable.
     return false
   }
 }
@@ -118,7 +118,7 @@ function bundledFfmpeg(): string | undefined {
     const manifest = resolve(`@ffmpeg-installer/${process.platform}-${process.arch}/package.json`)
     return firstFile([dirname(manifest)], 'ffmpeg')
   } catch {
-    // Optional: npm brings it for some systems only.
+    // Optional: npm installs it on some systems only.
     return undefined
   }
 }

@@ -2,16 +2,16 @@ import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
 /**
- * Linux gives outgoing connections local ports from 32768 up, macOS and Windows from 49152. A server that comes back on
- * its old port must not find it taken by one of those (a client that keeps trying to reach it on loopback can even
- * connect to itself), so we choose below.
+ * Linux uses local ports from 32768 up for outgoing connections, macOS and Windows from 49152. A restarted server must
+ * find its old port free (a client that keeps trying to reach it on loopback can even connect to itself), so we choose
+ * a lower port.
  */
 const LOWEST = 15_000
 const HIGHEST = 32_000
 
 /**
- * A TCP port that nobody listens on at 127.0.0.1 at this moment. Another process can still take it before the caller
- * does: be ready to ask again.
+ * A TCP port that is free at 127.0.0.1 at the moment. Another process may still take it before the caller does, so be
+ * ready to call this again.
  *
  * @throws {Error} when 100 random ports were all taken
  */

@@ -7,18 +7,18 @@ import type { PostgresPrograms } from './postgres-programs.ts'
 import { checkOwnUser, commandLine, ownLauncher, unprivilegedLauncher, unprivilegedUser } from './unprivileged.ts'
 import type { Launcher, User } from './unprivileged.ts'
 
-/** A database cluster on disk that is ready to be served, and how its server is to be run. */
+/** A database cluster on disk that is ready to be served, and how to run its server. */
 export interface Cluster {
   folder: string
   launcher: Launcher
 }
 
 export interface ClusterOptions {
-  /** The folder the cluster lies in, as `postgres`. */
+  /** The folder that contains the cluster, as `postgres`. */
   parent: string
   programs: PostgresPrograms
   password: string
-  /** false: nothing is forced to disk, for databases that are thrown away. */
+  /** false disables forced writes to disk, for databases that are thrown away. */
   durable: boolean
 }
 
@@ -26,17 +26,20 @@ export interface ClusterOptions {
 export const USER = 'crier'
 export const DATABASE = 'crier'
 
-/** PostgreSQL's fast shutdown: sessions are ended, transactions rolled back, everything written. */
+/** PostgreSQL's fast shutdown: ends sessions, rolls transactions back and writes everything. */
 export const FAST_SHUTDOWN = 'SIGINT'
 
-/** Servers and tools get no environment of ours: it may hold secrets, and PG… variables would change what they do. */
+/**
+ * Servers and tools do not inherit our environment: it may contain secrets, and PG… variables would change their
+ * behavior.
+ */
 export const POSTGRES_ENV = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' }
 
 /**
- * Makes the cluster when there is none, and finds the user to serve it as. A cluster is made under another name and
- * renamed when it is complete, so that one half made by a killed process is never taken for one.
+ * Creates the cluster if there is none, and chooses the user that serves it. A cluster is created under another name
+ * and renamed when it is complete, so that an incomplete one is never used.
  *
- * @throws {Error} when it cannot be made, or the one there is of another major version or another user
+ * @throws {Error} when it cannot be created, or the existing one belongs to another major version or another user
  */
 export async function prepareCluster({ parent, programs, password, durable }: ClusterOptions): Promise<Cluster> {
   const folder = join(parent, 'postgres')
@@ -79,8 +82,9 @@ export async function prepareCluster({ parent, programs, password, durable }: Cl
 }
 
 /**
- * Text is UTF-8 and sorted and compared by PostgreSQL's own Unicode tables: the same on every system, and no index goes
- * bad when a system library changes. What is set here is in postgresql.conf, where whoever runs Crier may change it.
+ * Text is UTF-8. It is sorted and compared by PostgreSQL's own Unicode tables: they are the same on every system, and
+ * indexes stay valid when a system library changes. The settings are in postgresql.conf, where the operator may change
+ * them.
  */
 function initdbArguments(folder: string, passwordFile: string, durable: boolean): string[] {
   const settings = {
@@ -128,13 +132,13 @@ function checkVersion(folder: string, { version }: PostgresPrograms): void {
   )
 }
 
-/** Folders that other users may pass through are still not readable to them. */
+/** Folders that other users may enter are still not readable to them. */
 function letPass(folder: string): void {
   const mode = statSync(folder).mode & 0o777
   if ((mode & 0o001) === 0) chmodSync(folder, mode | 0o011)
 }
 
-/** The files can belong to another user after a restore from a back-up. */
+/** The files can belong to another user after a restore from a backup. */
 function takeOver(folder: string, user: User | undefined): void {
   const owner = statSync(folder).uid
   if (user === undefined) {
@@ -151,14 +155,14 @@ function takeOver(folder: string, user: User | undefined): void {
   }
 }
 
-/** @throws {Error} with the end of what it said, when it does not end with 0 */
+/** @throws {Error} with the end of the output, when the exit code is not 0 */
 function run(launcher: Launcher, program: string, args: string[], input = ''): Promise<void> {
   const [command, commandArgs] = commandLine(launcher, program, args)
   const child = spawn(command, commandArgs, { ...launcher.user, cwd: '/', env: POSTGRES_ENV, stdio: 'pipe' })
   let output = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
   child.stderr.setEncoding('utf8').on('data', (text: string) => (output += text))
-  // It may end without having read its input; its exit code tells.
+  // It may exit without reading its input. Its exit code shows the result.
   child.stdin.on('error', () => undefined).end(input)
   return new Promise((resolve, reject) => {
     child.once('error', reject)

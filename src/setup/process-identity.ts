@@ -4,22 +4,22 @@ import { existsSync, readFileSync } from 'node:fs'
 const hasProc = existsSync('/proc/self/stat')
 
 /**
- * What tells the process now running under a pid from a later one that got the same number: its start time, and on
- * Linux the boot it belongs to. The text is only good for comparing.
+ * Identifies a running process, to distinguish it from a later process with the same pid: its start time and, on Linux,
+ * the boot id. Use the text only to compare.
  *
- * @returns undefined when no such process runs; one that has ended but was not yet reaped by its parent does not run.
+ * @returns undefined when no such process runs; a zombie does not count as running
  */
 export function processIdentity(pid: number): string | undefined {
   return hasProc ? identityFromProc(pid) : identityFromPs(pid)
 }
 
-/** The command line of a running process, its arguments separated by spaces; undefined when no such process runs. */
+/** The command line of a running process, with arguments separated by spaces; undefined when no such process runs. */
 export function processCommand(pid: number): string | undefined {
   if (!hasProc) return ps(pid, 'command=')
   return readProc(`/proc/${pid}/cmdline`)?.replaceAll('\0', ' ').trim()
 }
 
-// proc(5): the fields of stat are counted from 1, and the second, the name in parentheses, may hold spaces itself.
+// proc(5): fields of stat are counted from 1, and the second one, the name in parentheses, may contain spaces.
 function identityFromProc(pid: number): string | undefined {
   const stat = readProc(`/proc/${pid}/stat`)
   if (stat === undefined) return undefined
@@ -41,7 +41,7 @@ function readProc(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    // ESRCH: it ended between opening the file and reading it.
+    // ESRCH: the process ended between opening and reading the file.
     const code = (error as NodeJS.ErrnoException).code
     if (code === 'ENOENT' || code === 'ESRCH') return undefined
     throw error

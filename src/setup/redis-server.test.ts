@@ -33,7 +33,7 @@ const start = () => startPrivateRedis({ dataDirectory: directory, binary, log })
 const record = () => join(directory.path, 'redis/process.json')
 const serverPid = () => (JSON.parse(readFileSync(record(), 'utf8')) as { pid: number }).pid
 
-/** Runs a command on a connection of its own, and fails instead of trying again. */
+/** Runs a command on its own connection, without retries. */
 async function ask(url: string, ...command: [string, ...string[]]): Promise<unknown> {
   const client = new Redis(url, { lazyConnect: true, retryStrategy: null, maxRetriesPerRequest: 0 })
   client.on('error', () => undefined)
@@ -46,7 +46,7 @@ async function ask(url: string, ...command: [string, ...string[]]): Promise<unkn
 }
 
 describe('a private Redis', () => {
-  test('answers to its password alone, which no process shows', async () => {
+  test('requires its password, which no process shows', async () => {
     const server = await start()
     expect(await ask(server.url, 'PING')).toBe('PONG')
     const { password, port } = new URL(server.url)
@@ -58,7 +58,7 @@ describe('a private Redis', () => {
     await server.stop()
   })
 
-  test('listens on this machine alone, keeps nothing and evicts nothing', async () => {
+  test('listens on this machine only, stores nothing and evicts nothing', async () => {
     const server = await start()
     const settings = await ask(server.url, 'CONFIG', 'GET', 'bind', 'save', 'appendonly', 'maxmemory-policy', 'hz')
     const pairs = Object.fromEntries(
@@ -74,7 +74,7 @@ describe('a private Redis', () => {
     await server.stop()
   })
 
-  test('comes back on the same address after a kill -9', async () => {
+  test('restarts on the same address after a kill -9', async () => {
     const server = await start()
     const pid = serverPid()
     process.kill(pid, 'SIGKILL')
@@ -91,7 +91,7 @@ describe('a private Redis', () => {
     await expect(ask(server.url, 'PING')).rejects.toThrow()
   })
 
-  test.runIf(process.platform === 'linux')('ends with a Crier that was killed', async () => {
+  test.runIf(process.platform === 'linux')('ends when Crier is killed', async () => {
     directory.close()
     const modules = ['data-directory', 'redis-server'].map((name) => new URL(`.//${name}.ts`, import.meta.url).href)
     const script = `
@@ -111,7 +111,7 @@ describe('a private Redis', () => {
     directory = await openDataDirectory(directory.path)
   })
 
-  test('that was left behind is ended, and nobody else who has its number', async () => {
+  test('an orphaned server is ended, but not another process with its pid', async () => {
     mkdirSync(join(directory.path, 'redis'))
     const orphan = spawn(binary, ['--port', '0', '--unixsocket', join(root, 'socket')], {
       cwd: root,
@@ -130,7 +130,7 @@ describe('a private Redis', () => {
     await second.stop()
   })
 
-  test('that cannot start says why', async () => {
+  test('a failed start reports the reason', async () => {
     await expect(startPrivateRedis({ dataDirectory: directory, binary: join(root, 'nowhere'), log })).rejects.toThrow(
       /Redis did not start|ENOENT/,
     )
@@ -138,7 +138,7 @@ describe('a private Redis', () => {
 })
 
 describe('findRedisServer', () => {
-  test('takes the first on PATH that may be run', () => {
+  test('finds the first executable on PATH', () => {
     mkdirSync(join(root, 'a/redis-server'), { recursive: true })
     for (const [folder, mode] of [
       ['b', 0o644],
@@ -153,7 +153,7 @@ describe('findRedisServer', () => {
     )
   })
 
-  test('finds nothing on an empty PATH, also not beside it', () => {
+  test('finds nothing on an empty PATH', () => {
     expect(findRedisServer('')).toBeUndefined()
     expect(findRedisServer('.:')).toBeUndefined()
   })

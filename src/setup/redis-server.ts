@@ -14,22 +14,22 @@ import type { Launched, Supervised } from './supervise.ts'
 import { commandLine, ownLauncher } from './unprivileged.ts'
 
 export interface PrivateRedisOptions {
-  /** Its folder is `redis` in there, its password in the secrets. It must stay open until `stop`. */
+  /** Its folder contains `redis`, and its secrets the password. It must stay open until `stop`. */
   dataDirectory: Pick<DataDirectory, 'path' | 'secret'>
   /** Absolute path of a redis-server, 6.2 or newer. */
   binary: string
   log: Log
 }
 
-/** A running Redis of our own, on this machine alone. */
+/** A running private Redis, on this machine only. */
 export interface PrivateRedis {
-  /** With password; the same for as long as it runs, also after it had to be started again. */
+  /** With password. It stays the same when the server restarts. */
   url: string
   stop(): Promise<void>
 }
 
 /**
- * @param path what the environment variable PATH says
+ * @param path the environment variable PATH
  * @returns the absolute path of the first redis-server (or valkey-server) on it
  */
 export function findRedisServer(path: string): string | undefined {
@@ -52,10 +52,10 @@ const READY = /ready to accept connections/i
 const PORT_TAKEN = /Address already in use|Failed listening/i
 
 /**
- * Starts a Redis that keeps nothing on disk, because nothing in it is needed after a restart. It listens on 127.0.0.1
- * alone, asks for a random password, and ends when Crier does. If it dies it is started again, empty, on the same port.
+ * Starts a Redis that stores nothing on disk, because none of its data is needed after a restart. It listens on
+ * 127.0.0.1 only, requires a random password, and ends when Crier does. If it dies, it restarts empty on the same port.
  *
- * @throws {Error} with its own words, when it cannot be started
+ * @throws {Error} with the server's own message, when it cannot be started
  */
 export async function startPrivateRedis({ dataDirectory, binary, log }: PrivateRedisOptions): Promise<PrivateRedis> {
   const folder = join(dataDirectory.path, 'redis')
@@ -66,9 +66,10 @@ export async function startPrivateRedis({ dataDirectory, binary, log }: PrivateR
   const launchOn = (port: number) => async (): Promise<Launched> => {
     await endLeftover(record, log)
     const [command, args] = commandLine(ownLauncher('TERM'), binary, ['-'])
-    // In a session of its own, so that Ctrl-C in the terminal reaches Crier, which then stops the server last.
+    // In a separate session, so that Ctrl-C in the terminal only reaches Crier, which stops the server last.
     const child = spawn(command, args, { cwd: folder, env: { LC_ALL: 'C' }, detached: true, stdio: 'pipe' })
-    // On standard input no other user of the machine can read the password, as on the command line they could.
+    // The configuration goes to standard input, because other users of the machine could read a password on the command
+    // line.
     child.stdin.on('error', () => undefined).end(configuration(folder, port, password))
     if (child.pid !== undefined) {
       writeFileSync(record, JSON.stringify({ pid: child.pid, identity: processIdentity(child.pid) }), { mode: 0o600 })
@@ -101,7 +102,7 @@ export async function startPrivateRedis({ dataDirectory, binary, log }: PrivateR
   }
 }
 
-/** hz: Redis wakes clients that wait for a time at this rate, so that delayed work is on time to 10 ms. */
+/** hz: Redis checks the timeouts of blocked clients at this rate, so that delayed work is on time to 10 ms. */
 function configuration(folder: string, port: number, password: string): string {
   return `bind 127.0.0.1
 port ${port}
@@ -124,7 +125,7 @@ async function untilReady(child: ChildProcess, log: Log): Promise<void> {
   const last: string[] = []
   await new Promise<void>((resolve, reject) => {
     createInterface({ input: stdout }).on('line', (line) => {
-      // `pid:role date time.ms # text`, where # marks a warning (the banner at the start comes as one, too).
+      // The format is `pid:role date time.ms # text`, where # marks a warning (also used for the startup banner).
       const [, mark, text = ''] = /^\d+:\w .*? ([.\-*#]) (.*)$/.exec(line) ?? []
       if (mark === undefined) return
       log[mark === '#' && !/oO0OoO0Oo|Redis version|Configuration loaded/.test(text) ? 'info' : 'debug'](
@@ -143,12 +144,12 @@ async function untilReady(child: ChildProcess, log: Log): Promise<void> {
   })
 }
 
-/** Ends a Redis that a killed Crier could not take along, where the kernel did not do it. */
+/** Ends a Redis that outlived a killed Crier, on systems where the kernel does not do it. */
 async function endLeftover(record: string, log: Log): Promise<void> {
   const { pid, identity } = readRecord(record)
   if (pid === undefined || identity === undefined || processIdentity(pid) !== identity) return
   log.warn({ pid }, 'ending the Redis that a killed Crier left behind')
-  // It has nothing to save.
+  // It has no data to save.
   process.kill(pid, 'SIGKILL')
   for (let waited = 0; waited < 3_000 && processIdentity(pid) === identity; waited += 10) await delay(10)
 }
@@ -157,7 +158,8 @@ function readRecord(record: string): { pid?: number; identity?: string } {
   try {
     return JSON.parse(readFileSync(record, 'utf8')) as { pid?: number; identity?: string }
   } catch {
-    // None, or torn by the same crash: the kernel then ended the process itself, or it idles on a port nobody uses.
+    // There is no record, or a crash left it incomplete: the kernel has ended the process, or it idles on an unused
+    // port.
     return {}
   }
 }

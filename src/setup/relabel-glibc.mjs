@@ -25,20 +25,23 @@ const UNDEFINED_SECTION = 0
 const C23_PREFIX = '__isoc23_'
 const TOO_NEW = 'GLIBC_2.38'
 
-/** The oldest glibc version of each architecture, by `e_machine`: a wrong one ends the process at symbol lookup. */
+/**
+ * The oldest glibc symbol version of each architecture, by `e_machine`. A wrong one would end the process at symbol
+ * lookup.
+ */
 const BASE_VERSIONS = new Map([
   [62, 'GLIBC_2.2.5'], // x86-64
   [183, 'GLIBC_2.17'], // AArch64
 ])
 
 /**
- * Whether this process runs on glibc, and on one older than 2.38.
+ * Whether this process runs on a glibc older than 2.38.
  *
- * @returns {boolean} false on musl, macOS and Windows too: there is nothing to relabel there.
+ * @returns {boolean} false on musl, macOS and Windows, where nothing needs to be relabeled
  */
 export function needsRelabel() {
   if (process.platform !== 'linux') return false
-  // Without this the report resolves the names of every open connection, which can take seconds.
+  // Otherwise the report resolves the host names of all open connections, which can take seconds.
   process.report.excludeNetwork = true
   const version = process.report.getReport().header.glibcVersionRuntime
   if (version === undefined) return false

@@ -3,38 +3,38 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from './log.ts'
 
-/** A process just spawned, and when it can be used: `ready` rejects, in words, when it cannot be. */
+/** A new process and when it is ready. `ready` rejects with a readable message when it cannot be used. */
 export interface Launched {
   child: ChildProcess
   ready: Promise<void>
 }
 
 export interface SuperviseOptions {
-  /** What the log calls it. */
+  /** The name in the log. */
   name: string
-  /** Spawns it. Called again after each unexpected end; always awaited before the next call. */
+  /** Spawns the process. Called again after each unexpected exit, and always awaited before the next call. */
   launch: () => Promise<Launched>
-  /** The signals that end it, politest first, each with the milliseconds it has before the next one. */
+  /** The signals that end it, gentlest first, each with the milliseconds before the next one. */
   stopSignals: readonly (readonly [signal: NodeJS.Signals, patienceMs: number])[]
   log: Log
 }
 
 /** A process that is kept running until `stop`. */
 export interface Supervised {
-  /** Ends it and resolves when it has ended; a second call waits for the same end. */
+  /** Ends the process and resolves when it has ended. A second call waits for the same end. */
   stop(): Promise<void>
 }
 
 const FIRST_DELAY_MS = 100
 const LONGEST_DELAY_MS = 10_000
-/** One that ran this long was healthy: its next failure starts again with the first delay. */
+/** A process that ran this long was healthy, so its next failure starts with the first delay again. */
 const HEALTHY_MS = 60_000
 
 /**
- * Starts a process and starts it again whenever it ends by itself, after 0.1 s at first and twice as long after each
- * further failure, up to 10 s. Every end and every return is in the log.
+ * Starts a process and restarts it whenever it exits by itself, after 0.1 s at first and twice as long after each
+ * further failure, up to 10 s. Every exit and restart is logged.
  *
- * @throws what `ready` rejects with, when the very first start fails; then nothing is left running
+ * @throws the rejection of `ready`, when the very first start fails; no process is left running then
  */
 export async function supervise({ name, launch, stopSignals, log }: SuperviseOptions): Promise<Supervised> {
   const stopping = new AbortController()

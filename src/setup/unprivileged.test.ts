@@ -11,7 +11,7 @@ const isRoot = process.getuid?.() === 0
 
 let root: string
 beforeEach(() => {
-  // Open only to its owner, like the home of root.
+  // Only its owner may enter it, like root's home.
   root = mkdtempSync(join(tmpdir(), 'crier-user-'))
 })
 afterEach(() => rmSync(root, { recursive: true }))
@@ -24,7 +24,7 @@ describe.runIf(isRoot && process.platform === 'linux')('as root', () => {
     return Object.fromEntries(stdout.split('\n').map((line) => line.split(':\t') as [string, string | undefined]))
   }
 
-  test('a server runs as an ordinary user without any capability, where that user can go', async () => {
+  test('a server runs as an ordinary user without capabilities, if that user can reach it', async () => {
     const { postgres } = await findPostgresPrograms()
     const folder = join(root, 'data')
     mkdirSync(folder)
@@ -37,7 +37,7 @@ describe.runIf(isRoot && process.platform === 'linux')('as root', () => {
     expect(Number(`0x${status['CapEff']}`)).toBe(0)
   })
 
-  test('a closed folder above is passed with one capability to read', async () => {
+  test('a closed parent folder is entered with one capability to read', async () => {
     const { postgres } = await findPostgresPrograms()
     const folder = join(root, 'data')
     mkdirSync(folder)
@@ -50,21 +50,21 @@ describe.runIf(isRoot && process.platform === 'linux')('as root', () => {
     expect(Number(`0x${status['CapEff']}`)).toBe(1 << 2)
   })
 
-  test('what cannot be reached at all is named', async () => {
+  test('an unreachable path is named in the error', async () => {
     const folder = join(root, 'none')
     await expect(unprivilegedLauncher(nobody(), 'INT', '/bin/true', folder)).rejects.toThrow(
       new RegExp(`cannot reach /bin/true and ${folder}.*DATA_DIR`),
     )
   })
 
-  test('the owner of data that is there stays its owner', () => {
+  test('existing data keeps its owner', () => {
     const [name = '', , uid, gid] = (readFileSync('/etc/passwd', 'utf8').split('\n')[1] ?? '').split(':')
     chownSync(root, Number(uid), Number(gid))
     expect(unprivilegedUser(root)).toEqual({ name, uid: Number(uid), gid: Number(gid) })
   })
 })
 
-test('a user id without a name is told what to do before a cluster is made', () => {
+test('a user id without a name is refused with instructions before a cluster is created', () => {
   expect(() => checkOwnUser()).not.toThrow()
   const nameless = () => {
     throw new Error('ENOENT: no such file or directory, uv_os_get_passwd')

@@ -8,25 +8,25 @@ const run = promisify(execFile)
 const SETPRIV = '/usr/bin/setpriv'
 const SHELL = '/bin/sh'
 
-/** A user of this machine, as /etc/passwd has it. */
+/** A user of this machine, from /etc/passwd. */
 export interface User {
   name: string
   uid: number
   gid: number
 }
 
-/** How to start a program: what to put before it on the command line, or which user to give to `spawn`. */
+/** How to start a program: what to put before it on the command line, or which user to pass to `spawn`. */
 export interface Launcher {
   prefix: readonly string[]
   user?: { uid: number; gid: number }
 }
 
 /**
- * Whom a server runs as that refuses to run as root: who owns its data already, else `postgres` where that user exists,
- * else `nobody`. None is ever made. A number without an entry in /etc/passwd will not do: PostgreSQL looks its user up.
+ * The user for a server that refuses to run as root: the owner of existing data, otherwise `postgres` or `nobody`.
+ * Users are never created. A uid without an entry in /etc/passwd does not work, because PostgreSQL looks its user up.
  *
- * @param ownedFolder the server's data, if there is some already
- * @throws {Error} when the machine has none of them
+ * @param ownedFolder the server's data, if it exists
+ * @throws {Error} when the machine has none of these users
  */
 export function unprivilegedUser(ownedFolder: string): User {
   const users = readUsers()
@@ -48,7 +48,7 @@ function readUsers(): User[] {
 }
 
 /**
- * PostgreSQL looks up whom it runs as, and gives up on a number without a name: containers are started with such.
+ * PostgreSQL looks up its own user and fails for a uid without a name, which containers may have.
  *
  * @throws {Error} that says what to change
  */
@@ -64,22 +64,23 @@ export function checkOwnUser(lookUp: () => unknown = userInfo): void {
 }
 
 /**
- * How to run a program as ourselves, ended by the kernel when we die however that happens (where setpriv is at hand).
+ * How to run a program as the current user so that the kernel ends it when we die, for any reason (if setpriv is
+ * installed).
  *
- * @param deathSignal what it gets then, for example INT
+ * @param deathSignal the signal to send it, for example INT
  */
 export function ownLauncher(deathSignal: string): Launcher {
   return { prefix: existsSync(SETPRIV) ? [SETPRIV, '--pdeathsig', deathSignal] : [] }
 }
 
 /**
- * How to run a program as another user, as root. If that user cannot get to the program or the folder, because a folder
- * above is closed to it (root's home is), the program is given the one capability that lets it pass: to read and enter
- * everything, or where a container withholds that, also to write. `no_setuid_fixup` belongs to it: without, access(2)
- * ignores the capability, and PostgreSQL asks access(2) whether its own binary is there.
+ * How to run a program as another user, as root. If that user cannot reach the program or the folder because a parent
+ * folder is closed to it (as root's home is), the program gets the one capability that it needs: to read and enter
+ * everything or, if a container withholds that, also to write. `no_setuid_fixup` is needed as well, because access(2)
+ * otherwise ignores the capability and PostgreSQL uses access(2) to find its own binary.
  *
- * @param program absolute path of an executable that answers `-V`
- * @param folder a folder the user owns
+ * @param program absolute path of an executable that supports `-V`
+ * @param folder a folder that the user owns
  * @throws {Error} that says which folder to move, when there is no way
  */
 export async function unprivilegedLauncher(

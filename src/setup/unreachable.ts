@@ -1,18 +1,18 @@
-/** A service that a setting names and that cannot be used at start. The message names the setting, never its value. */
+/** A configured service cannot be used at the start. The message names the setting, never its value. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
 }
 
 /**
- * @param settings the settings to look at, such as `DATABASE_URL`
+ * @param settings the names of the settings, such as `DATABASE_URL`
  * @param what the service and its host, such as `PostgreSQL at db:5432`
- * @param error what the client library failed with
+ * @param error the error of the client library
  */
 export function unreachable(settings: string, what: string, error: unknown): UnreachableError {
   return new UnreachableError(`${settings}: ${what} cannot be used: ${reasonOf(error)}`, { cause: error })
 }
 
-/** Codes of Node's network errors and of PostgreSQL (appendix A of its manual), in words. */
+/** Messages for the error codes of Node's network and of PostgreSQL (appendix A of its manual). */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused (ECONNREFUSED): nothing listens there, or a firewall rejects it',
   ECONNRESET: 'the connection was reset (ECONNRESET)',
@@ -34,14 +34,14 @@ const REASONS: Readonly<Record<string, string>> = {
   '57P03': 'it is starting up',
 }
 
-/** What a connection failed with, in words: the first that says something of an error and its causes. */
+/** The reason of a failed connection: the first readable one of an error and its causes. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { code } = error as NodeJS.ErrnoException
   const inner = error instanceof AggregateError ? (error.errors[0] as unknown) : error.cause
   if (inner instanceof Error && (code === undefined || REASONS[code] === undefined)) return reasonOf(inner)
   const known = REASONS[code ?? '']
-  // nodemailer reports most failures under codes of its own, with the system's code in the text.
+  // nodemailer reports most failures with its own codes and puts the system's code in the text.
   const named = known === undefined || code === 'ESOCKET' ? /\b(E[A-Z_]{5,})\b/.exec(error.message)?.[1] : undefined
   return REASONS[named ?? ''] ?? known ?? (error.message || error.name)
 }

@@ -107,7 +107,7 @@ describe('refresh tokens', () => {
     expect(replayed.body.code).toBe('refresh_token_reused')
     expect(await tryCredential(app, { token: stolen.accessToken })).toBe('401 invalid_credential')
     expect((await refresh(app, stolen.refreshToken)).body.code).toBe('invalid_refresh_token')
-    expect((await app.outbox.newest(email, /ended for safety/)).text).toContain('copied')
+    expect((await app.outbox.newest(email, /ended for security reasons/)).text).toContain('copied')
   })
 
   test('two generations old end the session even within the grace period', async () => {

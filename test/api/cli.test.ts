@@ -97,7 +97,7 @@ describe('help and usage errors', () => {
     [['streams', 'create', 'Friday'], 'unexpected argument: Friday'],
     [['streams', 'create'], 'missing --workspace-id, --title'],
     [['streams', 'list', '--workspace-id', 'x', '--limit', 'many'], '--limit must be a number'],
-    [['health', 'get', '--server', 'nowhere'], 'no URL'],
+    [['health', 'get', '--server', 'nowhere'], 'not a URL'],
   ])('crier %j exits with 2', async (args, message) => {
     const ended = await crier(args)
     expect([ended.code, ended.stdout]).toEqual([2, ''])
@@ -210,7 +210,7 @@ describe('errors', () => {
     const other = await stub(() => ({ status: 200, body: '<html>' }))
     expect(await crier(['plans', 'list', '--server', other.url])).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining('no JSON'),
+      stderr: expect.stringContaining('not JSON'),
     })
     other.close()
   })

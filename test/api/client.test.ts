@@ -120,7 +120,7 @@ describe('retries', () => {
     let asked = 0
     const stub = await startStub(() => void (asked += 1))
     const crier = createClient({ url: stub.url, timeoutMs: 50, retries: 1, retryDelayMs: 1 })
-    await expect(crier('GET /api/plans')).rejects.toThrow('did not answer in time')
+    await expect(crier('GET /api/plans')).rejects.toThrow('did not respond in time')
     expect(asked).toBe(2)
     const patient = createClient({ url: stub.url })
     await expect(patient('GET /api/plans', { signal: AbortSignal.timeout(20) })).rejects.toMatchObject({

@@ -240,7 +240,7 @@ describe('two nodes of the service', () => {
       const took = performance.now() - began
       await load.flowsAgain()
       const { errors, retried, titles } = await load.stop()
-      const handedOver = logLine(leaving.stderr + leaving.stdout, 'actors were handed over')
+      const handedOver = logLine(leaving.stderr + leaving.stdout, 'actors handed over')
       console.log(
         `stop: ${JSON.stringify(handedOver)}, process ended in ${took.toFixed(0)} ms; ${titles.length} done, ${retried} retried`,
       )

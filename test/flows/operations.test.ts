@@ -98,7 +98,7 @@ test('backs up and restores an embedded installation, upgrades it and rolls back
   })
   expect(added.status, added.text).toBe(201)
   await stop(newer)
-  await expect(start()).rejects.toThrow('The database was brought up to date by a newer Crier (9999-next)')
+  await expect(start()).rejects.toThrow('The database was migrated by a newer version of Crier (9999-next)')
 
   await commands('restore')
   await expectAll(await start(), known)

@@ -42,7 +42,7 @@ test('reads .env, prefers the environment, and prints addresses and warnings', a
   const crier = await start({})
   const { host, pathname } = new URL(database.url)
   expect(crier.stdout).toContain(`Files          bucket crier-files at 127.0.0.1:${closed}`)
-  expect(crier.stdout).toContain(`a new, empty database was made at ${host}${pathname}`)
+  expect(crier.stdout).toContain(`a new, empty database was created at ${host}${pathname}`)
   expect(crier.stdout).toMatch(/S3_BUCKET, S3_ENDPOINT: bucket crier-files at .* cannot be used: .*refused/)
   expect(crier.stdout).toMatch(/SMTP_URL: SMTP at .* cannot be used: .*refused/)
   expect((await crier.send('GET /api/health')).status).toBe(200)

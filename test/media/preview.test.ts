@@ -198,7 +198,9 @@ test('plays in a browser without loading from other origins', async () => {
   expect(complaints.filter((text) => !/\b409\b/.test(text))).toEqual([])
   await caster.stop(_id)
   await expect(publishing).rejects.toThrow('ffmpeg ended')
-  await waitFor(async () => (await page.textContent('[role=alert]'))?.includes('no longer good'), { timeoutMs: 30_000 })
+  await waitFor(async () => (await page.textContent('[role=alert]'))?.includes('no longer valid'), {
+    timeoutMs: 30_000,
+  })
   await page.close()
 })
 

@@ -241,7 +241,7 @@ test('plays a stream in another page by WebRTC with sound until it ends', async 
   await page.goto(url)
   await waitFor(async () => (await page.textContent('[role=status]')) === 'Live', PATIENT)
   await caster.stop(show.id)
-  await waitFor(async () => (await page.textContent('[role=alert]'))?.includes('no longer good'), PATIENT)
+  await waitFor(async () => (await page.textContent('[role=alert]'))?.includes('no longer valid'), PATIENT)
   await Promise.all([context.close(), show.page.close(), show.sink.close()])
 })
 

@@ -2,7 +2,7 @@ import { Baseline } from './0001-baseline.ts'
 import { StreamsById } from './0070-streams-by-id.ts'
 import { AssetsCascade } from './0071-assets-cascade.ts'
 
-/** In order. A migration that has shipped is never changed; what it made is changed by a later one. */
+/** Migrations in order. A released migration never changes; later migrations change what it created. */
 export const migrations = [
   { name: '0001-baseline', class: Baseline },
   { name: '0070-streams-by-id', class: StreamsById },

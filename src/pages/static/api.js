@@ -1,6 +1,6 @@
 /**
  * Sends a request to the API.
- * @returns {Promise<{ ok: boolean, message: string, data?: any }>} what it answered, in words for a reader
+ * @returns {Promise<{ ok: boolean, message: string, data?: any }>} the result, with a message for the user
  */
 async function send(path, init) {
   try {
@@ -9,7 +9,7 @@ async function send(path, init) {
     const details = (body.errors ?? []).map(({ message }) => message)
     return { ok: response.ok, message: [body.message, ...details].join(' '), data: body.data }
   } catch {
-    return { ok: false, message: 'The server does not answer. Try again in a moment.' }
+    return { ok: false, message: 'The server is not responding. Try again in a moment.' }
   }
 }
 
@@ -24,7 +24,7 @@ export function post(path, body, accessToken) {
   return send(path, { method: 'POST', headers, body: body === undefined ? undefined : JSON.stringify(body) })
 }
 
-/** Shows an answer: as the page's status, or as its error. */
+/** Shows a result as the page's status or as its error. */
 export function say({ ok, message }) {
   document.querySelector('[role=status]').textContent = ok ? message : ''
   document.querySelector('[role=alert]').textContent = ok ? '' : message

@@ -8,7 +8,8 @@ if (invitation.ok) {
   const { expiresAt, inviterName, role, workspaceName } = invitation.data
   const by = inviterName === null ? '' : `${inviterName} invites you: `
   const until = new Date(expiresAt).toLocaleString()
-  document.querySelector('#about').textContent = `${by}workspace “${workspaceName}”, role ${role}. Good until ${until}.`
+  document.querySelector('#about').textContent =
+    `${by}workspace “${workspaceName}”, role ${role}. Valid until ${until}.`
   form.hidden = false
 } else {
   say(invitation)
@@ -34,7 +35,7 @@ async function answer(decision) {
   if (!login.ok) return login
   const { accessToken } = login.data
   const reply = await post(`${path}/${decision}`, undefined, accessToken)
-  // The session was for this one answer.
+  // The session was only needed for this reply.
   await post('/api/auth/logout', undefined, accessToken)
   return reply
 }

@@ -1,4 +1,4 @@
-/** Plays the stream that the address names, and comes back when it breaks off: by WebRTC where that can be, else as FLV. */
+/** Plays the stream of this page and reconnects when it breaks off: over WebRTC if possible, otherwise as FLV. */
 
 const video = document.querySelector('video')
 const id = location.pathname.split('/').at(-1)
@@ -8,18 +8,18 @@ const whepUrl = `/api/streams/${id}/whep`
 
 const AGAIN_MS = 2_000
 const ANSWER_MS = 15_000
-/** So long after the answer a picture has to be there: UDP may be shut. */
+/** How long to wait for the first frame after the WebRTC answer. UDP may be blocked. */
 const FIRST_PICTURE_MS = 5_000
-/** What an answer means when there is no sense in asking again. */
+/** Messages for replies after which a retry is pointless. */
 const FINAL = {
-  401: 'This link is no longer good: it has expired, or the stream was stopped. Ask for a new one.',
-  403: 'You may not see this stream.',
-  404: 'There is no such stream.',
+  401: 'This link is no longer valid: it has expired, or the stream was stopped. Ask for a new one.',
+  403: 'You are not allowed to watch this stream.',
+  404: 'This stream does not exist.',
 }
-const WAITING = 'Nothing comes in yet. Waiting for the encoder.'
-const INTERRUPTED = 'Interrupted. Connecting again.'
+const WAITING = 'The stream has not started yet. Waiting for the encoder.'
+const INTERRUPTED = 'Interrupted. Reconnecting.'
 
-/** Ends what is playing. */
+/** Stops playback. */
 let stop = () => {}
 
 function say(status, alert = '') {
@@ -33,7 +33,7 @@ function again(why) {
   setTimeout(() => void play(), AGAIN_MS)
 }
 
-/** Whether there is no sense in asking again; says why. */
+/** Whether a retry is pointless. Shows the reason. */
 function isFinal(code) {
   if (FINAL[code] === undefined) return false
   stop()
@@ -105,13 +105,13 @@ function playFlv() {
   player.on(mpegts.Events.ERROR, (_type, _detail, { code } = {}) => {
     if (!isFinal(code)) again(code === 409 ? WAITING : INTERRUPTED)
   })
-  player.on(mpegts.Events.LOADING_COMPLETE, () => again('The stream has paused. Connecting again.'))
+  player.on(mpegts.Events.LOADING_COMPLETE, () => again('The stream has paused. Reconnecting.'))
   player.attachMediaElement(video)
   player.load()
   start()
 }
 
 video.addEventListener('playing', () => say('Live'))
-// A connection that is not closed looks to the server as if it lasted.
+// An unclosed connection looks to the server as if it were still in use.
 addEventListener('pagehide', () => stop())
 void play()

@@ -2,7 +2,7 @@ import { post, say } from './api.js'
 
 const form = document.querySelector('form')
 const token = new URLSearchParams(location.search).get('token')
-// The token opens the account: neither the history nor a picture of the screen should keep it.
+// The token gives access to the account, so it must not stay in the history or be visible in a screenshot.
 history.replaceState(null, '', location.pathname)
 if (token === null) document.querySelector('#token-field').hidden = false
 else form.elements.token.value = token
