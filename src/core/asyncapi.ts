@@ -6,7 +6,7 @@ import { eventExample, eventInWords, type SocketMessageType, type SocketProtocol
 
 const CHANNEL = '#/channels/socket'
 
-/** The AsyncAPI 3 description of the sockets. The same declarations always give the same text. */
+/** The AsyncAPI 3 document of the sockets. The output is deterministic: the same declarations give the same text. */
 export function asyncApiDocument(protocol: SocketProtocol): Json {
   const { clientMessages, serverMessages, version } = protocol
   const events = protocol.events.toSorted((a, b) => compare(a.name, b.name))
@@ -38,7 +38,7 @@ export function asyncApiDocument(protocol: SocketProtocol): Json {
       title: 'Crier sockets',
       version,
       description:
-        'What is said over socket.io: events, calls of operations, and how a client that was away catches up. In words: /docs/sockets.',
+        'Messages over socket.io: events, calls of operations, and how a client catches up after a disconnect. Guide: /docs/sockets.',
     },
     defaultContentType: 'application/json',
     servers: {
@@ -46,14 +46,14 @@ export function asyncApiDocument(protocol: SocketProtocol): Json {
         host: 'localhost:3000',
         pathname: '/socket.io/',
         protocol: 'ws',
-        description: 'The server of this document, by socket.io (protocol 5) over WebSocket',
+        description: 'The server that serves this document: socket.io (protocol 5) over WebSocket',
         security: [{ $ref: '#/components/securitySchemes/token' }],
       },
     },
     channels: {
       socket: {
         address: '/socket.io/',
-        description: 'The one namespace, `/`. The name of a message is the name of the socket.io event.',
+        description: 'The only namespace, `/`. The name of a message is the name of the socket.io event.',
         messages: Object.fromEntries(
           Object.keys(messages).map((name) => [name, { $ref: `#/components/messages/${name}` }]),
         ),
@@ -68,7 +68,8 @@ export function asyncApiDocument(protocol: SocketProtocol): Json {
           type: 'httpApiKey',
           in: 'header',
           name: 'auth.token',
-          description: 'Not a header: the field `token` of socket.io’s `auth`, an access token or an API key',
+          description:
+            'An access token or an API key, sent in the field `token` of socket.io’s `auth`. It is not a header.',
         },
       },
     },
@@ -82,7 +83,7 @@ interface Part {
 
 const refer = (name: string): Json => ({ $ref: `${CHANNEL}/messages/${name}` })
 
-/** What the server says. */
+/** A message that the server sends. */
 function sent(name: string, summary: string, description: string, payload: Json, example: unknown): Part {
   return {
     messages: [[name, { name, title: name, summary, description, payload, examples: [{ payload: example }] }]],
@@ -90,7 +91,7 @@ function sent(name: string, summary: string, description: string, payload: Json,
   }
 }
 
-/** What a client says, and what it is answered. */
+/** A message that a client sends, with its acknowledgement. */
 function received(message: SocketMessageType, calls: readonly NamedOperation[], schemas: ComponentSchemas): Part {
   const { ack, data, description, example, name, summary } = message
   const op = calls.find(({ socket }) => socket === name)
@@ -98,7 +99,7 @@ function received(message: SocketMessageType, calls: readonly NamedOperation[], 
   return answered(name, summary, description, { ...schemas.write(data), examples: [example] }, reply)
 }
 
-/** An operation as a `call`. */
+/** An operation that clients can run with `call`. */
 function callable(op: NamedOperation, schemas: ComponentSchemas): Part {
   const fields = {
     operation: { type: 'string', const: op.name },
@@ -114,7 +115,7 @@ function callable(op: NamedOperation, schemas: ComponentSchemas): Part {
     ...(op.body && !op.bodyOptional ? ['body'] : []),
   ]
   const payload = { type: 'object', properties: fields, required, additionalProperties: false }
-  const description = `As ${op.route}: see /api/openapi.json.`
+  const description = `The same as ${op.route}. See /api/openapi.json.`
   return answered(`call.${op.name}`, op.summary, description, payload, replyOf(op, schemas))
 }
 
@@ -139,18 +140,18 @@ function answered(name: string, summary: string, description: string, payload: J
   }
 }
 
-/** `{ status, headers, body }` with the bodies that an operation answers, or any. */
+/** The schema of `{ status, headers, body }`. Without `operation` schemas, the body is any value. */
 function replyOf(op: NamedOperation | undefined, schemas: ComponentSchemas): Json {
   const bodies = op === undefined ? [] : bodiesOf(op).map((schema) => schemas.write(schema))
   return {
     type: 'object',
     required: ['status', 'headers'],
     properties: {
-      status: { type: 'integer', description: 'The HTTP status that REST would answer' },
+      status: { type: 'integer', description: 'The HTTP status that REST would return' },
       headers: {
         type: 'object',
         additionalProperties: { type: 'string' },
-        description: 'The headers that REST would send, in lower case',
+        description: 'The headers that REST would send, with names in lower case',
       },
       body: op === undefined ? {} : { anyOf: [...bodies, schemas.write(ErrorBody)] },
     },
@@ -163,7 +164,7 @@ function eventMessage({ data, name, stored }: EventType, schemas: ComponentSchem
     type: 'object',
     required: ['seq', 'type', 'workspaceId', 'at', 'data'],
     properties: {
-      seq: { type: 'integer', description: 'Number in the workspace’s order of events' },
+      seq: { type: 'integer', description: 'Sequence number of the event in the workspace' },
       type: { type: 'string', const: name },
       workspaceId: { type: 'string', format: 'uuid' },
       at: schemas.write(Timestamp),

@@ -1,31 +1,34 @@
 import type { Scope } from './scope.ts'
 
-/** Who makes a request, established by the pipeline before anything else of the operation runs. */
+/** The authenticated caller of a request. The pipeline sets it before the rest of the operation runs. */
 export interface Caller {
   readonly userId: string
   readonly email: string
   readonly isAdmin: boolean
-  /** Whether the address was confirmed. Until then only operations that declare `unconfirmed` are open. */
+  /**
+   * Whether the user has confirmed the address. An unconfirmed user may only call operations that declare
+   * `unconfirmed`.
+   */
   readonly emailVerified: boolean
   /** The login session behind an access token; absent for API keys. */
   readonly sessionId?: string
-  /** The API key of the request, and what it is limited to; null where it may do what its user may. */
+  /** The API key of the request and its limits. Null for an unlimited credential. */
   readonly apiKey?: {
     readonly id: string
     readonly scopes: ReadonlySet<Scope> | null
     readonly workspaceIds: ReadonlySet<string> | null
   }
-  /** `ticket`: a credential made for one operation, which checks what else it says. */
+  /** `ticket`: a credential for one operation, which does its own further checks. */
   readonly via: 'token' | 'api_key' | 'ticket'
 }
 
-/** What a user may do in one workspace: role, group and personal scopes, already merged. */
+/** The permissions of a user in one workspace: role, group and personal scopes, merged. */
 export interface Member {
   readonly workspaceId: string
   readonly userId: string
   readonly role: string
   readonly scopes: ReadonlySet<Scope>
-  /** When they became a member, ISO 8601. */
+  /** When the user became a member, ISO 8601. */
   readonly joinedAt: string
   /** The scopes are also limited by the caller's API key. */
   readonly key?: 'limited'

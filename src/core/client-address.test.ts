@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { clientAddress, networkOf } from './client-address.ts'
 
 describe('the address of a client', () => {
-  test('is the connection’s, in its usual spelling, when no proxy is trusted', () => {
+  test('is the peer address, in canonical form, when no proxy is trusted', () => {
     expect(clientAddress('192.0.2.1', '198.51.100.7', 0)).toBe('192.0.2.1')
     expect(clientAddress('0000:0000:0000:0000:0000:ffff:c000:0201', '', 0)).toBe('192.0.2.1')
     expect(clientAddress('2001:0db8:0000:0000:0000:0000:0000:0001', '', 0)).toBe('2001:db8::1')
@@ -31,15 +31,15 @@ describe('the address of a client', () => {
     },
   )
 
-  test('is found behind several proxies; a shorter list was written by the inner ones', () => {
+  test('is found behind several proxies; a shorter list was written by the inner proxies', () => {
     const forwarded = '203.0.113.9, 198.51.100.7, 10.0.0.2'
     expect(clientAddress('10.0.0.3', forwarded, 2)).toBe('198.51.100.7')
     expect(clientAddress('10.0.0.3', '198.51.100.7', 2)).toBe('198.51.100.7')
   })
 })
 
-describe('the network that limits count by', () => {
-  test('is an IPv4 address, however it is written', () => {
+describe('the network as the key of limits', () => {
+  test('is an IPv4 address, in any notation', () => {
     expect(networkOf('192.0.2.1')).toBe('192.0.2.1')
     expect(networkOf('::ffff:192.0.2.1')).toBe('192.0.2.1')
     expect(networkOf('0000:0000:0000:0000:0000:ffff:c000:0201')).toBe('192.0.2.1')
@@ -54,7 +54,7 @@ describe('the network that limits count by', () => {
     expect(networkOf('::1')).toBe('::/64')
   })
 
-  test('is anything else unchanged', () => {
+  test('leaves any other text unchanged', () => {
     expect(['unknown', '', 'file'].map(networkOf)).toEqual(['unknown', '', 'file'])
   })
 })

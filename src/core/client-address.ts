@@ -1,22 +1,22 @@
 import { canonicalAddress } from '../../media/network-address.ts'
 
 /**
- * Where a request comes from, for every part that asks: HTTP, sockets, sign-in, WHIP. RTMP publishers connect without a
- * proxy; they share `networkOf`, the key of every limit per address.
+ * Finds the client address of a request for HTTP, sockets, sign-in and WHIP. RTMP publishers connect without a proxy.
+ * All limits per address use `networkOf` as their key.
  */
 export { networkOf } from '../../media/network-address.ts'
 
-/** The address of a client nobody could name: it left before it was asked for. */
+/** The address when it is unknown because the client disconnected before the address was read. */
 export const UNKNOWN_ADDRESS = 'unknown'
 
 /**
- * The address of a client: that of its connection or, behind trusted proxies, the one they name in X-Forwarded-For.
- * A proxy adds the address it was called from at the end, so what a client wrote itself stands before the entries that
- * count. An entry may have a port and brackets (`192.0.2.1:4711`, `[2001:db8::1]:4711`).
+ * The address of a client: the peer address of the connection or, behind trusted proxies, an entry of X-Forwarded-For.
+ * Each proxy appends the address that it was called from, so only the last entries can be trusted. A client can forge
+ * the entries before them. An entry may have a port and brackets (`192.0.2.1:4711`, `[2001:db8::1]:4711`).
  * @param peer the address of the connection
- * @param forwarded the values of all X-Forwarded-For headers, in their order, joined by commas
- * @param proxies how many proxies in front of this server add an entry; 0 trusts no entry
- * @returns an IP address in its usual spelling. The connection's where the entry is not an address
+ * @param forwarded the values of all X-Forwarded-For headers, in order, joined by commas
+ * @param proxies how many trusted proxies add an entry; 0 trusts no entry
+ * @returns an IP address in canonical form; the peer address if the entry is not an IP address
  */
 export function clientAddress(peer: string, forwarded: string, proxies: number): string {
   const connected = canonicalAddress(peer) ?? UNKNOWN_ADDRESS

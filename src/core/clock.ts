@@ -1,8 +1,8 @@
-/** Where time comes from. Everything in `src` asks this port, so that tests can move time. */
+/** The time source. All of `src` uses this port, so that tests can control time. */
 export interface Clock {
-  /** Milliseconds since the Unix epoch (wall clock: may step). */
+  /** Milliseconds since the Unix epoch. This is the wall clock and may jump. */
   now(): number
-  /** Milliseconds on a clock that never steps back; only differences mean anything. */
+  /** Milliseconds on a monotonic clock. Only differences are meaningful. */
   monotonic(): number
 }
 
@@ -11,7 +11,7 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
 }
 
-/** A clock that stands still until it is told to move. For tests. */
+/** A clock for tests. It advances only when `advance` is called. */
 export class ManualClock implements Clock {
   #now: number
 
@@ -27,7 +27,7 @@ export class ManualClock implements Clock {
     return this.#now
   }
 
-  /** Moves time forward by `ms` milliseconds. */
+  /** Advances time by `ms` milliseconds. */
   advance(ms: number): void {
     this.#now += ms
   }

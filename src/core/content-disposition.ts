@@ -1,6 +1,6 @@
-/** Value of Content-Disposition (RFC 6266): a name for old readers in ASCII, and the real one in UTF-8 (RFC 8187). */
+/** A Content-Disposition value (RFC 6266) with an ASCII fallback name and the full name in UTF-8 (RFC 8187). */
 export function contentDisposition(kind: 'inline' | 'attachment', name: string): string {
-  // oxlint-disable-next-line no-control-regex -- control characters are what is taken out
+  // oxlint-disable-next-line no-control-regex -- the expression removes control characters
   const clean = name.replaceAll(/[\u0000-\u001F\u007F/\\]/g, '_') || 'file'
   const ascii = clean.replaceAll(/[^\u0020-\u007E]/g, '_').replaceAll(/["%]/g, '_')
   const encoded = encodeURIComponent(clean.toWellFormed()).replaceAll(

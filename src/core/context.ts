@@ -5,7 +5,7 @@ import type { Services } from './services.ts'
 import type { Turn } from './turn.ts'
 import type { Upload } from './upload.ts'
 
-/** What the pipeline has established about a request when its handler runs. */
+/** The request data that the pipeline has prepared for the handler. */
 export interface RequestData {
   readonly path: unknown
   readonly query: unknown
@@ -17,20 +17,20 @@ export interface RequestData {
   readonly remoteAddress: string
   readonly userAgent: string
   readonly ifMatch: IfMatch
-  /** A token that only its operation knows; never part of what crosses to another node, because no turn takes one. */
+  /** A token that the operation checks itself. It never crosses to another node, because turns cannot declare one. */
   readonly bearer?: string | undefined
-  /** A file on its way in; never part of what crosses to another node, because no turn takes one. */
+  /** An incoming file. It never crosses to another node, because turns cannot declare an upload. */
   readonly upload?: Upload | undefined
 }
 
 type HandlerContext = RequestContext<unknown, unknown, unknown> & Services
 
-/** Makes what handlers are given of a request's data, with the services beside it; `member` in the place of its own. */
+/** Builds a handler's context from the request data and the services. `member` replaces the member of the data. */
 export type ContextFactory = (data: RequestData, turn?: Turn, member?: Member) => HandlerContext
 
 /**
- * Services are inherited, not copied: a context costs the same however many services there are. The address is asked
- * for when a handler reads it, because finding it is dear and few do.
+ * Services are inherited through the prototype, not copied, so a context costs the same for any number of services. The
+ * address is computed when a handler reads it, because it is expensive and rarely needed.
  */
 export function contextFactory(services: Services): ContextFactory {
   class Context {

@@ -1,16 +1,16 @@
 import { STATUS_CODES } from 'node:http'
 
-/** One row of the error table: what `/docs/errors` prints and what an operation may declare. */
+/** One row of the error table. `/docs/errors` prints it, and operations declare it in `errors`. */
 export interface ErrorDefinition {
   readonly code: string
   readonly status: number
-  /** One sentence for the person who reads the reply; a thrown error may say it more exactly. */
+  /** One sentence for the user. A thrown error may replace it with a more specific message. */
   readonly message: string
   readonly cause: string
   readonly fix: string
 }
 
-/** One fault of an input. `path` is a JSON pointer (RFC 6901) into `/body`, `/query`, `/path` or `/headers`. */
+/** One invalid field of an input. `path` is a JSON pointer (RFC 6901) into `/body`, `/query`, `/path` or `/headers`. */
 export interface FieldError {
   readonly path: string
   readonly code: string
@@ -18,18 +18,18 @@ export interface FieldError {
 }
 
 export interface AppErrorOptions {
-  /** What `errors` say, when it is absent and they are there. */
+  /** The message to use. Without it, the message is built from `errors`, if there are any. */
   readonly message?: string
   readonly errors?: readonly FieldError[]
   /** Seconds; becomes the Retry-After header. */
   readonly retryAfter?: number
-  /** Facts for the caller, added to the error body (for example the limit that was reached). */
+  /** Extra facts for the caller, added to the error body (for example the limit that was reached). */
   readonly details?: Readonly<Record<string, string | number | boolean | null>>
-  /** What went wrong underneath: logged, never sent. */
+  /** The underlying error. It is logged and never sent. */
   readonly cause?: unknown
 }
 
-/** An error that the caller may see. Everything else that is thrown is answered as `internal_error`. */
+/** An error that the caller may see. Any other thrown error becomes `internal_error`. */
 export class AppError extends Error {
   override readonly name = 'AppError'
   readonly definition: ErrorDefinition
@@ -54,7 +54,7 @@ export class AppError extends Error {
   }
 }
 
-/** The first fault in words; undefined without any. */
+/** A sentence that describes the first field error; undefined if there are none. */
 function sentenceOf(errors: readonly FieldError[] = []): string | undefined {
   const [first, ...others] = errors
   if (first === undefined) return undefined
@@ -63,23 +63,23 @@ function sentenceOf(errors: readonly FieldError[] = []): string | undefined {
   return `${where} ${first.message}${others.length === 0 ? '' : ` (and ${others.length} more)`}.`
 }
 
-/** A definition that can be thrown: `throw NotFound()`, `throw PlanLimit({ message, details })`. */
+/** An error definition that can be thrown: `throw NotFound()`, `throw PlanLimit({ message, details })`. */
 export interface ErrorFactory extends ErrorDefinition {
   (options?: AppErrorOptions): AppError
 }
 
 const table = new Map<string, ErrorDefinition>()
 
-/** Adds a row to the error table. Codes are unique over the whole service and never change once published. */
+/** Adds a row to the error table. Codes are unique and never change after release. */
 export function defineError(definition: ErrorDefinition): ErrorFactory {
   if (table.has(definition.code)) throw new Error(`error code ${definition.code} is defined twice`)
-  if (STATUS_CODES[definition.status] === undefined) throw new Error(`${definition.status} is no HTTP status`)
+  if (STATUS_CODES[definition.status] === undefined) throw new Error(`${definition.status} is not an HTTP status`)
   table.set(definition.code, definition)
   const factory = (options?: AppErrorOptions) => new AppError(definition, options)
   return Object.assign(factory, definition)
 }
 
-/** Every error of the service, by code. */
+/** All errors of the service by code. */
 export function errorTable(): readonly ErrorDefinition[] {
   return [...table.values()].sort((a, b) => a.status - b.status || a.code.localeCompare(b.code))
 }

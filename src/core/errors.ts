@@ -1,6 +1,6 @@
 import { AppError, defineError } from './error.ts'
 
-/** The errors that the pipeline itself can answer, and the general ones that domains share. */
+/** General errors: those of the pipeline, and those that several domains share. */
 
 export const BadRequest = defineError({
   code: 'bad_request',
@@ -13,14 +13,14 @@ export const ValidationFailed = defineError({
   code: 'validation_failed',
   status: 400,
   message: 'Some of the input is not valid.',
-  cause: 'A field is missing, unknown, of the wrong type or outside its limits.',
-  fix: 'Each row of `errors` names a field by JSON pointer and says what it must be.',
+  cause: 'A field is missing, unknown, has the wrong type or is out of range.',
+  fix: 'Each entry of `errors` names a field by JSON pointer and says which values it accepts.',
 })
 export const Unauthorized = defineError({
   code: 'unauthorized',
   status: 401,
   message: 'Sign in, or send a valid API key.',
-  cause: 'The request carries no credential.',
+  cause: 'The request has no credential.',
   fix: 'Send `Authorization: Bearer <access token>` or `X-API-Key: <key>`.',
 })
 export const InvalidCredential = defineError({
@@ -34,7 +34,7 @@ export const CredentialExpired = defineError({
   code: 'credential_expired',
   status: 401,
   message: 'The access token has expired.',
-  cause: 'Access tokens live 15 minutes.',
+  cause: 'Access tokens are valid for 15 minutes.',
   fix: 'Get a new pair with POST /api/auth/refresh.',
 })
 export const OriginNotAllowed = defineError({
@@ -51,22 +51,23 @@ export const EmailUnverified = defineError({
   status: 403,
   message: 'Confirm your e-mail address first.',
   cause:
-    'The credential is right, but the address of the account was never confirmed with the code that was mailed. Such an account, and its API key, can only read its own profile.',
+    'The credential is valid, but the user has not confirmed the e-mail address with the code that was sent to it. Until then, the account and its API key can only read the user’s own profile.',
   fix: 'Send the code to POST /api/auth/verify-otp. Ask for a new one with POST /api/auth/resend-otp.',
 })
 export const ApiKeyLimited = defineError({
   code: 'api_key_limited',
   status: 403,
   message: 'This API key does not reach that far.',
-  cause: 'A key that is limited to scopes or workspaces acts in workspaces alone. It cannot change its user’s account.',
+  cause:
+    'An API key that is limited to scopes or workspaces can only call operations of workspaces. It cannot change its user’s account.',
   fix: 'Log in, or use an API key without limits.',
 })
 export const PlanLimit = defineError({
   code: 'plan_limit_reached',
   status: 402,
   message: 'The plan does not allow more of this.',
-  cause: 'A limit of the plan is used up. `details` says which, its value and what is used.',
-  fix: 'Free some of it, wait for the next cycle, or upgrade the plan.',
+  cause: 'A limit of the plan has been reached. `details` names the limit, its value and the current usage.',
+  fix: 'Reduce the usage, wait for the next billing cycle, or upgrade the plan.',
 })
 export const Forbidden = defineError({
   code: 'forbidden',
@@ -79,14 +80,14 @@ export const NotFound = defineError({
   code: 'not_found',
   status: 404,
   message: 'There is nothing here, or nothing that you may see.',
-  cause: 'The id is unknown, was deleted, or belongs to a workspace of which you are no member.',
+  cause: 'The id is unknown, was deleted, or belongs to a workspace that you are not a member of.',
   fix: 'Check the id and that the credential belongs to the right account.',
 })
 export const RouteNotFound = defineError({
   code: 'route_not_found',
   status: 404,
   message: 'There is no such path.',
-  cause: 'The path is no operation of this API.',
+  cause: 'No operation of this API has this path.',
   fix: 'Compare the path with /docs.',
 })
 export const MethodNotAllowed = defineError({
@@ -100,49 +101,49 @@ export const RequestTimeout = defineError({
   code: 'request_timeout',
   status: 408,
   message: 'The body came too slowly.',
-  cause: 'The body of the request came at less than 2,000 bytes a second.',
-  fix: 'Send the request again over a better connection. Large files go up in pieces.',
+  cause: 'The body arrived at less than 2,000 bytes per second.',
+  fix: 'Send the request again over a better connection. Upload large files in parts.',
 })
 export const Conflict = defineError({
   code: 'conflict',
   status: 409,
   message: 'The present state does not allow this.',
-  cause: 'The resource is in a state in which the operation makes no sense.',
-  fix: 'Read the resource again and act on its present state.',
+  cause: 'The resource is in a state that does not allow the operation.',
+  fix: 'Read the resource again and act on its current state.',
 })
 export const IdempotencyRunning = defineError({
   code: 'idempotency_key_in_use',
   status: 409,
   message: 'A request with this Idempotency-Key is still running.',
-  cause: 'The first request with the key has not been answered yet.',
-  fix: 'Wait for the first answer, then repeat with the same key to read it again.',
+  cause: 'The first request with the key has not finished yet.',
+  fix: 'Wait for the first request to finish, then repeat it with the same key to get the same reply.',
 })
 export const PreconditionFailed = defineError({
   code: 'precondition_failed',
   status: 412,
   message: 'The resource has changed since you read it.',
-  cause: 'If-Match names a version that is not the present one.',
+  cause: 'If-Match names a version that is not the current one.',
   fix: 'Read the resource again, apply your change to it and send the new ETag.',
 })
 export const PayloadTooLarge = defineError({
   code: 'payload_too_large',
   status: 413,
   message: 'The body is too large.',
-  cause: 'The body is over the limit of the operation.',
-  fix: 'Send less; the message says the limit in bytes.',
+  cause: 'The body exceeds the limit of the operation.',
+  fix: 'Send a smaller body. The message gives the limit in bytes.',
 })
 export const UnsupportedMediaType = defineError({
   code: 'unsupported_media_type',
   status: 415,
   message: 'This operation does not take that content type.',
-  cause: 'The Content-Type header is missing or of another kind.',
+  cause: 'The Content-Type header is missing or names another type.',
   fix: 'Send the content type that the message names.',
 })
 export const RangeNotSatisfiable = defineError({
   code: 'range_not_satisfiable',
   status: 416,
   message: 'The file has no such bytes.',
-  cause: 'The Range header begins behind the end of the file.',
+  cause: 'The Range header starts after the end of the file.',
   fix: 'Ask for a range within the size that Content-Range names.',
 })
 export const IdempotencyMismatch = defineError({
@@ -156,39 +157,39 @@ export const SearchTooBroad = defineError({
   code: 'search_too_broad',
   status: 422,
   message: 'The search was stopped because it would have to look at too much.',
-  cause: 'Too much of the workspace matches the words, or has to be read to find what matches.',
+  cause: 'Too many rows of the workspace match the words, or too many have to be read to find the matches.',
   fix: 'Use longer or rarer words, or narrow the search with the other parameters.',
 })
 export const RateLimited = defineError({
   code: 'rate_limited',
   status: 429,
   message: 'Too many requests.',
-  cause: 'The limit of this class of operations is used up for now.',
-  fix: 'Wait as many seconds as Retry-After says.',
+  cause: 'The limit of this class of operations has been reached.',
+  fix: 'Wait for the number of seconds in Retry-After.',
 })
 export const TooManyUploads = defineError({
   code: 'too_many_uploads',
   status: 429,
   message: 'Too many of your uploads are under way.',
-  cause: 'One caller may send 32 files at a time to a node.',
-  fix: 'Wait for an upload to end before the next one begins.',
+  cause: 'A caller may upload 32 files at a time to a node.',
+  fix: 'Wait until an upload ends before you start the next one.',
 })
 export const InternalError = defineError({
   code: 'internal_error',
   status: 500,
   message: 'Something went wrong on our side.',
-  cause: 'A fault of the server. It was logged under the request id.',
-  fix: 'Try again; if it stays, report the request id.',
+  cause: 'The server failed. It logged the error with the request id.',
+  fix: 'Try again. If the error persists, report the request id.',
 })
 export const DatabaseUnavailable = defineError({
   code: 'database_unavailable',
   status: 503,
   message: 'The database does not answer right now.',
-  cause: 'PostgreSQL is starting, restarting or out of reach.',
+  cause: 'PostgreSQL is starting, restarting or unreachable.',
   fix: 'Try again after Retry-After seconds; nothing was changed.',
 })
 
-/** Whether the database could not be reached, or the link to it broke. */
+/** Whether an error means that the database could not be reached or that its connection broke. */
 export function isAway(error: unknown): boolean {
   return error instanceof AppError && error.code === DatabaseUnavailable.code
 }
@@ -196,28 +197,28 @@ export const OutcomeUnknown = defineError({
   code: 'outcome_unknown',
   status: 503,
   message: 'The database went away while the change was being committed: it may or may not have been made.',
-  cause: 'The link to PostgreSQL broke in the moment of the commit and did not come back in time to ask.',
-  fix: 'Read the resource to see. Repeating the request with the same Idempotency-Key never does it twice.',
+  cause: 'The connection to PostgreSQL broke during the commit and was not restored in time to check the result.',
+  fix: 'Read the resource to find out. Repeating the request with the same Idempotency-Key is safe: it is never executed twice.',
 })
 export const Overloaded = defineError({
   code: 'overloaded',
   status: 503,
   message: 'The server has more to do than it can.',
-  cause: 'Too many requests are waiting, here or in this workspace.',
+  cause: 'Too many requests are waiting on this server or in this workspace.',
   fix: 'Try again after Retry-After seconds.',
 })
 export const DeadlineExceeded = defineError({
   code: 'deadline_exceeded',
   status: 503,
   message: 'The request was not begun in time and was dropped.',
-  cause: 'It waited past its deadline in a queue. It was not executed.',
+  cause: 'It waited in a queue past its deadline. It was not executed.',
   fix: 'Try again after Retry-After seconds.',
 })
 export const ShuttingDown = defineError({
   code: 'shutting_down',
   status: 503,
   message: 'The server is shutting down.',
-  cause: 'A restart or a deploy is under way.',
+  cause: 'The server is being restarted or deployed.',
   fix: 'Try again after Retry-After seconds.',
 })
 export const ServiceDisabled = defineError({

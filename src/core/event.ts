@@ -2,48 +2,48 @@ import type { Static, TSchema } from 'typebox'
 import type { Scope } from './scope.ts'
 
 /**
- * An event that a workspace sees, declared once: its name, the shape of its data and the scope one needs to see it.
- * A turn emits it; after the commit it goes to the sockets of the workspace's room under this name, with the
- * workspace's next sequence number.
+ * An event of a workspace: its name, the schema of its data and the scope that a member needs to see it. A turn emits
+ * it. After the commit it goes to the sockets in the workspace's room under this name, with the workspace's next
+ * sequence number.
  */
 export interface EventType<S extends TSchema = TSchema> {
   readonly name: `${string}.${string}`
   readonly summary: string
-  /** What the summary cannot say: when it comes, and what a client does with it. Markdown. */
+  /** Details beyond the summary: when the event is sent, and how clients should handle it. Markdown. */
   readonly description?: string
-  /** A member without this scope never sees the event, on no channel. */
+  /** Members without this scope never receive the event. */
   readonly scope: Scope
-  /** Scopes that single events of this type may ask for in its place. */
+  /** Other scopes that a single event of this type may require instead. */
   readonly otherScopes?: readonly Scope[]
   /**
-   * False: it goes to the sockets that are there and is kept nowhere. It takes no number of the workspace's sequence,
-   * and its data is the whole message.
+   * False for an event that is only sent to connected sockets and never stored. It has no sequence number, and its data
+   * is the whole message.
    */
   readonly stored?: false
   readonly data: S
-  /** What `data` may look like: shown in the AsyncAPI document and on `/docs/sockets`. */
+  /** An example of `data`, shown in the AsyncAPI document and on `/docs/sockets`. */
   readonly example: Static<S>
 }
 
 export type EventData<E extends EventType> = Static<E['data']>
 
 /**
- * Narrows whom an event reaches, among those in the workspace who hold its scope: the members of a private channel or
- * direct conversation (what happens in a public channel needs no narrowing), or one user.
+ * Narrows the recipients of an event among members with its scope: to the members of a private channel or direct
+ * conversation, or to one user. Events of a public channel need no audience.
  */
 export type Audience = { readonly channel: string } | { readonly user: string }
 
 export interface WorkspaceEvent {
   readonly workspaceId: string
-  /** Dense per workspace, starting at 1; 0 for an event that is not stored. */
+  /** Sequence number in the workspace, without gaps, starting at 1; 0 for an event that is not stored. */
   readonly seq: number
   readonly type: string
   readonly data: unknown
   /** ISO 8601, UTC. */
   readonly at: string
-  /** Only its members see the event. */
+  /** Only members of this channel see the event. */
   readonly channel?: string
-  /** One of the type's `otherScopes`: members need it in place of the type's own. */
+  /** One of the type's `otherScopes`. Members need it instead of the type's own scope. */
   readonly scope?: Scope
   /** Only this user sees the event. */
   readonly user?: string

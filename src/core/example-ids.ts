@@ -1,4 +1,4 @@
-/** Ids for the examples of operations: the same thing has the same id in all of them. */
+/** Ids for the examples of operations. Each resource has the same id in all examples. */
 export const EXAMPLE = {
   workspaceId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e6f',
   userId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4e70',
@@ -20,5 +20,5 @@ export const EXAMPLE = {
   jobId: '01939e5c-7a10-7c3e-8f21-3c5a9b2d4eb1',
 } as const
 
-/** The time in examples. */
+/** The timestamp of all examples. */
 export const EXAMPLE_TIME = '2026-11-21T18:30:00.000Z'

@@ -13,7 +13,7 @@ function workshop(gate: FairGate) {
   return { started, run, end: (name: string) => ends.get(name)?.() }
 }
 
-test('a key has its limit, and keys that wait take turns', async () => {
+test('each key has its own limit, and waiting keys are served round robin', async () => {
   const { end, run, started } = workshop(new FairGate({ total: 3, each: 2, waiting: 10, waitMs: 60_000 }))
   const all = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'].map((name) => run(name.charAt(0), name))
   expect(started).toEqual(['a1', 'a2', 'b1'])
@@ -23,14 +23,14 @@ test('a key has its limit, and keys that wait take turns', async () => {
     await vi.waitFor(() => expect(started).toHaveLength(4 + index))
   }
   expect(started.slice(3).toSorted()).toEqual(order.toSorted())
-  // The third and fourth of the busy key come after the first of every other one.
+  // The third and fourth task of the busy key run after the first task of every other key.
   expect(started.indexOf('c1')).toBeLessThan(started.indexOf('a4'))
   expect(started.indexOf('b2')).toBeLessThan(started.indexOf('a3'))
   for (const name of ['a3', 'a4', 'c1']) end(name)
   await Promise.all(all)
 })
 
-test('work that is too much, or waits too long, is refused and leaves nothing behind', async () => {
+test('tasks over the limit or the time limit are refused and leave no state behind', async () => {
   vi.useFakeTimers()
   try {
     const { end, run, started } = workshop(new FairGate({ total: 1, each: 1, waiting: 1, waitMs: 1_000 }))
@@ -51,7 +51,7 @@ test('work that is too much, or waits too long, is refused and leaves nothing be
   }
 })
 
-test('work that fails makes room', async () => {
+test('a failed task frees its place', async () => {
   const gate = new FairGate({ total: 1, each: 1, waiting: 1, waitMs: 1_000 })
   await expect(gate.run('a', () => Promise.reject(new Error('no')))).rejects.toThrow('no')
   expect(await gate.run('a', async () => 'yes')).toBe('yes')

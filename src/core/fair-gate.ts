@@ -1,13 +1,13 @@
 import { Overloaded } from './errors.ts'
 
 export interface FairGateLimits {
-  /** Pieces of work that run at once. */
+  /** How many tasks run at once. */
   readonly total: number
-  /** Pieces of work of one key that run at once. */
+  /** How many tasks of one key run at once. */
   readonly each: number
-  /** Pieces of work of one key that may wait. */
+  /** How many tasks of one key may wait. */
   readonly waiting: number
-  /** Longest wait in milliseconds. */
+  /** The longest wait in milliseconds. */
   readonly waitMs: number
 }
 
@@ -15,17 +15,17 @@ interface Waiter {
   readonly start: () => void
 }
 
-/** Seconds after which a caller that was refused may try again. */
+/** Seconds after which a refused caller may try again. */
 const RETRY_AFTER = 2
 
 /**
- * Limits how much work runs at once, in total and for each key (a workspace). Keys whose work waits take turns, so one
- * key cannot keep others waiting however much it asks for.
+ * Limits how many tasks run at once, in total and per key (a workspace). Waiting keys are served round robin, so one
+ * key cannot starve the others.
  */
 export class FairGate {
   readonly #limits: FairGateLimits
   readonly #running = new Map<string, number>()
-  /** Waiting work by key. The first key is served next. */
+  /** Waiting tasks by key. The first key is served next. */
   readonly #waiting = new Map<string, Waiter[]>()
   #total = 0
 
@@ -34,8 +34,8 @@ export class FairGate {
   }
 
   /**
-   * Runs `work` when there is room for it.
-   * @throws AppError overloaded when too much work of the key waits, or `work` was not started in time
+   * Runs `work` when a place is free.
+   * @throws AppError overloaded when too many tasks of the key wait, or when `work` did not start in time
    */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     if (this.#hasRoom(key)) this.#enter(key)
@@ -88,7 +88,7 @@ export class FairGate {
       if (!this.#hasRoom(key)) continue
       this.#waiting.delete(key)
       const next = line.shift()
-      // Behind the other keys.
+      // Moves the key behind the others.
       if (line.length > 0) this.#waiting.set(key, line)
       if (next === undefined) continue
       this.#enter(key)

@@ -1,7 +1,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { lentRandom } from './random.ts'
 
-/** Two digits a byte. */
+/** Two hexadecimal digits per byte value. */
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 let lastMs = 0
 let printedMs = 0
@@ -9,8 +9,8 @@ let printed = ''
 let sequence = 0
 
 /**
- * A UUID of version 7 (RFC 9562, section 5.7): 48 bits of milliseconds, a 12-bit counter that keeps the ids of one
- * process and millisecond in order, 62 random bits.
+ * A UUID of version 7 (RFC 9562, section 5.7): 48 bits of milliseconds, a 12-bit counter that orders the ids of one
+ * process within a millisecond, and 62 random bits.
  */
 export function uuidv7(nowMs: number): string {
   if (nowMs > lastMs) {
@@ -37,17 +37,17 @@ export function uuidv7(nowMs: number): string {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/** Whether a string is a UUID in the one spelling that Crier writes (lower case). */
+/** Whether a string is a UUID in the form that Crier writes (lower case). */
 export function isUuid(value: string): boolean {
   return UUID.test(value)
 }
 
-/** An unguessable token of `bytes` random bytes (default 32), base64url. */
+/** A random token of `bytes` bytes (default 32), base64url. It cannot be guessed. */
 export function secretToken(bytes = 32): string {
   return randomBytes(bytes).toString('base64url')
 }
 
-/** Lower-case hex SHA-256: how tokens and keys of high entropy are stored and looked up. */
+/** The SHA-256 of a text in lower-case hex. Tokens and keys of high entropy are stored and looked up by it. */
 export function sha256(text: string): string {
   return hash('sha256', text, 'hex')
 }
@@ -57,7 +57,7 @@ const COUNTED = Array.from({ length: 36 ** 2 }, (_, index) => index.toString(36)
 let requestCounter = 0
 let requestStem = ''
 
-/** An id for one request: unique over processes by a random prefix, cheap by a counter. */
+/** The id of a request. A random prefix makes it unique across processes; a counter makes it cheap. */
 export function requestId(): string {
   const low = requestCounter % COUNTED.length
   if (low === 0) requestStem = `req_${requestPrefix}${(requestCounter / COUNTED.length).toString(36).padStart(3, '0')}`

@@ -1,13 +1,13 @@
 const FORM = /^(\d{4})-(\d\d)-(\d\d)T([01]\d|2[0-3]):([0-5]\d):([0-5]\d)(\.\d+)?(Z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i
 
 const FIRST = Date.parse('0001-01-01T00:00:00Z')
-/** The last moment that both PostgreSQL and ISO 8601 can write, in milliseconds. */
+/** The last moment that both PostgreSQL and ISO 8601 can represent, in milliseconds. */
 export const LAST_INSTANT = Date.parse('9999-12-31T23:59:59.999Z')
 
 /**
- * Reads an RFC 3339 date and time. Fractions of a millisecond are cut off.
- * @returns undefined for any other text, for a day that the calendar does not have, and for a moment outside the years
- * 1 to 9999 in UTC, which both PostgreSQL and ISO 8601 can write
+ * Parses an RFC 3339 date and time. Digits beyond milliseconds are dropped.
+ * @returns undefined for any other text, for a date that does not exist, and for a moment outside the years 1 to 9999
+ * in UTC, which both PostgreSQL and ISO 8601 can represent
  */
 export function parseInstant(text: string): Date | undefined {
   const [, year, month, day] = FORM.exec(text) ?? []
@@ -16,7 +16,7 @@ export function parseInstant(text: string): Date | undefined {
   return at >= FIRST && at <= LAST_INSTANT ? new Date(at) : undefined
 }
 
-/** Reads a text that the schema has checked; nothing becomes undefined. */
+/** Parses a text that the schema has validated. Returns undefined for an absent value. */
 export function instant(text: string | null | undefined): Date | undefined {
   return text === null || text === undefined ? undefined : parseInstant(text)
 }

@@ -6,21 +6,21 @@ import type { Sql, Transaction } from './sql.ts'
 
 export interface QueueSettings {
   readonly summary: string
-  /** Jobs that one node runs at once. */
+  /** How many jobs one node runs at once. */
   readonly concurrency: number
   /**
-   * Workspaces are served in turn: one job each, however many a workspace has waiting. For work that is heavy, so that
-   * one workspace cannot keep the others waiting.
+   * Serves workspaces round robin, one job at a time each. For heavy work, so that one workspace cannot starve the
+   * others.
    */
   readonly fair?: true
-  /** Jobs that all nodes together start in a span of time. */
+  /** How many jobs all nodes together may start in a period. */
   readonly rate?: { readonly max: number; readonly perMs: number }
 }
 
-/** What a node may set of a queue. */
+/** The settings of a queue that a node can override. */
 export type QueueBounds = Partial<Pick<QueueSettings, 'concurrency' | 'rate'>>
 
-/** The queues. Work that must not wait for other work has one of its own; what is left of one that goes ends in `default`. */
+/** The queues. Work that must not wait for other work has its own. Jobs left in a removed queue run in `default`. */
 export const QUEUES = {
   default: { summary: 'Short work of any kind', concurrency: 50 },
   mail: { summary: 'Mails', concurrency: 5 },
@@ -35,12 +35,12 @@ export const QUEUE_NAMES = Object.keys(QUEUES) as [QueueName, ...QueueName[]]
 /** Queues that serve workspaces in turn. */
 export const FAIR_QUEUES: readonly QueueName[] = QUEUE_NAMES.filter((name) => 'fair' in QUEUES[name])
 
-/** Whether this version has a queue of that name; stored jobs may name one that it has not. */
+/** Whether this version has a queue of that name. Stored jobs may name a queue of another version. */
 export function isQueue(name: string): name is QueueName {
   return Object.hasOwn(QUEUES, name)
 }
 
-/** Scopes of those who may hear of jobs. */
+/** Scopes that a job can require of the members who see its progress. */
 export const JOB_AUDIENCES = ['team:read', 'media:read', 'posts:read', 'streams:read', 'analytics:read'] as const
 export type JobAudience = (typeof JOB_AUDIENCES)[number] & Scope
 
@@ -50,72 +50,75 @@ export const JOB_DEFAULTS = {
   timeoutMs: 60_000,
 }
 
-/** One try at a job. Only the newest attempt of a job may commit its effect. */
+/** One attempt to run a job. Only the newest attempt of a job may commit its effect. */
 export interface Attempt {
   readonly id: string
   readonly jobId: string
-  /** From 1. */
+  /** Starts at 1. */
   readonly number: number
-  /** After how many the job is dead. */
+  /** The job is dead after this many attempts. */
   readonly of: number
 }
 
-/** What `run` is given. Services come beside these fields, by their names in `Services`. */
+/** The context of `run`. Services are added to these fields, under their names in `Services`. */
 export interface JobContext<D> {
   readonly data: D
-  /** Of the workspace that the job was added for. */
+  /** The workspace that the job was added for. */
   readonly workspaceId: string | undefined
   readonly attempt: Attempt
-  /** Aborted when the time is over or the node shuts down; what goes on regardless is abandoned soon after. */
+  /** Aborted on timeout or when the node shuts down. An attempt that ignores it is abandoned soon after. */
   readonly signal: AbortSignal
   readonly log: Logger
-  /** Tells how far the job is, from 0 to 100, to the sockets of those in `seenBy`. Cheap: a few a second go out. */
+  /**
+   * Reports progress, from 0 to 100, to the sockets of members with the scope `seenBy`. Cheap: a few reports a second
+   * are sent.
+   */
   readonly progress: (percent: number, detail?: string) => void
   /**
-   * The job's one effect on the database: `work` and the end of the job commit together or not at all, so that the
-   * effect happens once however often the job is run.
+   * The job's effect on the database. `work` and the completion of the job commit together or not at all, so the effect
+   * happens exactly once, however often the job runs.
    * @throws AttemptLostError when another attempt has taken over, or the job was removed
    */
   readonly effect: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
   /**
-   * Ends the job within a transaction at hand (that of a turn, for instance), as `effect` does in one of its own.
+   * Completes the job in an existing transaction, such as that of a turn, as `effect` does in its own.
    * @throws AttemptLostError
    */
   readonly complete: (sql: Sql) => Promise<void>
 }
 
-/** The literal from which everything about a job is derived. */
+/** The declaration of a job. Everything about the job is derived from it. */
 export interface JobDeclaration<S extends TSchema> {
-  /** `domain.verb`; stored with waiting jobs, so it stays when code moves. */
+  /** `domain.verb`. Waiting jobs are stored with it, so it must not change when code moves. */
   readonly name: `${string}.${string}`
   readonly summary: string
   readonly queue: QueueName
-  /** Checked when the job is added and again when it runs, maybe by a newer version. */
+  /** Validated when the job is added and when it runs, possibly by a newer version. */
   readonly data: S
-  /** Tries until the job is dead; 5 when absent. */
+  /** How many attempts are made before the job is dead; 5 when absent. */
   readonly attempts?: number
-  /** Wait before the second try, doubled with each up to `maxMs`; half of it is random. */
+  /** The delay before the second attempt. It doubles with each attempt, up to `maxMs`. Half of it is random. */
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number }
-  /** Of one attempt; a minute when absent. */
+  /** The timeout of one attempt; a minute when absent. */
   readonly timeoutMs?: number
-  /** The data holds a secret: it is stored sealed and never shown. */
+  /** The data holds a secret. It is stored encrypted and never shown. */
   readonly sealed?: true
-  /** Members with this scope hear of the progress and the end of jobs that belong to a workspace. */
+  /** Members with this scope receive the progress and the result of the workspace's jobs. */
   readonly seenBy?: JobAudience
   readonly run: (context: JobContext<Static<S>> & Services) => Promise<void>
 }
 
-/** A job as the runtime sees it, its own types set aside. */
-// oxlint-disable typescript/no-explicit-any -- the one place where the types of single jobs are erased
+/** A job as the runtime sees it, with its own types erased. */
+// oxlint-disable typescript/no-explicit-any -- the only place where the types of individual jobs are erased
 export type AnyJob = Omit<JobDeclaration<any>, 'run'> & {
   readonly run: (context: any) => Promise<void>
-  /** Of a schedule. */
+  /** Only schedules set it. */
   readonly cron?: string
   readonly timeZone?: string
 }
 // oxlint-enable typescript/no-explicit-any
 
-/** Declares a job: work after a commit, at least once, in the role `jobs`. */
+/** Declares a job: work that runs after a commit, at least once, on nodes with the role `jobs`. */
 export function job<const S extends TSchema>(declaration: JobDeclaration<S>): JobDeclaration<S> {
   return declaration
 }
@@ -126,9 +129,9 @@ export interface ScheduleDeclaration extends Omit<
   JobDeclaration<typeof NO_DATA>,
   'data' | 'queue' | 'sealed' | 'seenBy'
 > {
-  /** Minute, hour, day, month, weekday; with six fields the first is the second. */
+  /** Cron fields: minute, hour, day, month, weekday. With six fields, the first is the second. */
   readonly cron: string
-  /** IANA name; UTC when absent. */
+  /** IANA time zone; UTC when absent. */
   readonly timeZone?: string
   readonly queue?: QueueName
 }
@@ -138,12 +141,17 @@ export interface Schedule extends JobDeclaration<typeof NO_DATA> {
   readonly timeZone?: string
 }
 
-/** Declares work by the clock: one run across all nodes each time; times that passed while none ran are one run. */
+/**
+ * Declares periodic work: one run across all nodes per due time. Due times missed while no node ran count as one run.
+ */
 export function schedule(declaration: ScheduleDeclaration): Schedule {
   return { queue: 'maintenance', ...declaration, data: NO_DATA }
 }
 
-/** Jobs and schedules by name. @throws when a name is declared twice */
+/**
+ * Jobs and schedules by name.
+ * @throws Error when a name is declared twice
+ */
 export function jobsByName(jobs: readonly AnyJob[]): Map<string, AnyJob> {
   const found = new Map<string, AnyJob>()
   for (const declared of jobs) {
@@ -153,30 +161,30 @@ export function jobsByName(jobs: readonly AnyJob[]): Map<string, AnyJob> {
   return found
 }
 
-/** Another attempt has taken over, or the job is no more: nothing of this one may take effect. */
+/** Another attempt has taken over, or the job no longer exists. Nothing of this attempt may take effect. */
 export class AttemptLostError extends Error {
   override readonly name = 'AttemptLostError'
 }
 
-/** What no repetition would mend: the job is dead at once, with this message as its reason. */
+/** A failure that a retry cannot fix. The job is dead at once, with this message as the reason. */
 export class HopelessError extends Error {
   override readonly name = 'HopelessError'
 }
 
 export interface JobOptions {
-  /** Not before this time; at once when absent. */
+  /** The earliest start; at once when absent. */
   readonly runAt?: Date
-  /** While a job of the same name and key waits to be started, no second one is added. */
+  /** While a job with the same name and key waits, no second one is added. */
   readonly key?: string
 }
 
-/** Adds jobs. Inside a turn it is `turn.job`. */
+/** Adds jobs. Inside a turn, use `turn.job`. */
 export interface Jobs {
   /**
-   * Adds a job in the caller's transaction: it runs after the commit, and never when that fails. On the pool itself
-   * (`database`) it is added at once.
-   * @returns its id; where one of the same key waits already, an id that names nothing
-   * @throws Error when the data does not fit the job's schema: a mistake of the caller
+   * Adds a job in the caller's transaction. It runs after the commit, and never if the transaction fails. With the pool
+   * itself (`database`), it is added at once.
+   * @returns the id of the job; if a job with the same key already waits, an id that does not exist
+   * @throws Error when the data does not match the job's schema, which is a bug of the caller
    */
   add<S extends TSchema>(
     sql: Sql | Transaction,

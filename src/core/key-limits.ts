@@ -1,13 +1,13 @@
 import type { Caller, Member } from './caller.ts'
 
-/** Whether the caller's API key may do less than its user. */
+/** Whether the caller's API key has fewer permissions than its user. */
 export function isLimited({ apiKey }: Pick<Caller, 'apiKey'>): boolean {
   return apiKey !== undefined && (apiKey.scopes !== null || apiKey.workspaceIds !== null)
 }
 
 /**
- * A membership as far as the caller's API key reaches: undefined in a workspace that the key does not open, else with
- * those scopes of the member that the key has too.
+ * Limits a membership to what the caller's API key allows: undefined if the key does not include the workspace,
+ * otherwise only the scopes that both the member and the key have.
  */
 export function withinKey(member: Member | undefined, caller: Pick<Caller, 'apiKey'> | undefined): Member | undefined {
   const apiKey = caller?.apiKey

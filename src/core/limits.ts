@@ -1,21 +1,21 @@
 import type { LimitClass } from './operation.ts'
 
-/** A token bucket: `burst` tokens at most, filled at `burst` per `windowSeconds`. */
+/** A token bucket: at most `burst` tokens, refilled at `burst` per `windowSeconds`. */
 export interface RatePolicy {
   readonly burst: number
   readonly windowSeconds: number
-  /** Whose bucket: the caller's (the address of an anonymous one), or always the address. */
+  /** The owner of the bucket: the caller (an anonymous caller's address), or always the address. */
   readonly per: 'caller' | 'address'
 }
 
-/** Everything that is limited: requests by class, and credentials that were refused. */
+/** Everything that is rate limited: requests by class, and refused credentials. */
 export type RateLimitName = Exclude<LimitClass, 'none'> | 'credential'
 
 /**
- * Rate limits by class. `auth` is tight and per address because it guards passwords and codes; `mail` guards other
- * people's inboxes. `credential` counts refused tokens and API keys; a good one is never held back by it.
- * `page` is for pages and for refusals before any operation, `bodiless` for replies without a body;
- * both are counted by each node for itself.
+ * Rate limits by class. `auth` is tight and per address because it protects passwords and codes; `mail` protects the
+ * inboxes of other people. `credential` counts refused tokens and API keys and never delays valid ones. `page` is for
+ * pages and for requests refused before an operation was reached; `bodiless` is for replies without a body. Each node
+ * counts these two on its own.
  */
 export const RATE_LIMITS: Readonly<Record<RateLimitName, RatePolicy>> = {
   read: { burst: 1200, windowSeconds: 60, per: 'caller' },
@@ -27,10 +27,10 @@ export const RATE_LIMITS: Readonly<Record<RateLimitName, RatePolicy>> = {
   bodiless: { burst: 3_000, windowSeconds: 60, per: 'address' },
 }
 
-/** The class of an operation that names none. */
+/** The class of an operation that does not set one. */
 export function limitClassOf(op: { limit?: LimitClass; method: string }): LimitClass {
   return op.limit ?? (op.method === 'GET' ? 'read' : 'write')
 }
 
-/** Bytes of a JSON body when the operation says nothing else. */
+/** The limit of a JSON body, in bytes, when the operation does not set one. */
 export const DEFAULT_BODY_LIMIT = 100_000

@@ -17,13 +17,13 @@ async function read(stream: NodeJS.ReadableStream): Promise<string> {
   return text
 }
 
-test('every line arrives, in order, also those written just before the process ends', async () => {
+test('every line is written in order, including lines just before the process exits', async () => {
   const child = run('for (let i = 0; i < 500; i += 1) log.write(`line ${i}\\n`)')
   const lines = (await read(child.stderr)).trim().split('\n')
   expect(lines).toEqual(Array.from({ length: 500 }, (_, index) => `line ${index}`))
 })
 
-test('a reader that does not read never stops the service; what was dropped is counted', async () => {
+test('a reader that stops reading never blocks the service, and dropped lines are counted', async () => {
   const child = run(`
     for (let i = 0; i < 20_000; i += 1) log.write(\`line \${i} \${'x'.repeat(100)}\\n\`)
     console.log('still here')

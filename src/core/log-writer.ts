@@ -1,17 +1,20 @@
 import { write, writeSync } from 'node:fs'
 
-/** Characters gathered before they are written; a system call and a hop to libuv's pool for each would cost more than they. */
+/**
+ * Characters to buffer before a write. A system call and a round trip to libuv's pool per line would cost more than the
+ * line.
+ */
 const SIZE = 64 * 1024
 const FLUSH_MS = 200
 
-/** How long a flush that must not be put off waits for a reader that has stopped reading. */
+/** How long a synchronous flush waits for a reader that has stopped reading. */
 const LAST_FLUSH_MS = 500
 const RETRY_MS = 20
 
 /**
- * Writes log lines to a file descriptor: gathered as text, encoded together, flushed a few times a second and,
- * synchronously, when the process ends. A reader that stops reading (a full pipe) never stops the
- * service: lines that find no room are counted, and the count is written once there is room again.
+ * Writes log lines to a file descriptor. Lines are buffered as text, encoded together, and flushed a few times a second
+ * and synchronously when the process exits. A reader that stops reading (a full pipe) never blocks the service: lines
+ * that do not fit are counted, and the count is written once there is room again.
  */
 export class LogWriter {
   readonly #fd: number
@@ -35,14 +38,14 @@ export class LogWriter {
     this.#gathered += line
   }
 
-  /** Begins to write what was gathered, unless a write is under way. */
+  /** Starts to write the buffer, unless a write is already running. */
   flush(): void {
     if (this.#writing || this.#gathered === '') return
     this.#writing = true
     this.#writeOn(this.#take(), 0)
   }
 
-  /** Writes what was gathered before it returns, if the reader takes it soon. */
+  /** Writes the buffer synchronously, if the reader accepts it soon. */
   flushSync(): void {
     const bytes = this.#take()
     const until = performance.now() + LAST_FLUSH_MS
@@ -50,7 +53,7 @@ export class LogWriter {
       try {
         offset += writeSync(this.#fd, bytes, offset, bytes.length - offset)
       } catch (error) {
-        // A log that can no longer be written must not keep the process from ending.
+        // A log that cannot be written must not keep the process from exiting.
         if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return
       }
     }
@@ -62,7 +65,7 @@ export class LogWriter {
     return bytes
   }
 
-  /** A line that is longer than everything that may be gathered has no room. */
+  /** Whether a line is longer than the whole buffer. */
   #hasRoom(line: string): boolean {
     return this.#gathered.length + line.length <= SIZE
   }

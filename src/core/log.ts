@@ -6,8 +6,8 @@ import { PrettyLog } from './pretty-log.ts'
 export type { Logger }
 
 /**
- * Names of fields whose values never reach a log, wherever they sit. Secrets inside free text are the concern of who
- * writes the text: nothing logs bodies, keys or URLs with credentials.
+ * Names of fields whose values are never logged, at any depth. The list cannot protect free text: code must never log
+ * bodies, keys or URLs with credentials.
  */
 const SECRET_FIELDS = [
   'password',
@@ -28,11 +28,11 @@ const SECRET_FIELDS = [
 
 const STANDARD_ERROR = 2
 
-/** Makes the root logger. Subsystems take `log.child({ part: 'media' })`. */
+/** Creates the root logger. Subsystems use `log.child({ part: 'media' })`. */
 export function createLog(options: {
   readonly level: string
   readonly destination?: pino.DestinationStream
-  /** Lines for people instead of JSON, where no destination is given. */
+  /** Writes readable lines instead of JSON when no destination is given. */
   readonly pretty?: boolean
 }): Logger {
   return pino(
@@ -55,7 +55,7 @@ function standardError(pretty: boolean): pino.DestinationStream {
   return pretty ? new PrettyLog(writer) : writer
 }
 
-/** Writes finished lines of JSON where a logger writes its own. */
+/** A function that writes finished JSON lines to the same destination as the logger. */
 export function lineSink(log: Logger): (line: string) => void {
   const stream = (log as unknown as Record<symbol, pino.DestinationStream>)[pino.symbols.streamSym]
   if (stream === undefined) throw new Error('this logger has no stream')
@@ -65,7 +65,7 @@ export function lineSink(log: Logger): (line: string) => void {
 let stampedAt = 0
 let stamp = ''
 
-/** The time of a line, written anew only when the millisecond has changed. */
+/** The time field of a line. It is formatted again only when the millisecond has changed. */
 export function isoTime(): string {
   const now = systemClock.now()
   if (now !== stampedAt) {

@@ -1,20 +1,30 @@
 import type { Json } from './openapi-schemas.ts'
 
-/** Parts of the OpenAPI document that are the same whatever the operations are. */
+/** Parts of the OpenAPI document that do not depend on the operations. */
 
 export const securitySchemes: Json = {
-  bearer: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'An access token; it lives 15 minutes' },
-  apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key', description: 'An API key; it was shown once' },
+  bearer: {
+    type: 'http',
+    scheme: 'bearer',
+    bearerFormat: 'JWT',
+    description: 'An access token. It is valid for 15 minutes.',
+  },
+  apiKey: {
+    type: 'apiKey',
+    in: 'header',
+    name: 'X-API-Key',
+    description: 'An API key. It is shown only once, when it is created.',
+  },
   ownToken: {
     type: 'http',
     scheme: 'bearer',
-    description: 'A token made for this operation alone; see its description',
+    description: 'A token for this operation only. See the operation’s description.',
   },
   signedUrl: {
     type: 'apiKey',
     in: 'query',
     name: 'signature',
-    description: 'A signed URL, used exactly as it was given: no header is needed, so that `src` of an image takes it',
+    description: 'A signed URL. Use it unchanged. It needs no header, so it works as the `src` of an image.',
   },
 }
 
@@ -23,28 +33,44 @@ function header(name: string, description: string, schema: Json): Json {
 }
 
 export const parameters: Json = {
-  RequestId: header('X-Request-Id', 'A name for this request; it comes back, is logged and stands in errors', {
+  RequestId: header('X-Request-Id', 'An id for this request. It is returned, logged and included in errors.', {
     type: 'string',
     pattern: '^[\\w-]{1,128}$',
   }),
   IdempotencyKey: header(
     'Idempotency-Key',
-    'Any new text for each new request. Repeating a request under its key repeats the first answer, for 24 hours.',
+    'A unique string for each new request. A request that is repeated with the same key within 24 hours returns the first reply.',
     { type: 'string', minLength: 1, maxLength: 255 },
   ),
-  IfMatch: header('If-Match', 'The ETag of the version that the change is meant for; 412 when there is a newer one', {
-    type: 'string',
-  }),
-  IfNoneMatch: header('If-None-Match', 'An ETag that is known already; 304 when nothing has changed', {
-    type: 'string',
-  }),
-  Range: header('Range', 'One range of bytes, such as `bytes=0-1023`; answered with 206, or 416', { type: 'string' }),
-  IfRange: header('If-Range', 'The ETag of the file to which Range belongs; another file is sent whole', {
-    type: 'string',
-  }),
+  IfMatch: header(
+    'If-Match',
+    'The ETag of the version to change. The reply is 412 if the resource has a newer version.',
+    {
+      type: 'string',
+    },
+  ),
+  IfNoneMatch: header(
+    'If-None-Match',
+    'The ETag of the version that the client has. The reply is 304 if it has not changed.',
+    {
+      type: 'string',
+    },
+  ),
+  Range: header(
+    'Range',
+    'One range of bytes, such as `bytes=0-1023`. The reply is 206, or 416 if the range is not in the file.',
+    { type: 'string' },
+  ),
+  IfRange: header(
+    'If-Range',
+    'The ETag of the file that Range refers to. If the file has changed, all of it is sent.',
+    {
+      type: 'string',
+    },
+  ),
   ContentRange: header(
     'Content-Range',
-    'Which bytes of the file the body has, such as `bytes 1048576-2097151/5000000`',
+    'The range of the file that the body contains, such as `bytes 1048576-2097151/5000000`',
     {
       type: 'string',
     },
@@ -56,16 +82,16 @@ function text(description: string): Json {
 }
 
 export const headers: Json = {
-  'X-Request-Id': text('The name of the request'),
+  'X-Request-Id': text('The id of the request'),
   ETag: text('The version of the resource, for If-Match and If-None-Match'),
-  Location: text('Where what was made is'),
-  Link: text('`rel="ice-server"`: servers that help a client to connect'),
+  Location: text('The path of the new resource'),
+  Link: text('`rel="ice-server"`: STUN and TURN servers for the client'),
   'Accept-Ranges': text('`bytes`'),
-  'Content-Range': text('Which bytes these are, of a 206'),
-  'Content-Disposition': text('The name of the file, and whether to show or to save it'),
-  'Idempotent-Replayed': text('`true` when this is the repetition of an earlier answer'),
-  RateLimit: text('What is left of the limit and in how many seconds it is whole again: `"write";r=57;t=12`'),
-  'RateLimit-Policy': text('The limit: `"write";q=300;w=60` allows 300 in 60 seconds'),
+  'Content-Range': text('The range of a 206 reply'),
+  'Content-Disposition': text('The file name, and whether to show or to save the file'),
+  'Idempotent-Replayed': text('`true` when the reply repeats an earlier one'),
+  RateLimit: text('The remaining requests, and the seconds until the limit is fully restored: `"write";r=57;t=12`'),
+  'RateLimit-Policy': text('The limit: `"write";q=300;w=60` allows 300 requests in 60 seconds'),
   'Retry-After': { description: 'Seconds to wait before trying again', schema: { type: 'integer', minimum: 0 } },
   'WWW-Authenticate': text('`Bearer`'),
 }

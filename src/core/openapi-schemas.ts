@@ -4,8 +4,8 @@ import { nameOf } from './schema.ts'
 export type Json = { readonly [key: string]: unknown }
 
 /**
- * Turns schemas into those of an OpenAPI document: what `named` gave a name stands once under `components.schemas`,
- * and everything else refers to it.
+ * Converts schemas to those of an OpenAPI document. A schema with a name (`named`) is listed once under
+ * `components.schemas` and referred to from everywhere else.
  */
 export class ComponentSchemas {
   readonly #components = new Map<string, Json>()
@@ -13,9 +13,9 @@ export class ComponentSchemas {
   readonly #sources = new Map<string, string>()
 
   /**
-   * Learns the names inside a schema. To be called with every schema before the first is written: wrapping one (as an
-   * optional field, for example) copies it, and only its content then tells what it was called.
-   * @throws Error when two different schemas have one name
+   * Collects the names inside a schema. Call it with every schema before writing the first one: wrapping a schema (as
+   * an optional field, for example) copies it, and the copy is recognized by its content only.
+   * @throws Error when two different schemas have the same name
    */
   learn(schema: TSchema): void {
     visit(schema, (part) => {
@@ -23,18 +23,18 @@ export class ComponentSchemas {
       if (name === undefined) return
       const source = JSON.stringify(part)
       const known = this.#sources.get(name)
-      if (known !== undefined && known !== source) throw new Error(`two different schemas are called ${name}`)
+      if (known !== undefined && known !== source) throw new Error(`two different schemas are named ${name}`)
       this.#sources.set(name, source)
       this.#names.set(source, name)
     })
   }
 
-  /** The schema as the document writes it. */
+  /** The schema in the form of the document. */
   write(schema: TSchema): Json {
     return this.#write(schema as Json)
   }
 
-  /** All that was referred to, by name. */
+  /** All referenced schemas by name. */
   components(): Record<string, Json> {
     return Object.fromEntries([...this.#components].sort(([a], [b]) => a.localeCompare(b)))
   }
@@ -69,12 +69,12 @@ export class ComponentSchemas {
   }
 }
 
-/** Options of ours that say nothing to others. */
+/** Our own schema options, which mean nothing to other tools. */
 const OWN = new Set(['x-verbatim'])
 const LISTS = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems'])
 const SINGLE = new Set(['items', 'additionalProperties', 'not'])
 
-/** Spellings that generators of clients understand better, with the same meaning. */
+/** Equivalent forms that client generators handle better. */
 function readable(schema: Record<string, unknown>): Json {
   const patterns = schema['patternProperties'] as Json | undefined
   if (patterns !== undefined && Object.keys(patterns).join() === '^.*$') {

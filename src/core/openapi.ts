@@ -9,29 +9,29 @@ import { ComponentSchemas, type Json } from './openapi-schemas.ts'
 import { headers, parameters, securitySchemes } from './openapi-parts.ts'
 import type { UploadDeclaration } from './upload.ts'
 
-/** What an operation was sent and answered. */
+/** A recorded request and reply of an operation. */
 export interface OperationExample {
-  /** The body; absent where there is none, or none that is JSON. */
+  /** The JSON body; absent if there is none. */
   readonly request?: unknown
   readonly status: number
-  /** Absent where the reply has no body, or none that is JSON. */
+  /** Absent if the reply has no JSON body. */
   readonly reply?: unknown
 }
 
-/** What the document says besides the operations. */
+/** The parts of the document other than the operations. */
 export interface OpenApiOptions {
   readonly title: string
   readonly version: string
   readonly description: string
-  /** What a domain is about; Markdown. */
+  /** Descriptions of the domains, in Markdown. */
   readonly domains: Readonly<Record<string, string>>
-  /** What operations were sent and answered, by operation; none where it is absent. */
+  /** Recorded requests and replies by operation; may be absent. */
   readonly examples?: ReadonlyMap<string, OperationExample>
-  /** The errors that are answered before an operation's handler runs. */
+  /** Errors that are returned before an operation's handler runs. */
   readonly pipelineErrors: (op: NamedOperation) => readonly ErrorDefinition[]
 }
 
-/** The OpenAPI 3.1 description of all operations. The same operations always give the same text. */
+/** The OpenAPI 3.1 document of all operations. The output is deterministic. */
 export function openApiDocument(operations: readonly NamedOperation[], options: OpenApiOptions): Json {
   const schemas = new ComponentSchemas()
   for (const schema of [ErrorBody, ProblemBody, ...operations.flatMap(schemasOf)]) schemas.learn(schema)
@@ -45,7 +45,7 @@ export function openApiDocument(operations: readonly NamedOperation[], options: 
   return {
     openapi: '3.1.1',
     info: { title: options.title, version: options.version, description: options.description },
-    servers: [{ url: '/', description: 'The server of this document' }],
+    servers: [{ url: '/', description: 'The server that serves this document' }],
     tags: domains.map((name) => ({ name, ...(options.domains[name] ? { description: options.domains[name] } : {}) })),
     paths,
     components: {
@@ -60,7 +60,7 @@ export function openApiDocument(operations: readonly NamedOperation[], options: 
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** In which order a module's exports come depends on who loads it; the document must not. */
+/** Sorts by name, because the order of a module's exports depends on how it is loaded and the output must not. */
 function byPath(a: NamedOperation, b: NamedOperation): number {
   if (a.pattern !== b.pattern) return a.pattern < b.pattern ? -1 : 1
   return METHODS.indexOf(a.method) - METHODS.indexOf(b.method)
@@ -98,13 +98,13 @@ function describe(op: NamedOperation, options: OpenApiOptions, schemas: Componen
   }
 }
 
-const TURN = 'Runs as a turn of the workspace: in one order with every other change of that workspace.'
+const TURN = 'Runs as a turn of the workspace: changes of one workspace run one after another.'
 
 function accessInWords(op: NamedOperation, scope: Scope | undefined): string {
   if (scope) return `Needs the scope \`${scope}\` in the workspace: ${SCOPES[scope].toLowerCase()}.`
   if (op.access === 'admin') return 'For platform administrators.'
-  if (op.access === 'internal') return 'For workers of this installation, which sign their requests.'
-  if (op.bearer === 'own') return 'Needs a token made for it alone, as `Authorization: Bearer`.'
+  if (op.access === 'internal') return 'For workers of this installation, with signed requests.'
+  if (op.bearer === 'own') return 'Needs a token for this operation, as `Authorization: Bearer`.'
   return op.access === 'public' ? 'Needs no credential.' : 'For every signed-in user.'
 }
 
@@ -127,7 +127,7 @@ function fields(op: NamedOperation, where: 'path' | 'query', schemas: ComponentS
       ...(description ? { description } : {}),
       schema: written,
       ...(example === undefined ? {} : { example }),
-      // Arrays by repetition; the server takes commas too.
+      // Arrays are written by repeating the parameter. The server accepts commas too.
       ...(written['type'] === 'array' ? { style: 'form', explode: true } : {}),
     }
   })
@@ -163,7 +163,7 @@ const NO_FIELDS = { type: 'object', properties: {}, additionalProperties: false 
 function uploadBody({ kind, maxBytes }: UploadDeclaration, fields: Json, recorded?: OperationExample): Json {
   const bytes = { type: 'string', format: 'binary', description: `At most ${maxBytes} bytes` }
   if (kind === 'raw') return { required: true, content: { '*/*': { schema: bytes } } }
-  const file = { ...bytes, description: `${bytes.description}; the last part, after every field` }
+  const file = { ...bytes, description: `${bytes.description}. It must be the last part, after all fields` }
   const schema = {
     ...fields,
     properties: { ...(fields['properties'] as Json), file },
@@ -185,11 +185,11 @@ function responses(
   for (const [status, returns] of Object.entries(op.returns as Record<string, TSchema | null>)) {
     const recorded = String(example?.status) === status ? example?.reply : undefined
     const own = reply(op, status, returns, schemas, recorded)
-    // A status that is both an answer and an error (a readiness report and `overloaded`) may have either body.
+    // A status that is both a success and an error (as of a readiness report and `overloaded`) may have either body.
     result[status] = result[status] ? either(own, replies.inline(status, byStatus(errors).get(status) ?? [])) : own
   }
   if (returnsFile(op)) {
-    result['206'] = { ...(result['200'] as Json), description: 'The bytes that Range asked for' }
+    result['206'] = { ...(result['200'] as Json), description: 'The requested range of bytes' }
     result['304'] = { description: 'Not changed since the ETag of If-None-Match' }
   }
   if (op.etag === true && op.method === 'GET')
@@ -249,7 +249,7 @@ function inTableOrder(a: ErrorDefinition, b: ErrorDefinition): number {
   return a.status - b.status || a.code.localeCompare(b.code)
 }
 
-/** Error replies: most operations share a few sets of codes, so a set stands once, under the names of its codes. */
+/** Error replies. Many operations share a set of codes, so each set is listed once, named by its codes. */
 class ErrorReplies {
   readonly #schemas: ComponentSchemas
   readonly #sets = new Map<string, Json>()

@@ -15,18 +15,18 @@ export type Route = `${Method} /${string}`
 /** `public`: anyone. `user`: any signed-in user. `admin`: platform administrators. `internal`: signed workers. */
 export type Access = 'public' | 'user' | 'admin' | 'internal' | Scope
 
-/** Rate-limit class; the limits themselves are in `core/limits.ts`. */
+/** Rate limit class. The limits are in `core/limits.ts`. */
 export type LimitClass = 'read' | 'write' | 'auth' | 'mail' | 'page' | 'bodiless' | 'none'
 
-/** Messages of sockets that are operations under a short name. */
+/** Socket messages that are operations under a short name. */
 export type SocketMessage = 'sync' | 'resume'
 
-/** How the workspace of a request is found. */
+/** How the pipeline finds the workspace of a request. */
 export type WorkspaceSource =
   | { readonly in: 'path' | 'query' | 'body'; readonly field: string }
-  /** The workspace that the resource with the id `path[field]` belongs to. Its domain lists it under `resources`. */
+  /** The workspace of the resource with the id `path[field]`. The resource's domain lists it under `resources`. */
   | { readonly in: 'owner'; readonly resource: string; readonly field: string }
-  /** A lookup that a domain registers under this name, for resources that need more than the id. */
+  /** A lookup that a domain registers under this name, for resources that cannot be found by id alone. */
   | { readonly in: 'lookup'; readonly name: string; readonly field: string }
 
 export const from = {
@@ -35,7 +35,10 @@ export const from = {
   body: (field: string): WorkspaceSource => ({ in: 'body', field }),
 }
 
-/** The workspace of the resource whose id is in the path. @param resource one of `resources` of its domain */
+/**
+ * The workspace of the resource whose id is in the path.
+ * @param resource one of the `resources` of its domain
+ */
 export function owner(resource: string, field = 'id'): WorkspaceSource {
   return { in: 'owner', resource, field }
 }
@@ -43,12 +46,12 @@ export function owner(resource: string, field = 'id'): WorkspaceSource {
 type Shape<S> = S extends TSchema ? Static<S> : Record<string, never>
 type Body<S> = S extends TSchema ? Static<S> : undefined
 
-/** What a handler is given. Services come beside these fields, by their names in `Services`. */
+/** The context of a handler. Services are added to these fields, under their names in `Services`. */
 export interface RequestContext<P, Q, B> {
   readonly path: P
   readonly query: Q
   readonly body: B
-  /** Set unless the operation is public and the request came without a credential. */
+  /** Set unless the operation is public and the request has no credential. */
   readonly caller: Caller
   /** Set when the operation names a workspace. */
   readonly member: Member
@@ -57,27 +60,27 @@ export interface RequestContext<P, Q, B> {
   /** Set when the operation declares `upload`. */
   readonly upload: Upload
   readonly requestId: string
-  /** Address of the caller, behind trusted proxies the one they name. */
+  /** The client's address. Behind trusted proxies, it comes from X-Forwarded-For. */
   readonly remoteAddress: string
   readonly userAgent: string
-  /** The If-Match header, without quotes; `*` is undefined. */
+  /** The If-Match header without quotes; undefined for `*`. */
   readonly ifMatch: IfMatch
-  /** The token in Authorization, where the operation takes its own; undefined without one. */
+  /** The token in Authorization, if the operation declares `bearer: 'own'`; undefined without one. */
   readonly bearer: string | undefined
 }
 
-/** What a prelude knows of a request whose turn is about to run. */
+/** The part of a request that a prelude gets, before the turn runs. */
 export type PreludeRequest<P, Q, B> = Pick<RequestContext<P, Q, B>, 'path' | 'query' | 'body' | 'caller'>
 
-/** The transaction of a batch before its first turn. */
+/** The transaction of a batch, before its first turn. */
 export interface PreludeBatch {
   readonly workspaceId: string
   readonly sql: Sql
-  /** See `Turn.memory`; a prelude may fill it. */
+  /** See `Turn.memory`. A prelude may fill it. */
   memory<T>(key: MemoryKey<T>): T
 }
 
-/** A reply of an operation: its schema, or null where there is no body, or a content type where it is no JSON. */
+/** A reply of an operation: a schema, null for no body, or a content type if the body is not JSON. */
 export type Returns = TSchema | null | { readonly contentType: string; readonly file?: true; readonly live?: true }
 
 type ReplyFor<R extends Record<number, Returns>> = {
@@ -92,14 +95,14 @@ type ReplyFor<R extends Record<number, Returns>> = {
           : Reply<S, RawBody>
 }[keyof R & number]
 
-/** An example request; the generated tests send it and the documentation shows it. */
+/** An example request. Generated tests send it, and the documentation shows it. */
 export interface Example {
   readonly path?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>
   readonly body?: unknown
 }
 
-/** The literal from which everything about an operation is derived. */
+/** The declaration of an operation. Everything about the operation is derived from it. */
 export interface OperationDeclaration<
   RT extends Route,
   P extends TSchema | undefined,
@@ -110,76 +113,79 @@ export interface OperationDeclaration<
 > {
   readonly route: RT
   readonly summary: string
-  /** More than the summary can say; Markdown. */
+  /** Details beyond the summary. Markdown. */
   readonly description?: string
   readonly access: Access
   readonly workspace?: WorkspaceSource
-  /** Runs as a turn of the workspace's actor: in order, in one transaction, audited. */
+  /** Runs as a turn of the workspace's actor: serialized, in one transaction, with an audit entry. */
   readonly turn?: true
   readonly limit?: LimitClass
-  /** Answered also when the server takes no more requests: what says how the server is. */
+  /** Answered even when the server refuses other requests. For operations that report the server's state. */
   readonly alwaysAnswered?: true
   readonly path?: P
   readonly query?: Q
   readonly body?: B
-  /** The body may be absent. */
+  /** The body is optional. */
   readonly bodyOptional?: true
-  /** Where the body is no JSON but a text of this type; `body` then describes a string. */
+  /** The content type of a body that is text rather than JSON. `body` then describes a string. */
   readonly bodyType?: string
   /**
-   * `own`: a token in Authorization is not one of ours. Nobody is signed in; the handler gets it as `bearer` and answers
-   * for it.
+   * `own`: the token in Authorization is not a Crier credential. The request is anonymous; the handler gets the token
+   * as `bearer` and must check it.
    */
   readonly bearer?: 'own'
-  /** Bytes; 100 kB when absent. */
+  /** The limit of the body in bytes; 100 kB when absent. */
   readonly bodyLimit?: number
-  /** Takes a file, which the handler gets as a stream; `body` then describes the fields of a multipart body. */
+  /** Accepts a file, which the handler gets as a stream. `body` then describes the other fields of a multipart body. */
   readonly upload?: U
   readonly returns: R
-  /** Headers of a success, by name, beyond those that every reply has. */
+  /** Extra headers of a successful reply, by name. */
   readonly headers?: readonly string[]
-  /** Errors beyond those that the pipeline itself can answer. */
+  /** Errors of the operation, in addition to those of the pipeline. */
   readonly errors?: readonly ErrorDefinition[]
   /**
-   * May be called over a socket too: `call { operation, path?, query?, body? }`. A name is a message of its own beside
-   * it, whose fields are those of path, query and body together: `sync { workspaceId, channelId, after }`.
+   * Allows calls over a socket: `call { operation, path?, query?, body? }`. A string also adds a message of that name,
+   * whose fields are those of path, query and body combined: `sync { workspaceId, channelId, after }`.
    */
   readonly socket?: true | SocketMessage
   /**
-   * The reply's `data.version` becomes an ETag; If-None-Match and If-Match are honoured. `edits`: only If-Match is,
-   * because the reply changes while its version stays.
+   * Sends the reply's `data.version` as an ETag and supports If-None-Match and If-Match. `edits` supports only
+   * If-Match, for replies that can change while the version stays the same.
    */
   readonly etag?: true | 'edits'
   /**
-   * The query parameter that may carry a credential made for this operation alone, where no header carries one: for
-   * what browsers load without headers.
+   * The query parameter for a credential that is valid for this operation only, used when no header has a credential.
+   * For requests of browsers that cannot set headers.
    */
   readonly ticket?: string
-  /** A signed URL (`SignedLinks`) does in place of a credential, whoever has it: for what everybody may be shown alike. */
+  /**
+   * Accepts a signed URL (`SignedLinks`) in place of a credential. For content that is the same for everyone who may
+   * see it.
+   */
   readonly link?: true
-  /** Open to accounts whose address was never confirmed; others are refused with `email_unverified`. */
+  /** Open to accounts with an unconfirmed address. Other operations refuse them with `email_unverified`. */
   readonly unconfirmed?: true
-  /** Open to API keys that are limited to scopes or workspaces, though it names no workspace. */
+  /** Open to API keys that are limited to scopes or workspaces, although the operation has no workspace. */
   readonly limitedKeys?: true
-  /** Kept off the audit log although it is a turn. */
+  /** Leaves the turn out of the audit log. */
   readonly audit?: false
   readonly example: Example
   /**
-   * Reads what the turns of one batch need, for all of them at once, before the first of them runs. Only reads; what
-   * it finds goes into `memory`. Handlers must do without it too.
+   * Reads what the turns of one batch need, in one go, before the first of them runs. It must only read, and put its
+   * results into `memory`. Handlers must also work without it.
    */
   readonly prelude?: (
     requests: readonly PreludeRequest<Shape<P>, Shape<Q>, Body<B>>[],
     batch: PreludeBatch & Services,
   ) => Promise<void>
-  /** Gives its reply at once where it waits for nothing: a promise costs as much as the rest of a small request. */
+  /** Returns the reply synchronously if it awaits nothing: a promise costs as much as the rest of a small request. */
   readonly handle: (
     context: RequestContext<Shape<P>, Shape<Q>, Body<B>> & Services,
   ) => ReplyFor<R> | Promise<ReplyFor<R>>
 }
 
-/** An operation as the pipeline sees it, its own types set aside. */
-// oxlint-disable typescript/no-explicit-any -- the one place where the types of single operations are erased
+/** An operation as the pipeline sees it, with its own types erased. */
+// oxlint-disable typescript/no-explicit-any -- the only place where the types of individual operations are erased
 export type AnyOperation = OperationDeclaration<any, any, any, any, any>
 export type Operation = Omit<AnyOperation, 'handle' | 'prelude'> & {
   readonly handle: (context: any) => Reply | Promise<Reply>
@@ -188,8 +194,8 @@ export type Operation = Omit<AnyOperation, 'handle' | 'prelude'> & {
 // oxlint-enable typescript/no-explicit-any
 
 /**
- * Declares an operation. The one constructor, with no way round it: routing, validation, credentials, scopes, tenancy,
- * rate limits, idempotency, turns, documentation, client, CLI and the generated tests all come from this literal.
+ * Declares an operation. This is the only way to add one: routing, validation, credentials, scopes, tenancy, rate
+ * limits, idempotency, turns, documentation, client, CLI and generated tests are all derived from this literal.
  */
 export function operation<
   const RT extends Route,
@@ -211,16 +217,22 @@ export interface NamedOperation extends Operation {
   readonly method: Method
   /** The path with `{parameter}` placeholders. */
   readonly pattern: string
-  /** What a PUT or PATCH edits, as its own reply and the GET of the same path show it; undefined for other methods. */
+  /**
+   * For PUT and PATCH: the fields of the edited resource, as the operation and the GET of the same path reply with
+   * them. Otherwise undefined.
+   */
   readonly resource: TSchema | undefined
 }
 
-/** Whether the answer is a file, of which a client may ask for a part. */
+/** Whether the reply is a file, which supports ranges. */
 export function returnsFile(op: Pick<NamedOperation, 'returns'>): boolean {
   return Object.values(op.returns as Record<string, { file?: true } | null>).some((returns) => returns?.file === true)
 }
 
-/** Every operation of a registry. @throws when a declaration contradicts itself, naming it. */
+/**
+ * All operations of a registry.
+ * @throws Error when a declaration is inconsistent; the message names the operation
+ */
 export function walk(registry: Registry): NamedOperation[] {
   const operations: NamedOperation[] = []
   const shown = resourcesOf(registry)
@@ -246,7 +258,7 @@ export function walk(registry: Registry): NamedOperation[] {
   return operations
 }
 
-/** By path: the fields that GET, PUT and PATCH reply with in `data`, where that is an object. */
+/** The fields that GET, PUT and PATCH reply with in `data`, by path, if `data` is an object. */
 function resourcesOf(registry: Registry): ReadonlyMap<string, TSchema> {
   const resources = new Map<string, { type: 'object'; properties: object }>()
   for (const { returns, route } of Object.values(registry).flatMap((group) => Object.values(group))) {
@@ -274,14 +286,13 @@ function check(op: NamedOperation, routes: Set<string>): void {
   if (op.prelude && !op.turn) fail('only a turn has a prelude')
   if (op.turn && op.workspace === undefined) fail('a turn needs `workspace`')
   if (op.method === 'GET' && (op.body ?? op.upload) !== undefined) fail('GET takes no body')
-  if (op.link && op.method !== 'GET') fail('only what is read has links')
-  if (op.socket && (op.upload || returnsFile(op))) fail('files do not travel over sockets')
-  if (op.ticket && op.method !== 'GET') fail('a ticket in the query only reads')
-  if (op.bearer && op.access !== 'public') fail('a token of its own is no credential of ours: it must be public')
-  if (op.bodyType && (op.socket || op.turn || op.upload)) fail('a body that is no JSON comes over HTTP alone')
-  if (op.unconfirmed && op.access !== 'user')
-    fail('only what concerns the caller alone is open to unconfirmed accounts')
-  if (op.turn && op.upload) fail('a turn takes no file: store it first, then run a turn')
+  if (op.link && op.method !== 'GET') fail('only GET can have signed links')
+  if (op.socket && (op.upload || returnsFile(op))) fail('sockets cannot carry files')
+  if (op.ticket && op.method !== 'GET') fail('only GET can take a ticket in the query')
+  if (op.bearer && op.access !== 'public') fail('`bearer: own` needs `access: public`')
+  if (op.bodyType && (op.socket || op.turn || op.upload)) fail('a body that is not JSON needs a plain HTTP operation')
+  if (op.unconfirmed && op.access !== 'user') fail('`unconfirmed` is only for operations of the signed-in user')
+  if (op.turn && op.upload) fail('a turn cannot take a file: store the file first, then run a turn')
   if (op.upload?.kind === 'raw' && op.body !== undefined) fail('a raw body has no fields')
   const parameters = [...op.pattern.matchAll(/\{(\w+)\}/g)].map((match) => match[1])
   const declared = Object.keys((op.path as { properties?: object } | undefined)?.properties ?? {})

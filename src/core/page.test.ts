@@ -25,7 +25,7 @@ test.each([
   expect(nextCursor).toBeNull()
 })
 
-test('one row beyond the limit is not shown; the next page begins behind the last row that is', () => {
+test('a page leaves out the extra row, and the next page starts after the last shown row', () => {
   const { items, nextCursor } = page(4, 3)
   expect(items).toEqual(rowsOf(3).map(({ id }) => id))
   expect(pageRequest({ limit: 3, cursor: nextCursor! })).toEqual({ limit: 3, after: rowsOf(3)[2] })

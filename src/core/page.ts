@@ -4,20 +4,20 @@ import { Input, Type } from './schema.ts'
 import type { PageResult } from './reply.ts'
 
 /**
- * Keyset pagination over `(created_at, id)`, newest first: stable while rows are inserted. A cursor is opaque to
- * callers; it names the last row of the page before.
+ * Keyset pagination over `(created_at, id)`, newest first. Pages stay stable while rows are inserted. A cursor is
+ * opaque to callers and names the last row of the previous page.
  */
 export interface Cursor {
-  /** ISO 8601 with microseconds as PostgreSQL prints it. */
+  /** ISO 8601 with microseconds, in PostgreSQL's format. */
   readonly createdAt: string
   readonly id: string
 }
 
 export const pageFields = {
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 100, default: 30, description: 'Rows on a page; 30 when absent, at most 100' }),
+    Type.Integer({ minimum: 1, maximum: 100, default: 30, description: 'Rows per page. 30 by default, at most 100.' }),
   ),
-  cursor: Type.Optional(Type.String({ maxLength: 200, description: '`pagination.nextCursor` of the page before' })),
+  cursor: Type.Optional(Type.String({ maxLength: 200, description: '`pagination.nextCursor` of the previous page' })),
 }
 
 export const PageQuery = Input(pageFields)
@@ -31,7 +31,10 @@ export function encodeCursor(cursor: Cursor): string {
   return Buffer.from(`${cursor.createdAt}|${cursor.id}`).toString('base64url')
 }
 
-/** Reads `limit` and `cursor` of a query. @throws ValidationFailed for a cursor that we did not make. */
+/**
+ * Reads `limit` and `cursor` of a query.
+ * @throws ValidationFailed for an invalid cursor
+ */
 export function pageRequest(query: { limit?: number; cursor?: string }): PageRequest {
   return { limit: query.limit ?? 30, after: query.cursor === undefined ? undefined : decodeCursor(query.cursor) }
 }
@@ -44,13 +47,13 @@ function decodeCursor(text: string): Cursor {
   return { createdAt, id }
 }
 
-/** The error for a cursor that the list did not make. */
+/** The error for an invalid cursor. */
 export function unknownCursor(): AppError {
   const message = 'must be a `nextCursor` from an earlier page'
   return ValidationFailed({ errors: [{ path: '/query/cursor', code: 'cursor', message }] })
 }
 
-/** Whether a text is a point in time as the database and JavaScript write it: one that there is. */
+/** Whether a text is a valid timestamp for both the database and JavaScript. */
 export function isTimestamp(text: string): boolean {
   const [, day, time] = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:\.\d{1,6})?(?:Z|\+00(?::?00)?)$/.exec(text) ?? []
   if (day === undefined || day.startsWith('0000')) return false
@@ -63,8 +66,9 @@ export function isUuid(text: string): boolean {
 }
 
 /**
- * Cuts `limit + 1` fetched rows to a page: the extra row only says that there is more.
- * @param view makes the API's view of a row; `key` its place in the order.
+ * Cuts `limit + 1` fetched rows to one page. The extra row only shows that there are more.
+ * @param view maps a row to the API's view of it
+ * @param key the row's position in the order
  */
 export function pageOf<R, T>(
   rows: readonly R[],

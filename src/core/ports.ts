@@ -1,21 +1,30 @@
 import type { Caller, Member } from './caller.ts'
 import type { RateLimitName } from './limits.ts'
 
-/** What the request pipeline needs of the domains. Values may come at once or later: a hit in a cache costs no wait. */
+/**
+ * What the request pipeline needs of the domains. Methods may return a value or a promise, so that a cache hit needs no
+ * await.
+ */
 
 export interface Authenticator {
   /**
-   * Who holds this credential.
+   * The caller that a credential belongs to.
    * @throws AppError invalid_credential or credential_expired
    */
   authenticate(credential: Credential): Caller | Promise<Caller>
-  /** Notes that a credential was used. @param address is asked for only when the use is written down */
+  /**
+   * Records the use of a credential.
+   * @param address called only when the use is written down
+   */
   used(caller: Caller, address: () => string): void
 }
 
-/** Credentials that are good for one operation alone. */
+/** Credentials that are valid for one operation only. */
 export interface Tickets {
-  /** Who was given a ticket. @throws AppError invalid_credential or credential_expired */
+  /**
+   * The caller that a ticket belongs to.
+   * @throws AppError invalid_credential or credential_expired
+   */
   redeem(operation: string, ticket: string): Caller
 }
 
@@ -24,49 +33,51 @@ export type Credential =
   | { readonly kind: 'api_key'; readonly key: string }
 
 export interface Memberships {
-  /** The caller as a member of a workspace that is not deleted; undefined when they are none. */
+  /** The caller's membership of a workspace; undefined if there is none or the workspace is deleted. */
   find(workspaceId: string, userId: string): Member | undefined | Promise<Member | undefined>
 }
 
-/** Which private channels and direct conversations people are in. A public channel is open to whoever may read chat. */
+/** The members of private channels and direct conversations. A public channel is open to everyone who may read chat. */
 export interface Channels {
-  /** The channels of those of the users who are in any, read now; ids by user. */
+  /** The channels of each user, read from the database; channel ids by user id. Users without channels are left out. */
   of(workspaceId: string, userIds: readonly string[]): Promise<ReadonlyMap<string, readonly string[]>>
-  /** Whether a workspace has a public channel of this id. */
+  /** Whether a workspace has a public channel with this id. */
   isPublic(workspaceId: string, channelId: string): boolean | Promise<boolean>
   /**
-   * Calls back when people came into or left channels of a workspace, on whichever node, before any later event of it;
-   * undefined: of any workspace.
+   * Calls back when users join or leave channels of a workspace, on any node, before any later event of that workspace.
+   * Undefined means any workspace.
    */
   onChange(listener: (workspaceId: string | undefined) => void): () => void
 }
 
 export interface Owners {
-  /** The workspace of a resource; undefined if it does not exist. A resource never moves between workspaces. */
+  /**
+   * The workspace of a resource; undefined if the resource does not exist. A resource never moves between workspaces.
+   */
   workspaceOf(resource: string, id: string): string | undefined | Promise<string | undefined>
   /**
-   * The workspace that a registered lookup yields for a value (an invitation token, for example). Undefined also for
-   * what the user must not learn the existence of.
+   * The workspace that a registered lookup finds for a value (an invitation token, for example). Also undefined if the
+   * user must not learn that the resource exists.
    */
   lookup(name: string, value: string, userId: string | undefined): Promise<string | undefined>
 }
 
 export interface RateDecision {
   readonly allowed: boolean
-  /** The policy's quota and window. */
+  /** The quota and window of the policy. */
   readonly limit: number
   readonly windowSeconds: number
   readonly remaining: number
-  /** Seconds until a token is there again (when refused), or until the bucket is full. */
+  /** Seconds until the next token (if refused), or until the bucket is full. */
   readonly resetSeconds: number
 }
 
 export interface RateLimiter {
-  /** Takes one token of a bucket. */
+  /** Takes one token from a bucket. */
   take(limit: RateLimitName, key: string): RateDecision | Promise<RateDecision>
 }
 
 export interface Switches {
-  /** Whether a service (an operation's domain) is switched on. From memory; at most a second old. */
+  /** Whether a service (an operation's domain) is switched on. Read from memory, at most a second old. */
   isOn(service: string): boolean
 }

@@ -1,11 +1,11 @@
 import { PreconditionFailed } from './errors.ts'
 
-/** The strong entity tags of If-Match; undefined where any version is good: without the header, or with `*`. */
+/** The strong entity tags of If-Match; undefined without the header or for `*`, which match any version. */
 export type IfMatch = readonly string[] | undefined
 
 /**
- * Reads an If-Match header (RFC 9110, section 13.1.1). Tags without quotes are taken as well.
- * @returns without weak tags: If-Match compares strongly, so they match nothing
+ * Parses an If-Match header (RFC 9110, section 13.1.1). Tags without quotes are accepted.
+ * @returns the strong tags only: If-Match compares strongly, so weak tags never match
  */
 export function readIfMatch(header: string): IfMatch {
   const text = header.trim()
@@ -16,11 +16,11 @@ export function readIfMatch(header: string): IfMatch {
 }
 
 /**
- * Holds a change to a version that its caller has read.
+ * Checks that a change is based on the current version.
  * @throws AppError precondition_failed
  */
 export function requireVersion(ifMatch: IfMatch, version: number): void {
   if (ifMatch === undefined || ifMatch.includes(String(version))) return
-  const named = ifMatch.length === 0 ? 'If-Match names no strong entity tag' : `not ${ifMatch.join(' or ')}`
-  throw PreconditionFailed({ message: `The resource is at version ${version} by now, ${named}.` })
+  const named = ifMatch.length === 0 ? 'If-Match has no strong entity tag' : `not ${ifMatch.join(' or ')}`
+  throw PreconditionFailed({ message: `The resource is now at version ${version}, ${named}.` })
 }

@@ -2,7 +2,7 @@ import { States, type Static } from './schema.ts'
 
 export const PresenceState = States('Presence', 'Whether a member is there', {
   online: 'Has a socket open',
-  away: 'Has sockets open, and every one of them has said that the person is away',
+  away: 'Has open sockets, and all of them report that the user is away',
   offline: 'Has no socket open',
 })
 export type PresenceState = Static<typeof PresenceState>

@@ -10,7 +10,7 @@ function lines(write: (log: ReturnType<typeof createLog>) => void): string[] {
   return stripVTControlCharacters(text).trimEnd().split('\n')
 }
 
-test('lines for a terminal say time, level, part and message before their fields', () => {
+test('terminal lines show time, level, part and message before the other fields', () => {
   const [admitted, request, plain] = lines((log) => {
     log.child({ part: 'media' }).warn({ streamId: 's-1', token: 'hunter2', why: 'two words' }, 'publisher admitted')
     lineSink(log)('{"level":30,"time":"2026-11-22T10:00:00.123Z","op":"listPlans","status":200,"ms":3.1}\n')
@@ -23,7 +23,7 @@ test('lines for a terminal say time, level, part and message before their fields
   expect(plain).toBe('no JSON')
 })
 
-test('an error shows its stack below its line', () => {
+test('an error is shown with its stack below the line', () => {
   const [line, ...stack] = lines((log) => log.error({ error: new TypeError('broken') }, 'it failed'))
   expect(line).toMatch(/ERROR it failed$/)
   expect(stack[0]).toBe('    TypeError: broken')

@@ -25,8 +25,8 @@ const LEVELS: readonly Level[] = [
 ]
 
 /**
- * Log lines for a person at a terminal: time of day, level, part, message, then what else the line carries. Errors show
- * their stack. What is not JSON is passed on as it is.
+ * Formats log lines for a terminal: time of day, level, part, message, then the other fields. Errors show their stack.
+ * A line that is not JSON is passed on unchanged.
  */
 export class PrettyLog implements LineSink {
   readonly #to: LineSink
@@ -40,7 +40,7 @@ export class PrettyLog implements LineSink {
   }
 }
 
-/** @param line one line of JSON as the logger writes it, with its end */
+/** @param line one JSON line of the logger, including the line break */
 export function prettyLine(line: string): string {
   let parsed: LogLine & Record<string, unknown>
   try {

@@ -4,9 +4,9 @@ const pool = Buffer.allocUnsafeSlow(4_096)
 let used = pool.length
 
 /**
- * Random bytes from a supply that is filled a page at a time: to ask the operating system for a few costs as much as for
- * a thousand. Nothing is handed out twice.
- * @returns a view of the supply, good until the next call: for what is no secret
+ * Random bytes from a pool. One call of the operating system costs about the same for a few bytes as for a thousand. No
+ * byte is returned twice.
+ * @returns a view of the pool, valid until the next call; not for secrets
  */
 export function lentRandom(count: number): Buffer {
   if (used + count > pool.length) {
@@ -17,7 +17,7 @@ export function lentRandom(count: number): Buffer {
   return pool.subarray(used - count, used)
 }
 
-/** Random bytes for secrets: what was handed out is wiped from the supply. */
+/** Random bytes for secrets. They are erased from the pool. */
 export function randomBytesOf(count: number): Buffer {
   const lent = lentRandom(count)
   const bytes = Buffer.from(lent)
@@ -25,7 +25,7 @@ export function randomBytesOf(count: number): Buffer {
   return bytes
 }
 
-/** The same as lower-case hexadecimal digits, two a byte. */
+/** The same as lower-case hexadecimal digits, two per byte. */
 export function randomHex(count: number): string {
   return randomBytesOf(count).toString('hex')
 }

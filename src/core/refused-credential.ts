@@ -4,9 +4,9 @@ import { InvalidCredential, RateLimited } from './errors.ts'
 import type { RateDecision, RateLimiter } from './ports.ts'
 
 /**
- * Counts a credential that was refused against the network it came from. Only refusals are held back: tokens and keys
- * have 256 bits, so nobody guesses one, and a network that is full of wrong ones may be its owner's too.
- * @throws AppError the refusal itself; rate_limited in its place when there were too many; any other error as it is
+ * Counts a refused credential against the network of the client. Valid credentials are never delayed: tokens and keys
+ * have 256 bits, so they cannot be guessed, and a network that sends wrong ones may also have legitimate users.
+ * @throws AppError the refusal itself, or rate_limited after too many refusals; any other error unchanged
  */
 export function refuseCredential(limiter: RateLimiter, address: string, error: unknown): Promise<never> {
   if (!(error instanceof AppError) || error.code !== InvalidCredential.code) throw error
@@ -20,6 +20,6 @@ function refuse({ allowed, limit, resetSeconds, windowSeconds }: RateDecision, e
   const retryAfter = Math.max(1, resetSeconds)
   throw RateLimited({
     retryAfter,
-    message: `More than ${limit} refused credentials in ${windowSeconds} seconds from your network. Wait ${retryAfter} s, or send a good one.`,
+    message: `More than ${limit} refused credentials in ${windowSeconds} seconds from your network. Wait ${retryAfter} s, or send a valid one.`,
   })
 }

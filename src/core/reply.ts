@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 
 /**
- * What a handler gives back. `body` is the whole JSON reply (envelope included); undefined sends no body. Plain data,
- * so that a reply can cross to another node and be kept for an idempotency key.
+ * The reply of a handler. `body` is the whole JSON reply with its envelope; undefined sends no body. Replies are plain
+ * data, so that they can be sent to another node and stored for an idempotency key.
  */
 export interface Reply<S extends number = number, B = unknown> {
   readonly status: S
@@ -10,7 +10,7 @@ export interface Reply<S extends number = number, B = unknown> {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A body that is no JSON: text, or bytes of a document. */
+/** A body that is not JSON: text or bytes. */
 export class RawBody {
   readonly contentType: string
   readonly content: string | Uint8Array
@@ -21,29 +21,29 @@ export class RawBody {
   }
 }
 
-/** Bytes of a file, both ends counted in. */
+/** A range of bytes. Both ends are inclusive. */
 export interface ByteRange {
   readonly start: number
   readonly end: number
 }
 
-/** A file as a reply: sent as fast as the client reads, whole or the range that it asks for. */
+/** A file as a reply, sent as fast as the client reads: whole, or the requested range. */
 export interface FileOptions {
   readonly contentType: string
   readonly size: number
-  /** Without quotes; the same bytes always have the same one. */
+  /** Without quotes. The same bytes always have the same tag. */
   readonly etag: string
-  /** The name under which a browser saves it. */
+  /** The file name that a browser saves it under. */
   readonly name: string
-  /** `inline` only for what no browser runs. */
+  /** `inline` is only for types that browsers do not execute. */
   readonly disposition: 'inline' | 'attachment'
   /** ISO 8601. */
   readonly modifiedAt?: string
   /** Value of Cache-Control. */
   readonly cache?: string
   /**
-   * Opens the file, or a part of it. Called when the reply begins. The memory of a piece may be used again when the next
-   * one is asked for.
+   * Opens the file or a range of it, when the reply starts. A chunk's memory may be reused once the next chunk is
+   * requested.
    */
   readonly open: (range: ByteRange | undefined) => Promise<AsyncIterable<Buffer>>
 }
@@ -56,18 +56,18 @@ export class FileBody {
   }
 }
 
-/** What an operation declares in `returns` for a reply made with `file`. */
+/** The declaration in `returns` for a reply made with `file`. */
 export const FILE = { contentType: '*/*', file: true } as const
 
-/** 200 with a file; the server makes 206, 304 and 416 of it where the request asks for them. */
+/** 200 with a file. The server turns it into 206, 304 or 416 if the request asks for that. */
 export function file(options: FileOptions): Reply<200, FileBody> {
   return { status: 200, body: new FileBody(options) }
 }
 
-/** A reply without an end: sent as it comes, until its source ends or the client leaves. */
+/** A reply without an end, streamed until its source ends or the client disconnects. */
 export class LiveBody {
   readonly contentType: string
-  /** Open. Destroyed when nobody reads it any more. */
+  /** An open stream. It is destroyed when the client disconnects. */
   readonly source: Readable
 
   constructor(contentType: string, source: Readable) {
@@ -89,7 +89,7 @@ export function ok<T>(message: string, data: T): Reply<200, { status: true; mess
   return { status: 200, body: { status: true, message, data } }
 }
 
-/** 200 with an envelope that carries no data. */
+/** 200 with an envelope without data. */
 export function done(message: string): Reply<200, { status: true; message: string }> {
   return { status: 200, body: { status: true, message } }
 }
@@ -99,7 +99,7 @@ export function created<T>(message: string, data: T): Reply<201, { status: true;
   return { status: 201, body: { status: true, message, data } }
 }
 
-/** 202 with the common envelope: what was asked for goes on. */
+/** 202 with the common envelope: the work continues in the background. */
 export function accepted<T>(message: string, data: T): Reply<202, { status: true; message: string; data: T }> {
   return { status: 202, body: { status: true, message, data } }
 }
@@ -124,7 +124,7 @@ export function list<T>(message: string, page: PageResult<T>) {
   }
 }
 
-/** Any other status with a body of its own form. */
+/** Any other status with its own body. */
 export function reply<const S extends number, B>(
   status: S,
   body: B,
@@ -133,7 +133,7 @@ export function reply<const S extends number, B>(
   return { status, body, headers }
 }
 
-/** 200 without a body, where the contract says so. */
+/** 200 without a body, where the contract requires it. */
 export function empty(): Reply<200, undefined> {
   return { status: 200, body: undefined }
 }

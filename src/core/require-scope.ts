@@ -2,7 +2,7 @@ import type { Member } from './caller.ts'
 import { Forbidden } from './errors.ts'
 import type { Scope } from './scope.ts'
 
-/** @throws AppError forbidden when the member lacks what an operation asks for */
+/** @throws AppError forbidden when the member lacks the scope of an operation */
 export function requireScope(member: Member, access: string): void {
   if (member.scopes.has(access as Scope)) return
   const who = member.key === 'limited' ? 'The API key, or your role, lacks' : `Your role ${member.role} lacks`

@@ -3,24 +3,24 @@ import { Format } from 'typebox/format'
 import { parseInstant } from './instant.ts'
 
 /**
- * Building blocks of request and response schemas. A schema is plain JSON Schema 2020-12, which is what OpenAPI 3.1
- * speaks, so validation, documentation and serializers all read the same object.
+ * Building blocks of request and response schemas. A schema is plain JSON Schema 2020-12, as in OpenAPI 3.1, so
+ * validation, documentation and serializers use the same object.
  */
 
 const names = new WeakMap<TSchema, string>()
 
-/** Gives a schema a name, under which OpenAPI lists it once and refers to it. */
+/** Names a schema. OpenAPI lists it once under this name and refers to it. */
 export function named<S extends TSchema>(name: string, schema: S): S {
   names.set(schema, name)
   return schema
 }
 
-/** The name that `named` gave, if any. */
+/** The name given by `named`, if any. */
 export function nameOf(schema: TSchema): string | undefined {
   return names.get(schema)
 }
 
-/** An object of a request: unknown fields are refused. */
+/** An object in a request. Unknown fields are refused. */
 export function Input<P extends TProperties>(properties: P, options: object = {}): TObject<P> {
   return Type.Object(properties, { additionalProperties: false, ...options })
 }
@@ -36,17 +36,18 @@ export const Timestamp = Type.String({
   description: 'ISO 8601, UTC, with milliseconds',
 })
 
-// Stricter than the library's, which takes dates that no calendar has and moments outside PostgreSQL's or ISO's range.
+// Stricter than the library's format, which accepts impossible dates and moments outside the range of PostgreSQL or
+// ISO.
 Format.Set('date-time', (text) => parseInstant(text) !== undefined)
 
-/** A date and time that a caller sends, with an offset. Read it with `instant`. */
+/** A date and time with an offset, sent by a caller. Parse it with `instant`. */
 export const InstantInput = Type.String({
   format: 'date-time',
   maxLength: 40,
   description: 'ISO 8601 date and time with an offset or Z, from year 1 to year 9999 in UTC',
 })
 
-/** A place in an order that is counted in whole numbers, such as `seq`. */
+/** A position in an order of whole numbers, such as `seq`. */
 export function Sequence(options: object = {}) {
   return Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, ...options })
 }
@@ -60,25 +61,25 @@ export function Nullable<S extends TSchema>(schema: S) {
   return Type.Union([schema, Type.Null()])
 }
 
-/** One of a few strings; documented as `enum`. */
+/** One of several strings, documented as `enum`. */
 export function OneOf<const V extends readonly [string, ...string[]]>(values: V, options: object = {}) {
   return Type.Unsafe<V[number]>({ type: 'string', enum: [...values], ...options })
 }
 
-/** What a schema of `States` says of itself beside its values. */
+/** The metadata of a schema made with `States`, in addition to its values. */
 export interface StateTable {
   readonly title: string
   readonly description: string
-  /** Each value with its meaning: Markdown, a sentence without a full stop. */
+  /** The meaning of each value: one Markdown sentence without a full stop. */
   readonly 'x-enumDescriptions': Readonly<Record<string, string>>
 }
 
 /**
- * One of a few states, or of reasons and codes that programs act on, each with its meaning. Both API documents list
- * the values under `name`, and `/docs/states` prints them as a table.
+ * One of several states, reasons or codes that programs act on, each with its meaning. Both API documents list the
+ * values under `name`, and `/docs/states` shows them as a table.
  *
  * @param name of the component in the documents
- * @param description what it is the state of
+ * @param description what the state or code describes
  */
 export function States<const M extends Readonly<Record<string, string>>>(
   name: string,
@@ -89,12 +90,12 @@ export function States<const M extends Readonly<Record<string, string>>>(
   return named(name, Type.Unsafe<keyof M & string>({ type: 'string', enum: Object.keys(meanings), ...table }))
 }
 
-/** `{ status: true, message, data }`: the envelope of every reply but those that the contract names. */
+/** `{ status: true, message, data }`: the common envelope. The contract names the few replies without it. */
 export function Envelope<S extends TSchema>(data: S) {
   return Type.Object({ status: Type.Literal(true), message: Type.String(), data })
 }
 
-/** The envelope of a reply that has nothing to say but that it was done. */
+/** The envelope of a reply without data. */
 export const Done = Type.Object({ status: Type.Literal(true), message: Type.String() })
 
 export const PageInfo = named(
@@ -119,7 +120,7 @@ export function ListOf<S extends TSchema>(item: S) {
   })
 }
 
-/** The fields that every resource has. */
+/** The common fields of every resource. */
 export const ResourceBase = { _id: Id, createdAt: Timestamp, updatedAt: Timestamp }
 
 export const ErrorBody = named(

@@ -1,4 +1,4 @@
-/** Every permission scope of a workspace, with what it allows. The single list: roles, docs and checks read it. */
+/** All permission scopes of a workspace and what they allow. Roles, documentation and checks read this list. */
 export const SCOPES = {
   'workspace:manage': 'Change the workspace, its settings, webhooks and audit log',
   'billing:manage': 'Manage what the workspace is charged for',
@@ -46,7 +46,7 @@ const READ: Scope[] = [
 ]
 const CREATE: Scope[] = ['posts:write', 'media:write', 'ideas:write', 'chat:write', 'ai:use', 'studio:write']
 
-/** The roles that every workspace has. `owner` holds all scopes, also those added later. */
+/** The built-in roles of every workspace. `owner` has all scopes, including future ones. */
 export const BUILT_IN_ROLES = {
   owner: ALL_SCOPES,
   admin: ALL_SCOPES.filter((scope) => scope !== 'billing:manage'),

@@ -1,21 +1,21 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { randomBytesOf } from './random.ts'
 
-/** Bytes of each. */
+/** Length in bytes of each part. */
 const NONCE = 12
 const TAG = 16
 
-/** Something sealed cannot be opened: it was damaged, or the secret has changed. */
+/** A sealed value cannot be opened: it was damaged, or the secret has changed. */
 export class UnsealError extends Error {
   override readonly name = 'UnsealError'
 }
 
 /**
- * Seals small secrets for storage: AES-256-GCM under a key derived from the installation's secret for one purpose
- * (HKDF, RFC 5869). A text sealed for one purpose cannot be opened for another.
+ * Encrypts small secrets for storage with AES-256-GCM. The key is derived from the installation's secret for one
+ * purpose (HKDF, RFC 5869), so a value sealed for one purpose cannot be opened for another.
  */
 export class SealedBox {
-  /** A key object: preparing the bytes of a key anew costs more than sealing with it. */
+  /** A key object, because importing the key's bytes each time costs more than the encryption. */
   readonly #key: KeyObject
 
   constructor(secret: string, purpose: string) {

@@ -4,14 +4,14 @@ import { SealedStream } from './sealed-stream.ts'
 const SECRET = 'a secret of these tests, long enough'
 const texts = Array.from({ length: 100 }, (_, index) => Buffer.from(`${index} ${'long'.repeat(index % 13)}`))
 
-it('gives back every text, in any order, also to another process that knows the secret', () => {
+it('opens every text, in any order, also in another process with the same secret', () => {
   const [one, other] = [new SealedStream(SECRET, 'tests'), new SealedStream(SECRET, 'tests')]
   other.seal(Buffer.from('to be elsewhere'))
   const sealed = texts.map((text) => one.seal(text)).toReversed()
   expect(sealed.map((text) => other.open(text).toString()).toReversed()).toEqual(texts.map(String))
 })
 
-it('shows nothing of a text, nor that two are the same, and is of no use for another purpose', () => {
+it('hides the text and whether two texts are equal, and cannot be opened for another purpose', () => {
   const [one, other] = [new SealedStream(SECRET, 'tests'), new SealedStream(SECRET, 'something else')]
   const [first, second] = [one.seal(Buffer.from('hush hush')), one.seal(Buffer.from('hush hush'))]
   expect(first.subarray(16)).not.toEqual(second.subarray(16))

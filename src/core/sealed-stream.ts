@@ -5,15 +5,15 @@ const HEAD = NONCE + 8
 const BLOCK = 16n
 
 /**
- * Keeps what is written often and hardly ever read from being read by others: AES-256 in counter mode (NIST SP 800-38A)
- * under a key derived from the installation's secret for one purpose. One cipher goes on for as long as the process
- * lives, and each text bears its place in the stream: beginning a cipher anew, as `SealedBox` does, costs a tenth of a
- * millisecond when it is not done all the time. Unlike a box it does not notice that somebody has changed a text: for
- * where the database is trusted to give back what it was given.
+ * Encrypts data that is written often and rarely read: AES-256 in counter mode (NIST SP 800-38A) under a key derived
+ * from the installation's secret for one purpose. One cipher lives as long as the process, and each text stores its
+ * position in the key stream. Creating a cipher per text, as `SealedBox` does, can cost a tenth of a millisecond. There
+ * is no authentication: a changed text is not detected, so use it only where the database is trusted to return what was
+ * stored.
  */
 export class SealedStream {
   readonly #key: KeyObject
-  /** New for each process: no place of any stream under this key is used twice. */
+  /** New for each process, so that no position of a key stream is used twice. */
   readonly #nonce = randomBytes(NONCE)
   readonly #cipher: ReturnType<typeof createCipheriv>
   #place = 0n

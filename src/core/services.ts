@@ -1,9 +1,9 @@
 /**
- * What a handler may call. Each domain adds its own services to this interface, beside the service itself:
+ * The services that handlers can call. Each domain adds its own to this interface:
  *
- *     declare module '../core/services.ts' { interface Services { streams: StreamService } }
+ *     declare module '../core/services.ts' { interface Services { streams: StreamServices } }
  *
- * and `src/server/compose.ts` builds them, once, with plain constructors.
+ * `src/server/compose.ts` builds them once, with plain constructors.
  */
-// oxlint-disable-next-line typescript/no-empty-interface, typescript/no-empty-object-type -- domains fill it
+// oxlint-disable-next-line typescript/no-empty-interface, typescript/no-empty-object-type -- domains extend it
 export interface Services {}

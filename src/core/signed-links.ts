@@ -2,18 +2,18 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 import { HOUR, type Clock } from './clock.ts'
 import { CredentialExpired, InvalidCredential } from './errors.ts'
 
-/** For as long a URL gets the same signature, so that browsers know again what they have fetched. */
+/** URLs made within this time get the same signature, so that browsers can use their cache. */
 const WINDOW_MS = HOUR
 
 /**
- * URLs that carry their own credential, for what a browser fetches by itself: the `src` of an image or a video sends no
- * header. A signature is good for one path with one query and nothing else, for one to two hours.
+ * URLs that carry their own credential, for what browsers request without headers, such as the `src` of an image or a
+ * video. A signature is valid for one path with one query, for one to two hours.
  *
- * A link outlives the membership of whoever has it. It cannot be bound to a member: views and events of assets are written
- * once for all members, and so are the links in them. To end the links of a whole workspace with each removal would break
- * what its other members are looking at. A shorter time would cut off films while they are played, each piece of which is
- * asked for with the same link, and make browsers fetch pictures again that they have. Whoever had the link could have
- * kept the file; nothing that is added later is reached by it.
+ * A link stays valid after its user has left the workspace. It cannot be bound to a member: views and events of assets
+ * are written once for all members, and so are the links in them. Revoking all links of a workspace with each removal
+ * would break pages that its other members have open. A shorter lifetime would interrupt videos, because each range of
+ * a video is requested with the same link, and would make browsers load cached images again. A former member could have
+ * saved the file anyway, and the link gives no access to files that are added later.
  */
 export class SignedLinks {
   readonly #key: Buffer
@@ -24,25 +24,25 @@ export class SignedLinks {
     this.#clock = clock
   }
 
-  /** When links that are made now end; milliseconds since the Unix epoch. */
+  /** When links that are made now expire; milliseconds since the Unix epoch. */
   get until(): number {
     return this.#end(0)
   }
 
   /**
-   * @param url path and query below the server
-   * @param neededMs how long it is used once it is begun with, where that may be longer than an hour
+   * @param url path and query on this server
+   * @param neededMs how long the link must stay valid after its first use, if longer than an hour
    */
   sign(url: string, neededMs = 0): string {
     const [path = '', query] = url.split('?', 2)
     const until = `expires=${this.#end(neededMs) / 1000}`
     const rest = query === undefined ? '' : `&${query}`
-    // First, so that a URL ends as the file does: some players go by that.
+    // The signature comes first, so that a URL ends with the file's own query: some players look at the end.
     return `${path}?${until}&signature=${this.#signature(`${path}?${until}${rest}`)}${rest}`
   }
 
   /**
-   * Lets a signed URL through, exactly as it was made.
+   * Verifies a signed URL, which must be unchanged.
    * @throws AppError invalid_credential, credential_expired
    */
   require(path: string, query: string): void {
@@ -50,10 +50,10 @@ export class SignedLinks {
       /^expires=(\d{1,12})&signature=([\w-]{43})((?:&.*)?)$/.exec(query) ?? []
     const right = Buffer.from(this.#signature(`${path}?expires=${expires}${rest}`))
     if (given === '' || !timingSafeEqual(right, Buffer.from(given))) {
-      throw InvalidCredential({ message: 'The signed URL is not as it was made.' })
+      throw InvalidCredential({ message: 'The signed URL has been changed.' })
     }
     if (Number(expires) * 1000 <= this.#clock.now()) {
-      throw CredentialExpired({ message: 'The signed URL has expired: ask for a new one.' })
+      throw CredentialExpired({ message: 'The signed URL has expired. Request a new one.' })
     }
   }
 
@@ -66,7 +66,7 @@ export class SignedLinks {
   }
 }
 
-/** Whether a query claims to be signed. */
+/** Whether a query contains a signature. */
 export function claimsSignature(query: string): boolean {
   return query.includes('signature=')
 }

@@ -1,29 +1,32 @@
 import type { SocketMessage } from './operation.ts'
 import type { Credential } from './ports.ts'
 
-/** Who calls over a socket, and from where. */
+/** The caller of a socket and its address. */
 export interface SocketClient {
   readonly credential: Credential
   readonly remoteAddress: string
   readonly userAgent: string
 }
 
-/** What is sent back: what REST would answer. Names of headers in lower case. */
+/** The reply that REST would send. Header names are in lower case. */
 export interface CallReply {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** The body as JSON, which is sent as it is. */
+  /** The body as JSON text, sent unchanged. */
   readonly json?: string
-  /** A body of another type. */
+  /** A body of another content type. */
   readonly body?: string | Uint8Array
 }
 
-/** Runs operations that were called over a socket, through the pipeline of REST. Never throws. */
+/** Runs operations that clients call over a socket, through the same pipeline as REST. Never throws. */
 export interface SocketCalls {
-  /** @param message `{ operation, path?, query?, body?, idempotencyKey?, ifMatch?, requestId? }`, as it came */
+  /** @param message the unvalidated `{ operation, path?, query?, body?, idempotencyKey?, ifMatch?, requestId? }` */
   call(message: unknown, client: SocketClient): Promise<CallReply>
-  /** An operation that is a message of its own. @param fields of its path, query and body together, as they came */
+  /**
+   * Runs an operation that has its own message.
+   * @param fields the unvalidated fields of path, query and body combined
+   */
   named(message: SocketMessage, fields: unknown, client: SocketClient): Promise<CallReply>
-  /** The reply of what was refused before an operation was reached. */
+  /** The reply for a message that was refused before it reached an operation. */
   refuse(error: unknown, client: SocketClient): CallReply
 }

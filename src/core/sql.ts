@@ -1,25 +1,25 @@
 import type { EntityManager } from '@mikro-orm/postgresql'
 
-/** A value that can be a parameter of a statement. */
+/** A value that can be the parameter of a statement. */
 export type SqlValue = string | number | bigint | boolean | Date | null | Buffer | readonly unknown[] | object
 
 /**
- * Prepared SQL, on the pool or inside a transaction. Every distinct text is prepared once a connection, so texts are
- * constants and values are parameters, always. Columns come back by their database names; `timestamptz` as ISO 8601
- * strings with milliseconds and Z, `int8` as number (an error beyond 2^53), `json` parsed.
+ * Prepared SQL, on the pool or inside a transaction. Each distinct text is prepared once per connection, so texts must
+ * be constants and values must be parameters. Columns keep their database names; `timestamptz` is returned as an ISO
+ * 8601 string with milliseconds and Z, `int8` as a number (an error beyond 2^53), `json` parsed.
  */
 export interface Sql {
   rows<R extends object>(text: string, values?: readonly SqlValue[]): Promise<R[]>
-  /** The first row, if there is one. */
+  /** The first row, or undefined. */
   row<R extends object>(text: string, values?: readonly SqlValue[]): Promise<R | undefined>
-  /** How many rows a statement changed. */
+  /** The number of rows that a statement changed. */
   run(text: string, values?: readonly SqlValue[]): Promise<number>
 }
 
-/** A transaction in hand: prepared SQL, and a unit of work when one is asked for. */
+/** An open transaction: prepared SQL and, on request, a unit of work. */
 export interface Transaction extends Sql {
-  /** A unit of work on this very transaction; flushed before the commit. */
+  /** A unit of work on this transaction, flushed before the commit. */
   readonly em: EntityManager
-  /** Runs after the commit, in order, and never when it fails. For notices that only help; must not throw. */
+  /** Runs after the commit, in order; never runs if the commit fails. For best-effort notices; must not throw. */
   afterCommit(action: () => void): void
 }

@@ -1,2 +1,2 @@
-/** Lines that strangers can cause any number of times are counted in one way over HTTP, sockets, RTMP and WHIP. */
+/** HTTP, sockets, RTMP and WHIP share one way to count log lines that anonymous clients can cause in any number. */
 export { reasonOf, TallyLog } from '../../media/tally-log.ts'

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Set as setFormat } from 'typebox/format'
 
-/** Whether a name is a time zone of the IANA database (links such as `Asia/Calcutta` included). Offsets are none. */
+/** Whether a name is a time zone of the IANA database, including links such as `Asia/Calcutta`. Offsets are refused. */
 export function isTimeZone(name: string): boolean {
   if (!/^[A-Za-z]/.test(name)) return false
   try {
@@ -13,7 +13,7 @@ export function isTimeZone(name: string): boolean {
 
 setFormat('iana-time-zone', isTimeZone)
 
-/** A time zone as callers send it. */
+/** A time zone sent by a caller. */
 export const TimeZone = Type.String({
   format: 'iana-time-zone',
   maxLength: 64,

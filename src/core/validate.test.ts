@@ -14,7 +14,7 @@ const paths = (value: unknown, check = validator(Thing, '/body')) => {
   return checked.ok ? [] : checked.errors.map(({ code, path }) => `${path} ${code}`)
 }
 
-test('unknown fields hide neither each other nor what is missing, however many they are', () => {
+test('any number of unknown fields does not hide other unknown or missing fields', () => {
   const many = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`field${index}`, index]))
   expect(paths(many)).toEqual([
     '/body/title required',
@@ -30,12 +30,12 @@ test('unknown fields hide neither each other nor what is missing, however many t
   ])
 })
 
-test('more than eight wrong values are all named', () => {
+test('more than eight invalid values are all reported', () => {
   const parts = Array.from({ length: 12 }, () => ({ name: 1 }))
   expect(paths({ title: 'x', parts })).toHaveLength(12)
 })
 
-test('read-only fields of the resource are dropped, at every depth; others are refused', () => {
+test('read-only fields of the resource are dropped at every depth; other unknown fields are refused', () => {
   const Shown = Type.Object({
     _id: Type.String(),
     title: Type.String(),
@@ -52,14 +52,14 @@ test('read-only fields of the resource are dropped, at every depth; others are r
   ])
 })
 
-test('whole numbers are such as JavaScript can tell apart', () => {
+test('integers must be safe in JavaScript', () => {
   const check = validator(Input({ seq: Sequence(), any: Type.Optional(Type.Integer()) }), '/query')
   expect(check({ seq: Number.MAX_SAFE_INTEGER })).toMatchObject({ ok: true })
   expect(paths({ seq: 2 ** 53 }, check)).toEqual(['/query/seq unsafe_integer'])
   expect(paths({ seq: 1, any: -1e300 }, check)).toEqual(['/query/any unsafe_integer'])
 })
 
-test('nesting is bounded where the schema takes anything', () => {
+test('nesting is bounded where the schema accepts any value', () => {
   const nested = (levels: number): unknown => {
     let value: unknown = 1
     for (let level = 0; level < levels; level += 1) value = [value]
@@ -70,6 +70,6 @@ test('nesting is bounded where the schema takes anything', () => {
   expect([isTooDeep(nested(40_000)), isTooDeep(nested(60))]).toEqual([true, false])
 })
 
-test('a field called __proto__ is refused and never acts', () => {
+test('a field named __proto__ is refused and never sets the prototype', () => {
   expect(paths(JSON.parse('{"title":"x","__proto__":{"parts":1}}'))).toEqual(['/body/__proto__ unknown_field'])
 })

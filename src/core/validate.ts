@@ -4,8 +4,8 @@ import type { TSchema } from 'typebox'
 import type { FieldError } from './error.ts'
 
 /**
- * Validation of one part of a request: strings are trimmed, query text becomes numbers and booleans, and every fault
- * is named by JSON pointer with what would be right.
+ * Validates one part of a request. Strings are trimmed, query text becomes numbers and booleans, and every invalid
+ * field is reported with its JSON pointer and what it must be.
  */
 
 interface JsonSchema {
@@ -27,22 +27,22 @@ export type Validated =
 
 export type Validator = (value: unknown) => Validated
 
-/** Levels of nesting that any input may have. Deeper input would exhaust the stack of code that walks it. */
+/** The maximum nesting depth of any input. Deeper input would exhaust the call stack of code that walks it. */
 const MOST_LEVELS = 64
 
-const HALF_A_PAIR = 'must be well-formed Unicode: it has half of a surrogate pair'
+const HALF_A_PAIR = 'must be well-formed Unicode: it has an unpaired surrogate'
 
-/** The most faults that one reply names. */
+/** The maximum number of errors in one reply. */
 const MOST_ERRORS = 20
 
-// The library stops at 8 otherwise, and what an option of a union misses counts, too.
+// The library stops at 8 by default, and errors of the members of a union count too.
 Settings.Set({ maxErrors: 5 * MOST_ERRORS })
 
 /**
  * Compiles a validator.
- * @param at where the value sits: `/body`, `/query` or `/path`
- * @param resource what the value edits, as replies show it. Its fields that `schema` does not have are read-only: they
- * are dropped, so that a client can send back what it got.
+ * @param at where the value is: `/body`, `/query` or `/path`
+ * @param resource the edited resource, as replies show it. Its fields that `schema` does not have are read-only. They
+ * are dropped, so that a client can send back what it received.
  */
 export function validator(schema: TSchema, at: string, resource?: TSchema): Validator {
   const compiled = Compile(schema)
@@ -51,7 +51,7 @@ export function validator(schema: TSchema, at: string, resource?: TSchema): Vali
     const trimmed = trim(value, schema, resource, at, found, 0)
     const { faults, tooDeep, unknown } = found
     const invalid = tooDeep || compiled.Check(trimmed) ? [] : explain(compiled.Errors(trimmed), trimmed, schema, at)
-    // Unknown fields come last: there can be many, and they must not hide what is missing.
+    // Unknown fields come last. There can be many, and they must not hide missing ones.
     const errors = [
       ...faults,
       ...invalid.filter(({ path }) => !faults.some((fault) => fault.path === path)),
@@ -61,7 +61,7 @@ export function validator(schema: TSchema, at: string, resource?: TSchema): Vali
   }
 }
 
-/** Whether a value is nested deeper than any input may be. */
+/** Whether a value is nested more deeply than allowed. */
 export function isTooDeep(value: unknown, levels = MOST_LEVELS): boolean {
   if (value === null || typeof value !== 'object' || ArrayBuffer.isView(value)) return false
   return levels < 0 || Object.values(value).some((item) => isTooDeep(item, levels - 1))
@@ -74,8 +74,8 @@ interface Findings {
 }
 
 /**
- * Trims strings and drops read-only fields. Finds what PostgreSQL cannot store (NUL, half a surrogate pair), whole
- * numbers that JavaScript cannot tell apart, nesting that goes too deep, and unknown fields.
+ * Trims strings and drops read-only fields. Reports what PostgreSQL cannot store (NUL, unpaired surrogates), unsafe
+ * integers, excessive nesting and unknown fields.
  */
 function trim(
   value: unknown,
@@ -123,7 +123,7 @@ function trim(
       continue
     }
     const inner = trim(item, own(properties, key), own(shown, key), path, found, level + 1)
-    // Own property even for `__proto__`, which a map may have, so that it never acts.
+    // Defined as an own property even for `__proto__`, which a map may contain, so that it never sets the prototype.
     if (key === '__proto__') Object.defineProperty(result, key, { value: inner, enumerable: true })
     else result[key] = inner
   }
@@ -136,7 +136,7 @@ function own(properties: JsonSchema['properties'], key: string): JsonSchema | un
   return properties && Object.hasOwn(properties, key) ? properties[key] : undefined
 }
 
-/** The fields of an object that takes no others; undefined where it does, or where it may be one of several forms. */
+/** The fields of an object that allows no others; undefined if it allows others, or if it is a union. */
 function closedProperties(schema: JsonSchema | undefined): JsonSchema['properties'] {
   if ((schema?.anyOf ?? []).filter((option) => option.type === 'object').length > 1) return undefined
   const object = branch(schema, 'object')
@@ -165,7 +165,7 @@ function explain(found: readonly object[], value: unknown, schema: JsonSchema, a
   const add = (path: string, code: string, message: string) => {
     if (!errors.some((error) => error.path === path)) errors.push({ path, code, message })
   }
-  // What an option of a union misses only matters where the union itself failed; it is told once, as the union.
+  // Errors of a union's members only matter if the union itself fails. They are reported once, for the union.
   const unions = (found as SchemaError[])
     .filter((error) => error.keyword === 'anyOf')
     .map((error) => error.instancePath)
@@ -301,8 +301,8 @@ function distance(a: string, b: string): number {
 }
 
 /**
- * Reads a query string by the types of its schema: numbers and booleans from their text, arrays from repetition or
- * commas. What cannot be read stays text, so that validation names it.
+ * Parses a query string by the types of its schema: numbers and booleans from their text, arrays from repeated
+ * parameters or commas. Values that cannot be parsed stay text, so that validation reports them.
  */
 export function queryReader(schema: TSchema): (text: string) => Record<string, unknown> {
   const properties = (schema as JsonSchema).properties ?? {}

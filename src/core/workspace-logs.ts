@@ -2,14 +2,14 @@ import type { Caller } from './caller.ts'
 import type { PageRequest } from './page.ts'
 import type { Sql } from './sql.ts'
 
-/** Where a request came from. */
+/** The origin of a request. */
 export interface Origin {
   readonly remoteAddress: string
   readonly userAgent: string
   readonly requestId: string
 }
 
-/** An entry of the audit log: who did what in a workspace, when, and from where. */
+/** An entry of the audit log: who did what in a workspace, when and from where. */
 export interface AuditRecord extends Origin {
   readonly id: string
   readonly workspaceId: string
@@ -25,7 +25,7 @@ export interface AuditRecord extends Origin {
   readonly createdAt: string
 }
 
-/** An entry that is not written by a turn. */
+/** An audit entry that no turn writes. */
 export interface NewAuditRecord {
   readonly workspaceId: string
   readonly caller: Caller
@@ -36,7 +36,7 @@ export interface NewAuditRecord {
   readonly origin: Origin
 }
 
-/** Which entries to list. `from` is inclusive, `to` exclusive. */
+/** A filter of audit entries. `from` is inclusive, `to` exclusive. */
 export interface AuditFilter {
   readonly actorId?: string | undefined
   readonly action?: string | undefined
@@ -44,7 +44,7 @@ export interface AuditFilter {
   readonly to?: Date | undefined
 }
 
-/** An event as it is kept for clients that were away. */
+/** An event, as stored for clients that were disconnected. */
 export interface LoggedEvent {
   readonly seq: number
   readonly type: string
@@ -52,7 +52,10 @@ export interface LoggedEvent {
   readonly at: string
 }
 
-/** Which events to read: numbers in the range, of these types, public or addressed to the channels or the user. */
+/**
+ * A filter of events: a range of sequence numbers, types, and only events that are public or addressed to the channels
+ * or the user.
+ */
 export interface EventRange {
   readonly workspaceId: string
   /** Exclusive. */
@@ -65,22 +68,25 @@ export interface EventRange {
   readonly limit: number
 }
 
-/** What turns have recorded of workspaces: audit entries and events. `src/turns` owns the tables. */
+/** The logs that turns write for workspaces: audit entries and events. `src/turns` owns the tables. */
 export interface WorkspaceLogs {
-  /** A page of `limit + 1` entries for `pageOf`, newest first. */
+  /** Up to `limit + 1` entries for `pageOf`, newest first. */
   auditPage(sql: Sql, workspaceId: string, filter: AuditFilter, page: PageRequest): Promise<AuditRecord[]>
-  /** Adds the entry of something that is not a turn, in the transaction of the caller. */
+  /** Adds an entry for an action that is not a turn, in the caller's transaction. */
   recordAudit(sql: Sql, entry: NewAuditRecord): Promise<void>
-  /** Events in the order of their numbers. */
+  /** Events by sequence number. */
   events(sql: Sql, range: EventRange): Promise<LoggedEvent[]>
-  /** The number of the newest event, or 0 without one. */
+  /** The sequence number of the newest event; 0 if there are none. */
   newestEvent(sql: Sql, workspaceId: string): Promise<number>
-  /** The number of the oldest event that is still kept. */
+  /** The sequence number of the oldest stored event. */
   oldestEvent(sql: Sql, workspaceId: string): Promise<number | undefined>
-  /** Deletes a bounded number of old events of each workspace. @returns how many; call it again until it is none */
+  /**
+   * Deletes a bounded number of old events per workspace.
+   * @returns how many were deleted; call it again until it returns 0
+   */
   pruneEvents(sql: Sql, workspaceIds: readonly string[], before: Date): Promise<number>
   /** The same for audit entries. */
   pruneAudit(sql: Sql, workspaceIds: readonly string[], before: Date): Promise<number>
-  /** Deletes everything that is kept of workspaces that are being purged. */
+  /** Deletes all logs of workspaces that are being purged. */
   forget(sql: Sql, workspaceIds: readonly string[]): Promise<void>
 }

@@ -3,13 +3,13 @@ import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 
 export interface AdminAccessOptions {
-  /** The credential that every page but `/healthz` asks for; undefined asks for none. */
+  /** The credential required by every page except `/healthz`; undefined if none is required. */
   readonly token: string | undefined
   /** Host names that requests without the token may use. */
   readonly names: readonly string[]
 }
 
-/** Why a request to the admin port is refused. */
+/** The refusal of a request to the admin port. */
 export interface AdminRefusal {
   readonly status: 401 | 421
   readonly headers: Readonly<Record<string, string>>
@@ -21,9 +21,10 @@ const CHALLENGE = { 'WWW-Authenticate': 'Basic realm="Crier", Bearer realm="Crie
 /**
  * Decides who may read the admin port.
  *
- * A page on any site can point its own host name at this address (DNS rebinding) and have a browser on this machine read
- * the port for it. Such a request carries that name in its Host header, so names must be known: an IP address and
- * `localhost` cannot be rebound. A request with the token needs no check of its name, because that page has no token.
+ * A page on any site can point its own host name at this address (DNS rebinding) and have a browser on this machine
+ * read the port. Such a request carries that name in its Host header, so only known names are allowed; an IP address
+ * and `localhost` cannot be rebound. A request with the token skips the check, because such a page does not know the
+ * token.
  */
 export class AdminAccess {
   readonly #token: Buffer | undefined
@@ -34,7 +35,7 @@ export class AdminAccess {
     this.#names = new Set(['localhost', ...names.map((name) => name.toLowerCase())])
   }
 
-  /** @returns undefined when the request may go on */
+  /** @returns undefined when the request is allowed */
   refuse(request: IncomingMessage, pathname: string): AdminRefusal | undefined {
     if (this.#hasToken(request.headers.authorization)) return undefined
     const name = hostName(request.headers.host)
@@ -42,7 +43,7 @@ export class AdminAccess {
       return {
         status: 421,
         headers: {},
-        text: `This host name is not known here: use an IP address or localhost, list the name in ADMIN_NAMES, or send ADMIN_TOKEN.\n`,
+        text: `This host name is not allowed. Use an IP address or localhost, add the name to ADMIN_NAMES, or send ADMIN_TOKEN.\n`,
       }
     }
     if (this.#token === undefined || pathname === '/healthz') return undefined
@@ -61,7 +62,7 @@ export class AdminAccess {
   }
 }
 
-/** The name of a Host header (RFC 9110, 7.2) in lower case, without port and brackets; empty where there is none. */
+/** The name of a Host header (RFC 9110, 7.2) in lower case, without port and brackets; empty if there is none. */
 function hostName(host = ''): string {
   return host
     .toLowerCase()
@@ -69,7 +70,7 @@ function hostName(host = ''): string {
     .replace(/^\[(.*)\]$/, '$1')
 }
 
-/** The password of a Basic credential (RFC 7617); the user name is not looked at. */
+/** The password of a Basic credential (RFC 7617). The user name is ignored. */
 function passwordOf(value: string): string {
   const text = Buffer.from(value, 'base64').toString()
   return text.slice(text.indexOf(':') + 1)

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import type { Registry } from 'prom-client'
 import { AdminAccess, type AdminAccessOptions } from './admin-access.ts'
 
-/** What a page of the admin port answers: JSON, with 200 unless it says otherwise. */
+/** The reply of a page of the admin port: JSON, with status 200 by default. */
 export interface AdminPage {
   readonly status?: 200 | 503
   readonly body: unknown
@@ -11,14 +11,14 @@ export interface AdminPage {
 
 export interface AdminServerOptions {
   readonly host: string
-  /** Undefined takes the usual port, or a free one when that is taken; 0 a free one. */
+  /** Undefined uses the default port, or a free port if that is in use; 0 always uses a free port. */
   readonly port: number | undefined
   readonly access: AdminAccessOptions
   readonly metrics: Registry
   readonly version: string
-  /** Pages beside `/metrics` and `/healthz`. */
+  /** Pages in addition to `/metrics` and `/healthz`. */
   readonly pages?: Readonly<Record<`/${string}`, () => Promise<AdminPage>>>
-  /** Pages of the job queues, below `path`; undefined on a node that has none. */
+  /** Pages of the job queues, below `path`; undefined on a node without queues. */
   readonly queues?: { readonly path: string; readonly open: () => Promise<RequestListener> } | undefined
 }
 
@@ -30,8 +30,8 @@ export interface AdminServer {
 const USUAL_PORT = 9090
 
 /**
- * The port of those who run Crier: `/metrics` for Prometheus, `/healthz`, and pages of the parts. `AdminAccess` decides
- * who may read it. It is Node's own server on an address of its own, so that it answers also when the API's does not.
+ * The port for operators: `/metrics` for Prometheus, `/healthz`, and other admin pages. `AdminAccess` decides who may
+ * read it. It is Node's own HTTP server on a separate address, so that it responds even when the API does not.
  * @throws Error with the system's `code` when the port cannot be bound
  */
 export async function startAdminServer(options: AdminServerOptions): Promise<AdminServer> {

@@ -21,8 +21,9 @@ import type { PipelineOptions } from './pipeline.ts'
 import type { RequestState } from './request-state.ts'
 
 /**
- * Step: finds the caller by the credential, or checks the signed URL that stands in for one.
- * @throws AppError unauthorized, invalid_credential, credential_expired; rate_limited after too many refused credentials
+ * Step: identifies the caller by the credential, or checks the signed URL that replaces one.
+ * @throws AppError unauthorized, invalid_credential, credential_expired; rate_limited after too many refused
+ * credentials
  */
 export function authenticate(state: RequestState, options: PipelineOptions): void | Promise<void> {
   const { compiled, exchange } = state
@@ -46,7 +47,10 @@ function setCaller(state: RequestState, { authenticator }: PipelineOptions, call
   if (caller?.apiKey) authenticator.used(caller, () => state.remoteAddress)
 }
 
-/** The owner of the request's credential; undefined without one where none is needed. @throws AppError 401 */
+/**
+ * The owner of the request's credential; undefined if there is none and none is required.
+ * @throws AppError 401
+ */
 function identify(
   op: NamedOperation,
   { authenticator, tickets }: PipelineOptions,
@@ -66,7 +70,7 @@ function identify(
   return undefined
 }
 
-/** Whether a request comes with a signed URL instead of a credential. */
+/** Whether a request has a signed URL instead of a credential. */
 function bringsLink({ headers, query }: Exchange): boolean {
   return headers.authorization === '' && headers.apiKey === '' && claimsSignature(query)
 }
@@ -82,7 +86,10 @@ function followLink(state: RequestState, { links }: PipelineOptions): void {
   state.linked = true
 }
 
-/** Step: takes a token from the caller's bucket. @throws AppError rate_limited */
+/**
+ * Step: takes a token from the caller's bucket.
+ * @throws AppError rate_limited
+ */
 export function limitRate(state: RequestState, { limiter }: PipelineOptions): void | Promise<void> {
   const limit = limitClassOf(state.compiled.op)
   if (limit === 'none') return
@@ -103,9 +110,9 @@ function requireToken(limit: string, state: RequestState, rate: RateDecision): v
 }
 
 /**
- * Step: checks what the caller may do, and finds the workspace and the caller's membership of it.
- * @throws AppError email_unverified; api_key_limited; not_found for a stranger, exactly as for a workspace that does not
- *   exist; forbidden without the scope
+ * Step: finds the workspace and the caller's membership of it, and checks the caller's permissions.
+ * @throws AppError email_unverified; api_key_limited; not_found for non-members, exactly as for a workspace that does
+ * not exist; forbidden without the scope
  */
 export function authorize(state: RequestState, options: PipelineOptions): void | Promise<void> {
   const { caller, compiled } = state
@@ -115,7 +122,7 @@ export function authorize(state: RequestState, options: PipelineOptions): void |
   if (op.access === 'admin' && !caller?.isAdmin) {
     throw Forbidden({ message: 'Only a platform administrator may do this.' })
   }
-  // Workers sign their requests; until there are any, nobody is one.
+  // Workers will sign their requests. There are none yet, so nobody is a worker.
   if (op.access === 'internal') throw Forbidden()
   if (op.workspace === undefined) return
   const found = findWorkspace(op.workspace, options.owners, state)
@@ -124,7 +131,7 @@ export function authorize(state: RequestState, options: PipelineOptions): void |
     : authorizeIn(state, options, found)
 }
 
-/** Whether an operation asks for the caller alone, not for a scope in a workspace. */
+/** Whether an operation only requires a caller, not a scope in a workspace. */
 function isAccountWide({ access }: NamedOperation): boolean {
   return access === 'user' || access === 'admin'
 }

@@ -5,7 +5,10 @@ import { knows } from './entity-tag.ts'
 import { sendFile } from './file-reply.ts'
 import type { RequestState } from './request-state.ts'
 
-/** Sends a reply. @returns the status that was sent; of a file, once all of it was sent */
+/**
+ * Sends a reply.
+ * @returns the status that was sent; for a file, once all of it was sent
+ */
 export function sendReply(state: RequestState, reply: Reply): number | Promise<number> {
   const { compiled, exchange } = state
   const { op } = compiled
@@ -24,13 +27,13 @@ export function sendReply(state: RequestState, reply: Reply): number | Promise<n
   }
   if (reply.body instanceof FileBody) {
     const { http } = exchange
-    if (!http) throw new Error(`${op.name} answers a file, which cannot go over a socket`)
+    if (!http) throw new Error(`${op.name} replies with a file, which a socket cannot carry`)
     return sendFile(http, headers, reply.body.options)
   }
   if (reply.body instanceof LiveBody) {
     const { contentType, source } = reply.body
     const { http } = exchange
-    if (!http) throw new Error(`${op.name} answers a stream, which cannot go over a socket`)
+    if (!http) throw new Error(`${op.name} replies with a stream, which a socket cannot carry`)
     headers.push(['Content-Type', contentType])
     http.sendLive(headers, source)
     return reply.status
@@ -41,14 +44,17 @@ export function sendReply(state: RequestState, reply: Reply): number | Promise<n
     exchange.send(reply.status, headers, reply.body.content)
   } else {
     const serialize = compiled.serializers.get(reply.status)
-    if (serialize === undefined) throw new Error(`${op.name} answered ${reply.status}, which it does not declare`)
+    if (serialize === undefined) throw new Error(`${op.name} replied with ${reply.status}, which it does not declare`)
     headers.push(['Content-Type', 'application/json'])
     exchange.send(reply.status, headers, serialize(reply.body))
   }
   return reply.status
 }
 
-/** Sends an error. @returns its status */
+/**
+ * Sends an error.
+ * @returns its status
+ */
 export function sendError(state: RequestState, publicUrl: string, error: AppError): number {
   const { exchange } = state
   const reply = errorReply(error, exchange.headers.accept, state.requestId, publicUrl)

@@ -1,9 +1,9 @@
-/** The chunks of a body that is read whole, at most `limit` bytes; of a larger one nothing is kept. */
+/** The chunks of a body that is read as a whole, at most `limit` bytes. A larger body is discarded. */
 export class BodyChunks {
   readonly #limit: number
   #chunks: Buffer[] = []
   #isDropped = false
-  /** Bytes that came, also those that were not kept. */
+  /** Bytes received, including discarded ones. */
   size = 0
 
   constructor(limit: number) {
@@ -21,7 +21,7 @@ export class BodyChunks {
     else if (chunk.byteLength > 0 && !this.#isDropped) this.#chunks.push(Buffer.from(new Uint8Array(chunk.slice(0))))
   }
 
-  /** Nobody wants the body any more. */
+  /** Discards the body because it is no longer needed. */
   drop(): void {
     this.#isDropped = true
     this.#chunks = []

@@ -12,7 +12,7 @@ const MB = 1024 * 1024
 const folder = mkdtempSync(join(tmpdir(), 'crier-body-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** A body whose chunks come when the test says so, as uWS brings them: also after a pause, in memory that is used again. */
+/** A body whose chunks the test delivers as uWS does: also after a pause, and in memory that is reused. */
 function open(limit = 100 * MB) {
   let take: ((chunk: ArrayBuffer, isLast: boolean) => void) | undefined
   const state = { paused: false }
@@ -30,7 +30,7 @@ function open(limit = 100 * MB) {
   return { body, bring, state }
 }
 
-test('bytes that come in the very moment somebody looks for them are not lost', async () => {
+test('no bytes are lost when they arrive while the reader checks for them', async () => {
   const { body, bring } = open()
   const blocks = body.blocks()
   const first = blocks.next()
@@ -42,7 +42,7 @@ test('bytes that come in the very moment somebody looks for them are not lost', 
   expect((await blocks.next()).done).toBe(true)
 })
 
-test('what comes after a pause is kept, beyond memory on the disk, and read in its order', async () => {
+test('bytes that arrive after a pause are kept, in memory and then on disk, and read in order', async () => {
   const { body, bring, state } = open()
   const content = randomBytes(MB)
   expect(state.paused).toBe(true)
@@ -54,7 +54,7 @@ test('what comes after a pause is kept, beyond memory on the disk, and read in i
     expect(whole.subarray(count * MB, (count + 1) * MB).equals(content)).toBe(true)
 })
 
-test('what came before a cut is read, then the cut is told', async () => {
+test('bytes before a disconnect are read before the error', async () => {
   const { body, bring } = open()
   bring(Buffer.from('half'))
   body.abort()
@@ -66,13 +66,13 @@ test('what came before a cut is read, then the cut is told', async () => {
   expect(got).toEqual(['half'])
 })
 
-test('more than the limit ends it', async () => {
+test('a body over the limit fails', async () => {
   const { body, bring } = open(5)
   bring(Buffer.from('123456'))
   await expect(body.blocks().next()).rejects.toMatchObject({ code: 'payload_too_large' })
 })
 
-test('the socket is read again when there is little left, and no more when the reply is sent', async () => {
+test('the socket is resumed when the buffer is nearly empty, and stays paused after the reply', async () => {
   const { body, bring, state } = open()
   const blocks = body.blocks()
   const first = blocks.next()

@@ -4,17 +4,17 @@ import { BadRequest, PayloadTooLarge } from '../core/errors.ts'
 import { ByteQueue } from './byte-queue.ts'
 import type { ReceiveBuffers } from './receive-buffers.ts'
 
-/** Bytes that wait before the socket is not read any more. */
+/** The socket is paused when this many bytes are buffered. */
 const ENOUGH = 256 * 1024
 
 /**
- * A request's body as a stream with back-pressure: while nobody reads, the socket is not read either, so that a sender
- * is slowed down by TCP. It begins paused.
+ * A request's body as a stream with back-pressure: while nobody reads the stream, the socket is not read either, and
+ * TCP slows the sender down. It starts paused.
  *
- * uSockets goes on reading after a pause until a read does not fill its 512 KB, so a sender that is as fast as this
- * process brings any number of chunks in one turn of the event loop. They are copied into memory that is used again and
- * again: to allocate for each of them makes the collector so slow that the sender always has more, and the loop never
- * ends. Beyond that memory they wait on the disk.
+ * After a pause, uSockets keeps reading until a read does not fill its 512 KB. A sender that is as fast as this process
+ * can therefore deliver any number of chunks in one turn of the event loop. They are copied into reused memory:
+ * allocating memory for each would slow the process (by garbage collection) so much that the sender always has more
+ * data and the loop never ends. When that memory is full, they are written to disk.
  */
 export class BodyStream extends Readable {
   readonly #response: HttpResponse
@@ -23,9 +23,9 @@ export class BodyStream extends Readable {
   #received = 0
   #complete = false
   #paused = true
-  /** The response may not be touched any more: it was sent, or its client is gone. */
+  /** The response must not be used any more: it was sent, or the client disconnected. */
   #released = false
-  /** Why no more comes; told after what has come. */
+  /** Why the body ended early. Reported after the bytes before it have been read. */
   #cut: Error | undefined
   #wake: (() => void) | undefined
 
@@ -34,25 +34,25 @@ export class BodyStream extends Readable {
     this.#response = response
     this.#limit = limit
     this.#queue = new ByteQueue(buffers)
-    // It may fail before the handler that is to hear of it runs.
+    // The stream may fail before the handler has added its own listener.
     this.on('error', () => {})
     response.onData((chunk, isLast) => this.#take(chunk, isLast))
     response.pause()
   }
 
-  /** Bytes that came so far. */
+  /** Bytes received so far. */
   get received(): number {
     return this.#received
   }
 
-  /** Whether the whole body came. */
+  /** Whether the whole body was received. */
   get complete(): boolean {
     return this.#complete
   }
 
   /**
-   * The body for whoever is done with a piece when asking for the next one: its memory is used again. In place of
-   * reading the stream, not beside it.
+   * The body in blocks whose memory is reused: the reader must finish with a block before it requests the next. Use it
+   * instead of the stream, not together with it.
    */
   async *blocks(): AsyncGenerator<Buffer> {
     try {
@@ -81,13 +81,16 @@ export class BodyStream extends Readable {
     this.#wake?.()
   }
 
-  /** @returns undefined at the end @throws what has ended the body before its end */
+  /**
+   * @returns undefined at the end
+   * @throws the error that ended the body early
+   */
   async #next(): Promise<Buffer | undefined> {
     for (;;) {
-      if (this.destroyed) throw this.errored ?? new Error('nobody wants the body any more')
+      if (this.destroyed) throw this.errored ?? new Error('the body was discarded')
       const block = await this.#queue.read()
       if (block) return block
-      // What came since it was looked for has woken nobody.
+      // Bytes that arrived since the check above have not woken the reader.
       if (this.#queue.length > 0) continue
       if (this.#complete) return undefined
       if (this.#cut) throw this.#cut
@@ -114,14 +117,14 @@ export class BodyStream extends Readable {
     this.#pull().catch((error: unknown) => this.destroy(error as Error))
   }
 
-  /** A copy: whoever reads a stream keeps what it got. */
+  /** A copy, because readers of a stream keep their chunks. */
   async #pull(): Promise<void> {
     const block = await this.#next()
     this.push(block ? Buffer.from(block) : null)
     this.#queue.release()
   }
 
-  /** Nobody wants the rest: it is read and dropped, so that the connection can be used again. */
+  /** Reads and drops the rest of the body, so that the connection can be reused. */
   override _destroy(error: Error | null, callback: (error?: Error | null) => void): void {
     this.#resume()
     this.#wake?.()
@@ -135,7 +138,7 @@ export class BodyStream extends Readable {
     this.#released = true
   }
 
-  /** Called when the client is gone. What came before is still there to be read. */
+  /** Called when the client disconnects. Bytes received before can still be read. */
   abort(): void {
     this.#released = true
     this.#cut = BadRequest({ message: 'The connection ended before the body did.' })
@@ -143,7 +146,7 @@ export class BodyStream extends Readable {
   }
 }
 
-/** The 413 that names the limit. */
+/** The 413 error with the limit. */
 export function tooLarge(limit: number) {
-  return PayloadTooLarge({ message: `The body is larger than the ${limit} bytes that this operation takes.` })
+  return PayloadTooLarge({ message: `The body is larger than the limit of ${limit} bytes.` })
 }

@@ -10,7 +10,7 @@ import type { RequestState } from './request-state.ts'
 import { openUpload, takeBody } from './upload.ts'
 
 /**
- * Step: reads the body, or takes hold of a file's before anything waits.
+ * Step: reads the body, or attaches to the body of an upload before the first await.
  * @throws AppError unsupported_media_type, payload_too_large, request_timeout, overloaded
  */
 export function readBody(state: RequestState, { buffers }: PipelineOptions): void | Promise<void> {
@@ -35,8 +35,7 @@ async function readBytes(state: RequestState): Promise<void> {
 }
 
 /**
- * Step: makes the body readable: as text, or as the fields and the file of an upload, which takes a place among the
- * uploads under way.
+ * Step: decodes the body: as text, or as the fields and the file of an upload, which takes an upload slot.
  * @throws AppError bad_request, payload_too_large, too_many_uploads, overloaded
  */
 export function openBody(state: RequestState, { uploads }: PipelineOptions): void | Promise<void> {
@@ -65,7 +64,10 @@ function bareType(contentType: string): string {
   return contentType.split(';', 1)[0]!.trim().toLowerCase()
 }
 
-/** The body as text. @throws AppError bad_request */
+/**
+ * The body as text.
+ * @throws AppError bad_request
+ */
 export function decode(bytes: Buffer): string {
   if (!isUtf8(bytes)) throw BadRequest({ message: 'The body is not valid UTF-8.' })
   return bytes.toString('utf8')

@@ -21,7 +21,7 @@ async function taken(queue: ByteQueue): Promise<Buffer> {
 
 const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
-test('what comes is taken in its order, in memory and beyond it', async () => {
+test('bytes are read in order, from memory and from disk', async () => {
   const queue = new ByteQueue(new ReceiveBuffers(folder))
   const content = randomBytes(40 * MB)
   for (let at = 0; at < content.length; at += 300_001) queue.write(content.subarray(at, at + 300_001))
@@ -32,14 +32,14 @@ test('what comes is taken in its order, in memory and beyond it', async () => {
   await waitFor(() => files() === 0)
 })
 
-test('writing goes on while it is read, also behind what is on the disk', async () => {
+test('bytes can be written while others are read, also when some are on disk', async () => {
   const queue = new ByteQueue(new ReceiveBuffers(folder))
   const content = randomBytes(60 * MB)
   const hash = createHash('sha256')
   let written = 0
   let read = 0
   while (read < content.length) {
-    // Faster than it is read by half, so that it spills, is emptied and spills again.
+    // Bytes arrive half again as fast as they are read, so the queue spills, drains and spills again.
     const burst = written < 30 * MB ? 3 * MB : written < content.length ? 100_000 : 0
     queue.write(content.subarray(written, written + burst))
     written = Math.min(content.length, written + burst)
@@ -52,7 +52,7 @@ test('writing goes on while it is read, also behind what is on the disk', async 
   await waitFor(() => files() === 0)
 })
 
-test('memory that was handed out is nobody else’s before it is released', async () => {
+test('a block that was handed out is not reused before it is released', async () => {
   const buffers = new ReceiveBuffers(folder)
   const first = new ByteQueue(buffers)
   first.write(Buffer.from('one'))
@@ -65,7 +65,7 @@ test('memory that was handed out is nobody else’s before it is released', asyn
   second.close()
 })
 
-test('bodies share one bound, and give back what they had', async () => {
+test('queues share one memory limit and return their blocks', async () => {
   const buffers = new ReceiveBuffers(folder)
   const queues = Array.from({ length: 4 }, () => new ByteQueue(buffers))
   for (const queue of queues) queue.write(randomBytes(8 * MB))

@@ -6,13 +6,16 @@ interface Part {
   filled: number
 }
 
-/** Bytes between one who brings them whenever it likes and one who takes them: in memory as far as there is any. */
+/**
+ * A queue of bytes between a producer that cannot be stopped and a consumer. It is held in memory while blocks are
+ * free.
+ */
 export class ByteQueue {
   readonly #buffers: ReceiveBuffers
   readonly #parts: Part[] = []
   #inMemory = 0
   #spill: SpillFile | undefined
-  /** What was handed out last; its memory is used again when the next is asked for. */
+  /** The block that was handed out last. It is reused when the next one is requested. */
   #lent: Buffer | undefined
 
   constructor(buffers: ReceiveBuffers) {
@@ -38,7 +41,7 @@ export class ByteQueue {
     if (rest.length > 0) (this.#spill ??= new SpillFile(this.#buffers.newFile())).write(rest)
   }
 
-  /** The next bytes, which are there until the next ones are asked for; undefined when there are none. */
+  /** The next bytes, valid until the next call; undefined if the queue is empty. */
   async read(): Promise<Buffer | undefined> {
     this.release()
     const part = this.#parts.shift()
@@ -55,13 +58,15 @@ export class ByteQueue {
     return into.subarray(0, filled)
   }
 
-  /** Whoever took the last bytes is done with them. */
+  /** Releases the block that was handed out last. */
   release(): void {
     if (this.#lent) this.#buffers.give(this.#lent)
     this.#lent = undefined
   }
 
-  /** Forgets what nobody took. What was handed out stays until it is released: it may still be being written. */
+  /**
+   * Drops the queued bytes. The block that was handed out stays until it is released, because it may still be in use.
+   */
   close(): void {
     for (const { block } of this.#parts.splice(0)) this.#buffers.give(block)
     this.#inMemory = 0

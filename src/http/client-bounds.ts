@@ -4,18 +4,18 @@ import type { RateDecision } from '../core/ports.ts'
 import type { HttpMetrics } from './metrics.ts'
 import { Transfers } from './transfers.ts'
 
-/** Counts requests of a network on this node alone. */
+/** Rate limits of a network on this node only. */
 export interface NodeLimiter {
   take(limit: 'page' | 'bodiless', network: string): RateDecision
 }
 
-/** Bodies that are read whole; each is at most as large as its operation takes. */
+/** Bodies that are read as a whole. Each is at most as large as its operation allows. */
 const BODIES = { perNetwork: 256, total: 1_024, graceMs: 10 * SECOND, bytesPerSecond: 2_000 }
 
-/** Replies that their clients have not read. */
+/** Replies that their clients have not read yet. */
 const REPLIES = { perNetwork: 256, total: 1_024, graceMs: 20 * SECOND, bytesPerSecond: 2_000 }
 
-/** What clients can make the server hold before anybody knows who they are. */
+/** Limits of what clients can make the server hold before they are authenticated. */
 export class ClientBounds {
   readonly bodies: Transfers
   readonly replies: Transfers
@@ -29,14 +29,14 @@ export class ClientBounds {
     metrics.replies = () => this.replies.count
   }
 
-  /** Takes a token for a page, or for a refusal that no operation counts. */
+  /** Takes a token for a page, or for a request refused before it reached an operation. */
   takePage(address: string): RateDecision {
     return this.#limiter.take('page', networkOf(address))
   }
 
   /**
-   * Whether a reply without a body may be sent. uWS does not say whether the client has read the replies before it, as
-   * it does for one with a body, so these are counted instead.
+   * Whether a reply without a body may be sent. uWS does not report whether the client has read earlier replies without
+   * a body, as it does for replies with one, so these are counted instead.
    */
   allowsBodiless(address: string): boolean {
     return this.#limiter.take('bodiless', networkOf(address)).allowed

@@ -9,9 +9,9 @@ import { serializers, type Serializer } from './serialize.ts'
 export interface CompiledOperation {
   readonly op: NamedOperation
   readonly reader: InputReader
-  /** Serializers of its replies, by status. */
+  /** Serializers of the replies by status. */
   readonly serializers: ReadonlyMap<number, Serializer>
-  /** Present where replies are checked against the declaration. */
+  /** Set if replies are checked against the declaration. */
   readonly checker: ReplyChecker | undefined
   /** Value of the RateLimit-Policy header. */
   readonly ratePolicy: string

@@ -2,20 +2,20 @@ import { createHash } from 'node:crypto'
 import { pipeline, Transform } from 'node:stream'
 import type { Upload } from '../core/upload.ts'
 
-/** An upload whose content is hashed as it is read. */
+/** An upload whose content is hashed while it is read. */
 export interface DigestedUpload {
   readonly upload: Upload
   /**
-   * What identifies the file: its content, name, type and place (Content-Range). Reads what nobody has read yet.
-   * @returns undefined when the reader gave up before the end, so that the content is not known
+   * The digest of the file: its content, name, type and range (Content-Range). Reads the rest of the file if necessary.
+   * @returns undefined when the reader stopped before the end, so that the content is not known
    * @throws AppError bad_request when the connection ends before the body
    */
   readonly digest: () => Promise<string | undefined>
 }
 
 /**
- * Hashes a file on its way to the handler, so that an idempotency key stands for this content and no other. Nothing is
- * held in memory.
+ * Hashes a file on its way to the handler, so that an idempotency key covers the content. The file is not held in
+ * memory.
  */
 export function digested(upload: Upload): DigestedUpload {
   const hash = createHash('sha256')
@@ -25,7 +25,7 @@ export function digested(upload: Upload): DigestedUpload {
       done(null, chunk)
     },
   })
-  // The reader hears of errors from the stream itself.
+  // The reader gets errors from the stream itself.
   stream.on('error', () => {})
   pipeline(upload.stream, stream, () => {})
   const { contentRange, name, type } = upload

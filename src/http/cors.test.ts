@@ -23,7 +23,7 @@ test.each([
   ['http://crier.example', 'crier.example:80'],
   ['https://crier.example', 'crier.example:443'],
   ['https://crier.example', 'crier.example'],
-])('a page of %s may call a server that is addressed as %s', (origin, host) => {
+])('a page of %s may call a server with the host %s', (origin, host) => {
   expect(cors().allows(origin, from(host))).toBe(true)
 })
 
@@ -36,11 +36,11 @@ test.each([
   ['file://', ''],
   ['nonsense', 'nonsense'],
   ['http://crier.example', 'evil@crier.example.org'],
-])('a page of %s may not call a server that is addressed as %s', (origin, host) => {
+])('a page of %s may not call a server with the host %s', (origin, host) => {
   expect(cors().allows(origin, from(host))).toBe(false)
 })
 
-test('X-Forwarded-Host counts behind trusted proxies alone, and only what they wrote', () => {
+test('X-Forwarded-Host is only used behind trusted proxies, and only the entries that they added', () => {
   const origin = 'https://crier.example'
   const behindProxy = from('10.0.0.7:3000', 'crier.example')
   expect(cors([], 0).allows(origin, behindProxy)).toBe(false)
@@ -49,7 +49,7 @@ test('X-Forwarded-Host counts behind trusted proxies alone, and only what they w
   expect(cors([], 2).allows(origin, from('10.0.0.7:3000', 'crier.example, inner.local'))).toBe(true)
 })
 
-test('a flood of refusals leaves a few lines that name the settings, and a count', () => {
+test('many refusals leave a few log lines that name the settings, and a count', () => {
   const some = cors(['https://app.example'])
   expect(some.allows('https://app.example', from('crier.example'))).toBe(true)
   expect(some.headersFor('', from('crier.example'))).toEqual([])

@@ -7,7 +7,7 @@ const EXPOSED =
 const ACCEPTED = `Authorization, X-API-Key, Content-Type, Content-Range, Idempotency-Key, If-Match, If-None-Match,
   If-Range, Range, X-Request-Id, Accept, ETag`.replaceAll(/\s+/g, ' ')
 
-/** The host names that a request gives for this server. */
+/** The host names of this server according to a request. */
 export interface RequestHosts {
   /** The Host header. */
   readonly host: string
@@ -19,8 +19,8 @@ type Headers = readonly (readonly [string, string])[]
 
 /**
  * Decides which pages may call the API and open sockets, by their origin (Fetch standard, CORS protocol). Pages of this
- * server itself always may, under whatever name they were loaded. Credentials travel in headers, never in cookies, so a
- * page can only use what its user gave it.
+ * server are always allowed, under any host name. Credentials are sent in headers, never in cookies, so a page can only
+ * use credentials that its user gave it.
  */
 export class Cors {
   readonly #origins: ReadonlySet<string>
@@ -29,9 +29,9 @@ export class Cors {
   readonly #refusals: TallyLog
 
   /**
-   * @param origins the origins that are allowed besides the server's own; `*` allows any
+   * @param origins the allowed origins besides the server's own; `*` allows any
    * @param trustedProxies how many proxies in front of this server add to X-Forwarded-Host; 0 ignores the header
-   * @param log gets the refusals, repeated ones as a count
+   * @param log logs the refusals, with a count for repeated ones
    */
   constructor(origins: readonly string[], trustedProxies: number, log: Logger) {
     this.#origins = new Set(origins)
@@ -41,7 +41,8 @@ export class Cors {
   }
 
   /**
-   * Whether a page of this origin may call. A request without an Origin does not come from a page. Logs a refusal.
+   * Whether a page of this origin may call. A request without an Origin header does not come from a page of another
+   * origin. Logs a refusal.
    * @param hosts called only when the origin is not in the list
    */
   allows(origin: string, hosts: () => RequestHosts): boolean {
@@ -56,14 +57,14 @@ export class Cors {
     return false
   }
 
-  /** Writes the counts of repeated refusals now. */
+  /** Logs the counts of repeated refusals now. */
   flush(): void {
     this.#refusals.flush()
   }
 
   /**
-   * Whether the page was loaded from this server. Schemes are not compared: behind a proxy that ends TLS, the server does
-   * not see the one that the browser used.
+   * Whether the page was loaded from this server. Schemes are not compared: behind a proxy that terminates TLS, the
+   * server does not know the scheme that the browser used.
    */
   #isSameOrigin(origin: string, { forwarded, host }: RequestHosts): boolean {
     if (!URL.canParse(origin)) return false
@@ -79,12 +80,12 @@ export class Cors {
     return matches(entries[Math.max(0, entries.length - this.#trustedProxies)] ?? '')
   }
 
-  /** The headers of a reply to a page of this origin; none where the page may not read it. */
+  /** The headers of a reply to a page of this origin; none if the page may not read the reply. */
   headersFor(origin: string, hosts: () => RequestHosts): Headers {
     return origin !== '' && this.allows(origin, hosts) ? granted(origin) : NONE
   }
 
-  /** The headers of a reply to a preflight request of an allowed origin. */
+  /** The headers of a reply to a preflight request from an allowed origin. */
   preflight(origin: string, methods: string): Headers {
     return [
       ...granted(origin),
@@ -95,7 +96,7 @@ export class Cors {
   }
 }
 
-/** Characters of an origin that are logged: a client may send one of any length. */
+/** How many characters of an origin are logged. Clients may send one of any length. */
 const LONGEST_LOGGED = 200
 const NONE: Headers = []
 

@@ -27,10 +27,10 @@ import {
 } from '../core/errors.ts'
 import { returnsFile, type NamedOperation } from '../core/operation.ts'
 
-/** Domains that are never switched off: without them nobody could switch anything on again. */
+/** Domains that cannot be switched off: without them, nobody could switch anything on again. */
 export const ALWAYS_ON = new Set(['auth', 'services', 'health'])
 
-/** The errors that the pipeline itself can answer for an operation: what OpenAPI lists and the tests expect. */
+/** The errors that the pipeline can return for an operation. OpenAPI lists them and the tests expect them. */
 export function pipelineErrors(op: NamedOperation): ErrorDefinition[] {
   const errors: ErrorDefinition[] = [
     BadRequest,
@@ -40,7 +40,7 @@ export function pipelineErrors(op: NamedOperation): ErrorDefinition[] {
     ShuttingDown,
     DatabaseUnavailable,
   ]
-  // The last one for networks from which many credentials were refused, whatever the operation's own limit.
+  // Includes rate_limited for networks that sent many refused credentials, even if the operation has no limit.
   errors.push(InvalidCredential, CredentialExpired, RateLimited)
   if (op.access !== 'public') errors.push(Unauthorized)
   if (op.access !== 'public' && op.unconfirmed !== true) errors.push(EmailUnverified)

@@ -1,7 +1,7 @@
 import { GUARDED, page } from './page.ts'
 import type { PageContent } from './server.ts'
 
-/** A page of the documentation. `body` is HTML below the heading. */
+/** A page of the documentation. `body` is the HTML below the heading. */
 export interface DocPage {
   readonly title: string
   readonly body: string
@@ -16,7 +16,7 @@ const LINKS = [
   ['/docs/operations', 'Running Crier'],
 ]
 
-/** The page as it is sent. It runs no script and loads nothing. */
+/** Renders the page. It runs no scripts and loads nothing. */
 export function docPage({ body, title }: DocPage): PageContent {
   const html = `<!doctype html>
 <html lang="en">
@@ -49,24 +49,24 @@ ${body}
   return page('text/html; charset=utf-8', html, GUARDED)
 }
 
-/** Text with `code` in backticks, as HTML. */
+/** Converts text with `code` in backticks to HTML. */
 export function markup(text: string): string {
   return escape(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 }
 
-/** Text as it stands in HTML, attributes included. */
+/** Escapes text for HTML, including attributes. */
 export function escape(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 }
 
-/** A table of what `rows` say, each cell Markdown with code only. */
+/** An HTML table. Each cell is Markdown with inline code only. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[], tag: 'th' | 'td') =>
     `<tr>${cells.map((cell) => `<${tag}>${markup(cell)}</${tag}>`).join('')}</tr>`
   return `<table><thead>${line(head, 'th')}</thead><tbody>\n${rows.map((row) => line(row, 'td')).join('\n')}\n</tbody></table>`
 }
 
-/** What `make` gives, made at the first call and kept. */
+/** Calls `make` once, on first use, and caches the result. */
 export function once<T>(make: () => T): () => T {
   let made: T | undefined
   return () => (made ??= make())

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { ErrorDefinition } from '../core/error.ts'
 import { escape, markup, type DocPage } from './doc-page.ts'
 
-/** The page that explains every error code, each under its own anchor: where `docUrl` of an error body leads. */
+/** The page that explains all error codes, each with an anchor. `docUrl` of an error body links to it. */
 export function errorPage(errors: readonly ErrorDefinition[]): DocPage {
   const statuses = [...new Set(errors.map((error) => error.status))]
   const parts = statuses.map((status) => {
@@ -11,7 +11,7 @@ export function errorPage(errors: readonly ErrorDefinition[]): DocPage {
   })
   return {
     title: 'Errors',
-    body: `<p>Every error body names its <code>code</code>; codes never change.</p>\n${parts.join('\n')}`,
+    body: `<p>Every error body has a <code>code</code>. Codes never change.</p>\n${parts.join('\n')}`,
   }
 }
 

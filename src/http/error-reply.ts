@@ -8,12 +8,12 @@ export interface ErrorReply {
   readonly body: string
 }
 
-/** Any thrown thing as the error that the caller sees. What was not meant for callers becomes `internal_error`. */
+/** Converts anything that was thrown to the error that the caller sees. Internal errors become `internal_error`. */
 export function publicError(error: unknown): AppError {
   return error instanceof AppError ? error : InternalError({ cause: error })
 }
 
-/** Writes an error as the common error body, or as an RFC 9457 problem where the caller asks for one. */
+/** Writes an error as the common error body, or as an RFC 9457 problem if the client asks for one. */
 export function errorReply(error: AppError, accept: string, requestId: string, publicUrl: string): ErrorReply {
   const docUrl = `${publicUrl}/docs/errors#${error.code}`
   const headers: [string, string][] = []

@@ -14,17 +14,17 @@ import type { WorkGate } from './work-gate.ts'
 
 const NO_EXTRA: Readonly<Record<string, string>> = {}
 
-/** What the pipeline needs of a request and its reply, whichever way they travel. */
+/** What the pipeline needs of a request and its reply, over HTTP or a socket. */
 export type Exchange = Pick<HttpExchange, 'query' | 'remoteAddress' | 'aborted' | 'body' | 'send'> & {
   readonly headers: RequestHeaders
-  /** Set where files can travel: not on a socket. */
+  /** Set if the transport can carry files; undefined on a socket. */
   readonly http?: HttpExchange
 }
 
 /**
- * One request and its reply over uWS: what was read before the first await, the body, and the one reply. uWS's duties
- * live here: `onAborted` is set for whatever outlives its handler, body chunks are copied, late writes are corked, and
- * nothing touches a response whose client has gone.
+ * One request and its reply over uWS: the headers read before the first await, the body, and the reply. This class
+ * meets uWS's requirements: `onAborted` is set before anything asynchronous, body chunks are copied, late writes are
+ * corked, and a response is never used after its client has disconnected.
  */
 export class HttpExchange {
   readonly headers: HttpHeaders
@@ -36,28 +36,28 @@ export class HttpExchange {
   #remoteAddress: string | undefined
   #ended = false
   aborted = false
-  /** Where the request counts while it is worked on: from `beginWork`, or the end of its body, to its reply. */
+  /** The gate that counts the request, from `beginWork` or the end of its body until its reply. */
   gate: WorkGate | undefined
   #isWorking = false
-  /** Called once, when the reply was sent or the client has gone. */
+  /** Called once, when the reply was sent or the client has disconnected. */
   onOver: (() => void) | undefined
-  /** Sent with whatever reply. */
+  /** Headers that are sent with any reply. */
   corsHeaders: readonly (readonly [string, string])[] = []
-  /** A HEAD request: the reply is told without its body. */
+  /** A HEAD request: the reply has no body. */
   headOnly = false
-  /** The reply tells the client to open another connection for what comes next, unless it is a file. */
+  /** The reply asks the client to open another connection for its next request, unless the reply is a file. */
   isLastOnConnection = false
-  /** More body is coming than it is worth waiting for: the reply ends the connection. */
+  /** Too much of the body is still to come, so the reply closes the connection. */
   #endless = false
-  /** Headers that only some operations look at, by their names. */
+  /** Headers that only some operations read, by name. */
   readonly extra: Readonly<Record<string, string>>
   #body: BodyStream | undefined
-  /** A body that is not complete, or a reply that is not read. */
+  /** An incomplete body, or a reply that the client has not read. */
   #transfer: Transfer | undefined
-  /** The reply has begun. */
+  /** The reply has started. */
   #sending = false
   #departure: Departure | undefined
-  /** uWS's handler has returned. Until then it has the socket corked, and nobody can go away. */
+  /** uWS's handler has returned. Until then the socket is corked and the client cannot disconnect. */
   #isLate = false
 
   constructor(
@@ -77,11 +77,11 @@ export class HttpExchange {
       needs.extra.length === 0
         ? NO_EXTRA
         : Object.fromEntries(needs.extra.map((name) => [name, request.getHeader(name)]))
-    // A body may still be on its way when the client goes, and its address with it.
+    // The client may disconnect while the body is still arriving; its address is unavailable after that.
     if (needs.body) void this.remoteAddress
   }
 
-  /** To be called before uWS's handler returns: a request without a reply needs more from now on. */
+  /** Call it before uWS's handler returns: prepares a request that is still open to continue asynchronously. */
   outlive(): void {
     if (this.over) return
     this.#isLate = true
@@ -100,32 +100,32 @@ export class HttpExchange {
     return this
   }
 
-  /** The client's address; see `clientAddress`. */
+  /** The client's address. See `clientAddress`. */
   get remoteAddress(): string {
     this.#remoteAddress ??= clientAddress(this.#peer(), this.#forwarded, this.#trustedProxies)
     return this.#remoteAddress
   }
 
-  /** Empty once the connection has ended: uWS no longer knows it. */
+  /** Empty once the connection is closed, because uWS no longer knows the address. */
   #peer(): string {
     return this.aborted ? '' : Buffer.from(this.#response.getRemoteAddressAsText()).toString('latin1')
   }
 
-  /** Whether the reply was sent or can no longer be. */
+  /** Whether the reply was sent or can no longer be sent. */
   get over(): boolean {
     return this.#ended || this.aborted
   }
 
   /**
-   * The whole body, at most `limit` bytes. Of a larger one the rest is read and dropped within bounds, because a client
-   * that is still sending when the connection ends never sees the reply.
-   * @throws AppError payload_too_large, request_timeout, overloaded; a client that goes away leaves the promise pending,
-   * with nothing held
+   * The whole body, at most `limit` bytes. The rest of a larger body is read and dropped within bounds, because a
+   * client that is still sending when the connection closes never sees the reply.
+   * @throws AppError payload_too_large, request_timeout, overloaded. If the client disconnects, the promise stays
+   * pending and holds nothing
    */
   body(limit: number): Promise<Buffer> {
     const announced = Number(this.headers.contentLength)
     if (announced > limit) {
-      // uWS itself drops what comes of a body that was already answered.
+      // uWS itself drops the rest of a body after the reply.
       this.#endless = announced > MOST_DROPPED
       return Promise.reject(tooLarge(limit))
     }
@@ -133,7 +133,7 @@ export class HttpExchange {
       const chunks = new BodyChunks(limit)
       let isSettled = false
       const transfer = this.#bounds.bodies.begin(networkOf(this.remoteAddress), (reason) => {
-        // What may still come is not waited for.
+        // The rest is not awaited.
         this.#endless = true
         isSettled = true
         chunks.drop()
@@ -155,8 +155,8 @@ export class HttpExchange {
   }
 
   /**
-   * The body as a stream that is not read before somebody reads it, at most `limit` bytes. To be called before anything
-   * waits. @throws AppError payload_too_large
+   * The body as a stream, at most `limit` bytes. It is not read before the stream is. Call it before the first await.
+   * @throws AppError payload_too_large
    */
   streamBody(limit: number, buffers: ReceiveBuffers): BodyStream {
     const announced = Number(this.headers.contentLength)
@@ -168,13 +168,13 @@ export class HttpExchange {
     return this.#body
   }
 
-  /** Sends what a file's reply says about it, without the file. */
+  /** Sends the status and the headers of a file's reply, without the file. */
   sendEmpty(status: number, headers: readonly (readonly [string, string])[], length: number): void {
     if (this.over || this.#sending) return
     this.#write(() => this.#endBodiless(status, headers, length, false))
   }
 
-  /** Sends a file as fast as the client takes it; a source that fails ends the connection. */
+  /** Sends a file as fast as the client reads it. A source that fails closes the connection. */
   async sendStream(
     status: number,
     headers: readonly (readonly [string, string])[],
@@ -194,8 +194,8 @@ export class HttpExchange {
   }
 
   /**
-   * Begins to send a stream that has no end of its own. The request counts as answered from here on: nobody waits for
-   * what follows to be through.
+   * Starts to send a stream that has no end of its own. From here on the request counts as answered, so that shutdown
+   * does not wait for the stream.
    */
   sendLive(headers: readonly (readonly [string, string])[], source: Readable): void {
     if (this.over || this.#sending || this.headOnly) {
@@ -226,13 +226,14 @@ export class HttpExchange {
   }
 
   /**
-   * One call into uWS writes all headers: a call costs as much as the text of ten. By index, because this runs for every
-   * reply, and taking pairs apart by an iterator costs as much as writing them. No browser guesses what a reply is, and
-   * nobody stores one that does not say how: replies carry tokens and what only the caller may see.
+   * One call into uWS writes all headers, because a call costs as much as the text of ten. The loop uses an index,
+   * because it runs for every reply and destructuring pairs from an iterator costs as much as writing them. Browsers
+   * must not sniff content types. Replies without a Cache-Control header are not stored, because they may contain
+   * tokens and private data.
    */
   #writeHead(status: number, headers: readonly (readonly [string, string])[]): void {
     const response = this.#response
-    // What uWS writes by itself.
+    // Headers that uWS writes itself.
     if (status !== 200) response.writeStatus(STATUS_LINES[status] ?? String(status))
     let rest = 'nosniff'
     let saysWhoStores = false
@@ -249,7 +250,7 @@ export class HttpExchange {
     response.writeHeader('X-Content-Type-Options', rest)
   }
 
-  /** What is still coming of a streamed body is dropped, within bounds. */
+  /** Drops the rest of a streamed body, within bounds. */
   #leaveBody(): void {
     if (!this.#body) return
     const { complete, received } = this.#body
@@ -259,9 +260,9 @@ export class HttpExchange {
   }
 
   /**
-   * Sends the reply, once. A client that does not read it gets no further request answered: uWS ends a connection on
-   * which another one comes meanwhile.
-   * @param close ends the connection too
+   * Sends the reply, once. A client that does not read it gets no further replies: uWS closes a connection on which
+   * another request arrives meanwhile.
+   * @param close also closes the connection
    */
   send(
     status: number,
@@ -278,8 +279,8 @@ export class HttpExchange {
   }
 
   /**
-   * Sends a reply that ends the connection, after uWS has parsed all that it has read: a request that came behind this
-   * one would be answered too, and the connection would stay.
+   * Sends a reply that closes the connection, after uWS has parsed everything that it has read. Otherwise a pipelined
+   * request would be answered too and the connection would stay open.
    */
   #sendLast(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void {
     setImmediate(() => {
@@ -316,7 +317,7 @@ export class HttpExchange {
     })
   }
 
-  /** @param length what Content-Length says; undefined leaves the header out */
+  /** @param length the value of Content-Length; undefined omits the header */
   #endBodiless(
     status: number,
     headers: readonly (readonly [string, string])[],
@@ -333,7 +334,10 @@ export class HttpExchange {
     this.#isOver()
   }
 
-  /** The request is complete, and counts at the gate. @returns false when the server is full */
+  /**
+   * The request is complete and counts at the gate.
+   * @returns false when the server is at its limit
+   */
   beginWork(): boolean {
     if (this.gate?.enter() === false) return false
     this.#isWorking = this.gate !== undefined
@@ -354,7 +358,7 @@ export class HttpExchange {
     this.#transfer = undefined
   }
 
-  /** The reply was sent, or can no longer be. */
+  /** The reply was sent, or can no longer be sent. */
   #isOver(): void {
     this.#ended = true
     this.#endTransfer()
@@ -363,12 +367,13 @@ export class HttpExchange {
   }
 }
 
-/** Bytes of an oversized body that are read and dropped before the connection is ended instead. */
+/** How many bytes of an oversized body are read and dropped before the connection is closed instead. */
 const MOST_DROPPED = 16_000_000
 
 /**
- * The values of every header of this name, joined by commas: some proxies append to the header that came, others add one
- * of their own. To be called before uWS's handler returns. @param header in lower case
+ * The values of all headers of this name, joined by commas: some proxies append to an existing header, others add a new
+ * one. Call it before uWS's handler returns.
+ * @param header in lower case
  */
 export function allOf(request: HttpRequest, header: string): string {
   const values: string[] = []

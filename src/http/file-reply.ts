@@ -5,9 +5,9 @@ import { knows } from './entity-tag.ts'
 import type { HttpExchange } from './exchange.ts'
 
 /**
- * Sends a file, or the part of it that the request asks for (RFC 9110, section 14).
- * @returns the status, once the last byte was handed over
- * @throws AppError range_not_satisfiable; whatever opening the file throws
+ * Sends a file, or the range that the request asks for (RFC 9110, section 14).
+ * @returns the status, once the last byte was handed to the socket
+ * @throws AppError range_not_satisfiable; any error of opening the file
  */
 export async function sendFile(exchange: HttpExchange, common: [string, string][], file: FileOptions): Promise<number> {
   const etag = `"${file.etag}"`
@@ -20,7 +20,7 @@ export async function sendFile(exchange: HttpExchange, common: [string, string][
   }
   headers.push(['Content-Type', file.contentType])
   headers.push(['Content-Disposition', contentDisposition(file.disposition, file.name)])
-  // Whatever a file turns out to be, it runs nothing and is framed by nobody else's page.
+  // No file may run scripts or be framed by another site, whatever its content.
   headers.push(['Content-Security-Policy', "default-src 'none'; sandbox"])
   const range = isCurrent(exchange.extra['if-range'] ?? '', etag, file.modifiedAt)
     ? readRange(exchange.extra['range'] ?? '', file.size)
@@ -36,15 +36,15 @@ export async function sendFile(exchange: HttpExchange, common: [string, string][
   return status
 }
 
-/** Whether a range still belongs to what the client has: If-Range is empty, the strong tag, or the exact date. */
+/** Whether If-Range allows the range: it is empty, the strong tag, or the exact date. */
 function isCurrent(ifRange: string, etag: string, modifiedAt: string | undefined): boolean {
   if (ifRange === '' || ifRange === etag) return true
   return modifiedAt !== undefined && ifRange === new Date(modifiedAt).toUTCString()
 }
 
 /**
- * One range of bytes. Several ranges, other units and what makes no sense are answered with the whole file, as RFC 9110
- * allows.
+ * Parses one range of bytes. Multiple ranges, other units and invalid ranges are answered with the whole file, as RFC
+ * 9110 allows.
  */
 export function readRange(header: string, size: number): ByteRange | 'unsatisfiable' | undefined {
   const match = /^bytes=(\d*)-(\d*)$/i.exec(header.trim())

@@ -1,14 +1,16 @@
 import type { HttpRequest } from 'uWebSockets.js'
 
 /**
- * What is wrong with the headers that say where a request's body ends; undefined when nothing is. uWS takes the first
- * of several Content-Length headers and reads any Transfer-Encoding that ends in `chunked`. Where a proxy in front
- * decides otherwise, one of the two sees a second request where the other sees a body (RFC 9112, 6.3 and 11.2).
+ * Describes an error in the headers that delimit a request's body; undefined if they are valid. uWS uses the first of
+ * several Content-Length headers and accepts any Transfer-Encoding that ends in `chunked`. If a proxy in front decides
+ * otherwise, one of the two sees a second request where the other sees a body (request smuggling; RFC 9112, 6.3 and
+ * 11.2).
  */
 export function framingFault(request: HttpRequest, hasBody: boolean): string | undefined {
   const encoding = request.getHeader('transfer-encoding')
   const length = request.getHeader('content-length')
-  // An empty header reads as a missing one. A request without a body is not searched for it: that takes a call a header.
+  // An empty header looks like a missing one. Requests without a body are not searched, because that takes a call per
+  // header.
   if (!hasBody && encoding === '' && length === '') return undefined
   const encodings: string[] = []
   const lengths: string[] = []

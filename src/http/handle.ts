@@ -5,7 +5,7 @@ import type { PipelineOptions } from './pipeline.ts'
 import type { RequestState } from './request-state.ts'
 
 /**
- * Step: claims the request's idempotency key, or answers with the reply that was kept for it.
+ * Step: claims the request's idempotency key, or replies with the stored reply of that key.
  * @throws AppError bad_request, idempotency_key_in_use, idempotency_key_reused
  */
 export function claimIdempotencyKey(state: RequestState, { idempotency }: PipelineOptions): void | Promise<void> {
@@ -15,7 +15,7 @@ export function claimIdempotencyKey(state: RequestState, { idempotency }: Pipeli
 async function claimKey(state: RequestState, idempotency: IdempotencyKeys): Promise<void> {
   const { caller, compiled, content, exchange, path, query, text } = state
   const { op } = compiled
-  // Where the operation takes a bearer token of its own, the principal does not say who asks.
+  // If the operation takes its own bearer token, the principal does not identify the caller.
   const ownBearer = op.bearer === 'own' ? (state.bearer ?? '') : ''
   const claimed = await idempotency.claim({
     principal: caller?.userId ?? `address:${state.remoteAddress}`,
@@ -34,7 +34,7 @@ async function claimKey(state: RequestState, idempotency: IdempotencyKeys): Prom
   state.releaseKey = claimed.release
 }
 
-/** Step: runs the operation's handler, or the turn that runs it. */
+/** Step: runs the operation's handler, in a turn if the operation declares one. */
 export function handle(state: RequestState, options: PipelineOptions): void | Promise<void> {
   if (state.claim !== undefined) return handleOnce(state, options, state.claim)
   const reply = run(state, options)
@@ -53,7 +53,7 @@ function run(state: RequestState, options: PipelineOptions, claim?: IdempotencyC
   return options.turns.operation(claim === undefined ? payload : { ...payload, idempotency: claim })
 }
 
-/** Runs a request that holds a claim on its idempotency key. A turn keeps its reply itself, in its transaction. */
+/** Runs a request that holds a claim on its idempotency key. A turn stores its reply itself, in its transaction. */
 async function handleOnce(state: RequestState, options: PipelineOptions, claim: IdempotencyClaim): Promise<void> {
   const { idempotency } = options
   const { op } = state.compiled

@@ -14,30 +14,30 @@ import { idempotencyKeys } from './tables.ts'
 
 const KEEP_MS = DAY
 
-/** A request that never ended, because its node died, blocks its key for this long. */
+/** A request that never finished because its node died blocks its key for this long. */
 const RUNNING_MS = MINUTE
 
-/** The reply to repeat, or the claim under which the request may run. */
+/** The stored reply to repeat, or the claim under which the request may run. */
 export type Claimed = { readonly replay: Reply } | { readonly claim: IdempotencyClaim; readonly release: () => void }
 
-/** The digest of the file of a request; undefined if the file was not read to its end. */
+/** The digest of the request's file; undefined if the file was not read to its end. */
 type Content = () => Promise<string | undefined>
 
 /** A request with an idempotency key. */
 export interface KeyedRequest {
-  /** The owner of the key: the caller, or the address of an anonymous one. */
+  /** The owner of the key: the caller, or an anonymous caller's address. */
   readonly principal: string
   readonly operation: string
   readonly key: string
-  /** Everything in the request that must be the same when it is repeated, except its file. */
+  /** Everything except the file that must be equal when the request is repeated. */
   readonly request: string
-  /** The request runs as a turn, which keeps its reply itself. */
+  /** The request runs as a turn, which stores its reply itself. */
   readonly isTurn: boolean
-  /** Set when the request has a file. While it runs, the fingerprint does not include the file. */
+  /** Set if the request has a file. While the request runs, the fingerprint does not include the file. */
   readonly content?: Content | undefined
 }
 
-/** Takes a key that is free or has expired. */
+/** Claims a key that is free or has expired. */
 const takeKey = query(
   { idempotencyKeys },
   (db, $: KeyOfRow & { fingerprint: string; now: string; expiresAt: string }) => {
@@ -61,10 +61,10 @@ interface KeyOfRow {
 }
 
 /**
- * Idempotency keys (the IETF httpapi draft and Stripe's practice): the first reply to a caller and operation is kept for
- * 24 hours and repeated. Kept replies are sealed, because some contain a secret that is shown once. A turn keeps its
- * reply in its own transaction (`keepWithTurn`). All other requests take the key in the database before they run, so
- * that no other node runs them too.
+ * Idempotency keys (the IETF httpapi draft and Stripe's practice): the first reply for a caller, an operation and a key
+ * is stored for 24 hours and repeated. Stored replies are encrypted, because some contain a secret that is shown only
+ * once. A turn stores its reply in its own transaction (`keepWithTurn`). All other requests claim the key in the
+ * database before they run, so that no other node runs them too.
  */
 export class IdempotencyKeys {
   readonly #sql: Sql
@@ -84,7 +84,7 @@ export class IdempotencyKeys {
       throw BadRequest({ message: 'Idempotency-Key must be 1 to 255 visible ASCII characters.' })
     }
     const name = `${principal} ${operation} ${key}`
-    // Before the query: a reply that is kept while it runs would be missed.
+    // Before the query, because a reply that is stored while the query runs would be missed.
     if (this.#running.has(name)) throw IdempotencyRunning({ retryAfter: 1 })
     this.#running.add(name)
     const release = () => void this.#running.delete(name)
@@ -102,8 +102,8 @@ export class IdempotencyKeys {
   }
 
   /**
-   * Keeps the reply of a request that was no turn. It is not kept if the handler did not read the file to its end,
-   * because a later request could not be recognized as the same.
+   * Stores the reply of a request that was not a turn. The reply is not stored if the handler did not read the file to
+   * its end, because a repeated request could not be compared with it.
    */
   async keep(operation: string, claim: IdempotencyClaim, reply: Reply, content?: Content): Promise<void> {
     const fingerprint = content === undefined ? claim.fingerprint : await withContent(claim.fingerprint, content)
@@ -114,7 +114,9 @@ export class IdempotencyKeys {
     await idempotencyKeys.update(this.#sql, keyOf(operation, claim), { ...this.#kept(claim, reply), fingerprint })
   }
 
-  /** Keeps the reply of a turn, in the turn's own transaction: the effect and the reply exist together or not at all. */
+  /**
+   * Stores the reply of a turn in the turn's own transaction: the effect and the reply commit together or not at all.
+   */
   keepWithTurn(turn: Turn, operation: string, claim: IdempotencyClaim, reply: Reply): void {
     if (reply.body instanceof RawBody) return
     const { fingerprint } = claim
@@ -127,7 +129,7 @@ export class IdempotencyKeys {
     })
   }
 
-  /** Frees the key of a request that was no turn and has failed. */
+  /** Frees the key of a failed request that was not a turn. */
   async giveUp(operation: string, claim: IdempotencyClaim): Promise<void> {
     await idempotencyKeys.delete(this.#sql, { ...keyOf(operation, claim), reply: null })
   }
@@ -148,7 +150,7 @@ export class IdempotencyKeys {
     return { status: reply.status, reply: this.#box.seal(JSON.stringify(reply)), expiresAt }
   }
 
-  /** @returns whether the key was free and is now taken */
+  /** @returns whether the key was free and is now claimed */
   async #take(operation: string, claim: IdempotencyClaim): Promise<boolean> {
     const now = this.#clock.now()
     const taken = await takeKey.run(this.#sql, {
@@ -160,14 +162,14 @@ export class IdempotencyKeys {
     return taken === 1
   }
 
-  /** The reply kept for a key; undefined if the key is free. Reads the file only if there is a reply to repeat. */
+  /** The stored reply of a key; undefined if the key is free. Reads the file only if there is a reply to repeat. */
   async #find(operation: string, claim: IdempotencyClaim, content?: Content): Promise<Reply | undefined> {
     const where = keyOf(operation, claim)
     const row = await idempotencyKeys.first(this.#sql, where, { columns: ['fingerprint', 'reply', 'expiresAt'] })
     if (row === undefined) return undefined
     const { expiresAt } = row
     if (Date.parse(expiresAt) <= this.#clock.now()) {
-      // Not a row that another request has taken since.
+      // Does not match a row that another request has claimed since.
       await idempotencyKeys.delete(this.#sql, { ...where, expiresAt })
       return undefined
     }

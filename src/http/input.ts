@@ -4,7 +4,7 @@ import type { NamedOperation } from '../core/operation.ts'
 import { queryReader, validator, type Validator } from '../core/validate.ts'
 import type { RequestState } from './request-state.ts'
 
-/** What reads and checks the input of one operation. */
+/** The parsers and validators of one operation's input. */
 export interface InputReader {
   readonly op: NamedOperation
   readonly pathNames: readonly string[]
@@ -12,7 +12,7 @@ export interface InputReader {
   readonly readQuery: (text: string) => Record<string, unknown>
   readonly checkQuery: Validator | undefined
   readonly checkBody: Validator | undefined
-  /** What the text of a body says: JSON, or the fields that came before a file. */
+  /** Parses the text of a body: JSON, or the fields before a file. */
   readonly parse: (text: string) => unknown
 }
 
@@ -29,7 +29,7 @@ export function inputReader(op: NamedOperation): InputReader {
 }
 
 /**
- * Step: reads path, query and body as the operation describes them.
+ * Step: parses and validates path, query and body against the schemas of the operation.
  * @throws AppError validation_failed, bad_request, not_found
  */
 export function readFields(state: RequestState): void {
@@ -63,7 +63,7 @@ export function readFields(state: RequestState): void {
   state.body = body
 }
 
-/** A path whose parameters cannot be ids names nothing. */
+/** A path whose parameters cannot be ids refers to nothing, so it is not found. */
 function readPath(reader: InputReader, check: Validator, parameters: readonly string[]): unknown {
   const path: Record<string, string> = {}
   reader.pathNames.forEach((name, index) => {

@@ -9,7 +9,7 @@ declare module '../core/services.ts' {
 
 export const forgetReplies = schedule({
   name: 'http.forget-replies',
-  summary: 'Delete replies that were kept for idempotency keys, and have expired',
+  summary: 'Delete expired replies of idempotency keys',
   cron: '*/10 * * * *',
   run: async ({ idempotency }) => void (await idempotency.sweep()),
 })

@@ -1,38 +1,38 @@
 import { Counter, Gauge, Registry, collectDefaultMetrics, type Histogram } from 'prom-client'
 
-/** The process's metrics: one registry, handed to whoever counts. */
+/** The metrics of the process: one registry, shared by everything that records metrics. */
 export function createMetrics(): Registry {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
   return registry
 }
 
-/** Upper bounds of the duration buckets, seconds. */
+/** Upper bounds of the duration buckets in seconds. */
 const BOUNDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 interface Durations {
   readonly op: string
   readonly status: string
-  /** Observations by bucket, the last beyond all bounds; not cumulative. */
+  /** Observations per bucket; the last bucket is unbounded. Not cumulative. */
   readonly counts: Float64Array
   sum: number
 }
 
 /**
- * Requests by operation and class of status. Counted in plain arrays and turned into a Prometheus histogram when it is
- * scraped: the library's own histogram costs more than the rest of a small request.
+ * Requests by operation and status class. They are counted in plain arrays and converted to a Prometheus histogram when
+ * scraped, because the library's own histogram costs more than the rest of a small request.
  */
 export class HttpMetrics {
   readonly #durations = new Map<string, Durations>()
   readonly #byCode = new Map<string, Durations[]>()
-  /** Requests being answered right now; the server says how many. */
+  /** Requests in flight. The server sets it. */
   inFlight: () => number = () => 0
-  /** Bodies that are not complete; the server says how many. */
+  /** Incomplete bodies. The server sets it. */
   bodies: () => number = () => 0
-  /** Replies that their clients have not read. */
+  /** Replies that their clients have not read yet. */
   replies: () => number = () => 0
   readonly refused: Counter
-  /** Transfers that were ended because their clients were too slow, or too many. */
+  /** Transfers that were closed because their clients were too slow or had too many. */
   readonly cut: Counter<'what' | 'reason'>
 
   constructor(registry: Registry) {
@@ -40,7 +40,7 @@ export class HttpMetrics {
     const name = 'crier_http_request_seconds'
     const metric = {
       name,
-      help: 'Time from the request line to the reply, by operation and class of status',
+      help: 'Time from the request line to the reply, by operation and status class',
       type: 'histogram',
       aggregator: 'sum',
       get: async () => ({
@@ -53,12 +53,12 @@ export class HttpMetrics {
       reset: () => durations.clear(),
     }
     registry.registerMetric(metric as unknown as Histogram)
-    watch(registry, 'crier_http_in_flight', 'Requests being answered', () => this.inFlight())
-    watch(registry, 'crier_http_bodies_pending', 'Requests whose body is not complete', () => this.bodies())
-    watch(registry, 'crier_http_replies_pending', 'Replies that wait for their clients', () => this.replies())
+    watch(registry, 'crier_http_in_flight', 'Requests in flight', () => this.inFlight())
+    watch(registry, 'crier_http_bodies_pending', 'Requests with an incomplete body', () => this.bodies())
+    watch(registry, 'crier_http_replies_pending', 'Replies that clients have not read yet', () => this.replies())
     this.cut = new Counter({
       name: 'crier_http_cut_total',
-      help: 'Bodies and replies ended because the client was too slow (slow), or had too many (crowded)',
+      help: 'Bodies and replies closed because the client was too slow (slow) or had too many (crowded)',
       labelNames: ['what', 'reason'],
       registers: [registry],
     })
@@ -92,7 +92,7 @@ export class HttpMetrics {
   }
 }
 
-/** A gauge whose value is read when it is scraped. */
+/** A gauge whose value is read on each scrape. */
 export function watch(registry: Registry, name: string, help: string, read: () => number): void {
   const gauge = new Gauge({
     name,

@@ -4,7 +4,7 @@ import { AppError } from '../core/error.ts'
 import { BadRequest, ValidationFailed } from '../core/errors.ts'
 import { tooLarge } from './body-stream.ts'
 
-/** The part that is the file. */
+/** The name of the part that is the file. */
 const FILE_PART = 'file'
 
 export interface MultipartFile {
@@ -14,8 +14,8 @@ export interface MultipartFile {
 }
 
 /**
- * Reads a multipart body up to its file. The fields come first, because who sends them decides whether the file is
- * taken at all; what follows the file is refused, as the last thing that the file's stream says.
+ * Parses a multipart body up to its file. The fields must come first, because access checks need them before the file
+ * is read. Parts after the file make the file's stream fail at its end.
  * @throws AppError bad_request, validation_failed (no file), payload_too_large
  */
 export function openMultipart(
@@ -41,11 +41,11 @@ export function openMultipart(
       }
       const file = new PassThrough({ highWaterMark: 64 * 1024 })
       out = file
-      // It may fail before the handler that is to hear of it runs.
+      // The file may fail before the handler has added its own listener.
       file.on('error', () => {})
       stream.on('limit', () => file.destroy(tooLarge(maxBytes)))
       stream.on('error', (error) => file.destroy(asAppError(error)))
-      // The end comes only when the whole body was understood.
+      // The stream ends only after the whole body was parsed.
       stream.pipe(file, { end: false })
       file.on('close', () => stream.resume())
       resolve({ fields, file: { stream: file, name: baseName(filename), type: mimeType } })
@@ -82,7 +82,7 @@ function noFile(): AppError {
   })
 }
 
-/** Browsers of old sent whole paths, and attackers send `../`. */
+/** Old browsers sent full paths, and attackers send `../`. */
 function baseName(name: string | undefined): string {
   return (name ?? '').split(/[/\\]/).at(-1)?.trim() ?? ''
 }

@@ -3,8 +3,8 @@ import { gzipSync } from 'node:zlib'
 import type { PageContent } from './server.ts'
 
 /**
- * Nothing of a page is loaded from elsewhere and nothing is sent elsewhere: the browser itself is told so. Scalar
- * writes style elements, hence the inline styles.
+ * Pages load nothing from other sites and send nothing to them; browsers enforce it. Inline styles are allowed because
+ * Scalar writes style elements.
  */
 const POLICY = [
   "default-src 'none'",
@@ -20,13 +20,13 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** Headers of every page that a browser shows. */
+/** Headers of every HTML page. */
 export const GUARDED = {
   'Content-Security-Policy': POLICY,
   'Referrer-Policy': 'no-referrer',
 }
 
-/** The same for pages that write no styles of their own and take media from nowhere but their own script. */
+/** The same for pages that have no inline styles and load media only from their own script. */
 export const STRICT = {
   ...GUARDED,
   'Content-Security-Policy': POLICY.replace("style-src 'self' 'unsafe-inline'", "style-src 'self'")
@@ -34,23 +34,23 @@ export const STRICT = {
     .replace("; font-src 'self' data:", ''),
 }
 
-/** Below this, compression saves less than the headers cost. */
+/** Below this size, compression saves less than the headers cost. */
 const WORTH_COMPRESSING = 1_400
 
-/** A page as it is sent, with an ETag of its content; text is kept compressed too. */
+/** A page with an ETag of its content. Text is also stored compressed. */
 export function page(
   contentType: string,
   content: string | Uint8Array,
   headers: Record<string, string> = {},
 ): PageContent {
   const tag = createHash('sha256').update(content).digest('base64url').slice(0, 22)
-  // As bytes: what waits for many slow readers is the same memory.
+  // As bytes, so that many slow readers share the same memory.
   const bytes = Buffer.from(content)
   const plain = { ...headers, ETag: `"${tag}"`, 'Cache-Control': 'no-cache' }
   if (headers['Content-Encoding'] !== undefined || bytes.length < WORTH_COMPRESSING) {
     return { contentType, content: bytes, headers: plain }
   }
-  // Other bytes have another ETag (RFC 9110, section 8.8.3.3).
+  // Different bytes need a different ETag (RFC 9110, section 8.8.3.3).
   const encoded = { ...plain, ETag: `"${tag}-gz"`, 'Content-Encoding': 'gzip', Vary: 'Accept-Encoding' }
   return {
     contentType,
@@ -60,7 +60,7 @@ export function page(
   }
 }
 
-/** Whether Accept-Encoding takes gzip: named, or by `*`, and not with a weight of 0. */
+/** Whether Accept-Encoding allows gzip: by name or by `*`, and not with a weight of 0. */
 export function takesGzip(acceptEncoding: string): boolean {
   const codings = acceptEncoding.split(',').map((part) =>
     part

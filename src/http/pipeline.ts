@@ -19,7 +19,7 @@ import { RequestState } from './request-state.ts'
 import { requireSwitchedOn } from './switched-on.ts'
 import type { UploadSlots } from './upload-slots.ts'
 
-/** What the pipeline is built from. */
+/** The dependencies of the pipeline. */
 export interface PipelineOptions {
   readonly authenticator: Authenticator
   readonly tickets: Tickets
@@ -36,20 +36,20 @@ export interface PipelineOptions {
   readonly buffers: ReceiveBuffers
   readonly uploads: UploadSlots
   readonly publicUrl: string
-  /** Check every reply and error against the declaration. */
+  /** Checks all replies and errors against the declaration. */
   readonly checkReplies: boolean
 }
 
 /**
- * One step of the pipeline. It throws the `AppError` that refuses the request, or sets what later steps read. A promise
- * is returned only where the step waits: a promise costs as much as a step.
+ * One step of the pipeline. It throws the `AppError` that refuses the request, or sets what later steps read. It
+ * returns a promise only if it has to wait, because a promise costs as much as a step.
  */
 export type Step = (state: RequestState, options: PipelineOptions) => void | Promise<void>
 
 /**
- * The steps of every request, in order. The server has answered 404 and 405 before. The replay comes before 402, so that
- * a repeated request gets the same answer even where the first one used up the limit. The order is tested in
- * `test/api/pipeline-order.test.ts`.
+ * The steps of every request, in order. The server has already handled 404 and 405. Idempotency keys are checked before
+ * 402, so that a repeated request gets the same reply even if the first one used up the limit.
+ * `test/api/pipeline-order.test.ts` tests the order.
  */
 const STEPS: readonly Step[] = [
   readBody, // 413, 415
@@ -64,12 +64,12 @@ const STEPS: readonly Step[] = [
 ]
 
 /**
- * Handles requests of one operation. Path parameters come raw, in the order of the pattern. A promise is returned only
- * where the request waits for something.
+ * Handles the requests of one operation. Path parameters are raw, in the order of the pattern. Returns a promise only
+ * if the request has to wait for something.
  */
 export type RequestHandler = (exchange: Exchange, parameters: readonly string[]) => void | Promise<void>
 
-/** Turns a declaration into a request handler. */
+/** Compiles an operation to a request handler. */
 export function compileOperation(op: NamedOperation, options: PipelineOptions): RequestHandler {
   const compiled = compiledOperation(op, options.checkReplies)
   return (exchange, parameters) => {
@@ -84,7 +84,7 @@ export function compileOperation(op: NamedOperation, options: PipelineOptions): 
   }
 }
 
-/** Runs the steps from `first` on, until one has answered. */
+/** Runs the steps from `first` on, until one of them has set the reply. */
 function runSteps(state: RequestState, options: PipelineOptions, first: number): void | Promise<void> {
   for (let index = first; index < STEPS.length && state.reply === undefined; index += 1) {
     const waiting = STEPS[index]!(state, options)
@@ -135,7 +135,7 @@ function finish(state: RequestState, { requestLog }: PipelineOptions, status: nu
   })
 }
 
-/** The error itself, or `internal_error` for one that the operation does not declare, where replies are checked. */
+/** The error itself; if replies are checked, `internal_error` for an error that the operation does not declare. */
 function declared({ checker }: CompiledOperation, failure: AppError): AppError {
   try {
     checker?.checkError(failure)

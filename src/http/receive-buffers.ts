@@ -3,16 +3,16 @@ import { join } from 'node:path'
 
 export const BLOCK_BYTES = 512 * 1024
 
-/** Blocks of all bodies together: 16 MB. */
+/** The limit of blocks for all bodies together: 16 MB. */
 const MOST_BLOCKS = 32
 
-/** Memory for bodies that come faster than they are taken. It is given out again and again, never to the collector. */
+/** Memory for bodies that arrive faster than they are read. Blocks are reused and never garbage collected. */
 export class ReceiveBuffers {
   readonly #folder: string
   readonly #free: Buffer[] = []
   #made = 0
 
-  /** @param folder for what does not fit; it is emptied when the node starts */
+  /** @param folder for bytes that do not fit in memory; it is emptied when the node starts */
   constructor(folder: string) {
     this.#folder = folder
   }

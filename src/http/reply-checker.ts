@@ -5,12 +5,12 @@ import type { NamedOperation } from '../core/operation.ts'
 import { FileBody, LiveBody, RawBody, type Reply } from '../core/reply.ts'
 import { rawContentType } from './serialize.ts'
 
-/** A reply or error that the operation does not declare. Answered as 500, so that no test overlooks it. */
+/** A reply or an error that the operation does not declare. It becomes a 500, so that tests notice it. */
 export class ContractError extends Error {
   override readonly name = 'ContractError'
 }
 
-/** Holds an operation to its declaration: statuses, bodies and error codes. For development and tests. */
+/** Checks that an operation keeps to its declaration: statuses, bodies and error codes. For development and tests. */
 export class ReplyChecker {
   readonly #op: NamedOperation
   readonly #schemas = new Map<number, { check: ReturnType<typeof Compile>; strict: TSchema } | null>()
@@ -31,19 +31,22 @@ export class ReplyChecker {
   /** @throws ContractError */
   checkReply(reply: Reply): void {
     const schema = this.#schemas.get(reply.status)
-    if (schema === undefined) throw new ContractError(`${this.#op.name} answered the undeclared status ${reply.status}`)
+    if (schema === undefined)
+      throw new ContractError(`${this.#op.name} replied with the undeclared status ${reply.status}`)
     if (schema === null) {
       const { body } = reply
       const raw = body instanceof RawBody || body instanceof FileBody || body instanceof LiveBody
       if (body !== undefined && !raw) {
-        throw new ContractError(`${this.#op.name} answered ${reply.status} with a body that it does not declare`)
+        throw new ContractError(`${this.#op.name} replied with ${reply.status} and an undeclared body`)
       }
       return
     }
     const plain = JSON.parse(JSON.stringify(reply.body ?? null)) as unknown
     if (schema.check.Check(plain)) return
     const faults = schema.check.Errors(plain).map((fault) => `${fault.instancePath} ${fault.message}`)
-    throw new ContractError(`${this.#op.name} answered ${reply.status} against its schema: ${faults.join('; ')}`)
+    throw new ContractError(
+      `${this.#op.name} replied with ${reply.status} and a body that does not match its schema: ${faults.join('; ')}`,
+    )
   }
 
   /** @throws ContractError for an error code that the operation does not declare */
@@ -53,7 +56,7 @@ export class ReplyChecker {
   }
 }
 
-/** The same schema with every object closed: a field that is not declared would be dropped silently otherwise. */
+/** The same schema with every object closed, because undeclared fields would otherwise be dropped silently. */
 function closed(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(closed)
   if (schema === null || typeof schema !== 'object') return schema

@@ -1,6 +1,6 @@
 import type { HttpRequest } from 'uWebSockets.js'
 
-/** Headers that the pipeline reads. */
+/** The headers that the pipeline reads. */
 export interface RequestHeaders {
   readonly authorization: string
   readonly apiKey: string
@@ -15,25 +15,25 @@ export interface RequestHeaders {
   readonly origin: string
 }
 
-/** What is read of a request beside that which every request may need: each header costs a call into uWS. */
+/** Which headers are read in addition to those of every request. Each header costs a call into uWS. */
 export interface HeaderNeeds {
-  /** Those that only requests with a body, which change something, are asked for. */
+  /** Headers of requests that have a body and change something. */
   readonly body: boolean
-  /** If-None-Match: where replies have an ETag. */
+  /** If-None-Match, for operations whose replies have an ETag. */
   readonly entityTag: boolean
-  /** By their names, those that few operations look at. */
+  /** Headers by name that only a few operations read. */
   readonly extra: readonly string[]
 }
 
-/** What a refusal before any operation needs. */
+/** The headers of a request that is refused before it reaches an operation. */
 export const PLAIN_GET: HeaderNeeds = { body: false, entityTag: true, extra: [] }
 
 /** What a page needs. */
 export const PAGE: HeaderNeeds = { ...PLAIN_GET, extra: ['accept-encoding'] }
 
 /**
- * A request's headers. uWS gives them only until its handler returns: those that every request is asked for are read at
- * once, and what only a refusal needs is read for a request that is still open then.
+ * The headers of a request. uWS provides them only until its handler returns. The common ones are read at once; those
+ * that only a refusal needs are read if the request is still open by then.
  */
 export class HttpHeaders implements RequestHeaders {
   readonly authorization: string
@@ -69,7 +69,7 @@ export class HttpHeaders implements RequestHeaders {
     return this.#accept
   }
 
-  /** Reads what is left, while it can be. */
+  /** Reads the remaining headers before uWS's handler returns. */
   readOut(): void {
     void this.accept
     this.#request = undefined

@@ -28,7 +28,7 @@ const write = (times: number, record: Partial<RequestRecord>) => {
   for (let count = 0; count < times; count++) requestLog.write({ ...base, ...record })
 }
 
-test('a flood of requests without a credential leaves a hundred lines and a count', () => {
+test('many requests without a credential leave a hundred lines and a count', () => {
   write(84_000, { status: 401, failure: Unauthorized() })
   expect(lines).toHaveLength(100)
   vi.advanceTimersByTime(10_000)
@@ -38,7 +38,7 @@ test('a flood of requests without a credential leaves a hundred lines and a coun
   expect(lines.at(-1)).toMatchObject({ msg: 'request', status: 401 })
 })
 
-test('each refusal is counted by itself, and requests of users all leave a line', () => {
+test('each kind of refusal is counted separately, and every request of a user leaves a line', () => {
   write(150, { status: 401, failure: Unauthorized() })
   write(150, { status: 429, failure: RateLimited(), userId: 'ada', via: 'token' })
   expect(lines).toHaveLength(200)

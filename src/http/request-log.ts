@@ -15,7 +15,7 @@ export interface RequestRecord {
   readonly aborted: boolean
 }
 
-/** What the log and the metrics say of a request that reached no operation. */
+/** What the log and the metrics record of a request that reached no operation. */
 export const NO_OPERATION = {
   op: 'none',
   ms: 0,
@@ -25,21 +25,21 @@ export const NO_OPERATION = {
   replayed: false,
 } as const
 
-/** Refusals of one kind that leave a line each in an interval; those beyond leave one line with their count. */
+/** How many refusals of one kind leave a line each per interval. The others are logged as a count. */
 const WHOLE_LINES = 100
 const INTERVAL_MS = 10_000
 
 /**
- * The one canonical line a request leaves in the log, and its metrics. The line of an ordinary request is put together
- * here and not by the logger: it is written for every request, its fields are few and known, and none can hold a
- * secret or a quote. Of requests that anybody can have refused any number of times (no or a wrong credential, no such
- * route, too many) the first hundred of a kind in ten seconds leave a line; the rest are counted.
+ * Writes the one canonical log line of a request and records its metrics. The line of an ordinary request is built here
+ * rather than by the logger, because it is written for every request and its few fields can contain neither a secret
+ * nor a quote. Clients can cause any number of refusals (no or a wrong credential, unknown route, rate limit), so only
+ * the first hundred of a kind in ten seconds leave a line; the rest are counted.
  */
 export class RequestLog {
   readonly #log: Logger
   readonly #sink: (line: string) => void
   readonly #metrics: HttpMetrics
-  /** Refusals of the present interval, by operation and error. */
+  /** Refusals of the current interval by operation and error. */
   readonly #refusals = new Map<string, { readonly record: RequestRecord; count: number }>()
   #timer: NodeJS.Timeout | undefined
 
@@ -73,7 +73,7 @@ export class RequestLog {
     )
   }
 
-  /** Writes the counts of refusals that left no line. */
+  /** Logs the counts of refusals that left no line. */
   flush(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -85,7 +85,10 @@ export class RequestLog {
     this.#refusals.clear()
   }
 
-  /** Counts a refusal; whether it is one too many to leave a line of its own. */
+  /**
+   * Counts a refusal.
+   * @returns whether it is over the limit of individual lines
+   */
   #isCounted(record: RequestRecord): boolean {
     this.#timer ??= setTimeout(() => this.flush(), INTERVAL_MS).unref()
     const key = `${record.op} ${record.status} ${record.failure?.code}`
@@ -96,7 +99,7 @@ export class RequestLog {
   }
 }
 
-/** Whether a request was refused before anything was done for it, at no cost for whoever sent it. */
+/** Whether a request was refused early, so that clients can cause such refusals at no cost. */
 function isCheapRefusal({ failure, status, userId }: RequestRecord): boolean {
   return failure !== undefined && failure.cause === undefined && (status === 429 || userId === undefined)
 }
@@ -117,7 +120,7 @@ function rounded(ms: number): number {
 
 const HUNDREDTHS = Array.from({ length: 100 }, (_, index) => String(index / 100).slice(1))
 
-/** The same as text, put together of whole numbers: to print a fraction costs as much as the rest of a line. */
+/** The same as text, built from integers, because formatting a fraction costs as much as the rest of a line. */
 function roundedText(ms: number): string {
   const hundredths = Math.round(ms * 100)
   return hundredths < 1_000_000

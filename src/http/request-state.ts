@@ -12,32 +12,32 @@ import type { Exchange } from './exchange.ts'
 import type { IdempotencyClaim } from '../turns/payload.ts'
 
 /**
- * One request on its way through the pipeline. Each step reads what the steps before it have set and adds its own part;
- * the log line is written from it. Every field is set by the constructor, so that all requests have one shape.
+ * The state of one request in the pipeline. Each step reads what earlier steps have set and adds its own part; the log
+ * line is written from it. The constructor sets every field, so that all requests have the same object shape.
  */
 export class RequestState {
   readonly compiled: CompiledOperation
   readonly exchange: Exchange
-  /** Path parameters as they came, in the order of the pattern. */
+  /** Raw path parameters, in the order of the pattern. */
   readonly parameters: readonly string[]
   readonly requestId: string
   readonly startedAt: number
   readonly userAgent: string
   /** The body as bytes. */
   bytes: Buffer | undefined
-  /** The body of an upload, not read yet. */
+  /** The unread body of an upload. */
   stream: BodyStream | undefined
-  /** The body as text; of an upload the fields beside the file. */
+  /** The body as text; for an upload, the fields besides the file. */
   text = ''
   caller: Caller | undefined
-  /** A signed URL was the credential: there is no caller. */
+  /** A signed URL was the credential, so there is no caller. */
   linked = false
   rate: RateDecision | undefined
-  /** Gives back the place among the uploads under way. */
+  /** Releases the upload slot. */
   leaveUploads: (() => void) | undefined
-  /** The file that comes with the request. */
+  /** The file of the request. */
   upload: Upload | undefined
-  /** Identifies the file of a request with an idempotency key. */
+  /** The digest of the file, for a request with an idempotency key. */
   content: DigestedUpload['digest'] | undefined
   path: unknown
   query: unknown
@@ -47,11 +47,11 @@ export class RequestState {
   member: Member | undefined
   /** The claim on the request's idempotency key. */
   claim: IdempotencyClaim | undefined
-  /** Lets other requests on this node use the idempotency key. */
+  /** Releases the idempotency key for other requests on this node. */
   releaseKey: (() => void) | undefined
-  /** The reply is the one that an earlier request with the same idempotency key got. */
+  /** The reply is the stored reply of an earlier request with the same idempotency key. */
   replayed = false
-  /** Set by the step that answers. No further step runs. */
+  /** The reply. Once a step sets it, no further step runs. */
   reply: Reply | undefined
 
   constructor(compiled: CompiledOperation, exchange: Exchange, parameters: readonly string[]) {
@@ -64,7 +64,7 @@ export class RequestState {
     this.ifMatch = readIfMatch(exchange.headers.ifMatch)
   }
 
-  /** The request as its handler, or the turn that runs it, gets it. Complete once `authorize` has run. */
+  /** The context of the handler or turn. Complete once `authorize` has run. */
   get data(): RequestData {
     return this as RequestState & { readonly caller: Caller; readonly member: Member }
   }
@@ -77,13 +77,13 @@ export class RequestState {
     return this.exchange.remoteAddress
   }
 
-  /** Whether the request repeats, or can be repeated, under an idempotency key. */
+  /** Whether the request uses an idempotency key. */
   get isKeyed(): boolean {
     return this.compiled.op.method === 'POST' && this.exchange.headers.idempotencyKey !== ''
   }
 }
 
-/** The id that the client gave the request, if it is well-formed, or a new one. */
+/** The client's request id if it is well-formed, otherwise a new one. */
 export function requestIdOf(exchange: Exchange): string {
   const given = exchange.headers.requestId
   return given !== '' && /^[\w-]{1,128}$/.test(given) ? given : newRequestId()

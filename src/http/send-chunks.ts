@@ -1,12 +1,12 @@
 import type { Readable } from 'node:stream'
 import type { HttpResponse } from 'uWebSockets.js'
 
-/** Tells whoever sends that the client has left: from then on the response must not be touched. */
+/** Notifies a sender that the client has disconnected. After that, the response must not be used. */
 export class Departure {
   left = false
   #listener: (() => void) | undefined
 
-  /** Whom to tell; the last one set. */
+  /** The current listener. Each new one replaces the previous one. */
   onLeave(listener: (() => void) | undefined): void {
     this.#listener = listener
   }
@@ -18,8 +18,8 @@ export class Departure {
 }
 
 /**
- * Sends a stream of known length over a response whose head was written, one chunk at a time: the next is read only
- * when the socket took the one before.
+ * Sends a stream of known length over a response whose headers were written, one chunk at a time. The next chunk is
+ * read only when the socket has accepted the one before.
  * @returns whether everything was sent
  */
 export async function sendChunks(
@@ -34,19 +34,19 @@ export async function sendChunks(
       if (await sendChunk(response, chunk, length, departure)) return true
     }
   } catch {
-    // The source failed, or the client left; either way the reply cannot be finished.
+    // The source failed or the client disconnected. Either way the reply cannot be completed.
   }
   return false
 }
 
-/** Closes a source that nobody reads: it is open from its first piece to when it is left. */
+/** Closes a source that is abandoned before its end. */
 export async function dropSource(source: AsyncIterable<Buffer>): Promise<void> {
   for await (const _ of source) break
 }
 
 /**
- * Sends a stream of unknown length over a response whose head was written, until the one ends or the client leaves. The
- * next chunk is read only when the socket took the one before.
+ * Sends a stream of unknown length over a response whose headers were written, until the stream ends or the client
+ * disconnects. The next chunk is read only when the socket has accepted the one before.
  * @returns whether the source ended by itself
  */
 export async function sendWhole(response: HttpResponse, source: Readable, departure: Departure): Promise<boolean> {
@@ -68,7 +68,7 @@ export async function sendWhole(response: HttpResponse, source: Readable, depart
   }
 }
 
-/** Resolves when the socket took what it had, or when the source was destroyed because nobody waits for it. */
+/** Resolves when the socket has drained, or when the source was destroyed. */
 function writable(response: HttpResponse, source: Readable): Promise<void> {
   return new Promise((resolve) => {
     source.once('close', resolve)
@@ -80,7 +80,7 @@ function writable(response: HttpResponse, source: Readable): Promise<void> {
   })
 }
 
-/** Resolves when the socket took the chunk: true when that was the last of it. */
+/** Resolves when the socket has accepted the chunk: true if the response is complete. */
 function sendChunk(response: HttpResponse, chunk: Buffer, length: number, departure: Departure): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const base = response.getWriteOffset()
@@ -106,9 +106,9 @@ function sendChunk(response: HttpResponse, chunk: Buffer, length: number, depart
 }
 
 /**
- * Sends what `tryEnd` left of a body, whenever the socket takes more.
+ * Sends the rest of a body after `tryEnd`, as the socket accepts more.
  * @param body the whole body
- * @param onProgress told how many bytes were taken; after `complete` the response must not be touched
+ * @param onProgress called with the number of accepted bytes; after `complete` the response must not be used
  */
 export function sendRest(
   response: HttpResponse,

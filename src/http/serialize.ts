@@ -4,14 +4,14 @@ import type { NamedOperation } from '../core/operation.ts'
 
 export type Serializer = (body: unknown) => string
 
-/** The content type of a reply that the contract gives as text, or undefined where it is JSON or nothing. */
+/** The content type of a reply that the contract gives as text; undefined for JSON or no body. */
 export function rawContentType(returns: unknown): string | undefined {
   return returns !== null && typeof returns === 'object' && 'contentType' in returns
     ? String(returns.contentType)
     : undefined
 }
 
-/** Compiles one serializer for each reply of an operation. A field that the schema does not have is never sent. */
+/** Compiles one serializer per reply of an operation. Fields that the schema does not have are never sent. */
 export function serializers(op: NamedOperation): ReadonlyMap<number, Serializer> {
   const compiled = new Map<number, Serializer>()
   for (const [status, schema] of Object.entries(op.returns as Record<string, unknown>)) {
@@ -26,16 +26,16 @@ export function compileSerializer(schema: TSchema): Serializer {
   return fastJson(plain(schema) as Parameters<typeof fastJson>[0])
 }
 
-/** Formats whose values we make ourselves, of characters that JSON need not escape: ids and times. */
+/** Formats of values that we create ourselves without characters that JSON must escape: ids and times. */
 const MADE_HERE = new Set(['uuid', 'date-time'])
 
-/** Keywords that only describe, where their value is text; under `properties` they are names of fields. */
+/** Keywords that only describe, if their value is text. Under `properties` the same words are field names. */
 const DESCRIBING = new Set(['format', 'pattern', 'description'])
 
 /**
- * The schema as the serializer needs it: what only describes is left out; strings that never hold a character to
- * escape are not searched for one (looking through every id and time is an eighth of writing a list); "this or null"
- * is said so that no value has to be validated to find out which.
+ * The schema in the form that the serializer needs. Descriptions are left out. Strings that never need escaping are not
+ * searched (checking every id and time costs an eighth of writing a list). "This or null" is written so that no value
+ * has to be validated to choose the variant.
  */
 function plain(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(plain)

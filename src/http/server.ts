@@ -28,19 +28,19 @@ import { NO_OPERATION } from './request-log.ts'
 import { compileOperation, type PipelineOptions, type RequestHandler } from './pipeline.ts'
 import { WorkGate } from './work-gate.ts'
 
-/** A page that is no operation: documentation, its script, the API description. */
+/** A page that is not an operation: documentation, its script, the API documents. */
 export interface Page {
   readonly path: string
   readonly serve: () => Promise<PageContent> | PageContent
 }
 
 export interface PageContent {
-  /** 200 when absent. */
+  /** 200 by default. */
   readonly status?: 302
   readonly contentType: string
   readonly content: string | Uint8Array
   readonly headers?: Readonly<Record<string, string>>
-  /** The same for clients that take gzip. */
+  /** The same for clients that accept gzip. */
   readonly compressed?: Pick<PageContent, 'content' | 'headers'>
 }
 
@@ -50,19 +50,19 @@ export interface ServerOptions {
   readonly pages: readonly Page[]
   readonly metrics: HttpMetrics
   readonly log: Logger
-  /** Proxies in front of this server that add to X-Forwarded-For. */
+  /** How many proxies in front of this server add to X-Forwarded-For. */
   readonly trustedProxies: number
-  /** Requests answered at the same time; past it the rest is told to come back. */
+  /** How many requests are handled at once. Further requests are refused with Retry-After. */
   readonly mostInFlight: number
   readonly cors: Cors
   readonly clock: Clock
-  /** Counts what no operation counts: pages, refusals and replies without a body. */
+  /** Rate limits for pages, refusals and replies without a body, which no operation counts. */
   readonly limiter: NodeLimiter
 }
 
 type Header = readonly [string, string]
 
-/** The package's types leave out the options of `listen`. */
+/** The package's types omit the options of `listen`. */
 const EXCLUSIVE_PORT = (uWS as unknown as { LIBUS_LISTEN_EXCLUSIVE_PORT: number }).LIBUS_LISTEN_EXCLUSIVE_PORT
 type ListenWithOptions = (
   host: string,
@@ -73,14 +73,14 @@ type ListenWithOptions = (
 
 const VERBS = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const
 
-/** The HTTP front end: uWebSockets.js, every operation, the pages, 404 and 405. */
+/** The HTTP front end: uWebSockets.js with all operations, the pages, 404 and 405. */
 export class HttpServer {
   readonly app: TemplatedApp
   readonly #options: ServerOptions
   #listening: us_listen_socket | undefined
   readonly #bounds: ClientBounds
   readonly #gate: WorkGate
-  /** Requests whose reply was not sent yet, with those whose body has not come. */
+  /** Requests whose reply was not sent yet, including those with an incomplete body. */
   #open = 0
   #draining = false
   #endsConnections = false
@@ -123,8 +123,8 @@ export class HttpServer {
   }
 
   /**
-   * 405 for whatever a path does not take. Method by method, because a route with a parameter that takes the method
-   * would otherwise come before this path.
+   * Replies 405 for the other methods of a path. Each method needs its own route, because a route with a parameter that
+   * takes the method would otherwise match first.
    */
   #refuseOtherMethods(pattern: string, allowed: readonly Method[]): void {
     const refuse = (response: HttpResponse, request: HttpRequest) =>
@@ -136,20 +136,23 @@ export class HttpServer {
     this.app.any(pattern, refuse)
   }
 
-  /** Refuses requests on a path that is served to WebSockets alone. */
+  /** Refuses HTTP requests on a path that only serves WebSockets. */
   refuseHttp(pattern: string, error: () => AppError): void {
     this.app.any(pattern, (response, request) => this.#refuse(response, request, error, [['Upgrade', 'websocket']]))
   }
 
-  /** Answers everything that no route takes. Called last: sockets add their own routes before. */
+  /** Replies 404 on all other paths. Call it last, because sockets add their own routes before. */
   finishRoutes(): void {
     this.app.any('/*', (response, request) => this.#refuse(response, request, RouteNotFound, []))
   }
 
-  /** @returns the port that was bound. @throws Error with the system's `code` when it cannot be bound */
+  /**
+   * @returns the port that was bound
+   * @throws Error with the system's `code` when it cannot be bound
+   */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
-      // Exclusive: two servers sharing one port would each get half of the requests.
+      // Exclusive, because two servers that share a port would each get half of the requests.
       const listen = this.app.listen.bind(this.app) as unknown as ListenWithOptions
       listen(host, port, EXCLUSIVE_PORT, (socket) => {
         if (!socket) {
@@ -163,14 +166,14 @@ export class HttpServer {
   }
 
   /**
-   * From now on every reply ends its connection: clients and load balancers open the next one elsewhere, and none is
-   * left to be cut when the server closes.
+   * From now on every reply closes its connection. Clients and load balancers then reconnect to other nodes, and no
+   * open connections are cut when the server closes.
    */
   endConnections(): void {
     this.#endsConnections = true
   }
 
-  /** Stops listening; requests under way are answered, new ones on open connections get 503. */
+  /** Stops listening. Requests in flight are answered; new requests on open connections get 503. */
   async drain(withinMs: number): Promise<void> {
     this.#draining = true
     this.#endsConnections = true
@@ -189,7 +192,7 @@ export class HttpServer {
     clearTimeout(timer)
   }
 
-  /** Closes every connection. */
+  /** Closes all connections. */
   close(): void {
     this.#options.pipeline.requestLog.flush()
     this.#options.cors.flush()
@@ -227,7 +230,7 @@ export class HttpServer {
     exchange.outlive()
   }
 
-  /** The request and its reply; undefined when it was refused, because nobody can say where its body ends. */
+  /** The request and its reply; undefined if it was refused because the end of its body is ambiguous. */
   #exchange(response: HttpResponse, request: HttpRequest, needs: HeaderNeeds): HttpExchange | undefined {
     const exchange = new HttpExchange(response, request, needs, this.#bounds, this.#options.trustedProxies)
     exchange.corsHeaders = this.#options.cors.headersFor(exchange.headers.origin, () => hostsOf(request))
@@ -257,7 +260,7 @@ export class HttpServer {
     exchange.outlive()
   }
 
-  /** Takes a token of the client's network; without one the request is refused. */
+  /** Takes a token of the client's network. Without a token the request is refused. */
   #mayAsk(exchange: HttpExchange): boolean {
     const { allowed, resetSeconds } = this.#bounds.takePage(exchange.remoteAddress)
     if (!allowed) this.#fail(exchange, RateLimited({ retryAfter: Math.max(1, resetSeconds) }))
@@ -312,23 +315,23 @@ export class HttpServer {
   }
 }
 
-/** To be called before uWS's handler returns. */
+/** Call it before uWS's handler returns. */
 function hostsOf(request: HttpRequest): RequestHosts {
   return { host: request.getHeader('host'), forwarded: allOf(request, 'x-forwarded-host') }
 }
 
-/** uWS does not say why it could not listen: Node's own server, asked for the same, does. */
+/** uWS does not report why it could not listen, so Node's own server tries the same and reports the error. */
 function whyNotBound(host: string, port: number): Promise<Error> {
   return new Promise((resolve) => {
     const probe = createServer()
     probe.once('error', resolve)
     probe.listen({ host, port, exclusive: true }, () => {
-      probe.close(() => resolve(new Error(`port ${port} on ${host} could not be opened: try again`)))
+      probe.close(() => resolve(new Error(`port ${port} on ${host} could not be opened. Try again`)))
     })
   })
 }
 
-/** An operation as the server runs it. */
+/** An operation in the form that the server runs. */
 interface Served {
   readonly needs: HeaderNeeds
   readonly parameters: number
@@ -337,8 +340,8 @@ interface Served {
 }
 
 /**
- * When a request counts among those that are answered at a time: at once, when its body has come, or not at all.
- * Uploads have limits of their own, and what says how the server is answers always.
+ * When a request counts toward the limit of concurrent requests: at once, when its body has arrived, or never. Uploads
+ * have limits of their own, and operations that report the server's state are never refused.
  */
 type Count = 'at once' | 'with its body' | 'upload' | 'never'
 
@@ -357,7 +360,7 @@ function headersOf(op: NamedOperation): HeaderNeeds {
   }
 }
 
-/** Of which type a body has to be: Accept-Post (Linked Data Platform, 7.1; RFC 9725, 4.2), Accept-Patch (RFC 5789, 3.1). */
+/** The accepted body type: Accept-Post (Linked Data Platform, 7.1; RFC 9725, 4.2), Accept-Patch (RFC 5789, 3.1). */
 function acceptedBody({ body, bodyType = 'application/json', method }: NamedOperation): Header[] {
   if (body === undefined || (method !== 'POST' && method !== 'PATCH')) return []
   return [[method === 'POST' ? 'Accept-Post' : 'Accept-Patch', bodyType]]

@@ -20,15 +20,15 @@ type Fields = Readonly<Record<string, unknown>>
 const NO_PARTS: CallParts = { query: {}, body: undefined, idempotencyKey: '', ifMatch: '', requestId: '' }
 
 /**
- * The way of a call over a socket into the pipeline: the same handler as REST's, with what REST has in its URL, headers
- * and body taken from the message. So credentials, limits, tenancy, idempotency, turns, errors and the log are the same.
+ * Passes calls over a socket into the pipeline. They use the same handler as REST: the message provides what REST has
+ * in its URL, headers and body. So credentials, limits, tenancy, idempotency, turns, errors and the log are the same.
  */
 export class PipelineCalls implements SocketCalls {
   readonly #options: PipelineOptions
   readonly #callable = new Map<string, Callable>()
   readonly #messages = new Map<SocketMessage, Callable>()
 
-  /** @param operations of which those are called that say `socket` */
+  /** @param operations all operations; those that declare `socket` can be called */
   constructor(operations: readonly NamedOperation[], options: PipelineOptions) {
     this.#options = options
     for (const op of operations) {
@@ -45,7 +45,7 @@ export class PipelineCalls implements SocketCalls {
   }
 
   async call(message: unknown, client: SocketClient): Promise<CallReply> {
-    if (!isFields(message)) return this.refuse(BadRequest({ message: 'A call is an object.' }), client)
+    if (!isFields(message)) return this.refuse(BadRequest({ message: 'A call must be an object.' }), client)
     if (isTooDeep(message)) return this.refuse(BadRequest({ message: TOO_DEEP }), client)
     const { operation, path = {}, query = {}, body, idempotencyKey = '', ifMatch = '', requestId = '' } = message
     const texts = { idempotencyKey, ifMatch, requestId }
@@ -54,11 +54,11 @@ export class PipelineCalls implements SocketCalls {
       Object.entries(texts).find(([, value]) => typeof value !== 'string')?.[0] ??
       Object.entries({ path, query }).find(([, value]) => !isFields(value))?.[0]
     if (wrong !== undefined) {
-      return this.refuse(BadRequest({ message: `${wrong} is not as a call has it.` }), client)
+      return this.refuse(BadRequest({ message: `The field ${wrong} of the call is not valid.` }), client)
     }
     const callable = typeof operation === 'string' ? this.#callable.get(operation) : undefined
     if (callable === undefined) {
-      return this.refuse(RouteNotFound({ message: 'No operation of this name can be called over a socket.' }), client)
+      return this.refuse(RouteNotFound({ message: 'No operation with this name can be called over a socket.' }), client)
     }
     return run(
       callable,
@@ -71,11 +71,12 @@ export class PipelineCalls implements SocketCalls {
   async named(message: SocketMessage, fields: unknown, client: SocketClient): Promise<CallReply> {
     const callable = this.#messages.get(message)
     if (callable === undefined) return this.refuse(RouteNotFound(), client)
-    if (!isFields(fields)) return this.refuse(BadRequest({ message: `${message} takes an object.` }), client)
+    if (!isFields(fields))
+      return this.refuse(BadRequest({ message: `The data of ${message} must be an object.` }), client)
     if (isTooDeep(fields)) return this.refuse(BadRequest({ message: TOO_DEEP }), client)
     const { op, pathNames, queryNames } = callable
     const rest = Object.entries(fields).filter(([name]) => !pathNames.includes(name))
-    // What no schema knows goes where it is refused by name.
+    // Unknown fields go to the part whose validation reports them by name.
     const inBody = op.body === undefined ? [] : rest.filter(([name]) => !queryNames.has(name))
     const query = Object.fromEntries(op.body === undefined ? rest : rest.filter(([name]) => queryNames.has(name)))
     const body = op.body === undefined ? undefined : Object.fromEntries(inBody)
@@ -93,7 +94,7 @@ export class PipelineCalls implements SocketCalls {
   }
 }
 
-/** Such a message could not be written as JSON again, which is how the pipeline gets it. */
+/** Such a message could not be written as JSON again, which is what the pipeline reads. */
 const TOO_DEEP = 'The message is nested too deeply.'
 
 const KNOWN = new Set(['operation', 'path', 'query', 'body', 'idempotencyKey', 'ifMatch', 'requestId'])

@@ -26,14 +26,14 @@ const NO_HEADERS: RequestHeaders = {
   origin: '',
 }
 
-/** A call over a socket as the pipeline knows a request. */
+/** A call over a socket in the form of a request for the pipeline. */
 export class SocketExchange implements Exchange {
   readonly headers: RequestHeaders
   readonly query: string
   readonly remoteAddress: string
   readonly aborted = false
   readonly #body: Buffer
-  /** Set when the pipeline has answered. */
+  /** Set when the pipeline has replied. */
   reply: CallReply | undefined
 
   constructor({ query, body, idempotencyKey, ifMatch, requestId }: CallParts, client: SocketClient) {
@@ -54,7 +54,7 @@ export class SocketExchange implements Exchange {
 
   async body(limit: number): Promise<Buffer> {
     if (this.#body.length <= limit) return this.#body
-    throw PayloadTooLarge({ message: `The body is larger than the ${limit} bytes that this operation takes.` })
+    throw PayloadTooLarge({ message: `The body is larger than the limit of ${limit} bytes.` })
   }
 
   send(status: number, headers: readonly (readonly [string, string])[], body: string | Uint8Array): void {

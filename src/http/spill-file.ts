@@ -3,7 +3,7 @@ import { promisify } from 'node:util'
 
 const readAt = promisify(read)
 
-/** Bytes that wait on the disk: written at once, because whoever brings them cannot wait, and read in their order. */
+/** Bytes that are buffered on disk. Writes are synchronous, because the producer cannot wait; reads are in order. */
 export class SpillFile {
   readonly #path: string
   readonly #file: number
@@ -11,7 +11,7 @@ export class SpillFile {
   #end = 0
   #reading: Promise<unknown> = Promise.resolve()
 
-  /** @throws Error of the file system, as all of it does */
+  /** @throws Error of the file system, as do all methods */
   constructor(path: string) {
     this.#path = path
     this.#file = openSync(path, 'wx+')
@@ -30,7 +30,7 @@ export class SpillFile {
     }
   }
 
-  /** @returns how many bytes of the block are filled */
+  /** @returns how many bytes of the block were filled */
   async read(block: Buffer): Promise<number> {
     const reading = readAt(this.#file, block, 0, Math.min(block.length, this.length), this.#start)
     this.#reading = reading
@@ -39,7 +39,7 @@ export class SpillFile {
     return bytesRead
   }
 
-  /** Once what is being read is read. */
+  /** Waits until the current read is done. */
   close(): void {
     const end = () => {
       closeSync(this.#file)

@@ -1,4 +1,4 @@
-/** What uWebSockets.js is told of a status, by its number. */
+/** Status lines for uWebSockets.js by status code. */
 export const STATUS_LINES: Record<number, string> = {
   200: '200 OK',
   201: '201 Created',

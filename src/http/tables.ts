@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/postgresql'
 import { timestamp } from '../db/columns.ts'
 import { table } from '../db/table.ts'
 
-/** A key of a caller and operation, with the reply to repeat. The reply is null while the request runs. */
+/** An idempotency key of a caller and operation, with the reply to repeat. The reply is null while the request runs. */
 export const IdempotencyKey = defineEntity({
   name: 'IdempotencyKey',
   tableName: 'idempotency_keys',
@@ -12,7 +12,7 @@ export const IdempotencyKey = defineEntity({
     key: p.text().primary(),
     fingerprint: p.text(),
     status: p.integer().nullable(),
-    /** Sealed, because some replies carry a secret that is shown once. */
+    /** Encrypted, because some replies contain a secret that is shown only once. */
     reply: p.text().nullable(),
     createdAt: timestamp(),
     expiresAt: timestamp().index('idempotency_keys_by_expiry'),

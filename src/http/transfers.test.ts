@@ -26,7 +26,7 @@ function pass(ms: number): void {
 }
 
 describe('transfers', () => {
-  test('below the minimum rate end, after the grace; faster ones stay', () => {
+  test('below the minimum rate are closed after the grace period; faster ones stay', () => {
     const slow = begin('a', 'slow')
     const fast = begin('a', 'fast')
     slow.bytes = 9_999
@@ -39,21 +39,21 @@ describe('transfers', () => {
     expect([cuts, transfers.count]).toEqual([['slow slow', 'fast slow'], 0])
   })
 
-  test('of one network are bounded: the oldest makes room', () => {
+  test('of one network are limited: the oldest one is closed', () => {
     for (const name of ['1', '2', '3', '4', '5']) begin('a', name)
     begin('b')
     expect(cuts).toEqual(['1 crowded', '2 crowded'])
     expect(transfers.count).toBe(4)
   })
 
-  test('of all networks are bounded: the one with the most makes room', () => {
+  test('of all networks are limited: the network with the most loses its oldest', () => {
     for (const name of ['a1', 'a2', 'a3']) begin('a', name)
     for (const network of ['b', 'c', 'd']) begin(network)
     expect(cuts).toEqual(['a1 crowded'])
     expect(transfers.count).toBe(5)
   })
 
-  test('that have ended make room, and end once', () => {
+  test('free their place when they end, and end only once', () => {
     const first = begin('a', 'first')
     transfers.end(first)
     transfers.end(first)

@@ -1,19 +1,19 @@
 import { SECOND, type Clock } from '../core/clock.ts'
 
-/** Bounds of what clients may leave half-done at a time. */
+/** Limits of the incomplete transfers of clients. */
 export interface TransferLimits {
-  /** Of one network; see `networkOf`. */
+  /** Per network; see `networkOf`. */
   readonly perNetwork: number
   readonly total: number
-  /** Bytes a second that a transfer must average once `graceMs` have passed. */
+  /** The minimum average rate in bytes per second, once `graceMs` have passed. */
   readonly bytesPerSecond: number
   readonly graceMs: number
 }
 
-/** Why a transfer was ended: below the minimum rate, or the oldest when there were too many. */
+/** Why a transfer was closed: it was below the minimum rate, or the oldest when there were too many. */
 export type CutReason = 'slow' | 'crowded'
 
-/** One body on its way in, or one reply on its way out. */
+/** One incoming body or outgoing reply. */
 export class Transfer {
   readonly network: string
   readonly startedAt: number
@@ -30,15 +30,16 @@ export class Transfer {
 const CHECK_EVERY_MS = SECOND
 
 /**
- * Transfers whose pace the client decides. A client that sends or reads a byte now and then costs memory for as long as
- * it likes, so each must keep a minimum rate. A new transfer always gets a place: where there are too many, the oldest
- * of that network ends, or of the network that has the most. What a client transfers at once is never in anybody's way.
+ * Transfers whose speed depends on the client. A client that sends or reads a byte now and then would hold memory for
+ * any length of time, so each transfer must keep a minimum rate. A new transfer always gets a place: if there are too
+ * many, the oldest one of its network is closed, or of the network with the most. Transfers that finish at once are not
+ * affected.
  */
 export class Transfers {
   readonly #limits: TransferLimits
   readonly #clock: Clock
   readonly #onCut: (reason: CutReason) => void
-  /** By network, each in the order of their beginning. */
+  /** By network, oldest first. */
   readonly #networks = new Map<string, Set<Transfer>>()
   #count = 0
   #timer: NodeJS.Timeout | undefined
@@ -49,12 +50,12 @@ export class Transfers {
     this.#onCut = onCut
   }
 
-  /** Transfers under way. */
+  /** The number of current transfers. */
   get count(): number {
     return this.#count
   }
 
-  /** @param cut ends the transfer for the client; it is over then, and `end` need not be called */
+  /** @param cut closes the transfer for the client; it has ended then, and `end` need not be called */
   begin(network: string, cut: (reason: CutReason) => void): Transfer {
     const { perNetwork, total } = this.#limits
     const own = this.#networks.get(network)
@@ -68,7 +69,7 @@ export class Transfers {
     return transfer
   }
 
-  /** The transfer is complete, or its client has gone. Calling it again changes nothing. */
+  /** The transfer is complete, or its client has disconnected. Further calls do nothing. */
   end(transfer: Transfer): void {
     const peers = this.#networks.get(transfer.network)
     if (!peers?.delete(transfer)) return

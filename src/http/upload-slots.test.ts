@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { UploadSlots } from './upload-slots.ts'
 
-test('uploads of one caller are bounded, and so are all together', () => {
+test('uploads are limited per caller and in total', () => {
   const slots = new UploadSlots()
   const leave = Array.from({ length: 32 }, () => slots.enter('ada'))
   expect(() => slots.enter('ada')).toThrow(expect.objectContaining({ code: 'too_many_uploads', status: 429 }))

@@ -1,21 +1,22 @@
 import { Overloaded, TooManyUploads } from '../core/errors.ts'
 
-/** Uploads of one caller, and of all callers, that may be under way at a time. */
+/** How many uploads may run at a time, per caller and in total. */
 const PER_CALLER = 32
 const TOTAL = 512
 
 /**
- * Places for uploads under way. An upload lasts as long as its client likes, so it does not count among the requests
- * that are answered at a time; its caller is known before the first byte is read.
+ * Slots for running uploads. An upload takes as long as its client likes, so it does not count toward the limit of
+ * concurrent requests. Its caller is known before the first byte is read.
  */
 export class UploadSlots {
   readonly #callers = new Map<string, number>()
   #total = 0
 
   /**
-   * Takes a place.
+   * Takes a slot.
    * @param caller the user's id, or the network of a client that uses a signed URL
-   * @returns what gives the place back @throws AppError too_many_uploads, overloaded
+   * @returns a function that releases the slot
+   * @throws AppError too_many_uploads, overloaded
    */
   enter(caller: string): () => void {
     const own = this.#callers.get(caller) ?? 0

@@ -6,11 +6,11 @@ import type { Exchange } from './exchange.ts'
 import { openMultipart } from './multipart.ts'
 import type { ReceiveBuffers } from './receive-buffers.ts'
 
-/** What a multipart body may have beside its file: boundaries, headers and fields. */
+/** Limits of a multipart body besides its file: boundaries, headers and fields. */
 const MULTIPART_OVERHEAD = 200_000
 
 /**
- * Takes hold of a body that is to be streamed, before anything waits. Nothing of it is read yet.
+ * Attaches to a body that is to be streamed, before the first await. Reads nothing yet.
  * @throws AppError unsupported_media_type, payload_too_large
  */
 export function takeBody(
@@ -19,7 +19,7 @@ export function takeBody(
   { http: exchange }: Exchange,
   buffers: ReceiveBuffers,
 ): BodyStream {
-  if (!exchange) throw new Error(`${op.name} takes a file, which cannot come over a socket`)
+  if (!exchange) throw new Error(`${op.name} takes a file, which a socket cannot carry`)
   const multipart = upload.kind === 'multipart'
   if (multipart && !/^multipart\/form-data\s*;/i.test(exchange.headers.contentType)) {
     const fields = op.body ? 'the fields first, then the file as the part `file`' : 'the file as the part `file`'
@@ -28,7 +28,10 @@ export function takeBody(
   return exchange.streamBody(upload.maxBytes + (multipart ? MULTIPART_OVERHEAD : 0), buffers)
 }
 
-/** The fields of an upload, as the text of a query, and its file. @throws AppError bad_request, payload_too_large */
+/**
+ * The fields of an upload, as query text, and its file.
+ * @throws AppError bad_request, payload_too_large
+ */
 export async function openUpload(
   upload: UploadDeclaration,
   exchange: Exchange,

@@ -1,4 +1,4 @@
-/** Counts requests that are being worked on, and lets no more than so many in. */
+/** Counts the requests in progress and limits their number. */
 export class WorkGate {
   readonly #most: number
   #count = 0
@@ -15,7 +15,7 @@ export class WorkGate {
     return this.#count >= this.#most
   }
 
-  /** @returns false when there is no room; only who was let in leaves */
+  /** @returns false when the limit is reached; then `leave` must not be called */
   enter(): boolean {
     if (this.isFull) return false
     this.#count += 1
