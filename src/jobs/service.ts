@@ -22,6 +22,7 @@ export interface JobServiceOptions {
 
 /** Adds jobs, on every node. */
 export class JobService implements Jobs {
+  readonly table = outbox.name
   readonly outbox: Outbox
   readonly rows: JobRows
   readonly declared: ReadonlyMap<string, AnyJob>

@@ -19,7 +19,7 @@ import { iceLinks, whipAsker } from './media-whip.ts'
 import { buildLayers, type NodeResources } from './foundation.ts'
 import { mailerOf } from './mailer.ts'
 import { queueBounds } from './media-work.ts'
-import { HealthService } from '../domains/system/health/service.ts'
+import { composeHealth } from '../domains/system/health/compose.ts'
 import { composePlans } from '../domains/money/plans/compose.ts'
 import { jobs as allJobs } from '../registry/jobs.ts'
 import { QueueService } from '../jobs/queue-service.ts'
@@ -31,7 +31,7 @@ import { composePreviews } from '../domains/live/previews/index.ts'
 import { payerOf } from '../domains/workspace/workspaces/index.ts'
 import { composeWorkspaces } from '../domains/workspace/workspaces/compose.ts'
 import { MemberTurnAuthorizer } from '../domains/workspace/workspaces/turn-authorizer.ts'
-import { ServiceSwitches } from '../domains/system/switches/service.ts'
+import { composeSwitches } from '../domains/system/switches/compose.ts'
 import { assetsInBroadcasts, composePlayout, stopBroadcast } from '../domains/live/playout/index.ts'
 import { assetsInSlates, composeStreams, takeOffStreams } from '../domains/live/streams/index.ts'
 import { composeRecording, recordingsOfSessions } from '../domains/live/recording/index.ts'
@@ -71,7 +71,7 @@ export function compose(
   registry: Registry = api,
   declaredJobs: readonly AnyJob[] = allJobs,
 ): Composition {
-  const { clock, config, coordination, database, log, secret, version } = resources
+  const { clock, config, coordination, database, secret, version } = resources
   const operations = walk(registry)
   const turnAuthorizer = new MemberTurnAuthorizer()
   const layers = buildLayers(resources, { operations, jobs: declaredJobs, turnAuthorizer })
@@ -79,16 +79,10 @@ export function compose(
   const { links, mailLimits, owners, searches, storage } = foundation
   const mailer = mailerOf(config, clock)
 
-  const health = new HealthService(clock, version)
-  health.register('database', async () => void (await database.ping()))
-  health.register(
-    coordination.kind === 'redis' ? 'redis' : 'coordination',
-    async () => void (await coordination.ping()),
-  )
+  const health = composeHealth(foundation, { version })
   health.register('actors', () => actorHealth(actors))
-  health.register('storage', () => storage.ping())
   if (config.ROLES.has('jobs')) health.register('mediaWork', mediaWork.probe)
-  const switches = new ServiceSwitches(Object.keys(registry), database, clock, coordination, log)
+  const switches = composeSwitches(foundation, { services: Object.keys(registry) })
 
   const plans = composePlans(foundation, { payerOf: (workspaceId) => payerOf(database, workspaceId) })
   const chat = composeChat(foundation, { plans })

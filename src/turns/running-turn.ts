@@ -6,7 +6,10 @@ import type { MemoryKey, InsertTarget, Turn } from '../core/turn.ts'
 import type { ActivationMemory } from './actor-memory.ts'
 import { PendingRows, TurnSql, type Batch, type Row } from './batch.ts'
 
+/** Where jobs that turns ask for are written. */
 export interface JobOutlet {
+  /** The table of the rows that `make` returns. */
+  readonly table: string
   /** @throws Error when the data does not fit the job */
   make<S extends TSchema>(
     declared: JobDeclaration<S>,
@@ -87,7 +90,7 @@ export class RunningTurn implements Turn {
 
   job<S extends TSchema>(declared: JobDeclaration<S>, data: Static<S>, options?: JobOptions): string {
     const row = this.#jobs.make(declared, data, { ...options, workspaceId: this.workspaceId })
-    this.own.add('outbox', row, true)
+    this.own.add(this.#jobs.table, row, true)
     this.#withJobs = true
     return row.id
   }

@@ -49,7 +49,7 @@ beforeAll(async () => {
     }),
     keepReply: () => undefined,
     outcomes: memory,
-    jobs: { make: () => ({ id: '' }), wake: () => undefined },
+    jobs: { table: 'outbox', make: () => ({ id: '' }), wake: () => undefined },
   })
   executor.serve({} as Services, contextFactory({} as Services))
 })

@@ -2,12 +2,6 @@ import type { Static } from 'typebox'
 import type { Clock } from '../../../core/clock.ts'
 import type { ReadinessReport } from './schemas.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly health: HealthService
-  }
-}
-
 /** Checks one dependency. Rejects when it does not work. @returns details for its entry in the report */
 export type Probe = () => Promise<Readonly<Record<string, string | number | boolean>> | void>
 

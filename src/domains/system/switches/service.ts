@@ -5,15 +5,10 @@ import type { Logger } from '../../../core/log.ts'
 import type { Switches } from '../../../core/ports.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Coordination } from '../../../coordination/coordination.ts'
+import type { Foundation } from '../../../foundation.ts'
 import type { Row } from '../../../db/row.ts'
 import type { ServiceStatus } from './schemas.ts'
 import { serviceSwitches, type ServiceSwitch } from './tables.ts'
-
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly switches: ServiceSwitches
-  }
-}
 
 /** Services that cannot be switched off, because switching one on again needs them. */
 const ALWAYS_ON = ['auth', 'services', 'health']
@@ -34,10 +29,13 @@ export class ServiceSwitches implements Switches {
   readonly #unsubscribe: () => void
 
   /** @param keys the names of all services, which are the domains of the operations */
-  constructor(keys: Iterable<string>, sql: Sql, clock: Clock, coordination: Coordination, log: Logger) {
+  constructor(
+    { clock, coordination, database, log }: Pick<Foundation, 'clock' | 'coordination' | 'database' | 'log'>,
+    keys: Iterable<string>,
+  ) {
     this.#keys = new Set(keys)
     this.#names = [...this.#keys].sort()
-    this.#sql = sql
+    this.#sql = database
     this.#clock = clock
     this.#coordination = coordination
     this.#log = log
