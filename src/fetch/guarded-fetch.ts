@@ -5,12 +5,6 @@ import { AppError } from '../core/error.ts'
 import { UrlRefused, UrlUnreachable } from './errors.ts'
 import { findTarget, OPEN_RULES, type Target, type TargetRules } from './target.ts'
 
-declare module '../core/services.ts' {
-  interface Services {
-    readonly fetcher: GuardedFetcher
-  }
-}
-
 export interface FetchLimits {
   /** How many bytes are read. The rest is ignored. */
   readonly maxBytes: number

@@ -76,7 +76,7 @@ export function compose(
   const turnAuthorizer = new MemberTurnAuthorizer()
   const layers = buildLayers(resources, { operations, jobs: declaredJobs, turnAuthorizer })
   const { actors, announcements, executor, foundation, idempotency, jobs, mediaWork, turns } = layers
-  const { links, mailLimits, owners, searches, storage } = foundation
+  const { links, mailLimits, owners, storage } = foundation
   const mailer = mailerOf(config, clock)
 
   const health = composeHealth(foundation, { version })
@@ -101,24 +101,11 @@ export function compose(
   const auth = composeAuth(foundation, { apiKeys, users: users.accounts })
 
   const team = composeTeam(foundation, { plans, memberships, channelMembers: chat.services.channelMembers })
-  const media = composeAssets({
-    database,
-    clock,
-    coordination,
-    links,
-    storage,
+  const assets = composeAssets(foundation, {
     plans,
     memberships,
-    turns,
-    secret,
-    publicUrl: config.PUBLIC_URL,
-    allowPrivateAddresses: config.ALLOW_PRIVATE_ADDRESSES,
-    mediaWork: mediaWork.get,
-    searches,
     filesElsewhere: [findAttachments, findPictures],
-    previewSeconds: config.MEDIA_PREVIEW_SECONDS,
     checkFitness,
-    tempDir: resources.scratch,
   })
 
   const mediaNodes = composeMediaNodes(foundation)
@@ -152,8 +139,8 @@ export function compose(
     links: iceServers,
   })
 
-  media.assetUses.register(assetsInBroadcasts)
-  media.assetUses.register(assetsInSlates)
+  assets.uses.register(assetsInBroadcasts)
+  assets.uses.register(assetsInSlates)
 
   const services: Services = {
     turns,
@@ -181,10 +168,10 @@ export function compose(
       lifecycle: streams.services.lifecycle,
       mediaNodes: mediaNodes.services.directory,
       notices: mediaNodes.services.notices,
-      renditions: media.renditions,
+      renditions: assets.renditions,
     }),
-    ...media,
-    recordings: composeRecording(foundation, { assets: media.assets }),
+    assets,
+    recordings: composeRecording(foundation, { assets: assets.library }),
   }
   const context = contextFactory(services)
   executor.serve(services, context)

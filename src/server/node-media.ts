@@ -34,8 +34,7 @@ export interface NodeMedia {
  */
 export async function startMedia(resources: NodeResources, composition: Composition): Promise<NodeMedia> {
   const { clock, config, database, metrics } = resources
-  const { assetExaminer, assetIntake, assetQuota, health, mediaLink, mediaNodes, plans, storage, turns } =
-    composition.services
+  const { assets, health, mediaLink, mediaNodes, plans, storage, turns } = composition.services
   let link: MediaLink | undefined
   // Log lines of the media process contain a stream or key. The workspace is added, because operators need it.
   const locate = (fields: object) => ({ ...link?.locate(fields), ...fields })
@@ -59,11 +58,11 @@ export async function startMedia(resources: NodeResources, composition: Composit
     recording: {
       folder: join(config.DATA_DIR, 'recordings'),
       splitMs: config.RECORDING_SPLIT_MINUTES * MINUTE,
-      quota: assetQuota,
-      intake: assetIntake,
+      quota: assets.quota,
+      intake: assets.intake,
       mend: mendRecording,
     },
-    drawSlate: (key, path) => assetExaminer.draw(key, SLATE_EDGE, path),
+    drawSlate: (key, path) => assets.examiner.draw(key, SLATE_EDGE, path),
   })
   const found = await findFfmpeg({ FFMPEG_PATH: config.FFMPEG_PATH, PATH: config.PATH })
   const count = countMediaEvents(metrics)

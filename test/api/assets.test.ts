@@ -221,7 +221,7 @@ describe('the library', () => {
   test('bulk deletion answers for each; the bin is emptied after 30 days, with the files', async () => {
     const [free, used] = [await added(), await added()]
     const unknown = '01900000-0000-7000-8000-00000000dead'
-    app.composition.services.assetUses.register(async (_sql, _workspace, ids) =>
+    app.composition.services.assets.uses.register(async (_sql, _workspace, ids) =>
       ids
         .filter((id) => id === used._id)
         .map((assetId) => ({ assetId, kind: 'post', id: unknown, title: 'Launch', scheduled: true })),
@@ -239,15 +239,15 @@ describe('the library', () => {
     const forced = await world.as('ada').call('POST /api/assets/bulk-delete', { body: { ...body, force: true } })
     expect(forced.body.data.map((row: { httpStatus: number }) => row.httpStatus)).toEqual([404, 200, 404])
 
-    const { assetHousekeeping } = app.composition.services
+    const { housekeeping } = app.composition.services.assets
     const before = await storedFiles()
-    await assetHousekeeping.emptyBin()
+    await housekeeping.emptyBin()
     expect(await storedFiles()).toHaveLength(before.length)
     clock.advance(30 * DAY)
     // A file whose examination has just ended is kept for another hour.
     const emptied = async () => {
       clock.advance(2 * HOUR)
-      await assetHousekeeping.emptyBin()
+      await housekeeping.emptyBin()
       return (await storedFiles()).length === before.length - 2
     }
     await waitFor(emptied, { timeoutMs: 20_000, what: 'the files in the bin to be deleted' })
@@ -306,7 +306,7 @@ describe('the library', () => {
       await waitFor(async () => {
         return (await app.database.rows(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`)).length > 0
       })
-      await app.composition.services.assetHousekeeping.emptyBin()
+      await app.composition.services.assets.housekeeping.emptyBin()
       return { adding: confirmed }
     })
     const { data } = (await adding).body
@@ -397,7 +397,7 @@ describe('folders', () => {
       ['Top/Leaf (2)', 0],
     ])
     expect(names(await get('GET /api/assets', { folderId: top }))).toHaveLength(1)
-    app.composition.services.assetUses.register(async (_sql, _workspace, ids) =>
+    app.composition.services.assets.uses.register(async (_sql, _workspace, ids) =>
       ids.includes(id) ? [{ assetId: id, kind: 'stream', id: top, title: 'Show', scheduled: true }] : [],
     )
     const needed = await one('DELETE /api/assets/folders/{id}', top, { query: { recursive: true } })

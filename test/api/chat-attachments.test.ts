@@ -70,14 +70,14 @@ test('deletes attachments that were not sent within a day, and keeps sent ones',
   const channel = await TestChannel.make(world, 'acme', 'ada', {})
   await channel.said('ada', 'for the record', { attachments: [sent.body.data._id] })
   const { body } = await upload('bob', 'note.txt', new TextEncoder().encode('a note'))
-  const { assetHousekeeping, chat, storage } = app.composition.services
+  const { assets, chat, storage } = app.composition.services
   const key = `${world.id('acme')}/${body.data._id as string}`
   expect(await chat.attachments.forgetLoose()).toBe(0)
   clock.advance(DAY + 1)
   expect(await chat.attachments.forgetLoose()).toBeGreaterThan(0)
   expect((await download('bob', body.data._id)).status).toBe(404)
   clock.advance(2 * DAY)
-  await assetHousekeeping.sweep()
+  await assets.housekeeping.sweep()
   expect(await storage.stat(key)).toBeUndefined()
   expect(await storage.stat(`${world.id('acme')}/${sent.body.data._id as string}`)).toBeDefined()
 })

@@ -159,6 +159,6 @@ test('the sweep keeps pictures in use and deletes the others', async () => {
   await app.database.run('update users set picture_id = null where id = $1', [world.id('bob')])
   for (const path of files()) await utimes(path, clock.now() / 1000, clock.now() / 1000)
   clock.advance(2 * DAY)
-  await app.composition.services.assetHousekeeping.sweep()
+  await app.composition.services.assets.housekeeping.sweep()
   expect(files()).toEqual(kept)
 })

@@ -114,7 +114,7 @@ describe.each(['disk', 's3'])('on %s', (kind) => {
 
     // What nothing refers to is swept; what belongs to a rendition is not.
     ahead += 2 * DAY
-    await app.composition.services.assetHousekeeping.sweep()
+    await app.composition.services.assets.housekeeping.sweep()
     expect([await keysOf(preview._id), await keysOf(square._id)]).toEqual([2, 1])
     const query = { rendition: preview._id }
     expect((await world.as('ada').call('DELETE /api/assets/{id}', { path, query })).status).toBe(200)
@@ -128,7 +128,7 @@ describe.each(['disk', 's3'])('on %s', (kind) => {
     expect((await world.as('ada').call('DELETE /api/assets/{id}', { path })).status).toBe(200)
     expect((await usage()).quota.used).toBe(0)
     ahead += 31 * DAY
-    await app.composition.services.assetHousekeeping.emptyBin()
+    await app.composition.services.assets.housekeeping.emptyBin()
     expect(await keys()).toEqual([])
   })
 })

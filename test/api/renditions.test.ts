@@ -255,7 +255,7 @@ test('a rendition whose job was given up says so, and can be ordered again', asy
   await app.database.run(`update asset_renditions set state = 'pending', job_id = gen_random_uuid() where id = $1`, [
     renditionId,
   ])
-  await app.composition.services.renditionMaker.giveUp()
+  await app.composition.services.assets.renditionMaker.giveUp()
   expect(await ended(id, renditionId)).toMatchObject({ status: 'failed', error: expect.stringContaining('given up') })
   await ordered(id, { mute: true, crf: 40 })
   expect(await ended(id, renditionId)).toMatchObject({ status: 'ready', error: null })
@@ -264,14 +264,14 @@ test('a rendition whose job was given up says so, and can be ordered again', asy
 test('a file whose job was removed before it was looked at says so', async () => {
   const { _id: id } = await addFile('gif', 'removed.gif')
   await waitFor(async () => (await asset(id)).thumbnail.status === 'ready', LONG)
-  const { assetExaminer } = app.composition.services
-  await assetExaminer.giveUp()
+  const { examiner } = app.composition.services.assets
+  await examiner.giveUp()
   expect((await asset(id)).thumbnail).toMatchObject({ status: 'ready' })
   await app.database.run(
     `update asset_files set thumbnail_state = 'pending' where id = (select file_id from assets where id = $1)`,
     [id],
   )
-  await assetExaminer.giveUp()
+  await examiner.giveUp()
   expect((await asset(id)).thumbnail).toMatchObject({ status: 'failed', error: expect.stringContaining('given up') })
 })
 

@@ -137,12 +137,12 @@ test('pieces of an upload that nobody finished are swept, and assets stay', asyn
   const kept = await world.as('ada').call('POST /api/assets/upload', { body, file: { name: 'k.mp4', content } })
   expect(kept.status, kept.text).toBe(201)
   const before = await keys()
-  const { assetHousekeeping, storage } = app.composition.services
+  const { assets, storage } = app.composition.services
   await storage.pieces.append(uploadId, 0, Readable.from([content.subarray(0, 500)]))
   // As if the row were gone: a bucket may hold what the database no longer knows.
   await app.database.run('delete from uploads where id = $1', [uploadId])
   expect(await keys()).toHaveLength(before.length + 1)
   clock.advance(2 * DAY)
-  await assetHousekeeping.sweep()
+  await assets.housekeeping.sweep()
   expect((await keys()).toSorted()).toEqual(before.toSorted())
 })

@@ -394,7 +394,7 @@ describe('a signed upload', () => {
     const left = await open(content)
     clock.advance(25 * HOUR)
     expect(await held()).toBe(0)
-    await app.composition.services.assetHousekeeping.sweep()
+    await app.composition.services.assets.housekeeping.sweep()
     expect((await upload('GET /api/uploads/{uploadId}', left.uploadId)).body.data.state).toBe('expired')
     const listed = await world
       .as('ada')

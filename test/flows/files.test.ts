@@ -137,7 +137,7 @@ test('uploads a 200 MB video over a connection that is cut twice, plays it and d
     ).length
   expect(await files()).toBeGreaterThan(4)
   ahead = 31 * DAY
-  await app.composition.services.assetHousekeeping.emptyBin()
+  await app.composition.services.assets.housekeeping.emptyBin()
   expect(await files()).toBe(0)
 })
 

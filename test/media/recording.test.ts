@@ -225,10 +225,10 @@ test('records an audio-only stream as an audio file', async () => {
 
 test('ends and keeps a recording when the plan has no storage left, with a warning', async () => {
   const { storageBytes } = await app.composition.services.plans.limitsOf(world.id('ada'))
-  const { assetQuota } = app.composition.services
-  const { files, held, renditions } = await assetQuota.usedBy(app.database, world.id('ada'))
+  const { quota } = app.composition.services.assets
+  const { files, held, renditions } = await quota.usedBy(app.database, world.id('ada'))
   const filler = '01939c5e-7a3b-7c21-9f58-0000000000cc'
-  await assetQuota.hold(workspaceId, filler, storageBytes - files - held - renditions - 2_500_000)
+  await quota.hold(workspaceId, filler, storageBytes - files - held - renditions - 2_500_000)
   const { id, streamKey } = await recordedStream()
   const publisher = await TestPublisher.connect({ port: app.config.RTMP_PORT })
   await caster.goLive(id, { waitForIngest: true })
@@ -249,7 +249,7 @@ test('ends and keeps a recording when the plan has no storage left, with a warni
   feed.stop()
   publisher.close()
   await caster.stop(id)
-  await assetQuota.release(filler)
+  await quota.release(filler)
 })
 
 test('imports the unfinished recording of a killed node when it restarts', async () => {

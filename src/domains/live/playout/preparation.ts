@@ -1,4 +1,4 @@
-import { playableRenditions, usableRenditions, type Renditions } from '../../media/assets/index.ts'
+import { playableRenditions, usableRenditions, type RenditionOrders } from '../../media/assets/index.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Prepare } from './choice.ts'
 import { broadcastsAwaiting, preparedRenditions } from './store.ts'
@@ -6,9 +6,9 @@ import type { BroadcastItem, BroadcastRow } from './tables.ts'
 
 /** Converts files that not every platform takes: each becomes a rendition of its asset that all take. */
 export class Preparation {
-  readonly #renditions: Renditions
+  readonly #renditions: RenditionOrders
 
-  constructor(renditions: Renditions) {
+  constructor(renditions: RenditionOrders) {
     this.#renditions = renditions
   }
 

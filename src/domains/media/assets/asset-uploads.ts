@@ -15,12 +15,6 @@ import { findAsset } from './store.ts'
 import { addAsset } from './turns.ts'
 import type { AssetViews } from './views.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly assetUploads: AssetUploads
-  }
-}
-
 interface AssetUploadsNeeds {
   readonly sql: Sql
   readonly clock: Clock

@@ -14,12 +14,6 @@ import { localCopy } from './local-copy.ts'
 import { assetFiles } from './tables.ts'
 import { noteExamined } from './turns.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly assetExaminer: AssetExaminer
-  }
-}
-
 /** Thumbnails, with the length of their longer edge in pixels. */
 const SIZES = [
   { name: 'small', edge: 160 },

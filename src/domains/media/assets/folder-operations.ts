@@ -16,7 +16,7 @@ export const listFolders = operation({
   query: WorkspaceQuery,
   returns: { 200: Envelope(Type.Array(FolderNode)) },
   example: { query: { workspaceId: WORKSPACE } },
-  handle: async ({ query, assetFolders }) => ok('Folders', await assetFolders.tree(query.workspaceId)),
+  handle: async ({ query, assets }) => ok('Folders', await assets.folders.tree(query.workspaceId)),
 })
 
 export const createFolder = operation({
@@ -29,8 +29,8 @@ export const createFolder = operation({
   returns: { 201: Envelope(FolderView) },
   errors: [Conflict, PlanLimit],
   example: { body: { workspaceId: WORKSPACE, name: 'Launch' } },
-  handle: async ({ body, turn, assetFolders }) =>
-    created('Folder created', await assetFolders.create(turn, body.name, body.parentId ?? null)),
+  handle: async ({ body, turn, assets }) =>
+    created('Folder created', await assets.folders.create(turn, body.name, body.parentId ?? null)),
 })
 
 export const renameFolder = operation({
@@ -44,8 +44,8 @@ export const renameFolder = operation({
   returns: { 200: Envelope(FolderView) },
   errors: [Conflict],
   example: { path: { id: FOLDER }, body: { name: 'Launch 2027' } },
-  handle: async ({ path, body, turn, assetFolders }) =>
-    ok('Folder changed', await assetFolders.change(turn, path.id, body)),
+  handle: async ({ path, body, turn, assets }) =>
+    ok('Folder changed', await assets.folders.change(turn, path.id, body)),
 })
 
 export const deleteFolder = operation({
@@ -64,10 +64,12 @@ export const deleteFolder = operation({
   returns: { 200: Done },
   errors: [Conflict],
   example: { path: { id: FOLDER } },
-  handle: async ({ path, query, turn, assetFolders, assets }) => {
+  handle: async ({ path, query, turn, assets }) => {
     if (query.recursive === true) {
-      await assetFolders.removeTree(turn, path.id, (gone) => assets.removeAll(turn, gone, query.force === true))
-    } else await assetFolders.remove(turn, path.id, (parentId) => assets.moveAll(turn, path.id, parentId))
+      await assets.folders.removeTree(turn, path.id, (gone) =>
+        assets.library.removeAll(turn, gone, query.force === true),
+      )
+    } else await assets.folders.remove(turn, path.id, (parentId) => assets.library.moveAll(turn, path.id, parentId))
     return done('Folder deleted')
   },
 })

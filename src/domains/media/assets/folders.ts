@@ -11,12 +11,6 @@ import { folderUpdated } from './events.ts'
 import type { FolderNodeData } from './schemas.ts'
 import { assetFolders, mediaTables } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly assetFolders: AssetFolders
-  }
-}
-
 /** How deep folders may be nested. */
 const MOST_LEVELS = 20
 

@@ -9,12 +9,6 @@ import { BIN_MS } from './library.ts'
 import { renditionKeys } from './store.ts'
 import { assetRenditions, assets, mediaTables, storageReservations, uploads } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly assetHousekeeping: AssetHousekeeping
-  }
-}
-
 const BATCH = 200
 
 /** Younger files may belong to a request that is still running. */

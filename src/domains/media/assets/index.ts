@@ -14,4 +14,4 @@ export {
   type StreamingFacts,
 } from './playable.ts'
 export type { Quota } from './quota.ts'
-export type { Renditions } from './renditions.ts'
+export type { RenditionOrders } from './rendition-orders.ts'

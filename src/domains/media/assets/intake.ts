@@ -8,12 +8,6 @@ import { HEAD_BYTES, inspectHead, inspectWhole, type Inspected } from '../../../
 import { DamagedFile } from '../../../content/errors.ts'
 import { StorageLimit } from './errors.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly assetIntake: Intake
-  }
-}
-
 /** A file that has come, was looked at and is stored. */
 export interface Received extends Inspected {
   readonly fileId: string

@@ -10,9 +10,9 @@ export const examineAsset = job({
   backoff: { firstMs: 2_000, maxMs: 60_000 },
   // Media work has its own, shorter limits, which can be set: this one is for what hangs beside it.
   timeoutMs: 2 * 3_600_000,
-  run: async ({ data, workspaceId, attempt, signal, assetExaminer }) => {
+  run: async ({ data, workspaceId, attempt, signal, assets }) => {
     if (workspaceId === undefined) return
-    await assetExaminer.examine(workspaceId, data.fileId, { signal, last: attempt.number >= attempt.of })
+    await assets.examiner.examine(workspaceId, data.fileId, { signal, last: attempt.number >= attempt.of })
   },
 })
 
@@ -26,8 +26,8 @@ export const makeRendition = job({
   // Media work has its own, shorter limit, which can be set: this one is for what hangs beside it.
   timeoutMs: 26 * 3_600_000,
   seenBy: 'media:read',
-  run: async ({ data, attempt, signal, log, progress, renditionMaker }) => {
-    await renditionMaker.make(data.renditionId, { signal, log, progress, last: attempt.number >= attempt.of })
+  run: async ({ data, attempt, signal, log, progress, assets }) => {
+    await assets.renditionMaker.make(data.renditionId, { signal, log, progress, last: attempt.number >= attempt.of })
   },
 })
 
@@ -35,9 +35,9 @@ export const giveUpLost = schedule({
   name: 'assets.renditions',
   summary: 'Say of renditions and thumbnails whose job was given up that they have failed',
   cron: '*/5 * * * *',
-  run: async ({ assetExaminer, renditionMaker }) => {
-    await assetExaminer.giveUp()
-    await renditionMaker.giveUp()
+  run: async ({ assets }) => {
+    await assets.examiner.giveUp()
+    await assets.renditionMaker.giveUp()
   },
 })
 
@@ -45,7 +45,7 @@ export const emptyBin = schedule({
   name: 'assets.empty-bin',
   summary: 'Remove assets that were in the bin for 30 days, and files that nothing shows any more',
   cron: '23 * * * *',
-  run: async ({ assetHousekeeping, signal }) => assetHousekeeping.emptyBin(signal),
+  run: async ({ signal, assets }) => assets.housekeeping.emptyBin(signal),
 })
 
 export const sweepStorage = schedule({
@@ -53,5 +53,5 @@ export const sweepStorage = schedule({
   summary: 'Remove what cut connections and deleted workspaces left in the storage, and uploads that expired',
   cron: '41 3 * * *',
   timeoutMs: 30 * 60_000,
-  run: async ({ assetHousekeeping, signal }) => assetHousekeeping.sweep(signal),
+  run: async ({ signal, assets }) => assets.housekeeping.sweep(signal),
 })

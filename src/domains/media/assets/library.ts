@@ -15,19 +15,13 @@ import { assetCreated, assetDeleted, assetUpdated } from './events.ts'
 import type { Received } from './intake.ts'
 import { examineAsset } from './jobs.ts'
 import type { Quota } from './quota.ts'
-import { cancelRenditions, type Renditions } from './renditions.ts'
+import { cancelRenditions, type RenditionOrders } from './rendition-orders.ts'
 import type { AssetData, DeletedRowData } from './schemas.ts'
 import { assetsOfFile, findAsset, findAssetInBinToo, findAssets, type AssetRow } from './store.ts'
 import { assetFiles, assetFolders, assets, mediaTables, storageReservations, type StoredThumbnail } from './tables.ts'
 import { useView, type AssetUses } from './uses.ts'
 import { tagsOf, type AssetTags } from './tags.ts'
 import type { AssetViews } from './views.ts'
-
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly assets: AssetLibrary
-  }
-}
 
 /** How long deleted assets stay in the bin. */
 export const BIN_MS = 30 * DAY
@@ -73,7 +67,7 @@ interface LibraryNeeds {
   readonly tags: AssetTags
   readonly uses: AssetUses
   readonly views: AssetViews
-  readonly renditions: Renditions
+  readonly renditions: RenditionOrders
 }
 
 interface NewFile {
@@ -105,7 +99,7 @@ export class AssetLibrary {
   readonly #tags: AssetTags
   readonly #uses: AssetUses
   readonly #views: AssetViews
-  readonly #renditions: Renditions
+  readonly #renditions: RenditionOrders
 
   constructor({ clock, folders, quota, renditions, tags, uses, views }: LibraryNeeds) {
     this.#clock = clock

@@ -50,7 +50,7 @@ export const listAssets = operation({
   returns: { 200: ListOf(AssetView) },
   errors: [ValidationFailed, SearchTooBroad],
   example: { query: { workspaceId: WORKSPACE, type: 'image', sort: 'newest', limit: 20 } },
-  handle: async ({ query, assetReader }) => list('Assets', await assetReader.list(query)),
+  handle: async ({ query, assets }) => list('Assets', await assets.reader.list(query)),
 })
 
 export const deleteAssets = operation({
@@ -65,7 +65,7 @@ export const deleteAssets = operation({
   returns: { 200: Envelope(Type.Array(DeletedRow)) },
   example: { body: { workspaceId: WORKSPACE, ids: [ID] } },
   handle: async ({ body, turn, assets }) =>
-    ok('Answered for each', await assets.removeMany(turn, body.ids, body.force === true)),
+    ok('Answered for each', await assets.library.removeMany(turn, body.ids, body.force === true)),
 })
 
 export const uploadAsset = operation({
@@ -91,8 +91,8 @@ export const uploadAsset = operation({
     StorageUnavailable,
   ],
   example: { body: { workspaceId: WORKSPACE, tags: ['launch'] } },
-  handle: async ({ body, caller, upload, assetUploads }) =>
-    created('Asset added', await assetUploads.take(body, caller.userId, upload)),
+  handle: async ({ body, caller, upload, assets }) =>
+    created('Asset added', await assets.newAssets.take(body, caller.userId, upload)),
 })
 
 export const createSignedUpload = operation({
@@ -101,7 +101,8 @@ export const createSignedUpload = operation({
   description:
     'The URL is valid for one size, type and checksum. Send the file with PUT, whole or in pieces with Content-Range, then confirm it.',
   ...OPENING,
-  handle: async ({ body, caller, uploads }) => created('Upload opened', await uploads.open(body, caller.userId, false)),
+  handle: async ({ body, caller, assets }) =>
+    created('Upload opened', await assets.uploads.open(body, caller.userId, false)),
 })
 
 export const confirmSignedUpload = operation({
@@ -114,8 +115,7 @@ export const confirmSignedUpload = operation({
   returns: { 201: Envelope(AssetView) },
   errors: [Conflict, NotFound, PlanLimit],
   example: { path: { uploadId: UPLOAD } },
-  handle: async ({ path, turn, assetUploads }) =>
-    created('Asset added', await assetUploads.confirm(turn, path.uploadId)),
+  handle: async ({ path, turn, assets }) => created('Asset added', await assets.newAssets.confirm(turn, path.uploadId)),
 })
 
 export const getStorageUsage = operation({
@@ -126,7 +126,7 @@ export const getStorageUsage = operation({
   query: WorkspaceQuery,
   returns: { 200: Envelope(StorageUsageView) },
   example: { query: { workspaceId: WORKSPACE } },
-  handle: async ({ query, assetReader }) => ok('Storage', await assetReader.usage(query.workspaceId)),
+  handle: async ({ query, assets }) => ok('Storage', await assets.reader.usage(query.workspaceId)),
 })
 
 export const listTags = operation({
@@ -137,7 +137,7 @@ export const listTags = operation({
   query: WorkspaceQuery,
   returns: { 200: Envelope(Type.Array(TagCount)) },
   example: { query: { workspaceId: WORKSPACE } },
-  handle: async ({ query, assetReader }) => ok('Tags', await assetReader.tags(query.workspaceId)),
+  handle: async ({ query, assets }) => ok('Tags', await assets.reader.tags(query.workspaceId)),
 })
 
 export const getThumbnailStatus = operation({
@@ -149,7 +149,7 @@ export const getThumbnailStatus = operation({
   path: AssetPath,
   returns: { 200: Envelope(ThumbnailView) },
   example: { path: { id: ID } },
-  handle: async ({ path, assetReader }) => ok('Thumbnail', await assetReader.thumbnail(path.id)),
+  handle: async ({ path, assets }) => ok('Thumbnail', await assets.reader.thumbnail(path.id)),
 })
 
 export const getAsset = operation({
@@ -161,7 +161,7 @@ export const getAsset = operation({
   etag: 'edits',
   returns: { 200: Envelope(AssetDetails) },
   example: { path: { id: ID } },
-  handle: async ({ path, assetReader }) => ok('Asset', await assetReader.get(path.id)),
+  handle: async ({ path, assets }) => ok('Asset', await assets.reader.get(path.id)),
 })
 
 export const updateAsset = operation({
@@ -179,7 +179,7 @@ export const updateAsset = operation({
   errors: [PlanLimit, PreconditionFailed, StorageLimit, ValidationFailed],
   example: { path: { id: ID }, body: { altText: 'Two people on a stage', tags: ['launch', 'stage'] } },
   handle: async ({ path, body, ifMatch, turn, assets }) =>
-    ok('Asset changed', await assets.change(turn, path.id, body, ifMatch)),
+    ok('Asset changed', await assets.library.change(turn, path.id, body, ifMatch)),
 })
 
 export const deleteAsset = operation({
@@ -195,9 +195,9 @@ export const deleteAsset = operation({
   returns: { 200: Done },
   errors: [Conflict, PreconditionFailed],
   example: { path: { id: ID } },
-  handle: async ({ path, query, ifMatch, turn, assets, renditions }) => {
-    if (query.rendition === undefined) await assets.remove(turn, path.id, ifMatch)
-    else await renditions.remove(turn, path.id, query.rendition)
+  handle: async ({ path, query, ifMatch, turn, assets }) => {
+    if (query.rendition === undefined) await assets.library.remove(turn, path.id, ifMatch)
+    else await assets.renditions.remove(turn, path.id, query.rendition)
     return done(query.rendition === undefined ? 'Asset moved to the bin' : 'Rendition deleted')
   },
 })
@@ -210,7 +210,7 @@ export const resolveAssets = operation({
   body: AssetsToResolve,
   returns: { 200: Envelope(Type.Array(ResolvedAsset)) },
   example: { body: { workspaceId: WORKSPACE, ids: [ID] } },
-  handle: async ({ body, assetReader }) => ok('Assets', await assetReader.resolve(body.workspaceId, body.ids)),
+  handle: async ({ body, assets }) => ok('Assets', await assets.reader.resolve(body.workspaceId, body.ids)),
 })
 
 export const transcodeAsset = operation({
@@ -226,8 +226,8 @@ export const transcodeAsset = operation({
   returns: { 202: Envelope(RenditionView) },
   errors: [RenditionNotPossible, StorageLimit],
   example: { path: { id: ID }, body: { preset: 'instagram', maxBytes: 2_000_000 } },
-  handle: async ({ path, body, turn, renditions }) =>
-    accepted('The rendition is being made', await renditions.order(turn, path.id, body)),
+  handle: async ({ path, body, turn, assets }) =>
+    accepted('The rendition is being made', await assets.renditions.order(turn, path.id, body)),
 })
 
 export const downloadAsset = operation({
@@ -243,5 +243,5 @@ export const downloadAsset = operation({
   returns: { 200: FILE, 302: null },
   errors: [StorageUnavailable],
   example: { path: { id: ID } },
-  handle: async ({ path, query, assetReader }) => assetReader.file(path.id, query.variant),
+  handle: async ({ path, query, assets }) => assets.reader.file(path.id, query.variant),
 })

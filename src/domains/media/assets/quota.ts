@@ -9,12 +9,6 @@ import { findOwned, payerOf } from '../../workspace/workspaces/index.ts'
 import { StorageLimit } from './errors.ts'
 import { mediaTables, storageReservations } from './tables.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly assetQuota: Quota
-  }
-}
-
 /** How long room is held for an upload whose client has disappeared. */
 const HELD_MS = 6 * HOUR
 

@@ -16,12 +16,6 @@ import { listTags } from './tags.ts'
 import { useView, type AssetUses } from './uses.ts'
 import type { AssetViews } from './views.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly assetReader: AssetReader
-  }
-}
-
 interface ReaderNeeds {
   readonly sql: Sql
   readonly searches: Searches

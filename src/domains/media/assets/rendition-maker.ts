@@ -21,12 +21,6 @@ import { PLAYLIST_TYPE, PREVIEW_MEDIA_TYPE, renditionKeys } from './store.ts'
 import { assetRenditions, mediaTables } from './tables.ts'
 import { noteRendition } from './turns.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly renditionMaker: RenditionMaker
-  }
-}
-
 interface MakerNeeds {
   readonly sql: Sql
   readonly clock: Clock

@@ -1,11 +1,5 @@
 import type { Sql } from '../../../core/sql.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly assetUses: AssetUses
-  }
-}
-
 /** Something that shows an asset. */
 export interface AssetUse {
   readonly assetId: string

@@ -19,7 +19,8 @@ export const createUpload = operation({
   description:
     'If files are stored in S3, the URL is one of the bucket, signed for size, type and checksum. Otherwise it is PUT /api/uploads/{uploadId}/content, which also takes pieces. POST /api/uploads/{uploadId}/complete makes the asset.',
   ...OPENING,
-  handle: async ({ body, caller, uploads }) => created('Upload opened', await uploads.open(body, caller.userId, true)),
+  handle: async ({ body, caller, assets }) =>
+    created('Upload opened', await assets.uploads.open(body, caller.userId, true)),
 })
 
 export const putUpload = operation({
@@ -37,7 +38,8 @@ export const putUpload = operation({
     path: { uploadId: UPLOAD },
     query: { expires: 1_793_534_400, signature: 'wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY' },
   },
-  handle: async ({ path, query, upload, uploads }) => ok('Received', await uploads.take(path.uploadId, query, upload)),
+  handle: async ({ path, query, upload, assets }) =>
+    ok('Received', await assets.uploads.take(path.uploadId, query, upload)),
 })
 
 export const listUploads = operation({
@@ -48,7 +50,7 @@ export const listUploads = operation({
   query: UploadQuery,
   returns: { 200: ListOf(UploadView) },
   example: { query: { workspaceId: WORKSPACE } },
-  handle: async ({ query, uploads }) => list('Uploads', await uploads.list(query)),
+  handle: async ({ query, assets }) => list('Uploads', await assets.uploads.list(query)),
 })
 
 export const getUpload = operation({
@@ -59,7 +61,7 @@ export const getUpload = operation({
   path: UploadPath,
   returns: { 200: Envelope(UploadView) },
   example: { path: { uploadId: UPLOAD } },
-  handle: async ({ path, uploads }) => ok('Upload', await uploads.get(path.uploadId)),
+  handle: async ({ path, assets }) => ok('Upload', await assets.uploads.get(path.uploadId)),
 })
 
 export const deleteUpload = operation({
@@ -72,8 +74,8 @@ export const deleteUpload = operation({
   returns: { 200: Done },
   errors: [StorageUnavailable],
   example: { path: { uploadId: UPLOAD } },
-  handle: async ({ path, uploads }) => {
-    await uploads.remove(path.uploadId)
+  handle: async ({ path, assets }) => {
+    await assets.uploads.remove(path.uploadId)
     return done('Upload dropped')
   },
 })
@@ -87,8 +89,8 @@ export const completeUpload = operation({
   returns: { 201: Envelope(AssetDetails) },
   errors: [Conflict, PlanLimit, StorageUnavailable, ...CONTENT],
   example: { path: { uploadId: UPLOAD } },
-  handle: async ({ path, caller, uploads, assetReader }) =>
-    created('Asset added', await assetReader.get(await uploads.complete(path.uploadId, caller.userId))),
+  handle: async ({ path, caller, assets }) =>
+    created('Asset added', await assets.reader.get(await assets.uploads.complete(path.uploadId, caller.userId))),
 })
 
 export const validateMediaUrl = operation({
@@ -101,5 +103,5 @@ export const validateMediaUrl = operation({
   body: MediaUrl,
   returns: { 200: Envelope(MediaUrlView) },
   example: { body: { workspaceId: WORKSPACE, url: 'http://127.0.0.1/photo.jpg', platforms: ['instagram', 'x'] } },
-  handle: async ({ body, urlCheck }) => ok('Checked', await urlCheck.check(body.url, body.platforms)),
+  handle: async ({ body, assets }) => ok('Checked', await assets.urlCheck.check(body.url, body.platforms)),
 })

@@ -31,12 +31,6 @@ import { PIECE_BYTES, type NewUploadData, type UploadData } from './schemas.ts'
 import type { UploadSignatures } from './signature.ts'
 import { findUpload, isLate, requireUpload, whyNot } from './store.ts'
 
-declare module '../../../../core/services.ts' {
-  interface Services {
-    readonly uploads: Uploads
-  }
-}
-
 /** How long a client has to send the bytes of an upload. */
 const OPEN_MS = 24 * HOUR
 

@@ -4,12 +4,6 @@ import { AppError } from '../../../../core/error.ts'
 import type { GuardedFetcher } from '../../../../fetch/guarded-fetch.ts'
 import { MEDIA_PLATFORMS, PLATFORM_MEDIA, refusals } from '../../../../platforms/media-rules.ts'
 
-declare module '../../../../core/services.ts' {
-  interface Services {
-    readonly urlCheck: UrlCheck
-  }
-}
-
 const TIMEOUT_MS = 15_000
 
 /** Looks at a media URL before a post relies on it: from outside, as a platform would. */

@@ -25,12 +25,6 @@ import { findAsset, renditionKeys, type AssetRow } from './store.ts'
 import { assetRenditions } from './tables.ts'
 import type { AssetViews } from './views.ts'
 
-declare module '../../../core/services.ts' {
-  interface Services {
-    readonly renditions: Renditions
-  }
-}
-
 /** The outcome of making a rendition. */
 export interface Made {
   readonly id: string
@@ -45,7 +39,7 @@ export interface Made {
   readonly heldAs?: string
 }
 
-interface RenditionsNeeds {
+interface RenditionOrdersNeeds {
   readonly clock: Clock
   readonly storage: Storage
   readonly quota: Quota
@@ -57,11 +51,11 @@ interface RenditionsNeeds {
 }
 
 /** Orders, cancels and settles renditions of assets, in turns of their workspace. */
-export class Renditions {
-  readonly #needs: RenditionsNeeds
+export class RenditionOrders {
+  readonly #needs: RenditionOrdersNeeds
   readonly #followers: ((turn: Turn, id: string) => Promise<void>)[] = []
 
-  constructor(needs: RenditionsNeeds) {
+  constructor(needs: RenditionOrdersNeeds) {
     this.#needs = needs
   }
 
