@@ -3,7 +3,7 @@ export const live = [
   `
     create table streams (
       id uuid primary key,
-      workspace_id uuid not null,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
       title text not null,
       description text not null,
       status text not null,
@@ -35,14 +35,14 @@ export const live = [
       record_gaps text not null default 'cut'
     )`,
   'create unique index streams_path_key on streams (path)',
-  'create index streams_by_time on streams (workspace_id, created_at desc, id desc)',
-  'create index streams_by_status on streams (workspace_id, status, created_at desc, id desc)',
   `create index streams_interrupted on streams (status_since) where status = 'interrupted'`,
   'create index streams_by_ingest_node on streams (ingest_node) where ingest_node is not null',
+  'create index streams_by_workspace on streams (workspace_id, id)',
+  'create index streams_by_status on streams (workspace_id, status, id)',
   `
     create table rtmp_destinations (
       id uuid primary key,
-      workspace_id uuid not null,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
       name text not null,
       url text not null,
       key_sealed text not null,
@@ -52,14 +52,14 @@ export const live = [
       platform text,
       worked_at timestamptz
     )`,
-  'create index rtmp_destinations_by_time on rtmp_destinations (workspace_id, created_at desc, id desc)',
+  'create index rtmp_destinations_by_workspace on rtmp_destinations (workspace_id, id)',
   `
     create table stream_destinations (
       id uuid primary key,
       stream_id uuid not null references streams (id) on delete cascade,
       workspace_id uuid not null,
       platform text not null,
-      account_id uuid not null references rtmp_destinations (id),
+      account_id uuid not null references rtmp_destinations (id) on delete cascade,
       name text not null,
       enabled boolean not null,
       status text not null,
@@ -83,7 +83,7 @@ export const live = [
       destinations jsonb not null,
       peak_viewers integer not null default 0
     )`,
-  'create index stream_sessions_by_time on stream_sessions (stream_id, started_at desc, id desc)',
+  'create index stream_sessions_by_stream on stream_sessions (stream_id, id)',
   // Without a key to streams: usage outlives its stream.
   `
     create table stream_usage (

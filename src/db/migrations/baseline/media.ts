@@ -3,7 +3,7 @@ export const media = [
   `
     create table asset_folders (
       id uuid primary key,
-      workspace_id uuid not null,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
       parent_id uuid,
       name text not null,
       created_at timestamptz not null,
@@ -13,7 +13,7 @@ export const media = [
   `
     create table asset_files (
       id uuid primary key,
-      workspace_id uuid not null,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
       sha256 text not null,
       size bigint not null,
       type text not null,
@@ -33,9 +33,9 @@ export const media = [
   `
     create table assets (
       id uuid primary key,
-      workspace_id uuid not null,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
       file_id uuid not null,
-      folder_id uuid,
+      folder_id uuid references asset_folders (id) on delete set null,
       name text not null,
       alt_text text not null,
       tags text[] not null,
@@ -45,17 +45,17 @@ export const media = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
-  'create index assets_by_time on assets (workspace_id, created_at desc, id desc) where deleted_at is null',
   'create index assets_by_folder on assets (folder_id) where folder_id is not null',
   'create index assets_by_tag on assets using gin (tags)',
   'create index assets_by_file on assets (file_id)',
   'create index assets_in_bin on assets (deleted_at) where deleted_at is not null',
-  'create index assets_in_bin_by_time on assets (workspace_id, created_at desc, id desc) where deleted_at is not null',
+  'create index assets_by_id on assets (workspace_id, id) where deleted_at is null',
+  'create index assets_in_bin_by_id on assets (workspace_id, id) where deleted_at is not null',
   `
     create table asset_renditions (
       id uuid primary key,
-      workspace_id uuid not null,
-      asset_id uuid not null,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
+      asset_id uuid not null references assets (id) on delete cascade,
       name text not null,
       spec jsonb not null,
       state text not null,
@@ -75,7 +75,7 @@ export const media = [
   `
     create table uploads (
       id uuid primary key,
-      workspace_id uuid not null,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
       user_id uuid not null,
       target text not null,
       name text not null,
@@ -92,12 +92,12 @@ export const media = [
       created_at timestamptz not null,
       updated_at timestamptz not null
     )`,
-  'create index uploads_by_time on uploads (workspace_id, created_at desc, id desc)',
   'create index uploads_by_expiry on uploads (expires_at)',
+  'create index uploads_by_workspace on uploads (workspace_id, id)',
   `
     create table storage_reservations (
       id uuid primary key,
-      workspace_id uuid not null,
+      workspace_id uuid not null references workspaces (id) on delete cascade,
       bytes bigint not null,
       expires_at timestamptz not null
     )`,
