@@ -71,7 +71,7 @@ export function compose(
   registry: Registry = api,
   declaredJobs: readonly AnyJob[] = allJobs,
 ): Composition {
-  const { clock, config, coordination, database, secret, version } = resources
+  const { clock, config, database, secret, version } = resources
   const operations = walk(registry)
   const turnAuthorizer = new MemberTurnAuthorizer()
   const layers = buildLayers(resources, { operations, jobs: declaredJobs, turnAuthorizer })
