@@ -38,7 +38,7 @@ test('a version refuses a schema that a newer version has migrated', async () =>
   ends.push(() => made.drop())
   const database = await connect(made)
   await database.run(`insert into migrations (name, executed_at) values ('9999-from-the-future', now())`)
-  await expect(database.migrate()).rejects.toThrow(/newer Crier \(9999-from-the-future\)/)
+  await expect(database.migrate()).rejects.toThrow(/newer version of Crier \(9999-from-the-future\)/)
 })
 
 test('the database of a development version is refused with instructions', async () => {
@@ -47,5 +47,5 @@ test('the database of a development version is refused with instructions', async
   const database = await connect(made)
   await database.migrate()
   await database.run(`update migrations set name = '0001-foundation'`)
-  await expect(database.migrate()).rejects.toThrow(/development version from before 0\.1\.0.*empty DATA_DIR/)
+  await expect(database.migrate()).rejects.toThrow(/development version before 0\.1\.0.*empty DATA_DIR/)
 })
