@@ -1,13 +1,14 @@
 import { sql as rawSql } from 'kysely'
 import type { AnyJob } from '../core/job.ts'
 import type { Sql } from '../core/sql.ts'
-import { not } from '../db/condition.ts'
+import { anyOf, not } from '../db/condition.ts'
 import { query } from '../db/query.ts'
 import { outbox } from './tables.ts'
 
-/** Whether a job waits or runs. Jobs that have ended, were given up or were removed do not. */
-export function isJobOpen(sql: Sql, id: string): Promise<boolean> {
-  return outbox.exists(sql, { id, state: not('dead' as const) })
+/** Which of these jobs wait or run. Jobs that have ended, were given up or were removed do not. */
+export async function openJobs(sql: Sql, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const rows = await outbox.find(sql, { id: anyOf(ids), state: not('dead' as const) }, { columns: ['id'] })
+  return new Set(rows.map(({ id }) => id))
 }
 
 const openWith = query({ outbox }, (db, $: { name: string; field: string; values: readonly string[] }) =>

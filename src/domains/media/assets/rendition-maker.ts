@@ -10,11 +10,10 @@ import type { Logger } from '../../../core/log.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
 import { query } from '../../../db/query.ts'
-import { valuesInOpenJobs } from '../../../jobs/open-jobs.ts'
+import { openJobs } from '../../../jobs/open-jobs.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import { fileKey } from './intake.ts'
 import { localCopy } from './local-copy.ts'
-import { makeRendition } from './jobs.ts'
 import type { Quota } from './quota.ts'
 import type { RenditionSpec } from './rendition-settings.ts'
 import { PLAYLIST_TYPE, PREVIEW_MEDIA_TYPE, renditionKeys } from './store.ts'
@@ -104,16 +103,14 @@ export class RenditionMaker {
   /** Fails pending renditions that no job is making any more, because it was lost several times or removed. */
   async giveUp(): Promise<void> {
     const { sql, turns } = this.#needs
-    const pending = await assetRenditions.find(sql, { state: 'pending' }, { columns: ['id', 'workspaceId'] })
-    const open = await valuesInOpenJobs(
+    const pending = await assetRenditions.find(sql, { state: 'pending' }, { columns: ['id', 'workspaceId', 'jobId'] })
+    const open = await openJobs(
       sql,
-      makeRendition,
-      'renditionId',
-      pending.map(({ id }) => id),
+      pending.flatMap(({ jobId }) => jobId ?? []),
     )
     const error = 'It was given up: its job was lost several times or removed. Order it again.'
-    for (const { id, workspaceId } of pending) {
-      if (!open.has(id)) await turns.system(workspaceId, noteRendition, { id, error })
+    for (const { id, jobId, workspaceId } of pending) {
+      if (jobId === null || !open.has(jobId)) await turns.system(workspaceId, noteRendition, { id, error })
     }
   }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
 import { anyOf } from '../../../db/condition.ts'
-import { isJobOpen } from '../../../jobs/open-jobs.ts'
+import { openJobs } from '../../../jobs/open-jobs.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Storage } from '../../../storage/storage.ts'
@@ -77,7 +77,8 @@ export class RenditionOrders {
     const hasAudio = asset.videoCodec === null ? null : asset.audioCodec !== null
     this.#check(spec, { kind, mime, seconds, hasAudio })
     const known = await assetRenditions.first(turn.sql, { assetId, spec })
-    const isUnderWay = known?.state === 'pending' && known.jobId !== null && (await isJobOpen(turn.sql, known.jobId))
+    const jobIds = known?.state === 'pending' && known.jobId !== null ? [known.jobId] : []
+    const isUnderWay = jobIds.length > 0 && (await openJobs(turn.sql, jobIds)).size > 0
     if (known !== undefined && (known.state === 'ready' || isUnderWay)) return this.#needs.views.rendition(known)
     await this.#needs.quota.requireRoom(turn.sql, turn.workspaceId)
     const begun = await this.#begin(turn, { id: known?.id, assetId, name: settings.preset ?? 'custom', spec })
