@@ -1,6 +1,10 @@
+import { sql } from 'kysely'
 import type { Sql } from '../../../core/sql.ts'
 import type { Kind } from '../../../content/types.ts'
+import { anyOf, not } from '../../../db/condition.ts'
+import { query } from '../../../db/query.ts'
 import type { MediaState } from './schemas.ts'
+import { assetRenditions, mediaTables } from './tables.ts'
 
 /** What a live stream needs to know of assets and renditions to play them. */
 
@@ -36,42 +40,53 @@ export interface PlayableRendition {
   readonly seconds: number | null
 }
 
+const findPlayable = query(mediaTables, (db, $: { workspaceId: string; ids: readonly string[] }) =>
+  db
+    .selectFrom('assets as a')
+    .innerJoin('assetFiles as f', 'f.id', 'a.fileId')
+    .select([
+      'a.id',
+      'a.name',
+      'a.fileId',
+      'f.kind',
+      'f.seconds',
+      'f.thumbnailState as state',
+      'f.thumbnailError as error',
+      sql<StreamingFacts | null>`nullif(f.probe->'streaming', 'null')`.as('streaming'),
+      sql<boolean>`f.probe is not null`.as('examined'),
+    ])
+    .where('a.workspaceId', '=', $.workspaceId)
+    .where(sql<boolean>`a.id = any(${$.ids})`)
+    .where('a.deletedAt', 'is', null),
+)
+
 /** Assets of a workspace by id, without those in the bin. */
 export async function playableAssets(
-  sql: Sql,
+  on: Sql,
   workspaceId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, PlayableAsset>> {
-  const rows = await sql.rows<PlayableAsset>(
-    `select a.id, a.name, a.file_id as "fileId", f.kind, f.seconds, f.thumbnail_state as state,
-       f.thumbnail_error as error, nullif(f.probe->'streaming', 'null') as streaming, f.probe is not null as examined
-     from assets a join asset_files f on f.id = a.file_id
-     where a.workspace_id = $1 and a.id = any($2) and a.deleted_at is null`,
-    [workspaceId, ids],
-  )
+  const rows = await findPlayable.rows(on, { workspaceId, ids })
   return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** Renditions of a workspace by id. */
 export async function playableRenditions(
-  sql: Sql,
+  on: Sql,
   workspaceId: string,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, PlayableRendition>> {
   if (ids.length === 0) return new Map()
-  const rows = await sql.rows<PlayableRendition>(
-    `select id, asset_id as "assetId", name, state, progress, error, type, seconds
-     from asset_renditions where workspace_id = $1 and id = any($2)`,
-    [workspaceId, ids],
+  const rows = await assetRenditions.find(
+    on,
+    { workspaceId, id: anyOf(ids) },
+    { columns: ['id', 'assetId', 'name', 'state', 'progress', 'error', 'type', 'seconds'] },
   )
   return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** The ids of an asset's renditions that are ready or being made. */
-export async function usableRenditions(sql: Sql, assetId: string): Promise<ReadonlySet<string>> {
-  const rows = await sql.rows<{ id: string }>(
-    `select id from asset_renditions where asset_id = $1 and state <> 'failed'`,
-    [assetId],
-  )
+export async function usableRenditions(on: Sql, assetId: string): Promise<ReadonlySet<string>> {
+  const rows = await assetRenditions.find(on, { assetId, state: not<MediaState>('failed') }, { columns: ['id'] })
   return new Set(rows.map(({ id }) => id))
 }
