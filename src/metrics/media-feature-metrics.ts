@@ -1,39 +1,152 @@
 import { Counter, type Registry } from 'prom-client'
-import type { MediaEvent, MediaNodeStatus, ReceptionStatus, StreamStatus } from '../../media/types.ts'
-import { counter, gauge, type Labels, type Sample } from './metric-samples.ts'
+import type { MediaEvent, MediaNodeStatus, ReceptionStatus, RenderingStatus, StreamStatus } from '../../media/types.ts'
+import { family, tally, type Labels, type MetricRow } from './metric-samples.ts'
 
 const SLATE_STATES = ['waiting', 'preparing', 'ready', 'shown', 'unavailable'] as const
 
-type Streams = () => readonly StreamStatus[]
-type Status = () => MediaNodeStatus | undefined
-
 /** Metrics of media features besides the relay: previews, renderings, WHIP, playout, recordings and slates. */
-export function watchFeatures(metrics: Registry, status: Status): void {
-  const streams: Streams = () => status()?.streams ?? []
-  gauge(metrics, 'crier_preview_viewers', 'Viewers of a stream’s preview', ['stream'], () =>
-    streams().flatMap(({ ingest, streamId, viewers }) =>
-      ingest === null && viewers === 0 ? [] : [[{ stream: streamId }, viewers]],
-    ),
-  )
-  gauge(metrics, 'crier_slates', 'Slates by state', ['state'], () => {
-    const states = streams().flatMap(({ slate }) => slate?.state ?? [])
-    return SLATE_STATES.map((state): Sample => [{ state }, states.filter((one) => one === state).length])
-  })
-  watchRenderings(metrics, streams, status)
-  watchWhip(metrics, status)
-  watchBroadcasts(metrics, streams)
-  watchRecordings(metrics, streams)
-  gauge(
-    metrics,
-    'crier_slate_state',
-    'The state of a stream’s slate: 1 for the current state',
-    ['stream', 'state'],
-    () =>
-      streams().flatMap(({ slate, streamId }) =>
-        slate === null ? [] : [[{ stream: streamId, state: slate.state }, 1]],
+export function watchFeatures(metrics: Registry, status: () => MediaNodeStatus | undefined): void {
+  const node = () => {
+    const last = status()
+    return last === undefined ? [] : [[{}, last] as const]
+  }
+  const streams = () => status()?.streams ?? []
+  /** Streams that have a part, by the stream's id. */
+  const having = <T>(part: (stream: StreamStatus) => T | null) =>
+    streams().flatMap((stream) => {
+      const found = part(stream)
+      return found === null ? [] : [[{ stream: stream.streamId }, found] as const]
+    })
+  const always = () => [[{}, streams()] as const]
+  family(metrics, { prefix: 'crier_', labels: [], sources: always }, TOTALS)
+  const previewed = (stream: StreamStatus) => (stream.ingest === null && stream.viewers === 0 ? null : stream)
+  family(metrics, { prefix: 'crier_', labels: ['stream'], sources: () => having(previewed) }, PREVIEW)
+  family(metrics, { prefix: 'crier_', labels: ['stream'], sources: () => having(({ slate }) => slate) }, SLATE)
+  const playouts = () => having(({ playout }) => playout)
+  family(metrics, { prefix: 'crier_broadcast_', labels: ['stream'], sources: playouts }, PLAYOUT)
+  const recordings = () => having(({ recording }) => recording)
+  family(metrics, { prefix: 'crier_recording_', labels: ['stream'], sources: recordings }, RECORDING)
+  family(metrics, { prefix: 'crier_renderings_', labels: [], sources: node }, ENCODERS)
+  const renderings = () =>
+    streams().flatMap(({ destinations, streamId }) =>
+      destinations.flatMap(({ id, rendering }): (readonly [Labels, RenderingStatus])[] =>
+        rendering === null ? [] : [[{ stream: streamId, destination: id }, rendering]],
       ),
-  )
+    )
+  family(metrics, { prefix: 'crier_rendering_', labels: ['stream', 'destination'], sources: renderings }, RENDERING)
+  const sessions = () => status()?.whip?.sessions ?? []
+  const connections = () => [[{}, sessions().map(({ connected }) => (connected ? 'connected' : 'connecting'))] as const]
+  family(metrics, { prefix: 'crier_', labels: [], sources: connections }, WHIP_SESSIONS)
+  const tracks = () =>
+    sessions().flatMap((session) =>
+      session.tracks.map((track) => [{ stream: session.streamId, kind: track.kind }, track] as const),
+    )
+  family(metrics, { prefix: 'crier_whip_', labels: ['stream', 'kind'], sources: tracks }, WHIP_TRACK)
 }
+
+const present = <T>(value: T | null): readonly T[] => (value === null ? [] : [value])
+
+const TOTALS: readonly MetricRow<readonly StreamStatus[]>[] = [
+  [
+    'gauge',
+    'slates',
+    'Slates by state',
+    (streams) =>
+      tally(
+        'state',
+        streams.flatMap(({ slate }) => present(slate).map(({ state }) => state)),
+        SLATE_STATES,
+      ),
+    'state',
+  ],
+  [
+    'gauge',
+    'broadcasts',
+    'Playouts by state',
+    (streams) =>
+      tally(
+        'state',
+        streams.flatMap(({ playout }) => present(playout).map(({ paused }) => (paused ? 'paused' : 'playing'))),
+        ['playing', 'paused'],
+      ),
+    'state',
+  ],
+  [
+    'gauge',
+    'recordings',
+    'Streams being recorded',
+    (streams) => streams.filter(({ recording }) => recording !== null).length,
+  ],
+]
+
+const PREVIEW: readonly MetricRow<StreamStatus>[] = [
+  ['gauge', 'preview_viewers', 'Viewers of a stream’s preview', ({ viewers }) => viewers],
+]
+
+const SLATE: readonly MetricRow<NonNullable<StreamStatus['slate']>>[] = [
+  [
+    'gauge',
+    'slate_state',
+    'The state of a stream’s slate: 1 for the current state',
+    ({ state }) => [[{ state }, 1]],
+    'state',
+  ],
+]
+
+const PLAYOUT: readonly MetricRow<NonNullable<StreamStatus['playout']>>[] = [
+  ['gauge', 'item', 'Index of the current playout file in its list, from 0', ({ item }) => item],
+  ['gauge', 'position_seconds', 'Position in the current playout file', ({ ms }) => ms / 1_000],
+]
+
+const RECORDING: readonly MetricRow<NonNullable<StreamStatus['recording']>>[] = [
+  ['gauge', 'bytes', 'Size of the current recording file', ({ bytes }) => bytes],
+  ['gauge', 'seconds', 'Duration of the current recording file', ({ seconds }) => seconds],
+]
+
+const ENCODERS: readonly MetricRow<MediaNodeStatus>[] = [
+  ['gauge', 'running', 'Running encoders of renderings', ({ renderings }) => renderings.running],
+  ['gauge', 'limit', 'Limit of concurrent encoders', ({ renderings }) => renderings.most],
+]
+
+const RENDERING: readonly MetricRow<RenderingStatus>[] = [
+  [
+    'gauge',
+    'state',
+    'The state of a destination’s rendering: 1 for the current state. Destinations with equal settings share a rendering',
+    ({ state }) => [[{ state }, 1]],
+    'state',
+  ],
+  [
+    'gauge',
+    'speed_ratio',
+    'Seconds of media encoded per second; below 1 the encoder does not keep up',
+    ({ speed }) => speed,
+  ],
+  ['counter', 'restarts_total', 'Restarts of the encoder', ({ restarts }) => restarts],
+  [
+    'counter',
+    'dropped_total',
+    'Frames dropped because the encoder does not keep up',
+    ({ droppedVideo }) => droppedVideo,
+  ],
+]
+
+const WHIP_SESSIONS: readonly MetricRow<readonly string[]>[] = [
+  [
+    'gauge',
+    'whip_sessions',
+    'WHIP clients by state',
+    (states) => tally('state', states, ['connected', 'connecting']),
+    'state',
+  ],
+]
+
+const WHIP_TRACK: readonly MetricRow<ReceptionStatus>[] = [
+  ['counter', 'packets_lost_total', 'Packets that were lost or arrived too late', ({ lost }) => lost],
+  ['counter', 'packets_recovered_total', 'Packets recovered by retransmission', ({ recovered }) => recovered],
+  ['counter', 'packets_requested_total', 'Retransmission requests for packets (NACK)', ({ requested }) => requested],
+  ['gauge', 'jitter_seconds', 'Interarrival jitter (RFC 3550, section 6.4.1)', ({ jitterMs }) => jitterMs / 1_000],
+]
 
 /** Counters of events that a media process reports once. */
 export function countMediaEvents(metrics: Registry): (event: MediaEvent) => void {
@@ -72,137 +185,4 @@ export function countMediaEvents(metrics: Registry): (event: MediaEvent) => void
       lost.inc({ kind: 'viewer' }, event.viewers)
     }
   }
-}
-
-function watchRenderings(metrics: Registry, streams: Streams, status: Status): void {
-  const ofNode = (read: (of: MediaNodeStatus['renderings']) => number) => (): Sample[] => {
-    const of = status()?.renderings
-    return of === undefined ? [] : [[{}, read(of)]]
-  }
-  gauge(
-    metrics,
-    'crier_renderings_running',
-    'Running encoders of renderings',
-    [],
-    ofNode((of) => of.running),
-  )
-  gauge(
-    metrics,
-    'crier_renderings_limit',
-    'Limit of concurrent encoders',
-    [],
-    ofNode((of) => of.most),
-  )
-  const labels = ['stream', 'destination']
-  type Rendered = NonNullable<StreamStatus['destinations'][number]['rendering']>
-  const each = (read: (rendering: Rendered) => readonly [more: Labels, value: number] | null) => () =>
-    streams().flatMap(({ destinations, streamId }) =>
-      destinations.flatMap(({ id, rendering }): Sample[] => {
-        const found = rendering && read(rendering)
-        return found ? [[{ stream: streamId, destination: id, ...found[0] }, found[1]]] : []
-      }),
-    )
-  const of = (name: string) => `crier_rendering_${name}`
-  gauge(
-    metrics,
-    of('state'),
-    'The state of a destination’s rendering: 1 for the current state. Destinations with equal settings share a rendering',
-    [...labels, 'state'],
-    each(({ state }) => [{ state }, 1]),
-  )
-  gauge(
-    metrics,
-    of('speed_ratio'),
-    'Seconds of media encoded per second; below 1 the encoder does not keep up',
-    labels,
-    each(({ speed }) => (speed === null ? null : [{}, speed])),
-  )
-  counter(
-    metrics,
-    of('restarts_total'),
-    'Restarts of the encoder',
-    labels,
-    each(({ restarts }) => [{}, restarts]),
-  )
-  counter(
-    metrics,
-    of('dropped_total'),
-    'Frames dropped because the encoder does not keep up',
-    labels,
-    each(({ droppedVideo }) => [{}, droppedVideo]),
-  )
-}
-
-function watchWhip(metrics: Registry, status: Status): void {
-  const sessions = () => status()?.whip?.sessions ?? []
-  gauge(metrics, 'crier_whip_sessions', 'WHIP clients by state', ['state'], () => {
-    const connected = sessions().filter((session) => session.connected).length
-    return [
-      [{ state: 'connected' }, connected],
-      [{ state: 'connecting' }, sessions().length - connected],
-    ]
-  })
-  const each = (read: (track: ReceptionStatus) => number) => () =>
-    sessions().flatMap(({ streamId, tracks }) =>
-      tracks.map((track): Sample => [{ stream: streamId, kind: track.kind }, read(track)]),
-    )
-  const labels = ['stream', 'kind']
-  const of = (name: string) => `crier_whip_${name}`
-  counter(
-    metrics,
-    of('packets_lost_total'),
-    'Packets that were lost or arrived too late',
-    labels,
-    each(({ lost }) => lost),
-  )
-  counter(
-    metrics,
-    of('packets_recovered_total'),
-    'Packets recovered by retransmission',
-    labels,
-    each(({ recovered }) => recovered),
-  )
-  counter(
-    metrics,
-    of('packets_requested_total'),
-    'Retransmission requests for packets (NACK)',
-    labels,
-    each(({ requested }) => requested),
-  )
-  gauge(
-    metrics,
-    of('jitter_seconds'),
-    'Interarrival jitter (RFC 3550, section 6.4.1)',
-    labels,
-    each(({ jitterMs }) => jitterMs / 1_000),
-  )
-}
-
-function watchBroadcasts(metrics: Registry, streams: Streams): void {
-  const playing = () => streams().flatMap(({ playout, streamId }) => (playout === null ? [] : [{ playout, streamId }]))
-  gauge(metrics, 'crier_broadcasts', 'Playouts by state', ['state'], () => {
-    const paused = playing().filter(({ playout }) => playout.paused).length
-    return [
-      [{ state: 'playing' }, playing().length - paused],
-      [{ state: 'paused' }, paused],
-    ]
-  })
-  gauge(metrics, 'crier_broadcast_item', 'Index of the current playout file in its list, from 0', ['stream'], () =>
-    playing().map(({ playout, streamId }) => [{ stream: streamId }, playout.item]),
-  )
-  gauge(metrics, 'crier_broadcast_position_seconds', 'Position in the current playout file', ['stream'], () =>
-    playing().map(({ playout, streamId }) => [{ stream: streamId }, playout.ms / 1_000]),
-  )
-}
-
-function watchRecordings(metrics: Registry, streams: Streams): void {
-  const running = () =>
-    streams().flatMap(({ recording, streamId }) => (recording === null ? [] : [{ recording, streamId }]))
-  gauge(metrics, 'crier_recordings', 'Streams being recorded', [], () => [[{}, running().length]])
-  gauge(metrics, 'crier_recording_bytes', 'Size of the current recording file', ['stream'], () =>
-    running().map(({ recording, streamId }) => [{ stream: streamId }, recording.bytes]),
-  )
-  gauge(metrics, 'crier_recording_seconds', 'Duration of the current recording file', ['stream'], () =>
-    running().map(({ recording, streamId }) => [{ stream: streamId }, recording.seconds]),
-  )
 }
