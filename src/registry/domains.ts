@@ -19,7 +19,7 @@ import { workspaces } from '../domains/workspace/workspaces/domain.ts'
 import { queue } from '../jobs/domain.ts'
 import { foundation } from './foundation.ts'
 
-/** Every domain of the service. A new one is added here, and nowhere else outside its folder. */
+/** Every domain of the service. */
 export const domains = [
   foundation,
   auth,

@@ -123,7 +123,7 @@ export class Next extends Migration {
 `,
   )
   const index = await readFile(join(migrations, 'index.ts'), 'utf8')
-  const extended = index.replace(/\]\s*$/, "  { name: '9999-next', class: Next },\n]\n")
+  const extended = index.replace(/,?\s*\]\s*$/, ",\n  { name: '9999-next', class: Next },\n]\n")
   expect(extended).not.toBe(index)
   await writeFile(join(migrations, 'index.ts'), `import { Next } from './9999-next.ts'\n${extended}`)
   return join(build, 'src/main.ts')
