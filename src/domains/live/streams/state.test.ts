@@ -4,7 +4,7 @@ import { isOnAir, next, type Happening, type StreamStatus } from './state.ts'
 
 const STREAM_STATUSES = ['idle', 'receiving', 'starting', 'live', 'interrupted', 'ended'] satisfies StreamStatus[]
 
-test('the table in the documentation is what the code does', () => {
+test('the table in the comment agrees with the code', () => {
   const source = readFileSync(new URL('state.ts', import.meta.url), 'utf8')
   const rows = [...source.matchAll(/^ \* \| ([a-z_]+) +\| (.*) \|$/gm)].map(([, happening, cells]) => ({
     happening: happening as Happening,
@@ -12,12 +12,12 @@ test('the table in the documentation is what the code does', () => {
   }))
   const table = rows.filter(({ cells }) => cells.length === STREAM_STATUSES.length)
   expect(table).toHaveLength(9)
-  for (const { happening, cells } of table.filter((row) => row.happening !== ('happening' as Happening))) {
+  for (const { happening, cells } of table.filter((row) => row.happening !== ('event' as Happening))) {
     const outcomes = STREAM_STATUSES.map((status) => next(status, happening) ?? 'none')
     expect(outcomes, happening).toEqual(cells.map((cell) => (cell === '–' || cell === '409' ? 'none' : cell)))
   }
 })
 
-test('what is on the air relays media as it comes', () => {
+test('starting, live and interrupted streams are on air', () => {
   expect(STREAM_STATUSES.filter((status) => isOnAir(status))).toEqual(['starting', 'live', 'interrupted'])
 })
