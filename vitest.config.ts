@@ -31,13 +31,16 @@ function project(name: string, include: string[], options: object = {}) {
   return { extends: true as const, test: { name, include, ...PATIENCE, ...options } }
 }
 
+/** `npm run test:quick` leaves out the longest unit test: both stores of jobs, with real workers. */
+const NOT_QUICK = process.env['QUICK'] === undefined ? [] : ['src/jobs/jobs.test.ts']
+
 export default defineConfig({
   test: {
     // A process a file, unless a project says otherwise: process-wide state, such as memory that is measured, is its own.
     pool: 'forks',
     isolate: true,
     globalSetup: ['test/support/global-setup.ts'],
-    exclude: [...configDefaults.exclude, 'data/**'],
+    exclude: [...configDefaults.exclude, 'data/**', ...NOT_QUICK],
     reporters: ['default'],
     projects: [
       project('unit', ['src/**/*.test.ts', 'actors/**/*.test.ts', 'test/*.test.ts', 'test/support/**/*.test.ts'], {

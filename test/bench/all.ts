@@ -1,7 +1,7 @@
 /**
  * Runs every benchmark of RESULTS.md in turn, with the smallest settings that give stable figures on a quiet machine:
  * `npm run bench:all -- <folder>`. Each writes its output to a file there. A failed benchmark does not stop the others,
- * but makes this program fail. Takes about 25 minutes.
+ * but makes this program fail. Takes about 20 minutes.
  */
 import { spawn } from 'node:child_process'
 import { createWriteStream, mkdirSync } from 'node:fs'
