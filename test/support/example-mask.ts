@@ -34,8 +34,10 @@ const STREAM_KEY = /\b[0-9a-f]{16}(b?)-[0-9a-f]{32}\b/g
 const HEX = /\b(?:[0-9a-f]{16}|[0-9a-f]{20})\b/g
 const PREFIXED = /\b(crier|crr|crd)_([\w-]{6,})/g
 const EXPIRES = /\bexpires=(\d{10})\b/g
-/** Long words that mix upper case, lower case and digits, which only random ones do. */
-const RANDOM = /(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{22,}(?![\w-])/g
+/** Query parameters with random values. One random word in a hundred has no digit, so `RANDOM` does not find them all. */
+const RANDOM_PARAMETER = /(?<=[?&#](?:token|signature|state|code|code_challenge|nonce)=)(?!eyJ)[\w-]{16,}/g
+/** Long words that mix upper case, lower case and digits, or the two cases over the 43 characters of 256 random bits. */
+const RANDOM = /(?<![\w-])(?=[\w-]*(?:\d|[\w-]{43}))(?=[\w-]*[a-z])(?=[\w-]*[A-Z])[\w-]{22,}(?![\w-])/g
 
 const EXAMPLE_JWT = `eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.${Buffer.from('{"EXAMPLE":true}').toString('base64url')}.${filler(43)}`
 const DIGITS = '0123456789abcdef'
@@ -107,9 +109,8 @@ export class ExampleMask {
       )
       .replace(HEX, (digits) => filler(digits.length, DIGITS))
       .replace(EXPIRES, (_all, seconds: string) => `expires=${this.#time(Number(seconds) * SECOND) / SECOND}`)
-      .replace(RANDOM, (random) =>
-        EXAMPLE_JWT.includes(random) || IS_UUID.test(random) ? random : this.#secret(random, shortened(random)),
-      )
+      .replace(RANDOM_PARAMETER, (random) => this.#secret(random, shortened(random)))
+      .replace(RANDOM, (random) => (isShown(random) ? random : this.#secret(random, shortened(random))))
     return readableNames(result, this.#names)
   }
 
@@ -138,6 +139,11 @@ export class ExampleMask {
     this.#ids.set(id, made)
     return made
   }
+}
+
+/** Whether a word that looks random was put there by the mask, or is an id. */
+function isShown(word: string): boolean {
+  return EXAMPLE_JWT.includes(word) || word.includes(filler(7)) || IS_UUID.test(word)
 }
 
 function shortened(random: string): string {
