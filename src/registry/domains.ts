@@ -4,6 +4,7 @@ import { auth } from '../domains/identity/auth/domain.ts'
 import { users } from '../domains/identity/users/domain.ts'
 import { destinations } from '../domains/live/destinations/domain.ts'
 import { mediaLink } from '../domains/live/media-link/domain.ts'
+import { mediaNodes } from '../domains/live/media-nodes/domain.ts'
 import { playout } from '../domains/live/playout/domain.ts'
 import { previews } from '../domains/live/previews/domain.ts'
 import { recording } from '../domains/live/recording/domain.ts'
@@ -19,27 +20,31 @@ import { workspaces } from '../domains/workspace/workspaces/domain.ts'
 import { queue } from '../jobs/domain.ts'
 import { foundation } from './foundation.ts'
 
-/** Every domain of the service. */
+/**
+ * Every domain of the service, after what the layers declare. A domain can import only domains that are listed before
+ * it (`test/boundaries.test.ts`).
+ */
 export const domains = [
   foundation,
-  auth,
-  users,
-  apiKeys,
-  workspaces,
-  team,
-  chat,
-  plans,
-  streams,
-  destinations,
-  playout,
-  recording,
-  previews,
-  mediaLink,
   queue,
-  assets,
-  uploads,
   switches,
   health,
+  users,
+  plans,
+  auth,
+  apiKeys,
+  workspaces,
+  assets,
+  uploads,
+  chat,
+  mediaNodes,
+  destinations,
+  streams,
+  recording,
+  playout,
+  previews,
+  mediaLink,
+  team,
 ] as const satisfies readonly Domain[]
 
 /** What each domain is about, by its name: shown in the documentation and in the help of the command line. */
