@@ -113,7 +113,7 @@ interface Import {
 
 const sources = globSync(['src/**/*.{ts,mjs}', 'actors/**/*.ts', 'media/**/*.ts'], { cwd: ROOT })
   .map((path) => path.replaceAll('\\', '/'))
-  .filter((path) => !path.endsWith('.test.ts') && !path.startsWith('media/testing/'))
+  .filter((path) => !/(\.test|\/fixtures)\.ts$/.test(path) && !path.startsWith('media/testing/'))
   .sort((a, b) => a.localeCompare(b))
 
 const texts = new Map(sources.map((path) => [path, readFileSync(join(ROOT, path), 'utf8')]))
@@ -166,6 +166,10 @@ test('imports name existing files with their extension', () => {
   for (const { from, to } of local) {
     expect(texts.has(to) || to.endsWith('.json') || to === 'package.json', `${from} → ${to}`).toBe(true)
   }
+})
+
+test('only tests load the fixtures of domains', () => {
+  expect(local.filter(({ to }) => to.endsWith('/fixtures.ts')).map(({ from }) => from)).toEqual([])
 })
 
 test('only src/http imports uWebSockets.js', () => {

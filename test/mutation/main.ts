@@ -39,7 +39,7 @@ const prefixes = values.files.split(',')
 const mutated = files.filter(
   (file) =>
     file.endsWith('.ts') &&
-    !file.endsWith('.test.ts') &&
+    !/(\.test|\/fixtures)\.ts$/.test(file) &&
     folderOf(file) !== '' &&
     !file.startsWith('actors/simulation/') &&
     prefixes.some((prefix) => file.startsWith(prefix)),

@@ -1,5 +1,6 @@
 import type { NamedOperation } from '../../src/core/operation.ts'
-import { fixtures, rows, type Prepared, type Stage } from './fixtures.ts'
+import { fixtures, rows } from './fixtures.ts'
+import type { Prepared, Stage } from './stage.ts'
 import { PIXEL } from './pixel.ts'
 import type { Answer, SendOptions } from './send.ts'
 
@@ -57,7 +58,7 @@ export async function stageExample(
 async function makeRow(op: NamedOperation, table: string, stage: Stage): Promise<string> {
   const maker = rows[table]
   if (maker === undefined)
-    throw new Error(`${op.name} needs a row of ${table}: add how to make one to test/support/fixtures.ts`)
+    throw new Error(`${op.name} needs a row of ${table}: add how to make one to the fixtures.ts of its domain`)
   return maker(stage)
 }
 

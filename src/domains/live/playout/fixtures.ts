@@ -1,0 +1,37 @@
+import type { Fixtures, Stage } from '../../../../test/support/stage.ts'
+import { asset } from '../../media/assets/fixtures.ts'
+import { announceMedia } from '../media-nodes/fixtures.ts'
+import { stream } from '../streams/fixtures.ts'
+import type * as operations from './operations.ts'
+
+export const fixtures: Fixtures<typeof operations> = {
+  broadcastFile: async (stage) => {
+    announceMedia(stage)
+    return { body: { assetId: await playableAsset(stage) } }
+  },
+  getBroadcast: async (stage) => ({ path: { id: await scheduledBroadcast(stage) } }),
+  updateBroadcast: async (stage) => ({ path: { id: await scheduledBroadcast(stage) }, body: { loop: true } }),
+  cancelBroadcast: async (stage) => ({ path: { id: await scheduledBroadcast(stage) }, once: true }),
+}
+
+/** Creates an asset that looks like a video that platforms accept. */
+async function playableAsset(stage: Stage): Promise<string> {
+  const id = await asset(stage)
+  const probe = { streaming: { faults: [], seconds: 120, keyframeIntervalSeconds: 2 } }
+  await stage.app.database.run(
+    `update asset_files set kind = 'video', probe = $2 where id = (select file_id from assets where id = $1)`,
+    [id, JSON.stringify(probe)],
+  )
+  return id
+}
+
+async function scheduledBroadcast(stage: Stage): Promise<string> {
+  const id = await stream(stage)
+  const reply = await stage.app.send('POST /api/streams/{id}/broadcast', {
+    apiKey: stage.owner.apiKey,
+    path: { id },
+    body: { assetId: await playableAsset(stage), scheduledFor: '2099-01-01T00:00:00Z' },
+  })
+  if (reply.status !== 201) throw new Error(`a broadcast for a fixture: ${reply.text}`)
+  return id
+}

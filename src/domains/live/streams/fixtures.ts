@@ -1,0 +1,58 @@
+import { make, times, type Fixtures, type Lists, type Rows, type Stage } from '../../../../test/support/stage.ts'
+import { rtmpDestination } from '../destinations/fixtures.ts'
+import { announceMedia } from '../media-nodes/fixtures.ts'
+import type * as operations from './operations.ts'
+
+export const rows: Rows = {
+  streams: stream,
+}
+
+export const fixtures: Fixtures<typeof operations> = {
+  goLive: async (stage) => {
+    announceMedia(stage)
+    return {}
+  },
+  stopStream: async (stage) => ({ path: { id: await startedStream(stage) } }),
+  switchInput: async (stage) => {
+    announceMedia(stage)
+    return { error: 'conflict' }
+  },
+  retryDestination: async (stage) => {
+    const id = await startedStream(stage)
+    const shown = await stage.app.send('GET /api/streams/{id}', { apiKey: stage.owner.apiKey, path: { id } })
+    return { path: { id, destinationId: shown.body.data.platforms[0]._id } }
+  },
+}
+
+export const lists: Lists<typeof operations> = {
+  listStreams: times((stage) => stream(stage)),
+  listStreamSessions: async (stage, many) => {
+    const id = await stream(stage)
+    await stage.app.database.run(
+      `insert into stream_sessions (id, stream_id, workspace_id, owner_id, started_at, destinations)
+       select gen_random_uuid(), $1, $2, $3, $5::timestamptz - n * interval '1 day', '[]' from generate_series(1, $4) n`,
+      [id, stage.workspaceId, stage.owner.id, many, new Date(stage.app.clock.now())],
+    )
+    return { path: { id } }
+  },
+}
+
+/** Creates a stream with one destination. */
+export async function stream(stage: Stage): Promise<string> {
+  const platforms = [{ platform: 'custom', accountId: await rtmpDestination(stage) }]
+  return make(stage, 'POST /api/streams', { workspaceId: stage.workspaceId, title: 'A stream', platforms })
+}
+
+/** Creates a stream that waits for its publisher. */
+async function startedStream(stage: Stage): Promise<string> {
+  announceMedia(stage)
+  const id = await stream(stage)
+  const { apiKey } = stage.owner
+  const reply = await stage.app.send('POST /api/streams/{id}/go-live', {
+    apiKey,
+    path: { id },
+    body: { waitForIngest: true },
+  })
+  if (reply.status !== 200) throw new Error(`a stream for a fixture did not start: ${reply.text}`)
+  return id
+}
