@@ -11,13 +11,13 @@ declare module '../core/services.ts' {
   }
 }
 
-/** Where files go, in words, for the banner. */
+/** Describes where files are stored, for the startup banner. */
 export function describeStorage(config: Config): string {
   if (config.S3_BUCKET === undefined) return join(config.DATA_DIR, 'storage')
   return `bucket ${config.S3_BUCKET} at ${config.S3_ENDPOINT ? new URL(config.S3_ENDPOINT).host : `AWS, ${config.S3_REGION}`}`
 }
 
-/** The storage that the settings name. */
+/** Creates the configured storage. */
 export function composeStorage(config: Config, clock: Clock): Storage {
   if (config.S3_BUCKET === undefined) return new DiskStorage({ directory: join(config.DATA_DIR, 'storage'), clock })
   const { S3_ACCESS_KEY_ID: accessKeyId, S3_SECRET_ACCESS_KEY: secretAccessKey } = config

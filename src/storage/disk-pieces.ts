@@ -1,11 +1,11 @@
 import { open, rm, stat, truncate } from 'node:fs/promises'
 import { join } from 'node:path'
-import { AppendGuard, dropped } from './append-guard.ts'
+import { AppendGuard, uploadCancelled } from './append-guard.ts'
 import { FILE_MODE, makeFolder } from './disk-modes.ts'
 import { missing, storageError } from './disk-errors.ts'
 import type { PieceStore, StoredFile } from './storage.ts'
 
-/** Files that grow by requests. What came of a cut request stays, so that the next one goes on behind it. */
+/** Uploads in pieces on disk: each is a file that requests append to. The bytes of an aborted request are kept. */
 export class DiskPieces implements PieceStore {
   readonly #directory: string
   readonly #link: (from: string, key: string) => Promise<StoredFile>
@@ -27,14 +27,14 @@ export class DiskPieces implements PieceStore {
         return await length()
       } catch (error) {
         const failure = storageError(error)
-        // A full disk is left as it was before the request, so that others can still write.
+        // On a full disk, the bytes of the request are deleted, so that other requests can still write.
         if ((failure as { status?: number }).status === 507) await truncate(path, start).catch(missing)
         throw failure
       }
     })
   }
 
-  /** Chunk by chunk, because a pipe throws away what it holds when the sender leaves. */
+  /** Writes chunk by chunk, because a pipe discards its buffer when the sender disconnects. */
   async #write(path: string, body: AsyncIterable<Buffer>): Promise<void> {
     const file = await open(path, 'a', FILE_MODE)
     try {
@@ -51,7 +51,7 @@ export class DiskPieces implements PieceStore {
 
   async finish(id: string, key: string): Promise<StoredFile> {
     const path = this.#path(id)
-    if ((await stat(path).catch(missing)) === undefined) throw dropped()
+    if ((await stat(path).catch(missing)) === undefined) throw uploadCancelled()
     return this.#link(path, key)
   }
 

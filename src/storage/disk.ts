@@ -7,19 +7,19 @@ import type { Clock } from '../core/clock.ts'
 import { uuidv7 } from '../core/id.ts'
 import type { ByteRange } from '../core/reply.ts'
 import { missing, storageError } from './disk-errors.ts'
-import { closeToOthers, FILE_MODE, makeFolder } from './disk-modes.ts'
+import { removeAccessOfOthers, FILE_MODE, makeFolder } from './disk-modes.ts'
 import { DiskPieces } from './disk-pieces.ts'
 import { checkKey, isKey, type PutOptions, type Storage, type StoredFile } from './storage.ts'
 
 export interface DiskOptions {
-  /** Folder of everything; made when it is missing. */
+  /** The root folder. It is created if it does not exist. */
   readonly directory: string
   readonly clock: Clock
 }
 
 /**
- * Files in a folder. A file is written under a name of its own beside the others, synced, and then given its name: a
- * crash or a full disk leaves no half file. Folders are sharded by the last byte of the id, which is random.
+ * Stores files in a folder. A file is written under a temporary name, synced and then renamed, so that a crash or a full
+ * disk leaves no partial file. Folders are sharded by the last byte of the id, which is random.
  */
 export class DiskStorage implements Storage {
   readonly kind = 'disk'
@@ -44,12 +44,12 @@ export class DiskStorage implements Storage {
     const temporary = join(this.#incoming, uuidv7(this.#clock.now()))
     try {
       await makeFolder(this.#incoming)
-      await pipeline(body, createWriteStream(temporary, WRITING))
+      await pipeline(body, createWriteStream(temporary, WRITE_OPTIONS))
       const { size } = await stat(temporary)
       if (options.size !== undefined && size !== options.size) {
-        throw new Error(`${size} bytes came for a file of ${options.size}`)
+        throw new Error(`received ${size} bytes of a file of ${options.size} bytes`)
       }
-      await place(temporary, target)
+      await publish(temporary, target)
       return await this.#stored(target)
     } catch (error) {
       body.destroy()
@@ -97,23 +97,23 @@ export class DiskStorage implements Storage {
 
   async sweep(olderThanMs: number): Promise<number> {
     const before = this.#clock.now() - olderThanMs
-    let removed = 0
+    let deleted = 0
     for (const folder of [this.#incoming, this.#pieces]) {
       for (const name of (await readdir(folder).catch(missing)) ?? []) {
         const path = join(folder, name)
         const found = await stat(path).catch(missing)
         if (found === undefined || found.mtimeMs > before) continue
         await rm(path, { force: true })
-        removed += 1
+        deleted += 1
       }
     }
-    return removed
+    return deleted
   }
 
   async ping(): Promise<void> {
     try {
       await makeFolder(this.#files)
-      await closeToOthers(this.#root)
+      await removeAccessOfOthers(this.#root)
     } catch (error) {
       throw storageError(error)
     }
@@ -132,7 +132,7 @@ export class DiskStorage implements Storage {
     return undefined
   }
 
-  /** A second name for a written file; a copy where the file system has no such thing. */
+  /** Hard-links a written file to its key. Copies it if the file system has no hard links. */
   async #link(from: string, key: string): Promise<StoredFile> {
     const target = this.localPath(key)
     try {
@@ -140,7 +140,7 @@ export class DiskStorage implements Storage {
       await link(from, target)
       await syncFolder(dirname(target))
     } catch (error) {
-      if (!UNLINKABLE.has((error as NodeJS.ErrnoException).code ?? '')) throw storageError(error)
+      if (!NO_HARD_LINK.has((error as NodeJS.ErrnoException).code ?? '')) throw storageError(error)
       await this.#copy(from, target)
     }
     return this.#stored(target)
@@ -152,7 +152,7 @@ export class DiskStorage implements Storage {
       await makeFolder(this.#incoming)
       await copyFile(from, temporary, constants.COPYFILE_EXCL)
       await chmod(temporary, FILE_MODE)
-      await place(temporary, target)
+      await publish(temporary, target)
     } catch (error) {
       throw storageError(error)
     } finally {
@@ -166,11 +166,11 @@ export class DiskStorage implements Storage {
   }
 }
 
-const WRITING = { flags: 'wx', flush: true, highWaterMark: 256 * 1024, mode: FILE_MODE } as const
+const WRITE_OPTIONS = { flags: 'wx', flush: true, highWaterMark: 256 * 1024, mode: FILE_MODE } as const
 
 const BLOCK_BYTES = 256 * 1024
 
-/** Reads into one block of memory again and again. */
+/** Reads all blocks into the same memory. */
 async function* readBlocks(handle: FileHandle, range: ByteRange = { start: 0, end: Infinity }): AsyncGenerator<Buffer> {
   const block = Buffer.allocUnsafeSlow(BLOCK_BYTES)
   try {
@@ -185,17 +185,17 @@ async function* readBlocks(handle: FileHandle, range: ByteRange = { start: 0, en
   }
 }
 
-/** What file systems say that know one name for a file only. */
-const UNLINKABLE = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'])
+/** Error codes of file systems that cannot hard-link a file. */
+const NO_HARD_LINK = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK', 'EXDEV'])
 
-/** One folder at a time: all names of a large library at once would fill the memory. */
+/** Lists one folder at a time, because all names of a large library would fill the memory. */
 async function namesIn(folder: string, kind: 'folders' | 'files'): Promise<string[]> {
   const entries = (await readdir(folder, { withFileTypes: true }).catch(missing)) ?? []
   return entries.filter((entry) => entry.isDirectory() === (kind === 'folders')).map((entry) => entry.name)
 }
 
-/** Gives a written file its name, durably. */
-async function place(from: string, to: string): Promise<void> {
+/** Renames a written file to its final name, durably. */
+async function publish(from: string, to: string): Promise<void> {
   await makeFolder(dirname(to))
   await rename(from, to)
   await syncFolder(dirname(to))

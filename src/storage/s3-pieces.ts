@@ -1,13 +1,13 @@
 import { Readable } from 'node:stream'
-import { AppendGuard, dropped } from './append-guard.ts'
+import { AppendGuard, uploadCancelled } from './append-guard.ts'
 import type { PieceStore, StoredFile } from './storage.ts'
 
-/** What pieces need of a bucket. */
+/** The part of the bucket that pieces need. */
 interface Bucket {
   put(key: string, body: Readable, options: { readonly type: string }): Promise<StoredFile>
   get(key: string, range?: { readonly start: number; readonly end: number }): Promise<Readable | undefined>
   delete(key: string): Promise<void>
-  /** Files whose keys begin so, in the order of their keys. */
+  /** The files with this prefix, in the order of their keys. */
   sizes(prefix: string): Promise<readonly { readonly key: string; readonly size: number }[]>
 }
 
@@ -20,12 +20,12 @@ interface Piece {
 const TYPE = { type: 'application/octet-stream' }
 
 /**
- * Files that arrive in pieces, in a bucket: what each request brought is an object of its own, named by its offset, so
- * that every node can go on with the next one. What nobody finished is swept as files are that nothing refers to.
+ * Uploads in pieces in a bucket. The bytes of each request are an object named by their offset, so that any node can
+ * receive the next request. The sweep deletes pieces of unfinished uploads like other files without references.
  */
 export class S3Pieces implements PieceStore {
   readonly #bucket: Bucket
-  /** Of this node: two nodes at one offset overwrite each other with the same. */
+  /** Guards this node only. Two nodes at the same offset overwrite each other with the same bytes. */
   readonly #guard = new AppendGuard()
 
   constructor(bucket: Bucket) {
@@ -37,7 +37,7 @@ export class S3Pieces implements PieceStore {
     const discard = () => this.discard(id)
     return this.#guard.run({ id, offset, length, discard }, async (start) => {
       let failure: unknown
-      const sent = asFarAsItCame(body, (error) => (failure = error))
+      const sent = untilFailure(body, (error) => (failure = error))
       await this.#bucket.put(pieceKey(id, start), Readable.from(sent, { objectMode: false }), TYPE)
       if (failure !== undefined) throw failure
       return length()
@@ -51,7 +51,7 @@ export class S3Pieces implements PieceStore {
 
   async finish(id: string, key: string): Promise<StoredFile> {
     const pieces = await this.#pieces(id)
-    if (pieces.length === 0) throw dropped()
+    if (pieces.length === 0) throw uploadCancelled()
     return this.#bucket.put(key, Readable.from(this.#join(pieces), { objectMode: false }), TYPE)
   }
 
@@ -63,12 +63,12 @@ export class S3Pieces implements PieceStore {
     for (const { key, size } of pieces) {
       if (size === 0) continue
       const content = await this.#bucket.get(key, { start: 0, end: size - 1 })
-      if (content === undefined) throw dropped()
+      if (content === undefined) throw uploadCancelled()
       for await (const chunk of content as AsyncIterable<Buffer>) yield chunk
     }
   }
 
-  /** Pieces without a gap; where two overlap, the first ends where the second begins. */
+  /** The pieces up to the first gap. If two overlap, the first is cut where the second starts. */
   async #pieces(id: string): Promise<Piece[]> {
     const found = (await this.#bucket.sizes(prefixOf(id))).map(({ key, size }) => ({
       key,
@@ -86,24 +86,24 @@ export class S3Pieces implements PieceStore {
   }
 }
 
-/** A body as far as it came: what a cut request brought is kept, and the cut told afterwards. */
-async function* asFarAsItCame(body: AsyncIterable<Buffer>, cut: (error: unknown) => void): AsyncGenerator<Buffer> {
+/** Passes on a body. A failure ends it and is reported, so that the bytes before the failure are stored. */
+async function* untilFailure(body: AsyncIterable<Buffer>, onFailure: (error: unknown) => void): AsyncGenerator<Buffer> {
   try {
-    // A stream reads on before the piece is sent.
+    // The S3 client reads ahead, so the block must be copied before its memory is reused.
     for await (const chunk of body) yield Buffer.from(chunk)
   } catch (error) {
-    cut(error)
+    onFailure(error)
   }
 }
 
-/** No file has this id, so that pieces which were left behind look like what they are to the sweep. */
+/** No file has this id, so the sweep treats pieces that were left behind as unreferenced. */
 const NO_FILE = '00000000-0000-0000-0000-000000000000'
 
 function prefixOf(id: string): string {
   return `${id}/${NO_FILE}.piece-`
 }
 
-/** Offsets have all digits, so that the names sort as the numbers do. */
+/** Offsets have leading zeros, so that keys sort by offset. */
 function pieceKey(id: string, offset: number): string {
   return prefixOf(id) + String(offset).padStart(16, '0')
 }

@@ -30,49 +30,49 @@ import {
 export interface S3Options {
   readonly bucket: string
   readonly region: string
-  /** Of another S3-compatible service than AWS. */
+  /** The URL of an S3-compatible service other than AWS. */
   readonly endpoint?: string
-  /** Without them the SDK looks where it always looks: profile, instance role. */
+  /** Without them, the SDK uses its default chain: environment, profile, instance role. */
   readonly credentials?: { readonly accessKeyId: string; readonly secretAccessKey: string }
-  /** Bucket in the path instead of the host name: what most services other than AWS need. */
+  /** Puts the bucket in the path instead of the host name, as most services other than AWS require. */
   readonly pathStyle: boolean
-  /** Milliseconds without a word from the service, after which it counts as away; 10 s when absent. */
-  readonly silentMs?: number
+  /** Milliseconds of inactivity after which an attempt fails. Defaults to 10 s. */
+  readonly socketTimeoutMs?: number
 }
 
-/** Longest silence of a service that is there: so many tries of it, and whoever asked is told that it is away. */
-const TRIES = 3
+/** The service counts as unavailable after this many attempts with these timeouts. */
+const MAX_ATTEMPTS = 3
 const CONNECT_MS = 3_000
-const SILENT_MS = 10_000
-/** A copy of the largest file, during which some services say nothing. */
-const COPYING_MS = 300_000
+const SOCKET_TIMEOUT_MS = 10_000
+/** Timeout for requests during which some services are inactive, such as a copy of the largest file. */
+const SLOW_TIMEOUT_MS = 300_000
 
-/** Files in a bucket. Parts of a file that was cut off are thrown away by the SDK itself, or by the bucket's own rule. */
+/** Stores files in a bucket. The SDK aborts unfinished multipart uploads; a lifecycle rule of the bucket removes any others. */
 export class S3Storage implements Storage {
   readonly kind = 's3'
   readonly pieces: S3Pieces
   readonly #client: S3Client
-  /** For what takes long by itself, or is read slowly: silence is not told from a reader that takes its time. */
-  readonly #patient: S3Client
-  readonly #silentMs: number
+  /** For slow requests, and for reads: the timeout cannot tell a slow reader from an inactive service. */
+  readonly #slowClient: S3Client
+  readonly #socketTimeoutMs: number
   readonly #bucket: string
 
   constructor(options: S3Options) {
     this.#bucket = options.bucket
-    this.#silentMs = options.silentMs ?? SILENT_MS
+    this.#socketTimeoutMs = options.socketTimeoutMs ?? SOCKET_TIMEOUT_MS
     const settings = {
       region: options.region,
       forcePathStyle: options.pathStyle,
       ...(options.endpoint && { endpoint: options.endpoint }),
       ...(options.credentials && { credentials: options.credentials }),
-      // A checksum that the caller binds is enough; services other than AWS stumble over the new default ones.
+      // The caller's checksum is enough. Services other than AWS may refuse the SDK's default checksums.
       requestChecksumCalculation: 'WHEN_REQUIRED',
       responseChecksumValidation: 'WHEN_REQUIRED',
-      maxAttempts: TRIES,
+      maxAttempts: MAX_ATTEMPTS,
     } satisfies S3ClientConfig
-    const waiting = (socketTimeout: number) => ({ connectionTimeout: CONNECT_MS, socketTimeout })
-    this.#client = new S3Client({ ...settings, requestHandler: waiting(this.#silentMs) })
-    this.#patient = new S3Client({ ...settings, requestHandler: waiting(COPYING_MS) })
+    const requestHandler = (socketTimeout: number) => ({ connectionTimeout: CONNECT_MS, socketTimeout })
+    this.#client = new S3Client({ ...settings, requestHandler: requestHandler(this.#socketTimeoutMs) })
+    this.#slowClient = new S3Client({ ...settings, requestHandler: requestHandler(SLOW_TIMEOUT_MS) })
     this.pieces = new S3Pieces({
       put: (key, body, putOptions) => this.put(key, body, putOptions),
       get: (key, range) => this.get(key, range),
@@ -95,7 +95,7 @@ export class S3Storage implements Storage {
       queueSize: 2,
       leavePartsOnError: false,
     })
-    // The SDK waits for a body that broke; a broken body ends the upload.
+    // The SDK waits forever for a failed body, so a failure aborts the upload.
     body.once('error', () => void upload.abort())
     try {
       await upload.done()
@@ -106,18 +106,18 @@ export class S3Storage implements Storage {
     }
     if (options.size !== undefined && size !== options.size) {
       await this.delete(key)
-      throw new Error(`${size} bytes came for a file of ${options.size}`)
+      throw new Error(`received ${size} bytes of a file of ${options.size} bytes`)
     }
     return (await this.stat(key)) ?? { size, modifiedAt: '' }
   }
 
   async get(key: string, range?: ByteRange): Promise<Readable | undefined> {
-    const wanted = { Bucket: this.#bucket, Key: checkKey(key) }
+    const object = { Bucket: this.#bucket, Key: checkKey(key) }
     const part = range && { Range: `bytes=${range.start}-${range.end}` }
-    const silent = new AbortController()
-    const timer = setTimeout(() => silent.abort(), TRIES * this.#silentMs)
-    const found = await this.#patient
-      .send(new GetObjectCommand({ ...wanted, ...part }), { abortSignal: silent.signal })
+    const timeout = new AbortController()
+    const timer = setTimeout(() => timeout.abort(), MAX_ATTEMPTS * this.#socketTimeoutMs)
+    const found = await this.#slowClient
+      .send(new GetObjectCommand({ ...object, ...part }), { abortSignal: timeout.signal })
       .catch(missing)
       .finally(() => clearTimeout(timer))
     return found?.Body as Readable | undefined
@@ -136,7 +136,7 @@ export class S3Storage implements Storage {
 
   async copy(from: string, to: string): Promise<void> {
     const source = `${this.#bucket}/${checkKey(from)}`
-    await this.#patient
+    await this.#slowClient
       .send(new CopyObjectCommand({ Bucket: this.#bucket, Key: checkKey(to), CopySource: source }))
       .catch((error: unknown) => {
         throw storageError(error)
@@ -151,7 +151,7 @@ export class S3Storage implements Storage {
     return this.#objects()
   }
 
-  /** In the order of their keys. */
+  /** The objects with this prefix, in the order of their keys. */
   async *#objects(prefix?: string): AsyncGenerator<{ key: string; modifiedAt: string; size: number }> {
     let token: string | undefined
     do {
@@ -207,12 +207,12 @@ export class S3Storage implements Storage {
       ContentLength: options.size,
       ...(checksum && { ChecksumSHA256: checksum }),
     })
-    const bound = ['content-type', 'content-length', ...(checksum ? ['x-amz-checksum-sha256'] : [])]
+    const signedHeaders = ['content-type', 'content-length', ...(checksum ? ['x-amz-checksum-sha256'] : [])]
     const url = await getSignedUrl(this.#client, command, {
       expiresIn: options.expiresInSeconds,
-      signableHeaders: new Set([...bound, 'host']),
-      // Left as headers: a header that is only part of the query binds nothing.
-      unhoistableHeaders: new Set(bound),
+      signableHeaders: new Set([...signedHeaders, 'host']),
+      // Keep these as headers. As query parameters, they would not restrict the request.
+      unhoistableHeaders: new Set(signedHeaders),
     })
     return {
       url,
@@ -226,7 +226,7 @@ export class S3Storage implements Storage {
 
   close(): void {
     this.#client.destroy()
-    this.#patient.destroy()
+    this.#slowClient.destroy()
   }
 }
 
@@ -235,13 +235,14 @@ interface S3Error {
   readonly $metadata?: { readonly httpStatusCode?: number }
 }
 
+/** Returns undefined for a missing object, and throws all other errors. */
 function missing(error: unknown): undefined {
   const { name, $metadata } = error as S3Error
   if (name === 'NoSuchKey' || name === 'NotFound' || $metadata?.httpStatusCode === 404) return undefined
   throw storageError(error)
 }
 
-/** Whatever S3 says no to, it is not the caller's fault: keys and bucket are ours. */
+/** Converts errors of S3. No error is the caller's fault, because the caller chooses neither key nor bucket. */
 function storageError(error: unknown): unknown {
   if (error instanceof AppError) return error
   if ((error as S3Error).$metadata?.httpStatusCode === 507) return StorageFull({ cause: error })

@@ -51,7 +51,7 @@ const drivers: [string, () => Storage][] = [
 ]
 
 describe.each(drivers)('%s', (_name, open) => {
-  test('a file comes back as it was stored, whole and in part', async () => {
+  test('returns a stored file, whole and in part', async () => {
     const storage = open()
     const key = newKey()
     const content = randomBytes(9_000_000)
@@ -64,7 +64,7 @@ describe.each(drivers)('%s', (_name, open) => {
     expect(await storage.stat(key)).toEqual(stored)
   })
 
-  test('a file is read block by block, whole and in part', async () => {
+  test('reads a file block by block, whole and in part', async () => {
     const storage = open()
     const key = newKey()
     const content = randomBytes(1_000_000)
@@ -72,7 +72,7 @@ describe.each(drivers)('%s', (_name, open) => {
     for (const range of [undefined, { start: 300_000, end: 700_000 }, { start: 999_999, end: 999_999 }]) {
       const blocks = await storage.blocks(key, range)
       const read: Buffer[] = []
-      // Copied at once, because the next block may lie in the same memory.
+      // Copy the block, because the next one may use the same memory.
       for await (const block of blocks ?? []) read.push(Buffer.from(block))
       expect(Buffer.concat(read).equals(content.subarray(range?.start ?? 0, (range?.end ?? content.length) + 1))).toBe(
         true,
@@ -81,7 +81,7 @@ describe.each(drivers)('%s', (_name, open) => {
     expect(await storage.blocks(newKey())).toBeUndefined()
   })
 
-  test('what is not there is undefined, and may be deleted', async () => {
+  test('returns undefined for a missing file, and can delete it', async () => {
     const storage = open()
     const key = newKey()
     expect(await storage.get(key)).toBeUndefined()
@@ -92,43 +92,43 @@ describe.each(drivers)('%s', (_name, open) => {
     expect(await storage.stat(key)).toBeUndefined()
   })
 
-  test('an empty file is a file', async () => {
+  test('stores an empty file', async () => {
     const storage = open()
     const key = newKey()
     await storage.put(key, Readable.from([]), TYPE)
     expect(await text((await storage.get(key)) as Readable)).toBe('')
   })
 
-  test('a stream that breaks leaves nothing, and says why', async () => {
+  test('stores nothing if the stream fails, and throws its error', async () => {
     const storage = open()
     const key = newKey()
-    await expect(storage.put(key, broken(), TYPE)).rejects.toThrow('the sender left')
+    await expect(storage.put(key, broken(), TYPE)).rejects.toThrow('the sender disconnected')
     expect(await storage.stat(key)).toBeUndefined()
     expect(await keysOf(storage)).not.toContain(key)
   })
 
-  test('a file of another size than announced is refused', async () => {
+  test('refuses a file of another size than announced', async () => {
     const storage = open()
     const key = newKey()
-    await expect(storage.put(key, Readable.from(['abc']), { ...TYPE, size: 4 })).rejects.toThrow('3 bytes came')
+    await expect(storage.put(key, Readable.from(['abc']), { ...TYPE, size: 4 })).rejects.toThrow('received 3 bytes')
     expect(await storage.stat(key)).toBeUndefined()
   })
 
-  test('every file is listed, with its age', async () => {
+  test('lists every file', async () => {
     const storage = open()
     const keys = [newKey(), `${newKey()}.thumb-320`]
     for (const key of keys) await storage.put(key, Readable.from(['x']), TYPE)
     expect(await keysOf(storage)).toEqual(expect.arrayContaining(keys))
   })
 
-  test('keys are made here, never of what users send', async () => {
+  test('refuses keys that are not made of ids', async () => {
     const storage = open()
     for (const key of ['../../etc/passwd', `${OWNER}/../x`, 'a/b', `${OWNER}/${OWNER}.TXT`, `/${newKey()}`]) {
       await expect(storage.put(key, Readable.from(['x']), TYPE)).rejects.toThrow('not a storage key')
     }
   })
 
-  test('a copy stays when the file goes', async () => {
+  test('keeps a copy when the original is deleted', async () => {
     const storage = open()
     const [from, to] = [newKey(), newKey()]
     await storage.put(from, Readable.from(['copied']), TYPE)
@@ -137,12 +137,12 @@ describe.each(drivers)('%s', (_name, open) => {
     expect(await text((await storage.get(to)) as Readable)).toBe('copied')
   })
 
-  test('pieces go on where they ended, also behind a cut', async () => {
+  test('appends pieces at the end of the received bytes, also after an aborted request', async () => {
     const storage = open()
     const { pieces } = storage
     const id = uuidv7(clock.now())
     expect(await pieces.append(id, 0, Readable.from(['abc']))).toBe(3)
-    await expect(pieces.append(id, 3, broken())).rejects.toThrow('the sender left')
+    await expect(pieces.append(id, 3, broken())).rejects.toThrow('the sender disconnected')
     const length = await pieces.length(id)
     expect(length).toBe(3 + 'half'.length)
     await expect(pieces.append(id, 3, Readable.from(['again']))).rejects.toMatchObject({
@@ -152,14 +152,14 @@ describe.each(drivers)('%s', (_name, open) => {
     await pieces.append(id, length, Readable.from(['!']))
     const key = newKey()
     expect((await pieces.finish(id, key)).size).toBe(8)
-    // Until they are discarded, so that whoever is cut off in between can do it again.
+    // Pieces stay until they are discarded, so that an interrupted request can be repeated.
     expect(await pieces.length(id)).toBe(8)
     await pieces.discard(id)
     expect(await pieces.length(id)).toBe(0)
     expect(await text((await storage.get(key)) as Readable)).toBe('abchalf!')
   })
 
-  test('one request at a time adds to an upload', async () => {
+  test('lets one request at a time append to an upload', async () => {
     const { pieces } = open()
     const id = uuidv7(clock.now())
     const slow = new Readable({ read: () => {} })
@@ -170,7 +170,7 @@ describe.each(drivers)('%s', (_name, open) => {
     expect(await first).toBe(4)
   })
 
-  test('a dropped upload begins anew', async () => {
+  test('restarts a cancelled upload', async () => {
     const { pieces } = open()
     const id = uuidv7(clock.now())
     await pieces.append(id, 0, Readable.from(['abc']))
@@ -184,7 +184,7 @@ describe.each(drivers)('%s', (_name, open) => {
 })
 
 describe('disk', () => {
-  test('sweeps what cut connections left, and leaves what is being written', async () => {
+  test('sweeps files left by broken connections, and keeps those being written', async () => {
     const own = join(directory, 'swept')
     const storage = new DiskStorage({ directory: own, clock })
     await storage.put(newKey(), Readable.from(['x']), TYPE)
@@ -197,7 +197,7 @@ describe('disk', () => {
     expect(await storage.sweep(HOUR)).toBe(2)
     expect([await readdir(join(own, 'incoming')), await readdir(join(own, 'pieces'))]).toEqual([[], []])
     expect(await keysOf(storage)).toHaveLength(1)
-    // What somebody else put there is not listed, so that no sweep takes it or stumbles over it.
+    // Files that Crier did not write are not listed, so that no sweep deletes them or fails on them.
     await writeFile(join(own, 'files', '.DS_Store'), '')
     await writeFile(join(own, 'files', OWNER, 'notes.txt'), '')
     expect(await keysOf(storage)).toHaveLength(1)
@@ -205,7 +205,7 @@ describe('disk', () => {
 })
 
 describe('s3', () => {
-  test('a signed URL takes the file that it was signed for', async () => {
+  test('a signed URL accepts the file that it was signed for', async () => {
     const storage = s3()
     const key = newKey()
     const body = 'signed content'
@@ -215,16 +215,16 @@ describe('s3', () => {
       sha256: createHash('sha256').update(body).digest('hex'),
       expiresInSeconds: 60,
     })
-    const bound = new URL(signed.url).searchParams.get('X-Amz-SignedHeaders')?.split(';')
-    expect(bound).toEqual(['content-length', 'content-type', 'host', 'x-amz-checksum-sha256'])
+    const signedHeaders = new URL(signed.url).searchParams.get('X-Amz-SignedHeaders')?.split(';')
+    expect(signedHeaders).toEqual(['content-length', 'content-type', 'host', 'x-amz-checksum-sha256'])
     const { 'Content-Length': _, ...headers } = signed.headers
     const reply = await fetch(signed.url, { method: 'PUT', body, headers })
     expect(reply.status).toBe(200)
     expect(await storage.stat(key)).toMatchObject({ size: body.length })
   })
 
-  test('size, type and checksum are in the signature: a service that looks at it takes nothing else', async () => {
-    // The service of these tests does not look, so the signature is computed here as the service of AWS does.
+  test('the signature covers size, type and checksum', async () => {
+    // The service of these tests does not check it, so the signature is computed here as AWS does.
     const sha256 = createHash('sha256').update('signed content').digest()
     const { headers, url } = await s3().signedPut(newKey(), {
       size: 14,
@@ -243,7 +243,7 @@ describe('s3', () => {
     }
   })
 
-  test('a signed URL hands out the file under its name', async () => {
+  test('a signed URL downloads the file under its name', async () => {
     const storage = s3()
     const key = newKey()
     await storage.put(key, Readable.from(['content']), TYPE)
@@ -257,7 +257,7 @@ describe('s3', () => {
     expect(reply.headers.get('content-disposition')).toBe('attachment; filename="a.txt"')
   })
 
-  test('what is in the bucket beside our files is not listed', async () => {
+  test('does not list objects that Crier did not write', async () => {
     const before = await keysOf(s3())
     const client = new S3Client({ region: 'us-east-1', endpoint, credentials, forcePathStyle: true })
     await client.send(new PutObjectCommand({ Bucket: 'crier', Key: 'backups/of somebody else.txt', Body: 'x' }))
@@ -265,27 +265,29 @@ describe('s3', () => {
     expect(await keysOf(s3())).toEqual(before)
   })
 
-  test('a service that takes a request and says nothing is a 503 after a while', async () => {
+  test('fails with 503 if the service accepts a request and does not answer', async () => {
     const silent = createServer().listen(0, '127.0.0.1')
     await once(silent, 'listening')
     const { port } = silent.address() as AddressInfo
-    const storage = new S3Storage({ ...settings(`http://127.0.0.1:${port}`), silentMs: 100 })
-    const away = { code: 'storage_unavailable', retryAfter: 10 }
-    await expect(storage.stat(newKey())).rejects.toMatchObject(away)
-    await expect(storage.get(newKey())).rejects.toMatchObject(away)
+    const storage = new S3Storage({ ...settings(`http://127.0.0.1:${port}`), socketTimeoutMs: 100 })
+    const unavailable = { code: 'storage_unavailable', retryAfter: 10 }
+    await expect(storage.stat(newKey())).rejects.toMatchObject(unavailable)
+    await expect(storage.get(newKey())).rejects.toMatchObject(unavailable)
     storage.close()
     silent.close()
   })
 
-  test('a service that is away is a 503, not a guess', async () => {
-    const away = s3(`http://127.0.0.1:${await freePort()}`)
-    await expect(away.put(newKey(), Readable.from(['x']), TYPE)).rejects.toMatchObject({ code: 'storage_unavailable' })
-    await expect(away.get(newKey())).rejects.toMatchObject({ code: 'storage_unavailable' })
+  test('fails with 503 if the service cannot be reached', async () => {
+    const unavailable = s3(`http://127.0.0.1:${await freePort()}`)
+    await expect(unavailable.put(newKey(), Readable.from(['x']), TYPE)).rejects.toMatchObject({
+      code: 'storage_unavailable',
+    })
+    await expect(unavailable.get(newKey())).rejects.toMatchObject({ code: 'storage_unavailable' })
     await expect(s3(endpoint, 'no-such-bucket').ping()).rejects.toMatchObject({ code: 'storage_unavailable' })
   })
 })
 
-/** AWS Signature Version 4 of a request by query parameters, from what is sent. */
+/** The AWS Signature Version 4 (query parameters) of a request with these headers. */
 function signatureOf(text: string, sent: Readonly<Record<string, string>>): string {
   const url = new URL(text)
   const headers = new Map([
@@ -327,7 +329,7 @@ function broken(): Readable {
     (async function* () {
       yield Buffer.from('half')
       await new Promise((resolve) => setImmediate(resolve))
-      throw new Error('the sender left')
+      throw new Error('the sender disconnected')
     })(),
   )
 }

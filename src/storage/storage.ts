@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { ByteRange } from '../core/reply.ts'
 
-/** What is known of a stored file. */
+/** Metadata of a stored file. */
 export interface StoredFile {
   readonly size: number
   /** ISO 8601. */
@@ -9,13 +9,13 @@ export interface StoredFile {
 }
 
 export interface PutOptions {
-  /** Media type, kept with the file where the driver can. */
+  /** Media type. It is stored with the file if the driver supports it. */
   readonly type: string
-  /** Bytes, when they are known: another number is an error. */
+  /** The size in bytes, if known. Another size is an error. */
   readonly size?: number
 }
 
-/** What a signed URL for uploading binds: nothing else can be sent to it. */
+/** The values that a signed upload URL is restricted to. */
 export interface SignedPutOptions {
   readonly size: number
   readonly type: string
@@ -37,67 +37,68 @@ export interface SignedGetOptions {
 }
 
 /**
- * Where files live. A key is `<workspace or user id>/<file id>` with an optional `.variant`; what is under a key never
- * changes, so a key is written once. A file appears whole or not at all.
+ * The storage of files. A key is `<workspace or user id>/<file id>` with an optional `.variant`. A key is written once, and
+ * its content never changes. Writes are atomic.
  *
- * Every method throws `storage_unavailable` when the place cannot be reached.
+ * Every method throws `storage_unavailable` if the storage cannot be reached.
  */
 export interface Storage {
   readonly kind: 'disk' | 's3'
   /**
-   * Stores a stream. @returns its size
-   * @throws AppError storage_full; whatever the stream itself fails with, and then nothing is kept
+   * Stores a stream.
+   * @throws AppError storage_full, or the error of the stream. Nothing stays stored then
    */
   put(key: string, body: Readable, options: PutOptions): Promise<StoredFile>
-  /** Opens a file, or a part of it; undefined when there is none. */
+  /** Opens a file, or a range of it. Undefined if there is no file. */
   get(key: string, range?: ByteRange): Promise<Readable | undefined>
-  /** The same for whoever is done with a piece when asking for the next one, whose memory it may be. */
+  /** Like `get`, but blocks may share memory: the caller must be done with a block before it reads the next one. */
   blocks(key: string, range?: ByteRange): Promise<AsyncIterable<Buffer> | undefined>
   stat(key: string): Promise<StoredFile | undefined>
-  /** Gives a file that may still be written to, by a URL signed for it, a second key, under which it stays as it is now. */
+  /** Copies a file to a new key. Later writes to the first key, through a signed URL, do not change the copy. */
   copy(from: string, to: string): Promise<void>
-  /** Removes a file; one that is not there is no error. */
+  /** Deletes a file. A missing file is not an error. */
   delete(key: string): Promise<void>
-  /** Every key with its age, in no order: for finding what nothing refers to. What is no key of ours is left out. */
+  /** Lists all keys, in no particular order. Other files and objects are skipped. */
   list(): AsyncIterable<{ readonly key: string; readonly modifiedAt: string }>
-  /** Removes what cut connections and uploads that nobody knows left behind, when it is older. @returns how much was removed */
+  /** Deletes older temporary files of broken connections and unknown uploads. @returns the number of deleted files */
   sweep(olderThanMs: number): Promise<number>
-  /** Throws when files cannot be stored right now. */
+  /** Throws if files cannot be stored. */
   ping(): Promise<void>
-  /** Where the file lies on this machine, for programs that need a path; undefined when the driver has none. */
+  /** The path of the file on this machine. Undefined if the driver stores files elsewhere. */
   localPath(key: string): string | undefined
-  /** A URL from which the file can be had without a credential; undefined where files go through the API. */
+  /** A URL to download the file without a credential. Undefined if downloads go through the API. */
   signedGet(key: string, options: SignedGetOptions): Promise<string | undefined>
-  /** A URL that takes exactly this file; undefined where files go through the API. */
+  /** A URL that accepts exactly this file. Undefined if uploads go through the API. */
   signedPut(key: string, options: SignedPutOptions): Promise<SignedRequest | undefined>
-  /** Files that arrive in pieces, through the API. */
+  /** Uploads in pieces through the API. */
   readonly pieces: PieceStore
 }
 
-/** Files that arrive in pieces over several requests. */
+/** Uploads whose bytes arrive in pieces over several requests. */
 export interface PieceStore {
   /**
-   * Adds bytes at `offset`, which must be the end of what is there; undefined begins anew. Bytes that came before a
-   * failure stay.
-   * @param body a piece is done with when the next one is asked for
-   * @returns the length after it
-   * @throws AppError storage_full; conflict, also while another request adds; whatever the body fails with
+   * Appends bytes at `offset`, which must be the end of the received bytes. Undefined restarts the upload. Bytes received
+   * before a failure are kept.
+   * @param body its blocks may share memory
+   * @returns the number of received bytes afterwards
+   * @throws AppError storage_full; conflict for a wrong offset or while another request appends; the error of the body
    */
   append(id: string, offset: number | undefined, body: AsyncIterable<Buffer>): Promise<number>
-  /** Bytes that are there; 0 for none. */
+  /** The number of received bytes. */
   length(id: string): Promise<number>
-  /** Makes what came the file of a key. The pieces stay until they are discarded. */
+  /** Stores the received bytes under a key. The pieces are kept until they are discarded. */
   finish(id: string, key: string): Promise<StoredFile>
   discard(id: string): Promise<void>
 }
 
 const KEY = /^[0-9a-f-]{36}\/[0-9a-f-]{36}(\.[a-z0-9-]{1,40})?$/
 
+/** Whether a text has the form of a storage key. */
 export function isKey(key: string): boolean {
   return KEY.test(key)
 }
 
-/** @throws Error for a key that no part of the service makes: keys are never made of what users send */
+/** @throws Error for an invalid key, which would be a bug: keys are made of ids only */
 export function checkKey(key: string): string {
   if (!isKey(key)) throw new Error(`not a storage key: ${JSON.stringify(key)}`)
   return key

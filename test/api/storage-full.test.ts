@@ -10,13 +10,13 @@ import { startApp, type App } from '../support/app.ts'
 import { mp4Head } from '../support/mp4.ts'
 import { World } from '../support/world.ts'
 
-/** A disk that is full in the middle of a file: told as 507, nothing half-written stays, and the quota comes back. */
+/** A disk that fills up during a write: the reply is 507, no partial file stays, and the reservation is freed. */
 
 const MB = 1_000_000
-/** Bytes after which writing to the storage fails; Infinity: never. */
+/** Bytes after which a write to the storage fails. Infinity: never. */
 let room = Infinity
 
-/** The driver gets the error that a full disk gives, on every machine. */
+/** A write stream that fails like a full disk, so that the test does not need one. */
 function limitedWriteStream(...[path, options]: Parameters<typeof createWriteStream>): fs.WriteStream {
   let written = 0
   type Wrote = (error: Error | null, bytes: number) => void
@@ -39,7 +39,7 @@ function limitedWriteStream(...[path, options]: Parameters<typeof createWriteStr
   })
 }
 
-/** For all of the process, whichever module writes. */
+/** Replaces `createWriteStream` in all modules of the process. */
 function writeWith(writer: typeof createWriteStream): void {
   fs.createWriteStream = writer
   syncBuiltinESMExports()
@@ -67,7 +67,7 @@ afterAll(async () => {
   rmSync(dataDir, { recursive: true, force: true })
 })
 
-/** A disk of 8 MB, where the tests may make one. */
+/** Mounts a disk of 8 MB, if the tests have the right to. */
 function mount(folder: string): boolean {
   try {
     execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', folder], { stdio: 'ignore' })
@@ -86,7 +86,7 @@ const add = (content: Buffer<ArrayBuffer>) =>
     .as('ada')
     .call('POST /api/assets/upload', { body: { workspaceId: world.id('acme') }, file: { name: 'v.mp4', content } })
 
-const ask = async (route: string) =>
+const read = async (route: string) =>
   (await world.as('ada').call(route, { query: { workspaceId: world.id('acme') } })).body.data
 
 function files(): string[] {
@@ -95,39 +95,39 @@ function files(): string[] {
     .map((entry) => join(entry.parentPath, entry.name))
 }
 
-/** Nothing can be seen of the file, anywhere. */
-async function expectNothing(before: { files: string[]; use: unknown; assets: unknown }): Promise<void> {
+/** Expects that files, storage usage and assets are unchanged. */
+async function expectUnchanged(before: { files: string[]; use: unknown; assets: unknown }): Promise<void> {
   expect(files()).toEqual(before.files)
-  expect(await ask('GET /api/assets/storage')).toEqual(before.use)
-  expect(await ask('GET /api/assets')).toEqual(before.assets)
+  expect(await read('GET /api/assets/storage')).toEqual(before.use)
+  expect(await read('GET /api/assets')).toEqual(before.assets)
 }
 
-const now = async () => ({
+const currentState = async () => ({
   files: files(),
-  use: await ask('GET /api/assets/storage'),
-  assets: await ask('GET /api/assets'),
+  use: await read('GET /api/assets/storage'),
+  assets: await read('GET /api/assets'),
 })
 
-test('a write that fails for want of room in the middle of a file', async () => {
-  const before = await now()
+test('a write that fails because the disk is full leaves nothing', async () => {
+  const before = await currentState()
   room = MB
   const reply = await add(video(2 * MB))
   expect([reply.status, reply.body.code], reply.text).toEqual([507, 'storage_full'])
   room = Infinity
-  await expectNothing(before)
+  await expectUnchanged(before)
   expect((await add(video(1_000))).status).toBe(201)
 })
 
 describe.runIf(mounted)('a disk of 8 MB', () => {
-  test('that fills up under an upload in one request', async () => {
-    const before = await now()
+  test('leaves nothing when an upload in one request fills it', async () => {
+    const before = await currentState()
     const reply = await add(video(12 * MB))
     expect([reply.status, reply.body.code], reply.text).toEqual([507, 'storage_full'])
-    await expectNothing(before)
+    await expectUnchanged(before)
     expect((await add(video(1_000))).status).toBe(201)
   })
 
-  test('that fills up under a piece: what came before stays, and the upload goes on when there is room', async () => {
+  test('keeps earlier pieces when a piece fills it, and the upload continues when space is free', async () => {
     const content = video(5 * MB)
     const body = { workspaceId: world.id('acme'), name: 'v.mp4', type: 'video/mp4', size: content.length }
     const opened = await world.as('ada').call('POST /api/assets/signed-upload', { body })

@@ -8,7 +8,7 @@ import { SECOND } from '../../../core/clock.ts'
 import { AppError } from '../../../core/error.ts'
 import type { Logger } from '../../../core/log.ts'
 import type { SystemTurn, TurnRunner } from '../../../core/system-turn.ts'
-import { closeToOthers, makeFolder } from '../../../storage/disk-modes.ts'
+import { removeAccessOfOthers, makeFolder } from '../../../storage/disk-modes.ts'
 import type { DesiredState } from '../streams/index.ts'
 import { parseRecording, recordingPrefix, type RecordingFile } from './recording-file.ts'
 import { keepRecording, recordingBegun, recordingLost, warnOfRecording } from './turns.ts'
@@ -62,7 +62,7 @@ export class RecordingKeeper {
    */
   async start(onReady = () => {}): Promise<void> {
     await makeFolder(this.#options.folder)
-    await closeToOthers(this.#options.folder)
+    await removeAccessOfOthers(this.#options.folder)
     for (const name of await readdir(this.#options.folder)) {
       const recording = parseRecording(name)
       if (recording !== undefined) this.#import(recording)
@@ -211,7 +211,12 @@ export class RecordingKeeper {
       room.note(name, mended.bytes)
       const file = await intake.receive(workspaceId, createReadStream(path), 'recording.mp4', Infinity)
       // The room is held for all files of the broadcast, and adjusted when this one counts as an asset.
-      await turns.system(workspaceId, keepRecording, { recording, file, seconds: mended.seconds, heldAs: file.fileId })
+      await turns.system(workspaceId, keepRecording, {
+        recording,
+        file,
+        seconds: mended.seconds,
+        reservationId: file.fileId,
+      })
     }
     await rm(path, { force: true })
     room.drop(name)
