@@ -5,13 +5,13 @@ export const UrlRefused = defineError({
   status: 400,
   message: 'This URL is not allowed.',
   cause:
-    'It is not a plain http or https URL, or it leads to an address that is not public, directly or through a redirect.',
+    'The URL is not a plain http or https URL, or it leads to an address that is not public, directly or through a redirect.',
   fix: 'Use a URL that anyone on the internet can open, without a user name, on port 80, 443, 8080 or 8443.',
 })
 export const UrlUnreachable = defineError({
   code: 'url_unreachable',
   status: 400,
   message: 'The URL cannot be fetched.',
-  cause: 'Its host name has no address, or its server does not respond in time or responds with an error.',
-  fix: 'Open the URL in a private window of a browser: it must show the file without signing in.',
+  cause: 'The host name has no address, or the server does not respond in time or responds with an error.',
+  fix: 'Open the URL in a private browser window. It must show the file without a sign-in.',
 })

@@ -7,7 +7,7 @@ import { findTarget, type TargetRules } from './target.ts'
 
 const LIMITS = { maxBytes: 1_000, timeoutMs: 2_000 }
 
-describe('a URL that leads to an internal address is refused in any notation', () => {
+describe('refuses URLs of internal addresses in any notation', () => {
   test.each([
     ['http://127.0.0.1/', 'loopback'],
     ['http://127.1/', 'loopback'],
@@ -62,12 +62,15 @@ describe('a URL that leads to an internal address is refused in any notation', (
     ['//93.184.216.34/', 'not a URL'],
     ['http:///', 'not a URL'],
     [`http://93.184.216.34/${'a'.repeat(3_000)}`, 'too long'],
-  ])('%s: %s', async (url, why) => {
-    await expect(findTarget(url)).rejects.toMatchObject({ code: 'url_refused', message: expect.stringContaining(why) })
+  ])('refuses %s: %s', async (url, reason) => {
+    await expect(findTarget(url)).rejects.toMatchObject({
+      code: 'url_refused',
+      message: expect.stringContaining(reason),
+    })
   })
 
   test.each(['http://93.184.216.34/', 'https://93.184.216.34/a?b', 'http://[2606:4700:4700::1111]/'])(
-    '%s is public',
+    'accepts the public address %s',
     async (url) => {
       expect((await findTarget(url)).url.href).toBe(url)
     },
@@ -76,30 +79,30 @@ describe('a URL that leads to an internal address is refused in any notation', (
   test.each([
     [['10.0.0.1'], 'private'],
     [['::ffff:10.0.0.1', '169.254.169.254'], 'IPv4-mapped'],
-  ])('a host name for %s', async (addresses, why) => {
+  ])('refuses a host name that resolves to %s', async (addresses, reason) => {
     const rules = { resolve: async () => addresses }
-    const message = expect.stringContaining(why)
+    const message = expect.stringContaining(reason)
     await expect(findTarget('http://inside.example/', rules)).rejects.toMatchObject({ code: 'url_refused', message })
   })
 
-  test('an internationalized host name is looked up in its ASCII form', async () => {
-    const asked: string[] = []
+  test('looks up an internationalized host name in its ASCII form', async () => {
+    const hosts: string[] = []
     const resolve = async (host: string) => {
-      asked.push(host)
+      hosts.push(host)
       return ['93.184.216.34']
     }
     await findTarget('http://bücher.example./', { resolve })
-    expect(asked).toEqual(['xn--bcher-kva.example'])
+    expect(hosts).toEqual(['xn--bcher-kva.example'])
   })
 })
 
-/** In these tests 127.0.0.2 stands for a public address and 127.0.0.1 for an internal one. */
+/** In these tests, 127.0.0.2 represents a public address and 127.0.0.1 an internal one. */
 describe('fetching', () => {
   let outside: Server
   let inside: Server
   let port: number
   const requests: IncomingMessage[] = []
-  let insideAsked = 0
+  let insideRequests = 0
 
   beforeAll(async () => {
     outside = createServer((request, reply) => {
@@ -115,16 +118,16 @@ describe('fetching', () => {
         reply.on('drain', more)
         more()
       } else if (url.pathname === '/silent') reply.flushHeaders()
-      else if (url.pathname === '/packed') {
+      else if (url.pathname === '/compressed') {
         reply.writeHead(200, { 'Content-Encoding': 'gzip' }).end(gzipSync(Buffer.alloc(500_000)))
       } else if (url.pathname === '/headers') reply.writeHead(200, { 'X-Long': 'x'.repeat(100_000) }).end()
-      else if (url.pathname === '/drops') {
-        const drops = setInterval(() => reply.write('x'), 20)
-        reply.on('close', () => clearInterval(drops))
+      else if (url.pathname === '/slow') {
+        const timer = setInterval(() => reply.write('x'), 20)
+        reply.on('close', () => clearInterval(timer))
       } else reply.writeHead(200, { 'Content-Type': 'text/plain' }).end('hello')
     })
     inside = createServer((_request, reply) => {
-      insideAsked += 1
+      insideRequests += 1
       reply.end('secret')
     })
     await new Promise<void>((resolve) => outside.listen(0, '127.0.0.2', resolve))
@@ -143,15 +146,15 @@ describe('fetching', () => {
   const fetcher = (rules: TargetRules = {}) => new GuardedFetcher({ check, ports: 'any', ...rules })
 
   test('connects to the checked address, with the host of the URL and without credentials', async () => {
-    let asked = 0
+    let lookups = 0
     const rebinding = async () => {
-      asked += 1
-      return [asked === 1 ? '127.0.0.2' : '127.0.0.1']
+      lookups += 1
+      return [lookups === 1 ? '127.0.0.2' : '127.0.0.1']
     }
     requests.length = 0
     const found = await fetcher({ resolve: rebinding }).get(`http://media.example:${port}/a?b=1`, LIMITS)
     expect(found).toMatchObject({ status: 200, contentType: 'text/plain', size: 5, complete: true })
-    expect([found.bytes.toString(), asked, insideAsked]).toEqual(['hello', 1, 0])
+    expect([found.bytes.toString(), lookups, insideRequests]).toEqual(['hello', 1, 0])
     expect(requests[0]?.headers.host).toBe(`media.example:${port}`)
     expect(requests[0]?.url).toBe('/a?b=1')
     expect(Object.keys(requests[0]?.headers ?? {})).not.toEqual(expect.arrayContaining(['authorization', 'cookie']))
@@ -159,24 +162,24 @@ describe('fetching', () => {
     await expect(fetcher({ resolve: rebinding }).get(`http://media.example:${port}/`, LIMITS)).rejects.toMatchObject({
       code: 'url_refused',
     })
-    expect(insideAsked).toBe(0)
+    expect(insideRequests).toBe(0)
   })
 
-  test('of several addresses, only public ones are tried, one after the other', async () => {
+  test('tries only the public ones of several addresses, in order', async () => {
     const many = async () => ['127.0.0.1', '127.0.0.3', '127.0.0.2']
     const rules = { resolve: many, check: (address: string) => (address === '127.0.0.3' ? OPEN : check(address)) }
     const found = await fetcher(rules).get(`http://media.example:${port}/`, LIMITS)
-    expect([found.bytes.toString(), insideAsked]).toEqual(['hello', 0])
+    expect([found.bytes.toString(), insideRequests]).toEqual(['hello', 0])
   })
 
-  test('compressed replies are not decompressed, and endless headers and slow bodies are cut off', async () => {
+  test('does not decompress replies, and aborts on long headers and slow bodies', async () => {
     const at = (path: string, limits = LIMITS) => fetcher().get(`http://127.0.0.2:${port}${path}`, limits)
-    expect((await at('/packed')).bytes.length).toBeLessThan(1_000)
+    expect((await at('/compressed')).bytes.length).toBeLessThan(1_000)
     await expect(at('/headers')).rejects.toMatchObject({ code: 'url_unreachable' })
-    await expect(at('/drops', { ...LIMITS, timeoutMs: 300 })).rejects.toMatchObject({ code: 'url_unreachable' })
+    await expect(at('/slow', { ...LIMITS, timeoutMs: 300 })).rejects.toMatchObject({ code: 'url_unreachable' })
   })
 
-  test('every redirect is checked', async () => {
+  test('checks every redirect', async () => {
     const start = `http://127.0.0.2:${port}/to?url=`
     expect((await fetcher().get(`${start}${encodeURIComponent('/next')}`, LIMITS)).url).toMatch(/\/next$/)
     for (const target of [`http://127.0.0.1:${port}/`, 'file:///etc/passwd', `http://a:b@127.0.0.2:${port}/`, '']) {
@@ -187,10 +190,10 @@ describe('fetching', () => {
     await expect(fetcher().get(`http://127.0.0.2:${port}/loop`, LIMITS)).rejects.toMatchObject({
       message: expect.stringContaining('more than 5 times'),
     })
-    expect(insideAsked).toBe(0)
+    expect(insideRequests).toBe(0)
   })
 
-  test('does not exceed the limits of bytes and time', async () => {
+  test('enforces the limits on bytes and time', async () => {
     const found = await fetcher().get(`http://127.0.0.2:${port}/endless`, LIMITS)
     expect([found.bytes.length, found.complete]).toEqual([1_000, false])
     await expect(fetcher().get(`http://127.0.0.2:${port}/silent`, { ...LIMITS, timeoutMs: 200 })).rejects.toMatchObject(
@@ -198,7 +201,7 @@ describe('fetching', () => {
     )
   })
 
-  test('an installation may allow its own networks', async () => {
+  test('fetches private addresses if the installation allows them', async () => {
     const found = await GuardedFetcher.of(true).get(`http://127.0.0.1:${port}/`, LIMITS)
     expect(found.bytes.toString()).toBe('secret')
   })

@@ -8,22 +8,22 @@ export interface Target {
   readonly url: URL
   /** The host without brackets and trailing dot. */
   readonly host: string
-  /** The checked addresses that may be connected to; at least one. */
+  /** The checked addresses that may be connected to. There is at least one. */
   readonly addresses: readonly string[]
   readonly port: number
 }
 
 export interface TargetRules {
-  /** Resolves a host name; the system's resolver by default. */
+  /** Resolves a host name. Defaults to the system's resolver. */
   readonly resolve?: (host: string) => Promise<readonly string[]>
-  /** Whether an address may be connected to; by default public addresses only. */
+  /** Checks whether an address may be connected to. Defaults to public addresses only. */
   readonly check?: (address: string) => AddressCheck
   /** The ports that may be connected to. */
   readonly ports?: ReadonlySet<number> | 'any'
 }
 
 const PORTS: ReadonlySet<number> = new Set([80, 443, 8080, 8443])
-const MOST_CHARACTERS = 2_048
+const MAX_LENGTH = 2_048
 
 /** The rules of an installation that allows URLs to its own networks. */
 export const OPEN_RULES: TargetRules = { check: () => ({ allowed: true }), ports: 'any' }
@@ -41,7 +41,7 @@ export async function findTarget(text: string, rules: TargetRules = {}): Promise
   const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
   if (host === '') throw refused('it has no host')
   const check = rules.check ?? checkAddress
-  const addresses = isIP(host) > 0 ? [host] : await resolved(host, rules.resolve ?? systemResolve)
+  const addresses = isIP(host) > 0 ? [host] : await resolveHost(host, rules.resolve ?? systemResolve)
   const reasons = new Set<string>()
   const allowed = addresses.filter((address) => {
     const verdict = check(address)
@@ -53,7 +53,7 @@ export async function findTarget(text: string, rules: TargetRules = {}): Promise
 }
 
 function readUrl(text: string): URL {
-  if (text.length > MOST_CHARACTERS) throw refused('it is too long')
+  if (text.length > MAX_LENGTH) throw refused('it is too long')
   const url = URL.parse(text)
   if (url === null) throw refused('it is not a URL')
   if (url.protocol !== 'http:' && url.protocol !== 'https:') throw refused(`${url.protocol} is not supported`)
@@ -61,11 +61,11 @@ function readUrl(text: string): URL {
   return url
 }
 
-async function resolved(host: string, resolve: (host: string) => Promise<readonly string[]>) {
+async function resolveHost(host: string, resolve: (host: string) => Promise<readonly string[]>) {
   const found = await resolve(host).catch((error: unknown) => {
-    throw UrlUnreachable({ message: `The name ${host} has no address.`, cause: error })
+    throw UrlUnreachable({ message: `The host name ${host} has no address.`, cause: error })
   })
-  if (found.length === 0) throw UrlUnreachable({ message: `The name ${host} has no address.` })
+  if (found.length === 0) throw UrlUnreachable({ message: `The host name ${host} has no address.` })
   return found
 }
 
@@ -73,6 +73,6 @@ async function systemResolve(host: string): Promise<string[]> {
   return (await lookup(host, { all: true, order: 'verbatim' })).map((entry) => entry.address)
 }
 
-function refused(why: string) {
-  return UrlRefused({ message: `This URL is not allowed: ${why}.` })
+function refused(reason: string) {
+  return UrlRefused({ message: `This URL is not allowed: ${reason}.` })
 }
