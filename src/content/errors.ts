@@ -10,7 +10,7 @@ export const UnsupportedFile = defineError({
 export const UnsafeFile = defineError({
   code: 'unsafe_file',
   status: 415,
-  message: 'The file contains more than it shows.',
+  message: 'The file contains hidden or active content.',
   cause: 'The file is valid as two types at once, or contains scripts or external links.',
   fix: 'Save the file again with a standard program and upload the result.',
 })

@@ -1,16 +1,16 @@
 import { fileTypeFromBuffer } from 'file-type'
 import { DamagedFile, EmptyFile, ImageTooLarge, UnsafeFile, UnsupportedFile } from './errors.ts'
-import { checkEnd, type ReadAt } from './ending.ts'
-import { pictureSize, type PictureSize } from './picture-size.ts'
+import { checkEnd, type ReadAt } from './file-end.ts'
+import { imageSize, type ImageSize } from './image-size.ts'
 import { checkSvg, looksLikeSvg } from './svg.ts'
-import { ACCEPTED, canonicalType, contradicts, type Kind } from './types.ts'
+import { ACCEPTED, canonicalType, extensionContradicts, type Kind } from './types.ts'
 
 /** How many bytes from the start of a file are inspected. */
 export const HEAD_BYTES = 512 * 1024
 
 /** The largest images that are accepted, by side and by area, in pixels. */
-const MOST_SIDE = 16_384
-const MOST_PIXELS = 100_000_000
+const MAX_SIDE = 16_384
+const MAX_PIXELS = 100_000_000
 
 /** What the content of a file is. */
 export interface Inspected {
@@ -33,7 +33,7 @@ export async function inspectHead(head: Buffer, name: string): Promise<Inspected
     const what = type === '' ? 'of an unknown type' : type
     throw UnsupportedFile({ message: `The file is ${what}, which is not accepted.` })
   }
-  if (contradicts(name, type)) {
+  if (extensionContradicts(name, type)) {
     throw UnsupportedFile({
       message: `The file is a ${accepted.title}, but its name has a different extension. Rename it.`,
     })
@@ -50,13 +50,13 @@ export async function inspectHead(head: Buffer, name: string): Promise<Inspected
 export async function inspectWhole(found: Inspected, size: number, readAt: ReadAt): Promise<void> {
   if (found.type !== 'image/svg+xml') return checkEnd(found.type, size, readAt)
   let pixels = 0
-  for (const picture of checkSvg(await readAt(0, Math.min(size, 1_000_001)), size)) {
-    const { height, kind, type, width } = await inspectHead(picture, '')
+  for (const image of checkSvg(await readAt(0, Math.min(size, 1_000_001)), size)) {
+    const { height, kind, type, width } = await inspectHead(image, '')
     if (kind !== 'image' || type === 'image/svg+xml')
       throw UnsafeFile({ message: 'The SVG image has a file embedded in it.' })
     pixels += (width ?? 0) * (height ?? 0)
     // All of them are in memory at once when the SVG is rendered.
-    if (pixels > MOST_PIXELS)
+    if (pixels > MAX_PIXELS)
       throw ImageTooLarge({ message: 'The images embedded in the SVG have too many pixels in total.' })
   }
 }
@@ -67,26 +67,26 @@ async function typeOf(head: Buffer): Promise<string> {
   return canonicalType(found?.mime ?? '')
 }
 
-function sizeOf(type: string, head: Buffer): PictureSize | undefined {
+function sizeOf(type: string, head: Buffer): ImageSize | undefined {
   if (type === 'image/svg+xml') return undefined
-  const size = pictureSize(type, head)
+  const size = imageSize(type, head)
   if (size === undefined || size.width === 0 || size.height === 0) {
     throw DamagedFile({ message: 'The header of the image does not contain its size.' })
   }
   const { width, height } = size
-  if (width > MOST_SIDE || height > MOST_SIDE || width * height > MOST_PIXELS) {
+  if (width > MAX_SIDE || height > MAX_SIDE || width * height > MAX_PIXELS) {
     throw ImageTooLarge({ message: `The image has ${width} × ${height} pixels.`, details: { width, height } })
   }
   return size
 }
 
-/** What is near the start of a file that is also an HTML page, a program or a document. */
+/** Markers near the start of a file that is also an HTML page, a script or a document. */
 const MARKERS = /%PDF-\d|<script[\s>]|<\?php|<html[\s>]|<!doctype html|<svg[\s>]/i
 
 /** @throws AppError unsafe_file */
 function checkMarkers(head: Buffer, type: string): void {
-  const own = type === 'application/pdf' ? 8 : 0
-  const found = MARKERS.exec(head.toString('latin1', own, 64 * 1024))
+  const start = type === 'application/pdf' ? 8 : 0
+  const found = MARKERS.exec(head.toString('latin1', start, 64 * 1024))
   if (found && !(type === 'application/pdf' && found[0].startsWith('%PDF'))) {
     throw UnsafeFile({ message: 'The file is valid as two types at once.' })
   }

@@ -1,4 +1,4 @@
-/** A segment of a JPEG: its marker and its offset. */
+/** A segment of a JPEG file. */
 interface Segment {
   readonly marker: number
   readonly at: number

@@ -1,66 +1,66 @@
 import { UnsafeFile, UnsupportedFile } from './errors.ts'
-import { drawingCost } from './svg-weight.ts'
+import { renderingCost } from './svg-cost.ts'
 
-/** Bytes of a drawing: it is read whole, and drawn by a program. */
-const MOST_BYTES = 1_000_000
+/** Maximum size in bytes. The document is read into memory and parsed. */
+const MAX_BYTES = 1_000_000
 /**
- * Plain elements, or what costs as much. The largest maps have fewer elements. What passes may still take long, as an
- * element may cover all of the drawing or a corner of it: media work bounds the time that drawing takes
+ * Maximum rendering cost, in plain elements. The largest maps have fewer. An accepted document may still take long, because
+ * the cost does not know how much of the image an element covers. Media work therefore limits the time of rendering
  * (`media/work/thumbnails/svg.ts`).
  */
-const MOST_COST = 100_000
+const MAX_COST = 100_000
 
-/** Whether a text begins as an SVG drawing does. */
+/** Whether a file starts like an SVG document. */
 export function looksLikeSvg(head: Buffer): boolean {
   const text = head.toString('utf8', 0, 4_096).replace(/^\uFEFF/, '')
   return /^\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)*(<!DOCTYPE[^[>]*>\s*)?(<!--[^]*?-->\s*)*<svg[\s>]/i.test(text)
 }
 
-/** A name may have a prefix of any letters, which says nothing of what it stands for. */
+/** The start of a tag. Element names may have any namespace prefix. */
 const PREFIX = String.raw`<\s*(?:[^\s<>/:=]+:)?`
-/** What a picture within the drawing is given as; `embeddedPictures` reads the same. */
-const PICTURE = String.raw`data:image/(?:png|jpeg|jpg|webp|gif);base64,`
+/** The start of an embedded image. `embeddedImages` reads the same form. */
+const IMAGE_DATA = String.raw`data:image/(?:png|jpeg|jpg|webp|gif);base64,`
 
 const FORBIDDEN: readonly (readonly [RegExp, string])[] = [
   [/<!ENTITY|<!DOCTYPE[^<>[]*\[/i, 'entities'],
   [new RegExp(`${PREFIX}(?:script|foreignObject|iframe|object|embed|audio|video|handler|listener)\\b`, 'i'), 'scripts'],
-  [/1999\/xhtml/i, 'pages'],
+  [/1999\/xhtml/i, 'HTML'],
   [/\battributeName\s*=\s*(?:["']\s*)?(?:on|(?:[^\s"':]{1,100}:)?href)/i, 'scripts'],
   [/[\s"'/]on[a-z]+\s*=/i, 'scripts'],
   [/(?:java|vb)script\s*:|<\?php/i, 'scripts'],
-  [new RegExp(`(?:href|src)\\s*=\\s*(?:["']\\s*)?(?!#|["']|${PICTURE})[^\\s"'>]`, 'i'), 'links to outside'],
-  [new RegExp(`url\\(\\s*(?:["']\\s*)?(?!#|${PICTURE})[^\\s"')]`, 'i'), 'links to outside'],
-  [/@import|<\?xml-stylesheet|\b(?:image-set|image|src)\(/i, 'links to outside'],
+  [new RegExp(`(?:href|src)\\s*=\\s*(?:["']\\s*)?(?!#|["']|${IMAGE_DATA})[^\\s"'>]`, 'i'), 'external links'],
+  [new RegExp(`url\\(\\s*(?:["']\\s*)?(?!#|${IMAGE_DATA})[^\\s"')]`, 'i'), 'external links'],
+  [/@import|<\?xml-stylesheet|\b(?:image-set|image|src)\(/i, 'external links'],
 ]
 
 /**
- * Lets a drawing through that can only be looked at.
- * @returns the pictures that are embedded in it, as they would be decoded: nobody has judged them yet
+ * Checks that an SVG document has no active or external content and is cheap to render.
+ * @returns the embedded images, which have not been inspected yet
  * @throws AppError unsafe_file, unsupported_file
  */
 export function checkSvg(content: Buffer, size: number): Buffer[] {
-  if (size > MOST_BYTES) throw UnsupportedFile({ message: `An SVG drawing may have ${MOST_BYTES} bytes.` })
+  if (size > MAX_BYTES) throw UnsupportedFile({ message: `An SVG image can have at most ${MAX_BYTES} bytes.` })
   const source = content.toString('utf8')
-  // In other encodings the same bytes are other signs, and some bytes none at all: what is read here is what is drawn.
+  // In other encodings, the same bytes are other characters. The renderer must see the text that is checked here.
   const encoding = /^\uFEFF?\s*<\?xml[^>]*\sencoding\s*=\s*["']\s*([^"'\s]*)/i.exec(source)?.[1] ?? 'utf-8'
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  // oxlint-disable-next-line no-control-regex -- searches for control characters
   if (!/^(utf-?8|us-ascii)$/i.test(encoding) || /[\u0000-\u0008\u000B\u000C\u000E-\u001F]/.test(source)) {
-    throw UnsafeFile({ message: 'The SVG drawing is not UTF-8 text.' })
+    throw UnsafeFile({ message: 'The SVG image is not UTF-8 text.' })
   }
   const text = withoutReferences(source)
   for (const form of [text, withoutEscapes(text)]) {
     for (const [pattern, what] of FORBIDDEN) {
-      if (pattern.test(form)) throw UnsafeFile({ message: `The SVG drawing has ${what} in it.` })
+      if (pattern.test(form)) throw UnsafeFile({ message: `The SVG image contains ${what}.` })
     }
   }
   const read = (part: string) => withoutEscapes(withoutReferences(part))
-  if (drawingCost(source, read) > MOST_COST) {
-    throw UnsafeFile({ message: 'The SVG drawing has too many parts, filters or masks to be drawn.' })
+  if (renderingCost(source, read) > MAX_COST) {
+    throw UnsafeFile({ message: 'The SVG image has too many elements, filters or masks to be rendered.' })
   }
-  return embeddedPictures(text)
+  return embeddedImages(text)
 }
 
-/** Character references of XML hide what a parser sees. */
+/** Decodes character references of XML, as a parser does. */
 function withoutReferences(text: string): string {
   return text
     .replaceAll(/&#x([0-9a-f]{1,6});?/gi, (_all, hex: string) => character(Number.parseInt(hex, 16)))
@@ -68,7 +68,7 @@ function withoutReferences(text: string): string {
     .replaceAll(/&(?:Tab|NewLine);/g, '')
 }
 
-/** So do escapes of CSS (Syntax Module Level 3, section 4.3.7). */
+/** Decodes escapes of CSS (Syntax Module Level 3, section 4.3.7). */
 function withoutEscapes(text: string): string {
   return text.replaceAll(/\\(?:([0-9a-f]{1,6})\s?|([^0-9a-f\n]))/gi, (_all, hex: string | undefined, sign = '') =>
     hex === undefined ? String(sign) : character(Number.parseInt(hex, 16)),
@@ -81,8 +81,8 @@ function character(code: number): string {
   return code <= 0x10ffff ? String.fromCodePoint(code) : ''
 }
 
-function embeddedPictures(text: string): Buffer[] {
-  return [...text.matchAll(new RegExp(`${PICTURE}([^"')<>]*)`, 'gi'))].map(([, data = '']) =>
+function embeddedImages(text: string): Buffer[] {
+  return [...text.matchAll(new RegExp(`${IMAGE_DATA}([^"')<>]*)`, 'gi'))].map(([, data = '']) =>
     Buffer.from(
       data.replaceAll(/%([0-9a-f]{2})/gi, (_all, hex: string) => character(Number.parseInt(hex, 16))),
       'base64',

@@ -6,7 +6,7 @@ export const KINDS = ['image', 'video', 'audio', 'document'] as const
 export interface AcceptedType {
   readonly kind: Kind
   readonly title: string
-  /** The most common one first. */
+  /** The most common extension is first. */
   readonly extensions: readonly string[]
 }
 
@@ -25,17 +25,17 @@ export const ACCEPTED: Readonly<Record<string, AcceptedType>> = {
   'video/quicktime': type('video', 'QuickTime video', 'mov', 'qt'),
   'video/webm': type('video', 'WebM video', 'webm'),
   'video/matroska': type('video', 'Matroska video', 'mkv'),
-  'audio/mpeg': type('audio', 'MP3 sound', 'mp3'),
-  'audio/mp4': type('audio', 'MPEG-4 sound', 'm4a', 'mp4'),
-  'audio/wav': type('audio', 'WAV sound', 'wav'),
-  'audio/ogg': type('audio', 'Ogg sound', 'ogg', 'oga', 'opus'),
-  'audio/flac': type('audio', 'FLAC sound', 'flac'),
-  'audio/aac': type('audio', 'AAC sound', 'aac'),
+  'audio/mpeg': type('audio', 'MP3 audio file', 'mp3'),
+  'audio/mp4': type('audio', 'MPEG-4 audio file', 'm4a', 'mp4'),
+  'audio/wav': type('audio', 'WAV audio file', 'wav'),
+  'audio/ogg': type('audio', 'Ogg audio file', 'ogg', 'oga', 'opus'),
+  'audio/flac': type('audio', 'FLAC audio file', 'flac'),
+  'audio/aac': type('audio', 'AAC audio file', 'aac'),
   'application/pdf': type('document', 'PDF document', 'pdf'),
 }
 
-/** Aliases of these types. */
-const SAME: Readonly<Record<string, string>> = {
+/** Aliases of the accepted types. */
+const ALIASES: Readonly<Record<string, string>> = {
   'image/jpg': 'image/jpeg',
   'image/apng': 'image/png',
   'image/heic-sequence': 'image/heic',
@@ -55,18 +55,18 @@ const SAME: Readonly<Record<string, string>> = {
 /** The canonical name of a media type, without parameters. */
 export function canonicalType(type: string): string {
   const bare = (type.split(';')[0] ?? '').trim().toLowerCase()
-  return SAME[bare] ?? bare
+  return ALIASES[bare] ?? bare
 }
 
 /** File extensions that name a type. Other text after a dot is part of the file's name. */
-const TELLING = new Set([
+const KNOWN_EXTENSIONS = new Set([
   ...Object.values(ACCEPTED).flatMap(({ extensions }) => extensions),
   ...'bat cmd com exe htm html hta jar js mjs msi php phar ps1 py rb scr sh svgz swf vbs wasm xhtml xml zip'.split(' '),
 ])
 
 /** Whether a file name has the extension of another type. */
-export function contradicts(name: string, type: string): boolean {
-  const ending = /\.([a-z0-9]{1,5})$/i.exec(name)?.[1]?.toLowerCase()
-  if (ending === undefined || !TELLING.has(ending)) return false
-  return !(ACCEPTED[type]?.extensions ?? []).includes(ending)
+export function extensionContradicts(name: string, type: string): boolean {
+  const extension = /\.([a-z0-9]{1,5})$/i.exec(name)?.[1]?.toLowerCase()
+  if (extension === undefined || !KNOWN_EXTENSIONS.has(extension)) return false
+  return !(ACCEPTED[type]?.extensions ?? []).includes(extension)
 }

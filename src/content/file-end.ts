@@ -20,15 +20,15 @@ export async function checkEnd(type: string, size: number, readAt: ReadAt): Prom
   }
   if (type === 'image/png') checkPng(tail)
   else if (type === 'image/jpeg') await checkJpeg(tail, start, readAt)
-  else if (type === 'image/gif' && tail.findLast((byte) => byte !== 0) !== 0x3b) throw cut()
+  else if (type === 'image/gif' && tail.findLast((byte) => byte !== 0) !== 0x3b) throw truncated()
   else if (type === 'image/webp') await checkWebp(size, readAt)
   else if (type === 'audio/wav') await checkWav(size, readAt)
   else if (MATROSKA.test(type)) await checkMatroska(size, readAt)
-  else if (type === 'application/pdf' && !tail.includes('%%EOF')) throw cut()
+  else if (type === 'application/pdf' && !tail.includes('%%EOF')) throw truncated()
   else if (BOXED.test(type)) await checkBoxes(type, size, readAt)
 }
 
-function cut() {
+function truncated() {
   return DamagedFile({ message: 'The file is truncated.' })
 }
 
@@ -55,31 +55,31 @@ function endsAsZip(tail: Buffer): boolean {
 /** Looks for the end marker of the image itself. A thumbnail in the header has an end marker too. */
 async function checkJpeg(tail: Buffer, start: number, readAt: ReadAt): Promise<void> {
   const scan = start < TAIL_BYTES ? scanStart(await readAt(0, TAIL_BYTES)) : 0
-  if (start + tail.lastIndexOf(Buffer.from([0xff, 0xd9])) < Math.max(scan, start)) throw cut()
+  if (start + tail.lastIndexOf(Buffer.from([0xff, 0xd9])) < Math.max(scan, start)) throw truncated()
 }
 
 function checkPng(tail: Buffer): void {
   const end = tail.lastIndexOf('IEND')
-  if (end === -1) throw cut()
+  if (end === -1) throw truncated()
   // Four bytes of checksum follow the name of the last chunk.
-  if (end + 8 > tail.length) throw cut()
+  if (end + 8 > tail.length) throw truncated()
   if (tail.subarray(end + 8).some((byte) => byte !== 0)) {
     throw UnsafeFile({ message: 'There is data after the end of the image.' })
   }
 }
 
 async function checkWebp(size: number, readAt: ReadAt): Promise<void> {
-  const said = await riffSize(readAt)
-  if (said > size + 1) throw cut()
-  if (said + 1 < size) throw UnsafeFile({ message: 'There is data after the end of the image.' })
+  const declared = await riffSize(readAt)
+  if (declared > size + 1) throw truncated()
+  if (declared + 1 < size) throw UnsafeFile({ message: 'There is data after the end of the image.' })
 }
 
-/** Recorders that do not know the final length write about this value. */
+/** Recorders that do not know the final size write this value or a larger one. */
 const UNKNOWN_RIFF = 0x7fff0000
 
 async function checkWav(size: number, readAt: ReadAt): Promise<void> {
-  const said = await riffSize(readAt)
-  if (said > size + 1 && said < UNKNOWN_RIFF) throw cut()
+  const declared = await riffSize(readAt)
+  if (declared > size + 1 && declared < UNKNOWN_RIFF) throw truncated()
 }
 
 /** The size of the whole file in bytes, according to its header. */
@@ -90,17 +90,17 @@ async function riffSize(readAt: ReadAt): Promise<number> {
 const MATROSKA = /^video\/(webm|matroska)$/
 const SEGMENT = 0x18538067
 
-/** RFC 9559, section 5: a header, and a segment with the rest. Live recordings leave the segment's size open. */
+/** RFC 9559, section 5: a header, then a segment with everything else. Live recordings have a segment of unknown size. */
 async function checkMatroska(size: number, readAt: ReadAt): Promise<void> {
   const head = await readAt(0, 256)
   const header = elementSize(head, 4)
   const at = header === undefined ? Infinity : header.end + header.size
   if (at + 12 > head.length || head.readUInt32BE(at) !== SEGMENT) return
   const segment = elementSize(head, at + 4)
-  if (segment !== undefined && segment.end + segment.size > size) throw cut()
+  if (segment !== undefined && segment.end + segment.size > size) throw truncated()
 }
 
-/** RFC 8794, section 4: the leading zeros of the first byte give the number of bytes. @returns undefined for an open size */
+/** RFC 8794, section 4: the leading zeros of the first byte give the number of bytes. @returns undefined for an unknown size */
 function elementSize(head: Buffer, at: number): { size: number; end: number } | undefined {
   const bytes = Math.clz32(head[at] ?? 0) - 23
   if (bytes > 8 || at + bytes > head.length) return undefined
@@ -110,24 +110,24 @@ function elementSize(head: Buffer, at: number): { size: number; end: number } | 
 }
 
 const BOXED = /^(video\/(mp4|quicktime)|audio\/mp4|image\/(heic|heif|avif))$/
-/** Each box takes one read. Only fragmented files have this many, about two boxes for each half second. */
-const MOST_BOXES = 500
+/** Each box takes one read. Only fragmented files have this many: about two boxes per half second. */
+const MAX_BOXES = 500
 
 /**
  * ISO/IEC 14496-12: boxes follow each other without gaps to the end of the file. Fragments are independent, so a file with
- * many of them is accepted once the first `MOST_BOXES` are valid.
+ * many of them is accepted once the first `MAX_BOXES` are valid.
  */
 async function checkBoxes(type: string, size: number, readAt: ReadAt): Promise<void> {
   const needed = type.startsWith('image/') ? ['meta'] : ['moov']
   const seen = new Set<string>()
   let at = 0
   for (let count = 0; at < size; count += 1) {
-    if (count > MOST_BOXES) {
+    if (count > MAX_BOXES) {
       if (!seen.has('moof')) throw DamagedFile({ message: 'The file consists of too many parts.' })
       break
     }
     const header = await readAt(at, 16)
-    if (header.length < 8) throw cut()
+    if (header.length < 8) throw truncated()
     const short = header.readUInt32BE(0)
     const name = header.toString('latin1', 4, 8)
     const length = short === 1 && header.length === 16 ? Number(header.readBigUInt64BE(8)) : short
@@ -137,7 +137,7 @@ async function checkBoxes(type: string, size: number, readAt: ReadAt): Promise<v
     if (length < 8 || !/^[\u0020-\u007E\u00A9]{4}$/.test(name)) throw DamagedFile()
     at += length
   }
-  if (at > size) throw cut()
+  if (at > size) throw truncated()
   if (!needed.some((name) => seen.has(name)))
     throw DamagedFile({ message: 'The file has no metadata box for its media.' })
 }

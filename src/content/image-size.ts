@@ -1,15 +1,16 @@
 import { jpegSegments } from './jpeg.ts'
 
-export interface PictureSize {
+export interface ImageSize {
   readonly width: number
   readonly height: number
 }
 
 /**
- * Width and height from a picture's header alone: nothing is decoded, so a picture of a gigapixel costs no more than
- * any other. @returns undefined when the header does not say it within these bytes
+ * Reads width and height from the header of an image. Nothing is decoded, so a gigapixel image costs no more than any
+ * other.
+ * @returns undefined if these bytes do not contain the size
  */
-export function pictureSize(type: string, head: Buffer): PictureSize | undefined {
+export function imageSize(type: string, head: Buffer): ImageSize | undefined {
   switch (type) {
     case 'image/png':
       return head.length < 24 ? undefined : { width: head.readUInt32BE(16), height: head.readUInt32BE(20) }
@@ -28,8 +29,8 @@ export function pictureSize(type: string, head: Buffer): PictureSize | undefined
   }
 }
 
-/** The frame header's; tables have markers among those of frames. */
-function jpegSize(head: Buffer): PictureSize | undefined {
+/** Reads the frame header. Markers 0xc4, 0xc8 and 0xcc are in its range, but are not frames. */
+function jpegSize(head: Buffer): ImageSize | undefined {
   for (const { at, marker } of jpegSegments(head)) {
     if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)) {
       return { height: head.readUInt16BE(at + 5), width: head.readUInt16BE(at + 7) }
@@ -39,7 +40,7 @@ function jpegSize(head: Buffer): PictureSize | undefined {
 }
 
 /** RFC 9649, section 2. */
-function webpSize(head: Buffer): PictureSize | undefined {
+function webpSize(head: Buffer): ImageSize | undefined {
   if (head.length < 30) return undefined
   const kind = head.toString('latin1', 12, 16)
   if (kind === 'VP8X') return { width: head.readUIntLE(24, 3) + 1, height: head.readUIntLE(27, 3) + 1 }
@@ -50,9 +51,9 @@ function webpSize(head: Buffer): PictureSize | undefined {
   return { width: head.readUInt16LE(26) & 0x3fff, height: head.readUInt16LE(28) & 0x3fff }
 }
 
-/** ISO/IEC 23008-12: the largest of the image spatial extents; tiles and thumbnails have smaller ones. */
-function heifSize(head: Buffer): PictureSize | undefined {
-  let largest: PictureSize | undefined
+/** ISO/IEC 23008-12: the largest `ispe` box (image spatial extents). Tiles and thumbnails have smaller ones. */
+function heifSize(head: Buffer): ImageSize | undefined {
+  let largest: ImageSize | undefined
   for (let at = head.indexOf('ispe'); at !== -1 && at + 16 <= head.length; at = head.indexOf('ispe', at + 4)) {
     const found = { width: head.readUInt32BE(at + 8), height: head.readUInt32BE(at + 12) }
     if (!largest || found.width * found.height > largest.width * largest.height) largest = found

@@ -1,8 +1,8 @@
-/** What is drawn for an id, or for the whole drawing. */
+/** The element with an id and its descendants, or the whole document. */
 interface Part {
-  /** Of its elements, itself included, without what they refer to. */
+  /** The cost of its elements, without what they refer to. */
   cost: number
-  /** What is drawn again for it, and how often. */
+  /** What its elements refer to, and how often it is rendered for them. */
   readonly references: Reference[]
 }
 
@@ -11,21 +11,21 @@ interface Reference {
   readonly times: number
 }
 
-/** A drawing as its tags say it. */
+/** The structure of an SVG document, read from its tags. */
 interface Outline {
   readonly parts: ReadonlyMap<string, Part>
   readonly elements: number
-  /** Points of all paths, where a style sheet may put markers. */
+  /** Points of all paths. A style sheet may put a marker on each. */
   readonly points: number
-  /** Without tags: where style sheets are. */
+  /** The text between tags, which contains the style sheets. */
   readonly text: string
 }
 
 /**
- * Costs in the unit of one plain element as large as the drawing: half a millisecond or less at 1,280 × 1,280 pixels.
- * Filters were measured with the librsvg of sharp at that size and rounded up, as if each covered the whole drawing.
+ * Rendering costs. The unit is one plain element that covers the image: at most half a millisecond at 1,280 × 1,280 pixels.
+ * Filters were measured with sharp's librsvg at that size, each covering the whole image, and rounded up.
  */
-const FILTERS: Readonly<Record<string, number>> = {
+const FILTER_COSTS: Readonly<Record<string, number>> = {
   feblend: 50,
   fecolormatrix: 50,
   fecomponenttransfer: 50,
@@ -37,84 +37,84 @@ const FILTERS: Readonly<Record<string, number>> = {
   fegaussianblur: 1_000,
   feimage: 50,
   femerge: 50,
-  // Grows with the square of the radius, up to 10 pixels. What a radius is in pixels depends on every transformation.
+  // The cost grows with the square of the radius, up to 10 pixels. The radius in pixels depends on all transformations.
   femorphology: 30_000,
   feoffset: 50,
   fespecularlighting: 700,
   fetile: 50,
   feturbulence: 4_000,
 }
-/** For each of the `order` × `order` numbers of a kernel. */
-const KERNEL_NUMBER = 130
-const MOST_KERNEL_NUMBERS = 400
+/** Cost of each of the `order` × `order` values of a kernel. */
+const KERNEL_VALUE_COST = 130
+const MAX_KERNEL_VALUES = 400
 /** Filter functions of CSS (Filter Effects Module Level 1, section 6). */
 const FUNCTIONS: readonly (readonly [RegExp, number])[] = [
   [/\bblur\(/gi, 1_000],
   [/\bdrop-shadow\(/gi, 1_300],
   [/\b(?:brightness|contrast|grayscale|hue-rotate|invert|opacity|saturate|sepia)\(/gi, 50],
 ]
-/** Properties for which a group is drawn apart from the rest. */
+/** Properties that render a group into a separate layer. */
 const LAYERS: readonly (readonly [RegExp, number])[] = [
   [/\bmask\s*[:=]/gi, 70],
   [/\bmix-blend-mode\s*[:=]/gi, 60],
   [/(?<!-)\bopacity\s*[:=]/gi, 8],
 ]
-/** A style sheet may apply these to every element. Gradients and small patterns cost less. */
-const HEAVY = 50
+/** References in style sheets count from this cost on. Gradients and small patterns cost less. */
+const MIN_STYLE_REFERENCE_COST = 50
 
-/** What is no element: how it begins, and what ends it. */
-const SILENT = /<!--|<!\[CDATA\[|<\?/g
+/** The starts of comments, CDATA sections and processing instructions, and their ends. */
+const NON_ELEMENT = /<!--|<!\[CDATA\[|<\?/g
 const CDATA = '<![CDATA['
 const ENDS: Readonly<Record<string, string>> = { '<!--': '-->', [CDATA]: ']]>', '<?': '?>' }
-/** The end of the name is told by what follows: otherwise a shorter name would be tried for each letter. */
+/** A lookahead ends the name. Without it, the expression would backtrack to every shorter name. */
 const TAG = /<(\/?)([^\s<>/!?"']+)(?=[\s/>])((?:"[^"]*"|'[^']*'|[^<>"'])*?)(\/?)>/g
 const ID = /\sid\s*=\s*["']([^"']*)["']/
 const REFERENCE = /(?:href\s*=\s*["']\s*|url\(\s*["']?)#([^"')\s]+)/g
-const MOST_LEVELS = 250
-/** A reference is noted with everything that it is within. */
-const MOST_NOTED = 1_000_000
+const MAX_DEPTH = 250
+/** Maximum number of recorded references. Each is recorded once per ancestor. */
+const MAX_REFERENCES = 1_000_000
 
 /**
- * What it costs to draw a drawing, in plain elements. What is referred to (`use`, patterns, masks, markers, filters)
- * counts again each time, so that a few lines that refer to each other may come to billions.
- * @param source as it was sent: a character reference begins and ends nothing
- * @param read what an attribute or style sheet says, without what hides it
- * @returns Infinity for what is nested too deep, or refers too often
+ * The cost of rendering an SVG document, in plain elements. Referenced elements (`use`, patterns, masks, markers, filters)
+ * count once per reference, so a few elements that refer to each other may cost billions.
+ * @param source the document as it was sent. Character references do not start or end tags
+ * @param read decodes the character references and escapes of an attribute or style sheet
+ * @returns Infinity if the nesting is too deep, or if there are too many references
  */
-export function drawingCost(source: string, read: (text: string) => string): number {
+export function renderingCost(source: string, read: (text: string) => string): number {
   const outline = outlineOf(source, read)
   if (outline === undefined) return Infinity
-  const weigh = weighing(outline.parts)
-  return weigh(WHOLE) + styleCost(outline, weigh)
+  const costOfId = costsById(outline.parts)
+  return costOfId(WHOLE) + styleCost(outline, costOfId)
 }
 
-/** No id is empty. */
+/** The key of the whole document. No id is empty. */
 const WHOLE = ''
 
-/** @returns what is drawn for an id, with all that it refers to */
-function weighing(parts: ReadonlyMap<string, Part>): (id: string) => number {
+/** @returns a function that gives the cost of an element by id, including what it refers to */
+function costsById(parts: ReadonlyMap<string, Part>): (id: string) => number {
   const known = new Map<string, number>()
-  const weigh = (id: string, level: number): number => {
-    if (level > MOST_LEVELS) return Infinity
-    const before = known.get(id)
-    if (before !== undefined) return before
+  const resolve = (id: string, level: number): number => {
+    if (level > MAX_DEPTH) return Infinity
+    const previous = known.get(id)
+    if (previous !== undefined) return previous
     const { cost, references } = parts.get(id) ?? { cost: 0, references: [] }
-    // What refers to what it is in is not drawn by anybody.
+    // Renderers skip references to an ancestor, so they cost nothing.
     known.set(id, 0)
-    const weight = references.reduce((sum, other) => sum + other.times * weigh(other.id, level + 1), cost)
-    known.set(id, weight)
-    return weight
+    const total = references.reduce((sum, other) => sum + other.times * resolve(other.id, level + 1), cost)
+    known.set(id, total)
+    return total
   }
-  return (id) => weigh(id, 0)
+  return (id) => resolve(id, 0)
 }
 
-/** What style sheets add: as if each of their rules were for every element. */
-function styleCost({ elements, points, text }: Outline, weigh: (id: string) => number): number {
+/** The cost that style sheets add, assuming that each rule applies to every element. */
+function styleCost({ elements, points, text }: Outline, costOfId: (id: string) => number): number {
   const places = elements + (/\bmarker/i.test(text) ? points : 0)
   let cost = costOf(FUNCTIONS, text)
   for (const [, id = ''] of text.matchAll(REFERENCE)) {
-    const weight = weigh(id)
-    if (weight >= HEAVY) cost += weight
+    const referenced = costOfId(id)
+    if (referenced >= MIN_STYLE_REFERENCE_COST) cost += referenced
   }
   const layers = costOf(LAYERS, text) > 0 ? 3 * elements : 0
   return cost * places + layers
@@ -124,12 +124,12 @@ function costOf(table: readonly (readonly [RegExp, number])[], text: string): nu
   return table.reduce((sum, [pattern, cost]) => sum + cost * (text.match(pattern)?.length ?? 0), 0)
 }
 
-/** Linear in its length: a regular expression would look from every beginning for an end that is not there. */
-function withoutSilent(text: string): { readonly markup: string; readonly data: string } {
+/** Separates tags and text from CDATA. It takes linear time: a regular expression would search for a missing end from every start. */
+function splitMarkup(text: string): { readonly markup: string; readonly data: string } {
   let markup = ''
   let data = ''
   let from = 0
-  for (const { 0: begin, index } of text.matchAll(SILENT)) {
+  for (const { 0: begin, index } of text.matchAll(NON_ELEMENT)) {
     if (index < from) continue
     const end = ENDS[begin] ?? ''
     const at = text.indexOf(end, index + begin.length)
@@ -142,11 +142,11 @@ function withoutSilent(text: string): { readonly markup: string; readonly data: 
 }
 
 function outlineOf(source: string, read: (text: string) => string): Outline | undefined {
-  const { data, markup } = withoutSilent(source)
+  const { data, markup } = splitMarkup(source)
   const whole: Part = { cost: 0, references: [] }
   const parts = new Map<string, Part>([[WHOLE, whole]])
   const open: (Part | undefined)[] = [whole]
-  let noted = 0
+  let referenceCount = 0
   let elements = 0
   let points = 0
   let hasStyle = false
@@ -168,8 +168,8 @@ function outlineOf(source: string, read: (text: string) => string): Outline | un
     elements += 1
     points += ownPoints
     open.push(own)
-    noted += references.length * open.length
-    if (open.length > MOST_LEVELS || noted > MOST_NOTED) return undefined
+    referenceCount += references.length * open.length
+    if (open.length > MAX_DEPTH || referenceCount > MAX_REFERENCES) return undefined
     const cost = elementCost(local, attributes)
     for (const part of open) {
       if (part === undefined) continue
@@ -182,14 +182,14 @@ function outlineOf(source: string, read: (text: string) => string): Outline | un
   return { parts, elements, points, text }
 }
 
-/** Points of a path, a polyline or a polygon, at most. */
+/** The number of points of a path, a polyline or a polygon, rounded up. */
 function pointsOf(attributes: string): number {
   const numbers = /\s(?:d|points)\s*=\s*["']([^"']*)/.exec(attributes)?.[1]?.match(/\d+/g)
   return numbers?.length ?? 0
 }
 
 function elementCost(name: string, attributes: string): number {
-  const filter = name === 'feconvolvematrix' ? kernelCost(attributes) : (FILTERS[name] ?? 0)
+  const filter = name === 'feconvolvematrix' ? kernelCost(attributes) : (FILTER_COSTS[name] ?? 0)
   return 1 + filter + costOf(FUNCTIONS, attributes) + costOf(LAYERS, attributes)
 }
 
@@ -197,5 +197,5 @@ function kernelCost(attributes: string): number {
   const [columns = 3, rows = columns] = (/\sorder\s*=\s*["']([^"']*)/.exec(attributes)?.[1]?.match(/\d+/g) ?? []).map(
     Number,
   )
-  return KERNEL_NUMBER * Math.min(MOST_KERNEL_NUMBERS, columns * rows)
+  return KERNEL_VALUE_COST * Math.min(MAX_KERNEL_VALUES, columns * rows)
 }
