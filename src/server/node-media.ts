@@ -62,7 +62,7 @@ export async function startMedia(resources: NodeResources, composition: Composit
       intake: assets.intake,
       mend: mendRecording,
     },
-    drawSlate: (key, path) => assets.examiner.draw(key, SLATE_EDGE, path),
+    drawSlate: (key, path) => assets.examiner.render(key, SLATE_EDGE, path),
   })
   const found = await findFfmpeg({ FFMPEG_PATH: config.FFMPEG_PATH, PATH: config.PATH })
   const count = countMediaEvents(metrics)

@@ -10,7 +10,7 @@ import type { Answer } from '../support/send.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
-/** The media library and uploads as their users see them. */
+/** The API of the media library. */
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'))
 let app: App
@@ -26,7 +26,7 @@ afterAll(() => app?.stop())
 
 let shade = 0
 
-/** A picture that nothing else in the tests looks like. */
+/** A picture with unique content. */
 async function picture(width = 8, height = 8): Promise<Uint8Array<ArrayBuffer>> {
   shade += 1
   const background = { r: shade % 256, g: shade >> 8, b: 7 }
@@ -62,8 +62,8 @@ async function storedFiles(): Promise<string[]> {
   return entries.filter((entry) => entry.isFile() && !entry.name.includes('.')).map((entry) => entry.name)
 }
 
-describe('the library', () => {
-  test('an asset is what its file says, and can be had again byte by byte', async () => {
+describe('assets', () => {
+  test('describes the uploaded file and returns the same bytes', async () => {
     const content = await picture(40, 30)
     const asset = await added({ tags: 'x,y', altText: 'Blue', name: 'Frühling.png' }, content)
     expect(asset).toMatchObject({
@@ -86,7 +86,7 @@ describe('the library', () => {
     expect([part.status, await part.text()]).toEqual([206, 'PNG'])
   })
 
-  test('thumbnails come by themselves, and are files of their own', async () => {
+  test('makes thumbnails after an upload, as separate files', async () => {
     const { _id: id } = await added({}, await picture(1600, 900))
     const ready = await waitFor(
       async () => {
@@ -109,12 +109,12 @@ describe('the library', () => {
     expect((await one('GET /api/assets/{id}', id)).body.data.thumbnail.status).toBe('ready')
     const small = await fetch(app.url + ready.images[0].signedUrl)
     expect([small.status, small.headers.get('content-type')]).toEqual([200, 'image/webp'])
-    // Thumbnails come without a new version of the asset: an ETag of before must not hide them.
+    // Thumbnails do not change the version of the asset. An older ETag must not hide them.
     const again = await one('GET /api/assets/{id}', id, { headers: { 'If-None-Match': '"1"' } })
     expect([again.status, again.headers.get('etag')]).toEqual([200, '"1"'])
   })
 
-  test('is searched, sorted, filtered and paged', async () => {
+  test('searches, sorts, filters and pages the list', async () => {
     await world.workspace('list', 'ada')
     const workspaceId = world.id('list')
     for (const [name, tags, size] of [
@@ -165,7 +165,7 @@ describe('the library', () => {
     ])
   })
 
-  test('an accent is found, whether it was sent as a sign of its own or not', async () => {
+  test('finds accented letters in composed and decomposed form', async () => {
     const [composed, decomposed] = ['caf\u00E9', 'cafe\u0301']
     await world.workspace('accents', 'ada')
     const workspaceId = world.id('accents')
@@ -178,23 +178,25 @@ describe('the library', () => {
     for (const query of [{ q: composed }, { q: decomposed }, { tag: composed }, { tag: decomposed }]) {
       expect(names(await get('GET /api/assets', { workspaceId, ...query }))).toEqual([name])
     }
-    const folder = (of: string) => world.as('ada').call('POST /api/assets/folders', { body: { workspaceId, name: of } })
+    const folder = (name: string) => world.as('ada').call('POST /api/assets/folders', { body: { workspaceId, name } })
     expect([(await folder(composed)).status, (await folder(decomposed)).status]).toEqual([201, 409])
-    // Other tests count files.
+    // Wait, because other tests count the stored files.
     await waitFor(async () => (await one('GET /api/assets/{id}', id)).body.data.thumbnail.status === 'ready', {
       timeoutMs: 20_000,
     })
   })
 
-  test('changes under If-Match; an unknown folder is refused', async () => {
+  test('updates under If-Match and refuses an unknown folder', async () => {
     const { _id: id } = await added()
-    const changed = await one('PATCH /api/assets/{id}', id, { body: { name: '../x/n\u202Eew.png', altText: 'Text' } })
-    expect(changed.body.data).toMatchObject({ name: 'new.png', altText: 'Text', version: 2 })
+    const updated = await one('PATCH /api/assets/{id}', id, { body: { name: '../x/n\u202Eew.png', altText: 'Text' } })
+    expect(updated.body.data).toMatchObject({ name: 'new.png', altText: 'Text', version: 2 })
     const stale = await one('PATCH /api/assets/{id}', id, { body: { name: 'b' }, headers: { 'If-Match': '"1"' } })
     expect(stale.status).toBe(412)
-    const lost = await one('PATCH /api/assets/{id}', id, { body: { folderId: '01900000-0000-7000-8000-00000000dead' } })
-    expect(lost.status).toBe(404)
-    // A name may not say what the file is not, no more than when it came.
+    const unknownFolder = await one('PATCH /api/assets/{id}', id, {
+      body: { folderId: '01900000-0000-7000-8000-00000000dead' },
+    })
+    expect(unknownFolder.status).toBe(404)
+    // As with an upload, the extension must not contradict the type of the file.
     const renamed = await one('PATCH /api/assets/{id}', id, { body: { name: 'invoice.html' } })
     expect([renamed.status, renamed.body.errors?.[0].path]).toEqual([400, '/body/name'])
     const long = `${'😀'.repeat(250)}.png`
@@ -203,7 +205,7 @@ describe('the library', () => {
     expect(names(page)).toEqual([long])
   })
 
-  test('the same content is kept once in a workspace, and not shared between workspaces', async () => {
+  test('stores equal contents once per workspace, and does not share them between workspaces', async () => {
     await world.workspace('twins', 'ada')
     await world.workspace('other', 'ada')
     const content = await picture(50, 50)
@@ -218,7 +220,7 @@ describe('the library', () => {
     expect(usage.body.data).toMatchObject({ bytes: content.length, assetCount: 2, byKind: { image: content.length } })
   })
 
-  test('bulk deletion answers for each; the bin is emptied after 30 days, with the files', async () => {
+  test('returns a result for each bulk-deleted asset, and deletes binned files after 30 days', async () => {
     const [free, used] = [await added(), await added()]
     const unknown = '01900000-0000-7000-8000-00000000dead'
     app.composition.services.assets.uses.register(async (_sql, _workspace, ids) =>
@@ -244,7 +246,7 @@ describe('the library', () => {
     await housekeeping.emptyBin()
     expect(await storedFiles()).toHaveLength(before.length)
     clock.advance(30 * DAY)
-    // A file whose examination has just ended is kept for another hour.
+    // Files whose examination ended less than an hour ago are kept.
     const emptied = async () => {
       clock.advance(2 * HOUR)
       await housekeeping.emptyBin()
@@ -253,7 +255,7 @@ describe('the library', () => {
     await waitFor(emptied, { timeoutMs: 20_000, what: 'the files in the bin to be deleted' })
   })
 
-  test('what is in the bin is listed and comes back, with its file, when there is room for it', async () => {
+  test('lists the bin and restores an asset with its file if enough storage is left', async () => {
     await world.user('cleo')
     await world.workspace('bin', 'cleo')
     const workspaceId = world.id('bin')
@@ -271,21 +273,21 @@ describe('the library', () => {
       ['kept.png'],
       ['kept.png'],
     ])
-    // In the bin it is not changed, only taken out of it.
+    // An asset in the bin can be restored, but not updated.
     expect((await call('PATCH /api/assets/{id}', { ...path, body: { altText: 'x' } })).status).toBe(404)
     const body = { workspaceId, name: 'v.mp4', type: 'video/mp4', size: 5_000_000_000 }
     const opened = await call('POST /api/assets/signed-upload', { body })
-    const back = () => call('PATCH /api/assets/{id}', { ...path, body: { deletedAt: null, altText: 'back' } })
-    expect((await back()).body.code).toBe('storage_limit_reached')
+    const restore = () => call('PATCH /api/assets/{id}', { ...path, body: { deletedAt: null, altText: 'restored' } })
+    expect((await restore()).body.code).toBe('storage_limit_reached')
     await call('DELETE /api/uploads/{uploadId}', { path: { uploadId: opened.body.data.uploadId } })
-    expect((await back()).body.data).toMatchObject({ deletedAt: null, altText: 'back', version: 4 })
+    expect((await restore()).body.data).toMatchObject({ deletedAt: null, altText: 'restored', version: 4 })
     expect([await list({}), await list({ bin: true })]).toEqual([['kept.png'], []])
     const usage = await call('GET /api/assets/storage', { query: { workspaceId } })
     expect(usage.body.data.quota.used).toBe(content.length)
     expect((await call('GET /api/assets/{id}/file', path)).status).toBe(200)
   })
 
-  test('a content that comes again while its last trace is removed keeps its file', async () => {
+  test('keeps the file when its content is uploaded again during the cleanup', async () => {
     await world.workspace('again', 'ada')
     const workspaceId = world.id('again')
     const content = await picture(31, 31)
@@ -314,7 +316,7 @@ describe('the library', () => {
     expect(Buffer.from(await reply.arrayBuffer()).equals(content)).toBe(true)
   })
 
-  test('assets are resolved many at once, each with an answer', async () => {
+  test('resolves several ids, with a result for each', async () => {
     const { _id: id } = await added()
     const unknown = '01900000-0000-7000-8000-00000000dead'
     const body = { workspaceId: world.id('acme'), ids: [unknown, id] }
@@ -326,8 +328,8 @@ describe('the library', () => {
   })
 })
 
-describe('what a browser shows by itself', () => {
-  test('a signed URL shows one file without a credential, for a while', async () => {
+describe('signed URLs', () => {
+  test('give access to one file without a credential until they expire', async () => {
     const content = await picture(20, 20)
     const { _id: id, signedUntil, signedUrl } = await added({}, content)
     const shown = await fetch(app.url + signedUrl)
@@ -336,7 +338,7 @@ describe('what a browser shows by itself', () => {
     const part = await fetch(app.url + signedUrl, { headers: { Range: 'bytes=1-3' } })
     expect([part.status, await part.text()]).toEqual([206, 'PNG'])
     expect((await fetch(app.url + signedUrl, { method: 'HEAD' })).status).toBe(200)
-    // The same for an hour, so that a browser finds what it has.
+    // The URL stays the same for an hour, so that browsers can use their cache.
     expect((await one('GET /api/assets/{id}', id)).body.data.signedUrl).toBe(signedUrl)
 
     const { _id: other } = await added()
@@ -350,18 +352,18 @@ describe('what a browser shows by itself', () => {
     ]) {
       expect((await fetch(app.url + changed)).status, changed).toBe(401)
     }
-    const elsewhere = signedUrl.replace('/file?', '?')
-    expect((await fetch(app.url + elsewhere)).status).toBe(401)
+    const otherPath = signedUrl.replace('/file?', '?')
+    expect((await fetch(app.url + otherPath)).status).toBe(401)
     clock.advance(Date.parse(signedUntil) - clock.now() - 1)
     expect((await fetch(app.url + signedUrl)).status).toBe(200)
     clock.advance(1)
-    const late = await fetch(app.url + signedUrl)
-    expect([late.status, await late.json()]).toMatchObject([401, { code: 'credential_expired' }])
+    const expired = await fetch(app.url + signedUrl)
+    expect([expired.status, await expired.json()]).toMatchObject([401, { code: 'credential_expired' }])
 
-    const { signedUrl: anew } = (await one('GET /api/assets/{id}', id)).body.data
-    expect((await fetch(app.url + anew)).status).toBe(200)
+    const { signedUrl: newUrl } = (await one('GET /api/assets/{id}', id)).body.data
+    expect((await fetch(app.url + newUrl)).status).toBe(200)
     await one('DELETE /api/assets/{id}', id)
-    expect((await fetch(app.url + anew)).status).toBe(404)
+    expect((await fetch(app.url + newUrl)).status).toBe(404)
   })
 })
 
@@ -377,7 +379,7 @@ describe('folders', () => {
       row.assetCount,
     ])
 
-  test('are a tree; names are free once a place; deleting moves up or to the bin', async () => {
+  test('form a tree with unique names per parent; deleting moves contents to the parent or the bin', async () => {
     const top = await create('Top')
     const inner = await create('Inner', top)
     await create('Leaf', inner)
@@ -409,12 +411,12 @@ describe('folders', () => {
     await one('DELETE /api/assets/folders/{id}', top, { query: { recursive: true, force: true } })
     expect(await tree()).toEqual([])
     expect((await one('GET /api/assets/{id}', id)).status).toBe(404)
-    const back = await one('PATCH /api/assets/{id}', id, { body: { deletedAt: null } })
-    expect(back.body.data).toMatchObject({ deletedAt: null, folderId: null })
+    const restored = await one('PATCH /api/assets/{id}', id, { body: { deletedAt: null } })
+    expect(restored.body.data).toMatchObject({ deletedAt: null, folderId: null })
     await one('DELETE /api/assets/{id}', id)
   })
 
-  test('never make a circle, also when both halves come at once', async () => {
+  test('never form a cycle, even with concurrent moves', async () => {
     const [a, b] = [await create('A'), await create('B')]
     const move = (id: string, parentId: string) => one('PATCH /api/assets/folders/{id}', id, { body: { parentId } })
     const replies = await Promise.all([move(a, b), move(b, a)])
@@ -424,8 +426,8 @@ describe('folders', () => {
   })
 })
 
-describe('the plan', () => {
-  test('holds under uploads at the same time, and room comes back', async () => {
+describe('the storage limit', () => {
+  test('holds under concurrent uploads, and cancelled or deleted files free their storage', async () => {
     await world.user('bob')
     await world.workspace('small', 'bob')
     const workspaceId = world.id('small')
@@ -441,7 +443,7 @@ describe('the plan', () => {
     const { uploadId } = (replies.find((reply) => reply.status === 201) as Answer).body.data
     await world.as('bob').call('DELETE /api/uploads/{uploadId}', { path: { uploadId } })
     expect((await open()).status).toBe(201)
-    // A file of one request counts, too, and gives back what it held when it is refused.
+    // An upload in one request also reserves storage, and frees it if the file is refused.
     const usage = () => world.as('bob').call('GET /api/assets/storage', { query: { workspaceId } })
     const held = (await usage()).body.data.quota.held
     expect((await add({ workspaceId }, new Uint8Array(1000), 'a.png', 'bob')).status).toBe(415)
@@ -452,7 +454,7 @@ describe('the plan', () => {
     expect((await usage()).body.data.quota).toMatchObject({ used: 0, held })
   })
 
-  test('a client that leaves leaves nothing', async () => {
+  test('leaves nothing behind when the client disconnects during an upload', async () => {
     const before = await storedFiles()
     const socket = connect(app.port, '127.0.0.1')
     const boundary = 'b'

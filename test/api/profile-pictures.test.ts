@@ -7,7 +7,7 @@ import { DAY, ManualClock } from '../../src/core/clock.ts'
 import { startApp, type App } from '../support/app.ts'
 import { World } from '../support/world.ts'
 
-/** Profile pictures: rendered as squares, shown with their user, and deleted when they are replaced. */
+/** Profile pictures: cropped to squares, shown with their user, and deleted when they are replaced. */
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'))
 let app: App
@@ -23,7 +23,7 @@ afterAll(() => app?.stop())
 
 const bytes = (buffer: Buffer) => new Uint8Array(buffer)
 
-/** 40 × 20: red on the left, blue on the right; stored upside down, with the location of the photo. */
+/** 40 × 20 pixels, red on the left and blue on the right. Stored upside down, with EXIF orientation and location. */
 async function photo() {
   const blue = await sharp({ create: { width: 20, height: 20, channels: 3, background: 'blue' } })
     .png()
@@ -50,7 +50,7 @@ const files = () =>
     .map((entry) => join(entry.parentPath, entry.name))
 const scratch = () => readdirSync(join(app.dataDir, 'work')).filter((name) => name.startsWith('picture-'))
 
-test('a picture becomes three squares without metadata, shown with its user', async () => {
+test('makes three squares without metadata, shown with their user', async () => {
   const before = (await me()).version
   const reply = await send(await photo())
   expect(reply.status, reply.text).toBe(201)
@@ -86,7 +86,7 @@ test('a picture becomes three squares without metadata, shown with its user', as
     .raw()
     .toBuffer({ resolveWithObject: true })
   const [red = 0, , blue = 0] = data.subarray(128 * 256 * 3 + 30, 128 * 256 * 3 + 33)
-  expect(red, 'the left is red when the camera’s turn was followed').toBeGreaterThan(blue)
+  expect(red, 'the left is red if the EXIF orientation was applied').toBeGreaterThan(blue)
   expect(await me()).toMatchObject({ pictureUrl, version: before + 1 })
   const path = { workspaceId: world.id('acme') }
   const members = await world.as('bob').call('GET /api/team/{workspaceId}/members', { path })
@@ -94,7 +94,7 @@ test('a picture becomes three squares without metadata, shown with its user', as
   expect(new Set(shown)).toEqual(new Set([pictureUrl, null]))
 })
 
-test('files of replaced and removed pictures are deleted', async () => {
+test('deletes the files of replaced and removed pictures', async () => {
   await send(await photo())
   const old = (await me()).pictureUrl
   expect(files()).toHaveLength(3)
@@ -110,7 +110,7 @@ test('files of replaced and removed pictures are deleted', async () => {
   expect([(await me()).pictureUrl, files(), scratch()]).toEqual([undefined, [], []])
 })
 
-test('concurrent uploads leave one picture', async () => {
+test('keeps one picture after concurrent uploads', async () => {
   const content = await photo()
   const replies = await Promise.all([send(content), send(content)])
   expect(replies.map((reply) => reply.status)).toEqual([201, 201])
@@ -119,7 +119,7 @@ test('concurrent uploads leave one picture', async () => {
   expect(files()).toHaveLength(3)
 })
 
-test('files that are no pictures or hostile are refused, and the old picture stays', async () => {
+test('refuses hostile files and those that are not pictures, and keeps the old picture', async () => {
   await send(await photo())
   const { pictureUrl, version } = await me()
   const jpeg = await photo()
@@ -144,7 +144,7 @@ test('files that are no pictures or hostile are refused, and the old picture sta
     const reply = await send(content, 'picture')
     expect([reply.status, reply.body.code], reply.text).toEqual([status, code])
   }
-  // Its header is right, and what follows is not.
+  // The header is valid, but the image data is not.
   const broken = jpeg.map((byte, index) => (index > jpeg.length / 2 && index < jpeg.length - 2 ? 0xff : byte))
   expect([201, 415]).toContain((await send(broken, 'picture', 'bob')).status)
   expect(await me()).toMatchObject({ pictureUrl, version })

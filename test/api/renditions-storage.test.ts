@@ -10,7 +10,7 @@ import { startBucket, type Bucket } from '../support/s3.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
-/** What is made of a video, wherever files are kept: on disk, where they come from the API, and in a bucket. */
+/** Renditions with files on disk, served by the API, and with files in a bucket. */
 
 const LONG = { timeoutMs: 90_000 }
 vi.setConfig({ testTimeout: 120_000 })
@@ -21,6 +21,7 @@ describe.each(['disk', 's3'])('on %s', (kind) => {
   let app: App
   let world: World
   let id: string
+  /** Milliseconds by which the clock of the app is ahead. */
   let ahead = 0
 
   beforeAll(async () => {
@@ -66,7 +67,7 @@ describe.each(['disk', 's3'])('on %s', (kind) => {
   }
   const keysOf = async (rendition: string) => (await keys()).filter((key) => key.includes(rendition)).length
 
-  test('a long video gets a preview by itself, which a player plays with its signed URL alone', async () => {
+  test('makes a preview of a long video, which plays with its signed URL alone', async () => {
     const made = await ended('preview')
     expect(made).toMatchObject({ status: 'ready', type: 'application/vnd.apple.mpegurl', width: 160, height: 90 })
     const url = app.url + made.signedUrl
@@ -79,12 +80,16 @@ describe.each(['disk', 's3'])('on %s', (kind) => {
     expect(unchanged.status).toBe(304)
     expect(await (await fetch(url, { headers: { Range: 'bytes=1-6' } })).text()).toBe('EXTM3U')
 
-    const pieces = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
-    expect(pieces).toHaveLength(2)
-    const media = new URL(pieces[0] ?? '', url)
-    const piece = await fetch(media, { headers: { Range: 'bytes=188-190' } })
-    // Every packet of a transport stream begins with this sign.
-    expect([piece.status, (await piece.text())[0], piece.headers.get('content-type')]).toEqual([206, 'G', 'video/mp2t'])
+    const segments = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+    expect(segments).toHaveLength(2)
+    const media = new URL(segments[0] ?? '', url)
+    const segment = await fetch(media, { headers: { Range: 'bytes=188-190' } })
+    // Every packet of a transport stream begins with this sync byte.
+    expect([segment.status, (await segment.text())[0], segment.headers.get('content-type')]).toEqual([
+      206,
+      'G',
+      'video/mp2t',
+    ])
     media.searchParams.set('expires', '9999999999')
     expect((await fetch(media)).status).toBe(401)
 
@@ -92,14 +97,14 @@ describe.each(['disk', 's3'])('on %s', (kind) => {
     const { format, streams } = JSON.parse(probed.stdout)
     expect(Number(format.duration)).toBeCloseTo(6, 0)
     expect(streams.map((stream: { codec_name: string }) => stream.codec_name)).toEqual(['h264', 'aac'])
-    // From the second piece on, as a viewer who skips.
+    // Seek into the second segment, as a viewer who skips.
     const frames = ['-v', 'error', '-ss', '4.5', '-i', url, '-map', '0:v', '-f', 'framehash', '-']
     expect((await run('ffmpeg', frames)).stdout.split('\n').filter((line) => /^\d/.test(line)).length).toBeGreaterThan(
       3,
     )
   })
 
-  test('renditions count against the plan, can be fetched, and are deleted with all that is theirs', async () => {
+  test('counts renditions against the plan, serves them, and deletes all their files', async () => {
     const preview = await ended('preview')
     const path = { id }
     const body = { preset: 'square', crf: 40, trim: { to: 1 } }
@@ -112,7 +117,7 @@ describe.each(['disk', 's3'])('on %s', (kind) => {
     expect(byKind.renditions).toBe(preview.size + square.size)
     expect(quota.held).toBe(0)
 
-    // What nothing refers to is swept; what belongs to a rendition is not.
+    // The sweep deletes files without references, but not those of renditions.
     ahead += 2 * DAY
     await app.composition.services.assets.housekeeping.sweep()
     expect([await keysOf(preview._id), await keysOf(square._id)]).toEqual([2, 1])

@@ -11,14 +11,14 @@ import { Sockets, type Listening } from '../support/sockets.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
-/** Renditions as those who order them see them. */
+/** The API of renditions. */
 
 const LONG = { timeoutMs: 90_000 }
-/** Encoders on a machine with other things to do. */
+/** Encoders are slow on a busy machine. */
 vi.setConfig({ testTimeout: 120_000 })
 let app: App
 let world: World
-let heard: Listening
+let listener: Listening
 const sockets = new Sockets(() => app)
 
 beforeAll(async () => {
@@ -26,14 +26,14 @@ beforeAll(async () => {
   world = new World(app)
   await world.user('ada', { plan: 'business' })
   await world.workspace('acme', 'ada')
-  heard = await sockets.connect(world.key('ada'))
+  listener = await sockets.connect(world.key('ada'))
   const path = (name: string) => join(app.dataDir, name)
   const picture = ['-f', 'lavfi', '-i', 'testsrc=size=160x90:rate=10:duration=3']
   const tone = ['-f', 'lavfi', '-i', 'sine=frequency=440:duration=3']
   const coded = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-c:a', 'aac', '-f', 'mp4']
   await runFfmpeg(...picture, ...tone, ...coded, path('clip'))
   await runFfmpeg('-f', 'lavfi', '-i', 'testsrc=size=64x44:rate=10:duration=1', '-f', 'gif', path('gif'))
-  // A minute and a half that takes long to encode again: three seconds, thirty times.
+  // A video of 90 seconds that takes long to encode: three seconds, repeated thirty times.
   const moving = ['-f', 'lavfi', '-i', 'testsrc2=size=1280x720:rate=25:duration=3', '-c:v', 'libx264']
   await runFfmpeg(...moving, '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-f', 'mp4', path('part'))
   await runFfmpeg('-stream_loop', '29', '-i', path('part'), '-c', 'copy', '-f', 'mp4', path('long'))
@@ -52,17 +52,17 @@ async function add(content: Uint8Array, name: string, workspace = 'acme') {
 }
 
 const addFile = async (name: string, as: string) => add(await readFile(join(app.dataDir, name)), as)
-const order = (id: string, body: object, as = 'ada') =>
+const request = (id: string, body: object, as = 'ada') =>
   world.as(as).call('POST /api/assets/{id}/renditions', { path: { id }, body })
 const asset = async (id: string) => (await world.as('ada').call('GET /api/assets/{id}', { path: { id } })).body.data
 
-async function ordered(id: string, body: object) {
-  const reply = await order(id, body)
+async function requested(id: string, body: object) {
+  const reply = await request(id, body)
   expect(reply.status, reply.text).toBe(202)
   return reply.body.data
 }
 
-/** The rendition once it is made, or not. */
+/** Waits until a rendition is ready or has failed. */
 function ended(assetId: string, id: string) {
   return waitFor(
     async () => {
@@ -83,14 +83,14 @@ const ffmpegs = () => processesOn(join(app.dataDir, 'storage')).length
 const download = (path: string, headers: object = {}) =>
   fetch(app.url + path, { headers: { 'X-API-Key': world.key('ada'), ...headers } })
 
-test('a video for a platform: its progress and its end on sockets, its bytes against the plan, the same once', async () => {
+test('makes a rendition once, reports progress on sockets, and counts it against the plan', async () => {
   const { _id: id } = await addFile('clip', 'clip.mp4')
   const before = await usage()
   const settings = { preset: 'vertical', trim: { from: 1, to: 2 }, crf: 35 }
-  const pending = await ordered(id, settings)
+  const pending = await requested(id, settings)
   expect(pending).toMatchObject({ assetId: id, name: 'vertical', status: 'pending', url: null, progress: 0 })
-  // Spelled otherwise, and twice at a time.
-  const again = await Promise.all([ordered(id, { ...settings, codec: 'h264' }), ordered(id, settings)])
+  // Equivalent settings, requested twice at the same time.
+  const again = await Promise.all([requested(id, { ...settings, codec: 'h264' }), requested(id, settings)])
   for (const one of again) expect([one._id, one.jobId]).toEqual([pending._id, pending.jobId])
   const made = await ended(id, pending._id)
   expect(made).toMatchObject({
@@ -102,12 +102,12 @@ test('a video for a platform: its progress and its end on sockets, its bytes aga
     error: null,
   })
   expect(made.duration).toBeCloseTo(1, 0)
-  const told = (name: string) => heard.events.filter((one) => one.name === name)
-  await waitFor(() => told('job.finished').some(({ data }) => data.jobId === pending.jobId), LONG)
-  const steps = told('job.progress').filter(({ data }) => data.jobId === pending.jobId)
+  const eventsNamed = (name: string) => listener.events.filter((one) => one.name === name)
+  await waitFor(() => eventsNamed('job.finished').some(({ data }) => data.jobId === pending.jobId), LONG)
+  const steps = eventsNamed('job.progress').filter(({ data }) => data.jobId === pending.jobId)
   expect(steps.length).toBeGreaterThan(0)
   expect(steps[0]?.data).toMatchObject({ name: 'assets.transcode', detail: pending._id })
-  const states = told('rendition.updated').filter(({ data }) => data.data._id === pending._id)
+  const states = eventsNamed('rendition.updated').filter(({ data }) => data.data._id === pending._id)
   expect(states.map(({ data }) => data.data.status)).toEqual(['pending', 'ready'])
 
   const after = await usage()
@@ -118,9 +118,9 @@ test('a video for a platform: its progress and its end on sockets, its bytes aga
   expect(part.headers.get('content-disposition')).toContain('clip.vertical.mp4')
   expect(readdirSync(join(app.dataDir, 'work')).filter((name) => name.startsWith('rendition-'))).toEqual([])
 
-  const third = await ordered(id, settings)
+  const third = await requested(id, settings)
   expect(third).toMatchObject({ _id: pending._id, status: 'ready' })
-  const other = await ordered(id, { ...settings, crf: 36 })
+  const other = await requested(id, { ...settings, crf: 36 })
   expect(other._id).not.toBe(pending._id)
   const path = { id }
   const gone = await world.as('ada').call('DELETE /api/assets/{id}', { path, query: { rendition: pending._id } })
@@ -134,8 +134,8 @@ test.each([
   ['a GIF', 'a.gif', {}, { type: 'video/mp4', width: 64, height: 44 }],
   ['a WebP', 'a.webp', {}, { type: 'image/jpeg', width: 90, height: 30 }],
   ['a HEIC', 'a.heic', { crop: '1:1' }, { type: 'image/jpeg', width: 40, height: 40 }],
-  ['sound of a video', 'a.mp4', { codec: 'mp3', trim: { to: 1 } }, { type: 'audio/mpeg', width: null }],
-])('%s becomes what is asked for', async (_what, name, settings, expected) => {
+  ['audio of a video', 'a.mp4', { codec: 'mp3', trim: { to: 1 } }, { type: 'audio/mpeg', width: null }],
+])('makes the requested format: %s', async (_what, name, settings, expected) => {
   const path = join(app.dataDir, name)
   const sources: Record<string, () => Promise<Uint8Array>> = {
     'a.gif': () => readFile(join(app.dataDir, 'gif')),
@@ -150,77 +150,77 @@ test.each([
     },
   }
   const { _id: id } = await add((await sources[name]?.()) ?? new Uint8Array(), name)
-  // What was found then is handed to the job.
+  // Wait for the examination, because the job uses its result.
   await waitFor(async () => (await asset(id)).thumbnail.status !== 'pending', LONG)
-  const made = await ended(id, (await ordered(id, settings))._id)
+  const made = await ended(id, (await requested(id, settings))._id)
   expect(made).toMatchObject({ status: 'ready', name: 'custom', ...expected })
 })
 
-describe('what makes no sense is refused with words', () => {
-  test('before anything is done', async () => {
+describe('refuses', () => {
+  test('impossible settings before the job starts', async () => {
     const { _id: id } = await addFile('clip', 'other.mp4')
-    // What is known of it decides, so it is looked at first.
+    // Wait for the examination, because it tells which settings are possible.
     await waitFor(async () => (await asset(id)).duration !== null, LONG)
-    for (const [body, words] of [
+    for (const [body, message] of [
       [{ trim: { from: 9 } }, /3\.\d s long: there is nothing after 9 s/],
       [{ preset: 'pinterest' }, /pinterest takes 4 s at least/],
       [{ codec: 'png' }, /ask for thumbnails/],
-      [{ quality: 3 }, /`quality` means nothing for a video/],
+      [{ quality: 3 }, /`quality` does not apply to a video/],
     ] as const) {
-      const reply = await order(id, body)
+      const reply = await request(id, body)
       expect([reply.status, reply.body.code, reply.body.message]).toEqual([
         400,
         'rendition_not_possible',
-        expect.stringMatching(words),
+        expect.stringMatching(message),
       ])
     }
-    const unknown = await order(id, { preset: 'myspace' })
+    const unknown = await request(id, { preset: 'myspace' })
     expect([unknown.status, unknown.body.errors[0].path]).toEqual([400, '/body/preset'])
     expect((await asset(id)).renditions).toEqual([])
   })
 
-  test('what only the work itself finds out is the rendition’s own reason', async () => {
+  test('settings that only media work finds impossible, with the reason in the rendition', async () => {
     const { _id: id } = await addFile('clip', 'third.mp4')
-    const made = await ended(id, (await ordered(id, { maxBytes: 10_000 }))._id)
+    const made = await ended(id, (await requested(id, { maxBytes: 10_000 }))._id)
     expect(made).toMatchObject({ status: 'failed', error: expect.stringContaining('cannot be made to fit'), url: null })
-    // Another try is a job of its own.
-    const again = await ordered(id, { maxBytes: 10_000 })
+    // Another request starts a new job.
+    const again = await requested(id, { maxBytes: 10_000 })
     expect(again).toMatchObject({ _id: made._id, status: 'pending', error: null })
     expect(again.jobId).not.toBe(made.jobId)
     await ended(id, made._id)
   })
 
-  test('no room in the plan: not begun, or not kept', async () => {
+  test('renditions that exceed the storage limit, before or after they are made', async () => {
     const { _id: id } = await addFile('clip', 'fourth.mp4')
     const { quota } = await usage()
-    const hold = (bytes: number) =>
+    const reserve = (bytes: number) =>
       app.database.row<{ id: string }>(
         `insert into storage_reservations (id, workspace_id, bytes, expires_at)
          values (gen_random_uuid(), $1, $2, now() + interval '1 hour') returning id`,
         [world.id('acme'), bytes],
       )
-    await hold(quota.left - 1_000)
+    await reserve(quota.left - 1_000)
     const files = () => readdirSync(join(app.dataDir, 'storage', 'files'), { recursive: true }).length
     const before = files()
-    const made = await ended(id, (await ordered(id, { crop: '1:1', loudness: null }))._id)
-    expect(made).toMatchObject({ status: 'failed', error: expect.stringMatching(/plan .* has 1000 of \d+ bytes left/) })
+    const made = await ended(id, (await requested(id, { crop: '1:1', loudness: null }))._id)
+    expect(made).toMatchObject({ status: 'failed', error: expect.stringMatching(/plan has 1000 of \d+ bytes left/) })
     expect(files()).toBe(before)
-    await hold(1_000)
-    const refused = await order(id, { crop: '4:5' })
+    await reserve(1_000)
+    const refused = await request(id, { crop: '4:5' })
     expect([refused.status, refused.body.code]).toEqual([413, 'storage_limit_reached'])
     await app.database.run('delete from storage_reservations')
   })
 })
 
-test('nobody wants it any more: its ffmpeg is gone, and so is what it wrote', async () => {
+test('deleting a rendition or its asset stops ffmpeg and deletes the output', async () => {
   const { _id: id } = await addFile('long', 'long.mp4')
-  const begun = async () => {
-    const rendition = await ordered(id, { crf: 10 })
+  const start = async () => {
+    const rendition = await requested(id, { crf: 10 })
     await waitFor(() => ffmpegs() > 0, { ...LONG, what: 'ffmpeg to run' })
     return rendition._id as string
   }
-  const over = async (renditionId: string) => {
-    await waitFor(() => ffmpegs() === 0, { ...LONG, what: 'ffmpeg to be gone' })
+  const expectStopped = async (renditionId: string) => {
+    await waitFor(() => ffmpegs() === 0, { ...LONG, what: 'ffmpeg to stop' })
     await waitFor(() => app.node.jobs?.running === 0, LONG)
     expect(readdirSync(join(app.dataDir, 'work')).filter((name) => name.startsWith('rendition-'))).toEqual([])
     expect(await app.database.rows('select 1 from asset_renditions where id = $1', [renditionId])).toEqual([])
@@ -229,53 +229,59 @@ test('nobody wants it any more: its ffmpeg is gone, and so is what it wrote', as
   await waitFor(async () => (await asset(id)).thumbnail.status === 'ready', LONG)
   const remove = (query: object) =>
     world.as('ada').call('DELETE /api/assets/{id}', { path: { id }, query: { ...query } })
-  const rendition = await begun()
-  // A thumbnail does not wait for it.
+  const rendition = await start()
+  // Thumbnails do not wait for the rendition.
   const background = { r: 1, g: 2, b: 3 }
   const small = await sharp({ create: { width: 40, height: 40, channels: 3, background } })
     .png()
     .toBuffer()
   const { _id: pictureId } = await add(small, 'small.png')
   await waitFor(async () => (await asset(pictureId)).thumbnail.status === 'ready', LONG)
-  await waitFor(() => ffmpegs() > 0, { ...LONG, what: 'ffmpeg to be at it still' })
+  await waitFor(() => ffmpegs() > 0, { ...LONG, what: 'ffmpeg to keep running' })
   expect((await remove({ rendition })).status).toBe(200)
-  await over(rendition)
-  await waitFor(() => heard.events.some(({ name }) => name === 'rendition.deleted'))
+  await expectStopped(rendition)
+  await waitFor(() => listener.events.some(({ name }) => name === 'rendition.deleted'))
   expect((await remove({ rendition })).status).toBe(404)
-  const another = await begun()
+  const another = await start()
   expect(another).not.toBe(rendition)
   expect((await remove({})).status).toBe(200)
-  await over(another)
+  await expectStopped(another)
 })
 
-test('a rendition whose job was given up says so, and can be ordered again', async () => {
+test('a rendition whose job was lost fails, and can be requested again', async () => {
   const { _id: id } = await addFile('clip', 'fifth.mp4')
-  const { _id: renditionId } = await ordered(id, { mute: true, crf: 40 })
+  const { _id: renditionId } = await requested(id, { mute: true, crf: 40 })
   await ended(id, renditionId)
   await app.database.run(`update asset_renditions set state = 'pending', job_id = gen_random_uuid() where id = $1`, [
     renditionId,
   ])
-  await app.composition.services.assets.renditionMaker.giveUp()
-  expect(await ended(id, renditionId)).toMatchObject({ status: 'failed', error: expect.stringContaining('given up') })
-  await ordered(id, { mute: true, crf: 40 })
+  await app.composition.services.assets.renditionMaker.failAbandoned()
+  expect(await ended(id, renditionId)).toMatchObject({
+    status: 'failed',
+    error: expect.stringContaining('lost several times or removed'),
+  })
+  await requested(id, { mute: true, crf: 40 })
   expect(await ended(id, renditionId)).toMatchObject({ status: 'ready', error: null })
 })
 
-test('a file whose job was removed before it was looked at says so', async () => {
+test('a file whose job was removed before its examination fails', async () => {
   const { _id: id } = await addFile('gif', 'removed.gif')
   await waitFor(async () => (await asset(id)).thumbnail.status === 'ready', LONG)
   const { examiner } = app.composition.services.assets
-  await examiner.giveUp()
+  await examiner.failAbandoned()
   expect((await asset(id)).thumbnail).toMatchObject({ status: 'ready' })
   await app.database.run(
     `update asset_files set thumbnail_state = 'pending' where id = (select file_id from assets where id = $1)`,
     [id],
   )
-  await examiner.giveUp()
-  expect((await asset(id)).thumbnail).toMatchObject({ status: 'failed', error: expect.stringContaining('given up') })
+  await examiner.failAbandoned()
+  expect((await asset(id)).thumbnail).toMatchObject({
+    status: 'failed',
+    error: expect.stringContaining('lost several times or removed'),
+  })
 })
 
-test('the media work of a node is seen in its readiness', async () => {
+test('the readiness report includes media work', async () => {
   const report = (await (await fetch(`${app.node.adminUrl}/ready`)).json()) as { checks: Record<string, unknown> }
   const details = { freeBytes: expect.any(Number), longRunning: 0, quickQueued: 0, deaths: 0 }
   expect(report.checks['mediaWork']).toMatchObject({ ok: true, details })

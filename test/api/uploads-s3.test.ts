@@ -7,9 +7,9 @@ import { mp4Head } from '../support/mp4.ts'
 import { startBucket, type Bucket } from '../support/s3.ts'
 import { World } from '../support/world.ts'
 
-/** Uploads in steps where files are kept in a bucket: through the API in pieces, and past it in one go. */
+/** Signed uploads with files in a bucket: in pieces through the API, and directly to the bucket. */
 
-/** The bucket goes by the machine's clock. */
+/** Starts at the real time, because the bucket uses the system clock. */
 const clock = new ManualClock(Date.now())
 let bucket: Bucket
 let app: App
@@ -30,8 +30,8 @@ function video(size: number): Buffer<ArrayBuffer> {
   return Buffer.concat([mp4Head(size), randomBytes(size)])
 }
 
-async function open(route: string, content: Buffer, bound = true) {
-  const checksum = bound ? createHash('sha256').update(content).digest('hex') : undefined
+async function open(route: string, content: Buffer, withChecksum = true) {
+  const checksum = withChecksum ? createHash('sha256').update(content).digest('hex') : undefined
   const body = { workspaceId: world.id('acme'), name: 'v.mp4', type: 'video/mp4', size: content.length, checksum }
   const reply = await world.as('ada').call(route, { body })
   expect(reply.status, reply.text).toBe(201)
@@ -40,7 +40,7 @@ async function open(route: string, content: Buffer, bound = true) {
 
 const upload = (route: string, uploadId: string) => world.as('ada').call(route, { path: { uploadId } })
 
-/** What whoever downloads the asset gets, by way of the bucket's signed URL. */
+/** Downloads an asset by the redirect to a signed bucket URL. */
 async function download(url: string): Promise<Buffer> {
   const reply = await fetch(app.url + url, { headers: { 'X-API-Key': world.key('ada') }, redirect: 'manual' })
   expect(reply.status).toBe(302)
@@ -49,8 +49,8 @@ async function download(url: string): Promise<Buffer> {
   return Buffer.from(await (await fetch(location)).arrayBuffer())
 }
 
-/** As the `src` of a video does: no header, and redirects are followed. */
-async function show(url: string, range: string): Promise<[number, string]> {
+/** Fetches a range like the `src` of a video: without a credential, following redirects. */
+async function play(url: string, range: string): Promise<[number, string]> {
   const reply = await fetch(app.url + url, { headers: { Range: range } })
   return [reply.status, await reply.text()]
 }
@@ -61,7 +61,7 @@ async function keys(): Promise<string[]> {
   return found
 }
 
-test('an upload in pieces becomes an asset, and leaves no pieces in the bucket', async () => {
+test('an upload in pieces adds an asset and leaves no pieces in the bucket', async () => {
   const content = video(300_000)
   const { resumable, uploadId, url } = await open('POST /api/assets/signed-upload', content)
   expect([resumable, url.startsWith(app.url)]).toEqual([true, true])
@@ -77,23 +77,23 @@ test('an upload in pieces becomes an asset, and leaves no pieces in the bucket',
   const confirmed = await upload('POST /api/assets/signed-upload/{uploadId}/confirm', uploadId)
   expect(confirmed.status, confirmed.text).toBe(201)
   expect((await download(confirmed.body.data.url)).equals(content)).toBe(true)
-  expect(await show(confirmed.body.data.signedUrl, 'bytes=4-7')).toEqual([206, 'ftyp'])
+  expect(await play(confirmed.body.data.signedUrl, 'bytes=4-7')).toEqual([206, 'ftyp'])
   expect((await keys()).filter((key) => key.includes(uploadId) || key.includes('piece'))).toEqual([])
 })
 
-test('an upload past the API becomes an asset; size, type and checksum are bound into its URL', async () => {
+test('an upload to the bucket adds an asset, and its URL is signed for size, type and checksum', async () => {
   const content = video(50_000)
   const { headers, resumable, uploadId, url } = await open('POST /api/uploads/signed-url', content)
   expect([resumable, url.startsWith(bucket.url)]).toEqual([false, true])
   expect((await upload('POST /api/uploads/{uploadId}/complete', uploadId)).status).toBe(409)
   const { 'Content-Length': size, ...sent } = headers
   expect(size).toBe(String(content.length))
-  // The test's bucket does not look at them; a real one refuses a request whose signed headers are others.
+  // The test bucket ignores signed headers. A real one refuses requests that change them.
   expect(new URL(url).searchParams.get('X-Amz-SignedHeaders')).toBe(
     'content-length;content-type;host;x-amz-checksum-sha256',
   )
-  const taken = await fetch(url, { method: 'PUT', headers: sent, body: content })
-  expect(taken.status, await taken.text()).toBe(200)
+  const sentReply = await fetch(url, { method: 'PUT', headers: sent, body: content })
+  expect(sentReply.status, await sentReply.text()).toBe(200)
   const completed = await upload('POST /api/uploads/{uploadId}/complete', uploadId)
   expect([completed.status, completed.body.data?.size], completed.text).toEqual([201, content.length])
   expect((await download(completed.body.data.url)).equals(content)).toBe(true)
@@ -101,7 +101,7 @@ test('an upload past the API becomes an asset; size, type and checksum are bound
   expect(again.body.data._id).toBe(completed.body.data._id)
 })
 
-test('what is sent to its URL afterwards does not become what was looked at', async () => {
+test('bytes sent to the URL after completion do not replace the inspected file', async () => {
   const content = video(5_000)
   const { headers, uploadId, url } = await open('POST /api/uploads/signed-url', content, false)
   const { 'Content-Length': _, ...sent } = headers
@@ -111,26 +111,26 @@ test('what is sent to its URL afterwards does not become what was looked at', as
   expect(completed.status, completed.text).toBe(201)
   await send(randomBytes(content.length))
   expect((await download(completed.body.data.url)).equals(content)).toBe(true)
-  // What came late is nobody's.
+  // The late bytes are deleted with the upload.
   await upload('DELETE /api/uploads/{uploadId}', uploadId)
   expect((await keys()).filter((key) => key.includes(uploadId))).toEqual([])
   expect((await download(completed.body.data.url)).equals(content)).toBe(true)
 })
 
-test('what came past the API and is another file than announced is refused, and not kept', async () => {
+test('an upload to the bucket with other content than announced is refused and deleted', async () => {
   const content = video(50_000)
   const { headers, uploadId, url } = await open('POST /api/uploads/signed-url', content)
   const other = video(50_000)
   const { 'Content-Length': _, ...sent } = headers
-  // Whether the service itself looks at the checksum is its affair: Crier looks in any case.
-  const taken = await fetch(url, { method: 'PUT', headers: sent, body: other })
-  await taken.text()
+  // The bucket may check the checksum or not. Crier checks it in any case.
+  const sentReply = await fetch(url, { method: 'PUT', headers: sent, body: other })
+  await sentReply.text()
   const completed = await upload('POST /api/uploads/{uploadId}/complete', uploadId)
-  expect([completed.status, completed.body.code]).toEqual([409, taken.ok ? 'upload_mismatch' : 'conflict'])
+  expect([completed.status, completed.body.code]).toEqual([409, sentReply.ok ? 'upload_mismatch' : 'conflict'])
   expect((await keys()).filter((key) => key.includes(uploadId))).toEqual([])
 })
 
-test('pieces of an upload that nobody finished are swept, and assets stay', async () => {
+test('the sweep deletes pieces of unfinished uploads and keeps assets', async () => {
   const content = video(1_000)
   const { uploadId } = await open('POST /api/assets/signed-upload', content)
   const body = { workspaceId: world.id('acme') }
@@ -139,7 +139,7 @@ test('pieces of an upload that nobody finished are swept, and assets stay', asyn
   const before = await keys()
   const { assets, storage } = app.composition.services
   await storage.pieces.append(uploadId, 0, Readable.from([content.subarray(0, 500)]))
-  // As if the row were gone: a bucket may hold what the database no longer knows.
+  // Delete the row, so that the database does not know the pieces in the bucket.
   await app.database.run('delete from uploads where id = $1', [uploadId])
   expect(await keys()).toHaveLength(before.length + 1)
   clock.advance(2 * DAY)

@@ -12,7 +12,7 @@ import { mp4Head } from '../support/mp4.ts'
 import { waitFor } from '../support/wait.ts'
 import { World } from '../support/world.ts'
 
-/** Uploads in steps, over connections that break. */
+/** Signed uploads, including over broken connections. */
 
 const clock = new ManualClock(Date.parse('2026-11-20T12:00:00Z'))
 const MB = 1_000_000
@@ -26,7 +26,7 @@ beforeAll(async () => {
 })
 afterAll(() => app?.stop())
 
-/** An MP4 of some size that no other test sends. */
+/** An MP4 with unique content. */
 function video(size: number): Buffer<ArrayBuffer> {
   return Buffer.concat([mp4Head(size), randomBytes(size)])
 }
@@ -58,7 +58,7 @@ async function storedFiles(): Promise<string[]> {
 const CONFIRM = 'POST /api/assets/signed-upload/{uploadId}/confirm'
 
 describe('a signed upload', () => {
-  test('arrives whole over a connection that is cut twice, and becomes one asset', async () => {
+  test('completes over a connection that breaks twice, and adds one asset', async () => {
     const content = video(3 * MB)
     const { uploadId, url } = await open(content, { checksum: createHash('sha256').update(content).digest('hex') })
     expect((await upload(CONFIRM, uploadId)).status).toBe(409)
@@ -70,11 +70,11 @@ describe('a signed upload', () => {
         return received > data.received
       })
     }
-    // The server says where to go on; a piece that begins elsewhere is refused with the place.
-    const elsewhere = piece(content, 5, 10)
-    // Until the server has noticed the cut, it says that another request is sending.
+    // A piece at another offset is refused. The error has the right offset.
+    const wrongOffset = piece(content, 5, 10)
+    // Until the server notices the broken connection, the error says that another request is sending.
     const refused = await waitFor(async () => {
-      const reply = await put(url, elsewhere.body, elsewhere.headers)
+      const reply = await put(url, wrongOffset.body, wrongOffset.headers)
       return reply.body.details && reply
     })
     expect([refused.status, refused.body.code]).toEqual([409, 'conflict'])
@@ -99,10 +99,13 @@ describe('a signed upload', () => {
     })
   })
 
-  /** Sends from `start` on, and breaks the connection when the server has had `cut` bytes. */
+  /** Sends the bytes from `start` to `cut`, and breaks the connection after the server has received some of them. */
   async function sendAndCut(url: string, content: Buffer, start: number, cut: number): Promise<void> {
-    // As long as the server has not noticed that the request before was cut it refuses another one.
-    await waitFor(() => isSentAndCut(url, content, start, cut), { timeoutMs: 20_000, what: 'some of it to be taken' })
+    // The server refuses another request until it notices that the previous one was cut.
+    await waitFor(() => isSentAndCut(url, content, start, cut), {
+      timeoutMs: 20_000,
+      what: 'the server to receive some bytes',
+    })
   }
 
   async function isSentAndCut(url: string, content: Buffer, start: number, cut: number): Promise<boolean> {
@@ -116,13 +119,13 @@ describe('a signed upload', () => {
     )
     await new Promise((resolve) => socket.write(content.subarray(start, cut), resolve))
     const uploadId = pathname.split('/').at(-2) ?? ''
-    const isTaken = async () => (await upload('GET /api/uploads/{uploadId}', uploadId)).body.data.received > start
-    await waitFor(async () => refused || (await isTaken()))
+    const isReceived = async () => (await upload('GET /api/uploads/{uploadId}', uploadId)).body.data.received > start
+    await waitFor(async () => refused || (await isReceived()))
     socket.destroy()
     return !refused
   }
 
-  test('takes the same bytes again after its end, and tells of others that would be lost', async () => {
+  test('accepts the same bytes again after its end, and refuses other bytes', async () => {
     const content = video(200_000)
     const other = Buffer.from(content.with(150_000, (content[150_000] ?? 0) ^ 1))
     const half = 100_000
@@ -147,12 +150,12 @@ describe('a signed upload', () => {
         expect([refused.status, refused.body.code]).toEqual([409, 'upload_mismatch'])
     }
     await check('received')
-    // Both uploads become assets of one stored file.
+    // Both uploads add an asset that uses the same stored file.
     for (const { uploadId } of [whole, pieces]) expect((await upload(CONFIRM, uploadId)).status).toBe(201)
     await check('complete')
   })
 
-  test('ends with the membership of whoever opened it, and with the right to add media', async () => {
+  test('is refused when its creator leaves the workspace or loses the right to add media', async () => {
     const content = video(100_000)
     const as = async (name: string) => {
       const body = { workspaceId: world.id('acme'), name: 'v.mp4', type: 'video/mp4', size: content.length }
@@ -177,7 +180,7 @@ describe('a signed upload', () => {
       expect([refused.status, refused.body.code]).toEqual([403, 'bad_signature'])
   })
 
-  test('in one request adds nothing when its sender was removed while the file came', async () => {
+  test('in one request adds nothing when the sender is removed from the workspace during the request', async () => {
     await world.member('acme', 'rose', { role: 'editor' })
     const png = await sharp({ create: { width: 30, height: 30, channels: 3, background: 'blue' } })
       .png()
@@ -190,16 +193,16 @@ describe('a signed upload', () => {
       png,
       Buffer.from('\r\n--b--\r\n'),
     ])
-    const held = async () => (await app.database.rows('select 1 from storage_reservations')).length
-    const before = await held()
+    const reservationCount = async () => (await app.database.rows('select 1 from storage_reservations')).length
+    const before = await reservationCount()
     const socket = connect(app.port, '127.0.0.1')
     await once(socket, 'connect')
     socket.write(
       `POST /api/assets/upload HTTP/1.1\r\nHost: x\r\nX-API-Key: ${world.key('rose')}\r\nContent-Type: multipart/form-data; boundary=b\r\nContent-Length: ${body.length}\r\n\r\n`,
     )
     socket.write(body.subarray(0, -20))
-    // Room is held once the sender was admitted.
-    await waitFor(async () => (await held()) > before)
+    // Storage is reserved after the sender has been authorized.
+    await waitFor(async () => (await reservationCount()) > before)
     const path = { workspaceId: world.id('acme'), userId: world.id('rose') }
     await world.as('ada').call('DELETE /api/team/{workspaceId}/members/{userId}', { path })
     socket.write(body.subarray(-20))
@@ -210,13 +213,13 @@ describe('a signed upload', () => {
       .as('ada')
       .call('GET /api/assets', { query: { workspaceId: world.id('acme'), q: 'late' } })
     expect(listed.body.data).toEqual([])
-    expect(await held()).toBe(before)
+    expect(await reservationCount()).toBe(before)
   })
 
-  test('is not even opened for what would be refused at its end', async () => {
+  test('is not created for a file that would be refused in the end', async () => {
     for (const [name, type, words] of [
       ['page.html', 'text/html', /does not accept text\/html. It accepts image\/jpeg, /],
-      ['show.exe', 'video/mp4', /extension of the name does not fit video\/mp4/],
+      ['show.exe', 'video/mp4', /extension of the file name does not fit video\/mp4/],
     ] as const) {
       const body = { workspaceId: world.id('acme'), name, type, size: 1_000 }
       for (const route of ['POST /api/assets/signed-upload', 'POST /api/uploads/signed-url']) {
@@ -227,7 +230,7 @@ describe('a signed upload', () => {
     }
   })
 
-  test('takes nothing but the file that it was opened for', async () => {
+  test('accepts only the announced file', async () => {
     const content = video(1_000)
     const { uploadId, url } = await open(content)
     for (const change of [
@@ -251,7 +254,7 @@ describe('a signed upload', () => {
     expect((await put(late.url, content)).body.code).toBe('bad_signature')
   })
 
-  test('whose bytes all came before the storage failed goes on when the client asks how far it is', async () => {
+  test('finishes on a status query if the storage failed after the last byte', async () => {
     const content = video(4_000)
     const { uploadId, url } = await open(content)
     await app.composition.services.storage.pieces.append(uploadId, 0, Readable.from([content]))
@@ -260,7 +263,7 @@ describe('a signed upload', () => {
     expect((await upload(CONFIRM, uploadId)).status).toBe(201)
   })
 
-  test('is over when its content is not what was announced', async () => {
+  test('fails if the content differs from the announced file', async () => {
     const png = new Uint8Array(
       await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
         .png()
@@ -281,30 +284,30 @@ describe('a signed upload', () => {
   })
 
   test.each([CONFIRM, 'POST /api/uploads/{uploadId}/complete'])(
-    'that is dropped while it becomes an asset leaves the asset its file: %s',
-    async (making) => {
+    'keeps the file of the asset when cancelled during %s',
+    async (completing) => {
       const content = video(600)
       const { uploadId, url } = await open(content)
       expect((await put(url, content)).status).toBe(200)
       const blocked = (count: number) => async () =>
         (await app.database.rows(`select 1 from pg_stat_activity where wait_event_type = 'Lock'`)).length >= count
-      // One after the other, at the row that both of them want.
+      // Both requests wait in order for the lock on the row.
       const replies = await app.database.transaction(async (tx) => {
         await tx.row('select 1 from uploads where id = $1 for update', [uploadId])
-        const made = upload(making, uploadId)
+        const made = upload(completing, uploadId)
         await waitFor(blocked(1))
-        const dropped = upload('DELETE /api/uploads/{uploadId}', uploadId)
+        const cancelled = upload('DELETE /api/uploads/{uploadId}', uploadId)
         await waitFor(blocked(2))
-        return { made, dropped }
+        return { made, cancelled }
       })
-      const [made, dropped] = [await replies.made, await replies.dropped]
-      expect([made.status, dropped.status]).toEqual([201, 200])
+      const [made, cancelled] = [await replies.made, await replies.cancelled]
+      expect([made.status, cancelled.status]).toEqual([201, 200])
       const reply = await fetch(app.url + made.body.data.url, { headers: { 'X-API-Key': world.key('ada') } })
       expect(Buffer.from(await reply.arrayBuffer()).equals(content)).toBe(true)
     },
   )
 
-  test('that is completed twice at once is one asset', async () => {
+  test('adds one asset when completed twice at the same time', async () => {
     const content = video(700)
     const { uploadId, url } = await open(content)
     await put(url, content)
@@ -314,7 +317,7 @@ describe('a signed upload', () => {
     expect(new Set(made.map(({ body }) => body.data._id)).size).toBe(1)
   })
 
-  test('whose last byte is asked for by many at once becomes one file, and all hear of it', async () => {
+  test('stores one file when several clients query the status after the last byte', async () => {
     const content = video(90_000)
     const { uploadId, url } = await open(content)
     const { pieces } = app.composition.services.storage
@@ -328,7 +331,7 @@ describe('a signed upload', () => {
     expect((await upload(CONFIRM, uploadId)).status).toBe(201)
   })
 
-  test('that a second client begins anew is not taken from the first', async () => {
+  test('refuses a second client that restarts it while the first is sending', async () => {
     const content = video(200_000)
     const { uploadId, url } = await open(content)
     let send: ReadableStreamDefaultController<Uint8Array> | undefined
@@ -349,24 +352,24 @@ describe('a signed upload', () => {
     expect((await upload(CONFIRM, uploadId)).body.data.size).toBe(content.length)
   })
 
-  test('takes no byte more than was announced, when its sender does not say how many come', async () => {
+  test('accepts at most the announced number of bytes without a Content-Length', async () => {
     const content = video(1_000)
     const { uploadId, url } = await open(content)
     const { pieces } = app.composition.services.storage
     const ranges = [undefined, `bytes 0-99/${content.length}`]
-    for (const [index, most] of [content.length, 100].entries()) {
+    for (const [index, maxBytes] of [content.length, 100].entries()) {
       const body = new Blob([content, Buffer.alloc(200_000)]).stream()
       const range = ranges[index]
       const headers = range === undefined ? {} : { 'Content-Range': range }
       const reply = await fetch(url, { method: 'PUT', headers, body, duplex: 'half' })
       expect([reply.status, await reply.json()]).toMatchObject([409, { code: 'upload_mismatch' }])
-      expect(await pieces.length(uploadId)).toBeLessThanOrEqual(most)
+      expect(await pieces.length(uploadId)).toBeLessThanOrEqual(maxBytes)
       await pieces.discard(uploadId)
     }
     expect((await put(url, content)).status).toBe(200)
   })
 
-  test('is over a day after it was opened, also with all its bytes: the room it held is no longer its own', async () => {
+  test('expires after a day even if all bytes were received, because its reservation ends', async () => {
     const content = video(800)
     const { uploadId, url } = await open(content)
     expect((await put(url, content)).status).toBe(200)
@@ -374,12 +377,12 @@ describe('a signed upload', () => {
     expect((await upload('GET /api/uploads/{uploadId}', uploadId)).body.data.state).toBe('expired')
     for (const route of [CONFIRM, 'POST /api/uploads/{uploadId}/complete']) {
       const late = await upload(route, uploadId)
-      expect([late.status, late.body.message]).toEqual([409, 'The upload has expired: open a new one.'])
+      expect([late.status, late.body.message]).toEqual([409, 'The upload has expired. Create a new one.'])
     }
   })
 
-  test('can be dropped, and expires; both give back what it held', async () => {
-    const held = async () => {
+  test('frees its reservation when cancelled and when expired', async () => {
+    const reservedBytes = async () => {
       const query = { workspaceId: world.id('acme') }
       return (await world.as('ada').call('GET /api/assets/storage', { query })).body.data.quota.held
     }
@@ -387,13 +390,13 @@ describe('a signed upload', () => {
     const { uploadId, url } = await open(content)
     const start = piece(content, 0, 2_000)
     await put(url, start.body, start.headers)
-    expect(await held()).toBe(content.length)
+    expect(await reservedBytes()).toBe(content.length)
     await upload('DELETE /api/uploads/{uploadId}', uploadId)
-    expect(await held()).toBe(0)
+    expect(await reservedBytes()).toBe(0)
     expect((await upload('GET /api/uploads/{uploadId}', uploadId)).status).toBe(404)
     const left = await open(content)
     clock.advance(25 * HOUR)
-    expect(await held()).toBe(0)
+    expect(await reservedBytes()).toBe(0)
     await app.composition.services.assets.housekeeping.sweep()
     expect((await upload('GET /api/uploads/{uploadId}', left.uploadId)).body.data.state).toBe('expired')
     const listed = await world
@@ -403,8 +406,8 @@ describe('a signed upload', () => {
   })
 })
 
-describe('a URL of a file elsewhere', () => {
-  test('that leads inside is not fetched; the answer says so', async () => {
+describe('the check of a media URL', () => {
+  test('does not fetch private addresses, and reports it', async () => {
     for (const [url, code] of [
       [`http://127.0.0.1:${app.port}/api/health`, 'url_refused'],
       ['http://[::ffff:169.254.169.254]/', 'url_refused'],

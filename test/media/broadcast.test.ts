@@ -10,7 +10,7 @@ import { makeClip, runFfmpeg } from '../../media/testing/ffmpeg.ts'
 import { readTags } from '../../media/testing/flv-file.ts'
 import { startSink, type Sink, type SinkBehaviour } from '../../media/testing/sink.ts'
 import { HOUR, systemClock, type Clock } from '../../src/core/clock.ts'
-import { noteRendition } from '../../src/domains/media/assets/turns.ts'
+import { recordRendition } from '../../src/domains/media/assets/turns.ts'
 import { startBroadcast } from '../../src/domains/live/playout/turns.ts'
 import { startApp, type App } from '../support/app.ts'
 import { Broadcaster } from '../support/broadcast.ts'
@@ -266,7 +266,7 @@ test('a broadcast that is cancelled while its file is made ends that; a schedule
 
   const { items } = await broadcast(id, { items: [{ assetId }, { assetId: assets['first'] }] })
   const failure = { id: items[0]?.renditionId ?? '', error: 'No encoder took it.' }
-  await app.composition.turns.system(workspaceId, noteRendition, failure)
+  await app.composition.turns.system(workspaceId, recordRendition, failure)
   const playing = await until(id, ({ status }) => status !== 'preparing', 'it to begin')
   expect(playing).toMatchObject({
     status: 'playing',

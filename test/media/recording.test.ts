@@ -228,7 +228,7 @@ test('ends and keeps a recording when the plan has no storage left, with a warni
   const { quota } = app.composition.services.assets
   const { files, held, renditions } = await quota.usedBy(app.database, world.id('ada'))
   const filler = '01939c5e-7a3b-7c21-9f58-0000000000cc'
-  await quota.hold(workspaceId, filler, storageBytes - files - held - renditions - 2_500_000)
+  await quota.reserve(workspaceId, filler, storageBytes - files - held - renditions - 2_500_000)
   const { id, streamKey } = await recordedStream()
   const publisher = await TestPublisher.connect({ port: app.config.RTMP_PORT })
   await caster.goLive(id, { waitForIngest: true })

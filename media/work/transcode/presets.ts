@@ -103,7 +103,7 @@ export type VideoPreset = keyof typeof VIDEO_PRESETS
 export const PREVIEW = { edge: 640, fps: 30, videoKbps: 800, audioKbps: 96, crf: 26, segmentSeconds: 4 } as const
 
 /** Bytes that a preview takes at most. */
-export function mostPreviewBytes(seconds: number): number {
+export function maxPreviewBytes(seconds: number): number {
   return (seconds * (PREVIEW.videoKbps + PREVIEW.audioKbps) * 1000) / 8
 }
 

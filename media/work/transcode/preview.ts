@@ -7,7 +7,7 @@ import { openSource } from '../probe/source-file.ts'
 import { probeWorkable } from '../probe/timed.ts'
 import type { PreviewResult, ProbeResult } from '../types.ts'
 import { frame } from './framing.ts'
-import { mostPreviewBytes, PREVIEW } from './presets.ts'
+import { maxPreviewBytes, PREVIEW } from './presets.ts'
 import { aac, CLEAN, h264, pictureFilter } from './video.ts'
 
 /**
@@ -26,7 +26,7 @@ export async function preview(
   const source = await probeWorkable(file, context)
   if (source.video === null) throw new MediaWorkError('unsupported', 'There is no picture in it.')
   const seconds = source.seconds ?? 0
-  if (mostPreviewBytes(seconds) > context.limits.outputBytes) {
+  if (maxPreviewBytes(seconds) > context.limits.outputBytes) {
     throw new MediaWorkError('too_large', 'The preview would be larger than is allowed.')
   }
   const { audioKbps, crf, edge, fps, segmentSeconds, videoKbps } = PREVIEW

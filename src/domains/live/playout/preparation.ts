@@ -1,4 +1,4 @@
-import { playableRenditions, usableRenditions, type RenditionOrders } from '../../media/assets/index.ts'
+import { playableRenditions, usableRenditions, type RenditionRequests } from '../../media/assets/index.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Prepare } from './choice.ts'
 import { broadcastsAwaiting, preparedRenditions } from './store.ts'
@@ -6,9 +6,9 @@ import type { BroadcastItem, BroadcastRow } from './tables.ts'
 
 /** Converts files that not every platform takes: each becomes a rendition of its asset that all take. */
 export class Preparation {
-  readonly #renditions: RenditionOrders
+  readonly #renditions: RenditionRequests
 
-  constructor(renditions: RenditionOrders) {
+  constructor(renditions: RenditionRequests) {
     this.#renditions = renditions
   }
 
@@ -16,7 +16,7 @@ export class Preparation {
   orderFor(turn: Turn): Prepare {
     return async (assetId) => {
       const known = await usableRenditions(turn.sql, assetId)
-      const { _id: id } = await this.#renditions.order(turn, assetId, { preset: 'live' })
+      const { _id: id } = await this.#renditions.create(turn, assetId, { preset: 'live' })
       return { id, isNew: !known.has(id) }
     }
   }

@@ -6,7 +6,7 @@ import { instant } from '../../../core/instant.ts'
 import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Changes } from '../../../db/table.ts'
-import type { RenditionOrders } from '../../media/assets/index.ts'
+import type { RenditionRequests } from '../../media/assets/index.ts'
 import { isOnAir, setScheduledTime, type StreamLifecycle, type StreamRow } from '../streams/index.ts'
 import { streamBroadcast } from './events.ts'
 import type { MediaDirectory, StreamNotices } from '../media-nodes/index.ts'
@@ -22,7 +22,7 @@ export interface PlayoutUses {
   readonly lifecycle: StreamLifecycle
   readonly mediaNodes: MediaDirectory
   readonly notices: StreamNotices
-  readonly renditions: RenditionOrders
+  readonly renditions: RenditionRequests
 }
 
 /** A scheduled broadcast that could not start within this time fails. */

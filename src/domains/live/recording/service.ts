@@ -1,4 +1,4 @@
-import type { AssetLibrary, Received } from '../../media/assets/index.ts'
+import type { AssetLibrary, ReceivedFile } from '../../media/assets/index.ts'
 import type { Clock } from '../../../core/clock.ts'
 import { NotFound } from '../../../core/errors.ts'
 import { uuidv7 } from '../../../core/id.ts'
@@ -13,10 +13,10 @@ import { streamRecordings, type StreamRecording } from './tables.ts'
 /** A complete recording whose file is in the storage. */
 export interface KeptRecording {
   readonly recording: RecordingFile
-  readonly file: Received
+  readonly file: ReceivedFile
   readonly seconds: number
   /** Id of the storage quota that was reserved for it. */
-  readonly heldAs: string
+  readonly reservationId: string
 }
 
 export interface RecordingWarning {
@@ -50,7 +50,7 @@ export class Recordings {
    * Makes an asset of a recording. Has no effect the second time.
    * @throws AppError not_found when the workspace has been purged
    */
-  async keep(turn: Turn, { file, heldAs, recording, seconds }: KeptRecording): Promise<void> {
+  async keep(turn: Turn, { file, reservationId, recording, seconds }: KeptRecording): Promise<void> {
     const { workspaceId } = turn
     const status = await this.#statusOf(turn, recording)
     if (status === 'ready') return
@@ -60,7 +60,7 @@ export class Recordings {
     const titles = await streamTitles(turn.sql, [recording.streamId])
     const startedAt = recording.startedAt.slice(0, 16).replace('T', ' ').replace(':', '.')
     const name = `${titles.get(recording.streamId) ?? 'Recording'} ${startedAt}.${file.kind === 'audio' ? 'm4a' : 'mp4'}`
-    const { asset } = await this.#library.add(turn, { file, userId, name, tags: ['recording'], heldAs })
+    const { asset } = await this.#library.add(turn, { file, userId, name, tags: ['recording'], reservationId })
     await this.#update(turn, recording, {
       status: 'ready',
       assetId: asset._id,

@@ -27,7 +27,7 @@ interface AssetUploadsNeeds {
   readonly views: AssetViews
 }
 
-/** Adds uploaded files to the library: reserves room, stores the bytes, and adds the asset in a turn. */
+/** Adds uploaded files to the library: reserves space, stores the bytes, and adds the asset in a turn. */
 export class AssetUploads {
   readonly #needs: AssetUploadsNeeds
 
@@ -35,40 +35,40 @@ export class AssetUploads {
     this.#needs = needs
   }
 
-  /** Adds a file that comes in one request. @throws AppError not_found (the folder), plan_limit_reached, storage_limit_reached, errors of the inspection */
-  async take(fields: Static<typeof NewAssetFields>, userId: string, upload: Upload): Promise<AssetData> {
+  /** Adds a file that is uploaded in one request. @throws AppError not_found (the folder), plan_limit_reached, storage_limit_reached, errors of the inspection */
+  async upload(fields: Static<typeof NewAssetFields>, userId: string, upload: Upload): Promise<AssetData> {
     const { clock, folders, intake, library, quota, sql, turns } = this.#needs
     const { altText, folderId, tags, workspaceId } = fields
     await folders.require(sql, workspaceId, folderId)
     await library.requireTags(sql, workspaceId, tags)
-    const heldAs = uuidv7(clock.now())
-    const most = await quota.hold(workspaceId, heldAs, upload.announced)
+    const reservationId = uuidv7(clock.now())
+    const maxBytes = await quota.reserve(workspaceId, reservationId, upload.announced)
     try {
       const name = fileName(fields.name ?? upload.name)
-      const file = await intake.receive(workspaceId, upload.stream, name, most)
-      const added = { file, userId, name, altText, tags, folderId, heldAs }
-      const { asset, fileId } = await turns.system(workspaceId, addAsset, added)
+      const file = await intake.receive(workspaceId, upload.stream, name, maxBytes)
+      const newAsset = { file, userId, name, altText, tags, folderId, reservationId }
+      const { asset, fileId } = await turns.system(workspaceId, addAsset, newAsset)
       if (fileId !== file.fileId) await intake.discard(workspaceId, file.fileId)
       return asset
     } catch (error) {
-      await quota.release(heldAs)
+      await quota.release(reservationId)
       throw error
     }
   }
 
-  /** Adds the asset of a signed upload. Repeating it gives the same asset. @throws AppError conflict, plan_limit_reached */
+  /** Adds the asset of a signed upload. A repeated call returns the same asset. @throws AppError conflict, plan_limit_reached */
   async confirm(turn: Turn, uploadId: string): Promise<AssetData> {
     const { intake, library, uploads, views } = this.#needs
-    const row = await uploads.find(turn.sql, uploadId)
-    const known = row.assetId === null ? undefined : await findAsset(turn.sql, row.assetId)
-    if (known) return views.asset(known)
-    const added = uploads.toAdd(row)
-    await library.requireTags(turn.sql, turn.workspaceId, added.tags)
-    const { asset, fileId } = await library.add(turn, added)
-    await uploads.finish(turn.sql, uploadId, asset._id)
+    const row = await uploads.lock(turn.sql, uploadId)
+    const existing = row.assetId === null ? undefined : await findAsset(turn.sql, row.assetId)
+    if (existing) return views.asset(existing)
+    const newAsset = uploads.newAsset(row)
+    await library.requireTags(turn.sql, turn.workspaceId, newAsset.tags)
+    const { asset, fileId } = await library.add(turn, newAsset)
+    await uploads.markComplete(turn.sql, uploadId, asset._id)
     turn.audit({ kind: 'asset', id: asset._id })
-    if (fileId !== added.file.fileId) {
-      turn.afterCommit(() => intake.discard(row.workspaceId, added.file.fileId))
+    if (fileId !== newAsset.file.fileId) {
+      turn.afterCommit(() => intake.discard(row.workspaceId, newAsset.file.fileId))
     }
     return asset
   }

@@ -14,7 +14,7 @@ import { AssetLibrary } from './library.ts'
 import { Quota } from './quota.ts'
 import { AssetReader } from './reader.ts'
 import { RenditionMaker } from './rendition-maker.ts'
-import { RenditionOrders } from './rendition-orders.ts'
+import { RenditionRequests } from './rendition-requests.ts'
 import { AssetTags } from './tags.ts'
 import { UploadFinishing } from './uploads/finishing.ts'
 import { UploadProgress } from './uploads/progress.ts'
@@ -33,9 +33,9 @@ declare module '../../../core/services.ts' {
 interface Others {
   readonly plans: PlanService
   readonly memberships: Memberships
-  /** Find the stored files that other domains refer to, so that housekeeping keeps them. */
+  /** Each finds the stored files that another domain refers to, so that housekeeping keeps them. */
   readonly filesElsewhere: readonly FindFiles[]
-  /** @throws MediaWorkError if such a rendition cannot be made of the file */
+  /** @throws MediaWorkError if the rendition cannot be made from the file */
   readonly checkFitness: (spec: TranscodeSpec, source: SourceFacts) => void
 }
 
@@ -50,7 +50,7 @@ export function composeAssets(foundation: Foundation, others: Others) {
   const tags = new AssetTags(plans)
   const intake = new Intake(storage, clock)
   const previewSeconds = config.MEDIA_PREVIEW_SECONDS
-  const renditions = new RenditionOrders({ clock, storage, quota, views, previewSeconds, checkFitness })
+  const renditions = new RenditionRequests({ clock, storage, quota, views, previewSeconds, checkFitness })
   const library = new AssetLibrary({ clock, folders, quota, tags, uses, views, renditions })
   const downloads = new AssetDownloads(sql, storage, views)
   const uploads = new Uploads({
@@ -76,7 +76,7 @@ export function composeAssets(foundation: Foundation, others: Others) {
     reader: new AssetReader({ sql, searches, downloads, quota, plans, uses, views }),
     folders,
     uses,
-    newAssets: new AssetUploads({ sql, clock, quota, intake, folders, library, uploads, turns, views }),
+    assetUploads: new AssetUploads({ sql, clock, quota, intake, folders, library, uploads, turns, views }),
     examiner: new AssetExaminer({ sql, storage, turns, mediaWork, tempDir: scratch }),
     renditions,
     renditionMaker: new RenditionMaker({ sql, clock, storage, quota, turns, mediaWork, tempDir: scratch }),

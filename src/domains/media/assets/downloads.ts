@@ -10,14 +10,14 @@ import { PLAYLIST_TYPE, PREVIEW_MEDIA_TYPE, renditionKeys, renditionsOf, type As
 import type { RenditionRow } from './tables.ts'
 import type { AssetViews } from './views.ts'
 
-/** How long a signed URL of the bucket is valid. */
+/** How long a signed bucket URL is valid. */
 const SIGNED_SECONDS = 600
-/** The name in the playlists of media work for the file that holds all segments. */
+/** The line in the playlists of media work that names the file with all segments. */
 const PREVIEW_MEDIA = /^media\.ts$/gm
 const CACHE = 'private, max-age=0, must-revalidate'
 
 /** File extensions by media type, where the extension is not the subtype. */
-const ENDINGS: Readonly<Record<string, string>> = {
+const EXTENSIONS: Readonly<Record<string, string>> = {
   [PLAYLIST_TYPE]: 'm3u8',
   'audio/mpeg': 'mp3',
   'audio/mp4': 'm4a',
@@ -31,7 +31,7 @@ interface Stored {
   readonly name: string
   readonly etag: string
   readonly disposition: 'inline' | 'attachment'
-  /** The preview that this is the playlist of. */
+  /** Set if the file is the playlist of this preview. */
   readonly preview?: RenditionRow
 }
 
@@ -48,9 +48,9 @@ export class AssetDownloads {
   }
 
   /**
-   * The file of an asset or one of its variants.
-   * @param variant `thumbnail-<name>`, or the id of a rendition. The id of a preview stands for its playlist, and
-   *   `<id>.ts` for its segments.
+   * The file of an asset, a thumbnail or a rendition.
+   * @param variant `thumbnail-<name>`, or the id of a rendition. For a preview, the id gives the playlist, and
+   *   `<id>.ts` gives the segments.
    * @throws AppError not_found
    */
   async file(row: AssetRow, variant: string | undefined) {
@@ -64,20 +64,20 @@ export class AssetDownloads {
     })
     if (signed !== undefined) return reply(302, undefined, { Location: signed, 'Cache-Control': 'private, no-store' })
     const stored = await this.#storage.stat(key)
-    if (stored === undefined) throw gone()
+    if (stored === undefined) throw fileMissing()
     const { modifiedAt, size } = stored
     const open = async (range: ByteRange | undefined) => {
       const content = await this.#storage.blocks(key, range)
-      if (content === undefined) throw gone()
+      if (content === undefined) throw fileMissing()
       return content
     }
     return file({ contentType: type, size, etag, name, disposition, modifiedAt, cache: CACHE, open })
   }
 
-  /** Players fetch the URLs of a playlist without headers, so each segment gets a signed URL. */
+  /** Players fetch the URLs of a playlist without credentials, so each segment gets a signed URL. */
   async #playlist({ disposition, key, name, type }: Stored, preview: RenditionRow) {
     const stored = await this.#storage.get(key)
-    if (stored === undefined) throw gone()
+    if (stored === undefined) throw fileMissing()
     const link = this.#views.previewMedia(preview)
     const content = Buffer.from((await text(stored)).replace(PREVIEW_MEDIA, () => link))
     const etag = createHash('sha256').update(content).digest('hex').slice(0, 32)
@@ -94,32 +94,34 @@ export class AssetDownloads {
       const disposition = row.type === 'image/svg+xml' ? 'attachment' : 'inline'
       return { key, type: row.type, name: row.name, etag: row.sha256.slice(0, 32), disposition }
     }
-    const shown = row.thumbnails.find((thumbnail) => variant === `thumbnail-${thumbnail.name}`)
-    if (shown) {
-      const name = `${row.name}.${shown.name}.webp`
-      const etag = `${row.fileId}.${shown.name}`
+    const thumbnail = row.thumbnails.find((one) => variant === `thumbnail-${one.name}`)
+    if (thumbnail) {
+      const name = `${row.name}.${thumbnail.name}.webp`
+      const etag = `${row.fileId}.${thumbnail.name}`
       return { key: `${key}.${variant}`, type: 'image/webp', name, etag, disposition: 'inline' }
     }
     const [id, part] = variant.split('.', 2)
     const rendition = (await renditionsOf(this.#sql, row.id)).find((one) => one.id === id)
     if (rendition?.type && rendition.state === 'ready') {
       const { type, workspaceId } = rendition
-      const named = (of: string) =>
-        `${row.name.replace(/\.\w{1,5}$/, '')}.${rendition.name}.${ENDINGS[of] ?? of.split('/')[1] ?? 'bin'}`
+      const nameFor = (mediaType: string) => {
+        const extension = EXTENSIONS[mediaType] ?? mediaType.split('/')[1] ?? 'bin'
+        return `${row.name.replace(/\.\w{1,5}$/, '')}.${rendition.name}.${extension}`
+      }
       const [media, playlist] = renditionKeys(workspaceId, rendition.id, type)
-      const own = { etag: rendition.id, disposition: 'inline' } as const
+      const shared = { etag: rendition.id, disposition: 'inline' } as const
       if (playlist !== undefined && part === undefined) {
-        return { ...own, key: playlist, type, name: named(type), preview: rendition }
+        return { ...shared, key: playlist, type, name: nameFor(type), preview: rendition }
       }
       const mediaType = playlist === undefined ? type : PREVIEW_MEDIA_TYPE
       if (part === (playlist === undefined ? undefined : 'ts')) {
-        return { ...own, key: media, type: mediaType, name: named(mediaType) }
+        return { ...shared, key: media, type: mediaType, name: nameFor(mediaType) }
       }
     }
-    throw NotFound({ message: 'The asset has no such thumbnail or rendition.' })
+    throw NotFound({ message: 'The asset has no thumbnail or rendition with this name or id.' })
   }
 }
 
-function gone() {
-  return NotFound({ message: 'The file has not been stored yet, or is deleted.' })
+function fileMissing() {
+  return NotFound({ message: 'The file is not stored yet, or has been deleted.' })
 }

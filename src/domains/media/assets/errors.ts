@@ -3,29 +3,31 @@ import { defineError } from '../../../core/error.ts'
 export const StorageLimit = defineError({
   code: 'storage_limit_reached',
   status: 413,
-  message: 'The plan has no room for this file.',
-  cause: 'The media libraries of all workspaces of the owner, with the uploads under way, would exceed the plan.',
-  fix: 'Delete files (what is in the bin does not count), drop uploads under way, or upgrade the plan. `details` says the limit and what is used.',
+  message: 'The file exceeds the storage limit of the plan.',
+  cause:
+    'The files of all workspaces of the owner, together with open uploads, would exceed the storage limit of the plan.',
+  fix: 'Delete files (files in the bin do not count), cancel open uploads, or upgrade the plan. `details` has the limit and the current usage.',
 })
 export const RenditionNotPossible = defineError({
   code: 'rendition_not_possible',
   status: 400,
-  message: 'This cannot be made of the file.',
+  message: 'The rendition cannot be made from this file.',
   cause:
-    'The settings contradict each other, or the file: sound of a silent video, a trim behind its end, for example.',
-  fix: 'The message says what is wrong. GET the asset to see what its file is.',
+    'The settings contradict each other or do not fit the file: for example the audio of a video without sound, or a trim after its end.',
+  fix: 'Change the settings as the message says. GET the asset to see the type, size and duration of its file.',
 })
 export const UploadMismatch = defineError({
   code: 'upload_mismatch',
   status: 409,
-  message: 'What came is not the file that the upload was opened for.',
-  cause: 'Size, type or checksum differ from those given when the upload was opened.',
-  fix: 'Open a new upload for this file and send it again.',
+  message: 'The content does not match the upload.',
+  cause: 'The size, type or checksum differs from the one given when the upload was created.',
+  fix: 'Create a new upload for this file and send it again.',
 })
 export const BadSignature = defineError({
   code: 'bad_signature',
   status: 403,
-  message: 'The URL is not valid, or not any more.',
-  cause: 'The signed URL was changed, has expired, or the member who opened the upload may not add media any more.',
-  fix: 'Open a new upload and use its URL as it is.',
+  message: 'The signed URL is invalid or has expired.',
+  cause:
+    'The signed URL was changed or has expired, or the member who created the upload is no longer allowed to add media.',
+  fix: 'Create a new upload and use its URL unchanged.',
 })

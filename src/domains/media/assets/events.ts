@@ -68,7 +68,7 @@ const rendition: Static<typeof RenditionView> = {
 export const assetCreated = event({
   name: 'asset.created',
   summary: 'A file was added to the media library, or restored from the bin',
-  description: 'Thumbnail, size and length may come later, with `asset.updated`.',
+  description: 'The thumbnail, dimensions and duration may follow later, with `asset.updated`.',
   scope: 'media:read',
   data: AssetView,
   example: asset,
@@ -76,8 +76,8 @@ export const assetCreated = event({
 
 export const assetUpdated = event({
   name: 'asset.updated',
-  summary: 'Name, text, tags or folder of an asset have changed, or its thumbnail is ready',
-  description: 'Replace the asset that you have by `data`.',
+  summary: 'The name, alt text, tags or folder of an asset changed, or its thumbnail is ready',
+  description: 'Replace your copy of the asset with `data`.',
   scope: 'media:read',
   data: AssetView,
   example: asset,
@@ -85,16 +85,16 @@ export const assetUpdated = event({
 
 export const assetDeleted = event({
   name: 'asset.deleted',
-  summary: 'Assets went to the bin',
+  summary: 'Assets were moved to the bin',
   scope: 'media:read',
-  data: Type.Object({ assetIds: Type.Array(Id, { description: 'The assets that went to the bin together' }) }),
+  data: Type.Object({ assetIds: Type.Array(Id, { description: 'The assets that were moved to the bin' }) }),
   example: { assetIds: [assetId] },
 })
 
 export const renditionUpdated = event({
   name: 'rendition.updated',
-  summary: 'A rendition was ordered, is ready or has failed',
-  description: 'While it is being made, `job.progress` tells how far it is.',
+  summary: 'A rendition was requested, is ready or has failed',
+  description: 'While the rendition is being made, `job.progress` reports its progress.',
   scope: 'media:read',
   data: RenditionView,
   example: rendition,
@@ -102,11 +102,11 @@ export const renditionUpdated = event({
 
 export const renditionDeleted = event({
   name: 'rendition.deleted',
-  summary: 'Renditions were deleted, ready or not',
+  summary: 'Renditions were deleted',
   scope: 'media:read',
   data: Type.Object({
     assetId: Id,
-    renditionIds: Type.Array(Id, { description: 'The renditions of this asset that are gone' }),
+    renditionIds: Type.Array(Id, { description: 'The deleted renditions of this asset' }),
   }),
   example: { assetId, renditionIds: [renditionId] },
 })
@@ -114,7 +114,7 @@ export const renditionDeleted = event({
 export const folderUpdated = event({
   name: 'folder.updated',
   summary: 'Folders of the media library were created, edited or deleted',
-  description: 'It carries no data. Read the folders again.',
+  description: 'The event carries no data. List the folders again.',
   scope: 'media:read',
   data: Type.Object({}),
   example: {},

@@ -7,9 +7,9 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import { AssetExaminer } from './examiner.ts'
 
-/** Looks at a file whose work fails. @returns what was noted about the file, and whether the job fails and is tried again */
-async function examine(code: MediaWorkErrorCode): Promise<{ noted: readonly unknown[]; failed: boolean }> {
-  const noted: unknown[] = []
+/** Examines a file whose probe fails. @returns the errors recorded for the file, and whether the job fails and is retried */
+async function examine(code: MediaWorkErrorCode): Promise<{ recorded: readonly unknown[]; failed: boolean }> {
+  const recorded: unknown[] = []
   const fail = async () => {
     throw new MediaWorkError(code, 'It failed.')
   }
@@ -17,7 +17,7 @@ async function examine(code: MediaWorkErrorCode): Promise<{ noted: readonly unkn
     sql: { row: async () => ({ kind: 'image' }) } as unknown as Sql,
     storage: { localPath: () => '/nowhere' } as unknown as Storage,
     turns: {
-      system: async (_id: string, _turn: unknown, input: { error: string | null }) => noted.push(input.error),
+      system: async (_id: string, _turn: unknown, input: { error: string | null }) => recorded.push(input.error),
     } as unknown as TurnRunner,
     mediaWork: async () => ({ probe: fail }) as unknown as MediaWork,
     tempDir: tmpdir(),
@@ -26,19 +26,16 @@ async function examine(code: MediaWorkErrorCode): Promise<{ noted: readonly unkn
     () => false,
     () => true,
   )
-  return { noted, failed }
+  return { recorded, failed }
 }
 
 test.each(['timed_out', 'hostile', 'memory_limit', 'damaged', 'too_large', 'failed'] as const)(
-  'a file that fails in the same way each time is not tried again: %s',
+  'records a permanent failure without a retry: %s',
   async (code) => {
-    expect(await examine(code)).toEqual({ noted: ['It failed.'], failed: false })
+    expect(await examine(code)).toEqual({ recorded: ['It failed.'], failed: false })
   },
 )
 
-test.each(['busy', 'unavailable', 'worker_died'] as const)(
-  'a failure that may pass is tried again: %s',
-  async (code) => {
-    expect(await examine(code)).toEqual({ noted: [], failed: true })
-  },
-)
+test.each(['busy', 'unavailable', 'worker_died'] as const)('retries a temporary failure: %s', async (code) => {
+  expect(await examine(code)).toEqual({ recorded: [], failed: true })
+})

@@ -45,29 +45,31 @@ export const renameFolder = operation({
   errors: [Conflict],
   example: { path: { id: FOLDER }, body: { name: 'Launch 2027' } },
   handle: async ({ path, body, turn, assets }) =>
-    ok('Folder changed', await assets.folders.change(turn, path.id, body)),
+    ok('Folder updated', await assets.folders.update(turn, path.id, body)),
 })
 
 export const deleteFolder = operation({
   route: 'DELETE /api/assets/folders/{id}',
   summary: 'Delete a folder',
   description:
-    'Its content moves up one level. With `recursive` everything in it goes to the bin. If a scheduled post or a broadcast needs one of the assets, nothing is deleted unless `force` is set.',
+    'The contents of the folder move to its parent. With `recursive`, subfolders are deleted too and all assets are moved to the bin. If a scheduled post or a broadcast needs one of the assets, nothing is deleted unless `force` is set.',
   access: 'media:write',
   workspace: owner('asset_folders'),
   turn: true,
   path: AssetPath,
   query: Input({
-    recursive: Type.Optional(Type.Boolean()),
-    force: Type.Optional(Type.Boolean({ description: 'Also what a scheduled post or a broadcast needs' })),
+    recursive: Type.Optional(Type.Boolean({ description: 'Delete subfolders too, and move all assets to the bin' })),
+    force: Type.Optional(
+      Type.Boolean({ description: 'Delete assets even if a scheduled post or a broadcast needs them' }),
+    ),
   }),
   returns: { 200: Done },
   errors: [Conflict],
   example: { path: { id: FOLDER } },
   handle: async ({ path, query, turn, assets }) => {
     if (query.recursive === true) {
-      await assets.folders.removeTree(turn, path.id, (gone) =>
-        assets.library.removeAll(turn, gone, query.force === true),
+      await assets.folders.removeTree(turn, path.id, (folderIds) =>
+        assets.library.removeAll(turn, folderIds, query.force === true),
       )
     } else await assets.folders.remove(turn, path.id, (parentId) => assets.library.moveAll(turn, path.id, parentId))
     return done('Folder deleted')

@@ -11,8 +11,8 @@ import { folderUpdated } from './events.ts'
 import type { FolderNodeData } from './schemas.ts'
 import { assetFolders, mediaTables } from './tables.ts'
 
-/** How deep folders may be nested. */
-const MOST_LEVELS = 20
+/** Maximum depth of nested folders. */
+const MAX_DEPTH = 20
 
 interface FolderRow {
   readonly id: string
@@ -23,14 +23,14 @@ interface FolderRow {
   readonly updatedAt: string
 }
 
-interface Wanted {
+interface FolderFilter {
   readonly workspaceId: string
   readonly id?: string
   readonly parentId?: string
 }
 
 /** Folders by name, with the number of assets in each. */
-const find = query(mediaTables, (db, $: Wanted) => {
+const find = query(mediaTables, (db, $: FolderFilter) => {
   const found = db
     .selectFrom('assetFolders as f')
     .select(['f.id', 'f.parentId', 'f.name', 'f.createdAt', 'f.updatedAt'])
@@ -51,10 +51,10 @@ const find = query(mediaTables, (db, $: Wanted) => {
   return $.parentId === undefined ? found : found.where('f.parentId', '=', $.parentId)
 })
 
-/** Ends the recursion if folders contain each other, which must not happen. */
+/** Ends the recursion if the tree has a cycle, which would be a bug. */
 const RECURSION_LIMIT = 100
 
-/** A folder and those above it. */
+/** A folder and its ancestors. */
 const pathOf = query(mediaTables, (db, $: { id: string; workspaceId: string }) =>
   db
     .withRecursive('up', (cte) =>
@@ -75,7 +75,7 @@ const pathOf = query(mediaTables, (db, $: { id: string; workspaceId: string }) =
     .select('up.id'),
 )
 
-/** A folder and those below it, with their level below it. */
+/** A folder and its descendants. The folder itself has level 1, its children have level 2. */
 const treeBelow = query(mediaTables, (db, $: { id: string }) =>
   db
     .withRecursive('down', (cte) =>
@@ -96,8 +96,8 @@ const treeBelow = query(mediaTables, (db, $: { id: string }) =>
 )
 
 /**
- * The tree of folders of each workspace. It changes only in turns of the workspace, one after the other, so two moves
- * at the same time cannot form a cycle.
+ * The folder tree of each workspace. It changes only in turns of the workspace, which run one after the other, so
+ * concurrent moves cannot form a cycle.
  */
 export class AssetFolders {
   readonly #database: Sql
@@ -130,7 +130,7 @@ export class AssetFolders {
   /** @throws AppError not_found (the parent), plan_limit_reached, conflict (the name, too deep) */
   async create(turn: Turn, given: string, parentId: string | null) {
     const name = given.normalize()
-    if (parentId !== null && (await this.#above(turn, parentId)).length >= MOST_LEVELS) throw tooDeep()
+    if (parentId !== null && (await this.#above(turn, parentId)).length >= MAX_DEPTH) throw tooDeep()
     const { workspaceId } = turn
     await this.#plans.requireRoom(workspaceId, 'folders', await assetFolders.count(turn.sql, { workspaceId }))
     const now = new Date(this.#clock.now())
@@ -143,7 +143,7 @@ export class AssetFolders {
   }
 
   /** Renames or moves a folder. @throws AppError not_found, conflict (the name, a cycle, too deep) */
-  async change(turn: Turn, id: string, edit: { readonly name?: string; readonly parentId?: string | null }) {
+  async update(turn: Turn, id: string, edit: { readonly name?: string; readonly parentId?: string | null }) {
     const row = await this.#row(turn, id)
     const name = edit.name?.normalize() ?? row.name
     const parentId = edit.parentId === undefined ? row.parentId : edit.parentId
@@ -151,7 +151,7 @@ export class AssetFolders {
       const above = await this.#above(turn, parentId)
       if (above.includes(id))
         throw Conflict({ message: 'A folder cannot be moved into itself or into a folder inside it.' })
-      if (above.length + (await this.#height(turn, id)) > MOST_LEVELS) throw tooDeep()
+      if (above.length + (await this.#height(turn, id)) > MAX_DEPTH) throw tooDeep()
     }
     await this.#requireFreeName(turn, name, parentId, id)
     await assetFolders.update(turn.sql, { id }, { name, parentId, updatedAt: new Date(this.#clock.now()) })
@@ -161,8 +161,8 @@ export class AssetFolders {
   }
 
   /**
-   * Deletes a folder and moves the folders in it up one level.
-   * @param empty is called first with the parent's id, to move the assets of the folder
+   * Deletes a folder and moves its subfolders to its parent.
+   * @param empty called with the parent's id before the folder is deleted, to move its assets
    * @throws AppError not_found
    */
   async remove(turn: Turn, id: string, empty: (parentId: string | null) => Promise<void>): Promise<void> {
@@ -173,25 +173,25 @@ export class AssetFolders {
     await this.#delete(turn, id, [id])
   }
 
-  /** Deletes a folder and all folders in it. @param empty is called with their ids first, to remove their assets @throws AppError not_found */
+  /** Deletes a folder and its descendants. @param empty called with their ids first, to remove their assets @throws AppError not_found */
   async removeTree(turn: Turn, id: string, empty: (folderIds: readonly string[]) => Promise<void>): Promise<void> {
     await this.#row(turn, id)
-    const gone = (await this.#levels(turn, id)).map((row) => row.id)
-    await empty(gone)
-    await this.#delete(turn, id, gone)
+    const folderIds = (await this.#levels(turn, id)).map((row) => row.id)
+    await empty(folderIds)
+    await this.#delete(turn, id, folderIds)
   }
 
-  async #delete(turn: Turn, id: string, gone: readonly string[]): Promise<void> {
-    await assetFolders.delete(turn.sql, { id: anyOf(gone) })
+  async #delete(turn: Turn, id: string, folderIds: readonly string[]): Promise<void> {
+    await assetFolders.delete(turn.sql, { id: anyOf(folderIds) })
     turn.audit({ kind: 'asset_folder', id })
     turn.emit(folderUpdated, {})
   }
 
-  /** @throws AppError not_found when the workspace has no such folder */
+  /** Checks that the workspace has this folder. @throws AppError not_found */
   async require(database: Sql, workspaceId: string, id: string | null | undefined): Promise<void> {
     if (id === null || id === undefined) return
     if (await assetFolders.exists(database, { id, workspaceId })) return
-    throw NotFound({ message: 'There is no such folder in this workspace.' })
+    throw NotFound({ message: 'The workspace has no folder with this id.' })
   }
 
   /** Appends a number to the name if a sibling has the same name. */
@@ -205,7 +205,7 @@ export class AssetFolders {
 
   async #requireFreeName(turn: Turn, name: string, parentId: string | null, self: string): Promise<void> {
     if (!(await this.#isTaken(turn, name, parentId, [self]))) return
-    throw Conflict({ message: `There already is a folder called ${name} in this place.` })
+    throw Conflict({ message: `A folder named ${name} already exists here.` })
   }
 
   async #isTaken(turn: Turn, name: string, parentId: string | null, except: readonly string[]): Promise<boolean> {
@@ -224,10 +224,10 @@ export class AssetFolders {
     return view(await this.#row(turn, id))
   }
 
-  /** The ids of a folder and of those above it. @throws AppError not_found */
+  /** The ids of a folder and its ancestors. @throws AppError not_found */
   async #above(turn: Turn, id: string): Promise<string[]> {
     const rows = await pathOf.rows(turn.sql, { id, workspaceId: turn.workspaceId })
-    if (rows.length === 0) throw NotFound({ message: 'There is no such folder in this workspace.' })
+    if (rows.length === 0) throw NotFound({ message: 'The workspace has no folder with this id.' })
     return rows.map((row) => row.id)
   }
 
@@ -235,14 +235,14 @@ export class AssetFolders {
     return Math.max(...(await this.#levels(turn, id)).map((row) => row.level))
   }
 
-  /** A folder and all folders in it. */
+  /** A folder and its descendants. */
   #levels(turn: Turn, id: string): Promise<{ id: string; level: number }[]> {
     return treeBelow.rows(turn.sql, { id })
   }
 }
 
 function tooDeep() {
-  return Conflict({ message: `Folders may be ${MOST_LEVELS} levels deep.` })
+  return Conflict({ message: `Folders can be nested at most ${MAX_DEPTH} levels deep.` })
 }
 
 function view(row: FolderRow) {

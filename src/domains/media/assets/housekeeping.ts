@@ -11,13 +11,13 @@ import { assetRenditions, assets, mediaTables, storageReservations, uploads } fr
 
 const BATCH = 200
 
-/** Younger files may belong to a request that is still running. */
+/** Files that changed more recently may belong to a request that is still running. */
 const SETTLED_MS = DAY
 
-/** Returns those of the given file ids that a domain refers to. */
+/** Returns which of the given file ids a domain refers to. */
 export type FindFiles = (database: Sql, fileIds: readonly string[]) => Promise<readonly string[]>
 
-/** Deletes files that no asset shows. Skips those that a transaction is adding an asset for. */
+/** Deletes files that no asset uses. Skips files for which a running transaction adds an asset. */
 const unusedFiles = query(mediaTables, (db, $: { before: string; limit: number }) =>
   db
     .deleteFrom('assetFiles')
@@ -52,7 +52,7 @@ const knownFiles = query(mediaTables, (db, $: { ids: readonly string[] }) => {
 })
 
 /**
- * Deletes assets that have been in the bin for 30 days, and stored files that nothing refers to. Rows are deleted before
+ * Deletes assets that have been in the bin for 30 days, and stored files without references. Rows are deleted before
  * files, so that no row refers to a missing file.
  */
 export class AssetHousekeeping {
@@ -61,7 +61,7 @@ export class AssetHousekeeping {
   readonly #storage: Storage
   readonly #filesElsewhere: readonly FindFiles[]
 
-  /** @param filesElsewhere find the files that other domains refer to */
+  /** @param filesElsewhere each finds the files that another domain refers to */
   constructor(database: Sql, clock: Clock, storage: Storage, filesElsewhere: readonly FindFiles[]) {
     this.#filesElsewhere = filesElsewhere
     this.#database = database
@@ -69,13 +69,13 @@ export class AssetHousekeeping {
     this.#storage = storage
   }
 
-  /** Deletes assets whose time in the bin is over, and files that no asset shows any more. */
+  /** Deletes assets that have been in the bin for 30 days, and files that no asset uses any more. */
   async emptyBin(signal?: AbortSignal): Promise<void> {
     const deletedAt = lessThan(new Date(this.#clock.now() - BIN_MS))
     for (let more = true; more;) {
       const due = await assets.find(this.#database, { deletedAt }, { columns: ['id'], limit: BATCH })
       const assetId = anyOf(due.map(({ id }) => id))
-      // They are deleted with their assets. In the bin no asset gets new ones.
+      // Renditions are deleted with their assets. Assets in the bin get no new ones.
       const renditions = await assetRenditions.find(this.#database, { assetId })
       const gone = await assets.deleteReturning(this.#database, { id: assetId, deletedAt }, ['id'])
       const isGone = new Set(gone.map(({ id }) => id))
@@ -83,16 +83,16 @@ export class AssetHousekeeping {
         if (!isGone.has(of)) continue
         for (const key of renditionKeys(workspaceId, id, type)) await this.#storage.delete(key)
       }
-      more = due.length === BATCH && !isOver(signal)
+      more = due.length === BATCH && !isAborted(signal)
     }
-    await this.#dropFiles(signal)
+    await this.#deleteUnusedFiles(signal)
   }
 
   /**
-   * Deletes files that no asset shows, in the bin or not. Adding an asset for a known file updates its row, so the file
-   * is locked during that transaction and too young after it.
+   * Deletes files that no asset uses, in the bin or outside of it. Adding an asset for a stored file updates the row of
+   * the file. The row is locked during that transaction, and too recent after it.
    */
-  async #dropFiles(signal: AbortSignal | undefined): Promise<void> {
+  async #deleteUnusedFiles(signal: AbortSignal | undefined): Promise<void> {
     for (let more = true; more;) {
       const before = new Date(this.#clock.now() - HOUR).toISOString()
       const gone = await unusedFiles.rows(this.#database, { before, limit: BATCH })
@@ -101,11 +101,11 @@ export class AssetHousekeeping {
         for (const { name } of thumbnails) await this.#storage.delete(`${key}.thumbnail-${name}`)
         await this.#storage.delete(key)
       }
-      more = gone.length === BATCH && !isOver(signal)
+      more = gone.length === BATCH && !isAborted(signal)
     }
   }
 
-  /** Ends reservations and uploads that have expired, and deletes stored files that nothing refers to. */
+  /** Ends expired reservations and uploads, and deletes stored files without references. */
   async sweep(signal?: AbortSignal): Promise<void> {
     const now = this.#clock.now()
     const expiresAt = lessThan(new Date(now))
@@ -122,22 +122,22 @@ export class AssetHousekeeping {
       if (signal?.aborted) return
       if (Date.parse(modifiedAt) > now - SETTLED_MS) continue
       batch.push(key)
-      if (batch.length === BATCH) await this.#dropOrphans(batch.splice(0))
+      if (batch.length === BATCH) await this.#deleteOrphans(batch.splice(0))
     }
-    await this.#dropOrphans(batch)
+    await this.#deleteOrphans(batch)
   }
 
-  async #dropOrphans(keys: readonly string[]): Promise<void> {
+  async #deleteOrphans(keys: readonly string[]): Promise<void> {
     if (keys.length === 0) return
     const idOf = (key: string) => key.slice(37, 73)
-    const asked = [...new Set(keys.map(idOf))]
-    const known = await knownFiles.rows(this.#database, { ids: asked })
-    const elsewhere = await Promise.all(this.#filesElsewhere.map((find) => find(this.#database, asked)))
+    const fileIds = [...new Set(keys.map(idOf))]
+    const known = await knownFiles.rows(this.#database, { ids: fileIds })
+    const elsewhere = await Promise.all(this.#filesElsewhere.map((find) => find(this.#database, fileIds)))
     const ids = new Set([...known.map((row) => row.id), ...elsewhere.flat()])
     for (const key of keys) if (!ids.has(idOf(key))) await this.#storage.delete(key)
   }
 }
 
-function isOver(signal: AbortSignal | undefined): boolean {
+function isAborted(signal: AbortSignal | undefined): boolean {
   return signal?.aborted === true
 }

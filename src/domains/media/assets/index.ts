@@ -1,8 +1,8 @@
-/** What other domains and the composition may use of the media library. */
+/** What other domains and the composition use from the media library. */
 
 export { composeAssets } from './compose.ts'
 export { RenditionNotPossible, StorageLimit } from './errors.ts'
-export { fileKey, type Intake, type Received } from './intake.ts'
+export { fileKey, type Intake, type ReceivedFile } from './intake.ts'
 export { examineAsset } from './jobs.ts'
 export type { AssetLibrary } from './library.ts'
 export {
@@ -14,4 +14,4 @@ export {
   type StreamingFacts,
 } from './playable.ts'
 export type { Quota } from './quota.ts'
-export type { RenditionOrders } from './rendition-orders.ts'
+export type { RenditionRequests } from './rendition-requests.ts'

@@ -8,18 +8,19 @@ import { HEAD_BYTES, inspectHead, inspectWhole, type Inspected } from '../../../
 import { DamagedFile } from '../../../content/errors.ts'
 import { StorageLimit } from './errors.ts'
 
-/** A file that has come, was looked at and is stored. */
-export interface Received extends Inspected {
+/** A file that was received, inspected and stored. */
+export interface ReceivedFile extends Inspected {
   readonly fileId: string
   readonly sha256: string
   readonly size: number
 }
 
+/** The key of a file in the storage. */
 export function fileKey(workspaceId: string, fileId: string): string {
   return `${workspaceId}/${fileId}`
 }
 
-/** Takes files in: judges them by their content, stores them as they come, and knows them again by their hash. */
+/** Receives files: inspects their content, stores them as they arrive, and hashes them. */
 export class Intake {
   readonly #storage: Storage
   readonly #clock: Clock
@@ -30,23 +31,23 @@ export class Intake {
   }
 
   /**
-   * Stores a stream. What is no good is refused by its beginning, before the rest is taken.
-   * @param most bytes that there is room for
-   * @throws AppError of the inspection, storage_limit_reached, storage_full; nothing is kept then
+   * Stores a stream. The beginning of the file is inspected before the rest is received.
+   * @param maxBytes the reserved storage
+   * @throws AppError of the inspection, storage_limit_reached, storage_full. Nothing stays stored then
    */
-  async receive(workspaceId: string, stream: Readable, name: string, most: number): Promise<Received> {
+  async receive(workspaceId: string, stream: Readable, name: string, maxBytes: number): Promise<ReceivedFile> {
     const fileId = uuidv7(this.#clock.now())
     const key = fileKey(workspaceId, fileId)
     let isStored = false
     try {
       const chunks = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
-      const head = await takeHead(chunks)
+      const head = await readHead(chunks)
       const found = await inspectHead(head.subarray(0, HEAD_BYTES), name)
       const hash = createHash('sha256')
-      const body = Readable.from(metered(head, chunks, hash, most), { objectMode: false })
+      const body = Readable.from(hashed(head, chunks, hash, maxBytes), { objectMode: false })
       const { size } = await this.#storage.put(key, body, { type: found.type })
       isStored = true
-      await this.#whole(key, found, size)
+      await this.#inspectWhole(key, found, size)
       return { ...found, fileId, sha256: hash.digest('hex'), size }
     } catch (error) {
       stream.destroy()
@@ -55,12 +56,12 @@ export class Intake {
     }
   }
 
-  /** Looks at a file that is stored already, which stays. @throws AppError of the inspection */
-  async examine(workspaceId: string, fileId: string, name: string): Promise<Received> {
+  /** Inspects a stored file. The file stays stored if it is refused. @throws AppError of the inspection */
+  async inspect(workspaceId: string, fileId: string, name: string): Promise<ReceivedFile> {
     const key = fileKey(workspaceId, fileId)
     const { size } = (await this.#storage.stat(key)) ?? { size: 0 }
     const found = await inspectHead(await this.#read(key, 0, Math.min(size, HEAD_BYTES)), name)
-    await this.#whole(key, found, size)
+    await this.#inspectWhole(key, found, size)
     const hash = createHash('sha256')
     const content = await this.#storage.blocks(key)
     if (content === undefined) throw DamagedFile()
@@ -68,12 +69,12 @@ export class Intake {
     return { ...found, fileId, sha256: hash.digest('hex'), size }
   }
 
-  /** Forgets a file that no asset shows. */
+  /** Deletes a file that no asset uses. */
   async discard(workspaceId: string, fileId: string): Promise<void> {
     await this.#storage.delete(fileKey(workspaceId, fileId))
   }
 
-  #whole(key: string, found: Inspected, size: number): Promise<void> {
+  #inspectWhole(key: string, found: Inspected, size: number): Promise<void> {
     return inspectWhole(found, size, (start, length) => this.#read(key, start, Math.min(length, size - start)))
   }
 
@@ -84,27 +85,28 @@ export class Intake {
   }
 }
 
-async function takeHead(chunks: AsyncIterator<Buffer>): Promise<Buffer> {
-  const taken: Buffer[] = []
+async function readHead(chunks: AsyncIterator<Buffer>): Promise<Buffer> {
+  const blocks: Buffer[] = []
   for (let length = 0; length < HEAD_BYTES;) {
     const next = await chunks.next()
     if (next.done) break
-    taken.push(next.value)
+    blocks.push(next.value)
     length += next.value.length
   }
-  return Buffer.concat(taken)
+  return Buffer.concat(blocks)
 }
 
-async function* metered(
+/** Passes the blocks of a file on, hashes them and enforces the size limit. */
+async function* hashed(
   head: Buffer,
   rest: AsyncIterator<Buffer>,
   hash: ReturnType<typeof createHash>,
-  most: number,
+  maxBytes: number,
 ): AsyncGenerator<Buffer> {
   let size = 0
   const counted = (chunk: Buffer): Buffer => {
     size += chunk.length
-    if (size > most) throw StorageLimit()
+    if (size > maxBytes) throw StorageLimit()
     hash.update(chunk)
     return chunk
   }

@@ -3,12 +3,12 @@ import { Id, Type } from '../../../core/schema.ts'
 
 export const examineAsset = job({
   name: 'assets.examine',
-  summary: 'Probe a new file and draw its thumbnails',
+  summary: 'Probe a new file and make its thumbnails',
   queue: 'media',
   data: Type.Object({ fileId: Id }),
   attempts: 5,
   backoff: { firstMs: 2_000, maxMs: 60_000 },
-  // Media work has its own, shorter limits, which can be set: this one is for what hangs beside it.
+  // Media work has its own, shorter limits, which are settings. This limit covers everything else, such as downloads.
   timeoutMs: 2 * 3_600_000,
   run: async ({ data, workspaceId, attempt, signal, assets }) => {
     if (workspaceId === undefined) return
@@ -23,7 +23,7 @@ export const makeRendition = job({
   data: Type.Object({ renditionId: Id }),
   attempts: 3,
   backoff: { firstMs: 5_000, maxMs: 60_000 },
-  // Media work has its own, shorter limit, which can be set: this one is for what hangs beside it.
+  // Media work has its own, shorter limit, which is a setting. This limit covers everything else, such as downloads.
   timeoutMs: 26 * 3_600_000,
   seenBy: 'media:read',
   run: async ({ data, attempt, signal, log, progress, assets }) => {
@@ -31,26 +31,26 @@ export const makeRendition = job({
   },
 })
 
-export const giveUpLost = schedule({
+export const failAbandonedWork = schedule({
   name: 'assets.renditions',
-  summary: 'Say of renditions and thumbnails whose job was given up that they have failed',
+  summary: 'Mark renditions and thumbnails as failed whose job was lost or removed',
   cron: '*/5 * * * *',
   run: async ({ assets }) => {
-    await assets.examiner.giveUp()
-    await assets.renditionMaker.giveUp()
+    await assets.examiner.failAbandoned()
+    await assets.renditionMaker.failAbandoned()
   },
 })
 
 export const emptyBin = schedule({
   name: 'assets.empty-bin',
-  summary: 'Remove assets that were in the bin for 30 days, and files that nothing shows any more',
+  summary: 'Delete assets that have been in the bin for 30 days, and unused files',
   cron: '23 * * * *',
   run: async ({ signal, assets }) => assets.housekeeping.emptyBin(signal),
 })
 
 export const sweepStorage = schedule({
   name: 'assets.sweep',
-  summary: 'Remove what cut connections and deleted workspaces left in the storage, and uploads that expired',
+  summary: 'Delete expired uploads, and files left in the storage by broken connections and deleted workspaces',
   cron: '41 3 * * *',
   timeoutMs: 30 * 60_000,
   run: async ({ signal, assets }) => assets.housekeeping.sweep(signal),

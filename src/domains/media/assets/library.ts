@@ -9,15 +9,15 @@ import type { Turn } from '../../../core/turn.ts'
 import { anyOf } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
 import { query } from '../../../db/query.ts'
-import { ACCEPTED, contradicts, type Kind } from '../../../content/types.ts'
+import { ACCEPTED, extensionContradicts, type Kind } from '../../../content/types.ts'
 import type { AssetFolders } from './folders.ts'
 import { assetCreated, assetDeleted, assetUpdated } from './events.ts'
-import type { Received } from './intake.ts'
+import type { ReceivedFile } from './intake.ts'
 import { examineAsset } from './jobs.ts'
 import type { Quota } from './quota.ts'
-import { cancelRenditions, type RenditionOrders } from './rendition-orders.ts'
+import { cancelRenditions, type RenditionRequests } from './rendition-requests.ts'
 import type { AssetData, DeletedRowData } from './schemas.ts'
-import { assetsOfFile, findAsset, findAssetInBinToo, findAssets, type AssetRow } from './store.ts'
+import { assetsOfFile, findAsset, findAssetEvenInBin, findAssets, type AssetRow } from './store.ts'
 import { assetFiles, assetFolders, assets, mediaTables, storageReservations, type StoredThumbnail } from './tables.ts'
 import { useView, type AssetUses } from './uses.ts'
 import { tagsOf, type AssetTags } from './tags.ts'
@@ -28,18 +28,18 @@ export const BIN_MS = 30 * DAY
 
 /** An asset to add. */
 export interface NewAsset {
-  readonly file: Received
+  readonly file: ReceivedFile
   readonly userId: string
   readonly name: string
   readonly altText?: string | undefined
   readonly tags?: readonly string[] | undefined
   readonly folderId?: string | null | undefined
-  /** The reservation that held room for it. It ends now that the asset itself counts. */
-  readonly heldAs: string
+  /** The storage reservation of the file. It ends when the asset is added, because the asset itself counts then. */
+  readonly reservationId: string
 }
 
 /** The result of examining a file. */
-export interface Examined {
+export interface Examination {
   readonly fileId: string
   readonly width: number | null
   readonly height: number | null
@@ -47,7 +47,7 @@ export interface Examined {
   readonly probe: ProbeResult | null
   readonly thumbnails: readonly StoredThumbnail[]
   readonly blurhash: string | null
-  /** Why there is no thumbnail. */
+  /** Why the examination failed. */
   readonly error: string | null
 }
 
@@ -67,7 +67,7 @@ interface LibraryNeeds {
   readonly tags: AssetTags
   readonly uses: AssetUses
   readonly views: AssetViews
-  readonly renditions: RenditionOrders
+  readonly renditions: RenditionRequests
 }
 
 interface NewFile {
@@ -82,7 +82,7 @@ interface NewFile {
   readonly now: Date
 }
 
-/** Updates `updatedAt` of a known file, so that housekeeping does not delete it just before an asset shows it. */
+/** Adds a file. Updates `updatedAt` of an existing one, so that housekeeping does not delete it before an asset uses it. */
 const upsertFile = query(mediaTables, (db, { now, ...$ }: NewFile) =>
   db
     .insertInto('assetFiles')
@@ -99,7 +99,7 @@ export class AssetLibrary {
   readonly #tags: AssetTags
   readonly #uses: AssetUses
   readonly #views: AssetViews
-  readonly #renditions: RenditionOrders
+  readonly #renditions: RenditionRequests
 
   constructor({ clock, folders, quota, renditions, tags, uses, views }: LibraryNeeds) {
     this.#clock = clock
@@ -112,15 +112,15 @@ export class AssetLibrary {
   }
 
   /**
-   * Adds an asset. If the workspace already has a file with this content, the asset shows that one. The caller checks
-   * the limit on tags (`requireTags`), because a recording is kept in any case.
-   * @returns the asset and the id of the file that it shows
+   * Adds an asset. If the workspace already has a file with this content, the asset uses that file. The caller checks
+   * the limit on tags (`requireTags`), because recordings are added even beyond the limit.
+   * @returns the asset and the id of its file
    */
   async add(turn: Turn, added: NewAsset): Promise<{ asset: AssetData; fileId: string }> {
     const now = new Date(this.#clock.now())
-    const fileId = await this.#file(turn, added.file, now)
+    const fileId = await this.#upsertFile(turn, added.file, now)
     const id = uuidv7(now.getTime())
-    const folderId = await this.#folderStillThere(turn, added.folderId)
+    const folderId = await this.#existingFolder(turn, added.folderId)
     await assets.insert(turn.sql, {
       id,
       workspaceId: turn.workspaceId,
@@ -134,7 +134,7 @@ export class AssetLibrary {
       createdAt: now,
       updatedAt: now,
     })
-    await storageReservations.delete(turn.sql, { id: added.heldAs })
+    await storageReservations.delete(turn.sql, { id: added.reservationId })
     const row = (await findAsset(turn.sql, id)) as AssetRow
     const asset = this.#views.asset(row)
     turn.emit(assetCreated, asset)
@@ -142,19 +142,19 @@ export class AssetLibrary {
     return { asset, fileId }
   }
 
-  /** Checks that the plan has room for the tags of a new asset. @throws AppError plan_limit_reached */
+  /** Checks that the plan allows the tags of a new asset. @throws AppError plan_limit_reached */
   requireTags(database: Sql, workspaceId: string, tags: readonly string[] | undefined): Promise<void> {
     return this.#tags.requireRoom(database, workspaceId, tags)
   }
 
-  /** Records the result of examining a file, and announces it for every asset that shows the file. */
-  async noteExamined(turn: Turn, found: Examined): Promise<void> {
+  /** Records the result of examining a file, and emits an event for every asset that uses it. */
+  async recordExamination(turn: Turn, found: Examination): Promise<void> {
     const { blurhash, error, fileId, height, probe, seconds, thumbnails, width } = found
     await assetFiles.update(
       turn.sql,
       { id: fileId },
       {
-        // The size that inspection found stays if media work found none.
+        // If media work found no dimensions, those found by the inspection stay.
         width: width ?? undefined,
         height: height ?? undefined,
         seconds,
@@ -176,12 +176,12 @@ export class AssetLibrary {
    * Changes an asset, or restores it from the bin.
    * @throws AppError not_found, precondition_failed, validation_failed (the name), storage_limit_reached, plan_limit_reached
    */
-  async change(turn: Turn, id: string, edit: AssetChange, ifMatch: IfMatch): Promise<AssetData> {
-    const row = await this.#own(turn, id, edit.deletedAt === null ? findAssetInBinToo : findAsset)
+  async update(turn: Turn, id: string, edit: AssetChange, ifMatch: IfMatch): Promise<AssetData> {
+    const row = await this.#row(turn, id, edit.deletedAt === null ? findAssetEvenInBin : findAsset)
     requireVersion(ifMatch, row.version)
-    requireFittingName(edit.name, row)
+    requireMatchingExtension(edit.name, row)
     await this.#folders.require(turn.sql, turn.workspaceId, edit.folderId)
-    if (row.deletedAt !== null) await this.#quota.requireRoomFor(turn.sql, turn.workspaceId, id)
+    if (row.deletedAt !== null) await this.#quota.requireSpaceToRestore(turn.sql, turn.workspaceId, id)
     const tags = edit.tags === undefined ? row.tags : tagsOf(edit.tags)
     if (edit.tags !== undefined || row.deletedAt !== null) await this.requireTags(turn.sql, turn.workspaceId, tags)
     await assets.update(
@@ -198,17 +198,17 @@ export class AssetLibrary {
       },
     )
     turn.audit({ kind: 'asset', id })
-    const changed = (await findAsset(turn.sql, id)) as AssetRow
-    const shown = this.#views.asset(changed)
-    turn.emit(row.deletedAt === null ? assetUpdated : assetCreated, shown)
-    // A preview that was being made was cancelled when the asset was moved to the bin.
-    if (row.deletedAt !== null) await this.#renditions.preview(turn, changed)
-    return shown
+    const updated = (await findAsset(turn.sql, id)) as AssetRow
+    const asset = this.#views.asset(updated)
+    turn.emit(row.deletedAt === null ? assetUpdated : assetCreated, asset)
+    // Moving the asset to the bin has cancelled a preview that was being made.
+    if (row.deletedAt !== null) await this.#renditions.preview(turn, updated)
+    return asset
   }
 
   /** Moves an asset to the bin. @throws AppError not_found, precondition_failed, conflict if a scheduled post or broadcast needs it */
   async remove(turn: Turn, id: string, ifMatch: IfMatch): Promise<void> {
-    const row = await this.#own(turn, id)
+    const row = await this.#row(turn, id)
     requireVersion(ifMatch, row.version)
     const [outcome] = await this.removeMany(turn, [id], false)
     if (outcome?.status === 'in_use') {
@@ -219,16 +219,16 @@ export class AssetLibrary {
 
   /** Moves assets to the bin, independently of each other. @returns a result for each id */
   async removeMany(turn: Turn, ids: readonly string[], force: boolean): Promise<DeletedRowData[]> {
-    const there = new Set((await findAssets(turn.sql, turn.workspaceId, ids)).map((row) => row.id))
-    const uses = await this.#uses.of(turn.sql, turn.workspaceId, [...there])
+    const existing = new Set((await findAssets(turn.sql, turn.workspaceId, ids)).map((row) => row.id))
+    const uses = await this.#uses.of(turn.sql, turn.workspaceId, [...existing])
     const rows = ids.map((id): DeletedRowData => {
       const usedIn = (uses.get(id) ?? []).map(useView)
-      if (!there.has(id)) {
+      if (!existing.has(id)) {
         return {
           _id: id,
           status: 'not_found',
           httpStatus: 404,
-          message: 'The workspace has no such asset.',
+          message: 'The workspace has no asset with this id.',
           usedIn: [],
         }
       }
@@ -245,18 +245,18 @@ export class AssetLibrary {
       }
       return { _id: id, status: 'deleted', httpStatus: 200, message: 'Moved to the bin for 30 days.', usedIn }
     })
-    const gone = rows.filter((row) => row.status === 'deleted').map((row) => row._id)
-    await this.#toBin(turn, gone)
+    const deleted = rows.filter((row) => row.status === 'deleted').map((row) => row._id)
+    await this.#moveToBin(turn, deleted)
     return rows
   }
 
-  /** Moves all assets of a folder, including those in the bin. */
-  async moveAll(turn: Turn, folderId: string, into: string | null): Promise<void> {
-    await assets.update(turn.sql, { folderId }, { folderId: into })
+  /** Moves all assets of a folder to another one, including those in the bin. */
+  async moveAll(turn: Turn, folderId: string, targetId: string | null): Promise<void> {
+    await assets.update(turn.sql, { folderId }, { folderId: targetId })
   }
 
   /**
-   * Moves everything in these folders to the bin.
+   * Moves all assets of these folders to the bin.
    * @throws AppError conflict if a scheduled post or broadcast needs one of the assets and `force` is false
    */
   async removeAll(turn: Turn, folderIds: readonly string[], force: boolean): Promise<void> {
@@ -273,10 +273,10 @@ export class AssetLibrary {
       const message = `The ${use.kind} “${use.title}” needs ${name}. To delete the folder anyway, use \`force\`.`
       throw Conflict({ message, details: { assetId: id, kind: use.kind, id: use.id } })
     }
-    await this.#toBin(turn, ids)
+    await this.#moveToBin(turn, ids)
   }
 
-  async #toBin(turn: Turn, ids: readonly string[]): Promise<void> {
+  async #moveToBin(turn: Turn, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
     const now = new Date(this.#clock.now())
     await assets.update(
@@ -288,9 +288,9 @@ export class AssetLibrary {
     turn.emit(assetDeleted, { assetIds: [...ids] })
   }
 
-  /** Finds the file with this content, or adds it and orders its examination. @returns its id */
-  async #file(turn: Turn, file: Received, now: Date): Promise<string> {
-    const known = await upsertFile.row(turn.sql, {
+  /** Finds the file with this content, or adds it and a job that examines it. @returns its id */
+  async #upsertFile(turn: Turn, file: ReceivedFile, now: Date): Promise<string> {
+    const stored = await upsertFile.row(turn.sql, {
       id: file.fileId,
       workspaceId: turn.workspaceId,
       sha256: file.sha256,
@@ -301,36 +301,36 @@ export class AssetLibrary {
       height: file.height ?? undefined,
       now,
     })
-    if (known === undefined) throw new Error('the upsert of a file returned no row')
-    const { id } = known
+    if (stored === undefined) throw new Error('the upsert of a file returned no row')
+    const { id } = stored
     if (id === file.fileId) turn.job(examineAsset, { fileId: id })
     return id
   }
 
-  async #own(turn: Turn, id: string, find = findAsset): Promise<AssetRow> {
+  async #row(turn: Turn, id: string, find = findAsset): Promise<AssetRow> {
     const row = await find(turn.sql, id)
     if (row === undefined || row.workspaceId !== turn.workspaceId) throw NotFound()
     return row
   }
 
-  /** @returns null for a folder that was deleted while the file was uploaded */
-  async #folderStillThere(turn: Turn, folderId: string | null | undefined): Promise<string | null> {
+  /** @returns the id of the folder, or null if it was deleted during the upload */
+  async #existingFolder(turn: Turn, folderId: string | null | undefined): Promise<string | null> {
     if (!folderId) return null
     const { workspaceId } = turn
     return (await assetFolders.exists(turn.sql, { id: folderId, workspaceId })) ? folderId : null
   }
 }
 
-/** @throws AppError validation_failed for a name whose extension contradicts the type of the file */
-function requireFittingName(name: string | undefined, { type }: AssetRow): void {
-  if (name === undefined || !contradicts(fileName(name), type)) return
-  const message = `must not have the extension of another type: the file is a ${ACCEPTED[type]?.title ?? type}`
+/** Checks that the extension of a new name fits the type of the file. @throws AppError validation_failed */
+function requireMatchingExtension(name: string | undefined, { type }: AssetRow): void {
+  if (name === undefined || !extensionContradicts(fileName(name), type)) return
+  const message = `must not have the extension of another type, because the file is a ${ACCEPTED[type]?.title ?? type}`
   throw ValidationFailed({ errors: [{ path: '/body/name', code: 'ending', message }] })
 }
 
 /**
- * Cleans the name of a file: the part after the last slash, without control characters and marks that change the text
- * direction (they can make `exe.gnp` look like `png.exe`), in Unicode normalization form C, as searches expect.
+ * Sanitizes a file name. Keeps the part after the last slash, removes control characters and marks that change the text
+ * direction (they can make `exe.gnp` look like `png.exe`), and normalizes it to Unicode form C, as searches expect.
  */
 export function fileName(name: string): string {
   const clean = (name.normalize().split(/[/\\]/).at(-1) ?? '')

@@ -11,13 +11,13 @@ import type { AssetViews } from './views.ts'
 
 type Sort = NonNullable<AssetFilter['sort']>
 
-/** The filters that are set, and the place to continue from: the sort key and id of the last asset of the page before. */
+/** The filters that are set, and the sort key and id of the last asset of the previous page. */
 interface Filters {
   readonly workspaceId: string
   readonly limit: number
   readonly folderId?: string | undefined
-  /** Only assets that are in no folder. */
-  readonly atTop?: true | undefined
+  /** Only assets outside of all folders. */
+  readonly atRoot?: true | undefined
   readonly tag?: string | undefined
   readonly kind?: string | undefined
   /** A pattern for `ilike`. */
@@ -28,7 +28,7 @@ interface Filters {
 
 interface Order {
   readonly direction: 'asc' | 'desc'
-  /** What the list is sorted by before the id, and the type of its values. Ids are in the order of creation. */
+  /** The first sort key and its type; the id is the second. Without it, the list is in the order of ids, which is that of creation. */
   readonly key?: { readonly expression: Expression<unknown>; readonly type: 'text' | 'bigint' }
 }
 
@@ -41,8 +41,8 @@ const ORDERS: Readonly<Record<Sort, Order>> = {
   largest: { direction: 'desc', key: { expression: e.ref('f.size'), type: 'bigint' } },
 }
 
-/** What the sort key in a cursor may be: values that PostgreSQL can read. */
-const CURSORS: Readonly<Record<Sort, (value: string) => boolean>> = {
+/** Checks the sort key in a cursor, so that PostgreSQL accepts its value. */
+const IS_SORT_KEY: Readonly<Record<Sort, (value: string) => boolean>> = {
   newest: (value) => value === '',
   oldest: (value) => value === '',
   name: (value) => /^[^\0]{0,1000}$/.test(value) && value.isWellFormed(),
@@ -52,7 +52,7 @@ const CURSORS: Readonly<Record<Sort, (value: string) => boolean>> = {
 function conditions($: Filters): Expression<SqlBool>[] {
   const found: Expression<SqlBool>[] = [e('a.workspaceId', '=', $.workspaceId)]
   if ($.folderId !== undefined) found.push(e('a.folderId', '=', $.folderId))
-  if ($.atTop !== undefined) found.push(e('a.folderId', 'is', null))
+  if ($.atRoot !== undefined) found.push(e('a.folderId', 'is', null))
   if ($.tag !== undefined) found.push(sql<SqlBool>`a.tags @> array[${$.tag}]`)
   if ($.kind !== undefined) found.push(sql<SqlBool>`f.kind = ${$.kind}`)
   if ($.pattern !== undefined) {
@@ -62,7 +62,7 @@ function conditions($: Filters): Expression<SqlBool>[] {
   return found
 }
 
-function isNext({ direction, key }: Order, { afterId, afterKey }: Filters): Expression<SqlBool>[] {
+function afterCursor({ direction, key }: Order, { afterId, afterKey }: Filters): Expression<SqlBool>[] {
   if (afterId === undefined) return []
   const operator = sql.raw(direction === 'asc' ? '>' : '<')
   if (key === undefined) return [sql<SqlBool>`a.id ${operator} ${afterId}`]
@@ -77,7 +77,7 @@ function listIn(bin: boolean, order: Order) {
       .innerJoin('assetFiles as f', 'f.id', 'a.fileId')
       .select(ASSET)
       .select(key === undefined ? sql<string>`''`.as('sortKey') : sql<string>`${key.expression}::text`.as('sortKey'))
-      .where(e.and([...conditions($), ...isNext(order, $)]))
+      .where(e.and([...conditions($), ...afterCursor(order, $)]))
       .where('a.deletedAt', bin ? 'is not' : 'is', null)
       .limit($.limit)
     const sorted = key === undefined ? found : found.orderBy(key.expression, direction)
@@ -108,17 +108,17 @@ export async function listAssets(
     workspaceId: filter.workspaceId,
     limit: limit + 1,
     folderId: filter.folderId === 'root' ? undefined : filter.folderId,
-    atTop: filter.folderId === 'root' ? true : undefined,
+    atRoot: filter.folderId === 'root' ? true : undefined,
     tag: filter.tag?.normalize(),
     kind: filter.type,
     pattern: filter.q && `%${filter.q.normalize().replaceAll(/[\\%_]/g, (sign) => `\\${sign}`)}%`,
     afterKey: hasKey ? after?.[0] : undefined,
     afterId: after?.[1],
   })
-  const shown = rows.slice(0, limit)
-  const last = rows.length > limit ? shown.at(-1) : undefined
+  const items = rows.slice(0, limit)
+  const last = rows.length > limit ? items.at(-1) : undefined
   return {
-    items: shown.map((row) => views.asset(row)),
+    items: items.map((row) => views.asset(row)),
     limit,
     nextCursor: last ? Buffer.from(JSON.stringify([sort, last.sortKey, last.id])).toString('base64url') : null,
   }
@@ -126,14 +126,20 @@ export async function listAssets(
 
 function readCursor(text: string, sort: Sort): [string, string] {
   try {
-    const [of, value, id] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[]
-    if (of === sort && typeof value === 'string' && CURSORS[sort](value) && typeof id === 'string' && isUuid(id)) {
+    const [cursorSort, value, id] = JSON.parse(Buffer.from(text, 'base64url').toString()) as unknown[]
+    if (
+      cursorSort === sort &&
+      typeof value === 'string' &&
+      IS_SORT_KEY[sort](value) &&
+      typeof id === 'string' &&
+      isUuid(id)
+    ) {
       return [value, id]
     }
   } catch {
-    // Not JSON, so it is not a cursor of ours.
+    // The text is not JSON, so it is not a cursor.
   }
   throw ValidationFailed({
-    errors: [{ path: '/query/cursor', code: 'cursor', message: 'must be a `nextCursor` of the same list' }],
+    errors: [{ path: '/query/cursor', code: 'cursor', message: 'must be the `nextCursor` of the same list' }],
   })
 }

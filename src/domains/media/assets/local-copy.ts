@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import type { Storage } from '../../../storage/storage.ts'
 
-/** Media work takes paths; a file that is elsewhere is fetched first, into `folder`. */
+/** The path of a stored file. Media work reads only local files, so a file in a bucket is downloaded to `folder` first. */
 export async function localCopy(storage: Storage, key: string, folder: string, signal: AbortSignal): Promise<string> {
   const path = storage.localPath(key)
   if (path !== undefined) return path

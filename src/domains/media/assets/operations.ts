@@ -11,7 +11,7 @@ import { accepted, created, done, FILE, list, ok } from '../../../core/reply.ts'
 import { Done, Envelope, Id, Input, ListOf, Type } from '../../../core/schema.ts'
 import { StorageFull, StorageUnavailable } from '../../../storage/errors.ts'
 import { OPENING } from './uploads/opening.ts'
-import { MOST_FILE_BYTES, UploadPath } from './uploads/schemas.ts'
+import { MAX_FILE_BYTES, UploadPath } from './uploads/schemas.ts'
 import { DamagedFile, EmptyFile, ImageTooLarge, UnsafeFile, UnsupportedFile } from '../../../content/errors.ts'
 import { RenditionNotPossible, StorageLimit } from './errors.ts'
 import { NewRendition } from './rendition-settings.ts'
@@ -43,7 +43,7 @@ const WORKSPACE = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01'
 export const listAssets = operation({
   route: 'GET /api/assets',
   summary: 'List assets',
-  description: 'Filters: folder, tag, kind and text.',
+  description: 'Assets can be filtered by folder, tag, kind and text.',
   access: 'media:read',
   workspace: from.query('workspaceId'),
   query: AssetQuery,
@@ -57,7 +57,7 @@ export const deleteAssets = operation({
   route: 'POST /api/assets/bulk-delete',
   summary: 'Move several assets to the bin',
   description:
-    'Each id has its own result: 200, 404, or 409 if a scheduled post or a broadcast needs the asset and `force` is not set. Assets in the bin do not count against the plan and are deleted after 30 days.',
+    'Returns a result for each id: 200, 404, or 409 if a scheduled post or a broadcast needs the asset and `force` is not set. Assets in the bin do not count against the plan and are deleted after 30 days.',
   access: 'media:write',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -65,18 +65,18 @@ export const deleteAssets = operation({
   returns: { 200: Envelope(Type.Array(DeletedRow)) },
   example: { body: { workspaceId: WORKSPACE, ids: [ID] } },
   handle: async ({ body, turn, assets }) =>
-    ok('Answered for each', await assets.library.removeMany(turn, body.ids, body.force === true)),
+    ok('Assets processed', await assets.library.removeMany(turn, body.ids, body.force === true)),
 })
 
 export const uploadAsset = operation({
   route: 'POST /api/assets/upload',
   summary: 'Upload a file',
   description:
-    'Images, video, audio and PDF are accepted. The type is detected from the content, and the file name must not contradict it. Content that the workspace already has is stored once.',
+    'Images, video, audio and PDF are accepted. The type is detected from the content, and the extension of the file name must match it. A workspace stores equal contents only once.',
   access: 'media:write',
   workspace: from.body('workspaceId'),
   body: NewAssetFields,
-  upload: { kind: 'multipart', maxBytes: MOST_FILE_BYTES },
+  upload: { kind: 'multipart', maxBytes: MAX_FILE_BYTES },
   returns: { 201: Envelope(AssetView) },
   errors: [
     NotFound,
@@ -92,17 +92,17 @@ export const uploadAsset = operation({
   ],
   example: { body: { workspaceId: WORKSPACE, tags: ['launch'] } },
   handle: async ({ body, caller, upload, assets }) =>
-    created('Asset added', await assets.newAssets.take(body, caller.userId, upload)),
+    created('Asset added', await assets.assetUploads.upload(body, caller.userId, upload)),
 })
 
 export const createSignedUpload = operation({
   route: 'POST /api/assets/signed-upload',
   summary: 'Create a signed upload',
   description:
-    'The URL is valid for one size, type and checksum. Send the file with PUT, whole or in pieces with Content-Range, then confirm it.',
+    'The URL is valid for one size, type and checksum. Send the file with PUT, whole or in pieces with Content-Range. Then confirm the upload to add the asset.',
   ...OPENING,
   handle: async ({ body, caller, assets }) =>
-    created('Upload opened', await assets.uploads.open(body, caller.userId, false)),
+    created('Upload created', await assets.uploads.open(body, caller.userId, false)),
 })
 
 export const confirmSignedUpload = operation({
@@ -115,7 +115,8 @@ export const confirmSignedUpload = operation({
   returns: { 201: Envelope(AssetView) },
   errors: [Conflict, NotFound, PlanLimit],
   example: { path: { uploadId: UPLOAD } },
-  handle: async ({ path, turn, assets }) => created('Asset added', await assets.newAssets.confirm(turn, path.uploadId)),
+  handle: async ({ path, turn, assets }) =>
+    created('Asset added', await assets.assetUploads.confirm(turn, path.uploadId)),
 })
 
 export const getStorageUsage = operation({
@@ -131,7 +132,7 @@ export const getStorageUsage = operation({
 
 export const listTags = operation({
   route: 'GET /api/assets/tags',
-  summary: 'List tags, most used first',
+  summary: 'List tags',
   access: 'media:read',
   workspace: from.query('workspaceId'),
   query: WorkspaceQuery,
@@ -166,9 +167,9 @@ export const getAsset = operation({
 
 export const updateAsset = operation({
   route: 'PATCH /api/assets/{id}',
-  summary: 'Update an asset, or restore it from the bin',
+  summary: 'Update or restore an asset',
   description:
-    'GET /api/assets with `bin` lists the bin. `deletedAt: null` restores an asset, to its folder if that still exists.',
+    '`deletedAt: null` restores an asset from the bin, to its folder if that still exists. GET /api/assets with `bin` lists the assets in the bin.',
   access: 'media:write',
   workspace: owner('assets'),
   turn: true,
@@ -179,19 +180,19 @@ export const updateAsset = operation({
   errors: [PlanLimit, PreconditionFailed, StorageLimit, ValidationFailed],
   example: { path: { id: ID }, body: { altText: 'Two people on a stage', tags: ['launch', 'stage'] } },
   handle: async ({ path, body, ifMatch, turn, assets }) =>
-    ok('Asset changed', await assets.library.change(turn, path.id, body, ifMatch)),
+    ok('Asset updated', await assets.library.update(turn, path.id, body, ifMatch)),
 })
 
 export const deleteAsset = operation({
   route: 'DELETE /api/assets/{id}',
-  summary: 'Move an asset to the bin, or delete a rendition',
+  summary: 'Delete an asset or a rendition',
   description:
-    'Assets stay in the bin for 30 days. With `rendition` only that rendition is deleted, for good. If it is still being made, the work stops.',
+    'Moves the asset to the bin, where it stays for 30 days. With `rendition`, only that rendition is deleted, permanently. If it is still being made, the job is cancelled.',
   access: 'media:write',
   workspace: owner('assets'),
   turn: true,
   path: AssetPath,
-  query: Input({ rendition: Type.Optional(Id) }),
+  query: Input({ rendition: Type.Optional(Type.String({ ...Id, description: 'Id of the rendition to delete' })) }),
   returns: { 200: Done },
   errors: [Conflict, PreconditionFailed],
   example: { path: { id: ID } },
@@ -217,7 +218,7 @@ export const transcodeAsset = operation({
   route: 'POST /api/assets/{id}/renditions',
   summary: 'Create a rendition of an asset',
   description:
-    'A job makes the rendition. Sockets receive `job.progress` with `jobId` and then `rendition.updated`; the asset lists its renditions. The same settings return the same rendition, and a failed one is tried again. To cancel or delete a rendition, DELETE the asset with `rendition`. Renditions count against the plan. The preset `preview` makes HLS; videos longer than ten minutes (a server setting) get one automatically.',
+    'A job makes the rendition. Sockets receive `job.progress` with `jobId`, then `rendition.updated`. GET the asset to list its renditions. A request with the same settings returns the existing rendition, and retries it if it has failed. To cancel or delete a rendition, DELETE the asset with `rendition`. Renditions count against the plan. The preset `preview` makes an HLS preview. Videos longer than ten minutes (a server setting) get one automatically.',
   access: 'media:write',
   workspace: owner('assets'),
   turn: true,
@@ -227,14 +228,14 @@ export const transcodeAsset = operation({
   errors: [RenditionNotPossible, StorageLimit],
   example: { path: { id: ID }, body: { preset: 'instagram', maxBytes: 2_000_000 } },
   handle: async ({ path, body, turn, assets }) =>
-    accepted('The rendition is being made', await assets.renditions.order(turn, path.id, body)),
+    accepted('Rendition requested', await assets.renditions.create(turn, path.id, body)),
 })
 
 export const downloadAsset = operation({
   route: 'GET /api/assets/{id}/file',
   summary: 'Download an asset, a thumbnail or a rendition',
   description:
-    'Pages use the `signedUrl` of an asset, a thumbnail or a rendition, which needs no header and supports Range: `<img src>`, `<video src>`. If files are stored in S3, the reply redirects to a signed URL of the bucket. A preview is an HLS playlist whose segments have signed URLs.',
+    'In a web page, use the `signedUrl` of an asset, a thumbnail or a rendition as the `src` of `<img>` or `<video>`. It needs no header and supports Range. If files are stored in S3, the reply redirects to a signed bucket URL. A preview is an HLS playlist whose segments have signed URLs.',
   access: 'media:read',
   workspace: owner('assets'),
   link: true,

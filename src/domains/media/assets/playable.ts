@@ -6,11 +6,11 @@ import { query } from '../../../db/query.ts'
 import type { MediaState } from './schemas.ts'
 import { assetRenditions, mediaTables } from './tables.ts'
 
-/** What a live stream needs to know of assets and renditions to play them. */
+/** Assets and renditions as playout and live streams need them. */
 
-/** Whether a video can be streamed as it is. */
+/** Whether a video can be streamed without transcoding. */
 export interface StreamingFacts {
-  /** Why not, in sentences for people. Empty when it can. */
+  /** Why it cannot, as messages for users. Empty if it can. */
   readonly faults: readonly string[]
   readonly seconds: number
 }
@@ -21,10 +21,10 @@ export interface PlayableAsset {
   readonly fileId: string
   readonly kind: Kind
   readonly seconds: number | null
-  /** State of the examination of the file, and why it failed. */
+  /** The state of the file's examination, and why it failed. */
   readonly state: MediaState
   readonly error: string | null
-  /** Null when the examination did not say: it is not done, or was done by an older version. */
+  /** Null if the file has not been examined, or was examined by a version that did not record it. */
   readonly streaming: StreamingFacts | null
   readonly examined: boolean
 }
@@ -60,7 +60,7 @@ const findPlayable = query(mediaTables, (db, $: { workspaceId: string; ids: read
     .where('a.deletedAt', 'is', null),
 )
 
-/** Assets of a workspace by id, without those in the bin. */
+/** Assets of a workspace by id, except those in the bin. */
 export async function playableAssets(
   on: Sql,
   workspaceId: string,
@@ -85,7 +85,7 @@ export async function playableRenditions(
   return new Map(rows.map((row) => [row.id, row]))
 }
 
-/** The ids of an asset's renditions that are ready or being made. */
+/** The ids of an asset's renditions that are ready or pending. */
 export async function usableRenditions(on: Sql, assetId: string): Promise<ReadonlySet<string>> {
   const rows = await assetRenditions.find(on, { assetId, state: not<MediaState>('failed') }, { columns: ['id'] })
   return new Set(rows.map(({ id }) => id))

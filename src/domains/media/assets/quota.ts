@@ -9,8 +9,8 @@ import { findOwned, payerOf } from '../../workspace/workspaces/index.ts'
 import { StorageLimit } from './errors.ts'
 import { mediaTables, storageReservations } from './tables.ts'
 
-/** How long room is held for an upload whose client has disappeared. */
-const HELD_MS = 6 * HOUR
+/** How long a reservation lasts if the client disconnects and nothing ends it. */
+const RESERVATION_MS = 6 * HOUR
 
 /** Bytes that count against the plan: files and renditions of assets that are not in the bin, and open reservations. */
 const usedIn = query(mediaTables, (db, $: { workspaceIds: readonly string[]; now: Date }) => {
@@ -41,7 +41,7 @@ const usedIn = query(mediaTables, (db, $: { workspaceIds: readonly string[]; now
   ])
 })
 
-/** Bytes that an asset of the bin needs when it is restored. Its file counts unless another asset shows it. */
+/** Bytes needed to restore an asset from the bin. Its file counts unless another asset uses it. */
 const neededBy = query(mediaTables, (db, $: { assetId: string }) =>
   db
     .selectFrom('assets as a')
@@ -94,7 +94,7 @@ export interface QuotaNeeds {
 }
 
 /**
- * Enforces the storage limit of a plan. Room is reserved before a file is received, under a lock on the subscription of
+ * Enforces the storage limit of a plan. Storage is reserved before a file is received, under a lock on the subscription of
  * the workspace's owner. The reservation ends when the asset is added.
  */
 export class Quota {
@@ -105,79 +105,80 @@ export class Quota {
   }
 
   /**
-   * Reserves room for a file.
-   * @param id of the reservation
-   * @param bytes undefined if the client does not announce the size. All that is left is reserved then
+   * Reserves storage for a file.
+   * @param id id of the new reservation
+   * @param bytes undefined if the client does not announce the size. All storage that is left is reserved then
    * @returns the reserved bytes
    * @throws AppError storage_limit_reached
    */
-  async hold(workspaceId: string, id: string, bytes: number | undefined, forMs = HELD_MS): Promise<number> {
+  async reserve(workspaceId: string, id: string, bytes: number | undefined, forMs = RESERVATION_MS): Promise<number> {
     const { clock, database, plans } = this.#needs
     const owner = await payerOf(database, workspaceId)
     if (owner === undefined) throw NotFound()
     return database.transaction(async (tx) => {
       const allowance = await plans.lockLimitsOf(tx, owner)
       const now = clock.now()
-      const left = await this.#left(tx, owner, allowance, bytes ?? 1)
-      const taken = bytes ?? left
-      await storageReservations.insert(tx, { id, workspaceId, bytes: taken, expiresAt: new Date(now + forMs) })
-      return taken
+      const left = await this.#requireLeft(tx, owner, allowance, bytes ?? 1)
+      const reserved = bytes ?? left
+      await storageReservations.insert(tx, { id, workspaceId, bytes: reserved, expiresAt: new Date(now + forMs) })
+      return reserved
     })
   }
 
-  /** Checks that there is any room at all. It reserves nothing. @throws AppError storage_limit_reached */
-  async requireRoom(database: Sql, workspaceId: string): Promise<void> {
+  /** Checks that some storage is left, without reserving it. @throws AppError storage_limit_reached */
+  async requireSpace(database: Sql, workspaceId: string): Promise<void> {
     const { plans } = this.#needs
     const owner = await payerOf(database, workspaceId)
     if (owner === undefined) throw NotFound()
-    await this.#left(database, owner, await plans.limitsOf(owner), 1)
+    await this.#requireLeft(database, owner, await plans.limitsOf(owner), 1)
   }
 
   /**
-   * Checks that the plan has room to restore an asset and its renditions from the bin. The subscription stays locked
-   * until the transaction ends. @throws AppError storage_limit_reached
+   * Checks that enough storage is left to restore an asset and its renditions from the bin. The subscription stays locked
+   * until the transaction ends.
+   * @throws AppError storage_limit_reached
    */
-  async requireRoomFor(database: Sql, workspaceId: string, assetId: string): Promise<void> {
+  async requireSpaceToRestore(database: Sql, workspaceId: string, assetId: string): Promise<void> {
     const { plans } = this.#needs
     const owner = await payerOf(database, workspaceId)
     if (owner === undefined) throw NotFound()
     const allowance = await plans.lockLimitsOf(database, owner)
     const needed = await neededBy.row(database, { assetId })
     const bytes = needed === undefined ? 0 : needed.file + needed.renditions
-    if (bytes > 0) await this.#left(database, owner, allowance, bytes)
+    if (bytes > 0) await this.#requireLeft(database, owner, allowance, bytes)
   }
 
   /** Whether the plan has this many bytes left. */
-  async hasRoom(database: Sql, workspaceId: string, bytes: number): Promise<boolean> {
+  async hasSpace(database: Sql, workspaceId: string, bytes: number): Promise<boolean> {
     const { plans } = this.#needs
     const owner = await payerOf(database, workspaceId)
     if (owner === undefined) return false
-    const { left } = await this.#room(database, owner, await plans.limitsOf(owner))
+    const { left } = await this.#usage(database, owner, await plans.limitsOf(owner))
     return left >= bytes
   }
 
-  async #room(database: Sql, owner: string, { storageBytes }: Allowance): Promise<{ used: number; left: number }> {
+  async #usage(database: Sql, owner: string, { storageBytes }: Allowance): Promise<{ used: number; left: number }> {
     const { files, held, renditions } = await this.usedBy(database, owner)
     const used = files + renditions + held
     return { used, left: storageBytes - used }
   }
 
   /** @returns the bytes that are left @throws AppError storage_limit_reached if fewer are left than needed */
-  async #left(database: Sql, owner: string, allowance: Allowance, needed: number): Promise<number> {
+  async #requireLeft(database: Sql, owner: string, allowance: Allowance, needed: number): Promise<number> {
     const { plan, storageBytes } = allowance
-    const { left, used } = await this.#room(database, owner, allowance)
+    const { left, used } = await this.#usage(database, owner, allowance)
     if (left >= needed) return left
     throw StorageLimit({
-      message: `The plan ${plan} has ${Math.max(0, left)} of ${storageBytes} bytes left.`,
+      message: `The ${plan} plan has ${Math.max(0, left)} of ${storageBytes} bytes left.`,
       details: { limit: 'storageBytes', value: storageBytes, used, plan },
     })
   }
 
   /**
-   * Changes the size of a reservation, or adds it.
-   * @throws AppError storage_limit_reached; the reservation stays as it was then
+   * Changes the size of a reservation, or adds the reservation.
+   * @throws AppError storage_limit_reached. The reservation is unchanged then
    */
-  async resize(workspaceId: string, id: string, bytes: number, forMs = HELD_MS): Promise<void> {
+  async resize(workspaceId: string, id: string, bytes: number, forMs = RESERVATION_MS): Promise<void> {
     const { clock, database, plans } = this.#needs
     const owner = await payerOf(database, workspaceId)
     if (owner === undefined) throw NotFound()
@@ -191,11 +192,12 @@ export class Quota {
     })
   }
 
-  /** Ends a reservation. @param database the transaction that adds what the room was reserved for */
+  /** Ends a reservation. @param database the transaction that adds the file of the reservation */
   async release(id: string, database: Sql = this.#needs.database): Promise<void> {
     await storageReservations.delete(database, { id })
   }
 
+  /** Storage used by all workspaces of an owner. */
   async usedBy(database: Sql, owner: string): Promise<StorageUse> {
     const workspaceIds = await findOwned(database, owner)
     const used = await usedIn.row(database, { workspaceIds, now: new Date(this.#needs.clock.now()) })

@@ -26,7 +26,7 @@ interface ReaderNeeds {
   readonly views: AssetViews
 }
 
-/** Bytes of the files of each kind that assets outside of the bin show. */
+/** Bytes by kind of the files used by assets outside of the bin. */
 const bytesByKind = query(mediaTables, (db, $: { workspaceId: string }) =>
   db
     .selectFrom('assetFiles as f')
@@ -49,7 +49,7 @@ const renditionBytes = query(mediaTables, (db, $: { workspaceId: string }) =>
     .where('a.deletedAt', 'is', null),
 )
 
-/** Reads of the media library. */
+/** Reads the media library. */
 export class AssetReader {
   readonly #needs: ReaderNeeds
 
@@ -57,14 +57,14 @@ export class AssetReader {
     this.#needs = needs
   }
 
-  /** @throws AppError validation_failed; search_too_broad and overloaded for a search */
+  /** @throws AppError validation_failed. For a search also search_too_broad and overloaded */
   list(filter: AssetFilter): Promise<PageResult<AssetData>> {
     const { searches, sql: database, views } = this.#needs
     if (filter.q === undefined) return listAssets(database, views, filter)
     return searches.run(filter.workspaceId, (search) => listAssets(search, views, filter))
   }
 
-  /** @throws AppError not_found, also for an asset in the bin */
+  /** @throws AppError not_found, including for an asset in the bin */
   async get(id: string) {
     const { sql: database, uses, views } = this.#needs
     const row = await this.#row(id)
@@ -81,14 +81,14 @@ export class AssetReader {
     return this.#needs.views.thumbnail(await this.#row(id))
   }
 
-  /** One entry for each id, in the given order. */
+  /** Returns one entry per id, in the given order. */
   async resolve(workspaceId: string, ids: readonly string[]) {
     const rows = new Map((await findAssets(this.#needs.sql, workspaceId, ids)).map((row) => [row.id, row]))
     return ids.map((id) => {
       const row = rows.get(id)
       if (row === undefined) {
-        const nothing = { name: null, kind: null, type: null, url: null, signedUrl: null, signedUntil: null }
-        return { _id: id, found: false, ...nothing, thumbnail: null }
+        const empty = { name: null, kind: null, type: null, url: null, signedUrl: null, signedUntil: null }
+        return { _id: id, found: false, ...empty, thumbnail: null }
       }
       const { kind, name, signedUntil, signedUrl, thumbnail, type, url } = this.#needs.views.asset(row)
       return { _id: id, found: true, name, kind, type, url, signedUrl, signedUntil, thumbnail }

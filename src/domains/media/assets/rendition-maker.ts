@@ -18,7 +18,7 @@ import type { Quota } from './quota.ts'
 import type { RenditionSpec } from './rendition-settings.ts'
 import { PLAYLIST_TYPE, PREVIEW_MEDIA_TYPE, renditionKeys } from './store.ts'
 import { assetRenditions, mediaTables } from './tables.ts'
-import { noteRendition } from './turns.ts'
+import { recordRendition } from './turns.ts'
 
 interface MakerNeeds {
   readonly sql: Sql
@@ -31,15 +31,15 @@ interface MakerNeeds {
   readonly tempDir: string
 }
 
-interface Try {
+interface Attempt {
   readonly signal: AbortSignal
-  /** Whether this is the last attempt: if it fails, the rendition has failed. */
+  /** Whether this is the last attempt. If it fails, the rendition fails. */
   readonly last: boolean
   readonly log: Logger
   readonly progress: (percent: number, detail?: string) => void
 }
 
-interface Order {
+interface PendingRendition {
   readonly id: string
   readonly workspaceId: string
   readonly fileId: string
@@ -48,25 +48,25 @@ interface Order {
   readonly probe: ProbeResult | null
 }
 
-/** The files that media work has made, in the order of `renditionKeys`. */
-interface Work {
+/** The result of media work. The files are in the order of `renditionKeys`. */
+interface Output {
   readonly files: readonly { readonly path: string; readonly size: number; readonly type: string }[]
   readonly width: number | null
   readonly height: number | null
   readonly seconds: number | null
 }
 
-/** How often progress is written to the database, and the rendition is checked for having been deleted. */
+/** How often progress is saved, which also notices that the rendition was deleted. */
 const PROGRESS_MS = 1_000
-/** How long room in the plan is held while the files are stored. */
-const HELD_MS = 30 * MINUTE
+/** How long the storage reservation lasts while the files are stored. */
+const RESERVATION_MS = 30 * MINUTE
 
 /** The rendition or its asset was deleted while it was being made. */
 class CancelledError extends Error {
   override readonly name = 'CancelledError'
 }
 
-const pendingOrder = query(mediaTables, (db, $: { id: string }) =>
+const findPending = query(mediaTables, (db, $: { id: string }) =>
   db
     .selectFrom('assetRenditions as r')
     .innerJoin('assets as a', 'a.id', 'r.assetId')
@@ -77,7 +77,7 @@ const pendingOrder = query(mediaTables, (db, $: { id: string }) =>
     .where('a.deletedAt', 'is', null),
 )
 
-/** Makes renditions in the media processes. */
+/** Makes renditions in the media work processes. */
 export class RenditionMaker {
   readonly #needs: MakerNeeds
 
@@ -86,51 +86,53 @@ export class RenditionMaker {
   }
 
   /** @throws Error for a failure that may be temporary */
-  async make(renditionId: string, tried: Try): Promise<void> {
+  async make(renditionId: string, attempt: Attempt): Promise<void> {
     const { sql, turns } = this.#needs
-    const order = await pendingOrder.row(sql, { id: renditionId })
-    if (order === undefined) return
+    const rendition = await findPending.row(sql, { id: renditionId })
+    if (rendition === undefined) return
     try {
-      await this.#whileWanted(order, tried, (signal, onProgress) => this.#work(order, signal, onProgress))
+      await this.#runCancellable(rendition, attempt, (signal, onProgress) =>
+        this.#transcode(rendition, signal, onProgress),
+      )
     } catch (error) {
       if (error instanceof CancelledError) return
-      if (tried.signal.aborted || !(tried.last || isFinal(error))) throw error
-      tried.log.warn({ error, renditionId }, 'a rendition failed')
-      await turns.system(order.workspaceId, noteRendition, { id: renditionId, error: messageOf(error) })
+      if (attempt.signal.aborted || !(attempt.last || isFinal(error))) throw error
+      attempt.log.warn({ error, renditionId }, 'a rendition failed')
+      await turns.system(rendition.workspaceId, recordRendition, { id: renditionId, error: messageOf(error) })
     }
   }
 
-  /** Fails pending renditions that no job is making any more, because it was lost several times or removed. */
-  async giveUp(): Promise<void> {
+  /** Marks pending renditions as failed whose job was lost several times or removed. */
+  async failAbandoned(): Promise<void> {
     const { sql, turns } = this.#needs
     const pending = await assetRenditions.find(sql, { state: 'pending' }, { columns: ['id', 'workspaceId', 'jobId'] })
     const open = await openJobs(
       sql,
       pending.flatMap(({ jobId }) => jobId ?? []),
     )
-    const error = 'It was given up: its job was lost several times or removed. Order it again.'
+    const error = 'The job that makes the rendition was lost several times or removed. Request the rendition again.'
     for (const { id, jobId, workspaceId } of pending) {
-      if (jobId === null || !open.has(jobId)) await turns.system(workspaceId, noteRendition, { id, error })
+      if (jobId === null || !open.has(jobId)) await turns.system(workspaceId, recordRendition, { id, error })
     }
   }
 
-  /** Runs work that is aborted with its job, or when the rendition or its asset is deleted, on any node. */
-  async #whileWanted(
-    { id }: Order,
-    { log, progress, signal }: Try,
+  /** Runs work that is aborted when its job ends, or when the rendition or its asset is deleted on any node. */
+  async #runCancellable(
+    { id }: PendingRendition,
+    { log, progress, signal }: Attempt,
     work: (signal: AbortSignal, onProgress: (fraction: number) => void) => Promise<void>,
   ): Promise<void> {
     const cancelled = new AbortController()
     let percent = 0
-    let looking: Promise<void> | undefined
-    const look = async () => {
+    let saving: Promise<void> | undefined
+    const save = async () => {
       const changed = await assetRenditions.update(this.#needs.sql, { id, state: 'pending' }, { progress: percent })
       if (changed === 0) cancelled.abort(new CancelledError('the rendition was deleted'))
     }
     const timer = setInterval(() => {
-      looking ??= look()
-        .catch((error: unknown) => log.debug({ error }, 'the progress of a rendition was not written'))
-        .finally(() => (looking = undefined))
+      saving ??= save()
+        .catch((error: unknown) => log.debug({ error }, 'the progress of a rendition could not be saved'))
+        .finally(() => (saving = undefined))
     }, PROGRESS_MS)
     try {
       await work(AbortSignal.any([signal, cancelled.signal]), (fraction) => {
@@ -141,37 +143,41 @@ export class RenditionMaker {
       throw cancelled.signal.aborted ? cancelled.signal.reason : error
     } finally {
       clearInterval(timer)
-      await looking
+      await saving
     }
   }
 
-  async #work(order: Order, signal: AbortSignal, onProgress: (fraction: number) => void): Promise<void> {
+  async #transcode(
+    rendition: PendingRendition,
+    signal: AbortSignal,
+    onProgress: (fraction: number) => void,
+  ): Promise<void> {
     const { clock, quota, storage, tempDir, turns } = this.#needs
-    const { fileId, id, probe, spec, workspaceId } = order
+    const { fileId, id, probe, spec, workspaceId } = rendition
     const folder = await mkdtemp(join(tempDir, 'rendition-'))
-    const heldAs = uuidv7(clock.now())
+    const reservationId = uuidv7(clock.now())
     try {
       const work = await this.#needs.mediaWork()
       const path = await localCopy(storage, fileKey(workspaceId, fileId), folder, signal)
-      const made = await makeOf(work, path, spec, folder, {
+      const output = await runMediaWork(work, path, spec, folder, {
         signal,
         probed: probe ?? undefined,
         onProgress: ({ fraction }) => onProgress(fraction),
       })
-      const { files, height, seconds, width } = made
+      const { files, height, seconds, width } = output
       const size = files.reduce((sum, one) => sum + one.size, 0)
       const type = files.at(-1)?.type ?? ''
       const keys = renditionKeys(workspaceId, id, type)
-      await quota.hold(workspaceId, heldAs, size, HELD_MS)
+      await quota.reserve(workspaceId, reservationId, size, RESERVATION_MS)
       for (const [index, key] of keys.entries()) {
         const one = files[index]
         if (one) await storage.put(key, createReadStream(one.path), { type: one.type, size: one.size })
       }
-      const noted = { id, error: null, type, size, width, height, seconds, heldAs }
-      if (await turns.system(workspaceId, noteRendition, noted)) return
+      const result = { id, error: null, type, size, width, height, seconds, reservationId }
+      if (await turns.system(workspaceId, recordRendition, result)) return
       for (const key of keys) await storage.delete(key)
     } catch (error) {
-      await quota.release(heldAs)
+      await quota.release(reservationId)
       throw error
     } finally {
       await rm(folder, { recursive: true, force: true })
@@ -179,13 +185,13 @@ export class RenditionMaker {
   }
 }
 
-async function makeOf(
+async function runMediaWork(
   work: MediaWork,
   path: string,
   spec: RenditionSpec,
   folder: string,
   options: TranscodeOptions,
-): Promise<Work> {
+): Promise<Output> {
   if (spec.kind !== 'preview') {
     const output = join(folder, 'made')
     const { bytes: size, mime: type, ...made } = await work.transcode(path, output, spec, options)
@@ -205,8 +211,8 @@ function isFinal(error: unknown): boolean {
   return name === 'MediaWorkError' && !retryable
 }
 
-/** A message for people. The text of unexpected errors is not shown. */
+/** A message for users. The text of unexpected errors is not shown. */
 function messageOf(error: unknown): string {
-  const told = error instanceof AppError || (error as Error).name === 'MediaWorkError'
-  return told ? (error as Error).message : 'The server had an internal error.'
+  const isPublic = error instanceof AppError || (error as Error).name === 'MediaWorkError'
+  return isPublic ? (error as Error).message : 'The server had an internal error.'
 }

@@ -1,6 +1,6 @@
 import {
   IMAGE_PRESETS,
-  mostPreviewBytes,
+  maxPreviewBytes,
   VIDEO_PRESETS,
   type ImagePreset,
   type VideoPreset,
@@ -10,16 +10,16 @@ import type { TranscodeSpec } from '../../../../media/work/transcode/spec.ts'
 import { Input, Nullable, OneOf, Type, type Static } from '../../../core/schema.ts'
 import { RenditionNotPossible } from './errors.ts'
 
-export { mostPreviewBytes }
+export { maxPreviewBytes }
 
-/** What a rendition is made by; a preview has no settings. */
+/** The specification of a rendition. A preview has no settings. */
 export type RenditionSpec = TranscodeSpec | { readonly kind: 'preview' }
 
 export const PREVIEW_SPEC = { kind: 'preview' } as const satisfies RenditionSpec
 /** Name and preset of the HLS preview. */
 export const PREVIEW_PRESET = 'preview'
 const PLATFORMS = [...new Set([...Object.keys(VIDEO_PRESETS), ...Object.keys(IMAGE_PRESETS)])]
-// What `Object.keys` says of its keys is that they are strings.
+// `Object.keys` returns strings, not the type of its keys.
 const PRESETS = [PREVIEW_PRESET, ...PLATFORMS] as [typeof PREVIEW_PRESET, ...(VideoPreset | ImagePreset)[]]
 const CODECS = ['h264', 'aac', 'mp3', 'jpeg', 'png', 'webp'] as const
 const number = (minimum: number, maximum: number, description: string) =>
@@ -31,35 +31,52 @@ export const NewRendition = Input({
   preset: Type.Optional(
     OneOf(PRESETS, {
       description:
-        'What a platform takes; the other settings stand over it. `preview` is HLS to look through a video, 640 pixels wide, without other settings',
+        'Settings that fit a platform. The other settings override those of the preset. `preview` makes an HLS preview of a video, 640 pixels wide, and takes no other settings',
     }),
   ),
   codec: Type.Optional(
     OneOf(CODECS, {
       description:
-        'What is made: `h264` is MP4 with AAC, `aac` the sound alone as M4A. When absent, H.264 of videos and GIFs, AAC of sound, JPEG of everything else',
+        'Output format. `h264` is MP4 with AAC audio, `aac` is the audio alone as M4A. Defaults to `h264` for videos and GIFs, `aac` for audio and `jpeg` for everything else',
     }),
   ),
-  width: integer(16, 7680, 'Pixels, the most; nothing is enlarged unless a preset needs it'),
-  height: integer(16, 7680, 'Pixels, the most'),
-  crop: Type.Optional(OneOf(['1:1', '4:5', '9:16', '16:9'], { description: 'The shape' })),
-  fit: Type.Optional(OneOf(['crop', 'pad'], { description: 'Cut off on both sides (when absent), or bars' })),
+  width: integer(16, 7680, 'Maximum width in pixels. The picture is enlarged only if a preset requires it'),
+  height: integer(16, 7680, 'Maximum height in pixels'),
+  crop: Type.Optional(OneOf(['1:1', '4:5', '9:16', '16:9'], { description: 'Aspect ratio of the output' })),
+  fit: Type.Optional(
+    OneOf(['crop', 'pad'], {
+      description: 'How to reach the aspect ratio: crop two sides (default), or pad with bars',
+    }),
+  ),
   trim: Type.Optional(
     Input(
-      { from: number(0, 86_400, 'When absent, the beginning'), to: number(0, 86_400, 'When absent, the end') },
-      { description: 'The part that is kept, in seconds' },
+      {
+        from: number(0, 86_400, 'Start in seconds. Defaults to the beginning'),
+        to: number(0, 86_400, 'End in seconds. Defaults to the end'),
+      },
+      { description: 'The part of the file to keep' },
     ),
   ),
   loudness: Type.Optional(
-    Nullable(Type.Number({ minimum: -40, maximum: -5, description: 'LUFS; -14 when absent, null leaves it as it is' })),
+    Nullable(
+      Type.Number({
+        minimum: -40,
+        maximum: -5,
+        description: 'Target loudness in LUFS. Defaults to -14. Null leaves the loudness unchanged',
+      }),
+    ),
   ),
-  fps: number(1, 120, 'Frames a second, the most'),
-  crf: integer(10, 40, 'Quality of a video, from the best; 21 when absent'),
-  videoKbps: integer(50, 100_000, 'The most that the picture of a video takes at any time'),
-  audioKbps: integer(24, 512, 'Of the sound'),
-  mute: Type.Optional(Type.Boolean({ description: 'Without sound' })),
-  quality: integer(1, 100, 'Quality of a picture; 82 when absent'),
-  maxBytes: integer(10_000, 64 * 2 ** 30, 'Quality and size are lowered until it fits'),
+  fps: number(1, 120, 'Maximum frame rate, in frames per second'),
+  crf: integer(10, 40, 'Constant rate factor of the video. Lower is better. Defaults to 21'),
+  videoKbps: integer(50, 100_000, 'Maximum bitrate of the video track, in kbit/s'),
+  audioKbps: integer(24, 512, 'Bitrate of the audio, in kbit/s'),
+  mute: Type.Optional(Type.Boolean({ description: 'Remove the audio' })),
+  quality: integer(1, 100, 'Quality of an image. Defaults to 82'),
+  maxBytes: integer(
+    10_000,
+    64 * 2 ** 30,
+    'Maximum size of the output in bytes. Quality and dimensions are lowered until it fits',
+  ),
 })
 export type RenditionSettings = Static<typeof NewRendition>
 
@@ -67,13 +84,13 @@ type Kind = TranscodeSpec['kind']
 
 const FRAMING = ['width', 'height', 'crop', 'fit', 'maxBytes'] as const
 const TIMING = ['trim', 'loudness', 'audioKbps'] as const
-/** What can be set for what is made; `preset` and `codec` aside. */
-const MEANINGFUL: Readonly<Record<Kind, readonly string[]>> = {
+/** The settings that apply to each kind of output, besides `preset` and `codec`. */
+const APPLICABLE: Readonly<Record<Kind, readonly string[]>> = {
   video: [...FRAMING, ...TIMING, 'fps', 'crf', 'videoKbps', 'mute'],
   image: [...FRAMING, 'quality'],
   audio: [...TIMING, 'maxBytes'],
 }
-const WORDS: Readonly<Record<Kind, string>> = { video: 'a video', image: 'a picture', audio: 'sound' }
+const LABELS: Readonly<Record<Kind, string>> = { video: 'a video', image: 'an image', audio: 'audio' }
 const KIND_OF: Readonly<Record<(typeof CODECS)[number], Kind>> = {
   h264: 'video',
   aac: 'audio',
@@ -84,22 +101,22 @@ const KIND_OF: Readonly<Record<(typeof CODECS)[number], Kind>> = {
 }
 
 /**
- * What media work is asked for, in one spelling: settings that mean the same give the same.
- * @throws AppError rendition_not_possible, for settings that contradict each other or the file
+ * The specification of a rendition in canonical form: equivalent settings give equal specifications.
+ * @throws AppError rendition_not_possible if the settings contradict each other or do not fit the file
  */
 export function specOf(settings: RenditionSettings, source: Pick<SourceFacts, 'kind' | 'mime'>): RenditionSpec {
   const { codec, crop, height, preset, width, ...others } = settings
   if (preset === PREVIEW_PRESET) return previewSpec(settings, source.kind)
   const kind = codec === undefined ? kindFor(preset, source) : KIND_OF[codec]
   for (const name of Object.keys(settings)) {
-    if (name !== 'preset' && name !== 'codec' && !MEANINGFUL[kind].includes(name)) {
-      throw RenditionNotPossible({ message: `\`${name}\` means nothing for ${WORDS[kind]}.` })
+    if (name !== 'preset' && name !== 'codec' && !APPLICABLE[kind].includes(name)) {
+      throw RenditionNotPossible({ message: `\`${name}\` does not apply to ${LABELS[kind]}.` })
     }
   }
   checkPreset(preset, kind)
   const { trim } = settings
   if (trim?.from !== undefined && trim.to !== undefined && trim.to <= trim.from) {
-    throw RenditionNotPossible({ message: 'A trim ends after it begins: `to` is more than `from`.' })
+    throw RenditionNotPossible({ message: 'A trim must end after it begins: `to` must be greater than `from`.' })
   }
   const format = codec === undefined || codec === 'h264' ? undefined : codec === 'aac' ? 'm4a' : codec
   const spec = { kind, preset, format, aspect: crop, maxWidth: width, maxHeight: height, ...others }
@@ -109,18 +126,18 @@ export function specOf(settings: RenditionSettings, source: Pick<SourceFacts, 'k
 
 function previewSpec(settings: RenditionSettings, kind: SourceFacts['kind']): RenditionSpec {
   const other = Object.keys(settings).find((name) => name !== 'preset')
-  if (other !== undefined) throw RenditionNotPossible({ message: `\`${other}\` means nothing for a preview.` })
-  if (kind !== 'video') throw RenditionNotPossible({ message: 'A preview is made of videos.' })
+  if (other !== undefined) throw RenditionNotPossible({ message: `\`${other}\` does not apply to a preview.` })
+  if (kind !== 'video') throw RenditionNotPossible({ message: 'Previews can be made only from videos.' })
   return PREVIEW_SPEC
 }
 
-/** A preset makes what the file is, where it can make both; a GIF is a video here. */
+/** The kind of output. A preset for both videos and images gives the kind of the file. A GIF counts as a video. */
 function kindFor(preset: string | undefined, { kind, mime }: Pick<SourceFacts, 'kind' | 'mime'>): Kind {
   if (kind === 'audio') return 'audio'
-  const moves = kind === 'video' || mime === 'image/gif'
-  if (preset === undefined) return moves ? 'video' : 'image'
-  if (moves && preset in VIDEO_PRESETS) return 'video'
-  return kind !== 'video' && preset in IMAGE_PRESETS ? 'image' : moves ? 'video' : 'image'
+  const isMoving = kind === 'video' || mime === 'image/gif'
+  if (preset === undefined) return isMoving ? 'video' : 'image'
+  if (isMoving && preset in VIDEO_PRESETS) return 'video'
+  return kind !== 'video' && preset in IMAGE_PRESETS ? 'image' : isMoving ? 'video' : 'image'
 }
 
 function checkPreset(preset: string | undefined, kind: Kind): void {
@@ -128,6 +145,6 @@ function checkPreset(preset: string | undefined, kind: Kind): void {
   const known = kind === 'video' ? VIDEO_PRESETS : kind === 'image' ? IMAGE_PRESETS : {}
   if (preset in known) return
   const all = Object.keys(known).join(', ')
-  const words = all === '' ? 'Sound has no presets.' : `For ${WORDS[kind]} there are: ${all}.`
-  throw RenditionNotPossible({ message: `The preset ${preset} does not make ${WORDS[kind]}. ${words}` })
+  const alternatives = all === '' ? 'There are no presets for audio.' : `Presets for ${LABELS[kind]}: ${all}.`
+  throw RenditionNotPossible({ message: `The preset ${preset} cannot make ${LABELS[kind]}. ${alternatives}` })
 }

@@ -13,20 +13,21 @@ import {
 } from '../../../core/schema.ts'
 import { KINDS } from '../../../content/types.ts'
 
-export const MediaState = States('MediaStatus', 'Whether a thumbnail or a rendition has been made', {
-  pending: 'Waits for its turn, or is being made',
-  ready: 'Can be downloaded',
-  failed: 'Could not be made, for the reason in `error`',
+export const MediaState = States('MediaStatus', 'The status of a thumbnail or a rendition', {
+  pending: 'Queued, or being made',
+  ready: 'Ready for download',
+  failed: 'Could not be made. `error` has the reason',
 })
 export type MediaState = Static<typeof MediaState>
 
 const SIGNED =
-  'The same with its credential in it, for `src` of an image or a video: a path below the server, taken as it is'
-const SIGNED_UNTIL = 'When the signed URLs end, after one to two hours: ask for the asset again to get new ones'
+  'The same URL with a signature instead of a credential, for the `src` of an image or a video. A path on the server; use it unchanged'
+const SIGNED_UNTIL = 'When the signed URLs expire: after one to two hours. GET the asset again for new ones'
+const PLAIN_URL = 'Path of the file on the server. Requires the same credential as the API'
 
 const ThumbnailImage = Type.Object({
   name: Type.String({ description: 'Name of the size' }),
-  url: Type.String({ description: 'Path below the server; needs the same credential' }),
+  url: Type.String({ description: PLAIN_URL }),
   signedUrl: Type.String({ description: SIGNED }),
   width: Type.Integer(),
   height: Type.Integer(),
@@ -37,11 +38,13 @@ export const ThumbnailView = named(
   Type.Object(
     {
       status: MediaState,
-      error: Nullable(Type.String({ description: 'Why there is none' })),
-      blurhash: Nullable(Type.String({ description: 'A blurred picture of 20 to 30 characters (blurha.sh)' })),
+      error: Nullable(Type.String({ description: 'Why there is no thumbnail' })),
+      blurhash: Nullable(
+        Type.String({ description: 'BlurHash: a blurred placeholder as 20 to 30 characters (blurha.sh)' }),
+      ),
       images: Type.Array(ThumbnailImage),
     },
-    { description: 'Small pictures of it, made soon after it came' },
+    { description: 'Thumbnails of the asset, made soon after the upload' },
   ),
 )
 export type ThumbnailData = Static<typeof ThumbnailView>
@@ -54,9 +57,9 @@ export const RenditionView = named(
     name: Type.String({ description: 'The preset, or `custom`' }),
     status: MediaState,
     progress: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent' }),
-    error: Nullable(Type.String({ description: 'Why there is none' })),
-    jobId: Nullable(Type.String({ description: 'Of the job that makes it: `job.progress` names it' })),
-    url: Nullable(Type.String({ description: 'Path of the file below the server; needs the same credential' })),
+    error: Nullable(Type.String({ description: 'Why the rendition failed' })),
+    jobId: Nullable(Type.String({ description: 'Id of the job that makes the rendition, as in `job.progress`' })),
+    url: Nullable(Type.String({ description: PLAIN_URL })),
     signedUrl: Nullable(Type.String({ description: SIGNED })),
     type: Nullable(Type.String({ description: 'Media type of the file' })),
     size: Nullable(Type.Integer({ description: 'Bytes' })),
@@ -72,43 +75,45 @@ export type RenditionData = Static<typeof RenditionView>
 const asset = {
   ...ResourceBase,
   workspaceId: Id,
-  name: Type.String({ description: 'Name of the file, for people' }),
-  altText: Type.String({ description: 'What it shows, for those who cannot see it; empty for none' }),
-  tags: Type.Array(Type.String(), { description: 'Words to find it by' }),
-  folderId: Nullable(Type.String({ ...Id, description: 'The folder that it is in; null for none' })),
-  kind: OneOf(KINDS, { description: 'What the file is, by content' }),
-  type: Type.String({ description: 'Media type, by content' }),
+  name: Type.String({ description: 'Display name of the file' }),
+  altText: Type.String({ description: 'Alternative text for people who cannot see the file. Empty if there is none' }),
+  tags: Type.Array(Type.String(), { description: 'Tags of the asset' }),
+  folderId: Nullable(Type.String({ ...Id, description: 'The folder of the asset. Null if it is in none' })),
+  kind: OneOf(KINDS, { description: 'Kind of the file, detected from the content' }),
+  type: Type.String({ description: 'Media type, detected from the content' }),
   size: Type.Integer({ description: 'Bytes' }),
   checksum: Type.String({ description: 'SHA-256, hexadecimal' }),
-  width: Nullable(Type.Integer({ description: 'Pixels, as shown' })),
-  height: Nullable(Type.Integer({ description: 'Pixels, as shown' })),
+  width: Nullable(Type.Integer({ description: 'Pixels, after rotation' })),
+  height: Nullable(Type.Integer({ description: 'Pixels, after rotation' })),
   duration: Nullable(Type.Number({ description: 'Seconds' })),
   codecs: Type.Object(
     { video: Nullable(Type.String()), audio: Nullable(Type.String()) },
-    { description: 'How pictures and sound are encoded, such as `h264` and `aac`' },
+    { description: 'Codecs of the video and audio tracks, such as `h264` and `aac`' },
   ),
-  url: Type.String({ description: 'Path of the file below the server; needs the same credential' }),
+  url: Type.String({ description: PLAIN_URL }),
   signedUrl: Type.String({ description: SIGNED }),
   signedUntil: Type.String({ format: 'date-time', description: SIGNED_UNTIL }),
   thumbnail: ThumbnailView,
-  createdBy: Type.String({ ...Id, description: 'The user who uploaded it' }),
+  createdBy: Type.String({ ...Id, description: 'The user who uploaded the file' }),
   deletedAt: Nullable(
     Type.String({
       format: 'date-time',
-      description: 'When it went to the bin, from which it is removed after 30 days',
+      description: 'When the asset was moved to the bin. It is deleted 30 days later',
     }),
   ),
-  version: Type.Integer({ description: 'Grows with every edit; for If-Match' }),
+  version: Type.Integer({ description: 'Increases with every update. Use it with If-Match' }),
 }
 
 export const AssetView = named('Asset', Type.Object(asset))
 export type AssetData = Static<typeof AssetView>
 
 const AssetUseView = Type.Object({
-  kind: Type.String({ description: 'For example `post`' }),
+  kind: Type.String({ description: 'Kind of the resource that uses the asset, such as `post`' }),
   _id: Id,
   title: Type.String(),
-  scheduled: Type.Boolean({ description: 'It still needs the file: deleting asks for `force`' }),
+  scheduled: Type.Boolean({
+    description: 'Whether the resource still needs the file, so that deleting the asset requires `force`',
+  }),
 })
 
 export const AssetDetails = named(
@@ -117,22 +122,26 @@ export const AssetDetails = named(
 )
 
 export const Tags = Type.Array(Text(1, 40), { maxItems: 30, uniqueItems: true })
-export const FileName = Text(1, 255, { description: 'Without folders: what is before the last slash is dropped' })
+export const FileName = Text(1, 255, {
+  description: 'File name without folders. Everything up to the last slash is removed',
+})
 
 export const AssetQuery = Input({
   workspaceId: Id,
   folderId: Type.Optional(
-    Type.Union([Id, Type.Literal('root')], { description: 'Assets of this folder; `root` for those in none' }),
+    Type.Union([Id, Type.Literal('root')], {
+      description: 'Only assets in this folder. `root` for assets in no folder',
+    }),
   ),
-  tag: Type.Optional(Text(1, 40)),
-  type: Type.Optional(OneOf(KINDS, { description: 'What the file is' })),
-  q: Type.Optional(Text(1, 100, { description: 'Is part of the name, the alt text or a tag' })),
-  bin: Type.Optional(Type.Boolean({ description: 'What is in the bin instead of what is not' })),
+  tag: Type.Optional(Text(1, 40, { description: 'Only assets with this tag' })),
+  type: Type.Optional(OneOf(KINDS, { description: 'Only files of this kind' })),
+  q: Type.Optional(Text(1, 100, { description: 'Only assets with this text in their name, alt text or a tag' })),
+  bin: Type.Optional(Type.Boolean({ description: 'List the assets in the bin instead' })),
   sort: Type.Optional(
-    OneOf(['newest', 'oldest', 'name', 'largest'], { default: 'newest', description: '`newest` when absent' }),
+    OneOf(['newest', 'oldest', 'name', 'largest'], { default: 'newest', description: 'Defaults to `newest`' }),
   ),
   ...pageFields,
-  cursor: Type.Optional(Type.String({ maxLength: 2_000, description: '`pagination.nextCursor` of the page before' })),
+  cursor: Type.Optional(Type.String({ maxLength: 2_000, description: '`pagination.nextCursor` of the previous page' })),
 })
 export type AssetFilter = Static<typeof AssetQuery>
 
@@ -149,24 +158,28 @@ export const AssetEdit = Input({
   altText: Type.Optional(Text(0, 1_500)),
   tags: Type.Optional(Tags),
   folderId: Type.Optional(Nullable(Id)),
-  deletedAt: Type.Optional(Type.Null({ description: 'Takes it out of the bin, when the plan has room for it' })),
+  deletedAt: Type.Optional(Type.Null({ description: 'Restores the asset from the bin, if enough storage is left' })),
 })
 
-const ids = (most: number) => Type.Array(Id, { minItems: 1, maxItems: most, uniqueItems: true })
+const ids = (maxItems: number) => Type.Array(Id, { minItems: 1, maxItems, uniqueItems: true })
 
 export const AssetsToDelete = Input({
   workspaceId: Id,
   ids: ids(100),
-  force: Type.Optional(Type.Boolean({ description: 'Delete what a scheduled post or a broadcast needs, too' })),
+  force: Type.Optional(
+    Type.Boolean({ description: 'Delete assets even if a scheduled post or a broadcast needs them' }),
+  ),
 })
 export const DeletedRow = Type.Object({
   _id: Id,
-  status: States('AssetDeletion', 'What became of an asset that was to be deleted', {
-    deleted: 'Went to the bin',
-    not_found: 'The workspace has no such asset',
-    in_use: 'Kept because `usedIn` still needs it. `force` deletes it all the same',
+  status: States('AssetDeletion', 'The result of deleting an asset', {
+    deleted: 'The asset was moved to the bin',
+    not_found: 'The workspace has no asset with this id',
+    in_use: 'The asset was kept, because a resource in `usedIn` needs it. Set `force` to delete it anyway',
   }),
-  httpStatus: Type.Integer({ description: '200, 404 or 409: the status that a request for this one would get' }),
+  httpStatus: Type.Integer({
+    description: 'The status that a request for this asset alone would get: 200, 404 or 409',
+  }),
   message: Type.String(),
   usedIn: Type.Array(AssetUseView),
 })
@@ -189,7 +202,7 @@ export const StorageUsageView = named(
   'StorageUsage',
   Type.Object({
     workspaceId: Id,
-    bytes: Type.Integer({ description: 'Of the assets of this workspace, each content once' }),
+    bytes: Type.Integer({ description: 'Bytes of the assets of this workspace. Equal contents count once' }),
     byKind: Type.Object({
       image: Type.Integer(),
       video: Type.Integer(),
@@ -199,10 +212,10 @@ export const StorageUsageView = named(
     }),
     assetCount: Type.Integer(),
     quota: Type.Object({
-      limit: Type.Integer({ description: 'Bytes over all workspaces of the owner' }),
-      used: Type.Integer(),
-      held: Type.Integer({ description: 'By uploads under way' }),
-      left: Type.Integer(),
+      limit: Type.Integer({ description: 'Bytes that the plan allows for all workspaces of the owner' }),
+      used: Type.Integer({ description: 'Bytes of stored files and renditions' }),
+      held: Type.Integer({ description: 'Bytes reserved for open uploads' }),
+      left: Type.Integer({ description: 'Bytes that are left' }),
     }),
   }),
 )
@@ -213,7 +226,7 @@ export const FileQuery = Input({
   variant: Type.Optional(
     Text(1, 60, {
       description:
-        '`thumbnail-<name>`, or the id of a rendition; of a preview that is the playlist, and `<id>.ts` what it plays',
+        '`thumbnail-<name>`, or the id of a rendition. For a preview, the id gives the playlist, and `<id>.ts` gives the segments',
     }),
   ),
   expires: Type.Optional(Type.Integer({ minimum: 0, description: 'Part of a signed URL' })),
@@ -229,16 +242,16 @@ export const FolderNode = Type.Object({
   ...ResourceBase,
   name: Type.String(),
   parentId: Nullable(Id),
-  path: Type.String({ description: 'Names from the top, joined by slashes' }),
-  depth: Type.Integer({ description: '0 at the top' }),
-  assetCount: Type.Integer({ description: 'Assets directly in it' }),
+  path: Type.String({ description: 'Names of the ancestors and of the folder, joined by slashes' }),
+  depth: Type.Integer({ description: 'Number of ancestors' }),
+  assetCount: Type.Integer({ description: 'Assets in the folder, without subfolders' }),
   childIds: Type.Array(Id),
 })
 export type FolderNodeData = Static<typeof FolderNode>
 
 const FolderName = Text(1, 100, {
   pattern: '^(?!\\.{1,2}$)[^/\\\\\\u0000-\\u001F]*$',
-  description: 'a name without slashes and control characters, other than `.` and `..`',
+  description: 'a name without slashes or control characters, other than `.` and `..`',
 })
 export const NewFolder = Input({ workspaceId: Id, name: FolderName, parentId: Type.Optional(Id) })
 export const FolderEdit = Input({ name: Type.Optional(FolderName), parentId: Type.Optional(Nullable(Id)) })

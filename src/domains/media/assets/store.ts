@@ -5,8 +5,8 @@ import { query } from '../../../db/query.ts'
 import { fileKey } from './intake.ts'
 import { assetRenditions, mediaTables, type Asset, type AssetFile, type RenditionRow } from './tables.ts'
 
-/** What is read of the file of an asset. */
-type FileFacts = Pick<
+/** The columns of an asset's file that are read with the asset. */
+type FileColumns = Pick<
   Row<typeof AssetFile>,
   | 'sha256'
   | 'size'
@@ -21,13 +21,13 @@ type FileFacts = Pick<
   | 'blurhash'
 >
 
-/** An asset with the facts of its file. */
-export interface AssetRow extends Row<typeof Asset>, FileFacts {
+/** An asset with the columns of its file. */
+export interface AssetRow extends Row<typeof Asset>, FileColumns {
   readonly videoCodec: string | null
   readonly audioCodec: string | null
 }
 
-/** The columns of an `AssetRow`, where `a` is a row of assets and `f` the row of its file. */
+/** The columns of an `AssetRow`, for a query with the asset as `a` and its file as `f`. */
 export const ASSET = [
   'a.id',
   'a.workspaceId',
@@ -65,7 +65,7 @@ const assetById = query(mediaTables, (db, $: { id: string }) =>
     .where('a.deletedAt', 'is', null),
 )
 
-const assetInBinToo = query(mediaTables, (db, $: { id: string }) =>
+const assetEvenInBin = query(mediaTables, (db, $: { id: string }) =>
   db
     .selectFrom('assets as a')
     .innerJoin('assetFiles as f', 'f.id', 'a.fileId')
@@ -96,38 +96,38 @@ const assetsByFile = query(mediaTables, (db, $: { workspaceId: string; fileId: s
     .limit($.limit),
 )
 
-/** Assets that are told of a change of their common file. */
-const MOST_TOLD = 100
+/** Maximum number of assets for which a change of their common file emits an event. */
+const MAX_ASSETS_PER_FILE = 100
 
 /** An asset that is not in the bin. */
 export function findAsset(database: Sql, id: string): Promise<AssetRow | undefined> {
   return assetById.row(database, { id })
 }
 
-/** An asset, in the bin or not. It cannot be deleted for good until the transaction ends. */
-export function findAssetInBinToo(database: Sql, id: string): Promise<AssetRow | undefined> {
-  return assetInBinToo.row(database, { id })
+/** An asset, whether in the bin or not. Its row stays locked until the transaction ends. */
+export function findAssetEvenInBin(database: Sql, id: string): Promise<AssetRow | undefined> {
+  return assetEvenInBin.row(database, { id })
 }
 
-/** Those assets of a workspace that are not in the bin. */
+/** Assets of a workspace by id, except those in the bin. */
 export function findAssets(database: Sql, workspaceId: string, ids: readonly string[]): Promise<AssetRow[]> {
   return assetsByIds.rows(database, { workspaceId, ids })
 }
 
-/** The assets that show a file. */
+/** The assets that use a file, except those in the bin. */
 export function assetsOfFile(database: Sql, workspaceId: string, fileId: string): Promise<AssetRow[]> {
-  return assetsByFile.rows(database, { workspaceId, fileId, limit: MOST_TOLD })
+  return assetsByFile.rows(database, { workspaceId, fileId, limit: MAX_ASSETS_PER_FILE })
 }
 
-/** What an HLS preview is served as. */
+/** Media types of an HLS preview: its playlist and its segments. */
 export const PLAYLIST_TYPE = 'application/vnd.apple.mpegurl'
 export const PREVIEW_MEDIA_TYPE = 'video/mp2t'
-const PLAYLIST = '.playlist'
+const PLAYLIST_SUFFIX = '.playlist'
 
-/** Keys of the files of a rendition. Clients ask for the last one first: the playlist of a preview, else the file. */
+/** Storage keys of the files of a rendition: the media file, and for a preview also the playlist. */
 export function renditionKeys(workspaceId: string, id: string, type: string | null): readonly [string, ...string[]] {
   const key = fileKey(workspaceId, id)
-  return type === PLAYLIST_TYPE ? [key, key + PLAYLIST] : [key]
+  return type === PLAYLIST_TYPE ? [key, key + PLAYLIST_SUFFIX] : [key]
 }
 
 export function renditionsOf(database: Sql, assetId: string): Promise<RenditionRow[]> {

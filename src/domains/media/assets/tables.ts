@@ -6,7 +6,7 @@ import type { DatabaseOf } from '../../../db/query.ts'
 import type { Row } from '../../../db/row.ts'
 import { table } from '../../../db/table.ts'
 import { Workspace } from '../../workspace/workspaces/index.ts'
-import type { Received } from './intake.ts'
+import type { ReceivedFile } from './intake.ts'
 import type { RenditionSpec } from './rendition-settings.ts'
 import type { MediaState } from './schemas.ts'
 import type { UploadState } from './uploads/schemas.ts'
@@ -42,7 +42,7 @@ const AssetFolder = defineEntity({
   },
 })
 
-/** A stored file. A workspace stores each content once, however many assets show it. */
+/** A stored file. A workspace stores equal contents once, even if several assets use them. */
 export const AssetFile = defineEntity({
   name: 'AssetFile',
   tableName: 'asset_files',
@@ -57,7 +57,7 @@ export const AssetFile = defineEntity({
     width: p.integer().nullable(),
     height: p.integer().nullable(),
     seconds: p.double().$type<number>().nullable(),
-    /** What media work found out about the file. Null until it has been examined, and when that failed. */
+    /** The result of probing the file. Null until it has been examined, and if that failed. */
     probe: p.json<ProbeResult>().nullable(),
     thumbnailState: p.text().$type<MediaState>(),
     thumbnailError: p.text().nullable(),
@@ -127,7 +127,7 @@ const AssetRendition = defineEntity({
     width: p.integer().nullable(),
     height: p.integer().nullable(),
     seconds: p.double().$type<number>().nullable(),
-    /** The job that makes it. */
+    /** The job that makes the rendition. */
     jobId: p.uuid().nullable(),
     createdAt: timestamp(),
     updatedAt: timestamp(),
@@ -145,7 +145,7 @@ const Upload = defineEntity({
     id: p.uuid().primary(),
     workspaceId: ofWorkspace('uploads_workspace_id_fkey'),
     userId: p.uuid(),
-    /** Where the client sends the bytes: to Crier, or to the bucket itself. */
+    /** Where the client sends the bytes: to the API, or directly to the bucket. */
     target: p.text().$type<'api' | 'storage'>(),
     name: p.text(),
     type: p.text(),
@@ -156,7 +156,7 @@ const Upload = defineEntity({
     state: p.text().$type<UploadState>(),
     error: p.text().nullable(),
     /** The stored file, once it has passed inspection. */
-    file: p.json<Received>().nullable(),
+    file: p.json<ReceivedFile>().nullable(),
     assetId: p.uuid().nullable(),
     expiresAt: timestamp(),
     createdAt: timestamp(),
@@ -164,7 +164,7 @@ const Upload = defineEntity({
   },
 })
 
-/** Bytes of the plan that are held for a file that is on its way, so that parallel uploads cannot exceed the plan. */
+/** Storage reserved for a file that is being uploaded, so that concurrent uploads cannot exceed the plan. */
 const StorageReservation = defineEntity({
   name: 'StorageReservation',
   tableName: 'storage_reservations',

@@ -4,7 +4,7 @@ import { query } from '../../../db/query.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import { mediaTables } from './tables.ts'
 
-const countUnknown = query(mediaTables, (db, $: { workspaceId: string; tags: readonly string[] }) =>
+const countNew = query(mediaTables, (db, $: { workspaceId: string; tags: readonly string[] }) =>
   db
     .selectFrom(sql<{ tag: string }>`unnest(${$.tags}::text[])`.as<'given'>(sql`given (tag)`))
     .select(sql<number>`count(*)`.as('count'))
@@ -22,7 +22,7 @@ const countUnknown = query(mediaTables, (db, $: { workspaceId: string; tags: rea
     ),
 )
 
-const countKnown = query(mediaTables, (db, $: { workspaceId: string }) =>
+const countExisting = query(mediaTables, (db, $: { workspaceId: string }) =>
   db
     .selectFrom(['assets as a', sql<{ tag: string }>`unnest(a.tags)`.as<'t'>(sql`t (tag)`)])
     .select((e) => e.fn.count<number>('t.tag').distinct().as('count'))
@@ -42,7 +42,7 @@ const mostUsed = query(mediaTables, (db, $: { workspaceId: string; limit: number
     .limit($.limit),
 )
 
-const MOST_LISTED = 1_000
+const MAX_LISTED = 1_000
 
 /** Normalizes tags (Unicode normalization form C), so that tags that look the same are the same. */
 export function tagsOf(tags: readonly string[]): string[] {
@@ -51,10 +51,10 @@ export function tagsOf(tags: readonly string[]): string[] {
 
 /** The tags of the assets of a workspace, most used first. */
 export function listTags(database: Sql, workspaceId: string): Promise<{ tag: string; assetCount: number }[]> {
-  return mostUsed.rows(database, { workspaceId, limit: MOST_LISTED })
+  return mostUsed.rows(database, { workspaceId, limit: MAX_LISTED })
 }
 
-/** The limit of a plan on different tags. Assets in the bin do not count. */
+/** Enforces the plan's limit on distinct tags. Assets in the bin do not count. */
 export class AssetTags {
   readonly #plans: PlanService
 
@@ -63,15 +63,15 @@ export class AssetTags {
   }
 
   /**
-   * Checks that the plan has room for the tags of an asset. Counts the tags of the workspace only if one is new.
-   * @param database the transaction of a turn if the answer must hold until the asset has its tags
+   * Checks that the plan allows the tags of an asset. Counts the tags of the workspace only if one of them is new.
+   * @param database the transaction of a turn, if the result must stay true until the tags are saved
    * @throws AppError plan_limit_reached
    */
   async requireRoom(database: Sql, workspaceId: string, tags: readonly string[] = []): Promise<void> {
     if (tags.length === 0) return
-    const unknown = await countUnknown.row(database, { workspaceId, tags: tagsOf(tags) })
-    if (unknown === undefined || unknown.count === 0) return
-    const known = await countKnown.row(database, { workspaceId })
-    await this.#plans.requireRoom(workspaceId, 'tags', known?.count ?? 0, unknown.count)
+    const added = await countNew.row(database, { workspaceId, tags: tagsOf(tags) })
+    if (added === undefined || added.count === 0) return
+    const existing = await countExisting.row(database, { workspaceId })
+    await this.#plans.requireRoom(workspaceId, 'tags', existing?.count ?? 0, added.count)
   }
 }

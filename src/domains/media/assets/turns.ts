@@ -1,12 +1,12 @@
 import { systemTurn } from '../../../core/system-turn.ts'
 import { requireStillMember } from '../../workspace/workspaces/index.ts'
-import type { Examined, NewAsset } from './library.ts'
-import type { Made } from './rendition-orders.ts'
+import type { Examination, NewAsset } from './library.ts'
+import type { RenditionResult } from './rendition-requests.ts'
 import type { AssetData } from './schemas.ts'
 
-/** Turns that the service asks for by itself, when a file has come or was looked at. */
+/** System turns: they follow an upload, an examination or a transcode. */
 
-/** @throws AppError not_found, forbidden when the uploader has left or lost the scope while the file came, plan_limit_reached (the tags) */
+/** @throws AppError not_found or forbidden if the uploader left or lost the scope during the upload, plan_limit_reached (the tags) */
 export const addAsset = systemTurn<NewAsset, { asset: AssetData; fileId: string }>({
   name: 'assets.add',
   run: async ({ turn, input, assets }) => {
@@ -16,24 +16,24 @@ export const addAsset = systemTurn<NewAsset, { asset: AssetData; fileId: string 
   },
 })
 
-/** @throws AppError not_found when the upload or the member is gone meanwhile, forbidden, conflict */
+/** @throws AppError not_found if the upload was deleted or the member has left, forbidden, conflict */
 export const confirmUpload = systemTurn<{ readonly uploadId: string; readonly userId: string }, AssetData>({
   name: 'assets.confirm',
   run: async ({ turn, input, assets }) => {
     await requireStillMember(turn, input.userId, 'media:write')
-    return assets.newAssets.confirm(turn, input.uploadId)
+    return assets.assetUploads.confirm(turn, input.uploadId)
   },
 })
 
-export const noteExamined = systemTurn<Examined>({
+export const recordExamination = systemTurn<Examination>({
   name: 'assets.examined',
-  run: async ({ turn, input, assets }) => assets.library.noteExamined(turn, input),
+  run: async ({ turn, input, assets }) => assets.library.recordExamination(turn, input),
 })
 
-/** @returns false when nobody wants the rendition any more */
-export const noteRendition = systemTurn<Made, boolean>({
+/** @returns false if the rendition has been deleted */
+export const recordRendition = systemTurn<RenditionResult, boolean>({
   name: 'assets.rendered',
-  run: async ({ turn, input, assets }) => assets.renditions.note(turn, input),
+  run: async ({ turn, input, assets }) => assets.renditions.record(turn, input),
 })
 
-export const assetTurns = [addAsset, confirmUpload, noteExamined, noteRendition]
+export const assetTurns = [addAsset, confirmUpload, recordExamination, recordRendition]

@@ -1,18 +1,18 @@
 import type { Sql } from '../../../core/sql.ts'
 
-/** Something that shows an asset. */
+/** A resource that uses an asset. */
 export interface AssetUse {
   readonly assetId: string
   readonly kind: string
   readonly id: string
   readonly title: string
-  /** It still needs the file: a post that is scheduled, for example. */
+  /** Whether the resource still needs the file, such as a scheduled post. */
   readonly scheduled: boolean
 }
 
 type FindUses = (sql: Sql, workspaceId: string, assetIds: readonly string[]) => Promise<readonly AssetUse[]>
 
-/** Who uses assets: every domain that does says so here, and how to find out. */
+/** Finds the resources that use assets. Each domain that uses assets registers a function. */
 export class AssetUses {
   readonly #finders: FindUses[] = []
 
@@ -26,7 +26,7 @@ export class AssetUses {
   }
 }
 
-/** Without the asset that it is told of. */
+/** The use as the API shows it in its asset. */
 export function useView({ id, kind, scheduled, title }: AssetUse) {
   return { kind, _id: id, title, scheduled }
 }

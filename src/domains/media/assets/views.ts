@@ -73,7 +73,7 @@ export class AssetViews {
     }
   }
 
-  /** URL of the segments of a preview, relative to its playlist. It stays valid for twice the length of the video. */
+  /** URL of the segments of a preview, relative to its playlist. It is valid for twice the length of the video. */
   previewMedia(row: RenditionRow): string {
     const base = `/api/assets/${row.assetId}/`
     return this.#links.sign(`${base}file?variant=${row.id}.ts`, (row.seconds ?? 0) * 2_000).slice(base.length)

@@ -4,7 +4,7 @@ import * as operations from './operations.ts'
 
 export const uploads = domain({
   name: 'uploads',
-  about: 'Files on their way in, in one piece or in many',
+  about: 'Signed uploads, whole or in pieces',
   operations,
   events,
 })

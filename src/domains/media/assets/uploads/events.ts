@@ -4,13 +4,14 @@ import { Id, Type } from '../../../../core/schema.ts'
 
 export const uploadProgress = event({
   name: 'upload.progress',
-  summary: 'How far a signed upload is; at most once a second',
+  summary: 'A signed upload received bytes',
+  description: 'Sent at most once per second.',
   scope: 'media:read',
   stored: false,
   data: Type.Object({
     workspaceId: Id,
     uploadId: Id,
-    received: Type.Integer({ description: 'Bytes that have arrived' }),
+    received: Type.Integer({ description: 'Bytes received so far' }),
     size: Type.Integer({ description: 'Bytes of the whole file' }),
   }),
   example: {

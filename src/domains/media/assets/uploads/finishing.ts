@@ -1,5 +1,5 @@
 import { UploadMismatch } from '../errors.ts'
-import { fileKey, type Intake, type Received } from '../intake.ts'
+import { fileKey, type Intake, type ReceivedFile } from '../intake.ts'
 import type { Quota } from '../quota.ts'
 import type { Clock } from '../../../../core/clock.ts'
 import { AppError } from '../../../../core/error.ts'
@@ -9,7 +9,7 @@ import type { Sql } from '../../../../core/sql.ts'
 import type { Storage } from '../../../../storage/storage.ts'
 import type { UploadState } from './schemas.ts'
 import { uploads, type UploadRow } from '../tables.ts'
-import { requireUpload, whyNot } from './store.ts'
+import { requireUpload, rejectionReason } from './store.ts'
 
 interface FinishingNeeds {
   readonly sql: Sql
@@ -29,46 +29,46 @@ export class UploadFinishing {
   }
 
   /**
-   * Finishes an upload whose bytes have all been received. Calls at the same time share one run and its result.
+   * Finishes an upload whose bytes have all been received. Concurrent calls share one run and its result.
    * @throws AppError of the inspection, upload_mismatch, conflict if bytes are missing or the upload was cancelled
    */
   finish(row: UploadRow): Promise<UploadRow> {
-    const known = this.#running.get(row.id)
-    if (known !== undefined) return known
-    const finishing = this.#settle(row).finally(() => this.#running.delete(row.id))
+    const running = this.#running.get(row.id)
+    if (running !== undefined) return running
+    const finishing = this.#run(row).finally(() => this.#running.delete(row.id))
     this.#running.set(row.id, finishing)
     return finishing
   }
 
   /**
-   * Copies the received bytes to a key that no request and no signed URL can write to, so that what is inspected is what
-   * is kept. The received bytes are deleted after that. A failure of the storage changes nothing.
+   * Copies the received bytes to a key that no request and no signed URL can write to, so that the inspected bytes cannot
+   * change. The received bytes are deleted afterwards. If the storage fails, the upload stays as it was.
    */
-  async #settle(known: UploadRow): Promise<UploadRow> {
+  async #run(given: UploadRow): Promise<UploadRow> {
     const { clock, intake, sql, storage } = this.#needs
     // Another node may have finished it since the row was read.
-    const row = await requireUpload(sql, known.id)
-    if (row.state === 'failed') throw Conflict({ message: whyNot(row, clock.now()) })
+    const row = await requireUpload(sql, given.id)
+    if (row.state === 'failed') throw Conflict({ message: rejectionReason(row, clock.now()) })
     if (row.state !== 'open') return row
-    const [sent, fileId] = [fileKey(row.workspaceId, row.id), uuidv7(clock.now())]
+    const [sentKey, fileId] = [fileKey(row.workspaceId, row.id), uuidv7(clock.now())]
     const key = fileKey(row.workspaceId, fileId)
     if (row.target === 'api') await storage.pieces.finish(row.id, key)
-    else if ((await storage.stat(sent)) === undefined) throw Conflict({ message: whyNot(row, clock.now()) })
-    else await storage.copy(sent, key)
-    const inspected = await this.#inspect(row, fileId)
+    else if ((await storage.stat(sentKey)) === undefined) throw Conflict({ message: rejectionReason(row, clock.now()) })
+    else await storage.copy(sentKey, key)
+    const result = await this.#inspect(row, fileId)
     if (row.target === 'api') await storage.pieces.discard(row.id)
-    else await storage.delete(sent)
-    if (inspected instanceof AppError) throw inspected
-    if (inspected) return inspected
-    // It was cancelled meanwhile, or another node was first.
+    else await storage.delete(sentKey)
+    if (result instanceof AppError) throw result
+    if (result) return result
+    // The upload was cancelled, or another node has finished it first.
     await intake.discard(row.workspaceId, fileId)
     return requireUpload(sql, row.id)
   }
 
-  /** @returns the upload in its new state, undefined if it was not open any more, or the error that ends the upload */
+  /** @returns the upload in its new state, undefined if it was no longer open, or the error that ends the upload */
   async #inspect(row: UploadRow, fileId: string): Promise<UploadRow | AppError | undefined> {
     try {
-      return await this.#move(row, 'received', null, await this.#examined(row, fileId))
+      return await this.#move(row, 'received', null, await this.#inspectFile(row, fileId))
     } catch (error) {
       if (!(error instanceof AppError) || error.status >= 500) throw error
       if (await this.#move(row, 'failed', error.message, null)) await this.#needs.quota.release(row.id)
@@ -76,11 +76,11 @@ export class UploadFinishing {
     }
   }
 
-  /** Deletes the file if it is refused or cannot be inspected. */
-  async #examined(row: UploadRow, fileId: string): Promise<Received> {
+  /** Inspects the stored file. Deletes it if it is refused or cannot be inspected. */
+  async #inspectFile(row: UploadRow, fileId: string): Promise<ReceivedFile> {
     const { intake } = this.#needs
     try {
-      const file = await intake.examine(row.workspaceId, fileId, row.name)
+      const file = await intake.inspect(row.workspaceId, fileId, row.name)
       requireMatch(row, file)
       return file
     } catch (error) {
@@ -89,8 +89,8 @@ export class UploadFinishing {
     }
   }
 
-  /** @returns undefined if it is not open any more */
-  async #move(row: UploadRow, state: UploadState, error: string | null, file: Received | null) {
+  /** Changes the state of an open upload. @returns undefined if it is no longer open */
+  async #move(row: UploadRow, state: UploadState, error: string | null, file: ReceivedFile | null) {
     const updatedAt = new Date(this.#needs.clock.now())
     const [moved] = await uploads.updateReturning(
       this.#needs.sql,
@@ -102,12 +102,14 @@ export class UploadFinishing {
 }
 
 /** @throws AppError upload_mismatch */
-function requireMatch(row: UploadRow, file: Received): void {
+function requireMatch(row: UploadRow, file: ReceivedFile): void {
   if (file.size !== row.size) throw UploadMismatch({ message: `${file.size} of ${row.size} bytes were received.` })
   if (row.sha256 !== null && file.sha256 !== row.sha256) {
-    throw UploadMismatch({ message: 'The checksum differs from the one that the upload was opened with.' })
+    throw UploadMismatch({ message: 'The checksum differs from the one given when the upload was created.' })
   }
   if (file.type !== row.type) {
-    throw UploadMismatch({ message: `The file is ${file.type}, but the upload was opened for ${row.type}.` })
+    throw UploadMismatch({
+      message: `The type of the file is ${file.type}, but the upload was created for ${row.type}.`,
+    })
   }
 }

@@ -6,7 +6,7 @@ import { Envelope } from '../../../../core/schema.ts'
 import { StorageUnavailable } from '../../../../storage/errors.ts'
 import { NewUpload, SignedUploadView } from './schemas.ts'
 
-/** What the operations that open an upload have in common: they differ in where the bytes may go. */
+/** The common part of the operations that create an upload. They differ in where the client may send the bytes. */
 export const OPENING = {
   access: 'media:write',
   workspace: from.body('workspaceId'),

@@ -7,7 +7,7 @@ import { created, done, list, ok } from '../../../../core/reply.ts'
 import { Done, Envelope, ListOf } from '../../../../core/schema.ts'
 import { StorageFull, StorageUnavailable } from '../../../../storage/errors.ts'
 import { OPENING } from './opening.ts'
-import { MediaUrl, MediaUrlView, MOST_FILE_BYTES, SignedQuery, UploadPath, UploadQuery, UploadView } from './schemas.ts'
+import { MediaUrl, MediaUrlView, MAX_FILE_BYTES, SignedQuery, UploadPath, UploadQuery, UploadView } from './schemas.ts'
 
 const UPLOAD = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a71'
 const WORKSPACE = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01'
@@ -17,21 +17,21 @@ export const createUpload = operation({
   route: 'POST /api/uploads/signed-url',
   summary: 'Create an upload',
   description:
-    'If files are stored in S3, the URL is one of the bucket, signed for size, type and checksum. Otherwise it is PUT /api/uploads/{uploadId}/content, which also takes pieces. POST /api/uploads/{uploadId}/complete makes the asset.',
+    'If files are stored in S3, the URL is a bucket URL signed for the size, type and checksum. Otherwise it is PUT /api/uploads/{uploadId}/content, which also accepts pieces. POST /api/uploads/{uploadId}/complete adds the asset.',
   ...OPENING,
   handle: async ({ body, caller, assets }) =>
-    created('Upload opened', await assets.uploads.open(body, caller.userId, true)),
+    created('Upload created', await assets.uploads.open(body, caller.userId, true)),
 })
 
 export const putUpload = operation({
   route: 'PUT /api/uploads/{uploadId}/content',
-  summary: 'Send the content of an upload',
+  summary: 'Upload the content of an upload',
   description:
-    'Without Content-Range the body is the whole file. `Content-Range: bytes <first>-<last>/<size>` sends a piece, which must start where the last one ended. After an interruption, send `bytes */<size>` with an empty body (or GET the upload) to learn how much arrived. After the last byte the file is checked, and refused if it is not what was announced; from then on only the same bytes can be sent again. The URL stops working when the member who opened the upload can no longer add media.',
+    'Without Content-Range, the body is the whole file. With `Content-Range: bytes <first>-<last>/<size>`, it is a piece, which must start where the last one ended. After an interruption, send `bytes */<size>` with an empty body (or GET the upload) to find out how many bytes were received. After the last byte, the file is inspected, and refused if it does not match the upload. From then on, only the same bytes are accepted again. The URL stops working when the member who created the upload is no longer allowed to add media.',
   access: 'public',
   path: UploadPath,
   query: SignedQuery,
-  upload: { kind: 'raw', maxBytes: MOST_FILE_BYTES, ranges: true },
+  upload: { kind: 'raw', maxBytes: MAX_FILE_BYTES, ranges: true },
   returns: { 200: Envelope(UploadView) },
   errors: [BadSignature, Conflict, StorageFull, StorageUnavailable, ...CONTENT],
   example: {
@@ -39,12 +39,12 @@ export const putUpload = operation({
     query: { expires: 1_793_534_400, signature: 'wJalrXUtnFEMIK7MDENGbPxRfiCYEXAMPLEKEY' },
   },
   handle: async ({ path, query, upload, assets }) =>
-    ok('Received', await assets.uploads.take(path.uploadId, query, upload)),
+    ok('Content received', await assets.uploads.receive(path.uploadId, query, upload)),
 })
 
 export const listUploads = operation({
   route: 'GET /api/uploads',
-  summary: 'List uploads, newest first',
+  summary: 'List uploads',
   access: 'media:read',
   workspace: from.query('workspaceId'),
   query: UploadQuery,
@@ -67,7 +67,7 @@ export const getUpload = operation({
 export const deleteUpload = operation({
   route: 'DELETE /api/uploads/{uploadId}',
   summary: 'Cancel an upload',
-  description: 'Discards what was sent. An asset that was made from it stays.',
+  description: 'Deletes the received bytes. An asset that was added from the upload is kept.',
   access: 'media:write',
   workspace: owner('uploads', 'uploadId'),
   path: UploadPath,
@@ -76,7 +76,7 @@ export const deleteUpload = operation({
   example: { path: { uploadId: UPLOAD } },
   handle: async ({ path, assets }) => {
     await assets.uploads.remove(path.uploadId)
-    return done('Upload dropped')
+    return done('Upload cancelled')
   },
 })
 
@@ -97,11 +97,11 @@ export const validateMediaUrl = operation({
   route: 'POST /api/uploads/validate-url',
   summary: 'Validate a media URL',
   description:
-    'Fetches the URL as from the public internet: private addresses are refused, however they are written, resolved or redirected to. If the URL fails, the reply has the reason. The length of videos is not checked.',
+    'Fetches the URL and checks the file against the rules of the platforms. Addresses that are not public are refused, including those reached by DNS or a redirect. If the check fails, the reply has the reason. The duration of videos is not checked.',
   access: 'media:write',
   workspace: from.body('workspaceId'),
   body: MediaUrl,
   returns: { 200: Envelope(MediaUrlView) },
   example: { body: { workspaceId: WORKSPACE, url: 'http://127.0.0.1/photo.jpg', platforms: ['instagram', 'x'] } },
-  handle: async ({ body, assets }) => ok('Checked', await assets.urlCheck.check(body.url, body.platforms)),
+  handle: async ({ body, assets }) => ok('URL checked', await assets.urlCheck.check(body.url, body.platforms)),
 })

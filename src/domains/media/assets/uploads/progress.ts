@@ -4,11 +4,11 @@ import type { WorkspaceEvent } from '../../../../core/event.ts'
 import type { UploadRow } from '../tables.ts'
 import { uploadProgress } from './events.ts'
 
-const EVERY_MS = 1_000
+const INTERVAL_MS = 1_000
 
-type Watched = Pick<UploadRow, 'id' | 'workspaceId' | 'size'>
+type Upload = Pick<UploadRow, 'id' | 'workspaceId' | 'size'>
 
-/** Publishes the progress of uploads to sockets, by asking the storage how much it has. */
+/** Publishes the progress of uploads to sockets. Polls the storage for the number of received bytes. */
 export class UploadProgress {
   readonly #coordination: Coordination
   readonly #clock: Clock
@@ -18,27 +18,27 @@ export class UploadProgress {
     this.#clock = clock
   }
 
-  /** Publishes progress until `take` ends. @param length the number of stored bytes */
-  async during<T>(upload: Watched, length: () => Promise<number>, take: () => Promise<T>): Promise<T> {
-    let told = -1
-    const tell = async () => {
-      // A failure is repaired by the next report.
-      const received = await length().catch(() => told)
-      // An older answer may arrive after a newer one.
-      if (received <= told) return
-      told = received
+  /** Publishes progress until `receive` ends. @param length returns the number of stored bytes */
+  async during<T>(upload: Upload, length: () => Promise<number>, receive: () => Promise<T>): Promise<T> {
+    let reported = -1
+    const report = async () => {
+      // After a failure, the next report has the new value.
+      const received = await length().catch(() => reported)
+      // An older result may arrive after a newer one.
+      if (received <= reported) return
+      reported = received
       this.#emit(upload, received)
     }
-    const timer = setInterval(() => void tell(), EVERY_MS)
+    const timer = setInterval(() => void report(), INTERVAL_MS)
     try {
-      return await take()
+      return await receive()
     } finally {
       clearInterval(timer)
-      await tell()
+      await report()
     }
   }
 
-  #emit({ id, size, workspaceId }: Watched, received: number): void {
+  #emit({ id, size, workspaceId }: Upload, received: number): void {
     const at = new Date(this.#clock.now()).toISOString()
     const data = { workspaceId, uploadId: id, received, size }
     const event: WorkspaceEvent = { workspaceId, seq: 0, type: uploadProgress.name, data, at }

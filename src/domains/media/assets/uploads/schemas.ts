@@ -14,27 +14,30 @@ import {
   type Static,
 } from '../../../../core/schema.ts'
 
-export const UploadState = States('UploadState', 'How far a signed upload is', {
-  open: 'Takes bytes at its signed URL',
-  received: 'All bytes are there and the file was accepted. Confirm it to make the asset',
-  complete: 'Confirmed: the asset is `assetId`',
-  failed: 'The file was refused, for the reason in `error`',
-  expired: 'Was not completed before `expiresAt`. What came of it is discarded',
+export const UploadState = States('UploadState', 'The state of a signed upload', {
+  open: 'Waiting for bytes at the signed URL',
+  received: 'All bytes were received and the file was accepted. Complete the upload to add the asset',
+  complete: 'The asset was added. `assetId` is its id',
+  failed: 'The file was refused. `error` has the reason',
+  expired: 'The upload was not completed before `expiresAt`. Received bytes are deleted',
 })
 export type UploadState = Static<typeof UploadState>
 
-/** Bytes of one file: what S3 takes in one piece. */
-export const MOST_FILE_BYTES = 5 * 1024 ** 3
+/** Maximum size of a file: what S3 accepts in one request. */
+export const MAX_FILE_BYTES = 5 * 1024 ** 3
 
-const Checksum = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the file, 64 hexadecimal digits' })
+const Checksum = Type.String({
+  pattern: '^[0-9a-f]{64}$',
+  description: 'SHA-256 of the file, as 64 hexadecimal digits',
+})
 
-/** A piece that is this large is read before other requests notice. */
+/** Recommended size of a piece. Larger ones would delay other requests while they are read. */
 export const PIECE_BYTES = 16 * 1024 ** 2
 
 export const NewUpload = Input({
   workspaceId: Id,
   name: FileName,
-  size: Type.Integer({ minimum: 1, maximum: MOST_FILE_BYTES, description: 'Bytes of the whole file' }),
+  size: Type.Integer({ minimum: 1, maximum: MAX_FILE_BYTES, description: 'Bytes of the whole file' }),
   type: Text(3, 100, { pattern: '^[a-zA-Z0-9.+-]+/[a-zA-Z0-9.+-]+$', description: 'a media type such as video/mp4' }),
   checksum: Type.Optional(Checksum),
   folderId: Type.Optional(Id),
@@ -46,11 +49,13 @@ export const SignedUploadView = named(
   'SignedUpload',
   Type.Object({
     uploadId: Id,
-    url: Type.String({ description: 'Send the file there; nothing but this file is taken, and no credential needed' }),
+    url: Type.String({
+      description: 'Send the file to this URL. It accepts only this file, and requires no credential',
+    }),
     method: Type.Literal('PUT'),
-    headers: Type.Record(Type.String(), Type.String(), { description: 'Headers that must be sent with it' }),
-    pieceSize: Type.Integer({ description: 'Bytes of the pieces that are best sent, when it is resumable' }),
-    resumable: Type.Boolean({ description: 'Whether pieces with Content-Range are taken' }),
+    headers: Type.Record(Type.String(), Type.String(), { description: 'Headers that must be sent with the file' }),
+    pieceSize: Type.Integer({ description: 'Recommended size of pieces in bytes, if the upload is resumable' }),
+    resumable: Type.Boolean({ description: 'Whether the URL accepts pieces with Content-Range' }),
     expiresAt: ResourceBase.createdAt,
   }),
 )
@@ -63,7 +68,7 @@ export const UploadView = named(
     name: Type.String(),
     type: Type.String(),
     size: Type.Integer(),
-    received: Type.Integer({ description: 'Bytes that are there: go on behind them' }),
+    received: Type.Integer({ description: 'Bytes received so far. The next piece starts at this offset' }),
     state: UploadState,
     error: Nullable(Type.String()),
     assetId: Nullable(Id),
@@ -80,7 +85,7 @@ export const MediaUrl = Input({
       minItems: 1,
       maxItems: 30,
       uniqueItems: true,
-      description: 'All when absent',
+      description: 'Defaults to all platforms',
     }),
   ),
 })
@@ -88,23 +93,23 @@ export const MediaUrl = Input({
 export const MediaUrlView = named(
   'MediaUrlCheck',
   Type.Object({
-    url: Type.String({ description: 'After redirects' }),
+    url: Type.String({ description: 'The URL after redirects' }),
     reachable: Type.Boolean(),
-    httpStatus: Nullable(Type.Integer({ description: 'Of its server’s reply' })),
-    error: Nullable(Type.String({ description: 'What is wrong with it, for people' })),
-    code: Nullable(Type.String({ description: 'Code of the error, as in the table of errors' })),
-    type: Nullable(Type.String({ description: 'Media type, by content' })),
+    httpStatus: Nullable(Type.Integer({ description: 'Status of the reply of the URL’s server' })),
+    error: Nullable(Type.String({ description: 'What is wrong with the file or URL, as a message for users' })),
+    code: Nullable(Type.String({ description: 'Code of the error, as in the error table' })),
+    type: Nullable(Type.String({ description: 'Media type, detected from the content' })),
     kind: Nullable(Type.String()),
-    size: Nullable(Type.Integer({ description: 'Bytes; null when the server does not say' })),
+    size: Nullable(Type.Integer({ description: 'Bytes. Null if the server does not send the size' })),
     width: Nullable(Type.Integer()),
     height: Nullable(Type.Integer()),
     platforms: Type.Array(
       Type.Object({
         platform: Type.String(),
         accepted: Type.Boolean(),
-        refusals: Type.Array(Type.String()),
-        source: Type.String({ description: 'Where the limits are from' }),
-        seen: Type.String({ description: 'When they were read' }),
+        refusals: Type.Array(Type.String(), { description: 'Why the platform would refuse the file' }),
+        source: Type.String({ description: 'The source of the platform’s limits' }),
+        seen: Type.String({ description: 'When the source was last checked' }),
       }),
     ),
   }),

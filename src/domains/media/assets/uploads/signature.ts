@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto'
 
-/** What a signed URL is good for: any other size, type or checksum has another signature. */
-export interface Signed {
+/** The values that a signature covers. Each of them changes the signature. */
+export interface SignedValues {
   readonly uploadId: string
   readonly size: number
   readonly type: string
@@ -10,7 +10,7 @@ export interface Signed {
   readonly expires: number
 }
 
-/** Signs upload URLs under a key of their own, derived from the installation's secret. */
+/** Signs upload URLs with a key of their own, derived from the installation's secret. */
 export class UploadSignatures {
   readonly #key: Buffer
 
@@ -18,15 +18,15 @@ export class UploadSignatures {
     this.#key = Buffer.from(hkdfSync('sha256', secret, 'crier', 'upload urls', 32))
   }
 
-  sign({ expires, sha256, size, type, uploadId }: Signed): string {
+  sign({ expires, sha256, size, type, uploadId }: SignedValues): string {
     const text = [uploadId, size, type, sha256 ?? '', expires].join('\n')
     return createHmac('sha256', this.#key).update(text).digest('base64url')
   }
 
-  /** Compared in constant time. */
-  holds(signed: Signed, signature: string): boolean {
-    const right = Buffer.from(this.sign(signed))
+  /** Checks a signature in constant time. */
+  verify(signed: SignedValues, signature: string): boolean {
+    const expected = Buffer.from(this.sign(signed))
     const given = Buffer.from(signature)
-    return right.length === given.length && timingSafeEqual(right, given)
+    return expected.length === given.length && timingSafeEqual(expected, given)
   }
 }

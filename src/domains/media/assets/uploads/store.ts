@@ -13,16 +13,16 @@ export async function requireUpload(sql: Sql, id: string): Promise<UploadRow> {
   return row
 }
 
-/** Whether an upload has expired, even if the hourly sweep has not marked it yet. */
-export function isLate({ expiresAt, state }: UploadRow, now: number): boolean {
+/** Whether an upload has expired, even if the sweep has not marked it yet. */
+export function isExpired({ expiresAt, state }: UploadRow, now: number): boolean {
   return state === 'expired' || ((state === 'open' || state === 'received') && Date.parse(expiresAt) <= now)
 }
 
 /** Why an upload cannot become an asset. */
-export function whyNot(row: UploadRow, now: number): string {
+export function rejectionReason(row: UploadRow, now: number): string {
   if (row.error !== null) return row.error
-  if (isLate(row, now)) return 'The upload has expired: open a new one.'
-  if (row.state === 'complete') return 'The asset of this upload was deleted: open a new upload.'
+  if (isExpired(row, now)) return 'The upload has expired. Create a new one.'
+  if (row.state === 'complete') return 'The asset of this upload was deleted. Create a new upload.'
   if (row.target === 'api') return 'Not all bytes of this upload have been received yet.'
-  return 'The bytes of this upload have not been received or checked yet: POST /api/uploads/{uploadId}/complete checks them.'
+  return 'The bytes of this upload have not been received or inspected yet. POST /api/uploads/{uploadId}/complete inspects them.'
 }

@@ -12,7 +12,7 @@ import { anyOf, greaterThan } from '../../../../db/condition.ts'
 import type { Database } from '../../../../db/database.ts'
 import type { PlanService } from '../../../money/plans/index.ts'
 import { lockWorkspace } from '../../../workspace/workspaces/index.ts'
-import { ACCEPTED, canonicalType, contradicts } from '../../../../content/types.ts'
+import { ACCEPTED, canonicalType, extensionContradicts } from '../../../../content/types.ts'
 import { UnsupportedFile } from '../../../../content/errors.ts'
 import { BadSignature, UploadMismatch } from '../errors.ts'
 import type { AssetFolders } from '../folders.ts'
@@ -29,7 +29,7 @@ import type { UploadFinishing } from './finishing.ts'
 import type { UploadProgress } from './progress.ts'
 import { PIECE_BYTES, type NewUploadData, type UploadData } from './schemas.ts'
 import type { UploadSignatures } from './signature.ts'
-import { findUpload, isLate, requireUpload, whyNot } from './store.ts'
+import { findUpload, isExpired, requireUpload, rejectionReason } from './store.ts'
 
 /** How long a client has to send the bytes of an upload. */
 const OPEN_MS = 24 * HOUR
@@ -51,7 +51,7 @@ interface UploadsNeeds {
   readonly finishing: UploadFinishing
 }
 
-/** Uploads in three steps: announced, sent to a signed URL (whole or in pieces), and completed. */
+/** Signed uploads. They have three steps: create the upload, send the bytes to a signed URL (whole or in pieces), complete it. */
 export class Uploads {
   readonly #needs: UploadsNeeds
 
@@ -60,26 +60,26 @@ export class Uploads {
   }
 
   /**
-   * Opens an upload and reserves room for it.
-   * @param direct whether the client may send the bytes to the bucket itself
+   * Creates an upload and reserves storage for it.
+   * @param direct whether the client may send the bytes directly to the bucket
    * @throws AppError not_found (the folder), storage_limit_reached, plan_limit_reached (open uploads, tags), unsupported_file
    */
   async open(input: NewUploadData, userId: string, direct: boolean) {
     const { clock, folders, quota, sql, storage, tags } = this.#needs
-    const type = takenType(input)
+    const type = requireAcceptedType(input)
     await folders.require(sql, input.workspaceId, input.folderId)
     const now = clock.now()
     const id = uuidv7(now)
-    const bound = { size: input.size, type, expiresInSeconds: OPEN_MS / 1000 }
+    const terms = { size: input.size, type, expiresInSeconds: OPEN_MS / 1000 }
     const sha256 = input.checksum ?? null
     const signed = direct
-      ? await storage.signedPut(fileKey(input.workspaceId, id), { ...bound, ...(sha256 && { sha256 }) })
+      ? await storage.signedPut(fileKey(input.workspaceId, id), { ...terms, ...(sha256 && { sha256 }) })
       : undefined
     const expiresAt = new Date(now + OPEN_MS)
-    await quota.hold(input.workspaceId, id, input.size, OPEN_MS)
+    await quota.reserve(input.workspaceId, id, input.size, OPEN_MS)
     try {
       await sql.transaction(async (tx) => {
-        await this.#requireRoom(tx, input.workspaceId, now)
+        await this.#requireUploadLimit(tx, input.workspaceId, now)
         await tags.requireRoom(tx, input.workspaceId, input.tags)
         await uploads.insert(tx, {
           id,
@@ -114,63 +114,63 @@ export class Uploads {
   }
 
   /**
-   * Takes the file, or a piece of it, at a signed URL. After the last byte the file is inspected. From then on the same
-   * bytes may be sent again, and others are refused.
+   * Receives the file, or a piece of it, at a signed URL. After the last byte, the file is inspected. From then on, the
+   * same bytes may be sent again, and others are refused.
    * @throws AppError bad_signature, upload_mismatch, conflict (the wrong offset), errors of the inspection
    */
-  async take(
+  async receive(
     uploadId: string,
     query: { readonly expires: number; readonly signature: string },
     upload: Upload,
   ): Promise<UploadData> {
-    const row = await this.#signed(uploadId, query)
+    const row = await this.#verified(uploadId, query)
     const { finishing, progress, storage } = this.#needs
     const { pieces } = storage
     if (upload.type !== '' && canonicalType(upload.type) !== row.type) {
-      throw UnsupportedMediaType({ message: `This upload takes only ${row.type}.` })
+      throw UnsupportedMediaType({ message: `This upload accepts only ${row.type}.` })
     }
     const range = readContentRange(upload.contentRange, row.size)
-    if (range === 'asked') {
-      // All bytes are here, but the storage or the connection failed before the inspection: continue with it.
+    if (range === 'query') {
+      // All bytes were received, but the storage or the connection failed before the inspection. Run it now.
       if (row.state === 'open' && (await pieces.length(row.id)) === row.size)
         return this.#view(await finishing.finish(row))
       return this.#view(row)
     }
     if (row.state === 'received' || row.state === 'complete') {
-      await this.#requireRepeated(row, range, upload)
+      await this.#requireSameBytes(row, range, upload)
       return this.#view(row)
     }
-    if (row.state !== 'open') throw Conflict({ message: whyNot(row, this.#needs.clock.now()) })
-    const most = range ? range.end - range.start + 1 : row.size
-    if ((upload.announced ?? 0) > most) throw tooMany(most)
+    if (row.state !== 'open') throw Conflict({ message: rejectionReason(row, this.#needs.clock.now()) })
+    const maxBytes = range ? range.end - range.start + 1 : row.size
+    if ((upload.announced ?? 0) > maxBytes) throw tooManyBytes(maxBytes)
     // Without a range the upload starts over.
-    const append = () => pieces.append(row.id, range?.start, atMost(upload.blocks, most))
+    const append = () => pieces.append(row.id, range?.start, atMost(upload.blocks, maxBytes))
     const length = await progress.during(row, () => pieces.length(row.id), append)
     await this.#requireUploader(row)
     if (length >= row.size) return this.#view(await finishing.finish(row))
     if (!range)
-      throw BadRequest({ message: `${length} of ${row.size} bytes were received: continue with Content-Range.` })
+      throw BadRequest({ message: `${length} of ${row.size} bytes were received. Continue with Content-Range.` })
     return this.#view(row)
   }
 
   /**
-   * Adds the asset of an upload whose bytes have been received. Repeating it gives the same asset.
+   * Adds the asset of an upload whose bytes have been received. A repeated call returns the same asset.
    * @param userId the caller
    * @returns the id of the asset
    * @throws AppError conflict if bytes are missing, errors of the inspection
    */
   async complete(uploadId: string, userId: string): Promise<string> {
     const row = await this.#row(uploadId)
-    if (row.state === 'open' && row.target === 'storage' && !isLate(row, this.#needs.clock.now()))
+    if (row.state === 'open' && row.target === 'storage' && !isExpired(row, this.#needs.clock.now()))
       await this.#needs.finishing.finish(row)
     const { _id: assetId } = await this.#needs.turns.system(row.workspaceId, confirmUpload, { uploadId, userId })
     return assetId
   }
 
-  /** The asset to add for an upload. @throws AppError conflict if the upload is not in state `received` */
-  toAdd(row: UploadRow) {
-    if (row.state !== 'received' || row.file === null || isLate(row, this.#needs.clock.now())) {
-      throw Conflict({ message: whyNot(row, this.#needs.clock.now()) })
+  /** The asset to add from an upload. @throws AppError conflict if the upload is not in state `received` */
+  newAsset(row: UploadRow) {
+    if (row.state !== 'received' || row.file === null || isExpired(row, this.#needs.clock.now())) {
+      throw Conflict({ message: rejectionReason(row, this.#needs.clock.now()) })
     }
     return {
       file: row.file,
@@ -178,18 +178,18 @@ export class Uploads {
       name: row.name,
       tags: row.tags,
       folderId: row.folderId,
-      heldAs: row.id,
+      reservationId: row.id,
     }
   }
 
   /** Reads an upload and locks it until the transaction ends. @throws AppError not_found */
-  async find(sql: Sql, uploadId: string): Promise<UploadRow> {
+  async lock(sql: Sql, uploadId: string): Promise<UploadRow> {
     const row = await uploads.first(sql, { id: uploadId }, { lock: 'for update' })
     if (row === undefined) throw NotFound()
     return row
   }
 
-  async finish(sql: Sql, uploadId: string, assetId: string): Promise<void> {
+  async markComplete(sql: Sql, uploadId: string, assetId: string): Promise<void> {
     const updatedAt = new Date(this.#needs.clock.now())
     await uploads.update(sql, { id: uploadId }, { state: 'complete', assetId, updatedAt })
   }
@@ -210,21 +210,21 @@ export class Uploads {
     return { ...page, items: await Promise.all(page.items.map((row) => this.#view(row))) }
   }
 
-  /** Deletes an upload and what was received. An asset that was made of it stays. */
+  /** Deletes an upload and the received bytes. An asset that was added from it is kept. */
   async remove(uploadId: string): Promise<void> {
     const { intake, quota, sql, storage } = this.#needs
-    // The row as it is when it is deleted: an asset may be made of the upload at the same time.
-    const [gone] = await uploads.deleteReturning(sql, { id: uploadId })
-    if (gone === undefined) throw NotFound()
-    const { assetId, file, target, workspaceId } = gone
+    // Use the row as it was deleted, because an asset may be added from the upload at the same time.
+    const [deleted] = await uploads.deleteReturning(sql, { id: uploadId })
+    if (deleted === undefined) throw NotFound()
+    const { assetId, file, target, workspaceId } = deleted
     await quota.release(uploadId)
     await storage.pieces.discard(uploadId)
     if (target === 'storage') await intake.discard(workspaceId, uploadId)
     if (assetId === null && file !== null) await intake.discard(workspaceId, file.fileId)
   }
 
-  /** Limits the uploads that are open or have no asset yet. @throws AppError plan_limit_reached */
-  async #requireRoom(tx: Sql, workspaceId: string, now: number): Promise<void> {
+  /** Checks the plan's limit on open uploads and those without an asset. @throws AppError plan_limit_reached */
+  async #requireUploadLimit(tx: Sql, workspaceId: string, now: number): Promise<void> {
     const { plans } = this.#needs
     // Other requests of the workspace wait here until this transaction ends.
     await lockWorkspace(tx, workspaceId)
@@ -236,44 +236,46 @@ export class Uploads {
     await plans.requireRoom(workspaceId, 'openUploads', open)
   }
 
-  async #signed(uploadId: string, query: { expires: number; signature: string }): Promise<UploadRow> {
+  async #verified(uploadId: string, query: { expires: number; signature: string }): Promise<UploadRow> {
     const { clock, signatures, sql } = this.#needs
     const row = await findUpload(sql, uploadId)
     const { expires, signature } = query
-    const right =
+    const isValid =
       row !== undefined &&
       row.target === 'api' &&
       expires * 1000 > clock.now() &&
-      signatures.holds({ uploadId, size: row.size, type: row.type, sha256: row.sha256, expires }, signature)
-    // The same error for an upload that does not exist, so that guessing ids reveals nothing.
-    if (!right) throw BadSignature()
+      signatures.verify({ uploadId, size: row.size, type: row.type, sha256: row.sha256, expires }, signature)
+    // An upload that does not exist gives the same error, so that ids cannot be guessed.
+    if (!isValid) throw BadSignature()
     await this.#requireUploader(row)
     return row
   }
 
-  /** A signed URL is valid only while the member who opened the upload may add media. @throws AppError bad_signature */
+  /** A signed URL is valid only while the member who created the upload may add media. @throws AppError bad_signature */
   async #requireUploader(row: UploadRow): Promise<void> {
     const member = await this.#needs.memberships.find(row.workspaceId, row.userId)
     if (!member?.scopes.has('media:write')) throw BadSignature()
   }
 
   /**
-   * A client that lost the response may repeat its request with the same bytes. Other bytes are refused, because they
+   * A client that did not get the reply may repeat its request with the same bytes. Other bytes are refused, because they
    * would be lost silently.
    * @throws AppError upload_mismatch
    */
-  async #requireRepeated(row: UploadRow, range: ByteRange | undefined, upload: Upload): Promise<void> {
+  async #requireSameBytes(row: UploadRow, range: ByteRange | undefined, upload: Upload): Promise<void> {
     const { start, end } = range ?? { start: 0, end: row.size - 1 }
     const sent = await sha256Of(atMost(upload.blocks, end - start + 1))
     const isWhole = start === 0 && end === row.size - 1
     if (sent === (isWhole ? row.file?.sha256 : await this.#sha256Of(row, { start, end }))) return
-    throw UploadMismatch({ message: 'This upload has already received other bytes: open a new one for another file.' })
+    throw UploadMismatch({
+      message: 'This upload has already received other bytes. Create a new upload for another file.',
+    })
   }
 
-  /** Hash of a range of the received file; undefined if the file is not stored any more. */
+  /** Hash of a range of the received file. Undefined if the file is no longer stored. */
   async #sha256Of(row: UploadRow, range: ByteRange): Promise<string | undefined> {
     const { sql, storage } = this.#needs
-    // An asset may show an older file with the same content.
+    // The asset may use an older file with the same content.
     const asset = row.assetId === null ? undefined : await findAsset(sql, row.assetId)
     const fileId = asset?.fileId ?? row.file?.fileId
     const blocks = fileId && (await storage.blocks(fileKey(row.workspaceId, fileId), range))
@@ -285,15 +287,15 @@ export class Uploads {
   }
 
   async #view(row: UploadRow): Promise<UploadData> {
-    const open = row.state === 'open'
+    const isOpen = row.state === 'open'
     return {
       _id: row.id,
       workspaceId: row.workspaceId,
       name: row.name,
       type: row.type,
       size: row.size,
-      received: open ? await this.#needs.storage.pieces.length(row.id) : (row.file?.size ?? 0),
-      state: isLate(row, this.#needs.clock.now()) ? 'expired' : row.state,
+      received: isOpen ? await this.#needs.storage.pieces.length(row.id) : (row.file?.size ?? 0),
+      state: isExpired(row, this.#needs.clock.now()) ? 'expired' : row.state,
       error: row.error,
       assetId: row.assetId,
       expiresAt: row.expiresAt,
@@ -308,13 +310,13 @@ export class Uploads {
   }
 }
 
-/** The blocks of a body. @throws AppError upload_mismatch if it has more than `most` bytes */
-async function* atMost(body: AsyncIterable<Buffer>, most: number): AsyncGenerator<Buffer> {
-  let left = most
+/** Passes on the blocks of a body. @throws AppError upload_mismatch if it has more than `maxBytes` */
+async function* atMost(body: AsyncIterable<Buffer>, maxBytes: number): AsyncGenerator<Buffer> {
+  let left = maxBytes
   for await (const chunk of body) {
     if (left > 0) yield chunk.subarray(0, left)
     left -= chunk.length
-    if (left < 0) throw tooMany(most)
+    if (left < 0) throw tooManyBytes(maxBytes)
   }
 }
 
@@ -324,23 +326,23 @@ async function sha256Of(blocks: AsyncIterable<Buffer>): Promise<string> {
   return hash.digest('hex')
 }
 
-function tooMany(most: number) {
-  return UploadMismatch({ message: `${most} bytes were announced, but more were sent.` })
+function tooManyBytes(maxBytes: number) {
+  return UploadMismatch({ message: `More than the announced ${maxBytes} bytes were sent.` })
 }
 
 function secondsOf(at: Date): number {
   return Math.floor(at.getTime() / 1000)
 }
 
-/** The announced type. @throws AppError unsupported_file for a type that is not accepted, or that the name contradicts */
-function takenType({ name, type: given }: NewUploadData): string {
+/** The canonical announced type. @throws AppError unsupported_file if it is not accepted or does not fit the name */
+function requireAcceptedType({ name, type: given }: NewUploadData): string {
   const type = canonicalType(given)
   if (!(type in ACCEPTED)) {
     throw UnsupportedFile({
       message: `The media library does not accept ${type}. It accepts ${Object.keys(ACCEPTED).join(', ')}.`,
     })
   }
-  if (contradicts(name, type))
-    throw UnsupportedFile({ message: `The extension of the name does not fit ${type}: rename the file.` })
+  if (extensionContradicts(name, type))
+    throw UnsupportedFile({ message: `The extension of the file name does not fit ${type}. Rename the file.` })
   return type
 }

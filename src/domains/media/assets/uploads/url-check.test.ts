@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { GuardedFetcher } from '../../../../fetch/guarded-fetch.ts'
 import { UrlCheck } from './url-check.ts'
 
-/** What is said of media elsewhere. That nothing inside is reached is tested where URLs are fetched. */
+/** Checks of media URLs. `src/fetch` tests that private addresses are refused. */
 
 let server: Server
 let url: string
@@ -36,7 +36,7 @@ afterAll(() => {
   server.close()
 })
 
-test('type, size and pixels are told, and that platforms take it; after a redirect too', async () => {
+test('reports type, size, dimensions and accepting platforms, also after a redirect', async () => {
   for (const path of ['/a.png', '/moved']) {
     const found = await check.check(url + path, ['instagram', 'x'])
     expect(found).toMatchObject({
@@ -54,17 +54,17 @@ test('type, size and pixels are told, and that platforms take it; after a redire
   }
 })
 
-test('a platform that would refuse it says why', async () => {
+test('reports why a platform would refuse the file', async () => {
   const { platforms, size } = await check.check(`${url}/large`, ['x'])
   expect(size).toBe(900_000_000)
   expect(platforms).toMatchObject([{ platform: 'x', accepted: false, refusals: [expect.stringMatching(/\w/)] }])
 })
 
 test.each([
-  ['/lies', true, /calls the file image\/jpeg, but it is a PNG/, null],
+  ['/lies', true, /Content-Type header is image\/jpeg, but the file is a PNG/, null],
   ['/page', true, /./, 'unsupported_file'],
   ['/gone', false, /answered 404/, null],
-])('%s is answered with what is wrong', async (path, reachable, problem, code) => {
+])('reports the problem of %s', async (path, reachable, problem, code) => {
   const found = await check.check(url + path)
   expect([found.reachable, found.code]).toEqual([reachable, code])
   expect(found.error).toMatch(problem)

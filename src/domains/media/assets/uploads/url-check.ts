@@ -6,7 +6,7 @@ import { MEDIA_PLATFORMS, PLATFORM_MEDIA, refusals } from '../../../../platforms
 
 const TIMEOUT_MS = 15_000
 
-/** Looks at a media URL before a post relies on it: from outside, as a platform would. */
+/** Checks a media URL before a post uses it. Fetches it as a platform would: only from public addresses. */
 export class UrlCheck {
   readonly #fetcher: GuardedFetcher
 
@@ -14,20 +14,20 @@ export class UrlCheck {
     this.#fetcher = fetcher
   }
 
-  /** A URL that is refused or does not answer is an answer, not an error. */
+  /** Returns a result even if the URL is refused or does not answer. */
   async check(url: string, platforms: readonly string[] = MEDIA_PLATFORMS) {
-    const nothing = { type: null, kind: null, size: null, width: null, height: null, platforms: [] }
+    const empty = { type: null, kind: null, size: null, width: null, height: null, platforms: [] }
     try {
       const found = await this.#fetcher.get(url, { maxBytes: HEAD_BYTES, timeoutMs: TIMEOUT_MS })
       const { size, status: httpStatus } = found
-      const answered = { url: found.url, httpStatus, size: size ?? null }
+      const response = { url: found.url, httpStatus, size: size ?? null }
       if (httpStatus !== 200 && httpStatus !== 206) {
-        return { ...nothing, ...answered, reachable: false, error: `The server answered ${httpStatus}.`, code: null }
+        return { ...empty, ...response, reachable: false, error: `The server answered ${httpStatus}.`, code: null }
       }
       try {
         const { height, kind, type, width } = await inspectHead(found.bytes, '')
         return {
-          ...answered,
+          ...response,
           reachable: true,
           error: mismatch(found.contentType, type),
           code: null,
@@ -37,24 +37,24 @@ export class UrlCheck {
           height,
           platforms: platforms.map((platform) => {
             const { seen = '', source = '' } = PLATFORM_MEDIA[platform] ?? {}
-            const why = refusals(platform, { kind, type, size })
-            return { platform, accepted: why.length === 0, refusals: why, source, seen }
+            const reasons = refusals(platform, { kind, type, size })
+            return { platform, accepted: reasons.length === 0, refusals: reasons, source, seen }
           }),
         }
       } catch (error) {
         if (!(error instanceof AppError)) throw error
-        return { ...nothing, ...answered, reachable: true, error: error.message, code: error.code }
+        return { ...empty, ...response, reachable: true, error: error.message, code: error.code }
       }
     } catch (error) {
       if (!(error instanceof AppError)) throw error
-      return { ...nothing, url, httpStatus: null, reachable: false, error: error.message, code: error.code }
+      return { ...empty, url, httpStatus: null, reachable: false, error: error.message, code: error.code }
     }
   }
 }
 
-/** Platforms go by the header, browsers by the content. */
+/** Platforms rely on the header, so its type must match the content. */
 function mismatch(header: string, type: string): string | null {
-  const said = canonicalType(header)
-  if (said === type) return null
-  return `The server calls the file ${said || 'nothing'}, but it is a ${ACCEPTED[type]?.title ?? type}.`
+  const sentType = canonicalType(header)
+  if (sentType === type) return null
+  return `The Content-Type header is ${sentType || 'missing'}, but the file is a ${ACCEPTED[type]?.title ?? type}.`
 }

@@ -13,7 +13,7 @@ import { renditionUpdated, renditionDeleted } from './events.ts'
 import { makeRendition } from './jobs.ts'
 import type { Quota } from './quota.ts'
 import {
-  mostPreviewBytes,
+  maxPreviewBytes,
   PREVIEW_PRESET,
   PREVIEW_SPEC,
   specOf,
@@ -25,8 +25,8 @@ import { findAsset, renditionKeys, type AssetRow } from './store.ts'
 import { assetRenditions } from './tables.ts'
 import type { AssetViews } from './views.ts'
 
-/** The outcome of making a rendition. */
-export interface Made {
+/** The result of making a rendition. */
+export interface RenditionResult {
   readonly id: string
   /** Why it failed. */
   readonly error: string | null
@@ -35,82 +35,83 @@ export interface Made {
   readonly width?: number | null
   readonly height?: number | null
   readonly seconds?: number | null
-  /** The reservation that held room for it. It ends now that the rendition itself counts. */
-  readonly heldAs?: string
+  /** The storage reservation of its files. It ends with this result, because the rendition itself counts then. */
+  readonly reservationId?: string
 }
 
-interface RenditionOrdersNeeds {
+interface RenditionRequestsNeeds {
   readonly clock: Clock
   readonly storage: Storage
   readonly quota: Quota
   readonly views: AssetViews
-  /** Videos of this length or longer get a preview automatically. 0 turns that off. */
+  /** Videos of at least this length get a preview automatically. 0 turns this off. */
   readonly previewSeconds: number
-  /** @throws MediaWorkError if such a rendition cannot be made of the file */
+  /** @throws MediaWorkError if the rendition cannot be made from the file */
   readonly checkFitness: (spec: TranscodeSpec, source: SourceFacts) => void
 }
 
-/** Orders, cancels and settles renditions of assets, in turns of their workspace. */
-export class RenditionOrders {
-  readonly #needs: RenditionOrdersNeeds
-  readonly #followers: ((turn: Turn, id: string) => Promise<void>)[] = []
+/** Requests, cancels and completes renditions of assets, in turns of their workspace. */
+export class RenditionRequests {
+  readonly #needs: RenditionRequestsNeeds
+  readonly #listeners: ((turn: Turn, id: string) => Promise<void>)[] = []
 
-  constructor(needs: RenditionOrdersNeeds) {
+  constructor(needs: RenditionRequestsNeeds) {
     this.#needs = needs
   }
 
-  /** Adds a callback for when a rendition is ready, has failed or was deleted. It runs in the same turn. */
-  onSettled(follow: (turn: Turn, id: string) => Promise<void>): void {
-    this.#followers.push(follow)
+  /** Adds a callback that runs when a rendition is ready, has failed or was deleted, in the same turn. */
+  onSettled(listener: (turn: Turn, id: string) => Promise<void>): void {
+    this.#listeners.push(listener)
   }
 
   /**
-   * Orders a rendition. The same settings of the same asset give the same rendition. One that failed is made again.
+   * Requests a rendition. A request with the same settings returns the existing rendition. A failed one is retried.
    * @throws AppError not_found, rendition_not_possible, storage_limit_reached
    */
-  async order(turn: Turn, assetId: string, settings: RenditionSettings): Promise<RenditionData> {
+  async create(turn: Turn, assetId: string, settings: RenditionSettings): Promise<RenditionData> {
     const asset = await findAsset(turn.sql, assetId)
     if (asset === undefined) throw NotFound()
     const { kind, seconds, type: mime } = asset
     const spec = specOf(settings, { kind, mime })
-    // Before the file is probed, it is unknown whether it has sound.
+    // Before the file has been probed, it is unknown whether it has audio.
     const hasAudio = asset.videoCodec === null ? null : asset.audioCodec !== null
     this.#check(spec, { kind, mime, seconds, hasAudio })
-    const known = await assetRenditions.first(turn.sql, { assetId, spec })
-    const jobIds = known?.state === 'pending' && known.jobId !== null ? [known.jobId] : []
-    const isUnderWay = jobIds.length > 0 && (await openJobs(turn.sql, jobIds)).size > 0
-    if (known !== undefined && (known.state === 'ready' || isUnderWay)) return this.#needs.views.rendition(known)
-    await this.#needs.quota.requireRoom(turn.sql, turn.workspaceId)
-    const begun = await this.#begin(turn, { id: known?.id, assetId, name: settings.preset ?? 'custom', spec })
-    turn.audit({ kind: 'rendition', id: begun._id })
-    return begun
+    const existing = await assetRenditions.first(turn.sql, { assetId, spec })
+    const jobIds = existing?.state === 'pending' && existing.jobId !== null ? [existing.jobId] : []
+    const isRunning = jobIds.length > 0 && (await openJobs(turn.sql, jobIds)).size > 0
+    if (existing !== undefined && (existing.state === 'ready' || isRunning))
+      return this.#needs.views.rendition(existing)
+    await this.#needs.quota.requireSpace(turn.sql, turn.workspaceId)
+    const rendition = await this.#start(turn, { id: existing?.id, assetId, name: settings.preset ?? 'custom', spec })
+    turn.audit({ kind: 'rendition', id: rendition._id })
+    return rendition
   }
 
-  /** Orders the preview of a long video that has been examined, unless it has one or the plan has no room for it. */
+  /** Requests the preview of a long video that has been examined, unless it has one or too little storage is left. */
   async preview(turn: Turn, { id: assetId, kind, seconds, thumbnailState }: AssetRow): Promise<void> {
     const { previewSeconds, quota } = this.#needs
     if (previewSeconds === 0 || kind !== 'video' || thumbnailState !== 'ready' || (seconds ?? 0) < previewSeconds)
       return
     if (await assetRenditions.exists(turn.sql, { assetId, spec: PREVIEW_SPEC })) return
-    if (!(await quota.hasRoom(turn.sql, turn.workspaceId, mostPreviewBytes(seconds ?? 0)))) return
-    await this.#begin(turn, { assetId, name: PREVIEW_PRESET, spec: PREVIEW_SPEC })
+    if (!(await quota.hasSpace(turn.sql, turn.workspaceId, maxPreviewBytes(seconds ?? 0)))) return
+    await this.#start(turn, { assetId, name: PREVIEW_PRESET, spec: PREVIEW_SPEC })
   }
 
-  async #begin(
+  async #start(
     turn: Turn,
-    order: { id?: string | undefined; assetId: string; name: string; spec: RenditionSpec },
+    request: { id?: string | undefined; assetId: string; name: string; spec: RenditionSpec },
   ): Promise<RenditionData> {
     const now = new Date(this.#needs.clock.now())
-    const id = order.id ?? uuidv7(now.getTime())
+    const id = request.id ?? uuidv7(now.getTime())
     const jobId = turn.job(makeRendition, { renditionId: id })
     await assetRenditions.upsert(
       turn.sql,
       {
         id,
         workspaceId: turn.workspaceId,
-        assetId: order.assetId,
-        name: order.name,
-        spec: order.spec,
+        assetId: request.assetId,
+        name: request.name,
+        spec: request.spec,
         state: 'pending',
         progress: 0,
         error: null,
@@ -121,24 +122,27 @@ export class RenditionOrders {
       ['id'],
       ['state', 'progress', 'error', 'jobId', 'updatedAt'],
     )
-    return this.#told(turn, id)
+    return this.#emitUpdated(turn, id)
   }
 
-  /** Deletes a rendition. If it is still being made, the work stops within a second or two. @throws AppError not_found */
+  /** Deletes a rendition. If it is still being made, the work stops within two seconds. @throws AppError not_found */
   async remove(turn: Turn, assetId: string, id: string): Promise<void> {
-    const [gone] = await assetRenditions.deleteReturning(turn.sql, { id, assetId }, ['type'])
-    if (gone === undefined) throw NotFound()
+    const [deleted] = await assetRenditions.deleteReturning(turn.sql, { id, assetId }, ['type'])
+    if (deleted === undefined) throw NotFound()
     turn.audit({ kind: 'rendition', id })
     turn.emit(renditionDeleted, { assetId, renditionIds: [id] })
-    const keys = renditionKeys(turn.workspaceId, id, gone.type)
+    const keys = renditionKeys(turn.workspaceId, id, deleted.type)
     turn.afterCommit(async () => {
       for (const key of keys) await this.#needs.storage.delete(key)
     })
     await this.#settled(turn, id)
   }
 
-  /** Records the outcome of making a rendition. @returns false if the rendition was deleted meanwhile */
-  async note(turn: Turn, { error, height, heldAs, id, seconds, size, type, width }: Made): Promise<boolean> {
+  /** Records the result of making a rendition. @returns false if the rendition has been deleted */
+  async record(
+    turn: Turn,
+    { error, height, reservationId, id, seconds, size, type, width }: RenditionResult,
+  ): Promise<boolean> {
     const changed = await assetRenditions.update(
       turn.sql,
       { id, state: 'pending' },
@@ -154,25 +158,25 @@ export class RenditionOrders {
         updatedAt: new Date(this.#needs.clock.now()),
       },
     )
-    if (heldAs !== undefined) await this.#needs.quota.release(heldAs, turn.sql)
+    if (reservationId !== undefined) await this.#needs.quota.release(reservationId, turn.sql)
     if (changed > 0) {
-      await this.#told(turn, id)
+      await this.#emitUpdated(turn, id)
       await this.#settled(turn, id)
     }
-    // If another attempt of the job has made it meanwhile, it is still there.
+    // Another attempt of the job may have recorded its result first. Then the rendition still exists.
     return changed > 0 || (await assetRenditions.exists(turn.sql, { id }))
   }
 
   async #settled(turn: Turn, id: string): Promise<void> {
-    for (const follow of this.#followers) await follow(turn, id)
+    for (const listener of this.#listeners) await listener(turn, id)
   }
 
-  async #told(turn: Turn, id: string): Promise<RenditionData> {
+  async #emitUpdated(turn: Turn, id: string): Promise<RenditionData> {
     const row = await assetRenditions.first(turn.sql, { id })
     if (row === undefined) throw NotFound()
-    const shown = this.#needs.views.rendition(row)
-    turn.emit(renditionUpdated, shown)
-    return shown
+    const rendition = this.#needs.views.rendition(row)
+    turn.emit(renditionUpdated, rendition)
+    return rendition
   }
 
   #check(spec: RenditionSpec, source: SourceFacts): void {
@@ -185,7 +189,7 @@ export class RenditionOrders {
   }
 }
 
-/** Stops making the renditions of assets that were moved to the bin. */
+/** Deletes the pending renditions of assets that were moved to the bin, which cancels their jobs. */
 export async function cancelRenditions(sql: Sql, assetIds: readonly string[]): Promise<void> {
   await assetRenditions.delete(sql, { assetId: anyOf(assetIds), state: 'pending' })
 }
