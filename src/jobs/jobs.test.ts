@@ -109,8 +109,10 @@ describe.each(['postgres', 'redis'] as const)('jobs on %s', (kind) => {
     // As when its worker died before it could say so: it is said by whoever is handed the job next.
     const backend = await node.runtime?.backend()
     await backend?.add('default', [{ id, name: count.name, workspaceId: null, again: false }])
-    await waitFor(() => node.ended.length === 1, patience)
-    expect(node.ended).toMatchObject([{ id, name: 'test.count', state: 'done' }])
+    // Any of the other jobs may have been handed over twice, which is reported in the same way.
+    const ended = () => node.ended.find((one) => one.id === id)
+    await waitFor(() => ended() !== undefined, patience)
+    expect(ended()).toMatchObject({ name: 'test.count', state: 'done' })
   })
 
   test('tries again with a pause, and keeps a dead job with reason and payload', async () => {
