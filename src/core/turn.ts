@@ -12,9 +12,15 @@ export interface MemoryKey<T> {
 
 /** A table that accepts rows by property names (`Table` of `src/db`). */
 export interface InsertTarget<N extends object> {
-  readonly name: string
-  /** The row by column names. */
-  toColumns(row: N): Record<string, unknown>
+  toInsert(row: N): RowToInsert
+}
+
+/** A row to insert later. Rows with the same statement are inserted together. */
+export interface RowToInsert {
+  /** Its parameter is a JSON array of rows. */
+  readonly statement: string
+  /** By column names. */
+  readonly row: Readonly<Record<string, unknown>>
 }
 
 /**

@@ -1,10 +1,12 @@
 import { JsonType } from '@mikro-orm/core'
 import type { PageRequest } from '../core/page.ts'
 import type { Sql, SqlValue } from '../core/sql.ts'
+import type { RowToInsert } from '../core/turn.ts'
 import { comparisonOf, conditionText, lessThan, takesParameter, type Where } from './condition.ts'
 import { Increment } from './increment.ts'
 import { columnName } from './naming.ts'
 import type { AnyEntity, NewRow, Row, RowInput } from './row.ts'
+import { RowShapes } from './row-shape.ts'
 
 type Direction = 'asc' | 'desc'
 
@@ -40,6 +42,7 @@ export class Table<E extends AnyEntity> {
   /** Properties that are timestamps. */
   readonly #times: ReadonlySet<string>
   readonly #texts = new Map<string, string>()
+  readonly #shapes: RowShapes
 
   constructor(entity: E) {
     this.entity = entity
@@ -48,6 +51,7 @@ export class Table<E extends AnyEntity> {
     this.#columns = new Map(columns.map(({ property, column }) => [property, column]))
     this.#json = new Set(columns.filter(({ json }) => json).map(({ property }) => property))
     this.#times = new Set(columns.filter(({ time }) => time).map(({ property }) => property))
+    this.#shapes = new RowShapes(this.name, (property) => this.#column(property))
   }
 
   /** The rows that match all conditions. */
@@ -140,19 +144,13 @@ export class Table<E extends AnyEntity> {
     rows: readonly NewRow<E>[],
     { ignoreConflict = false }: { readonly ignoreConflict?: boolean } = {},
   ): Promise<number> {
-    const [first] = rows
+    const shaped = rows.map((row) => this.#shapes.shaped(row))
+    const [first] = shaped
     if (first === undefined) return 0
-    const properties = namedBy(first)
-    const shape = properties.join()
-    if (rows.some((row) => namedBy(row).join() !== shape)) {
+    if (shaped.some(({ shape }) => shape !== first.shape)) {
       throw new TypeError(`rows for ${this.name} have different properties`)
     }
-    const statement = this.#text(`insert all ${shape} ${ignoreConflict}`, () => {
-      const conflict = ignoreConflict ? ' on conflict do nothing' : ''
-      const columns = properties.map((property) => this.#column(property)).join(', ')
-      return `${this.#into(properties)} select ${columns} from json_populate_recordset(null::${this.name}, $1::json)${conflict}`
-    })
-    return sql.run(statement, [JSON.stringify(rows.map((row) => this.toColumns(row)))])
+    return sql.run(first.shape.insert(ignoreConflict), [JSON.stringify(shaped.map(({ row }) => row))])
   }
 
   /**
@@ -219,13 +217,14 @@ export class Table<E extends AnyEntity> {
     return sql.rows<Pick<Row<E>, K>>(statement, values)
   }
 
-  /** A row by column names, for `json_populate_recordset` and `Turn.insert`. */
-  toColumns(row: NewRow<E>): Record<string, unknown> {
-    const columns: Record<string, unknown> = {}
-    for (const [property, value] of Object.entries(row)) {
-      if (value !== undefined) columns[this.#column(property)] = value
-    }
-    return columns
+  /** A row for `Turn.insert`. */
+  toInsert(row: NewRow<E>, { ignoreConflict = false }: { readonly ignoreConflict?: boolean } = {}): RowToInsert {
+    return this.#shapes.toInsert(row, ignoreConflict)
+  }
+
+  /** A row by column names, for `json_populate_recordset`. */
+  toColumns(row: NewRow<E>): Readonly<Record<string, unknown>> {
+    return this.#shapes.shaped(row).row
   }
 
   /**
@@ -350,11 +349,6 @@ export class Table<E extends AnyEntity> {
 /** Typed statements on the table of an entity. */
 export function table<E extends AnyEntity>(entity: E): Table<E> {
   return new Table(entity)
-}
-
-/** The properties that have a value in the row. */
-function namedBy(row: object): string[] {
-  return Object.entries(row).flatMap(([property, value]) => (value === undefined ? [] : [property]))
 }
 
 function places(count: number): string {

@@ -4,6 +4,7 @@ import type { Clock } from '../core/clock.ts'
 import type { AnyJob, JobDeclaration, JobOptions, Jobs } from '../core/job.ts'
 import type { SealedBox } from '../core/sealed-box.ts'
 import type { Sql, Transaction } from '../core/sql.ts'
+import type { RowToInsert } from '../core/turn.ts'
 import type { Database } from '../db/database.ts'
 import { Outbox } from './outbox.ts'
 import { JobRows, type NewJob } from './rows.ts'
@@ -22,7 +23,6 @@ export interface JobServiceOptions {
 
 /** Adds jobs, on every node. */
 export class JobService implements Jobs {
-  readonly table = outbox.name
   readonly outbox: Outbox
   readonly rows: JobRows
   readonly declared: ReadonlyMap<string, AnyJob>
@@ -49,14 +49,14 @@ export class JobService implements Jobs {
     return row.id
   }
 
-  /** A row for `turn.job`, by database names. */
+  /** A row for `turn.job`. Of several jobs with the same key only one waits. */
   make<S extends TSchema>(
     declared: JobDeclaration<S>,
     data: Static<S>,
     options: JobOptions & { readonly workspaceId?: string | undefined },
-  ): Readonly<Record<string, unknown>> & { readonly id: string } {
+  ): RowToInsert & { readonly id: string } {
     const row = this.#make(declared, data, options)
-    return { ...outbox.toColumns(row), id: row.id }
+    return { ...outbox.toInsert(row, { ignoreConflict: true }), id: row.id }
   }
 
   #make<S extends TSchema>(

@@ -77,7 +77,7 @@ async function startNode({ shared = true, url = made.url } = {}) {
     operations: new Map(),
     systemTurns: new Map([[say.name, say]]),
     keepReply: () => undefined,
-    jobs: { table: 'outbox', make: () => ({ id: '' }), wake: () => undefined },
+    jobs: { make: () => ({ id: '', statement: '', row: {} }), wake: () => undefined },
   })
   executor.serve({} as Services, contextFactory({} as Services))
   nodes.push({ database: own, announcements })

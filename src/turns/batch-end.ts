@@ -24,9 +24,12 @@ export function endOf(actor: string, batch: Batch, kept: KeptOutcomes | undefine
   if (numbered === 0) return kept ? [{ text: WRITE_OUTCOMES, values: [actor, kept.ids, kept.sealed] }] : []
   const rows = events
     .filter(({ seq }) => seq > 0)
-    .map(({ workspaceId, channel, user, ...row }) => ({
-      ...row,
+    .map(({ workspaceId, seq, type, data, at, channel, user }) => ({
       workspace_id: workspaceId,
+      seq,
+      type,
+      data,
+      at,
       channel_id: channel,
       user_id: user,
     }))

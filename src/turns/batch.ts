@@ -2,41 +2,40 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { PoolClient } from 'pg'
 import type { WorkspaceEvent } from '../core/event.ts'
 import type { Sql, SqlValue } from '../core/sql.ts'
+import type { RowToInsert } from '../core/turn.ts'
 import type { Statement } from '../db/commit.ts'
 import type { Database } from '../db/database.ts'
+import { RowShapes } from '../db/row-shape.ts'
 
-export type Row = Readonly<Record<string, unknown>>
+type Row = RowToInsert['row']
 
-/** Rows to insert at the end of a batch: one list per table and set of columns, in insertion order. */
+/** Rows to insert at the end of a batch: one list per statement, in insertion order. */
 export class PendingRows {
-  readonly #groups = new Map<string, { statement: string; rows: Row[] }>()
+  readonly #lists = new Map<string, Row[]>()
 
-  /** @param unlessThere skips rows that violate a unique index, instead of failing */
-  add(table: string, row: Row, unlessThere = false): void {
-    const columns = Object.keys(row)
-    const key = `${table}(${columns.join()})${unlessThere ? '?' : ''}`
-    const group = this.#groups.get(key)
-    if (group) group.rows.push(row)
-    else this.#groups.set(key, { statement: insertStatement(key, table, columns, unlessThere), rows: [row] })
+  add({ statement, row }: RowToInsert): void {
+    const rows = this.#lists.get(statement)
+    if (rows) rows.push(row)
+    else this.#lists.set(statement, [row])
   }
 
   addAll(other: PendingRows): void {
-    for (const [key, { statement, rows }] of other.#groups) {
-      const group = this.#groups.get(key)
-      if (group) group.rows.push(...rows)
-      else this.#groups.set(key, { statement, rows: [...rows] })
+    for (const [statement, rows] of other.#lists) {
+      const known = this.#lists.get(statement)
+      if (known) known.push(...rows)
+      else this.#lists.set(statement, [...rows])
     }
   }
 
   get isEmpty(): boolean {
-    return this.#groups.size === 0
+    return this.#lists.size === 0
   }
 
   /** Removes all rows. @returns one statement per list */
   take(): Statement[] {
-    const groups = [...this.#groups.values()]
-    this.#groups.clear()
-    return groups.map(({ statement, rows }) => ({ text: statement, values: [JSON.stringify(rows)] }))
+    const lists = [...this.#lists]
+    this.#lists.clear()
+    return lists.map(([text, rows]) => ({ text, values: [JSON.stringify(rows)] }))
   }
 
   /** Inserts and removes all rows. */
@@ -46,23 +45,21 @@ export class PendingRows {
 }
 
 const NAME = /^[a-z_][a-z0-9_]*$/
-const statements = new Map<string, string>()
+const shapes = new Map<string, RowShapes>()
 
-/**
- * One statement for any number of rows: PostgreSQL casts each JSON field to the type of its column, so one prepared
- * statement serves every batch size. Written by hand, because `turn.insert` takes tables by name.
- */
-function insertStatement(key: string, table: string, columns: readonly string[], unlessThere: boolean): string {
-  let statement = statements.get(key)
-  if (statement === undefined) {
-    const bad = [table, ...columns].find((name) => !NAME.test(name))
-    if (bad !== undefined) throw new Error(`${bad} is not a column or table name`)
-    const names = columns.map((name) => `"${name}"`).join(', ')
-    statement = `insert into "${table}" (${names}) select ${names} from json_populate_recordset(null::"${table}", $1::json)`
-    if (unlessThere) statement += ' on conflict do nothing'
-    statements.set(key, statement)
+/** A row by column names for a table that is not declared. */
+export function toInsert(table: string, row: object): RowToInsert {
+  let known = shapes.get(table)
+  if (known === undefined) {
+    known = new RowShapes(checkedName(table), checkedName)
+    shapes.set(table, known)
   }
-  return statement
+  return known.toInsert(row)
+}
+
+function checkedName(name: string): string {
+  if (!NAME.test(name)) throw new Error(`${name} is not a column or table name`)
+  return name
 }
 
 /** What the turns of one batch share: the connection, the rows to insert, and the events so far. */

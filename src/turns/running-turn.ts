@@ -2,20 +2,18 @@ import type { EntityManager } from '@mikro-orm/postgresql'
 import type { Static, TSchema } from 'typebox'
 import type { Audience, EventType, WorkspaceEvent } from '../core/event.ts'
 import type { JobDeclaration, JobOptions } from '../core/job.ts'
-import type { MemoryKey, InsertTarget, Turn } from '../core/turn.ts'
+import type { InsertTarget, MemoryKey, RowToInsert, Turn } from '../core/turn.ts'
 import type { ActivationMemory } from './actor-memory.ts'
-import { PendingRows, TurnSql, type Batch, type Row } from './batch.ts'
+import { PendingRows, toInsert, TurnSql, type Batch } from './batch.ts'
 
-/** Where jobs that turns ask for are written. */
+/** Makes the jobs that turns ask for. */
 export interface JobOutlet {
-  /** The table of the rows that `make` returns. */
-  readonly table: string
   /** @throws Error when the data does not fit the job */
   make<S extends TSchema>(
     declared: JobDeclaration<S>,
     data: Static<S>,
     options: JobOptions & { readonly workspaceId: string },
-  ): Row & { readonly id: string }
+  ): RowToInsert & { readonly id: string }
   wake(): void
 }
 
@@ -70,8 +68,7 @@ export class RunningTurn implements Turn {
   }
 
   insert<N extends object>(table: string | InsertTarget<N>, row: N): void {
-    if (typeof table === 'string') this.own.add(table, row as Readonly<Record<string, unknown>>)
-    else this.own.add(table.name, table.toColumns(row))
+    this.own.add(typeof table === 'string' ? toInsert(table, row) : table.toInsert(row))
   }
 
   memory<T>(key: MemoryKey<T>): T {
@@ -89,10 +86,10 @@ export class RunningTurn implements Turn {
   }
 
   job<S extends TSchema>(declared: JobDeclaration<S>, data: Static<S>, options?: JobOptions): string {
-    const row = this.#jobs.make(declared, data, { ...options, workspaceId: this.workspaceId })
-    this.own.add(this.#jobs.table, row, true)
+    const job = this.#jobs.make(declared, data, { ...options, workspaceId: this.workspaceId })
+    this.own.add(job)
     this.#withJobs = true
-    return row.id
+    return job.id
   }
 
   audit(target: Parameters<Turn['audit']>[0]): void {

@@ -49,7 +49,7 @@ beforeAll(async () => {
     }),
     keepReply: () => undefined,
     outcomes: memory,
-    jobs: { table: 'outbox', make: () => ({ id: '' }), wake: () => undefined },
+    jobs: { make: () => ({ id: '', statement: '', row: {} }), wake: () => undefined },
   })
   executor.serve({} as Services, contextFactory({} as Services))
 })

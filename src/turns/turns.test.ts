@@ -105,7 +105,7 @@ async function runtime(url = made.url): Promise<Runtime> {
       publish,
       missed: () => undefined,
     }),
-    jobs: { table: 'outbox', make: () => ({ id: '' }), wake: () => undefined },
+    jobs: { make: () => ({ id: '', statement: '', row: {} }), wake: () => undefined },
     keepReply: (...kept) => keys.keepWithTurn(...kept),
   })
   executor.serve({} as Services, contextFactory({} as Services))

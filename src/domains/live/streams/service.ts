@@ -75,7 +75,7 @@ export class StreamService {
     const slate = body.slate ? await chosenSlate(turn, body.slate) : null
     const key = newIngestKey()
     const backup = newBackupKey(key.path)
-    const row: StreamRow = {
+    const row = {
       id,
       workspaceId: turn.workspaceId,
       title: body.title,
@@ -104,17 +104,17 @@ export class StreamService {
       version: 1,
       createdAt: at,
       updatedAt: at,
-      platforms: platforms.map(platformView),
-    }
-    const { platforms: _platforms, ...columns } = row
-    turn.insert(streams, { ...columns, keyHash: key.hash, backupKeyHash: backup.hash })
+      keyHash: key.hash,
+      backupKeyHash: backup.hash,
+    } as const
+    turn.insert(streams, row)
     for (const platform of platforms) turn.insert(streamDestinations, platform)
     turn.settled(() => (turn.memory(STREAMS).count = count + 1))
     turn.audit({ kind: 'stream', id })
     turn.emit(streamCreated, { streamId: id, title: row.title, status: row.status, endReason: null, version: 1 })
     // The keys are known here, so nothing has to be decrypted.
     return {
-      ...listedView(row, placement.urlOf(row.mediaNode)),
+      ...listedView({ ...row, platforms: platforms.map(platformView) }, placement.urlOf(row.mediaNode)),
       streamKey: key.key,
       streamKeyExpiresAt: row.keyExpiresAt,
       backupStreamKey: backup.key,
