@@ -1,6 +1,6 @@
 import { soundOf } from '../playout/payloads.ts'
 import { inBandParameterSets } from '../rtmp/avc-record.ts'
-import { av1PictureSize, temporalUnitSize, withoutDelimiter } from '../rtmp/obu.ts'
+import { av1PictureSize, temporalUnitPictureSize, withoutDelimiter } from '../rtmp/obu.ts'
 import { avcPictureSize, hevcPictureSize, type PictureSize } from '../rtmp/sps.ts'
 import { vp9PictureSize } from '../rtmp/vp9.ts'
 import { box, full } from './box-writer.ts'
@@ -27,7 +27,7 @@ const PICTURES: Readonly<Record<string, PictureCoding | undefined>> = {
     format: 'av01',
     brand: 'av01',
     config: (record) => (record.length >= 4 && record[0] === 0x81 ? box('av1C', record) : undefined),
-    size: (record, keyframe) => av1PictureSize(record) ?? temporalUnitSize(keyframe),
+    size: (record, keyframe) => av1PictureSize(record) ?? temporalUnitPictureSize(keyframe),
     sample: withoutDelimiter,
   },
   // VP Codec ISO Media File Format Binding 1.0.

@@ -1,7 +1,7 @@
 import { decodeAmf0, encodeAmf0, type AmfValue } from '../rtmp/amf0.ts'
 import { ChunkReader, type RtmpMessage } from '../rtmp/chunk-reader.ts'
 import { CHUNK_STREAM, MESSAGE_TYPE, OUTGOING_CHUNK_SIZE, encodeAbsolute } from '../rtmp/chunk-writer.ts'
-import { FORWARDED } from '../rtmp/enhanced.ts'
+import { FORWARDED_CODECS } from '../rtmp/enhanced.ts'
 import { Fault, cleanPeerText } from './fault.ts'
 
 export interface PublishTarget {
@@ -73,7 +73,7 @@ export class PublishSession {
       flashVer,
       tcUrl,
       capsEx: 0,
-      ...FORWARDED,
+      ...FORWARDED_CODECS,
     })
   }
 

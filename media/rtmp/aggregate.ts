@@ -4,10 +4,10 @@ import { RtmpProtocolError } from './errors.ts'
 export const AGGREGATE = 22
 
 /**
- * Splits an aggregate message (RTMP 1.0, section 7.1.6) into the messages it carries. Their timestamps are relative
- * to the first one, which takes the aggregate's own.
+ * Splits an aggregate message (RTMP 1.0, section 7.1.6) into its sub-messages. The first one gets the timestamp of the
+ * aggregate; the others keep their distance to it.
  *
- * @throws RtmpProtocolError when a part reaches past the end.
+ * @throws RtmpProtocolError when a sub-message reaches past the end.
  */
 export function splitAggregate(aggregate: RtmpMessage): RtmpMessage[] {
   const { payload } = aggregate
@@ -15,12 +15,12 @@ export function splitAggregate(aggregate: RtmpMessage): RtmpMessage[] {
   let offset = 0
   let shift: number | null = null
   while (offset < payload.length) {
-    if (offset + 11 > payload.length) throw new RtmpProtocolError('aggregate message is cut short')
+    if (offset + 11 > payload.length) throw new RtmpProtocolError('aggregate message is truncated')
     const length = payload.readUIntBE(offset + 1, 3)
     const timestamp = payload.readUIntBE(offset + 4, 3) + payload[offset + 7]! * 0x100_0000
     shift ??= aggregate.timestamp - timestamp
     const start = offset + 11
-    if (start + length > payload.length) throw new RtmpProtocolError('aggregate message is cut short')
+    if (start + length > payload.length) throw new RtmpProtocolError('aggregate message is truncated')
     messages.push({
       type: payload[offset]!,
       streamId: aggregate.streamId,
@@ -28,7 +28,7 @@ export function splitAggregate(aggregate: RtmpMessage): RtmpMessage[] {
       timestamp: (timestamp + shift) >>> 0,
       payload: payload.subarray(start, start + length),
     })
-    // A back pointer of four bytes follows every part; the last one may lack it.
+    // A back pointer of four bytes follows each sub-message. It may be absent after the last one.
     offset = start + length + 4
   }
   return messages

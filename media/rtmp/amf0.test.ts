@@ -27,14 +27,14 @@ function depthOf(amf: AmfValue): number {
   return 1 + Math.max(0, ...Object.values(amf as object).map((member) => depthOf(member as AmfValue)))
 }
 
-/** Entries instead of objects: comparing must not trip over "__proto__" itself. */
+/** Converts objects to entries, because `toEqual` treats a "__proto__" key specially. */
 function plain(amf: AmfValue): unknown {
   if (amf === null || typeof amf !== 'object' || amf instanceof Date) return amf
   return Array.isArray(amf) ? amf.map(plain) : Object.entries(amf).map(([key, member]) => [key, plain(member)])
 }
 
 describe('AMF0', () => {
-  test('what is encoded decodes to the same', () => {
+  test('encoded values decode to the same values', () => {
     fc.assert(
       fc.property(fc.array(value, { maxLength: 5 }), (values) => {
         fc.pre(values.every((one) => depthOf(one) <= 16))
@@ -44,7 +44,7 @@ describe('AMF0', () => {
     )
   })
 
-  test('any bytes either decode or are an RtmpProtocolError', () => {
+  test('arbitrary bytes decode or throw RtmpProtocolError', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         try {
@@ -57,44 +57,44 @@ describe('AMF0', () => {
     )
   })
 
-  test('every proper beginning of a value is refused', () => {
+  test('rejects a truncated value', () => {
     const whole = encodeAmf0({ app: 'live', list: [1, 'two', new Date(3)], long: 'x'.repeat(66_000) })
     for (const length of [1, 2, 5, 9, 12, 20, 30, 40, 100, whole.length - 1]) {
       expect(() => decodeAmf0(whole.subarray(0, length))).toThrow(RtmpProtocolError)
     }
   })
 
-  test('prototypes cannot be reached', () => {
+  test('decoded objects have no prototype', () => {
     const [object] = decodeAmf0(encodeAmf0(JSON.parse('{"__proto__":{"polluted":1},"constructor":2}') as AmfValue))
     expect(Object.getPrototypeOf(object)).toBeNull()
     expect(Object.keys(object as object)).toEqual(['__proto__', 'constructor'])
     expect(({} as { polluted?: number }).polluted).toBeUndefined()
   })
 
-  test.each([60_000, 250_000])('%d objects within each other are refused before the stack is', (count) => {
+  test.each([60_000, 250_000])('rejects %d nested objects before the stack overflows', (count) => {
     const nested = Buffer.alloc(count * 4)
     for (let index = 0; index < count; index++) nested.set([3, 0, 1, 0x61], index * 4)
     expect(() => decodeAmf0(nested)).toThrow('nested too deeply')
   })
 
-  test('16 levels pass and 17 do not', () => {
+  test('accepts 16 nesting levels and rejects 17', () => {
     const nest = (levels: number): AmfValue => (levels === 0 ? null : [nest(levels - 1)])
     expect(decodeAmf0(encodeAmf0(nest(16)))).toEqual([nest(16)])
     expect(() => decodeAmf0(encodeAmf0(nest(17)))).toThrow('nested too deeply')
   })
 
-  test('a count that its message cannot hold is refused at once', () => {
+  test('rejects an array whose count exceeds its message', () => {
     const array = Buffer.from('0affffffff0505', 'hex')
     expect(() => decodeAmf0(array)).toThrow('longer than its message')
   })
 
-  test('values and string bytes are limited', () => {
+  test('limits the number of values and the bytes of a string', () => {
     expect(() => decodeAmf0(Buffer.alloc(16_385, 5))).toThrow('too many values')
     expect(() => decodeAmf0(encodeAmf0('x'.repeat(65_537)))).toThrow('string too long')
     expect(decodeAmf0(encodeAmf0('x'.repeat(65_536)))).toHaveLength(1)
   })
 
-  test('the other markers of publishers are read: ECMA array, typed object, XML, unsupported', () => {
+  test('decodes ECMA array, typed object, XML and unsupported markers', () => {
     const ecma = Buffer.from('0800000063000161000000000000000000000009', 'hex')
     expect(decodeAmf0(ecma).map(plain)).toEqual([[['a', 0]]])
     const typed = Buffer.from('10000159000161050000090d', 'hex')

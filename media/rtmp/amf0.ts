@@ -3,11 +3,11 @@ import { RtmpProtocolError } from './errors.ts'
 /** A value of Action Message Format 0. ECMA arrays and typed objects decode to plain objects without a prototype. */
 export type AmfValue = null | undefined | boolean | number | string | Date | AmfValue[] | { [key: string]: AmfValue }
 
-/** What a decoder takes from a stranger before it gives up. */
+/** Limits for input from untrusted peers. */
 export interface AmfLimits {
-  /** Objects within objects. */
+  /** Nesting levels of objects and arrays. */
   readonly maxDepth: number
-  /** Values in one message, keys not counted. */
+  /** Values in one message, without keys. */
   readonly maxValues: number
   /** UTF-8 bytes of one string. */
   readonly maxStringBytes: number
@@ -64,7 +64,7 @@ class AmfReader {
       case UNSUPPORTED:
         return undefined
       case ECMA_ARRAY:
-        // The count is advisory (section 2.10): the end marker decides.
+        // The count is only a hint (section 2.10). The end marker ends the array.
         this.#take(4)
         return this.#object(depth)
       case STRICT_ARRAY:
@@ -87,7 +87,7 @@ class AmfReader {
 
   #object(depth: number): AmfValue {
     this.#checkDepth(depth)
-    // Without a prototype, keys such as "__proto__" and "constructor" are keys like any other.
+    // Without a prototype, "__proto__" and "constructor" are ordinary keys.
     const object = Object.create(null) as { [key: string]: AmfValue }
     for (;;) {
       const key = this.#shortString()
@@ -102,7 +102,7 @@ class AmfReader {
   #array(depth: number): AmfValue[] {
     this.#checkDepth(depth)
     const count = this.#buffer.readUInt32BE(this.#take(4))
-    // Every element takes a byte at least: a count beyond the rest of the message is a lie, and is found before any work.
+    // Each element takes at least one byte, so a count above the remaining bytes is invalid.
     if (count > this.#buffer.length - this.#offset) throw new RtmpProtocolError('AMF0: array longer than its message')
     const array: AmfValue[] = []
     for (let index = 0; index < count; index++) array.push(this.value(depth + 1))
@@ -131,19 +131,19 @@ class AmfReader {
     return this.#buffer.toString('utf8', start, start + length)
   }
 
-  /** Moves past `count` bytes and returns where they began. */
+  /** Advances by `count` bytes and returns the offset of the first one. */
   #take(count: number): number {
     const start = this.#offset
-    if (start + count > this.#buffer.length) throw new RtmpProtocolError('AMF0: message is cut short')
+    if (start + count > this.#buffer.length) throw new RtmpProtocolError('AMF0: message is truncated')
     this.#offset = start + count
     return start
   }
 }
 
 /**
- * Decodes every value of a message body, to its end.
+ * Decodes all values of a message body.
  *
- * @throws RtmpProtocolError on truncated, unknown or oversized input; nothing else.
+ * @throws RtmpProtocolError on truncated, unknown or oversized input. It throws no other error.
  */
 export function decodeAmf0(buffer: Buffer, limits: Partial<AmfLimits> = {}): AmfValue[] {
   const reader = new AmfReader(buffer, { ...DEFAULT_AMF_LIMITS, ...limits })
@@ -152,12 +152,12 @@ export function decodeAmf0(buffer: Buffer, limits: Partial<AmfLimits> = {}): Amf
   return values
 }
 
-/** Decodes the first value only; what follows it is not looked at. */
+/** Decodes only the first value and ignores the rest. */
 export function decodeFirstAmf0(buffer: Buffer): AmfValue {
   return new AmfReader(buffer, DEFAULT_AMF_LIMITS).value(0)
 }
 
-/** Encodes values one after another, as a command or data message wants them. */
+/** Encodes values one after another, as in the body of a command or data message. */
 export function encodeAmf0(...values: AmfValue[]): Buffer {
   const parts: Buffer[] = []
   for (const value of values) encodeValue(value, parts)
@@ -206,7 +206,7 @@ function encodeString(value: string, parts: Buffer[]): void {
 
 function encodeKey(key: string): Buffer {
   const bytes = Buffer.from(key)
-  if (bytes.length > 0xffff) throw new RangeError('AMF0: a key takes at most 65,535 bytes')
+  if (bytes.length > 0xffff) throw new RangeError('AMF0: a key has at most 65,535 bytes')
   const head = Buffer.alloc(2)
   head.writeUInt16BE(bytes.length)
   return Buffer.concat([head, bytes])

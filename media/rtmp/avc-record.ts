@@ -1,4 +1,7 @@
-/** The parameter sets of an AVCDecoderConfigurationRecord, each behind its length in four bytes: in front of a keyframe they say of what form it is. */
+/**
+ * SPS and PPS of an AVCDecoderConfigurationRecord, each prefixed with its length in four bytes, so that they can be put
+ * in front of a keyframe.
+ */
 export function parameterSetsOf(record: Buffer): Buffer[] {
   const sets: Buffer[] = []
   let offset = 5
@@ -15,8 +18,8 @@ export function parameterSetsOf(record: Buffer): Buffer[] {
 }
 
 /**
- * The parameter sets of an AVCDecoderConfigurationRecord as they stand in front of a keyframe; undefined when the record
- * is damaged, or when the lengths of NAL units are not four bytes long as these are.
+ * SPS and PPS of an AVCDecoderConfigurationRecord in the form in which they precede a keyframe. Undefined when the record
+ * is damaged or its NAL unit lengths are not four bytes long.
  */
 export function inBandParameterSets(record: Buffer): Buffer | undefined {
   if (record.length < 7 || (record[4]! & 3) !== 3) return undefined

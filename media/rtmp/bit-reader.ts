@@ -1,4 +1,4 @@
-/** Bits of a header, most significant first; reading past the end throws RangeError. */
+/** Reads bits, most significant first. Throws RangeError past the end. */
 export class BitReader {
   readonly #bytes: Buffer
   #position = 0
@@ -11,7 +11,7 @@ export class BitReader {
     let value = 0
     for (let index = 0; index < count; index++) {
       const byte = this.#bytes[this.#position >> 3]
-      if (byte === undefined) throw new RangeError('a header is cut short')
+      if (byte === undefined) throw new RangeError('the header is truncated')
       value = value * 2 + ((byte >> (7 - (this.#position & 7))) & 1)
       this.#position += 1
     }
@@ -26,21 +26,21 @@ export class BitReader {
     this.#position += count
   }
 
-  /** ue(v), an unsigned Exp-Golomb code (H.264 section 9.1); AV1 writes uvlc() in the same way (4.10.3). */
+  /** Reads ue(v), an unsigned Exp-Golomb code (H.264, section 9.1). uvlc() of AV1 is the same (4.10.3). */
   unsigned(): number {
     let zeros = 0
-    while (!this.flag()) if (++zeros > 31) throw new RangeError('a header is damaged')
+    while (!this.flag()) if (++zeros > 31) throw new RangeError('the header is damaged')
     return 2 ** zeros - 1 + this.bits(zeros)
   }
 
-  /** se(v), its signed form. */
+  /** Reads se(v), a signed Exp-Golomb code. */
   signed(): number {
     const code = this.unsigned()
     return code % 2 === 0 ? -code / 2 : (code + 1) / 2
   }
 }
 
-/** What a NAL unit of H.264 or HEVC says. */
+/** Converts a NAL unit of H.264 or HEVC to its RBSP: removes the emulation prevention bytes. */
 export function withoutEmulationPrevention(nalUnit: Buffer): Buffer {
   const bytes: number[] = []
   let zeros = 0

@@ -19,7 +19,7 @@ function message(over: Partial<RtmpMessage> = {}): RtmpMessage {
   return { type: 9, streamId: 1, chunkStreamId: 4, timestamp: 0, payload: Buffer.from('abc'), ...over }
 }
 
-/** Pushes `bytes` cut into pieces whose lengths repeat `lengths`. */
+/** Pushes `bytes` in pieces. Their lengths cycle through `lengths`. */
 function pushSplit(reader: ChunkReader, bytes: Buffer, lengths: readonly number[]): void {
   let offset = 0
   for (let index = 0; offset < bytes.length; index++) {
@@ -34,7 +34,7 @@ const someMessage = fc.record({
   streamId: fc.constantFrom(0, 1),
   chunkStreamId: fc.constantFrom(3, 4, 63, 64, 319, 320, 65_599),
   timestamp: fc.oneof(fc.nat(100_000), fc.integer({ min: 0xff_fff0, max: 0x100_0010 }), fc.nat(0xffff_ffff)),
-  // Without 0xff, and so never what an extended timestamp looks like: see below.
+  // Without 0xff, so that no payload can look like an extended timestamp (see below).
   payload: fc.oneof(
     fc.uint8Array({ max: 0xfe, maxLength: 20 }).map((bytes) => Buffer.from(bytes)),
     fc.nat(3_000).map((length) => Buffer.alloc(length, length % 0xff)),
@@ -42,7 +42,7 @@ const someMessage = fc.record({
 })
 
 describe('chunk reader', () => {
-  test('reads what a plain encoder writes, in every format, however it is cut', () => {
+  test('reads every chunk format from an independent encoder, split at any byte', () => {
     const steps = fc.array(
       fc.record({
         message: someMessage,
@@ -58,7 +58,7 @@ describe('chunk reader', () => {
         const parts: Buffer[] = []
         for (const { message, format, repeatExtended, newChunkSize } of list) {
           if (newChunkSize !== null) parts.push(encoder.changeChunkSize(newChunkSize))
-          // Without the repetition, payload that looks like it is ambiguous on the wire itself: 0xff for 0xffff_ffff.
+          // If the extended timestamp is not repeated, a payload that starts with the same bytes is ambiguous.
           parts.push(encoder.encode(message, { format, repeatExtended: repeatExtended || format === 3 }))
         }
         const { reader, messages } = collect()
@@ -70,7 +70,7 @@ describe('chunk reader', () => {
     )
   })
 
-  test('chunks of several messages may alternate', () => {
+  test('reads interleaved chunks of two messages', () => {
     const encoder = new ChunkEncoder()
     const video = message({ payload: Buffer.alloc(1_000, 1) })
     const audio = message({ type: 8, chunkStreamId: 6, timestamp: 7, payload: Buffer.alloc(500, 2) })
@@ -83,7 +83,7 @@ describe('chunk reader', () => {
     }
   })
 
-  test.each([1, 128, 4_096, 65_536])('chunk size %d, changed between two messages', (size) => {
+  test.each([1, 128, 4_096, 65_536])('applies a chunk size of %d that is set between two messages', (size) => {
     const encoder = new ChunkEncoder()
     const sent = message({ payload: Buffer.alloc(200_000, 5) })
     const bytes = [encoder.encode(sent), encoder.changeChunkSize(size), encoder.encode(sent)]
@@ -92,7 +92,7 @@ describe('chunk reader', () => {
     expect(messages).toEqual([sent, sent])
   })
 
-  test('a chunk size that changes amid a message holds from the next chunk on', () => {
+  test('applies a chunk size that is set within a message from the next chunk on', () => {
     const encoder = new ChunkEncoder()
     const video = message({ payload: Buffer.alloc(600, 3) })
     const [first] = encoder.chunks(video)
@@ -102,7 +102,7 @@ describe('chunk reader', () => {
     expect(messages).toEqual([video])
   })
 
-  test.each([true, false])('extended timestamps, repeated in type 3 chunks: %s', (repeatExtended) => {
+  test.each([true, false])('reads extended timestamps (repeated in type 3 chunks: %s)', (repeatExtended) => {
     const encoder = new ChunkEncoder()
     const sent = [0xff_fffe, 0xff_ffff, 0x100_0000, 0xffff_ffff, 5].map((timestamp) =>
       message({ timestamp, payload: Buffer.alloc(400, 9) }),
@@ -117,7 +117,7 @@ describe('chunk reader', () => {
     }
   })
 
-  test('Abort drops the unfinished message of one chunk stream', () => {
+  test('Abort discards the incomplete message of its chunk stream', () => {
     const encoder = new ChunkEncoder()
     const [begun] = encoder.chunks(message({ payload: Buffer.alloc(600) }))
     const abort = encoder.encode(
@@ -130,7 +130,7 @@ describe('chunk reader', () => {
     expect(messages).toEqual([message()])
   })
 
-  test('payloads are buffers of their own', () => {
+  test('payloads are copies of the input', () => {
     const bytes = new ChunkEncoder().encode(message())
     const { reader, messages } = collect()
     reader.push(bytes)
@@ -138,7 +138,7 @@ describe('chunk reader', () => {
     expect(messages[0]?.payload.toString()).toBe('abc')
   })
 
-  test('reserves as bytes come, not as lengths are declared', () => {
+  test('allocates memory for received bytes, not for the declared length', () => {
     const { reader } = collect({ maxMessageBytes: 0xff_ffff })
     const declared = new ChunkEncoder().chunks(message({ payload: Buffer.alloc(0xff_ffff) }))[0]!
     reader.push(declared.subarray(0, 20))
@@ -147,7 +147,7 @@ describe('chunk reader', () => {
     expect(reader.bufferedBytes).toBeLessThanOrEqual(256)
   })
 
-  test('unfinished messages are bounded together', () => {
+  test('limits the total bytes of incomplete messages', () => {
     const { reader } = collect({ maxBufferedBytes: 10_000 })
     const push = (): void => {
       for (let id = 3; id < 15; id++) {
@@ -157,15 +157,15 @@ describe('chunk reader', () => {
         for (let part = 1; part < 8; part++) reader.push(Buffer.concat([Buffer.of(0xc0 | id), Buffer.alloc(128)]))
       }
     }
-    expect(push).toThrow('too many bytes in unfinished messages')
+    expect(push).toThrow('too many bytes in incomplete messages')
     expect(reader.bufferedBytes).toBeLessThanOrEqual(10_000)
   })
 
   const header = (format: number, fields: string): Buffer =>
     Buffer.concat([Buffer.of((format << 6) | 4), Buffer.from(fields, 'hex')])
   test.each<[string, Buffer]>([
-    ['a chunk stream that begins with type 2', header(2, '000000')],
-    ['a chunk stream that begins with type 3', header(3, '00')],
+    ['a chunk stream that starts with type 2', header(2, '000000')],
+    ['a chunk stream that starts with type 3', header(3, '00')],
     ['Set Chunk Size 0', Buffer.from('02000000000004010000000000000000', 'hex')],
     ['Set Chunk Size 2^31', Buffer.from('02000000000004010000000080000000', 'hex')],
     ['Set Chunk Size without a body', Buffer.from('020000000000000100000000', 'hex')],
@@ -174,14 +174,14 @@ describe('chunk reader', () => {
     ['a command of 65,537 bytes', header(0, '0000000100011400000000')],
     ['a control message of 1,025 bytes', header(0, '0000000004010400000000')],
     [
-      'a header within a message',
+      'a type 0 chunk within a message',
       Buffer.concat([header(0, '0000000003000901000000'), Buffer.alloc(128), header(0, '0000000003000901000000')]),
     ],
-  ])('refuses %s', (_name, bytes) => {
+  ])('rejects %s', (_name, bytes) => {
     for (const cut of [1, 1_000]) expect(() => pushSplit(collect().reader, bytes, [cut])).toThrow(RtmpProtocolError)
   })
 
-  test('refuses the seventeenth chunk stream', () => {
+  test('rejects the seventeenth chunk stream', () => {
     const { reader, messages } = collect()
     for (let id = 3; id < 19; id++) reader.push(new ChunkEncoder().encode(message({ chunkStreamId: id })))
     expect(messages).toHaveLength(16)
@@ -190,7 +190,7 @@ describe('chunk reader', () => {
     )
   })
 
-  test('suspended, it holds what comes, within its limit, and goes on where it stopped', () => {
+  test('buffers bytes while suspended, up to its limit, and continues on resume', () => {
     const encoder = new ChunkEncoder()
     const sent = [1, 2, 3].map((timestamp) => message({ timestamp, payload: Buffer.alloc(300, timestamp) }))
     const bytes = Buffer.concat(sent.map((one) => encoder.encode(one)))
@@ -207,13 +207,13 @@ describe('chunk reader', () => {
       })
       pushSplit(reader, bytes, [cut])
       expect(messages).toHaveLength(1)
-      expect(() => reader.push(Buffer.alloc(1_999))).toThrow('before the answer')
+      expect(() => reader.push(Buffer.alloc(1_999))).toThrow('before the reply')
       reader.resume()
       expect(messages).toEqual(sent)
     }
   })
 
-  test('any bytes either parse or are an RtmpProtocolError', () => {
+  test('arbitrary bytes parse or throw RtmpProtocolError', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 2_000 }), fc.integer({ min: 1, max: 2_000 }), (bytes, cut) => {
         const { reader } = collect()

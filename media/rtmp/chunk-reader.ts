@@ -1,33 +1,33 @@
 import { RtmpProtocolError } from './errors.ts'
 
-/** One whole RTMP message. `payload` is a buffer of its own: it can be kept and shared without a copy. */
+/** A complete RTMP message. The reader does not reuse `payload`, so it can be kept and shared without a copy. */
 export interface RtmpMessage {
   /** Message type id (RTMP 1.0, section 7.1). */
   readonly type: number
   readonly streamId: number
   readonly chunkStreamId: number
-  /** Milliseconds modulo 2^32, deltas already added. */
+  /** Absolute timestamp: milliseconds modulo 2^32. */
   readonly timestamp: number
   readonly payload: Buffer
 }
 
 export interface ChunkReaderLimits {
-  /** Bytes of one audio, video or data message. Commands and control messages have a lower limit of their own. */
+  /** Bytes of one audio, video or data message. Commands and control messages have lower limits. */
   readonly maxMessageBytes: number
   readonly maxChunkStreams: number
-  /** Memory held for unfinished messages of all chunk streams together, and for bytes that came while suspended. */
+  /** Memory for incomplete messages of all chunk streams and for bytes received while suspended. */
   readonly maxBufferedBytes: number
 }
 
 export interface ChunkReaderOptions extends ChunkReaderLimits {
-  /** Called for every message except Set Chunk Size and Abort, which end here. */
+  /** Called for each message except Set Chunk Size and Abort, which the reader handles itself. */
   readonly onMessage: (message: RtmpMessage) => void
 }
 
 interface ChunkStream {
   readonly id: number
   timestamp: number
-  /** The timestamp or delta of the last header: what a type 3 chunk that starts a message repeats. */
+  /** Timestamp or delta of the last header. A type 3 chunk that starts a message repeats it. */
   timestampField: number
   extended: boolean
   length: number
@@ -49,9 +49,9 @@ const EXTENDED = 0xff_ffff
 const EMPTY = Buffer.alloc(0)
 
 /**
- * Turns the chunk stream of a peer that is not trusted into messages (RTMP 1.0, section 5.3). Bytes may be split
- * anywhere. It reserves memory as payload arrives, never by the length a header
- * declares, and every bound that is crossed throws {@link RtmpProtocolError}; the reader is of no use after that.
+ * Parses the chunks of an untrusted peer into messages (RTMP 1.0, section 5.3). Input may be split at any byte. Memory is
+ * allocated as payload arrives, not by the declared length. A violation of the protocol or of a limit throws
+ * {@link RtmpProtocolError}; the reader must not be used after that.
  */
 export class ChunkReader {
   /** Bytes pushed so far, chunk headers included. */
@@ -73,22 +73,22 @@ export class ChunkReader {
     this.#limits = options
   }
 
-  /** Memory reserved for messages that are not whole yet, and for bytes held while suspended. */
+  /** Memory used by incomplete messages and by bytes received while suspended. */
   get bufferedBytes(): number {
     return this.#buffered + this.#held.length
   }
 
-  /** Replaces the limits given; they hold from the next chunk on. */
+  /** Replaces the given limits from the next chunk on. */
   setLimits(limits: Partial<ChunkReaderLimits>): void {
     this.#limits = { ...this.#limits, ...limits }
   }
 
-  /** Stops after the message being delivered; what follows is held, unparsed, until {@link resume}. */
+  /** Stops after the current message. Further bytes are buffered unparsed until {@link resume}. */
   suspend(): void {
     this.#suspended = true
   }
 
-  /** Goes on with the bytes that were held. */
+  /** Parses the buffered bytes and continues. */
   resume(): void {
     this.#suspended = false
     const held = this.#held
@@ -97,9 +97,9 @@ export class ChunkReader {
   }
 
   /**
-   * Takes the next bytes; messages that they complete are delivered before it returns.
+   * Parses the next bytes. Messages that they complete are delivered before this returns.
    *
-   * @throws RtmpProtocolError when the peer broke the protocol or a limit.
+   * @throws RtmpProtocolError when the peer violates the protocol or a limit.
    */
   push(bytes: Buffer): void {
     this.bytesReceived += bytes.length
@@ -109,7 +109,7 @@ export class ChunkReader {
 
   #hold(bytes: Buffer): void {
     if (this.bufferedBytes + bytes.length > this.#limits.maxBufferedBytes) {
-      throw new RtmpProtocolError('too many bytes sent before the answer')
+      throw new RtmpProtocolError('too many bytes sent before the reply')
     }
     this.#held = Buffer.concat([this.#held, bytes])
   }
@@ -134,7 +134,7 @@ export class ChunkReader {
         return offset + size
       }
     }
-    // The header is split: collect it byte by byte, it is 18 bytes at most.
+    // The header is split over several reads. It is collected byte by byte; it has at most 18 bytes.
     let position = offset
     while (position < bytes.length) {
       this.#partialHeader[this.#partialHeaderBytes++] = bytes[position++]!
@@ -143,14 +143,14 @@ export class ChunkReader {
       const rest = this.#partialHeader.subarray(size, this.#partialHeaderBytes)
       this.#partialHeaderBytes = 0
       this.#startChunk(this.#partialHeader, 0, size)
-      // Bytes read to look for an extended timestamp that is not there belong to the payload.
+      // Bytes read in search of an extended timestamp that is absent belong to the payload.
       if (rest.length > 0) this.#parse(Buffer.from(rest))
       return position
     }
     return position
   }
 
-  /** Bytes of the chunk header that begins at `start`, or 0 when `end` comes too early to tell. */
+  /** Size of the chunk header at `start`, or 0 when more bytes are needed to know it. */
   #headerSize(bytes: Buffer, start: number, end: number): number {
     const first = bytes[start]!
     const basic = basicHeaderBytes(first)
@@ -163,8 +163,8 @@ export class ChunkReader {
     }
     const stream = this.#streams.get(chunkStreamId(bytes, start, basic))
     if (stream === undefined || !stream.extended) return plain
-    // Type 3 chunks ought to repeat the extended timestamp; some encoders do not. Four payload bytes that happen to
-    // equal it are one in 2^32. A message that ends with fewer than four bytes left still has a next header after it.
+    // Type 3 chunks should repeat the extended timestamp, but some encoders do not. The chance that four payload bytes
+    // equal it is 1 in 2^32. If the message has fewer than four bytes left, the next chunk header follows them.
     if (end - start < plain + 4) {
       return this.#cannotBeExtended(stream, bytes, start + plain, end) ? plain : 0
     }
@@ -187,7 +187,8 @@ export class ChunkReader {
     const format = first >> 6
     const id = chunkStreamId(bytes, start, basic)
     const stream = this.#streams.get(id) ?? this.#open(id, format)
-    if (stream.inMessage && format !== 3) throw new RtmpProtocolError('a message began within another one')
+    if (stream.inMessage && format !== 3)
+      throw new RtmpProtocolError('a message started before the previous one was complete')
     if (format < 3) {
       const at = start + basic
       const field = bytes.readUIntBE(at, 3)
@@ -206,8 +207,8 @@ export class ChunkReader {
   }
 
   #open(id: number, format: number): ChunkStream {
-    // Type 1 may come first: librtmp starts its control stream so.
-    if (format > 1) throw new RtmpProtocolError('a chunk stream began without a header')
+    // librtmp starts its control chunk stream with type 1.
+    if (format > 1) throw new RtmpProtocolError('a chunk stream started without a full header')
     if (this.#streams.size >= this.#limits.maxChunkStreams) throw new RtmpProtocolError('too many chunk streams')
     const stream: ChunkStream = {
       id,
@@ -226,7 +227,7 @@ export class ChunkReader {
   }
 
   #startMessage(stream: ChunkStream, format: number): void {
-    // Section 5.3.1.2.4: a type 3 chunk that starts a message repeats the last field as a delta, whatever it was.
+    // Section 5.3.1.2.4: a type 3 chunk that starts a message uses the last timestamp field as its delta.
     stream.timestamp = format === 0 ? stream.timestampField : (stream.timestamp + stream.timestampField) >>> 0
     if (stream.length > messageLimit(stream.type, this.#limits.maxMessageBytes)) {
       throw new RtmpProtocolError(`message of type ${stream.type} declares ${stream.length} bytes`)
@@ -246,7 +247,7 @@ export class ChunkReader {
     return offset + count
   }
 
-  /** `available` bytes are at hand: a message that lies in them whole gets its buffer at once, exactly. */
+  /** @param available unread input bytes; a message that they complete gets a buffer of its exact size */
   #grow(stream: ChunkStream, needed: number, available: number): void {
     const wanted = Math.max(needed, stream.payload.length * 2, stream.received + available)
     const capacity = Math.min(stream.length, wanted)
@@ -258,7 +259,7 @@ export class ChunkReader {
 
   #reserve(bytes: number): void {
     if (this.#buffered + bytes > this.#limits.maxBufferedBytes) {
-      throw new RtmpProtocolError('too many bytes in unfinished messages')
+      throw new RtmpProtocolError('too many bytes in incomplete messages')
     }
     this.#buffered += bytes
   }
@@ -288,14 +289,14 @@ export class ChunkReader {
   }
 
   #setChunkSize(payload: Buffer): void {
-    if (payload.length < 4) throw new RtmpProtocolError('Set Chunk Size is cut short')
+    if (payload.length < 4) throw new RtmpProtocolError('Set Chunk Size is truncated')
     const size = payload.readUInt32BE()
     if (size < 1 || size > MAX_CHUNK_SIZE) throw new RtmpProtocolError(`chunk size ${size} is out of range`)
     this.#chunkSize = size
   }
 
   #abort(payload: Buffer): void {
-    if (payload.length < 4) throw new RtmpProtocolError('Abort is cut short')
+    if (payload.length < 4) throw new RtmpProtocolError('Abort is truncated')
     const stream = this.#streams.get(payload.readUInt32BE())
     if (stream !== undefined) this.#forget(stream)
   }

@@ -20,11 +20,11 @@ function read(chunkSize: number, ...parts: Buffer[]): RtmpMessage[] {
 }
 
 function message(bytes: number): { type: number; chunkStreamId: number; payload: Buffer } {
-  // Bytes that look like chunk headers and extended timestamps must not be taken for them.
+  // The payload looks like chunk headers and extended timestamps.
   return { type: 9, chunkStreamId: 7, payload: Buffer.alloc(bytes, 0xc7) }
 }
 
-test.each([1, 2, 128, 4096, 65_536])('what is cut into chunks of %i bytes comes together again', (chunkSize) => {
+test.each([1, 2, 128, 4096, 65_536])('chunks of %i bytes are read back as the same message', (chunkSize) => {
   for (const bytes of [0, 1, 127, 128, 129, 4096, 4097, 10_000]) {
     for (const timestamp of [0, EXTENDED - 1, EXTENDED, 0xffff_ffff]) {
       const whole = message(bytes)
@@ -39,12 +39,12 @@ test.each([1, 2, 128, 4096, 65_536])('what is cut into chunks of %i bytes comes 
   }
 })
 
-test('absolute timestamps are taken modulo 2^32', () => {
+test('absolute timestamps wrap at 2^32', () => {
   const [one] = read(4096, encodeAbsolute(message(3), { timestamp: 0x1_0000_0000 + 7, streamId: 1 }, 4096))
   expect(one!.timestamp).toBe(7)
 })
 
-test('a delta beyond 0xffffff is written as an extended timestamp', () => {
+test('a delta of 0xffffff or more is written as an extended timestamp', () => {
   const start = encodeAbsolute(message(5), { timestamp: 10, streamId: 1 }, 4096)
   const [, two] = read(4096, start, encodeDelta(message(9_000), EXTENDED + 5, 4096))
   expect(two!.timestamp).toBe(EXTENDED + 15)

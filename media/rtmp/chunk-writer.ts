@@ -1,6 +1,6 @@
 /**
- * Chunk streams of what we send, one for each kind of message, so that the headers of one kind can be deltas against
- * the message of that kind before. The ids are those nginx-rtmp uses; 2 is fixed by RTMP 1.0, section 5.4.
+ * Chunk stream ids of outgoing messages. Each kind of message has its own chunk stream, so a header can be a delta to the
+ * previous message of that kind. nginx-rtmp uses the same ids; RTMP 1.0, section 5.4, requires 2.
  */
 export const CHUNK_STREAM = { control: 2, command: 3, data: 5, audio: 6, video: 7 } as const
 
@@ -18,8 +18,8 @@ export const MESSAGE_TYPE = {
 } as const
 
 /**
- * Payload bytes of one outgoing chunk. 4096 is what OBS announces, so every platform is tested with it daily. A larger
- * one would save one byte in 4,096 and nothing else here: messages are cut once, for all outputs together.
+ * Chunk size of outgoing connections. OBS uses 4096 too, so every platform sees it daily. A larger size would save one
+ * byte in 4,096.
  */
 export const OUTGOING_CHUNK_SIZE = 4096
 
@@ -29,7 +29,7 @@ export interface OutgoingMessage {
   readonly payload: Buffer
 }
 
-/** A type 0 header: where a chunk stream begins on a connection. `timestamp` in milliseconds is taken modulo 2^32. */
+/** The fields of a type 0 header, which starts a chunk stream. `timestamp` is in milliseconds and wraps at 2^32. */
 export interface AbsoluteHeader {
   readonly timestamp: number
   readonly streamId: number
@@ -39,12 +39,12 @@ const EXTENDED = 0xff_ffff
 const ABSOLUTE_HEADER_BYTES = 12
 const DELTA_HEADER_BYTES = 8
 
-/** Bytes on the wire of a message with a type 0 header. */
+/** Encoded size of a message with a type 0 header. */
 export function absoluteSize(payloadBytes: number, timestamp: number, chunkSize: number): number {
   return wireSize(ABSOLUTE_HEADER_BYTES, payloadBytes, toUint32(timestamp) >= EXTENDED, chunkSize)
 }
 
-/** Bytes on the wire of a message with a type 1 header. */
+/** Encoded size of a message with a type 1 header. */
 export function deltaSize(payloadBytes: number, delta: number, chunkSize: number): number {
   return wireSize(DELTA_HEADER_BYTES, payloadBytes, delta >= EXTENDED, chunkSize)
 }
@@ -63,11 +63,11 @@ export function encodeAbsolute(message: OutgoingMessage, header: AbsoluteHeader,
 }
 
 /**
- * Encodes a message with a type 1 header into `target` at `offset`: the timestamp is the difference to the message
- * before on the same chunk stream, the message stream is inherited from it (section 5.3.1.2.2). Nothing in these bytes
- * belongs to one connection, so all that have sent the message before may share them.
+ * Encodes a message with a type 1 header into `target` at `offset`. The timestamp is a delta to the previous message on
+ * the chunk stream, and the message stream id is inherited (section 5.3.1.2.2). The bytes contain nothing specific to a
+ * connection, so all connections that have sent the previous message can share them.
  *
- * @returns the offset behind the last byte written.
+ * @returns the offset after the last byte written.
  */
 export function encodeDeltaInto(
   target: Buffer,
@@ -83,7 +83,7 @@ export function encodeDeltaInto(
   return writeBody(target, offset + DELTA_HEADER_BYTES, message, delta, chunkSize)
 }
 
-/** Encodes a message with a type 1 header into a buffer of its own. */
+/** Encodes a message with a type 1 header into a new buffer. */
 export function encodeDelta(message: OutgoingMessage, delta: number, chunkSize: number): Buffer {
   const target = Buffer.allocUnsafe(deltaSize(message.payload.length, delta, chunkSize))
   encodeDeltaInto(target, 0, message, delta, chunkSize)
@@ -95,7 +95,7 @@ function wireSize(headerBytes: number, payloadBytes: number, extended: boolean, 
   return headerBytes + payloadBytes + (chunks - 1) + (extended ? chunks * 4 : 0)
 }
 
-/** Extended timestamp if there is one, then the payload, cut by type 3 headers which repeat the extended timestamp. */
+/** Writes the extended timestamp, if any, then the payload in chunks. Type 3 headers repeat the extended timestamp. */
 function writeBody(target: Buffer, start: number, message: OutgoingMessage, time: number, chunkSize: number): number {
   const { payload } = message
   let offset = time >= EXTENDED ? target.writeUInt32BE(time, start) : start

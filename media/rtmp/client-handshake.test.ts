@@ -4,7 +4,7 @@ import { RtmpProtocolError } from './errors.ts'
 
 const server = Buffer.concat([Buffer.of(3), Buffer.alloc(1536, 1), Buffer.alloc(1536, 2), Buffer.from('rest')])
 
-test.each([1, 7, 1536, 1537, 5_000])('answers S1 once and finds the end, %i bytes at a time', (step) => {
+test.each([1, 7, 1536, 1537, 5_000])('sends C2 once and finds the end of S2, reading %i bytes at a time', (step) => {
   const handshake = new ClientHandshake()
   expect(handshake.hello()).toHaveLength(1537)
   const replies: Buffer[] = []
@@ -20,6 +20,6 @@ test.each([1, 7, 1536, 1537, 5_000])('answers S1 once and finds the end, %i byte
   expect('rest'.startsWith(rest.toString())).toBe(true)
 })
 
-test('another protocol is recognised by its first byte', () => {
+test('rejects another protocol by its first byte', () => {
   expect(() => new ClientHandshake().push(Buffer.from('HTTP/1.1 400'))).toThrow(RtmpProtocolError)
 })

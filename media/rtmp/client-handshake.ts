@@ -3,19 +3,19 @@ import { RtmpProtocolError } from './errors.ts'
 
 const VERSION = 3
 const PACKET_BYTES = 1536
-/** Time and zero (or server version): what comes before the random bytes. */
+/** Time, then zero or a version. The random bytes follow. */
 const PREFIX_BYTES = 8
 
 export interface HandshakeStep {
-  /** What to send now; empty while the server has not sent enough. */
+  /** Bytes to send now (C2); empty if there are none. */
   readonly reply: Buffer
-  /** What came behind S2 and belongs to the chunk stream; null while the handshake goes on. */
+  /** Bytes received after S2; they belong to the chunk stream. Null until the handshake is complete. */
   readonly rest: Buffer | null
 }
 
 /**
- * The client's half of the simple handshake (RTMP 1.0, section 5.2). Platforms ask for the digest variant only of
- * players. S2 is awaited but not compared: servers exist that answer with bytes of their own, and OBS accepts them.
+ * The client side of the simple handshake (RTMP 1.0, section 5.2). Platforms require the digest variant only from
+ * players. S2 is not compared with C1, because some servers send other bytes. OBS does not compare it either.
  */
 export class ClientHandshake {
   readonly #c1 = randomBytes(PACKET_BYTES)
@@ -26,15 +26,15 @@ export class ClientHandshake {
     this.#c1.fill(0, 0, PREFIX_BYTES)
   }
 
-  /** C0 and C1. */
+  /** Returns C0 and C1. */
   hello(): Buffer {
     return Buffer.concat([Buffer.of(VERSION), this.#c1])
   }
 
   /**
-   * Takes bytes from the server.
+   * Reads bytes from the server.
    *
-   * @throws RtmpProtocolError when the server speaks another protocol.
+   * @throws RtmpProtocolError when the server does not speak RTMP.
    */
   push(bytes: Buffer): HandshakeStep {
     this.#received = Buffer.concat([this.#received, bytes])

@@ -1,8 +1,8 @@
-/** CanForward of Enhanced RTMP v2: handed on as it is, neither decoded nor encoded. */
+/** CanForward of Enhanced RTMP v2: the codec is relayed, but neither decoded nor encoded. */
 const CAN_FORWARD = 4
 
-/** What both ends of ours say in or after `connect`: every codec that has a FourCC is forwarded. */
-export const FORWARDED = {
+/** The capabilities that our client and server announce with `connect`: every codec with a FourCC is forwarded. */
+export const FORWARDED_CODECS = {
   fourCcList: ['avc1', 'hvc1', 'av01', 'vp09', 'vp08', 'mp4a', 'Opus', 'fLaC', 'ac-3', 'ec-3', '.mp3'],
   videoFourCcInfoMap: { '*': CAN_FORWARD },
   audioFourCcInfoMap: { '*': CAN_FORWARD },
@@ -10,7 +10,7 @@ export const FORWARDED = {
 
 const MOD_EX = 7
 
-/** The packet type of an Enhanced RTMP body, and where its FourCC stands behind what modifies it; null when cut short. */
+/** Reads the packet type of an Enhanced RTMP body, and the offset of its FourCC after any ModEx; null when truncated. */
 export function enhancedStart(payload: Buffer): { readonly packetType: number; readonly offset: number } | null {
   let packetType = payload[0]! & 0x0f
   let offset = 1

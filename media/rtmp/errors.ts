@@ -1,4 +1,4 @@
-/** The peer broke the RTMP or AMF0 specification, or one of our limits. The only cure is to close its connection. */
+/** The peer violated the RTMP or AMF0 specification, or one of our limits. Its connection must be closed. */
 export class RtmpProtocolError extends Error {
   override readonly name = 'RtmpProtocolError'
 }

@@ -2,7 +2,7 @@
 export interface FlvTag {
   /** 8 audio, 9 video, 18 data. */
   readonly type: number
-  /** Milliseconds; below zero for what a decoder needs before the beginning. */
+  /** Milliseconds. Negative for frames that a decoder needs before the start of the presentation. */
   readonly timestamp: number
   readonly body: Buffer
 }
@@ -11,7 +11,7 @@ const FILE_HEADER_BYTES = 13
 const TAG_HEADER_BYTES = 11
 const BACK_POINTER_BYTES = 4
 
-/** Reads FLV as it comes. */
+/** Parses a stream of FLV tags. */
 export class FlvReader {
   readonly #onTag: (tag: FlvTag) => void
   #pending: Buffer = Buffer.alloc(0)
@@ -31,7 +31,7 @@ export class FlvReader {
       const end = TAG_HEADER_BYTES + rest.readUIntBE(1, 3)
       if (rest.length < end + BACK_POINTER_BYTES) break
       const body = Buffer.from(rest.subarray(TAG_HEADER_BYTES, end))
-      // The fourth byte of the time stands behind the other three. ffmpeg writes 31 bits, also of what is below zero.
+      // TimestampExtended, the highest byte, follows the other three. ffmpeg writes 31 bits, also for negative times.
       const timestamp = (((rest[7]! << 24) | rest.readUIntBE(4, 3)) << 1) >> 1
       this.#onTag({ type: rest[0]! & 0x1f, timestamp, body })
       rest = rest.subarray(end + BACK_POINTER_BYTES)

@@ -7,16 +7,17 @@ import { avcPictureSize, hevcPictureSize } from './sps.ts'
 import type { PictureSize } from './sps.ts'
 import type { MediaKind } from '../types.ts'
 
-/** What a media message's first bytes say of it. `codec` is a lower-case name, or the FourCC of one we do not know. */
+/** What the tag header of a message says. `codec` is a lower-case name, or the FourCC of an unknown codec. */
 export interface Classification {
   readonly kind: MediaKind
+  /** A sequence header. */
   readonly isHeader: boolean
-  /** By its flag; or, where that is not set, by what the coded picture says. */
+  /** The message has the keyframe flag, or the coded picture is a random access point. */
   readonly isKeyframe: boolean
-  /** A picture or a piece of sound: neither header, nor end of sequence, nor metadata. */
+  /** A coded video or audio frame: no sequence header, end of sequence or metadata. */
   readonly isFrame: boolean
   readonly codec: string | null
-  /** Enhanced RTMP with several tracks of a kind in one stream. */
+  /** An Enhanced RTMP multitrack message. */
   readonly isMultitrack?: true
 }
 
@@ -26,7 +27,7 @@ export const VIDEO = 9
 export const DATA_AMF3 = 15
 export const DATA = 18
 
-/** CodecID of the FLV specification, E.4.3.1; 12 and 13 are the widespread private numbers of HEVC and AV1. */
+/** CodecID of the FLV specification, E.4.3.1. 12 and 13 are in common use for HEVC and AV1, but not standardized. */
 const VIDEO_CODECS: Record<number, string> = {
   2: 'h263',
   3: 'screen',
@@ -66,8 +67,8 @@ const FOURCC_CODECS: Record<string, string> = {
   'ec-3': 'eac3',
   '.mp3': 'mp3',
 }
-/** Codecs whose legacy tags carry a packet type byte: 0 header, 1 frame, 2 end of sequence. */
-const PACKETISED = new Set([7, 12, 13])
+/** CodecIDs whose legacy tags have a packet type: 0 sequence header, 1 frame, 2 end of sequence. */
+const CODECS_WITH_PACKET_TYPE = new Set([7, 12, 13])
 
 /** FrameType of the FLV specification, E.4.3.1. */
 const KEYFRAME = 1
@@ -80,7 +81,7 @@ const MPEG2TS_SEQUENCE_START = 5
 const AUDIO_MULTITRACK = 5
 const VIDEO_MULTITRACK = 6
 
-/** Classifies the body of an audio, video or data message; odd ones are frames of no known codec, never an error. */
+/** Classifies the body of an audio or video message. A malformed body is a frame of an unknown codec, not an error. */
 export function classify(type: typeof AUDIO | typeof VIDEO, payload: Buffer): Classification {
   return type === VIDEO ? classifyVideo(payload) : classifyAudio(payload)
 }
@@ -93,7 +94,7 @@ function classifyVideo(payload: Buffer): Classification {
   const codec = VIDEO_CODECS[codecId] ?? null
   const frameType = first >> 4
   if (frameType === 5) return other('video', codec)
-  if (!PACKETISED.has(codecId)) return frame('video', codec, frameType === 1)
+  if (!CODECS_WITH_PACKET_TYPE.has(codecId)) return frame('video', codec, frameType === 1)
   const packetType = payload[1]
   if (packetType === 0) return header('video', codec)
   return packetType === 1 ? picture(codec, frameType, payload) : other('video', codec)
@@ -129,13 +130,13 @@ function classifyEnhanced(kind: 'audio' | 'video', payload: Buffer): Classificat
   return kind === 'video' ? picture(codec, frameType, payload) : frame(kind, codec, false)
 }
 
-/** Some senders of HEVC and AV1 flag no keyframe. */
+/** Some senders of HEVC and AV1 do not set the keyframe flag. */
 function picture(codec: string | null, frameType: number, payload: Buffer): Classification {
   const isFlagged = frameType === KEYFRAME || frameType === GENERATED_KEYFRAME
   return frame('video', codec, isFlagged || isRandomAccessPoint(codec, codedBody('video', payload).data))
 }
 
-/** Sets the frame type of a video message to keyframe, in place. It lies in the same bits of legacy and Enhanced RTMP. */
+/** Sets the frame type of a video message to keyframe, in place. Legacy and Enhanced RTMP have it in the same bits. */
 export function flagKeyframe(payload: Buffer): void {
   const frameType = (payload[0]! >> 4) & 0x07
   if (frameType !== GENERATED_KEYFRAME) payload[0] = (payload[0]! & 0x8f) | (KEYFRAME << 4)
@@ -153,7 +154,7 @@ function other(kind: MediaKind, codec: string | null): Classification {
   return { kind, isHeader: false, isKeyframe: false, isFrame: false, codec }
 }
 
-/** Picture size from a video header message; null for codecs whose header does not say, or is damaged. */
+/** Reads the picture size from a video sequence header; null when it has none or is damaged. */
 export function headerPictureSize(payload: Buffer, codec: string | null): PictureSize | null {
   const record = codedBody('video', payload).data
   if (codec === 'h264') return avcPictureSize(record)
@@ -161,7 +162,7 @@ export function headerPictureSize(payload: Buffer, codec: string | null): Pictur
   return codec === 'hevc' ? hevcPictureSize(record) : null
 }
 
-/** The figures of an onMetaData object. */
+/** Video properties of an onMetaData object. */
 export interface StreamMetadata {
   readonly width: number | null
   readonly height: number | null

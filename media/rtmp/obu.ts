@@ -1,26 +1,26 @@
 import { BitReader } from './bit-reader.ts'
 import { sizeOrNull, type PictureSize } from './sps.ts'
 
-/** Open bitstream units of AV1 (AV1 Bitstream & Decoding Process Specification, 5.3 to 5.5). */
+// Parses OBUs, the open bitstream units of AV1 (AV1 Bitstream & Decoding Process Specification, 5.3 to 5.5).
 
 const SEQUENCE_HEADER = 1
 const FRAME_HEADER = 3
 const FRAME = 6
-/** The first bits of a frame header: not an existing frame, a keyframe, shown (5.9.2). */
+/** First bits of a frame header (5.9.2): show_existing_frame 0, frame_type KEY_FRAME, show_frame 1. */
 const SHOWN_KEYFRAME = { mask: 0b1111_0000, value: 0b0001_0000 }
 const TEMPORAL_DELIMITER = Buffer.of(0x12, 0x00)
-/** Bytes of an AV1CodecConfigurationRecord (AV1-ISOBMFF, 2.3.3) before the units in it. */
-const RECORD_BYTES = 4
-/** A sequence header is some 11 bytes long, and stands at the front. */
-const MOST_UNITS = 8
+/** Bytes of an AV1CodecConfigurationRecord (AV1-ISOBMFF, 2.3.3) before its OBUs. */
+const RECORD_HEADER_BYTES = 4
+/** OBUs that are searched. The sequence header comes first, so more are not needed. */
+const MAX_UNITS = 8
 
-/** Picture size from an AV1CodecConfigurationRecord; null when it holds no sequence header, as it need not. */
+/** Reads the picture size from an AV1CodecConfigurationRecord; null when it has no sequence header, which is optional. */
 export function av1PictureSize(record: Buffer): PictureSize | null {
-  return temporalUnitSize(record.subarray(RECORD_BYTES))
+  return temporalUnitPictureSize(record.subarray(RECORD_HEADER_BYTES))
 }
 
-/** Picture size from the sequence header with which a keyframe begins; null when there is none. */
-export function temporalUnitSize(units: Buffer): PictureSize | null {
+/** Reads the picture size from the sequence header of a temporal unit; null when there is none. */
+export function temporalUnitPictureSize(units: Buffer): PictureSize | null {
   return sizeOrNull(() => {
     for (const { content, type } of unitsOf(units)) {
       if (type === SEQUENCE_HEADER) return readSequenceHeader(new BitReader(content))
@@ -29,7 +29,7 @@ export function temporalUnitSize(units: Buffer): PictureSize | null {
   })
 }
 
-/** Whether a temporal unit holds a sequence header and then a shown keyframe, so that a decoder can start with it. */
+/** Whether a decoder can start with this temporal unit: it has a sequence header, followed by a shown keyframe. */
 export function isAv1RandomAccess(units: Buffer): boolean {
   try {
     let hasSequenceHeader = false
@@ -44,15 +44,15 @@ export function isAv1RandomAccess(units: Buffer): boolean {
   return false
 }
 
-interface Unit {
+interface Obu {
   readonly type: number
   readonly content: Buffer
 }
 
-/** The first units in a temporal unit. Throws RangeError where one is damaged. */
-function* unitsOf(units: Buffer): Generator<Unit> {
+/** The first OBUs of a temporal unit. Throws RangeError when one is damaged. */
+function* unitsOf(units: Buffer): Generator<Obu> {
   let at = 0
-  for (let count = 0; at < units.length && count < MOST_UNITS; count++) {
+  for (let count = 0; at < units.length && count < MAX_UNITS; count++) {
     const header = units.readUInt8(at)
     at += (header & 4) === 0 ? 1 : 2
     let size = units.length - at
@@ -62,7 +62,7 @@ function* unitsOf(units: Buffer): Generator<Unit> {
   }
 }
 
-/** A temporal unit as a file has it: what delimits one from the next is left out (AV1-ISOBMFF, 2.4). */
+/** Removes the temporal delimiter, which must not be in an MP4 sample (AV1-ISOBMFF, 2.4). */
 export function withoutDelimiter(temporalUnit: Buffer): Buffer {
   return temporalUnit.subarray(0, 2).equals(TEMPORAL_DELIMITER) ? temporalUnit.subarray(2) : temporalUnit
 }
@@ -74,10 +74,10 @@ function leb128(bytes: Buffer, at: number): { size: number; at: number } {
     size += (byte & 0x7f) * 2 ** (index * 7)
     if (byte < 0x80) return { size, at: at + index + 1 }
   }
-  throw new RangeError('a unit is damaged')
+  throw new RangeError('an OBU is damaged')
 }
 
-/** sequence_header_obu, 5.5.1, as far as the size. */
+/** Reads sequence_header_obu (5.5.1) up to the picture size. */
 function readSequenceHeader(reader: BitReader): PictureSize {
   reader.skip(3 + 1)
   if (reader.flag()) reader.skip(5)
@@ -97,12 +97,12 @@ function skipOperatingPoints(reader: BitReader): void {
       reader.skip(32 + 5 + 5)
     }
   }
-  const saysDelay = reader.flag()
+  const hasInitialDisplayDelay = reader.flag()
   for (let left = reader.bits(5) + 1; left > 0; left--) {
     reader.skip(12)
     const level = reader.bits(5)
     if (level > 7) reader.skip(1)
     if (delayBits !== undefined && reader.flag()) reader.skip(delayBits * 2 + 1)
-    if (saysDelay && reader.flag()) reader.skip(4)
+    if (hasInitialDisplayDelay && reader.flag()) reader.skip(4)
   }
 }

@@ -1,21 +1,21 @@
 import { isAv1RandomAccess } from './obu.ts'
 import { vp9PictureSize } from './vp9.ts'
 
-/** Bytes of the length before each NAL unit. RTMP encoders write four; a configuration record may allow fewer. */
+/** Bytes of the length before each NAL unit. Configuration records allow fewer, but RTMP encoders write four. */
 const LENGTH_BYTES = 4
-/** nal_unit_type of H.264 (table 7-1): slices are 1 to 5, and 5 is one of an IDR picture. */
+/** nal_unit_type of H.264 (table 7-1): 1 to 5 are slices, and 5 is a slice of an IDR picture. */
 const AVC_IDR = 5
-/** nal_unit_type of HEVC (table 7-1): below 32 are slices, and of these 16 to 23 belong to IRAP pictures. */
+/** nal_unit_type of HEVC (table 7-1): 0 to 31 are slices, and 16 to 23 are slices of IRAP pictures. */
 const HEVC_IRAP = { first: 16, last: 23 }
 const HEVC_FIRST_NON_SLICE = 32
 /** Start code of a VP8 keyframe (RFC 6386, 9.1). */
 const VP8_START_CODE = 0x9d_01_2a
 
 /**
- * Whether a decoder can start with this coded picture, by what the picture itself says. For senders that do not flag
- * their keyframes.
+ * Whether a decoder can start with this coded picture, judged by the bitstream. Needed for senders that do not set the
+ * keyframe flag.
  *
- * @param data the coded picture, without the headers of its RTMP message
+ * @param data the coded picture without the tag header of its message
  * @returns false for unknown codecs and damaged pictures
  */
 export function isRandomAccessPoint(codec: string | null, data: Buffer): boolean {
@@ -37,7 +37,7 @@ export function isRandomAccessPoint(codec: string | null, data: Buffer): boolean
   }
 }
 
-/** The type of the first slice in a picture; null when there is none. */
+/** NAL unit type of the first slice in a picture; null when there is none. */
 function firstSliceType(data: Buffer, sliceType: (header: number) => number | null): number | null {
   let at = 0
   while (at + LENGTH_BYTES < data.length) {

@@ -6,27 +6,27 @@ export interface PictureSize {
   readonly height: number
 }
 
-/** What the sequence parameter set of H.264 says of the pictures. */
+/** Picture format from the sequence parameter set (SPS) of H.264. */
 export interface AvcPicture extends PictureSize {
-  /** `chroma_format_idc`: 0 is grey, 1 is 4:2:0, 2 is 4:2:2, 3 is 4:4:4. */
+  /** `chroma_format_idc`: 0 is 4:0:0 (monochrome), 1 is 4:2:0, 2 is 4:2:2, 3 is 4:4:4. */
   readonly chromaFormat: number
   /** Bits of a luma sample. */
   readonly bitDepth: number
   /** Pictures may be coded as fields. */
   readonly interlaced: boolean
-  /** Width of a pixel over its height; null when the stream does not say. */
+  /** Sample aspect ratio: width over height of a pixel. Null when not specified. */
   readonly pixelAspect: number | null
-  /** `transfer_characteristics` (ITU-T H.273, table 3); null when the stream does not say. */
+  /** `transfer_characteristics` (ITU-T H.273, table 3); null when not specified. */
   readonly transfer: number | null
 }
 
-/** Picture size from an AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3); null when it holds none. */
+/** Reads the picture size from an AVCDecoderConfigurationRecord (ISO/IEC 14496-15, 5.3.3); null when it has no SPS. */
 export function avcPictureSize(record: Buffer): PictureSize | null {
   const picture = avcPicture(record)
   return picture && { width: picture.width, height: picture.height }
 }
 
-/** The first sequence parameter set of an AVCDecoderConfigurationRecord; null when there is none that can be read. */
+/** Reads the first SPS of an AVCDecoderConfigurationRecord; null when there is none or it is damaged. */
 export function avcPicture(record: Buffer): AvcPicture | null {
   return sizeOrNull(() => {
     const count = record.readUInt8(5) & 0x1f
@@ -36,7 +36,7 @@ export function avcPicture(record: Buffer): AvcPicture | null {
   })
 }
 
-/** Picture size from an HEVCDecoderConfigurationRecord (ISO/IEC 14496-15, 8.3.3); null when it holds none. */
+/** Reads the picture size from an HEVCDecoderConfigurationRecord (ISO/IEC 14496-15, 8.3.3); null when it has no SPS. */
 export function hevcPictureSize(record: Buffer): PictureSize | null {
   return sizeOrNull(() => {
     let offset = 23
@@ -59,7 +59,7 @@ function readerOf(nalUnit: Buffer): BitReader {
   return new BitReader(withoutEmulationPrevention(nalUnit))
 }
 
-/** The size is a figure to show: a parameter set that cannot be read costs the figure, never the stream. */
+/** Returns null instead of throwing when the bitstream is damaged, because the size is only informative. */
 export function sizeOrNull<T extends PictureSize>(read: () => T | null): T | null {
   try {
     const size = read()
@@ -72,7 +72,7 @@ export function sizeOrNull<T extends PictureSize>(read: () => T | null): T | nul
 
 const PROFILES_WITH_CHROMA = new Set([100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135])
 
-/** seq_parameter_set_data, H.264 section 7.3.2.1.1. */
+/** Reads seq_parameter_set_data (H.264, section 7.3.2.1.1). */
 function readAvcSps(reader: BitReader): AvcPicture {
   reader.skip(8)
   const profile = reader.bits(8)
@@ -119,7 +119,7 @@ function readAvcSps(reader: BitReader): AvcPicture {
   }
 }
 
-/** Pixel aspect ratios by `aspect_ratio_idc` (H.264, table E-1); 0 is unspecified. */
+/** Sample aspect ratios by `aspect_ratio_idc` (H.264, table E-1). 0 is unspecified. */
 const PIXEL_ASPECTS = [
   [0, 0],
   [1, 1],
@@ -139,28 +139,27 @@ const PIXEL_ASPECTS = [
   [3, 2],
   [2, 1],
 ] as const
-const EXTENDED_ASPECT = 255
+const EXTENDED_SAR = 255
 
-/** The beginning of vui_parameters, H.264 section E.1.1. */
+/** Reads vui_parameters (H.264, section E.1.1) up to transfer_characteristics. */
 function readAvcVui(reader: BitReader): Pick<AvcPicture, 'pixelAspect' | 'transfer'> {
   let pixelAspect: number | null = null
   try {
     if (!reader.flag()) return { pixelAspect, transfer: null }
     if (reader.flag()) {
       const idc = reader.bits(8)
-      const [width, height] =
-        idc === EXTENDED_ASPECT ? [reader.bits(16), reader.bits(16)] : (PIXEL_ASPECTS[idc] ?? [0, 0])
+      const [width, height] = idc === EXTENDED_SAR ? [reader.bits(16), reader.bits(16)] : (PIXEL_ASPECTS[idc] ?? [0, 0])
       if (width > 0 && height > 0) pixelAspect = width / height
     }
     if (reader.flag()) reader.skip(1)
-    // video_signal_type: format and range, then primaries, transfer and matrix.
+    // video_signal_type: format and range, then colour_primaries, transfer_characteristics and matrix_coefficients.
     if (!reader.flag()) return { pixelAspect, transfer: null }
     reader.skip(4)
     if (!reader.flag()) return { pixelAspect, transfer: null }
     reader.skip(8)
     return { pixelAspect, transfer: reader.bits(8) }
   } catch (error) {
-    // A parameter set that ends here still gives the size.
+    // The size was read already, so a truncated VUI is not an error.
     if (error instanceof RangeError) return { pixelAspect, transfer: null }
     throw error
   }
@@ -178,12 +177,12 @@ function skipScalingLists(reader: BitReader, lists: number): void {
   }
 }
 
-/** seq_parameter_set_rbsp, H.265 section 7.3.2.2.1, as far as the conformance window. */
+/** Reads seq_parameter_set_rbsp (H.265, section 7.3.2.2.1) up to the conformance window. */
 function readHevcSps(reader: BitReader): PictureSize {
   reader.skip(16 + 4)
   const subLayers = reader.bits(3)
   reader.skip(1)
-  // profile_tier_level: 88 bits of profile, 8 of level, then what each sub-layer says of itself.
+  // profile_tier_level: 88 bits of profile, 8 of level, then profile and level of each sub-layer.
   reader.skip(96)
   const present = Array.from({ length: subLayers }, () => ({ profile: reader.flag(), level: reader.flag() }))
   if (subLayers > 0) reader.skip(2 * (8 - subLayers))

@@ -4,7 +4,7 @@ import { sizeOrNull, type PictureSize } from './sps.ts'
 const SYNC_CODE = 0x49_83_42
 const SRGB = 7
 
-/** Picture size from the uncompressed header of a keyframe (VP9 Bitstream Specification, 6.2); null in any other frame. */
+/** Reads the picture size from the uncompressed header of a keyframe (VP9 Bitstream Specification, 6.2); else null. */
 export function vp9PictureSize(frame: Buffer): PictureSize | null {
   return sizeOrNull(() => {
     const reader = new BitReader(frame.subarray(0, 32))
@@ -17,7 +17,7 @@ export function vp9PictureSize(frame: Buffer): PictureSize | null {
     if (profile >= 2) reader.skip(1)
     const isRgb = reader.bits(3) === SRGB
     if (!isRgb) reader.skip(1)
-    // Subsampling, where the profile leaves a choice.
+    // subsampling_x, subsampling_y and reserved_zero, only in these profiles.
     if (profile === 1 || profile === 3) reader.skip(isRgb ? 1 : 3)
     return { width: reader.bits(16) + 1, height: reader.bits(16) + 1 }
   })
