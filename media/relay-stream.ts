@@ -1,8 +1,8 @@
 import { Viewers } from './preview/viewers.ts'
 import { isTranscoded, Renderings } from './rendering/renderings.ts'
 import type { TranscodeSlots } from './rendering/transcode.ts'
-import { refusalOf } from './doctor/refusal.ts'
-import type { Diagnosis, Patient } from './doctor/stream-doctor.ts'
+import { codecRefusal } from './doctor/codec-refusal.ts'
+import type { DestinationWithRules, WarningChanges } from './doctor/stream-doctor.ts'
 import type { Publisher } from './ingest/rtmp-ingest.ts'
 import type { PictureSize } from './rtmp/sps.ts'
 import type { DesiredStream, Destination, MediaEvent, MediaLog, MediaMessage, StreamStatus } from './types.ts'
@@ -207,7 +207,7 @@ export class RelayStream {
     const ingest = this.#publishers.active?.publisher.stats()
     if (ingest === undefined) return
     for (const { id, rendering, rules } of this.#desired.destinations) {
-      const reason = rules === undefined || isTranscoded(rendering) ? null : refusalOf(rules, ingest)
+      const reason = rules === undefined || isTranscoded(rendering) ? null : codecRefusal(rules, ingest)
       // While the codec is unknown, the last decision stays.
       if (reason !== null || ingest.videoCodec !== null) this.#clients.get(id)?.bar(reason)
     }
@@ -281,7 +281,7 @@ export class RelayStream {
   #settle(feeder: Feeder): void {
     if (this.#desired.live) this.#tellUsage(feeder)
     feeder.liveMs = this.#meter.sessionMs
-    this.#tell({ raised: [], cleared: feeder.publisher.dismiss() })
+    this.#tell({ raised: [], cleared: feeder.publisher.clearWarnings() })
   }
 
   #applyDestinations(destinations: readonly Destination[], fresh: boolean): void {
@@ -348,11 +348,11 @@ export class RelayStream {
   }
 
   #examine(): void {
-    const diagnosis = this.#publishers.active?.publisher.examine(patientsOf(this.#desired))
-    if (diagnosis !== undefined) this.#tell(diagnosis)
+    const changes = this.#publishers.active?.publisher.examine(destinationsWithRules(this.#desired))
+    if (changes !== undefined) this.#tell(changes)
   }
 
-  #tell({ raised, cleared }: Diagnosis): void {
+  #tell({ raised, cleared }: WarningChanges): void {
     if (raised.length + cleared.length === 0) return
     this.#options.onEvent({ type: 'warnings.changed', streamId: this.#desired.streamId, raised, cleared })
   }
@@ -387,7 +387,7 @@ function sizeOf({ publisher }: Feeder): PictureSize | null {
   return width === null || height === null ? null : { width, height }
 }
 
-function patientsOf({ destinations }: DesiredStream): Patient[] {
+function destinationsWithRules({ destinations }: DesiredStream): DestinationWithRules[] {
   return destinations.flatMap(({ id, rendering, rules }) =>
     rules === undefined || isTranscoded(rendering) ? [] : [{ id, rules }],
   )

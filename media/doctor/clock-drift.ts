@@ -1,9 +1,9 @@
-/** Arrival times are averaged over this long: networks hold packets back, and publishers send in bursts. */
+/** Arrival times are averaged over this time, because networks delay packets and publishers send in bursts. */
 const WINDOW_MS = 5_000
 
 /**
- * Compares a publisher's clock with ours. What counts is how far media has moved against real time since the first
- * window: a publisher that merely is late is late from the start.
+ * Measures how far a publisher's timestamps drift from real time. The first window is the reference, so a constant
+ * latency does not count.
  */
 export class ClockDrift {
   #windowEnd: number | null = null
@@ -12,12 +12,12 @@ export class ClockDrift {
   #reference: number | null = null
   #skew: number | null = null
 
-  /** How far media ran ahead of real time (positive) or fell behind it, in seconds; null until two windows have passed. */
+  /** Seconds by which timestamps are ahead of real time; negative when behind. Null until two windows have passed. */
   get seconds(): number | null {
     return this.#reference === null || this.#skew === null ? null : (this.#skew - this.#reference) / 1_000
   }
 
-  /** A frame with this timestamp arrived at `now`, both in milliseconds. */
+  /** Adds a frame with this timestamp that arrived at `now`, both in milliseconds. */
   add(timestamp: number, now: number): void {
     this.#windowEnd ??= now + WINDOW_MS
     if (now >= this.#windowEnd) this.#close(now)
@@ -25,7 +25,7 @@ export class ClockDrift {
     this.#sum += timestamp - now
   }
 
-  /** The publisher's clock has started anew. */
+  /** Starts again after the publisher's clock jumped. */
   restart(): void {
     this.#windowEnd = this.#reference = this.#skew = null
     this.#count = this.#sum = 0

@@ -16,7 +16,7 @@ let folder: string
 let fixture: IngestFixture
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'crier-doctor-'))
-  const doctor = { ...DEFAULT_DOCTOR_LIMITS, raiseMs: 200, trackPatienceMs: 1_000 }
+  const doctor = { ...DEFAULT_DOCTOR_LIMITS, raiseMs: 200, missingTrackMs: 1_000 }
   fixture = await startIngest({ doctor })
 }, 60_000)
 afterAll(async () => {
@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Publishes what ffmpeg makes of the arguments, several times as fast as it would be seen. */
+/** Encodes a clip with the given ffmpeg arguments and publishes it at five times real time. */
 async function publish(name: string, ...args: string[]): Promise<void> {
   const file = join(folder, `${name}.flv`)
   await runFfmpeg(...PICTURE, ...args, '-t', '14', '-f', 'flv', file)
@@ -32,7 +32,7 @@ async function publish(name: string, ...args: string[]): Promise<void> {
   await runFfmpeg('-readrate', '5', '-i', file, '-c', 'copy', '-f', 'flv', '-flvflags', 'no_duration_filesize', url)
 }
 
-test('ffmpeg with faults is told so, and ffmpeg without is left alone', { timeout: 90_000 }, async () => {
+test('faults in streams of ffmpeg are reported; a healthy stream has no warnings', { timeout: 90_000 }, async () => {
   const publishing = Promise.all([
     publish('sparse', ...H264, '-g', '120', '-keyint_min', '120', '-sc_threshold', '0', '-an'),
     publish('uneven', ...TONE, '-vf', ONE_PICTURE_IN_FOUR_TWICE, '-vsync', 'vfr', ...H264, '-g', '10', '-c:a', 'aac'),
@@ -69,7 +69,7 @@ test('ffmpeg with faults is told so, and ffmpeg without is left alone', { timeou
     publish('healthy', ...TONE, ...H264, '-g', '40', '-c:a', 'aac'),
   ])
   const found = new Map<string, Set<string>>()
-  const look = (): void => {
+  const collect = (): void => {
     for (const { publisher } of fixture.sessions) {
       publisher.examine([])
       const codes = found.get(publisher.path) ?? new Set()
@@ -77,20 +77,20 @@ test('ffmpeg with faults is told so, and ffmpeg without is left alone', { timeou
       found.set(publisher.path, codes)
     }
   }
-  // Media that comes at five times its pace does drift, once somebody looks for long enough.
+  // Media at five times real time causes a clock_drift warning after a while.
   const codes = (name: string): string[] =>
     [...(found.get(`publisher${name}`) ?? [])].filter((code) => code !== 'clock_drift').toSorted()
   await waitFor(
     () => {
-      look()
+      collect()
       return codes('sparse').length >= 2 && codes('uneven').length >= 1 && codes('studio').length >= 2
     },
-    { timeoutMs: 60_000, what: 'the faults to be told' },
+    { timeoutMs: 60_000, what: 'the warnings' },
   )
   expect(codes('sparse')).toEqual(['audio_missing', 'keyframe_interval'])
   expect(codes('uneven')).toEqual(['frame_rate_varies'])
   await publishing
-  look()
+  collect()
   expect(codes('studio')).toEqual(['audio_channels', 'pixel_format'])
   expect(codes('tenbit')).toEqual(['pixel_format'])
   expect(codes('healthy')).toEqual([])

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import type { Classification } from '../rtmp/flv.ts'
-import { DEFAULT_DOCTOR_LIMITS, StreamDoctor, type Diagnosis, type Patient } from './stream-doctor.ts'
+import { DEFAULT_DOCTOR_LIMITS, StreamDoctor, type DestinationWithRules, type WarningChanges } from './stream-doctor.ts'
 
-const TWITCH: Patient = {
+const TWITCH: DestinationWithRules = {
   id: 'twitch',
   rules: {
     name: 'Twitch',
@@ -13,37 +13,37 @@ const TWITCH: Patient = {
   },
 }
 
-interface Feeding {
+interface FeedOptions {
   readonly seconds: number
   readonly frameMs?: (frame: number) => number
   readonly keyframeEvery?: number
   readonly audio?: boolean
-  /** By how much timestamps of sound are ahead of those of the picture, milliseconds. */
+  /** Milliseconds by which audio timestamps are ahead of video timestamps. */
   readonly audioAheadMs?: number
   readonly videoCodec?: string
-  /** Media milliseconds that pass in one real one. */
-  readonly pace?: number
+  /** Speed of media time, relative to real time. */
+  readonly speed?: number
   readonly bitrate?: number
 }
 
-/** A doctor and a publisher in simulated time: both clocks start at 0 and go on over several feedings. */
-function practice(patients: readonly Patient[] = []) {
+/** A doctor and a publisher in simulated time. Both clocks start at 0 and continue over several calls of `feed`. */
+function setUp(destinations: readonly DestinationWithRules[] = []) {
   const doctor = new StreamDoctor(DEFAULT_DOCTOR_LIMITS, 0)
-  const told: string[] = []
+  const changes: string[] = []
   let now = 0
   let media = 0
   let frames = 0
-  const note = ({ raised, cleared }: Diagnosis): void => {
-    told.push(
+  const note = ({ raised, cleared }: WarningChanges): void => {
+    changes.push(
       ...raised.map(({ code, destinationId }) => `+${code}${destinationId === null ? '' : `@${destinationId}`}`),
     )
-    told.push(
+    changes.push(
       ...cleared.map(({ code, destinationId }) => `-${code}${destinationId === null ? '' : `@${destinationId}`}`),
     )
   }
-  const feed = (feeding: Feeding): string[] => {
-    const { seconds, frameMs = () => 20, keyframeEvery = 100, audio = true, videoCodec = 'h264' } = feeding
-    const { audioAheadMs = 0, pace = 1, bitrate = 2_000_000 } = feeding
+  const feed = (options: FeedOptions): string[] => {
+    const { seconds, frameMs = () => 20, keyframeEvery = 100, audio = true, videoCodec = 'h264' } = options
+    const { audioAheadMs = 0, speed = 1, bitrate = 2_000_000 } = options
     const until = now + seconds * 1_000
     let examineAt = Math.ceil(now / 1_000) * 1_000
     while (now < until) {
@@ -54,12 +54,12 @@ function practice(patients: readonly Patient[] = []) {
       const step = frameMs(frames)
       frames += 1
       media += step
-      now += step / pace
+      now += step / speed
       if (now < examineAt) continue
-      note(doctor.examine(bitrate, patients, now, new Date(examineAt).toISOString()))
+      note(doctor.examine(bitrate, destinations, now, new Date(examineAt).toISOString()))
       examineAt += 1_000
     }
-    return told.splice(0)
+    return changes.splice(0)
   }
   const jump = (ms: number): void => {
     media += ms
@@ -67,25 +67,25 @@ function practice(patients: readonly Patient[] = []) {
   return { doctor, feed, jump, now: () => now }
 }
 
-test('a good stream has nothing, however long it runs', () => {
-  expect(practice([TWITCH]).feed({ seconds: 120 })).toEqual([])
+test('a good stream has no warnings', () => {
+  expect(setUp([TWITCH]).feed({ seconds: 120 })).toEqual([])
 })
 
-test('keyframes too far apart: for all beyond 4 s, for a destination beyond its own rule', () => {
-  const { doctor, feed } = practice([TWITCH])
+test('keyframe_interval: above 4 s for the stream, above its own maximum for a destination', () => {
+  const { doctor, feed } = setUp([TWITCH])
   expect(feed({ seconds: 30, keyframeEvery: 150 })).toEqual(['+keyframe_interval@twitch'])
-  expect(doctor.warnings[0]?.message).toBe('Keyframes come every 3.0 s; Twitch takes at most 2 s.')
+  expect(doctor.warnings[0]?.message).toBe('The keyframe interval is 3.0 s. Twitch accepts at most 2 s.')
   expect(feed({ seconds: 30, keyframeEvery: 250 })).toEqual(['+keyframe_interval'])
   expect(feed({ seconds: 40, keyframeEvery: 100 })).toEqual(expect.arrayContaining(['-keyframe_interval']))
   expect(doctor.warnings).toEqual([])
 })
 
-test('no keyframe at all is told while it is still missing', () => {
-  expect(practice().feed({ seconds: 10, keyframeEvery: Infinity })).toEqual(['+keyframe_interval'])
+test('keyframe_interval: reported before a late keyframe arrives', () => {
+  expect(setUp().feed({ seconds: 10, keyframeEvery: Infinity })).toEqual(['+keyframe_interval'])
 })
 
-test('a varying frame rate, and none for rounding or for one pause', () => {
-  const { feed } = practice()
+test('frame_rate_varies: reported for uneven intervals, not for rounding', () => {
+  const { feed } = setUp()
   expect(feed({ seconds: 20, frameMs: (frame) => 33 + (frame % 3 === 0 ? 1 : 0) })).toEqual([])
   expect(feed({ seconds: 20, frameMs: (frame) => [17, 33, 83, 17][frame % 4]!, keyframeEvery: 60 })).toEqual([
     '+frame_rate_varies',
@@ -93,20 +93,20 @@ test('a varying frame rate, and none for rounding or for one pause', () => {
   expect(feed({ seconds: 20 })).toEqual(['-frame_rate_varies'])
 })
 
-test('audio that is missing, from the start and later', () => {
-  const { feed } = practice()
+test('audio_missing: from the start, and when audio stops', () => {
+  const { feed } = setUp()
   expect(feed({ seconds: 12, audio: false })).toEqual(['+audio_missing'])
   expect(feed({ seconds: 15 })).toEqual(['-audio_missing'])
   expect(feed({ seconds: 4, audio: false })).toEqual([])
   expect(feed({ seconds: 10, audio: false })).toEqual(['+audio_missing'])
 })
 
-test('a bitrate over a destination’s cap has to hold, and to stay below for a while', () => {
-  const { doctor, feed } = practice([TWITCH])
+test('bitrate: raised when it stays above the maximum, cleared when it stays below', () => {
+  const { doctor, feed } = setUp([TWITCH])
   expect(feed({ seconds: 2, bitrate: 9_000_000 })).toEqual([])
   expect(feed({ seconds: 10, bitrate: 6_300_000 })).toEqual([])
   expect(feed({ seconds: 6, bitrate: 9_000_000 })).toEqual(['+bitrate@twitch'])
-  expect(doctor.warnings[0]?.message).toBe('9,000 kbit/s come in; Twitch takes at most 6,000 kbit/s.')
+  expect(doctor.warnings[0]?.message).toBe('The bitrate is 9,000 kbit/s. Twitch accepts at most 6,000 kbit/s.')
   for (let round = 0; round < 5; round += 1) {
     expect(feed({ seconds: 5, bitrate: 5_000_000 })).toEqual([])
     expect(feed({ seconds: 2, bitrate: 9_000_000 })).toEqual([])
@@ -114,34 +114,34 @@ test('a bitrate over a destination’s cap has to hold, and to stay below for a 
   expect(feed({ seconds: 15, bitrate: 5_000_000 })).toEqual(['-bitrate@twitch'])
 })
 
-test('a clock that drifts, fast or slow', () => {
-  const slow = practice()
-  expect(slow.feed({ seconds: 60, pace: 0.9 })).toEqual(['+clock_drift'])
-  expect(slow.doctor.warnings[0]?.message).toMatch(/behind the clock/)
-  const fast = practice()
-  expect(fast.feed({ seconds: 60, pace: 1.1 })).toEqual(['+clock_drift'])
-  expect(fast.doctor.warnings[0]?.message).toMatch(/ahead of the clock/)
+test('clock_drift: for timestamps that are too slow or too fast', () => {
+  const slow = setUp()
+  expect(slow.feed({ seconds: 60, speed: 0.9 })).toEqual(['+clock_drift'])
+  expect(slow.doctor.warnings[0]?.message).toMatch(/behind real time/)
+  const fast = setUp()
+  expect(fast.feed({ seconds: 60, speed: 1.1 })).toEqual(['+clock_drift'])
+  expect(fast.doctor.warnings[0]?.message).toMatch(/ahead of real time/)
 })
 
-test('sound whose timestamps are off against the picture', () => {
-  const late = practice()
+test('audio_offset: for audio timestamps behind or ahead of video timestamps', () => {
+  const late = setUp()
   expect(late.feed({ seconds: 20, audioAheadMs: -2_000 })).toEqual(['+audio_offset'])
-  expect(late.doctor.warnings[0]?.message).toMatch(/2\.0 s behind those of the picture/)
+  expect(late.doctor.warnings[0]?.message).toMatch(/2\.0 s behind video timestamps/)
   expect(late.feed({ seconds: 20, audioAheadMs: -2_000 })).toEqual([])
-  const early = practice()
+  const early = setUp()
   expect(early.feed({ seconds: 20, audioAheadMs: 2_000 })).toEqual(['+audio_offset'])
   expect(early.doctor.warnings[0]?.message).toMatch(/ahead of/)
 })
 
-test('sound that stops for a while is not off against the picture', () => {
-  const { feed } = practice()
+test('audio_offset: not reported for audio that pauses', () => {
+  const { feed } = setUp()
   feed({ seconds: 10 })
   expect(feed({ seconds: 4, audio: false })).toEqual([])
   expect(feed({ seconds: 10 })).toEqual([])
 })
 
-test('a jump of the timestamps is told as one, not as an encoder that cannot keep its pace', () => {
-  const { doctor, feed, jump } = practice()
+test('timestamps_forward: a jump is reported as such, not as clock_drift', () => {
+  const { doctor, feed, jump } = setUp()
   feed({ seconds: 15 })
   jump(3_600_000)
   expect(feed({ seconds: 30 })).toEqual(['+timestamps_forward'])
@@ -149,14 +149,14 @@ test('a jump of the timestamps is told as one, not as an encoder that cannot kee
   expect(feed({ seconds: 60 })).toEqual(['-timestamps_forward'])
 })
 
-test('a pause of the encoder is no jump', () => {
-  const { feed } = practice()
+test('timestamps_forward: not reported when the encoder pauses', () => {
+  const { feed } = setUp()
   feed({ seconds: 15 })
   expect(feed({ seconds: 0.02, frameMs: () => 4_000 })).toEqual([])
   expect(feed({ seconds: 20 })).toEqual([])
 })
 
-test('video without any keyframe', () => {
+test('keyframe_missing: for video without any keyframe', () => {
   const doctor = new StreamDoctor(DEFAULT_DOCTOR_LIMITS, 0)
   const picture = { kind: 'video', isHeader: false, isFrame: true, isKeyframe: false, codec: 'h264' } as const
   const raised: string[] = []
@@ -167,8 +167,8 @@ test('video without any keyframe', () => {
   expect(raised).toContain('keyframe_missing')
 })
 
-test('timestamps that go back are told at once, and for a minute', () => {
-  const { doctor, feed, jump } = practice()
+test('timestamps_back: reported immediately, for a minute', () => {
+  const { doctor, feed, jump } = setUp()
   feed({ seconds: 5 })
   jump(-200)
   expect(feed({ seconds: 2 })).toEqual(['+timestamps_back'])
@@ -177,8 +177,8 @@ test('timestamps that go back are told at once, and for a minute', () => {
   expect(feed({ seconds: 15 })).toEqual(['-timestamps_back'])
 })
 
-test('a picture that changes its size', () => {
-  const { doctor, feed, now } = practice()
+test('resolution_changed: reported when the picture size changes', () => {
+  const { doctor, feed, now } = setUp()
   doctor.pictureSize({ width: 1280, height: 720 }, now())
   expect(feed({ seconds: 10 })).toEqual([])
   doctor.pictureSize({ width: 1280, height: 720 }, now())
@@ -187,13 +187,13 @@ test('a picture that changes its size', () => {
   expect(doctor.warnings[0]?.message).toMatch('1280×720 to 720×1280')
 })
 
-test('a codec that a destination does not take', () => {
-  const { doctor, feed } = practice([TWITCH])
+test('video_codec: reported for the stream and for a destination that does not accept it', () => {
+  const { doctor, feed } = setUp([TWITCH])
   expect(feed({ seconds: 6, videoCodec: 'hevc' })).toEqual(['+video_codec', '+video_codec@twitch'])
-  expect(doctor.warnings[1]?.message).toBe('Twitch does not take hevc video; it takes h264.')
+  expect(doctor.warnings[1]?.message).toBe('Twitch does not accept hevc video. It accepts h264.')
 })
 
-test('a track that was announced and does not come is told within two seconds, and taken back when it comes', () => {
+test('an announced track that is missing is reported within two seconds and cleared when it arrives', () => {
   const doctor = new StreamDoctor(DEFAULT_DOCTOR_LIMITS, 0, { video: true, audio: true })
   const sound: Classification = { kind: 'audio', isHeader: false, isFrame: true, isKeyframe: false, codec: 'aac' }
   const examine = (now: number) => {
@@ -208,10 +208,10 @@ test('a track that was announced and does not come is told within two seconds, a
   expect(examine(2_900)).toEqual(['-video_missing'])
 })
 
-test('a track that has come is not missed at once while it is encoded, but after the usual patience', () => {
+test('an announced track that was received but is still being transcoded gets the time of any other track', () => {
   const doctor = new StreamDoctor(DEFAULT_DOCTOR_LIMITS, 0, { video: true, audio: true })
   const picture: Classification = { kind: 'video', isHeader: false, isFrame: true, isKeyframe: true, codec: 'h264' }
-  doctor.arrived('audio')
+  doctor.trackReceived('audio')
   const raised: string[] = []
   for (let now = 0; now <= 10_000; now += 1_000) {
     doctor.message(picture, now, now)

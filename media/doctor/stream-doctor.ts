@@ -2,57 +2,56 @@ import type { Classification } from '../rtmp/flv.ts'
 import type { PictureSize } from '../rtmp/sps.ts'
 import type { DestinationRules, MediaWarning, WarningCode } from '../types.ts'
 import { ClockDrift } from './clock-drift.ts'
-import { isForeign } from './refusal.ts'
-import { FrameRhythm } from './frame-rhythm.ts'
+import { isUnsupported, refusalText } from './codec-refusal.ts'
+import { FrameIntervals } from './frame-intervals.ts'
 import type { PixelFormat } from './media-format.ts'
 import { TrackOffset } from './track-offset.ts'
-import { unusualForms } from './unusual-forms.ts'
+import { unusualFormats } from './unusual-formats.ts'
 
 export interface DoctorLimits {
-  /** A finding is told once it has held for this long; what happened once (a jump, a new size) is told at once. */
+  /** A finding is reported after it has held for this time. Incidents (a clock jump, a new size) are reported immediately. */
   readonly raiseMs: number
-  /** It is taken back once it has not been there for this long. */
+  /** A finding is cleared after it has been gone for this time. */
   readonly clearMs: number
-  /** How long a stream may be without one of its tracks. */
-  readonly trackPatienceMs: number
-  /** The same for a track that the publisher announced. It is told at once. */
-  readonly announcedPatienceMs: number
-  /** How long something that happened once stays told. */
-  readonly rememberMs: number
+  /** How long a track may be missing. */
+  readonly missingTrackMs: number
+  /** How long an announced track may be missing at the start. After that it is reported immediately. */
+  readonly missingAnnouncedTrackMs: number
+  /** How long an incident stays reported. */
+  readonly incidentMs: number
 }
 
 export const DEFAULT_DOCTOR_LIMITS: DoctorLimits = {
   raiseMs: 3_000,
   clearMs: 10_000,
-  trackPatienceMs: 5_000,
-  announcedPatienceMs: 1_000,
-  rememberMs: 60_000,
+  missingTrackMs: 5_000,
+  missingAnnouncedTrackMs: 1_000,
+  incidentMs: 60_000,
 }
 
-/** Longest time between keyframes that every platform takes, seconds. */
-const LONGEST_KEYFRAME_INTERVAL = 4
-/** Intervals are told by whole milliseconds, and encoders place keyframes to the frame. */
+/** Longest keyframe interval that every platform accepts, seconds. */
+const MAX_KEYFRAME_INTERVAL = 4
+/** Seconds. Timestamps are rounded to milliseconds, and encoders round the interval to whole frames. */
 const INTERVAL_TOLERANCE = 0.1
-/** A rate that is told over a few seconds swings: this much over a cap is no fault yet. */
+/** Factor by which the bitrate may exceed a maximum, because it fluctuates over a few seconds. */
 const BITRATE_TOLERANCE = 1.1
-/** Greatest step back within a track that a reordering encoder makes, milliseconds. */
+/** Timestamps of a track may go back by this much, milliseconds. Encoders that reorder frames do that. */
 const REORDERING_MS = 5
-
-/** A step forward by this much more than the time that passed is a jump of the clock, milliseconds. */
+/** Timestamps that advance this much more than real time have jumped, milliseconds. */
 const JUMP_MS = 2_000
-/** Seconds. Viewers notice far less, but encoders interleave as loosely as that. */
-const LARGEST_TRACK_OFFSET = 1
+/** Seconds. Viewers notice much less, but some encoders interleave the tracks this loosely. */
+const MAX_TRACK_OFFSET = 1
 
-/** Codecs that every platform takes. */
-const COMMON = { video: ['h264'], audio: ['aac'] }
+/** Codecs that every platform accepts. */
+const COMMON_CODECS = { video: ['h264'], audio: ['aac'] }
 
-/** A destination as the diagnosis sees it. */
-export interface Patient {
+/** A destination and what it accepts. */
+export interface DestinationWithRules {
   readonly id: string
   readonly rules: DestinationRules
 }
 
-/** Tracks that a publisher said it would send, before it sent anything. */
+/** Tracks that a publisher announced before it sent media. */
 export interface AnnouncedTracks {
   readonly video: boolean
   readonly audio: boolean
@@ -62,37 +61,38 @@ interface Finding {
   readonly code: WarningCode
   readonly destinationId: string | null
   readonly message: string
-  /** Something that happened rather than a state: told at once. */
-  readonly once?: true
+  /** It happened once and is not a state, so it is reported immediately. */
+  readonly isIncident?: true
 }
 
-interface Case {
+interface FindingState {
   finding: Finding
   firstSeen: number
   lastSeen: number
-  /** ISO 8601; null while it has not held for long enough. */
+  /** When it was reported (ISO 8601); null before that. */
   since: string | null
 }
 
-export interface Diagnosis {
+/** Warnings that were raised and cleared since the last examination. */
+export interface WarningChanges {
   readonly raised: readonly MediaWarning[]
   readonly cleared: readonly MediaWarning[]
 }
 
 /**
- * Says in words what is wrong with what a publisher sends, for everybody and for single destinations. It is told of
- * every message, for a handful of additions, and asked about once a second; a finding has to hold before it is raised
- * and to be gone for longer before it is cleared, so that none flaps. Times are monotonic milliseconds.
+ * Finds problems of a publisher's media, for the stream and for single destinations, and describes them. It sees every
+ * message, at the cost of a few additions, and is asked about once a second. A finding must hold for some time before it
+ * is raised and be gone for some time before it is cleared, so that warnings do not flap. Times are monotonic milliseconds.
  */
 export class StreamDoctor {
   readonly #limits: DoctorLimits
   readonly #startedAt: number
-  /** Tracks that were announced and of which nothing has come. */
-  readonly #awaited: { audio: boolean; video: boolean }
-  readonly #rhythm = new FrameRhythm()
+  /** Announced tracks of which nothing was received. */
+  readonly #pendingTracks: { audio: boolean; video: boolean }
+  readonly #frameIntervals = new FrameIntervals()
   readonly #drift = new ClockDrift()
   readonly #trackOffset = new TrackOffset()
-  readonly #cases = new Map<string, Case>()
+  readonly #findings = new Map<string, FindingState>()
   readonly #lastTimestamp = { audio: Number.NEGATIVE_INFINITY, video: Number.NEGATIVE_INFINITY }
   #lastAudioAt: number | null = null
   #lastVideoAt: number | null = null
@@ -102,51 +102,51 @@ export class StreamDoctor {
   #lastKeyframe: number | null = null
   #interval: number | null = null
   #size: PictureSize | null = null
-  #resizedAt = Number.NEGATIVE_INFINITY
-  #resize = ''
+  #sizeChangedAt = Number.NEGATIVE_INFINITY
+  #sizeChange = ''
   #pixelFormat: PixelFormat | null = null
   #channels: number | null = null
-  #jump = ''
-  #jumpedAt = Number.NEGATIVE_INFINITY
-  #stepsBack = 0
-  #steppedBackAt = Number.NEGATIVE_INFINITY
-  #contests = 0
+  #forwardJump = ''
+  #jumpedForwardAt = Number.NEGATIVE_INFINITY
+  #backwardJumps = 0
+  #jumpedBackAt = Number.NEGATIVE_INFINITY
+  #takeOvers = 0
   #contestedAt = Number.NEGATIVE_INFINITY
 
   constructor(limits: DoctorLimits, now: number, announced: AnnouncedTracks = { video: false, audio: false }) {
     this.#limits = limits
-    this.#awaited = { ...announced }
+    this.#pendingTracks = { ...announced }
     this.#startedAt = now
   }
 
-  /** Seconds between the last keyframes, or since the last one where that is longer already. */
+  /** Seconds between the last two keyframes, or since the last one if that is longer. */
   get keyframeInterval(): number | null {
     if (this.#lastKeyframe === null) return null
-    const running = (this.#lastTimestamp.video - this.#lastKeyframe) / 1_000
-    return this.#interval === null && running <= LONGEST_KEYFRAME_INTERVAL
+    const sinceLast = (this.#lastTimestamp.video - this.#lastKeyframe) / 1_000
+    return this.#interval === null && sinceLast <= MAX_KEYFRAME_INTERVAL
       ? null
-      : Math.max(this.#interval ?? 0, running)
+      : Math.max(this.#interval ?? 0, sinceLast)
   }
 
-  /** Something of a track has come, though it may be a while until it can be passed on. */
-  arrived(kind: 'audio' | 'video'): void {
-    this.#awaited[kind] = false
+  /** Media of a track was received, though it may take a while to transcode it. */
+  trackReceived(kind: 'audio' | 'video'): void {
+    this.#pendingTracks[kind] = false
   }
 
-  /** Takes a message in at `now`; `timestamp` is its place on the publisher's line. */
+  /** Examines a message that was received at `now`. `timestamp` is on the publisher's timeline. */
   message({ codec, isFrame, isKeyframe, kind }: Classification, timestamp: number, now: number): void {
     if (kind === 'data') return
     if (kind === 'audio') this.#audioCodec = codec ?? this.#audioCodec
     else this.#videoCodec = codec ?? this.#videoCodec
     if (!isFrame) return
-    this.arrived(kind)
-    if (timestamp < this.#lastTimestamp[kind] - REORDERING_MS) this.steppedBack(now)
-    else this.#noteJump(kind, timestamp, now)
+    this.trackReceived(kind)
+    if (timestamp < this.#lastTimestamp[kind] - REORDERING_MS) this.timestampsWentBack(now)
+    else this.#checkForwardJump(kind, timestamp, now)
     this.#drift.add(timestamp, now)
     this.#trackOffset.add(kind, timestamp, now)
     if (kind === 'audio') this.#lastAudioAt = now
     else {
-      this.#rhythm.add(timestamp)
+      this.#frameIntervals.add(timestamp)
       this.#lastVideoAt = now
     }
     this.#lastTimestamp[kind] = timestamp
@@ -157,175 +157,183 @@ export class StreamDoctor {
   }
 
   /** The publisher's clock jumped back. */
-  steppedBack(now: number): void {
-    this.#stepsBack += 1
-    this.#steppedBackAt = now
-    this.#restart()
+  timestampsWentBack(now: number): void {
+    this.#backwardJumps += 1
+    this.#jumpedBackAt = now
+    this.#restartMeasurements()
   }
 
-  /** A frame is further ahead of all before it than the time that passed: the publisher's clock has jumped. */
-  #noteJump(kind: 'audio' | 'video', timestamp: number, now: number): void {
-    // A track that is ahead of the other from its start on has not jumped.
+  /** The publisher's clock has jumped if a timestamp advances much more than real time. */
+  #checkForwardJump(kind: 'audio' | 'video', timestamp: number, now: number): void {
+    // The first frame of a track may be ahead of the other track.
     if (this.#lastTimestamp[kind] === Number.NEGATIVE_INFINITY) return
     const latest = Math.max(this.#lastTimestamp.audio, this.#lastTimestamp.video)
     const latestAt = Math.max(this.#lastAudioAt ?? now, this.#lastVideoAt ?? now)
     const jump = timestamp - latest - (now - latestAt)
     if (jump < JUMP_MS) return
-    this.#jump = `The encoder's timestamps jumped forward by ${duration(jump)}. Check its clock and its source; players may stop.`
-    this.#jumpedAt = now
-    this.#restart()
+    this.#forwardJump = `The encoder's timestamps jumped forward by ${duration(jump)}. Players may stop. Check the clock and the source of the encoder.`
+    this.#jumpedForwardAt = now
+    this.#restartMeasurements()
     this.#lastKeyframe = this.#interval = null
   }
 
-  /** What was measured on the publisher's clock says nothing any more. */
-  #restart(): void {
+  /** Measurements that depend on the publisher's clock are invalid after a jump. */
+  #restartMeasurements(): void {
     this.#drift.restart()
     this.#trackOffset.restart()
   }
 
-  /** A video configuration says how colour is stored; null where it does not. */
+  /** Sets the pixel format of the last video sequence header; null when unknown. */
   pixelFormat(format: PixelFormat | null): void {
     this.#pixelFormat = format
   }
 
-  /** An audio configuration says how many channels there are; null where it does not. */
-  soundForm(channels: number | null): void {
+  /** Sets the number of channels of the last audio sequence header; null when unknown. */
+  audioChannels(channels: number | null): void {
     this.#channels = channels
   }
 
-  /** A video configuration says this size. */
+  /** Sets the picture size of the last video sequence header. */
   pictureSize(size: PictureSize, now: number): void {
     const before = this.#size
     this.#size = size
     if (before === null || (before.width === size.width && before.height === size.height)) return
-    this.#resize = `The picture changed from ${shown(before)} to ${shown(size)}; platforms may drop the stream.`
-    this.#resizedAt = now
+    this.#sizeChange = `The picture size changed from ${sizeText(before)} to ${sizeText(size)}. Platforms may end the stream.`
+    this.#sizeChangedAt = now
   }
 
-  /** Pictures come in one size and are passed on in another. */
-  fitted(from: PictureSize, to: PictureSize, now: number): void {
-    this.#resize = `The picture comes in as ${shown(from)} and goes out as ${shown(to)}, encoded anew.`
-    this.#resizedAt = now
+  /** Pictures are received in one size and re-encoded in another. */
+  pictureRescaled(from: PictureSize, to: PictureSize, now: number): void {
+    this.#sizeChange = `The picture is received as ${sizeText(from)} and re-encoded as ${sizeText(to)}.`
+    this.#sizeChangedAt = now
   }
 
-  /** Another encoder uses the same key; they have cut each other off so many times lately. */
-  contested(count: number, now: number): void {
-    this.#contests = count
+  /** Another encoder uses the same key. `count` is how often they have replaced each other within a minute. */
+  keyContested(count: number, now: number): void {
+    this.#takeOvers = count
     this.#contestedAt = now
   }
 
-  /** What holds now. */
+  /** The warnings that are raised now. */
   get warnings(): MediaWarning[] {
-    return [...this.#cases.values()].flatMap((one) => (one.since === null ? [] : [warningOf(one, one.since)]))
+    return [...this.#findings.values()].flatMap((state) =>
+      state.since === null ? [] : [warningOf(state, state.since)],
+    )
   }
 
-  /** Forgets all findings; returns those that had been told. */
-  dismiss(): readonly MediaWarning[] {
+  /** Clears all findings. Returns the warnings that were raised. */
+  clearWarnings(): readonly MediaWarning[] {
     const { warnings } = this
-    this.#cases.clear()
+    this.#findings.clear()
     return warnings
   }
 
-  /** Looks at everything; returns what has changed since the last look. */
-  examine(bitrate: number, patients: readonly Patient[], now: number, at: string): Diagnosis {
+  /** Updates the warnings and returns what has changed since the last call. `at` is the current time (ISO 8601). */
+  examine(bitrate: number, destinations: readonly DestinationWithRules[], now: number, at: string): WarningChanges {
     const raised: MediaWarning[] = []
     const cleared: MediaWarning[] = []
-    for (const finding of [...this.#general(now), ...patients.flatMap((patient) => this.#of(patient, bitrate))]) {
+    const perDestination = destinations.flatMap((destination) => this.#destinationFindings(destination, bitrate))
+    for (const finding of [...this.#streamFindings(now), ...perDestination]) {
       const key = `${finding.code} ${finding.destinationId}`
-      const one = this.#cases.get(key) ?? { finding, firstSeen: now, lastSeen: now, since: null }
-      this.#cases.set(key, one)
-      one.finding = finding
-      one.lastSeen = now
-      if (one.since !== null || (finding.once !== true && now - one.firstSeen < this.#limits.raiseMs)) continue
-      one.since = at
-      raised.push(warningOf(one, at))
+      const state = this.#findings.get(key) ?? { finding, firstSeen: now, lastSeen: now, since: null }
+      this.#findings.set(key, state)
+      state.finding = finding
+      state.lastSeen = now
+      if (state.since !== null) continue
+      if (finding.isIncident !== true && now - state.firstSeen < this.#limits.raiseMs) continue
+      state.since = at
+      raised.push(warningOf(state, at))
     }
-    for (const [key, one] of this.#cases) {
-      const gone = now - one.lastSeen
-      // What was never told is forgotten as soon as it does not hold; what was told has to stay away for a while.
-      if (gone === 0 || (one.since !== null && one.finding.once !== true && gone < this.#limits.clearMs)) continue
-      this.#cases.delete(key)
-      if (one.since !== null) cleared.push(warningOf(one, one.since))
+    for (const [key, state] of this.#findings) {
+      const goneMs = now - state.lastSeen
+      if (goneMs === 0) continue
+      // A finding that was not reported is removed at once. A reported one must be gone for some time.
+      if (state.since !== null && state.finding.isIncident !== true && goneMs < this.#limits.clearMs) continue
+      this.#findings.delete(key)
+      if (state.since !== null) cleared.push(warningOf(state, state.since))
     }
     return { raised, cleared }
   }
 
-  #general(now: number): Finding[] {
-    const { rememberMs } = this.#limits
+  #streamFindings(now: number): Finding[] {
+    const { incidentMs } = this.#limits
     const findings: Finding[] = []
-    const find = (code: WarningCode, message: string, once?: true): void => {
-      findings.push({ code, destinationId: null, message, ...(once ? { once } : {}) })
+    const find = (code: WarningCode, message: string, isIncident?: true): void => {
+      findings.push({ code, destinationId: null, message, ...(isIncident ? { isIncident } : {}) })
     }
     findings.push(...this.#missingTracks(now))
-    if (isForeign(this.#videoCodec, COMMON.video)) {
-      find('video_codec', `Video is ${this.#videoCodec}; only H.264 is taken by every platform.`)
+    if (isUnsupported(this.#videoCodec, COMMON_CODECS.video)) {
+      find('video_codec', `The video codec is ${this.#videoCodec}. Only H.264 is accepted by every platform.`)
     }
-    if (isForeign(this.#audioCodec, COMMON.audio)) {
-      find('audio_codec', `Audio is ${this.#audioCodec}; only AAC is taken by every platform.`)
+    if (isUnsupported(this.#audioCodec, COMMON_CODECS.audio)) {
+      find('audio_codec', `The audio codec is ${this.#audioCodec}. Only AAC is accepted by every platform.`)
     }
-    const form = { videoCodec: this.#videoCodec, pixelFormat: this.#pixelFormat, channels: this.#channels }
-    for (const { code, message } of unusualForms(form)) find(code, message)
+    const format = { videoCodec: this.#videoCodec, pixelFormat: this.#pixelFormat, channels: this.#channels }
+    for (const { code, message } of unusualFormats(format)) find(code, message)
     if (this.#lastVideoAt !== null && !this.#hasKeyframe) {
       find(
         'keyframe_missing',
-        'Video comes in without a keyframe: nothing is shown before one comes. Set the encoder to one every 2 s.',
+        'The video has no keyframe yet, so players show nothing. Set the keyframe interval of the encoder to 2 s.',
       )
     }
     const interval = this.keyframeInterval
-    if (interval !== null && interval > LONGEST_KEYFRAME_INTERVAL + INTERVAL_TOLERANCE) {
-      find('keyframe_interval', `Keyframes come every ${interval.toFixed(1)} s; set the encoder to 2 s.`)
+    if (interval !== null && interval > MAX_KEYFRAME_INTERVAL + INTERVAL_TOLERANCE) {
+      find('keyframe_interval', `The keyframe interval is ${interval.toFixed(1)} s. Set it to 2 s in the encoder.`)
     }
-    if (this.#rhythm.isUneven) {
-      find('frame_rate_varies', 'The frame rate varies; set the encoder to a constant one, or give it less to do.')
+    if (this.#frameIntervals.isUneven) {
+      find('frame_rate_varies', 'The frame rate varies. Set a constant frame rate in the encoder, or reduce its load.')
     }
     const drift = this.#drift.seconds
     if (drift !== null && Math.abs(drift) > 1) {
-      const way = drift > 0 ? 'ahead of' : 'behind'
+      const direction = drift > 0 ? 'ahead of' : 'behind'
       find(
         'clock_drift',
-        `Media runs ${Math.abs(drift).toFixed(1)} s ${way} the clock: the encoder cannot keep its pace.`,
+        `The encoder's timestamps are ${Math.abs(drift).toFixed(1)} s ${direction} real time. Check the load and the clock of the encoder.`,
       )
     }
     const offset = this.#trackOffset.seconds
-    if (offset !== null && Math.abs(offset) > LARGEST_TRACK_OFFSET) {
-      const way = offset > 0 ? 'ahead of' : 'behind'
+    if (offset !== null && Math.abs(offset) > MAX_TRACK_OFFSET) {
+      const direction = offset > 0 ? 'ahead of' : 'behind'
       find(
         'audio_offset',
-        `The timestamps of the sound are ${duration(Math.abs(offset) * 1_000)} ${way} those of the picture: they are shown out of step. Check the encoder's sync offset.`,
+        `Audio timestamps are ${duration(Math.abs(offset) * 1_000)} ${direction} video timestamps, so audio and video are out of sync. Check the sync offset of the encoder.`,
       )
     }
-    if (now - this.#jumpedAt < rememberMs) find('timestamps_forward', this.#jump, true)
-    if (now - this.#steppedBackAt < rememberMs) {
-      find('timestamps_back', `The encoder's clock went back ${times(this.#stepsBack)}.`, true)
+    if (now - this.#jumpedForwardAt < incidentMs) find('timestamps_forward', this.#forwardJump, true)
+    if (now - this.#jumpedBackAt < incidentMs) {
+      find('timestamps_back', `The encoder's timestamps went back ${times(this.#backwardJumps)}.`, true)
     }
-    if (now - this.#resizedAt < rememberMs) {
-      find('resolution_changed', this.#resize, true)
+    if (now - this.#sizeChangedAt < incidentMs) {
+      find('resolution_changed', this.#sizeChange, true)
     }
-    if (now - this.#contestedAt < rememberMs) {
-      const message = `Two encoders use the same key: they have cut each other off ${times(this.#contests)} within a minute. Stop one of them, or give it the backup key.`
+    if (now - this.#contestedAt < incidentMs) {
+      const message = `Two encoders use the same key. They replaced each other ${times(this.#takeOvers)} within a minute. Stop one of them, or give it the backup key.`
       find('key_contested', message, true)
     }
     return findings
   }
 
-  #of({ id, rules }: Patient, bitrate: number): Finding[] {
+  #destinationFindings({ id, rules }: DestinationWithRules, bitrate: number): Finding[] {
     const { audioCodecs, maxBitrate, maxKeyframeIntervalSeconds: longest, name, videoCodecs } = rules
     const findings: Finding[] = []
     const find = (code: WarningCode, message: string): void => {
       findings.push({ code, destinationId: id, message })
     }
-    if (isForeign(this.#videoCodec, videoCodecs)) {
-      find('video_codec', `${name} does not take ${this.#videoCodec} video; it takes ${videoCodecs?.join(', ')}.`)
+    if (isUnsupported(this.#videoCodec, videoCodecs)) {
+      find('video_codec', refusalText(name, this.#videoCodec, 'video', videoCodecs))
     }
-    if (isForeign(this.#audioCodec, audioCodecs)) {
-      find('audio_codec', `${name} does not take ${this.#audioCodec} audio; it takes ${audioCodecs?.join(', ')}.`)
+    if (isUnsupported(this.#audioCodec, audioCodecs)) {
+      find('audio_codec', refusalText(name, this.#audioCodec, 'audio', audioCodecs))
     }
     if (maxBitrate !== null && bitrate > maxBitrate * BITRATE_TOLERANCE) {
-      find('bitrate', `${kilobits(bitrate)} come in; ${name} takes at most ${kilobits(maxBitrate)}.`)
+      find('bitrate', `The bitrate is ${kilobits(bitrate)}. ${name} accepts at most ${kilobits(maxBitrate)}.`)
     }
     const interval = this.keyframeInterval
     if (longest !== null && interval !== null && interval > longest + INTERVAL_TOLERANCE) {
-      find('keyframe_interval', `Keyframes come every ${interval.toFixed(1)} s; ${name} takes at most ${longest} s.`)
+      find(
+        'keyframe_interval',
+        `The keyframe interval is ${interval.toFixed(1)} s. ${name} accepts at most ${longest} s.`,
+      )
     }
     return findings
   }
@@ -333,44 +341,44 @@ export class StreamDoctor {
   #missingTracks(now: number): Finding[] {
     const [video, audio] = [this.#lastVideoAt, this.#lastAudioAt]
     const findings: Finding[] = []
-    if (this.#hasNotCome('video', now)) {
-      const message = 'No video is coming in, although the encoder announced it. Check its camera and its encoder.'
-      findings.push({ code: 'video_missing', destinationId: null, message, once: true })
+    if (this.#isAnnouncedOnly('video', now)) {
+      const message = 'No video is received, although the encoder announced it. Check the camera and the encoder.'
+      findings.push({ code: 'video_missing', destinationId: null, message, isIncident: true })
     } else if (this.#isMissing(video, audio, now)) {
-      findings.push({ code: 'video_missing', destinationId: null, message: 'No video is coming in.' })
+      findings.push({ code: 'video_missing', destinationId: null, message: 'No video is received.' })
     }
-    const silent = 'some platforms refuse such a stream. Send silence where there is none.'
-    if (this.#hasNotCome('audio', now)) {
-      const message = `No audio is coming in, although the encoder announced it; ${silent}`
-      findings.push({ code: 'audio_missing', destinationId: null, message, once: true })
+    const advice = 'Some platforms refuse a stream without audio. Send silence if there is none.'
+    if (this.#isAnnouncedOnly('audio', now)) {
+      const message = `No audio is received, although the encoder announced it. ${advice}`
+      findings.push({ code: 'audio_missing', destinationId: null, message, isIncident: true })
     } else if (this.#isMissing(audio, video, now)) {
-      findings.push({ code: 'audio_missing', destinationId: null, message: `No audio is coming in; ${silent}` })
+      findings.push({ code: 'audio_missing', destinationId: null, message: `No audio is received. ${advice}` })
     }
     return findings
   }
 
-  /** Whether nothing at all has come of a track that was announced. */
-  #hasNotCome(kind: 'audio' | 'video', now: number): boolean {
-    return this.#awaited[kind] && now - this.#startedAt >= this.#limits.announcedPatienceMs
+  /** Whether nothing was received of an announced track. */
+  #isAnnouncedOnly(kind: 'audio' | 'video', now: number): boolean {
+    return this.#pendingTracks[kind] && now - this.#startedAt >= this.#limits.missingAnnouncedTrackMs
   }
 
-  /** Whether one track is missing though the other comes: a publisher that sends nothing at all is dropped instead. */
+  /** Whether one track is missing while the other is received. A publisher that sends neither is dropped anyway. */
   #isMissing(lastAt: number | null, otherAt: number | null, now: number): boolean {
     if (otherAt === null || (lastAt !== null && otherAt <= lastAt)) return false
-    return now - (lastAt ?? this.#startedAt) > this.#limits.trackPatienceMs
+    return now - (lastAt ?? this.#startedAt) > this.#limits.missingTrackMs
   }
 }
 
-function warningOf({ finding }: Case, since: string): MediaWarning {
+function warningOf({ finding }: FindingState, since: string): MediaWarning {
   const { code, destinationId, message } = finding
   return { code, destinationId, message, since }
 }
 
-function shown({ height, width }: PictureSize): string {
+function sizeText({ height, width }: PictureSize): string {
   return `${width}×${height}`
 }
 
-/** Seconds up to a minute, then hours and minutes. */
+/** Formats a duration: seconds up to a minute, then hours and minutes. */
 function duration(ms: number): string {
   const seconds = ms / 1_000
   if (seconds < 60) return `${seconds.toFixed(1)} s`

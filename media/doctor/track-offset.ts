@@ -1,12 +1,12 @@
 type Track = 'audio' | 'video'
 
-/** Encoders and networks hold a track back for a while; what counts is the least difference within this time. */
+/** The smallest offset within this time counts, because encoders and networks delay a track for a while. */
 const WINDOW_MS = 2_000
 
 /**
- * How far the timestamps of sound and picture lie apart when they arrive. Encoders send both interleaved, so the
- * difference stays small; where it does not, players show one of them late. A track that stops, a burst and an uneven
- * pace leave at least one moment in a window at which both were together, so that they count for nothing.
+ * Measures the offset between audio and video timestamps that arrive together. Encoders interleave both tracks, so the
+ * offset is small. If it is not, players show one track late. A track that pauses, bursts and jitter do not count,
+ * because the smallest offset of each window is taken.
  */
 export class TrackOffset {
   readonly #last: { audio: number | null; video: number | null } = { audio: null, video: null }
@@ -15,12 +15,12 @@ export class TrackOffset {
   readonly #seen = { audio: false, video: false }
   #seconds: number | null = null
 
-  /** By how much sound is ahead of the picture (positive) or behind it, in the last whole window; null before one. */
+  /** Seconds by which audio is ahead of video in the last complete window; negative when behind. Null before one. */
   get seconds(): number | null {
     return this.#seconds
   }
 
-  /** A frame with this timestamp arrived at `now`, both in milliseconds. */
+  /** Adds a frame with this timestamp that arrived at `now`, both in milliseconds. */
   add(track: Track, timestamp: number, now: number): void {
     this.#windowEnd ??= now + WINDOW_MS
     if (now >= this.#windowEnd) this.#close(now)
@@ -32,7 +32,7 @@ export class TrackOffset {
     if (this.#least === null || Math.abs(difference) < Math.abs(this.#least)) this.#least = difference
   }
 
-  /** The publisher's clock has jumped: each track counts from its next frame. */
+  /** Starts again after the publisher's clock jumped. */
   restart(): void {
     this.#last.audio = this.#last.video = null
     this.#windowEnd = null

@@ -6,7 +6,7 @@ import { floodUntilClosed, useIngest } from '../testing/use-ingest.ts'
 
 const { start, connect } = useIngest()
 
-test('a publisher is asked for before Publish.Start; a refused one gets the reason and nothing of it is delivered', async () => {
+test('the host decides before Publish.Start; a refused publisher gets the reason and none of its media is delivered', async () => {
   let refuse = (): void => {}
   const asked = new Promise<void>((resolve) => (refuse = resolve))
   const fixture = await start(
@@ -16,7 +16,7 @@ test('a publisher is asked for before Publish.Start; a refused one gets the reas
   const publisher = await connect(fixture, { ignoreFin: true })
   const answer = publisher.publish(newKey())
   for (let index = 0; index < 50; index++) publisher.video(index, avcFrame(true))
-  // An answer to a ping sent before publish shows that everything up to it has been worked through.
+  // A reply shows that the server has processed everything up to `publish`.
   await waitFor(() => publisher.messages.length > 0)
   expect(publisher.statuses).toEqual([])
   refuse()
@@ -25,7 +25,7 @@ test('a publisher is asked for before Publish.Start; a refused one gets the reas
     code: 'NetStream.Publish.BadName',
     description: 'This key was replaced.',
   })
-  // It ignores the FIN and goes on sending: its socket is destroyed all the same.
+  // The peer ignores the FIN and keeps sending. The server destroys its socket.
   await floodUntilClosed(publisher)
   expect(fixture.sessions).toEqual([])
   expect(publisher.messages.some((one) => one.payload.includes('Publish.Start'))).toBe(false)
@@ -33,7 +33,7 @@ test('a publisher is asked for before Publish.Start; a refused one gets the reas
 })
 
 test.each(['', 'mystream', 'mystream1-tooshort', '../../etc/passwd'])(
-  'a name that is no key is refused unasked: %j',
+  'refuses %j, which is not a key, without asking the host',
   async (name) => {
     const fixture = await start()
     const publisher = await connect(fixture)
@@ -42,7 +42,7 @@ test.each(['', 'mystream', 'mystream1-tooshort', '../../etc/passwd'])(
   },
 )
 
-test('a check that fails or takes too long refuses', async () => {
+test('refuses a publisher when the check fails or times out', async () => {
   const failing = await start({}, { authorizePublish: () => Promise.reject(new Error('database is down')) })
   expect(await (await connect(failing)).publish(newKey())).toMatchObject({ code: 'NetStream.Publish.BadName' })
   const hanging = await start({ authorizeTimeoutMs: 50 }, { authorizePublish: () => new Promise(() => {}) })
@@ -50,7 +50,7 @@ test('a check that fails or takes too long refuses', async () => {
   expect(answer?.description).toContain('could not be checked')
 })
 
-test('what a publisher sends ahead of the answer is bounded, and delivered once it is admitted', async () => {
+test('media sent before the reply is buffered within limits and delivered after admission', async () => {
   let admit = (): void => {}
   const asked = new Promise<void>((resolve) => (admit = resolve))
   const fixture = await start(
@@ -72,7 +72,7 @@ test('what a publisher sends ahead of the answer is bounded, and delivered once 
   await waitFor(() => fixture.sessions[0]?.messages.length === 100)
 })
 
-test('players are refused', async () => {
+test('refuses players', async () => {
   const fixture = await start()
   const live = await connect(fixture)
   const key = newKey()
@@ -84,14 +84,14 @@ test('players are refused', async () => {
   expect(fixture.sessions[0]?.ended).toBeNull()
 })
 
-test('other applications are refused, with a hint', async () => {
+test('refuses other application names', async () => {
   const fixture = await start()
   const publisher = await connect(fixture, { app: 'other/app' })
   await publisher.closed
   expect(publisher.statuses).toMatchObject([{ code: 'NetConnection.Connect.Rejected' }])
 })
 
-test('a newer publisher takes over; nothing of the older one is delivered after that', async () => {
+test('a newer publisher takes over, and media of the older one is no longer delivered', async () => {
   const fixture = await start()
   const key = newKey()
   const older = await connect(fixture, { ignoreFin: true })
@@ -110,7 +110,7 @@ test('a newer publisher takes over; nothing of the older one is delivered after 
   expect(fixture.sessions[1]?.ended).toBeNull()
 })
 
-test('of two that wait for their answers, the one that asked later stays', async () => {
+test('of two publishers that await authorization, the later one wins', async () => {
   const answers: (() => void)[] = []
   const fixture = await start(
     {},
@@ -134,11 +134,11 @@ test('of two that wait for their answers, the one that asked later stays', async
   expect(fixture.sessions.map((session) => session.ended)).toEqual([null])
 })
 
-test('drop destroys the socket of a publisher that ignores it, and delivers nothing more', async () => {
+test('drop destroys the socket of a publisher that ignores the FIN, and delivers nothing more', async () => {
   const fixture = await start()
   const publisher = await connect(fixture, { ignoreFin: true })
   await publisher.publish(newKey())
-  // Dropped from within a delivery: the rest of the same read must not come either.
+  // Dropped during a delivery: the rest of the same read must not be delivered.
   const session = fixture.sessions[0]!
   session.publisher.onMessage = (message) => {
     session.messages.push(message)

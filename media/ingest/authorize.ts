@@ -1,8 +1,8 @@
 import type { MediaNodeOptions, PublishDecision, PublishRequest } from '../types.ts'
 
 /**
- * Asks the host, for a time. An error and silence are decisions too: a publisher that cannot be checked is refused,
- * and told to try again; `onFailure` learns why.
+ * Asks the host whether a publisher may publish. On an error or a timeout the publisher is refused and asked to try
+ * again, and `onFailure` gets the error.
  */
 export async function authorize(
   ask: MediaNodeOptions['authorizePublish'],
@@ -12,13 +12,13 @@ export async function authorize(
 ): Promise<PublishDecision> {
   let timer: NodeJS.Timeout | undefined
   const timeout = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer in time')), timeoutMs)
+    timer = setTimeout(() => reject(new Error('the check timed out')), timeoutMs)
   })
   try {
     return await Promise.race([ask(request), timeout])
   } catch (error) {
     onFailure(error as Error)
-    return { allowed: false, reason: 'The stream key could not be checked; try again.' }
+    return { allowed: false, reason: 'The stream key could not be checked. Try again.' }
   } finally {
     clearTimeout(timer)
   }

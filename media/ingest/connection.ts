@@ -21,12 +21,12 @@ export interface ConnectionOptions {
   readonly engine: EngineConnection
   readonly limits: IngestLimits
   readonly log: MediaLog
-  /** For lines that strangers can cause any number of times. */
+  /** For log lines that unadmitted peers can cause without limit. */
   readonly tally: TallyLog
   readonly authorizePublish: MediaNodeOptions['authorizePublish']
-  /** Asked once the key is good; why not, in words, when another publisher of the path stays. Ends an older one. */
+  /** Called when the host has allowed the key. Ends the older publisher of the path, or returns why that one stays. */
   readonly admit: (connection: Connection) => string | null
-  /** Shows the publisher to its owner, before Publish.Start is said. */
+  /** Hands the publisher to its owner, before Publish.Start is sent. */
   readonly onPublisher: (publisher: PublisherSession) => void
   readonly onClosed: (connection: Connection) => void
   readonly now: () => number
@@ -37,7 +37,7 @@ type Phase = 'handshake' | 'connecting' | 'authorizing' | 'publishing' | 'closin
 const APP = 'live'
 const STREAM_ID = 1
 const DEFAULT_ACK_WINDOW = 2_500_000
-const LONGEST_DESCRIPTION = 200
+const MAX_DESCRIPTION_LENGTH = 200
 
 /** Message type ids (RTMP 1.0, sections 5.4 and 7.1). */
 const ACKNOWLEDGEMENT_WINDOW = 5
@@ -47,13 +47,13 @@ const COMMAND = 20
 const PING_REQUEST = 6
 
 /**
- * One peer from accept to close: handshake, commands, admission, media. It serves publishers only. Whatever a peer
- * sends, the worst that happens is that its own socket is destroyed.
+ * One connection from accept to close: handshake, commands, admission, media. Only publishers are served. Input of a peer
+ * can at worst cause its own socket to be destroyed.
  */
 export class Connection {
   readonly sessionId = randomUUID()
   readonly remoteAddress: string
-  /** Order in which publishers asked: of two admitted ones the later one stays. */
+  /** Order of the `publish` commands. Of two admitted publishers of a path, the later one stays. */
   publishOrder = 0
   publisher: PublisherSession | null = null
   readonly #options: ConnectionOptions
@@ -88,7 +88,7 @@ export class Connection {
     })
     engine.onBytes = (bytes) => this.#receive(bytes)
     engine.socket.setNoDelay(true)
-    // The peer's FIN is enough: waiting for the socket to close would report the end as late as our replies drain.
+    // The FIN ends the publisher. The close event would come only after our replies have drained.
     engine.socket.once('end', () => this.end('closed'))
     engine.socket.once('close', () => {
       this.end('closed')
@@ -100,12 +100,12 @@ export class Connection {
     return this.#fingerprint?.path ?? null
   }
 
-  /** Whether media came within the last `withinMs`. */
+  /** Whether media was received within the last `withinMs`. */
   isSending(now: number, withinMs: number): boolean {
     return this.#phase === 'publishing' && this.#hasSent && now - this.#lastMediaAt < withinMs
   }
 
-  /** Drops the peer if one of its deadlines has passed. Called every so often. */
+  /** Drops the peer if one of its deadlines has passed. Called periodically. */
   checkDeadlines(now: number): void {
     const { limits } = this.#options
     const age = now - this.#acceptedAt
@@ -115,16 +115,16 @@ export class Connection {
       if (age > limits.handshakeTimeoutMs) this.#timeOut('handshake timed out')
     } else if (this.#phase === 'connecting') {
       if (age > limits.admissionTimeoutMs || now - this.#lastBytesAt > limits.idleTimeoutMs) {
-        this.#timeOut('nothing was published in time')
+        this.#timeOut('no publish command in time')
       }
     } else if (this.#phase === 'publishing') {
-      // Bytes without media (pings, a message that never ends) are silence too, but a slow network gets more time.
-      const silent = now - this.#lastBytesAt > limits.idleTimeoutMs
-      if (silent || now - this.#lastMediaAt > limits.idleTimeoutMs * 2) this.#timeOut('idle')
+      // A peer that sends bytes but no media (pings, an endless message) is dropped too, after twice the time.
+      const isSilent = now - this.#lastBytesAt > limits.idleTimeoutMs
+      if (isSilent || now - this.#lastMediaAt > limits.idleTimeoutMs * 2) this.#timeOut('idle')
     }
   }
 
-  /** Ends the connection at once; the owner of its publisher, if any, is told why. */
+  /** Destroys the connection. The owner of its publisher, if any, gets the reason. */
   end(reason: string): void {
     if (this.#phase === 'closed') return
     this.#phase = 'closed'
@@ -150,15 +150,15 @@ export class Connection {
     this.#lastBytesAt = this.#options.now()
     this.#bytesReceived += bytes.length
     this.#guard(() => {
-      if (this.#phase === 'handshake') this.#shakeHands(bytes)
+      if (this.#phase === 'handshake') this.#readHandshake(bytes)
       else this.#reader.push(bytes)
       this.#afterBytes()
     })
-    // There may be a key in it, and the memory is used again, or lies about until it is collected.
+    // The bytes may contain a key. They are overwritten, because the memory is reused or stays until it is collected.
     if (!this.#is('publishing')) bytes.fill(0)
   }
 
-  /** Runs what a peer's bytes cause: an error in it, of whatever kind, costs that peer its connection and no more. */
+  /** Runs `work`, which handles input of the peer. Any error ends this connection only. */
   #guard(work: () => void): void {
     try {
       work()
@@ -166,12 +166,12 @@ export class Connection {
       const fields = { ...this.#logFields(), phase: this.#phase }
       if (error instanceof RtmpProtocolError)
         this.#options.log.debug({ ...fields, error: error.message }, 'protocol error')
-      else this.#noteFailure(fields, error as Error)
+      else this.#logFailure(fields, error as Error)
       this.end('protocol error')
     }
   }
 
-  #noteFailure(fields: object, { message: reason, stack: error }: Error): void {
+  #logFailure(fields: object, { message: reason, stack: error }: Error): void {
     this.#options.tally.add({ level: 'error', message: 'ingest failed', reason, fields: { ...fields, error } })
   }
 
@@ -186,7 +186,7 @@ export class Connection {
     }
   }
 
-  #shakeHands(bytes: Buffer): void {
+  #readHandshake(bytes: Buffer): void {
     const rest = this.#handshake.push(bytes)
     if (rest === null) return
     this.#phase = 'connecting'
@@ -209,21 +209,21 @@ export class Connection {
         this.#command(message.payload)
         return
       case COMMAND_AMF3:
-        // One byte says that what follows is AMF0 (section 7.1.1); no publisher sends real AMF3 here.
+        // The first byte says that AMF0 follows (section 7.1.1). No publisher sends real AMF3.
         this.#command(message.payload.subarray(1))
         return
       case USER_CONTROL:
         this.#userControl(message.payload)
         return
       case ACKNOWLEDGEMENT_WINDOW:
-        if (message.payload.length < 4) throw new RtmpProtocolError('Window Acknowledgement Size is cut short')
+        if (message.payload.length < 4) throw new RtmpProtocolError('Window Acknowledgement Size is truncated')
         this.#ackWindow = message.payload.readUInt32BE() || DEFAULT_ACK_WINDOW
         return
       default:
     }
   }
 
-  /** Media that comes before it was asked for is dropped: it is nobody's. */
+  /** Media before Publish.Start is dropped. */
   #media(message: RtmpMessage): void {
     if (this.#phase !== 'publishing' || this.publisher === null) return
     this.#lastMediaAt = this.#lastBytesAt
@@ -232,17 +232,17 @@ export class Connection {
   }
 
   #userControl(payload: Buffer): void {
-    if (payload.length < 2) throw new RtmpProtocolError('user control message is cut short')
+    if (payload.length < 2) throw new RtmpProtocolError('user control message is truncated')
     if (payload.readUInt16BE() !== PING_REQUEST) return
-    if (payload.length < 6) throw new RtmpProtocolError('user control message is cut short')
+    if (payload.length < 6) throw new RtmpProtocolError('user control message is truncated')
     this.#send(replies.pingResponse(payload.readUInt32BE(2)))
   }
 
   #command(payload: Buffer): void {
     const [name, transactionValue, object, ...rest] = decodeAmf0(payload)
-    // The payload may hold a key: it is overwritten as soon as it has been read.
+    // The payload may contain a key, so it is overwritten.
     payload.fill(0)
-    if (typeof name !== 'string') throw new RtmpProtocolError('a command without a name')
+    if (typeof name !== 'string') throw new RtmpProtocolError('command without a name')
     const transaction = typeof transactionValue === 'number' ? transactionValue : 0
     switch (name) {
       case 'connect':
@@ -261,7 +261,7 @@ export class Connection {
         return
       case 'play':
       case 'play2':
-        this.#refuse('NetStream.Play.Failed', 'This server takes publishers only.')
+        this.#refuse('NetStream.Play.Failed', 'This server accepts publishers only.')
         return
       case 'FCUnpublish':
       case 'closeStream':
@@ -273,11 +273,11 @@ export class Connection {
   }
 
   #connect(transaction: number, object: AmfValue): void {
-    if (this.#connected) throw new RtmpProtocolError('connect came twice')
-    if (object === null || typeof object !== 'object') throw new RtmpProtocolError('connect without an object')
+    if (this.#connected) throw new RtmpProtocolError('connect was sent twice')
+    if (object === null || typeof object !== 'object') throw new RtmpProtocolError('connect without a command object')
     const { app, objectEncoding } = object as { [key: string]: AmfValue }
     if (typeof app !== 'string') throw new RtmpProtocolError('connect without an application')
-    // Never logged: people paste whole addresses, with the key, into this field.
+    // Never logged, because people paste the whole URL with the key into this field.
     if (app.split('?', 1)[0]!.replace(/\/+$/, '') !== APP) {
       this.#close(replies.connectRejected(transaction, `Use rtmp://<host>/${APP} as the server address.`))
       return
@@ -287,11 +287,11 @@ export class Connection {
   }
 
   #publish(name: AmfValue): void {
-    if (!this.#connected || this.#phase !== 'connecting') throw new RtmpProtocolError('publish out of turn')
+    if (!this.#connected || this.#phase !== 'connecting') throw new RtmpProtocolError('unexpected publish')
     if (typeof name !== 'string') throw new RtmpProtocolError('publish without a name')
     const fingerprint = fingerprintKey(name)
     if (fingerprint === null) {
-      this.#refuse('NetStream.Publish.BadName', 'This is not a stream key.')
+      this.#refuse('NetStream.Publish.BadName', 'The stream key has an invalid format.')
       return
     }
     this.#fingerprint = fingerprint
@@ -314,7 +314,7 @@ export class Connection {
       if (decision.allowed) this.#start(fingerprint, decision.stream)
       else this.#refuse('NetStream.Publish.BadName', decision.reason)
     })
-    // Reading goes on for refused peers too: bytes left unread would turn the close into a reset that eats the answer.
+    // Refused peers are read too: with unread bytes the close would become a TCP reset, and the reply would be lost.
     if (!this.#engine.socket.destroyed) this.#engine.socket.resume()
   }
 
@@ -355,7 +355,7 @@ export class Connection {
   }
 
   #refuse(code: string, reason: string): void {
-    const description = reason.slice(0, LONGEST_DESCRIPTION)
+    const description = reason.slice(0, MAX_DESCRIPTION_LENGTH)
     const fields = { ...this.#logFields(), code }
     this.#options.tally.add({ level: 'info', message: 'peer refused', reason: description, fields })
     this.#close(replies.status(STREAM_ID, 'error', code, description))
@@ -366,9 +366,9 @@ export class Connection {
     this.#refuse('NetStream.Publish.Rejected', reason)
   }
 
-  /** Says a last word and closes. The peer gets a moment to read it; then its socket is destroyed, willing or not. */
-  #close(lastWord: Buffer): void {
-    this.#send(lastWord)
+  /** Sends a final message and closes. The peer gets `lingerMs` to read it, then its socket is destroyed. */
+  #close(finalMessage: Buffer): void {
+    this.#send(finalMessage)
     if (this.#is('closed')) return
     this.#phase = 'closing'
     this.#reader.suspend()
@@ -383,7 +383,7 @@ export class Connection {
     }
   }
 
-  /** Compares without narrowing: callbacks of others may have moved the phase. */
+  /** Compares without narrowing the type, because a callback may have changed the phase. */
   #is(phase: Phase): boolean {
     return this.#phase === phase
   }

@@ -1,24 +1,24 @@
 /**
- * The one place that knows node-media-server (4.4.3). Its RTMP server, sessions, broadcast registry and events run
- * here as the package ships them; what cannot be trusted is never reached:
+ * The only file that uses node-media-server (4.4.3). Its RTMP server, sessions, broadcast registry and events are used
+ * unchanged. Its unsafe parts are not reached:
  *
- * - Only its RTMP server is loaded. Its constructor would build an HTTP application and a JSON store in `./data`;
- *   neither is ever required, so there is no listener, recorder, relay, web hook or file of its making.
- * - Its protocol parser is replaced in the module cache, before its sessions are loaded, by {@link ProtocolSlot}. The
- *   original allocates 1 MiB for every connection, takes lengths on trust, and throws on 13 of 13 bad commands.
- * - It never listens by itself: `run()`, whose error handler calls `process.exit(1)`, is not called.
- * - A session is told of a stream only after admission, and only its public path: never a key, never a query.
- * - Media does not go through its broadcast, which serialises each packet twice for subscribers we do not have.
- * - Its logger, a singleton that prints to the console, writes to the host's log.
+ * - Only its RTMP server is loaded. The constructor of the package would create an HTTP application and a JSON store in
+ *   `./data`. Neither is loaded, so it opens no listener and writes no file.
+ * - Its protocol parser is replaced in the module cache by {@link ProtocolStub}, before its sessions are loaded. The
+ *   original allocates 1 MiB per connection, trusts declared lengths, and throws on all of 13 malformed commands.
+ * - It does not listen: `run()`, whose error handler calls `process.exit(1)`, is not called.
+ * - A session gets the path of a stream only after admission, and never a key or a query.
+ * - Media does not go through its broadcast, which serializes each packet twice for its subscribers.
+ * - Its logger, a singleton that prints to the console, writes to the log of the host.
  */
 import { createRequire } from 'node:module'
 import { once } from 'node:events'
 import type { Server, Socket } from 'node:net'
 import { listenOn } from '../listen.ts'
 import type { MediaLog } from '../types.ts'
-import { withSharedReads } from './shared-reads.ts'
+import { withSharedReadBuffer } from './shared-read-buffer.ts'
 
-/** The parts of node-media-server's objects that are used; the package has no types. */
+/** The used parts of node-media-server's objects. The package has no types. */
 interface NmsSession {
   readonly id: string
   readonly rtmp: unknown
@@ -48,15 +48,16 @@ interface NmsLogger {
 
 type NmsConnect = (request: { app: string; name: string; host: string; query: object }) => void
 
-/** Takes the place of node-media-server's `Rtmp`: the same callbacks, for bytes that are parsed elsewhere. */
-class ProtocolSlot {
-  static latest: ProtocolSlot | null = null
+/** Replaces node-media-server's `Rtmp`. It has the same callbacks, but parses nothing. */
+class ProtocolStub {
+  /** Set by the constructor, so that {@link connect} finds the stub of the new session. */
+  static latest: ProtocolStub | null = null
   onConnectCallback: NmsConnect = () => {}
   onPushCallback: () => void = () => {}
   onOutputCallback: (bytes: Buffer) => void = () => {}
 
   constructor() {
-    ProtocolSlot.latest = this
+    ProtocolStub.latest = this
   }
 }
 
@@ -69,7 +70,7 @@ interface Handshake {
 
 const APP = 'live'
 const C1_BYTES = 1_536
-/** State of its handshake in which it takes C1. */
+/** Handshake state of node-media-server in which it expects C1. */
 const AWAITING_C1 = 1
 
 const require = createRequire(import.meta.url)
@@ -79,41 +80,41 @@ const context = require(`${source}/core/context.js`) as NmsContext
 const original = require(`${source}/protocol/rtmp.js`) as {
   prototype: { parserData: (this: Handshake, bytes: Buffer) => unknown }
 }
-require.cache[require.resolve(`${source}/protocol/rtmp.js`)]!.exports = ProtocolSlot
+require.cache[require.resolve(`${source}/protocol/rtmp.js`)]!.exports = ProtocolStub
 const flv = require(`${source}/protocol/flv.js`) as { createHeader: () => Buffer }
-// Every session keeps one for players that there are not: 13 bytes of Node's pool, and with them all 64 KiB of it.
+// Each session keeps an FLV header for players. Its 13 bytes would keep 64 KiB of Node's buffer pool in memory.
 const NO_HEADER = Buffer.alloc(0)
 flv.createHeader = () => NO_HEADER
 const RtmpServer = require(`${source}/server/rtmp_server.js`) as new () => NmsRtmpServer
 
-/** One accepted connection as the engine sees it. */
+/** An accepted connection in the engine. */
 export interface EngineConnection {
   readonly socket: Socket
-  /** Set by the owner: called with all that the peer sends. The bytes are the owner's until it returns. */
+  /** Set by the owner. Called with each read; the bytes are valid until it returns. */
   onBytes: (bytes: Buffer) => void
   write(bytes: Buffer): void
-  /** Becomes the publisher of `/live/<path>`; there must be none. */
+  /** Registers the connection as the publisher of `/live/<path>`, which must be free. */
   publish(path: string): void
-  /** Gives the path up at once: without this the engine holds it for 30 s. */
+  /** Frees the path. Otherwise the engine would keep it for 30 s. */
   unpublish(): void
 }
 
 export interface EngineOptions {
   readonly log: MediaLog
-  /** Called for every new TCP connection before the engine sees it; false refuses it. */
+  /** Called for each new TCP connection before the engine gets it. False rejects it. */
   readonly admitSocket: (socket: Socket) => boolean
   readonly onConnection: (connection: EngineConnection) => void
 }
 
 export interface Engine {
-  /** Rejects when the port cannot be had. Port 0 takes a free one. */
+  /** Listens and returns the port. Port 0 selects a free one. Rejects when it cannot listen. */
   listen(host: string, port: number): Promise<number>
-  /** Takes a connection that came in by another way; it has been admitted. */
+  /** Takes a connection of another listener that `admitSocket` has accepted. */
   accept(socket: Socket): void
   close(): Promise<void>
 }
 
-/** Answers C1 (1,536 bytes) with S0, S1 and S2, in the digest form when the client used it. */
+/** Returns S0, S1 and S2 for a C1 of 1,536 bytes, with digests if the client sent one. */
 export function answerHandshake(c1: Buffer): Buffer {
   let answer: Buffer = Buffer.alloc(0)
   original.prototype.parserData.call(
@@ -132,17 +133,17 @@ export function answerHandshake(c1: Buffer): Buffer {
 
 export function createEngine(options: EngineOptions): Engine {
   logger.log = (message, level) => {
-    // What it says of sessions is said better by ours; at debug level it helps to compare the two.
+    // At debug level, because our own log lines describe the sessions.
     options.log.debug({ engine: 'node-media-server', level }, String(message))
   }
-  // The number only makes it create its server: the port listened on is given to listen() below.
+  // node-media-server creates its server only with a port. listen() below sets the real one.
   context.config = { rtmp: { port: 1935 } }
   const rtmpServer = new RtmpServer()
   const { tcpServer } = rtmpServer
   const accept = (socket: Socket): void => options.onConnection(connect(rtmpServer, socket))
   tcpServer.removeAllListeners('connection')
   tcpServer.on('connection', (socket: Socket) => {
-    if (options.admitSocket(socket)) accept(withSharedReads(socket))
+    if (options.admitSocket(socket)) accept(withSharedReadBuffer(socket))
     else socket.destroy()
   })
   return {
@@ -163,23 +164,23 @@ export function createEngine(options: EngineOptions): Engine {
 
 function connect(rtmpServer: NmsRtmpServer, socket: Socket): EngineConnection {
   rtmpServer.handleRequest(socket)
-  const slot = ProtocolSlot.latest
-  ProtocolSlot.latest = null
-  if (slot === null) throw new Error('node-media-server made a session without our protocol')
+  const stub = ProtocolStub.latest
+  ProtocolStub.latest = null
+  if (stub === null) throw new Error('node-media-server created a session without the protocol stub')
   let published: { broadcast: NmsBroadcast; session: NmsSession } | null = null
   const connection: EngineConnection = {
     socket,
     onBytes: () => {},
     write: (bytes) => {
-      if (!socket.destroyed && socket.writable) slot.onOutputCallback(bytes)
+      if (!socket.destroyed && socket.writable) stub.onOutputCallback(bytes)
     },
     publish: (path) => {
-      slot.onConnectCallback({ app: APP, name: path, host: '', query: {} })
-      slot.onPushCallback()
+      stub.onConnectCallback({ app: APP, name: path, host: '', query: {} })
+      stub.onPushCallback()
       const broadcast = context.broadcasts.get(`/${APP}/${path}`)
       const session = broadcast?.publisher
-      if (broadcast === undefined || session?.rtmp !== slot)
-        throw new Error(`the engine did not take publisher ${path}`)
+      if (broadcast === undefined || session?.rtmp !== stub)
+        throw new Error(`node-media-server did not register the publisher of ${path}`)
       published = { broadcast, session }
     },
     unpublish: () => {
@@ -190,7 +191,7 @@ function connect(rtmpServer: NmsRtmpServer, socket: Socket): EngineConnection {
       broadcast._finishPublish()
     },
   }
-  // Its session would hand them to the slot.
+  // The listener of node-media-server's session would pass the bytes to the stub.
   socket.removeAllListeners('data')
   socket.on('data', (bytes: Buffer) => connection.onBytes(bytes))
   return connection

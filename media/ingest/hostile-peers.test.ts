@@ -30,7 +30,7 @@ afterAll(async () => {
   for (const fixture of fixtures) await fixture.ingest.close()
 })
 
-describe.each(['a stranger', 'a publisher'])('malformed input from %s', (who) => {
+describe.each(['an unadmitted peer', 'a publisher'])('malformed input from %s', (who) => {
   let fixture: IngestFixture
   let live: TestPublisher
   let sent = 0
@@ -52,7 +52,7 @@ describe.each(['a stranger', 'a publisher'])('malformed input from %s', (who) =>
     }
     peer.write(input.bytes())
     if (input.isFatal) await peer.closed
-    // The stream beside it goes on, and the server takes new publishers.
+    // The live stream continues, and the server accepts new publishers.
     live.video(++sent, avcFrame(true))
     await waitFor(() => fixture.sessions[0]?.messages.length === sent)
     const next = keep(await TestPublisher.connect({ port: fixture.port }))
@@ -63,34 +63,34 @@ describe.each(['a stranger', 'a publisher'])('malformed input from %s', (who) =>
 })
 
 describe('memory', () => {
-  const held = (): number => process.memoryUsage().arrayBuffers
+  const bufferBytes = (): number => process.memoryUsage().arrayBuffers
 
-  test('50 peers that declare 32 GB each get next to nothing reserved', async () => {
+  test('allocates almost nothing for 50 peers that declare 32 GB each', async () => {
     const fixture = await start()
     const peers = await Promise.all(Array.from({ length: 50 }, () => TestPublisher.open({ port: fixture.port })))
     for (const peer of peers) await keep(peer).shakeHands()
-    const before = held()
+    const before = bufferBytes()
     for (const peer of peers) peer.write(memoryBomb())
     await Promise.all(peers.map((peer) => peer.closed))
-    expect(held() - before).toBeLessThan(10_000_000)
+    expect(bufferBytes() - before).toBeLessThan(10_000_000)
   })
 
-  test('a publisher that declares 8 MiB on 16 chunk streams holds what it has sent', async () => {
+  test('allocates only received bytes for a publisher that declares 8 MiB on 13 chunk streams', async () => {
     const fixture = await start()
     const peer = keep(await TestPublisher.connect({ port: fixture.port }))
     await peer.publish(newKey())
-    const before = held()
+    const before = bufferBytes()
     for (let id = 10; id < 23; id++) {
       const message = { type: 9, streamId: 1, chunkStreamId: id, timestamp: 0, payload: Buffer.alloc(8 * 1024 * 1024) }
       peer.write(new ChunkEncoder().chunks(message)[0]!)
     }
     peer.video(0, avcFrame(true))
     await waitFor(() => fixture.sessions[0]?.messages.length === 1)
-    // Its own 13 payloads are the test's; the server's share is a few kilobytes.
-    expect(held() - before).toBeLessThan(13 * 8 * 1024 * 1024 + 1_000_000)
+    // The 13 payloads belong to the test. The server needs a few kilobytes.
+    expect(bufferBytes() - before).toBeLessThan(13 * 8 * 1024 * 1024 + 1_000_000)
   })
 
-  test('a publisher cannot have more than 16 MiB in flight', async () => {
+  test('closes a publisher with more than 16 MiB of incomplete messages', async () => {
     const fixture = await start()
     const peer = keep(await TestPublisher.connect({ port: fixture.port }))
     await peer.publish(newKey())
@@ -104,17 +104,17 @@ describe('memory', () => {
     expect(fixture.sessions[0]?.ended).toBe('protocol error')
   })
 
-  test('300 idle connections cost a few kilobytes each, and are gone after the handshake time-out', async () => {
+  test('300 idle connections need a few kilobytes each and are closed by the handshake timeout', async () => {
     const fixture = await start({ handshakeTimeoutMs: 1_500, maxUnadmittedPerAddress: 1_000 })
-    const before = held()
+    const before = bufferBytes()
     const peers = await Promise.all(Array.from({ length: 300 }, () => TestPublisher.open({ port: fixture.port })))
     await waitFor(() => fixture.ingest.connections() === 300)
     for (const peer of peers) keep(peer).write(Buffer.concat([Buffer.of(3), Buffer.alloc(100)]))
-    expect((held() - before) / 300).toBeLessThan(20_000)
+    expect((bufferBytes() - before) / 300).toBeLessThan(20_000)
     await waitFor(() => fixture.ingest.connections() === 0)
   })
 
-  test('a stranger that sends on and on without publishing is closed', async () => {
+  test('closes a peer that keeps sending without publishing', async () => {
     const fixture = await start()
     const peer = keep(await TestPublisher.connect({ port: fixture.port }))
     let sent = 0
@@ -128,7 +128,7 @@ describe('memory', () => {
     expect(fixture.ingest.connections()).toBe(0)
   })
 
-  test('a peer that asks and never reads the answers is closed', async () => {
+  test('closes a peer that never reads the replies', async () => {
     const fixture = await start()
     const peer = keep(await TestPublisher.connect({ port: fixture.port }))
     await peer.publish(newKey())
@@ -151,7 +151,7 @@ describe('memory', () => {
 })
 
 describe('time', () => {
-  test('a half handshake, a silent connect and a silent publisher are dropped', async () => {
+  test('closes an incomplete handshake, an idle connection and an idle publisher', async () => {
     const fixture = await start({ handshakeTimeoutMs: 100, idleTimeoutMs: 300, admissionTimeoutMs: 300 })
     const silent = keep(await TestPublisher.open({ port: fixture.port }))
     const half = keep(await TestPublisher.open({ port: fixture.port }))
@@ -164,22 +164,22 @@ describe('time', () => {
     expect(fixture.sessions[0]?.ended).toBe('idle')
   })
 
-  test('a connection that drips bytes does not hold its place', async () => {
+  test('closes connections that send bytes slowly, but no media', async () => {
     const fixture = await start({ idleTimeoutMs: 200, admissionTimeoutMs: 300 })
-    const stranger = keep(await TestPublisher.connect({ port: fixture.port }))
+    const unadmitted = keep(await TestPublisher.connect({ port: fixture.port }))
     const publisher = keep(await TestPublisher.connect({ port: fixture.port }))
     await publisher.publish(newKey())
     const drip = setInterval(() => {
-      stranger.command('unheardOf', 0)
+      unadmitted.command('unheardOf', 0)
       publisher.send(4, 0, Buffer.from('000600000000', 'hex'), { chunkStreamId: 2 })
     }, 20)
-    await Promise.all([stranger.closed, publisher.closed])
+    await Promise.all([unadmitted.closed, publisher.closed])
     clearInterval(drip)
     expect(fixture.sessions[0]?.ended).toBe('idle')
   })
 
-  test('a publisher that sends media is left alone', async () => {
-    // Longer than a busy machine stands still.
+  test('keeps a publisher that sends media', async () => {
+    // Longer than a busy machine may pause.
     const idleTimeoutMs = 1_500
     const fixture = await start({ idleTimeoutMs })
     const publisher = keep(await TestPublisher.connect({ port: fixture.port }))
@@ -193,8 +193,8 @@ describe('time', () => {
   })
 })
 
-describe('numbers', () => {
-  test('strangers of one address are capped, publishers do not count among them', async () => {
+describe('connections', () => {
+  test('limits unadmitted connections of an address; publishers do not count', async () => {
     const fixture = await start({ maxUnadmittedPerAddress: 2 })
     const publisher = keep(await TestPublisher.connect({ port: fixture.port }))
     await publisher.publish(newKey())
@@ -206,10 +206,10 @@ describe('numbers', () => {
     await waitFor(() => fixture.ingest.connections() === 2)
     const fourth = keep(await TestPublisher.connect({ port: fixture.port }))
     expect(await fourth.publish(newKey())).toMatchObject({ code: 'NetStream.Publish.Start' })
-    await waitFor(() => fixture.lines.some((line) => line.includes('turned away')))
+    await waitFor(() => fixture.lines.some((line) => line.includes('connections rejected')))
   })
 
-  test('calls out of turn close the connection', async () => {
+  test('unexpected commands close the connection', async () => {
     const fixture = await start()
     const unconnected = keep(await TestPublisher.open({ port: fixture.port }))
     await unconnected.shakeHands()

@@ -3,19 +3,19 @@ import type { Classification, StreamMetadata } from '../rtmp/flv.ts'
 import type { PictureSize } from '../rtmp/sps.ts'
 import type { IngestStatus } from '../types.ts'
 
-/** The figures of one publisher, as far as ingest knows them. */
+/** Statistics of one publisher that the ingest knows. */
 export type PublisherStats = Omit<IngestStatus, 'sessionId' | 'source' | 'since' | 'remoteAddress'>
 
-type Figures = Omit<PublisherStats, 'warnings' | 'keyframeIntervalSeconds'>
+type MeasuredStats = Omit<PublisherStats, 'warnings' | 'keyframeIntervalSeconds'>
 
 /** Seconds over which rates are averaged. */
 const WINDOW = 5
 
-/** Measures a publisher. Times come from `now`, milliseconds of a monotonic clock. */
+/** Measures a publisher's codecs, size and rates. `now` returns milliseconds of a monotonic clock. */
 export class IngestMeter {
   readonly #now: () => number
   readonly #startedAt: number
-  /** Byte and frame counters by second of uptime, the last few of them. */
+  /** Bytes and frames of the last seconds, by second of uptime. */
   readonly #bytesOfSecond = new Map<number, number>()
   readonly #framesOfSecond = new Map<number, number>()
   #bytesReceived = 0
@@ -48,7 +48,7 @@ export class IngestMeter {
     if (seen.isFrame) this.#add(this.#framesOfSecond, 1)
   }
 
-  /** Picture size by the last video configuration. */
+  /** Picture size of the last video sequence header. */
   get size(): PictureSize | null {
     return this.#size
   }
@@ -58,7 +58,7 @@ export class IngestMeter {
     return Math.round((this.#rate(this.#bytesOfSecond) ?? 0) * 8)
   }
 
-  stats(): Figures {
+  stats(): MeasuredStats {
     const uptimeSeconds = Math.round(this.#now() - this.#startedAt) / 1_000
     const fps = this.#metadata?.fps ?? this.#rate(this.#framesOfSecond)
     return {
@@ -81,7 +81,7 @@ export class IngestMeter {
     }
   }
 
-  /** Mean of the last whole seconds; within the first one, of what there is. */
+  /** Mean of the last complete seconds. Within the first second, the count so far. */
   #rate(counters: Map<number, number>): number | null {
     const second = this.#second()
     const seconds = Math.min(WINDOW, second)

@@ -1,55 +1,55 @@
-/** Take-overs of encoders that are sending, within a time, after which a newcomer is refused. */
+/** Limits how often encoders that are sending may replace each other. */
 export interface ContestLimits {
-  readonly most: number
-  readonly withinMs: number
-  /** An encoder that has sent no media for this long is not being cut off: it comes again over a broken line. */
-  readonly aliveMs: number
+  readonly maxTakeOvers: number
+  readonly windowMs: number
+  /** Replacing an encoder that has sent no media for this time does not count: it is reconnecting after a network failure. */
+  readonly sendingMs: number
 }
 
-export const DEFAULT_CONTEST_LIMITS: ContestLimits = { most: 3, withinMs: 60_000, aliveMs: 2_000 }
+export const DEFAULT_CONTEST_LIMITS: ContestLimits = { maxTakeOvers: 3, windowMs: 60_000, sendingMs: 2_000 }
 
-export interface Contest {
-  /** Whether the newcomer may take over. */
+export interface TakeOverDecision {
+  /** Whether the new connection may take over. */
   readonly allowed: boolean
-  /** How often encoders have cut each other off lately, this time included. */
+  /** Recent take-overs, including this one if it is allowed. */
   readonly count: number
 }
 
 /**
- * Finds encoders that fight over one key. Each takes over from the other, reconnects when it is cut off, and the
- * stream never comes to rest. Once that is clear the one on the air stays.
+ * Detects encoders that compete for one key. Each replaces the other and reconnects when it is replaced itself. After the
+ * allowed number of take-overs, the encoder that is sending stays.
  */
 export class KeyContests {
   readonly #limits: ContestLimits
-  /** By path: when the last take-overs happened, monotonic milliseconds. */
+  /** Times of the recent take-overs by path, monotonic milliseconds. */
   readonly #times = new Map<string, number[]>()
 
   constructor(limits: ContestLimits = DEFAULT_CONTEST_LIMITS) {
     this.#limits = limits
   }
 
-  get aliveMs(): number {
-    return this.#limits.aliveMs
+  get sendingMs(): number {
+    return this.#limits.sendingMs
   }
 
-  /** A newcomer wants the place of an encoder that is sending. */
-  challenge(path: string, now: number): Contest {
+  /** Decides whether a new connection may replace an encoder that is sending. */
+  requestTakeOver(path: string, now: number): TakeOverDecision {
     const recent = this.#recent(path, now)
-    const allowed = recent.length < this.#limits.most
+    const allowed = recent.length < this.#limits.maxTakeOvers
     if (allowed) recent.push(now)
     this.#times.set(path, recent)
     return { allowed, count: recent.length }
   }
 
-  /** Forgets what is over. */
+  /** Removes paths without recent take-overs. */
   prune(now: number): void {
     for (const path of this.#times.keys()) if (this.#recent(path, now).length === 0) this.#times.delete(path)
   }
 
   #recent(path: string, now: number): number[] {
-    return (this.#times.get(path) ?? []).filter((time) => now - time < this.#limits.withinMs)
+    return (this.#times.get(path) ?? []).filter((time) => now - time < this.#limits.windowMs)
   }
 }
 
-/** What the refused encoder is told. */
-export const CONTESTED = 'Another encoder is sending with this key; stop one of them, or use the backup key.'
+/** The message to a refused encoder. */
+export const KEY_CONTESTED = 'Another encoder is sending with this key. Stop one of them, or use the backup key.'

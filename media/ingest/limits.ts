@@ -1,7 +1,7 @@
 import { DEFAULT_DOCTOR_LIMITS, type DoctorLimits } from '../doctor/stream-doctor.ts'
 import { DEFAULT_CONTEST_LIMITS, type ContestLimits } from './key-contests.ts'
 
-/** What ingest grants a peer. Times are milliseconds. */
+/** Limits of the ingest. Times are milliseconds. */
 export interface IngestLimits {
   /** From accept to the end of the RTMP handshake. */
   handshakeTimeoutMs: number
@@ -9,35 +9,35 @@ export interface IngestLimits {
   admissionTimeoutMs: number
   /** How long {@link MediaNodeOptions.authorizePublish} may take. */
   authorizeTimeoutMs: number
-  /** Silence after which a connection is dropped; a publisher that sends bytes but no media gets twice as long. */
+  /** A connection is dropped after this time without bytes, and a publisher after twice this time without media. */
   idleTimeoutMs: number
-  /** How long a refused peer may take to read why, before its socket is destroyed. */
+  /** How long a refused peer has to read the reason before its socket is destroyed. */
   lingerMs: number
   /**
-   * Bytes that a peer may send, and that are held for it, before it is admitted. Not less than one read of a socket
-   * (60 KiB, `shared-reads.ts`): an encoder may send its first pictures ahead of the answer.
+   * Bytes that a peer may send, and that are buffered for it, before it is admitted. At least one socket read (60 KiB,
+   * `shared-read-buffer.ts`), because an encoder may send its first frames before the reply.
    */
   maxUnadmittedBytes: number
   maxMessageBytes: number
   maxChunkStreams: number
-  /** Memory held for one publisher's unfinished messages. */
+  /** Memory for the incomplete messages of one publisher. */
   maxInFlightBytes: number
-  /** Replies that a peer has not read; more means that it never will. */
+  /** Bytes of replies that a peer has not read. With more it is closed. */
   maxUnsentBytes: number
   maxConnections: number
-  /** Connections that are not publishing yet, of all addresses. */
+  /** Connections that are not admitted yet, of all addresses. */
   maxUnadmitted: number
-  /** The same of one address (a /64 network with IPv6). */
+  /** The same for one address (a /64 network with IPv6). */
   maxUnadmittedPerAddress: number
-  /** New connections of one address: sustained rate a second; twice as many in a burst. */
+  /** New connections per second from one address. A burst may have twice as many. */
   maxConnectionRatePerAddress: number
-  /** When encoders that cut each other off are taken to fight over a key. */
+  /** When encoders count as competing for a key. */
   contest: ContestLimits
-  /** When a finding about a publisher's media is told, and when it is taken back. */
+  /** When a finding about a publisher's media is reported and cleared. */
   doctor: DoctorLimits
 }
 
-/** Defaults: spec values for sizes and times; the caps are far above what one studio with ten encoders needs. */
+/** The connection limits are far above the needs of a studio with ten encoders. */
 export const DEFAULT_INGEST_LIMITS: IngestLimits = {
   handshakeTimeoutMs: 5_000,
   admissionTimeoutMs: 15_000,

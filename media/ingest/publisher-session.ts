@@ -1,9 +1,9 @@
 import {
   StreamDoctor,
   type AnnouncedTracks,
-  type Diagnosis,
+  type DestinationWithRules,
   type DoctorLimits,
-  type Patient,
+  type WarningChanges,
 } from '../doctor/stream-doctor.ts'
 import type { RtmpMessage } from '../rtmp/chunk-reader.ts'
 import { AUDIO, classify, DATA_AMF3, flagKeyframe, readMetadata, VIDEO, type Classification } from '../rtmp/flv.ts'
@@ -13,7 +13,7 @@ import type { DesiredStream, MediaMessage, MediaWarning } from '../types.ts'
 import { IngestMeter } from './ingest-meter.ts'
 import type { PublisherStats } from './ingest-meter.ts'
 import type { Publisher } from './publisher.ts'
-import { Timeline } from './timeline.ts'
+import { TimestampNormalizer } from './timestamp-normalizer.ts'
 
 export interface PublisherSessionOptions {
   readonly sessionId: string
@@ -22,17 +22,17 @@ export interface PublisherSessionOptions {
   readonly remoteAddress: string
   readonly stream: DesiredStream
   readonly doctor: DoctorLimits
-  /** Tracks that it said it would send; absent where the protocol has no word for that. */
+  /** Tracks that the publisher announced; absent if the protocol cannot announce them. */
   readonly announced?: AnnouncedTracks
-  /** Whether its headers carry the time of the frame behind them; RTMP encoders often give them 0. */
+  /** Whether a sequence header has the timestamp of the next frame. RTMP encoders often send 0. */
   readonly headersAreTimed?: boolean
   readonly now: () => number
   readonly drop: (reason: string) => void
-  /** Ends the publisher with a word to it. */
+  /** Ends the publisher and sends it the reason. */
   readonly refuse: (reason: string) => void
 }
 
-/** The publisher as its owner sees it, fed by the connection. */
+/** An admitted publisher. The connection passes its messages to {@link deliver}. */
 export class PublisherSession implements Publisher {
   readonly sessionId: string
   readonly path: string
@@ -44,7 +44,7 @@ export class PublisherSession implements Publisher {
   onMessage: (message: MediaMessage) => void = () => {}
   onEnd: (reason: string) => void = () => {}
   ended = false
-  readonly #timeline: Timeline
+  readonly #normalizer: TimestampNormalizer
   #discontinuities = 0
   readonly #doctor: StreamDoctor
   readonly #now: () => number
@@ -59,7 +59,7 @@ export class PublisherSession implements Publisher {
     this.stream = options.stream
     this.announcesVideo = options.announced?.video ?? false
     this.meter = new IngestMeter(options.now)
-    this.#timeline = new Timeline(options.headersAreTimed)
+    this.#normalizer = new TimestampNormalizer(options.headersAreTimed)
     this.#doctor = new StreamDoctor(options.doctor, options.now(), options.announced)
     this.#now = options.now
     this.#drop = options.drop
@@ -75,30 +75,30 @@ export class PublisherSession implements Publisher {
     return { ...this.meter.stats(), keyframeIntervalSeconds: keyframeInterval, warnings }
   }
 
-  examine(patients: readonly Patient[]): Diagnosis {
-    return this.#doctor.examine(this.meter.bitrate, patients, this.#now(), new Date().toISOString())
+  examine(destinations: readonly DestinationWithRules[]): WarningChanges {
+    return this.#doctor.examine(this.meter.bitrate, destinations, this.#now(), new Date().toISOString())
   }
 
-  dismiss(): readonly MediaWarning[] {
-    return this.#doctor.dismiss()
+  clearWarnings(): readonly MediaWarning[] {
+    return this.#doctor.clearWarnings()
   }
 
-  /** Something of a track has come that has to be encoded before it can be delivered. */
-  arrived(kind: 'audio' | 'video'): void {
-    this.#doctor.arrived(kind)
+  /** Media of a track was received that must be transcoded before it is delivered. */
+  trackReceived(kind: 'audio' | 'video'): void {
+    this.#doctor.trackReceived(kind)
   }
 
-  /** Its pictures come in another size than they are passed on in. */
-  fitted(from: PictureSize, to: PictureSize): void {
-    this.#doctor.fitted(from, to, this.#now())
+  /** Pictures are received in one size and re-encoded in another. */
+  pictureRescaled(from: PictureSize, to: PictureSize): void {
+    this.#doctor.pictureRescaled(from, to, this.#now())
   }
 
-  /** Another encoder uses the same key; they have cut each other off so many times lately. */
-  contested(count: number): void {
-    this.#doctor.contested(count, this.#now())
+  /** Another encoder uses the same key. `count` is the number of recent take-overs. */
+  keyContested(count: number): void {
+    this.#doctor.keyContested(count, this.#now())
   }
 
-  /** Tells the owner that it is over; nothing is delivered after this. */
+  /** Ends the session and notifies the owner. Nothing is delivered after this. */
   end(reason: string): void {
     if (this.ended) return
     this.ended = true
@@ -106,12 +106,12 @@ export class PublisherSession implements Publisher {
   }
 
   /**
-   * Classifies a media message and hands it on.
+   * Classifies a media message and passes it to the owner.
    *
    * @throws RtmpProtocolError when a data message is not AMF0.
    */
   deliver(message: RtmpMessage): void {
-    // An empty message carries nothing to relay; some encoders send them to keep the connection busy.
+    // Some encoders send empty messages to keep the connection alive.
     if (this.ended || message.payload.length === 0) return
     this.meter.bytes(message.payload.length)
     if (message.type === AUDIO || message.type === VIDEO) this.#deliverTrack(message, message.type)
@@ -123,13 +123,13 @@ export class PublisherSession implements Publisher {
     const seen = classify(type, payload)
     const { kind, isHeader, isKeyframe } = seen
     if (seen.isMultitrack) {
-      this.#refuse(`Several ${kind} tracks in one stream are not supported: switch multitrack off in the encoder.`)
+      this.#refuse(`Several ${kind} tracks in one stream are not supported. Disable multitrack in the encoder.`)
       return
     }
     const timestamp = seen.isFrame
-      ? this.#timeline.frame(kind, message.timestamp)
-      : this.#timeline.aside(kind, message.timestamp)
-    // What is sent on must say so too: servers, players and encoders go by the flag.
+      ? this.#normalizer.frame(kind, message.timestamp)
+      : this.#normalizer.nonFrame(kind, message.timestamp)
+    // Servers and players rely on the flag.
     if (isKeyframe) flagKeyframe(payload)
     this.meter.message(seen, payload)
     this.#diagnose(seen, timestamp, payload)
@@ -138,13 +138,13 @@ export class PublisherSession implements Publisher {
 
   #diagnose(seen: Classification, timestamp: number, payload: Buffer): void {
     const now = this.#now()
-    const { discontinuities } = this.#timeline
-    if (discontinuities > this.#discontinuities) this.#doctor.steppedBack(now)
+    const { discontinuities } = this.#normalizer
+    if (discontinuities > this.#discontinuities) this.#doctor.timestampsWentBack(now)
     this.#discontinuities = discontinuities
     this.#doctor.message(seen, timestamp, now)
     if (!seen.isHeader) return
     if (seen.kind === 'audio') {
-      this.#doctor.soundForm(headerChannels(payload, seen.codec))
+      this.#doctor.audioChannels(headerChannels(payload, seen.codec))
       return
     }
     this.#doctor.pixelFormat(headerPixelFormat(payload, seen.codec))
@@ -156,7 +156,7 @@ export class PublisherSession implements Publisher {
     const payload = message.type === DATA_AMF3 ? message.payload.subarray(1) : message.payload
     const metadata = readMetadata(payload)
     if (metadata !== null) this.meter.metadata(metadata)
-    const timestamp = this.#timeline.aside('data', message.timestamp)
+    const timestamp = this.#normalizer.nonFrame('data', message.timestamp)
     this.onMessage({ kind: 'data', timestamp, payload, isHeader: metadata !== null, isKeyframe: false })
   }
 }

@@ -1,8 +1,8 @@
-import type { Diagnosis, Patient } from '../doctor/stream-doctor.ts'
+import type { DestinationWithRules, WarningChanges } from '../doctor/stream-doctor.ts'
 import type { DesiredStream, MediaMessage, MediaWarning } from '../types.ts'
 import type { PublisherStats } from './ingest-meter.ts'
 
-/** An admitted publisher. Its owner sets `onMessage` and `onEnd` inside `onPublisher`, before anything is delivered. */
+/** An admitted publisher. Its owner sets `onMessage` and `onEnd` in `onPublisher`, before anything is delivered. */
 export interface Publisher {
   readonly sessionId: string
   /** Public part of the key. */
@@ -10,21 +10,21 @@ export interface Publisher {
   readonly keyHash: string
   /** IP address, without the port. */
   readonly remoteAddress: string
-  /** What the decision said of the stream. */
+  /** The stream that the host returned with its decision. */
   readonly stream: DesiredStream
-  /** Whether it has said that it sends pictures; false where the protocol has no word for that. */
+  /** Whether the publisher announced video; false if the protocol cannot announce tracks. */
   readonly announcesVideo: boolean
   onMessage: (message: MediaMessage) => void
   /**
-   * Called once, whoever ended it: `unpublished`, `closed` (by the peer), `replaced` (by a newer publisher), `idle`,
-   * `protocol error`, `shutdown`, or what {@link Publisher.drop} was given.
+   * Called once with the reason: `unpublished`, `closed` (by the peer), `replaced` (by a newer publisher), `idle`,
+   * `refused`, `protocol error`, `shutdown`, or the argument of {@link Publisher.drop}.
    */
   onEnd: (reason: string) => void
-  /** Ends it now: the socket is destroyed whatever the peer does, and nothing it sent is delivered any more. */
+  /** Destroys the connection. Nothing is delivered after this. */
   drop(reason: string): void
   stats(): PublisherStats
-  /** Looks at what came in since the last look; to be called about once a second. */
-  examine(patients: readonly Patient[]): Diagnosis
-  /** Forgets what was found; returns what had been told. */
-  dismiss(): readonly MediaWarning[]
+  /** Updates the warnings and returns what has changed. To be called about once a second. */
+  examine(destinations: readonly DestinationWithRules[]): WarningChanges
+  /** Clears all warnings and returns those that were raised. */
+  clearWarnings(): readonly MediaWarning[]
 }

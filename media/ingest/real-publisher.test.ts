@@ -24,12 +24,12 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }))
 
-/** By track: how the two interleave is the sender's business. */
+/** Groups packets by track, because the interleaving may differ. */
 const byTrack = (packets: readonly PacketDigest[]): PacketDigest[][] =>
   ['video', 'audio'].map((kind) => packets.filter((packet) => packet.kind === kind))
 
 describe('ffmpeg', () => {
-  test('every packet of a file arrives, bit for bit and at its time', async () => {
+  test('every packet of a file is received bit for bit, with its timestamp', async () => {
     const fixture = await startIngest()
     await publishFlv(file, `rtmp://127.0.0.1:${fixture.port}/live/${newKey()}`, { realTime: false })
     const session = fixture.sessions[0]!
@@ -58,7 +58,7 @@ describe('ffmpeg', () => {
     await fixture.ingest.close()
   }, 30_000)
 
-  test('is told why it is refused, and leaves', async () => {
+  test('gets the reason of a refusal', async () => {
     const fixture = await startIngest(
       {},
       { authorizePublish: async () => ({ allowed: false, reason: 'This stream was stopped.' }) },
@@ -69,7 +69,7 @@ describe('ffmpeg', () => {
     await fixture.ingest.close()
   }, 30_000)
 
-  test('cannot play', async () => {
+  test('is refused as a player', async () => {
     const fixture = await startIngest()
     const playing = runFfmpeg('-i', `rtmp://127.0.0.1:${fixture.port}/live/${newKey()}`, '-f', 'null', '-')
     await expect(playing).rejects.toThrow('publishers only')
@@ -77,7 +77,7 @@ describe('ffmpeg', () => {
   }, 30_000)
 })
 
-test('10,000 damaged sessions: no crash, no growth, 64 KiB a stranger, and a live stream beside them that does not notice', async () => {
+test('10,000 malformed sessions cause no crash, no memory growth and no disturbance of a live stream', async () => {
   const server = await startIngestProcess(folder)
   try {
     await attackMany(server.port, 2_000, 1)
@@ -98,7 +98,7 @@ test('10,000 damaged sessions: no crash, no growth, 64 KiB a stranger, and a liv
     const after = await server.ask<Measurement>({ ask: 'measure' })
     expect(server.child.exitCode).toBeNull()
     expect(server.output()).toBe('')
-    // Enough of the damaged sessions must have got as far as publishing for this to mean anything.
+    // The result is meaningful only if many of the malformed sessions got as far as publishing.
     expect(after.published).toBeGreaterThan(500)
     const grown = {
       heap: after.heapUsed - before.heapUsed,
@@ -108,7 +108,7 @@ test('10,000 damaged sessions: no crash, no growth, 64 KiB a stranger, and a liv
     console.log('after 8,000 more sessions', grown, { published: after.published, longestWorkMs: live.longestWorkMs })
     expect(grown.heap).toBeLessThan(3_000_000)
     expect(grown.buffers).toBeLessThan(3_000_000)
-    // The allocator's warm-up goes on for some thousand sessions; a leak of one read buffer each would be 500 MB.
+    // The allocator warms up for some thousand sessions. A leak of one read buffer each would be 500 MB.
     expect(grown.rss).toBeLessThan(64_000_000)
     expect(await heldForStranger(server, 100)).toBeLessThanOrEqual(65_536)
   } finally {

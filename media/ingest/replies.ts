@@ -1,17 +1,17 @@
 import { encodeAmf0 } from '../rtmp/amf0.ts'
-import { FORWARDED } from '../rtmp/enhanced.ts'
+import { FORWARDED_CODECS } from '../rtmp/enhanced.ts'
 import type { AmfValue } from '../rtmp/amf0.ts'
 
-/** Chunk size of what we send, announced with the first reply. */
+/** Chunk size of replies, announced with the first one. */
 const CHUNK_SIZE = 4_096
-const WINDOW = 5_000_000
+const WINDOW_BYTES = 5_000_000
 
 const CONTROL_STREAM = 2
 const COMMAND_STREAM = 3
 
-/** Encodes a message of at most one chunk: every reply of ours is one. */
+/** Encodes a message as a single chunk. All replies are small enough. */
 function encode(chunkStreamId: number, type: number, streamId: number, payload: Buffer): Buffer {
-  if (payload.length > CHUNK_SIZE) throw new RangeError('a reply must fit one chunk')
+  if (payload.length > CHUNK_SIZE) throw new RangeError('a reply must fit in one chunk')
   const message = Buffer.alloc(12 + payload.length)
   message[0] = chunkStreamId
   message.writeUIntBE(payload.length, 4, 3)
@@ -38,31 +38,32 @@ function command(streamId: number, ...values: AmfValue[]): Buffer {
   return encode(COMMAND_STREAM, 20, streamId, encodeAmf0(...values))
 }
 
-/** Acknowledgement (5.4.3) of all bytes received so far, modulo 2^32. */
+/** Acknowledgement (5.4.3) of all bytes received, modulo 2^32. */
 export function acknowledgement(bytesReceived: number): Buffer {
   return control(3, bytesReceived % 0x1_0000_0000)
 }
 
-/** User control events (7.1.7): Stream Begin, and the answer to a Ping Request. */
+/** User control event Stream Begin (7.1.7). */
 export function streamBegin(streamId: number): Buffer {
   return userControl(0, streamId)
 }
 
+/** User control event Ping Response (7.1.7). */
 export function pingResponse(timestamp: number): Buffer {
   return userControl(7, timestamp)
 }
 
 /**
- * The answer to connect: window, bandwidth (dynamic), chunk size, `_result`. Its `fourCcList` and info maps tell an
- * Enhanced RTMP v2 publisher that every codec is forwarded (CanForward, 4); `capsEx` 0 promises none of the optional
- * parts (reconnect, multitrack, ModEx, nanosecond offsets).
+ * The reply to `connect`: Window Acknowledgement Size, Set Peer Bandwidth (dynamic), Set Chunk Size and `_result`. It
+ * tells an Enhanced RTMP v2 publisher that every codec is forwarded. `capsEx` 0 means that the optional features
+ * (reconnect, multitrack, ModEx, nanosecond offsets) are not supported.
  */
 export function connectResult(transaction: number, objectEncoding: number): Buffer {
   const bandwidth = Buffer.alloc(5)
-  bandwidth.writeUInt32BE(WINDOW)
+  bandwidth.writeUInt32BE(WINDOW_BYTES)
   bandwidth[4] = 2
   return Buffer.concat([
-    control(5, WINDOW),
+    control(5, WINDOW_BYTES),
     encode(CONTROL_STREAM, 6, 0, bandwidth),
     control(1, CHUNK_SIZE),
     command(
@@ -73,7 +74,7 @@ export function connectResult(transaction: number, objectEncoding: number): Buff
         fmsVer: 'FMS/3,0,1,123',
         capabilities: 31,
         capsEx: 0,
-        ...FORWARDED,
+        ...FORWARDED_CODECS,
       },
       {
         level: 'status',
@@ -85,6 +86,7 @@ export function connectResult(transaction: number, objectEncoding: number): Buff
   ])
 }
 
+/** The reply that rejects `connect`. */
 export function connectRejected(transaction: number, description: string): Buffer {
   return Buffer.concat([
     control(1, CHUNK_SIZE),
@@ -96,11 +98,12 @@ export function connectRejected(transaction: number, description: string): Buffe
   ])
 }
 
-/** `_result` with one value: the stream id for createStream, nothing for the calls that only want an answer. */
+/** `_result` with one value: the message stream id for `createStream`, undefined for the other calls. */
 export function callResult(transaction: number, value: number | undefined): Buffer {
   return command(0, '_result', transaction, null, value)
 }
 
+/** `onStatus` message. */
 export function status(streamId: number, level: 'status' | 'error', code: string, description: string): Buffer {
   return command(streamId, 'onStatus', 0, null, { level, code, description })
 }

@@ -11,7 +11,7 @@ import { TestPublisher } from '../testing/publisher.ts'
 import { floodUntilClosed, useIngest } from '../testing/use-ingest.ts'
 import { startRtmpIngest } from './rtmp-ingest.ts'
 
-/** node-media-server's own state, shared by all that runs in this process. */
+/** The state of node-media-server, which the whole process shares. */
 const engine = createRequire(import.meta.url)('node-media-server/src/core/context.js') as {
   sessions: Map<string, { streamPath: string }>
   broadcasts: Map<string, { publisher: unknown }>
@@ -21,7 +21,7 @@ const engine = createRequire(import.meta.url)('node-media-server/src/core/contex
 const { start, connect } = useIngest()
 
 describe('publishing', () => {
-  test('media arrives whole, in order, classified, and the end is told at once', async () => {
+  test('media is delivered complete, in order and classified, and the end is reported immediately', async () => {
     const fixture = await start()
     const publisher = await connect(fixture)
     const key = newKey('mystream1')
@@ -71,7 +71,7 @@ describe('publishing', () => {
     await waitFor(() => fixture.ingest.connections() === 0)
   })
 
-  test.each(['FCUnpublish', 'closeStream', 'deleteStream'])('%s ends the stream at once', async (command) => {
+  test.each(['FCUnpublish', 'closeStream', 'deleteStream'])('%s ends the stream immediately', async (command) => {
     const fixture = await start()
     const publisher = await connect(fixture, { ignoreFin: true })
     await publisher.publish(newKey())
@@ -82,7 +82,7 @@ describe('publishing', () => {
     expect(fixture.sessions[0]?.messages).toEqual([])
   })
 
-  test('the engine has a session and a broadcast for it, under its public path, and says at once that it is done', async () => {
+  test('node-media-server has a session and a broadcast for the public path until the publisher ends', async () => {
     const fixture = await start()
     const events: string[] = []
     for (const event of ['prePublish', 'postPublish', 'donePublish']) {
@@ -101,7 +101,7 @@ describe('publishing', () => {
     engine.eventEmitter.removeAllListeners()
   })
 
-  test('Enhanced RTMP is offered, and its end of sequence displaces no header', async () => {
+  test('Enhanced RTMP is announced, and SequenceEnd is not taken for a sequence header', async () => {
     const fixture = await start()
     const publisher = await connect(fixture)
     const answer = publisher.messages.find((message) => message.type === 20)!.payload.toString('latin1')
@@ -130,7 +130,7 @@ describe('publishing', () => {
     expect(messages[5]?.payload).toEqual(enhancedVideo('zzzz', 1, true))
   })
 
-  test('timestamps go on across 0xFFFFFF and the 32-bit wrap', async () => {
+  test('timestamps continue across 0xFFFFFF and the 32-bit wrap', async () => {
     const fixture = await start()
     const publisher = await connect(fixture)
     await publisher.publish(newKey())
@@ -140,7 +140,7 @@ describe('publishing', () => {
     expect(fixture.sessions[0]!.messages.map((message) => message.timestamp)).toEqual(times)
   })
 
-  test('aggregate messages and AMF3-typed commands and data are understood', async () => {
+  test('handles aggregate messages and commands and data of the AMF3 message types', async () => {
     const fixture = await start()
     const publisher = await connect(fixture)
     publisher.send(17, 0, Buffer.concat([Buffer.of(0), encodeAmf0('publish', 3, null, newKey(), 'live')]), {
@@ -158,7 +158,7 @@ describe('publishing', () => {
     ])
   })
 
-  test('pings are answered and received bytes acknowledged', async () => {
+  test('replies to pings and acknowledges received bytes', async () => {
     const fixture = await start()
     const publisher = await connect(fixture)
     await publisher.publish(newKey())
@@ -173,8 +173,8 @@ describe('publishing', () => {
   })
 })
 
-describe('running', () => {
-  test('a port in use is an error, not an exit', async () => {
+describe('listening', () => {
+  test('a port in use rejects the start and does not exit the process', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const { port } = other.address() as { port: number }
@@ -187,7 +187,7 @@ describe('running', () => {
     other.close()
   })
 
-  test('close ends everybody and frees the port', async () => {
+  test('close ends all connections and frees the port', async () => {
     const fixture = await startIngest()
     const publisher = await TestPublisher.connect({ port: fixture.port, ignoreFin: true })
     await publisher.publish(newKey())
@@ -200,7 +200,7 @@ describe('running', () => {
     await expect(TestPublisher.open({ port: fixture.port })).rejects.toMatchObject({ code: 'ECONNREFUSED' })
   })
 
-  test('a failure of the owner costs that publisher only, and is logged', async () => {
+  test('an error of the owner ends only that publisher and is logged', async () => {
     const fixture = await start()
     const publisher = await connect(fixture)
     await publisher.publish(newKey())

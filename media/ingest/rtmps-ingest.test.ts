@@ -36,8 +36,8 @@ async function start(limits: Partial<IngestLimits> = {}): Promise<number> {
   return fixture.ingest.rtmpsPort!
 }
 
-/** The name in the certificate that a new connection is shown. */
-async function nameShown(port: number): Promise<string> {
+/** The common name in the certificate that a new connection gets. */
+async function certificateName(port: number): Promise<string> {
   const socket = connectTls({ port, host: '127.0.0.1', rejectUnauthorized: false })
   await once(socket, 'secureConnect')
   const { CN } = socket.getPeerCertificate().subject
@@ -45,7 +45,7 @@ async function nameShown(port: number): Promise<string> {
   return String(CN)
 }
 
-test('a publisher comes by TLS, one comes without, and both are received', async () => {
+test('receives publishers with and without TLS', async () => {
   const rtmpsPort = await start()
   const secure = await TestPublisher.connect({ port: rtmpsPort, tls: { ca: TEST_AUTHORITY, servername: 'localhost' } })
   const plain = await TestPublisher.connect({ port: fixture!.port })
@@ -61,7 +61,7 @@ test('a publisher comes by TLS, one comes without, and both are received', async
   await waitFor(() => fixture!.ingest.connections() === 0)
 })
 
-test('ffmpeg publishes by TLS', { timeout: 60_000 }, async () => {
+test('receives ffmpeg over TLS', { timeout: 60_000 }, async () => {
   const rtmpsPort = await start()
   const file = join(folder, 'one.flv')
   await makeFlv(file, 1)
@@ -70,34 +70,34 @@ test('ffmpeg publishes by TLS', { timeout: 60_000 }, async () => {
   expect(fixture!.sessions[0]!.messages.filter(({ kind }) => kind === 'video').length).toBeGreaterThanOrEqual(30)
 })
 
-test('the certificate is read anew when it changes; one that cannot be used leaves the old one', async () => {
+test('reloads the certificate when it changes, and keeps the old one when the new one is invalid', async () => {
   const rtmpsPort = await start()
-  expect(await nameShown(rtmpsPort)).toBe('localhost')
+  expect(await certificateName(rtmpsPort)).toBe('localhost')
   await writeFile(join(folder, 'cert.pem'), 'nonsense')
-  await waitFor(() => fixture!.lines.some((line) => line.includes('the old one stays')))
-  expect(await nameShown(rtmpsPort)).toBe('localhost')
+  await waitFor(() => fixture!.lines.some((line) => line.includes('keeping the old one')))
+  expect(await certificateName(rtmpsPort)).toBe('localhost')
   await install(OTHER_CERTIFICATE)
-  await waitFor(async () => (await nameShown(rtmpsPort)) === 'other')
+  await waitFor(async () => (await certificateName(rtmpsPort)) === 'other')
 })
 
-test('who does not speak TLS, or says nothing, is dropped, and gives its place back', async () => {
+test('closes peers that do not speak TLS or send nothing, and no longer counts them', async () => {
   const rtmpsPort = await start({ handshakeTimeoutMs: 200, maxUnadmittedPerAddress: 3 })
-  const rude = connect(rtmpsPort, '127.0.0.1')
-  rude.on('error', () => {})
-  rude.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
-  await once(rude, 'close')
+  const plainHttp = connect(rtmpsPort, '127.0.0.1')
+  plainHttp.on('error', () => {})
+  plainHttp.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+  await once(plainHttp, 'close')
   const silent = Array.from({ length: 5 }, () => connect(rtmpsPort, '127.0.0.1').on('error', () => {}))
   await waitFor(() => silent.filter(({ closed }) => closed).length >= 2)
   await waitFor(() => silent.every(({ closed }) => closed))
   await waitFor(() => fixture!.ingest.connections() === 0)
-  const halfway = connectTls({ port: rtmpsPort, host: '127.0.0.1', ca: TEST_AUTHORITY, servername: 'localhost' })
-  halfway.on('error', () => {})
-  await once(halfway, 'secureConnect')
-  await once(halfway, 'close')
+  const withoutRtmp = connectTls({ port: rtmpsPort, host: '127.0.0.1', ca: TEST_AUTHORITY, servername: 'localhost' })
+  withoutRtmp.on('error', () => {})
+  await once(withoutRtmp, 'secureConnect')
+  await once(withoutRtmp, 'close')
   await waitFor(() => fixture!.ingest.connections() === 0)
 })
 
-test('a certificate that cannot be used is said at the start', async () => {
+test('an invalid certificate rejects the start', async () => {
   const rtmps = await install({ cert: LOCALHOST_CERTIFICATE.cert, key: OTHER_CERTIFICATE.key })
-  await expect(startIngest({}, { rtmps })).rejects.toThrow(/certificate for RTMPS cannot be used/)
+  await expect(startIngest({}, { rtmps })).rejects.toThrow(/Cannot load the RTMPS certificate/)
 })

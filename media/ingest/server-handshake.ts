@@ -6,13 +6,13 @@ const C0C1_BYTES = 1 + 1_536
 const C2_BYTES = 1_536
 const EMPTY = Buffer.alloc(0)
 
-/** Bytes that a client sends for the handshake in all. */
+/** Bytes that a client sends in the handshake: C0, C1 and C2. */
 export const HANDSHAKE_BYTES = C0C1_BYTES + C2_BYTES
 
-/** The server's half of the handshake (RTMP 1.0, section 5.2), fed with bytes however they are split. */
+/** The server side of the handshake (RTMP 1.0, section 5.2). Input may be split at any byte. */
 export class ServerHandshake {
   readonly #write: (bytes: Buffer) => void
-  #held: Buffer = EMPTY
+  #buffered: Buffer = EMPTY
   #answered = false
 
   constructor(write: (bytes: Buffer) => void) {
@@ -20,22 +20,22 @@ export class ServerHandshake {
   }
 
   /**
-   * Takes the next bytes. Returns what lies behind C2 once it is whole, which may be nothing; null until then.
+   * Reads the next bytes. Returns the bytes after C2, which may be none, or null until C2 is complete.
    *
-   * @throws RtmpProtocolError when the peer is no RTMP client.
+   * @throws RtmpProtocolError when the peer is not an RTMP client.
    */
   push(bytes: Buffer): Buffer | null {
-    const missing = (this.#answered ? C2_BYTES : C0C1_BYTES) - this.#held.length
-    this.#held = Buffer.concat([this.#held, bytes.subarray(0, missing)])
-    if (!this.#answered && this.#held[0] !== VERSION) throw new RtmpProtocolError('not an RTMP client')
+    const missing = (this.#answered ? C2_BYTES : C0C1_BYTES) - this.#buffered.length
+    this.#buffered = Buffer.concat([this.#buffered, bytes.subarray(0, missing)])
+    if (!this.#answered && this.#buffered[0] !== VERSION) throw new RtmpProtocolError('not an RTMP client')
     if (bytes.length < missing) return null
-    const held = this.#held
+    const packet = this.#buffered
     const rest = bytes.subarray(missing)
-    this.#held = EMPTY
-    // C2 repeats what we sent; old clients get it wrong, and nothing depends on it.
+    this.#buffered = EMPTY
+    // C2 should repeat S1. It is not compared, because some old clients send other bytes.
     if (this.#answered) return rest
     this.#answered = true
-    this.#write(answerHandshake(held.subarray(1)))
+    this.#write(answerHandshake(packet.subarray(1)))
     return rest.length > 0 ? this.push(rest) : null
   }
 }

@@ -4,7 +4,7 @@ import { fingerprintKey } from './stream-key.ts'
 
 const SECRET = '0123456789abcdef0123456789abcdef'
 
-test('a key gives its path and the hash of all of it; a query and white space are no part of it', () => {
+test('returns the path and the hash of a key, without a query and surrounding white space', () => {
   const keyHash = createHash('sha256').update(`mystream1-${SECRET}`).digest('hex')
   for (const name of [`mystream1-${SECRET}`, `mystream1-${SECRET}?bandwidthtest=1`, ` mystream1-${SECRET}\n`]) {
     expect(fingerprintKey(name)).toEqual({ path: 'mystream1', keyHash })
@@ -23,6 +23,6 @@ test.each([
   `mystream1-${SECRET.slice(1)}`,
   `mystream1/${SECRET}`,
   `__proto__-${SECRET}`,
-])('%j is no key', (name) => {
+])('rejects %j', (name) => {
   expect(fingerprintKey(name)).toBeNull()
 })

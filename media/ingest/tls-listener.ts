@@ -7,13 +7,13 @@ import { listenOn } from '../listen.ts'
 import type { MediaLog } from '../types.ts'
 
 export interface RtmpsSettings {
-  /** 0 takes a free one. */
+  /** 0 selects a free port. */
   readonly port: number
-  /** PEM: the certificate, with the chain behind it. */
+  /** PEM file with the certificate, followed by its chain. */
   readonly certPath: string
-  /** PEM. */
+  /** PEM file with the private key. */
   readonly keyPath: string
-  /** How often the files are looked at, milliseconds; 5,000 by default. */
+  /** How often the files are checked for changes, milliseconds; 5,000 by default. */
   readonly reloadMs?: number
 }
 
@@ -22,12 +22,12 @@ export interface TlsListenerOptions extends RtmpsSettings {
   /** From accept to the end of the TLS handshake. */
   readonly handshakeTimeoutMs: number
   readonly log: MediaLog
-  /** Asked for every TCP connection, before a byte of TLS is worked on; false refuses it. */
+  /** Called for each TCP connection before the TLS handshake. False rejects it. */
   readonly admitSocket: (socket: Socket) => boolean
-  /** A connection whose handshake is done. */
+  /** Called when the handshake of a connection is complete. */
   readonly onSocket: (socket: Socket) => void
-  /** A connection that was admitted has ended before its handshake was done. */
-  readonly onAbandoned: (remoteAddress: string) => void
+  /** Called when an accepted connection ended before its handshake was complete. */
+  readonly onHandshakeFailed: (remoteAddress: string) => void
 }
 
 export interface TlsListener {
@@ -38,13 +38,13 @@ export interface TlsListener {
 const RELOAD_MS = 5_000
 
 /**
- * Takes TLS connections. New ones get the certificate that the files hold by then: when they change they are read anew,
- * and when what they hold does not fit together, what was there before stays.
+ * Listens for TLS connections. The certificate is reloaded when its files change. If the new files are invalid, the old
+ * certificate stays in use.
  *
- * @throws Error when the files cannot be used, or the port cannot be had.
+ * @throws Error when it cannot load the files or cannot listen.
  */
 export async function startTlsListener(options: TlsListenerOptions): Promise<TlsListener> {
-  const { admitSocket, certPath, handshakeTimeoutMs, host, keyPath, log, onAbandoned, onSocket } = options
+  const { admitSocket, certPath, handshakeTimeoutMs, host, keyPath, log, onHandshakeFailed, onSocket } = options
   let secureContext = await readContext(options)
   const pending = new Set<TLSSocket>()
 
@@ -63,7 +63,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
     const onClose = (): void => {
       clearTimeout(timer)
       pending.delete(socket)
-      onAbandoned(remoteAddress)
+      onHandshakeFailed(remoteAddress)
     }
     pending.add(socket)
     raw.on('error', () => socket.destroy())
@@ -73,7 +73,7 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
       clearTimeout(timer)
       pending.delete(socket)
       socket.off('close', onClose)
-      // From here on it is a connection like any other, and its errors end as a close.
+      // Later errors only close the connection.
       socket.off('error', onError)
       socket.on('error', () => socket.destroy())
       onSocket(socket)
@@ -82,22 +82,22 @@ export async function startTlsListener(options: TlsListenerOptions): Promise<Tls
   const port = await listenOn(server, host, options.port, { port: 'RTMPS_PORT', host: 'RTMP_HOST' })
   server.on('error', (error) => log.error({ error: error.message }, 'rtmps listener failed'))
 
-  const reread = async (): Promise<void> => {
+  const reload = async (): Promise<void> => {
     try {
       secureContext = await readContext(options)
-      log.info({ certPath }, 'rtmps certificate read anew')
+      log.info({ certPath }, 'rtmps certificate reloaded')
     } catch (error) {
-      log.error({ certPath, error: (error as Error).message }, 'rtmps certificate cannot be used; the old one stays')
+      log.error({ certPath, error: (error as Error).message }, 'cannot load the rtmps certificate, keeping the old one')
     }
   }
-  const reload = (): void => void reread()
+  const onChange = (): void => void reload()
   const watching = { interval: options.reloadMs ?? RELOAD_MS, persistent: false }
-  for (const path of [certPath, keyPath]) watchFile(path, watching, reload)
+  for (const path of [certPath, keyPath]) watchFile(path, watching, onChange)
 
   return {
     port,
     async close() {
-      for (const path of [certPath, keyPath]) unwatchFile(path, reload)
+      for (const path of [certPath, keyPath]) unwatchFile(path, onChange)
       for (const socket of pending) socket.destroy()
       server.close()
       await once(server, 'close')
@@ -110,6 +110,6 @@ async function readContext({ certPath, keyPath }: RtmpsSettings): Promise<Secure
     const [cert, key] = await Promise.all([readFile(certPath), readFile(keyPath)])
     return createSecureContext({ cert, key, minVersion: 'TLSv1.2' })
   } catch (error) {
-    throw new Error(`The certificate for RTMPS cannot be used: ${(error as Error).message}`, { cause: error })
+    throw new Error(`Cannot load the RTMPS certificate: ${(error as Error).message}`, { cause: error })
   }
 }

@@ -10,7 +10,7 @@ import { makeFlv } from '../testing/ffmpeg.ts'
 import { newKey, startIngest, type IngestFixture } from '../testing/ingest-fixture.ts'
 import { TestPublisher } from '../testing/publisher.ts'
 
-/** Senders that flag every picture as an inter frame: what libx264, libx265, libaom and libvpx made, with the flag taken off. */
+// Streams of libx264, libx265, libaom and libvpx with the keyframe flags removed, as some senders of HEVC and AV1 send them.
 
 let folder: string
 let fixture: IngestFixture
@@ -23,7 +23,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-async function picturesOf(codec: EnhancedCodec | 'h264'): Promise<Buffer[]> {
+async function videoMessagesOf(codec: EnhancedCodec | 'h264'): Promise<Buffer[]> {
   if (codec !== 'h264') {
     const file = join(folder, `${codec}.mp4`)
     await makeEnhancedClip(file, codec, 2)
@@ -31,33 +31,33 @@ async function picturesOf(codec: EnhancedCodec | 'h264'): Promise<Buffer[]> {
   }
   const file = join(folder, 'clip.flv')
   await makeFlv(file, 3)
-  const pictures: Buffer[] = []
+  const messages: Buffer[] = []
   const reader = new FlvReader(({ body, type }) => {
-    if (type === VIDEO) pictures.push(Buffer.from(body))
+    if (type === VIDEO) messages.push(Buffer.from(body))
   })
   reader.push(await readFile(file))
-  return pictures
+  return messages
 }
 
 test.each(['h264', 'hevc', 'av1', 'vp9'] as const)(
-  'keyframes of %s that are not flagged are found and flagged',
+  'detects and flags keyframes of %s without a flag',
   async (codec) => {
-    const pictures = await picturesOf(codec)
+    const original = await videoMessagesOf(codec)
     const publisher = await TestPublisher.connect({ port: fixture.port })
     await publisher.publish(newKey())
     publisher.setChunkSize(65_536)
-    for (const [index, payload] of pictures.entries()) {
+    for (const [index, payload] of original.entries()) {
       const unflagged = Buffer.from(payload)
       if (classify(VIDEO, payload).isFrame) unflagged[0] = (payload[0]! & 0x8f) | 0x20
       publisher.video(index * 33, unflagged)
     }
     const { messages } = fixture.sessions.at(-1)!
-    await waitFor(() => messages.length === pictures.length)
+    await waitFor(() => messages.length === original.length)
     publisher.close()
-    // As the encoder had flagged them, bit for bit.
+    // The result equals the stream before the flags were removed.
     const isFlagged = (payload: Buffer) => ((payload[0]! >> 4) & 7) === 1 && classify(VIDEO, payload).isFrame
-    expect(messages.map(({ isKeyframe }) => isKeyframe)).toEqual(pictures.map(isFlagged))
+    expect(messages.map(({ isKeyframe }) => isKeyframe)).toEqual(original.map(isFlagged))
     expect(messages.filter(({ isKeyframe }) => isKeyframe).length).toBeGreaterThan(1)
-    expect(messages.every(({ payload }, index) => payload.equals(pictures[index]!))).toBe(true)
+    expect(messages.every(({ payload }, index) => payload.equals(original[index]!))).toBe(true)
   },
 )

@@ -71,7 +71,7 @@ test.each(['hvc1', 'av01'])(
     await waitFor(() => scene.destination('d1').state === 'needs_attention')
     expect(scene.destination('d1').lastError).toMatchObject({
       code: 'codec_refused',
-      message: `Twitch does not take ${codec} video; it takes h264.`,
+      message: `Twitch does not accept ${codec} video. It accepts h264.`,
     })
     expect(scene.sinks[1]!.messages('video')).toEqual([])
     expect(scene.node.status().streams[0]!.ingest).toMatchObject({ videoCodec: codec, audioCodec: 'opus' })

@@ -91,7 +91,7 @@ test('the best layer goes out; when it stops, the next one takes its place, and 
   await sendLayers('h')
   const fitted = () => ingest()?.warnings.find(({ code }) => code === 'resolution_changed')?.message
   await waitFor(fitted, PATIENT)
-  expect(fitted()).toContain('comes in as 320×180 and goes out as 640×360')
+  expect(fitted()).toContain('is received as 320×180 and re-encoded as 640×360')
   await more(25)
   const asked = await keyframesAskedOf('f')
   await sendLayers('hf')

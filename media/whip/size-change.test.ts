@@ -103,7 +103,7 @@ test('smaller, upright, as it was, and after a reload: one size at the destinati
   }
   expect(ingest()).toMatchObject({ sessionId: first.session, width: 640, height: 360 })
   const warning = () => ingest()?.warnings.find(({ code }) => code === 'resolution_changed')?.message
-  expect(await waitFor(warning, PATIENT)).toBe('The picture comes in as 360×640 and goes out as 640×360, encoded anew.')
+  expect(await waitFor(warning, PATIENT)).toBe('The picture is received as 360×640 and re-encoded as 640×360.')
   const { frames: decoded, said } = await decode()
   expect(said).toBe('')
   const sizes = new Set(decoded.flatMap(({ height, width }) => (width === undefined ? [] : `${width}×${height}`)))

@@ -93,7 +93,7 @@ export class WhipSession {
     if (this.#ending || this.publisher === null) return
     const { kind, data, timestamp } = media
     // An encoder may take a second to start: that is no reason to say that nothing comes in.
-    if (kind !== 'config') this.publisher.arrived(kind)
+    if (kind !== 'config') this.publisher.trackReceived(kind)
     if (kind === 'audio') this.#soundEncoder()?.write(timestamp, true, data)
     else if (kind === 'config') this.#pictures?.configure(data, timestamp)
     else this.#pictures?.take(data, timestamp, media.isKeyframe)
@@ -139,7 +139,7 @@ export class WhipSession {
       deliver: (type, timestamp, payload) => this.#deliver(type, timestamp, payload),
       onFitted: (from, to) => {
         log.info({ sessionId, from, to }, 'the picture has changed its size: it is encoded anew')
-        publisher.fitted(from, to)
+        publisher.pictureRescaled(from, to)
       },
       onFailure: (reason) => this.drop(reason),
       log,

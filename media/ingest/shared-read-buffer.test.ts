@@ -2,13 +2,13 @@ import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 import { expect, test } from 'vitest'
 import { waitFor } from '../../test/support/wait.ts'
-import { withSharedReads } from './shared-reads.ts'
+import { withSharedReadBuffer } from './shared-read-buffer.ts'
 
-test('two accepted sockets read into the same memory, pause, go on, write and end like any other', async () => {
+test('accepted sockets share one read buffer, and pause, resume, write and end as usual', async () => {
   const sockets: Socket[] = []
   const server = createServer({ allowHalfOpen: true }, (accepted) => {
-    const socket = withSharedReads(accepted)
-    // Node keeps the handle elsewhere now, and every read costs a buffer and a stream again.
+    const socket = withSharedReadBuffer(accepted)
+    // If this fails, Node has moved `_handle`, and each read allocates a buffer again.
     expect(socket).not.toBe(accepted)
     sockets.push(socket)
   })

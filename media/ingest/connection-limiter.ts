@@ -4,23 +4,23 @@ import type { IngestLimits } from './limits.ts'
 
 interface AddressRecord {
   unadmitted: number
-  /** Connections that may still be opened. */
+  /** Limits the rate of new connections. */
   readonly bucket: TokenBucket
 }
 
-type GateLimits = Pick<
+type ConnectionLimits = Pick<
   IngestLimits,
   'maxConnections' | 'maxUnadmitted' | 'maxUnadmittedPerAddress' | 'maxConnectionRatePerAddress'
 >
 
-/** Counts connections, and decides who may open another. Times are milliseconds of any monotonic clock. */
-export class AddressGate {
-  readonly #limits: GateLimits
+/** Limits connections, per address and in total. Times are milliseconds of a monotonic clock. */
+export class ConnectionLimiter {
+  readonly #limits: ConnectionLimits
   readonly #addresses = new Map<string, AddressRecord>()
   #connections = 0
   #unadmitted = 0
 
-  constructor(limits: GateLimits) {
+  constructor(limits: ConnectionLimits) {
     this.#limits = limits
   }
 
@@ -28,8 +28,8 @@ export class AddressGate {
     return this.#connections
   }
 
-  /** Takes a place for a new connection, or says that there is none. */
-  enter(address: string, now: number): boolean {
+  /** Counts a new connection. Returns false, and counts nothing, when a limit is reached. */
+  open(address: string, now: number): boolean {
     const limits = this.#limits
     if (this.#connections >= limits.maxConnections || this.#unadmitted >= limits.maxUnadmitted) return false
     const record = this.#record(networkOf(address), now)
@@ -40,19 +40,19 @@ export class AddressGate {
     return true
   }
 
-  /** The connection publishes now: it no longer counts among the strangers. */
+  /** The connection was admitted as a publisher and no longer counts as unadmitted. */
   admit(address: string): void {
     this.#unadmitted -= 1
     const record = this.#addresses.get(networkOf(address))
     if (record !== undefined) record.unadmitted -= 1
   }
 
-  leave(address: string, admitted: boolean): void {
+  close(address: string, admitted: boolean): void {
     if (!admitted) this.admit(address)
     this.#connections -= 1
   }
 
-  /** Forgets addresses that have no stranger connected and a full bucket. */
+  /** Removes addresses without unadmitted connections whose bucket is full. */
   prune(now: number): void {
     for (const [network, record] of this.#addresses) {
       if (record.unadmitted === 0 && record.bucket.isFull(now)) this.#addresses.delete(network)
