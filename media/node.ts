@@ -60,7 +60,7 @@ export async function startMediaNode(settings: MediaNodeSettings): Promise<Media
     tcpTable: new TcpTable(),
     log,
     onEvent,
-    isHosted: settings.isHosted ?? (() => true),
+    isHostAlive: settings.isHostAlive ?? (() => true),
   }
   const streams = new Map<string, RelayStream>()
   const startedAt = performance.now()

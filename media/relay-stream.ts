@@ -12,7 +12,7 @@ import { LiveMeter } from './relay/live-meter.ts'
 import { PublisherPair } from './relay/publisher-pair.ts'
 import { PushClient } from './relay/push-client.ts'
 import { Source } from './relay/source.ts'
-import { FileFeed } from './playout/file-feed.ts'
+import { PlayoutPublisher } from './playout/playout-publisher.ts'
 import { Recorder } from './recording/recorder.ts'
 import type { SlateRenderer } from './slate/renderer.ts'
 import { Slate } from './slate/slate.ts'
@@ -26,7 +26,7 @@ export interface RelayStreamOptions {
   readonly tcpTable: TcpTable
   readonly log: MediaLog
   readonly onEvent: (event: MediaEvent) => void
-  readonly isHosted: () => boolean
+  readonly isHostAlive: () => boolean
   /** For renderings. Undefined when ffmpeg is missing. */
   readonly ffmpeg: FfmpegProgram | undefined
   readonly slots: TranscodeSlots
@@ -48,7 +48,7 @@ export class RelayStream {
   readonly #closing = new Set<Promise<void>>()
   #desired: DesiredStream
   readonly #publishers: PublisherPair
-  readonly #files: FileFeed
+  readonly #files: PlayoutPublisher
   readonly #recorder: Recorder
   readonly #slate: Slate
   /** When the lost publisher sent its last frame, monotonic. Null while there is a publisher, and after the hold. */
@@ -84,10 +84,10 @@ export class RelayStream {
       onGone: (feeder, reason) => this.#onGone(feeder, reason),
     })
     this.#recorder = new Recorder({ source: this.#source, onEvent: options.onEvent, log: options.log })
-    this.#files = new FileFeed({
+    this.#files = new PlayoutPublisher({
       attach: (publisher) => this.#publishers.attach(publisher, 'file'),
-      isRelieved: () => this.#publishers.standby !== null,
-      isHosted: options.isHosted,
+      hasStandby: () => this.#publishers.standby !== null,
+      isHostAlive: options.isHostAlive,
       onLapse: () => {
         if (this.#publishers.active === null) this.#letGo()
       },

@@ -334,7 +334,7 @@ export interface MediaNodeOptions {
   readonly authorizePublish: (request: PublishRequest) => Promise<PublishDecision>
   readonly onEvent: (event: MediaEvent) => void
   /** Whether the host still answers. True when absent. Playout stops without a host, because another node may take it over. */
-  readonly isHosted?: () => boolean
+  readonly isHostAlive?: () => boolean
   /** Destinations may resolve to loopback and private ranges. */
   readonly allowPrivateAddresses: boolean
   readonly log: MediaLog

@@ -1,4 +1,4 @@
-import { soundOf } from '../playout/payloads.ts'
+import { audioFormatOf } from '../playout/flv-bodies.ts'
 import { codedBody } from '../rtmp/coded-body.ts'
 import { avcPicture } from '../rtmp/sps.ts'
 
@@ -44,7 +44,7 @@ export function headerChannels(payload: Buffer, codec: string | null): number | 
   const { data } = codedBody('audio', payload)
   if (codec === 'opus') return data[OPUS_CHANNELS] ?? null
   if (codec !== 'aac') return null
-  const { audiochannels: configuration } = soundOf(data)
+  const { audiochannels: configuration } = audioFormatOf(data)
   if (configuration === 0 || configuration > SEVEN_POINT_ONE) return null
   return configuration === SEVEN_POINT_ONE ? 8 : configuration
 }

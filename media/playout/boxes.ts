@@ -1,13 +1,13 @@
 import { PlayoutError } from './errors.ts'
 
-/** A box of the ISO base media file format (ISO/IEC 14496-12), by the place of its content in a buffer. */
+/** A box of the ISO base media file format (ISO/IEC 14496-12). `start` and `end` are the offsets of its content. */
 export interface Box {
   readonly type: string
   readonly start: number
   readonly end: number
 }
 
-/** The boxes between two offsets. @throws PlayoutError when one reaches beyond the end */
+/** Lists the boxes between two offsets. @throws PlayoutError when one reaches past the end */
 export function boxesOf(bytes: Buffer, start = 0, end = bytes.length): Box[] {
   const found: Box[] = []
   for (let at = start; at + 8 <= end;) {
@@ -20,7 +20,7 @@ export function boxesOf(bytes: Buffer, start = 0, end = bytes.length): Box[] {
   return found
 }
 
-/** What a box says of itself: `size` with its header, 0 for "to the end", and the length of the header. */
+/** Reads a box header. `size` includes the header, and 0 means "to the end". `length` is the size of the header. */
 export function boxHeader(bytes: Buffer, at: number): { type: string; size: number; length: number } {
   const size = bytes.readUInt32BE(at)
   const type = bytes.toString('latin1', at + 4, at + 8)
@@ -29,7 +29,7 @@ export function boxHeader(bytes: Buffer, at: number): { type: string; size: numb
   return { type, size: Number(bytes.readBigUInt64BE(at + 8)), length: 16 }
 }
 
-/** The first box of a kind, or the one at the end of a path of kinds. */
+/** Finds the first box at a path of types below `parent`. */
 export function findBox(bytes: Buffer, parent: Box, ...path: string[]): Box | undefined {
   let box: Box | undefined = parent
   for (const type of path) {
@@ -39,6 +39,7 @@ export function findBox(bytes: Buffer, parent: Box, ...path: string[]): Box | un
   return box
 }
 
+/** The error for a file that cannot be parsed. */
 export function damaged(): PlayoutError {
   return new PlayoutError('The file is damaged.')
 }

@@ -1,7 +1,7 @@
 import { boxesOf, damaged, findBox, type Box } from './boxes.ts'
 import type { Track } from './track.ts'
 
-/** What fragments leave out because the movie said it once (`trex`). */
+/** Default values of the samples in fragments (`trex`). */
 export interface FragmentDefaults {
   readonly duration: number
   readonly size: number
@@ -10,7 +10,7 @@ export interface FragmentDefaults {
 
 const NOT_A_KEYFRAME = 0x1_0000
 
-/** Defaults of each track of a fragmented movie (ISO/IEC 14496-12, 8.8.3). */
+/** Reads the defaults of each track of a fragmented movie (ISO/IEC 14496-12, 8.8.3). */
 export function readDefaults(moov: Buffer, root: Box): Map<number, FragmentDefaults> {
   const extends_ = findBox(moov, root, 'mvex')
   const boxes = extends_ === undefined ? [] : boxesOf(moov, extends_.start, extends_.end)
@@ -28,7 +28,7 @@ export function readDefaults(moov: Buffer, root: Box): Map<number, FragmentDefau
   )
 }
 
-/** Adds the samples of a `moof` that lies at `position` in the file to their tracks. @throws PlayoutError */
+/** Adds the samples of a `moof` at `position` in the file to their tracks. @throws PlayoutError when it is damaged */
 export function readFragment(
   moof: Buffer,
   position: number,
@@ -52,12 +52,12 @@ function readRuns(
   track: Track,
   defaults: FragmentDefaults = { duration: 0, size: 0, flags: 0 },
 ): void {
-  const read = fields(moof, header, 8)
-  const base = read(0x1) ? read.long() : position
-  if (read(0x2)) read.next()
-  const duration = read(0x8) ? read.next() : defaults.duration
-  const size = read(0x10) ? read.next() : defaults.size
-  const flags = read(0x20) ? read.next() : defaults.flags
+  const fields = new OptionalFields(moof, header, 8)
+  const base = fields.has(0x1) ? fields.uint64() : position
+  if (fields.has(0x2)) fields.uint32()
+  const duration = fields.has(0x8) ? fields.uint32() : defaults.duration
+  const size = fields.has(0x10) ? fields.uint32() : defaults.size
+  const flags = fields.has(0x20) ? fields.uint32() : defaults.flags
   const decodeTime = findBox(moof, traf, 'tfdt')
   if (decodeTime !== undefined) {
     const { start } = decodeTime
@@ -69,24 +69,25 @@ function readRuns(
   }
 }
 
-/** @returns where the data of the next run lies, if it does not say so itself */
+/** Reads a `trun`. @returns the data offset of the next run, if that one has none of its own */
 function readRun(
   moof: Buffer,
   run: Box,
   base: number,
-  follows: number,
+  defaultOffset: number,
   track: Track,
   defaults: FragmentDefaults,
 ): number {
   const count = moof.readUInt32BE(run.start + 4)
-  const read = fields(moof, run, 8)
-  let offset = read(0x1) ? base + (read.next() | 0) : follows
-  const first = read(0x4) ? read.next() : undefined
+  const fields = new OptionalFields(moof, run, 8)
+  let offset = fields.has(0x1) ? base + (fields.uint32() | 0) : defaultOffset
+  const firstFlags = fields.has(0x4) ? fields.uint32() : undefined
   for (let index = 0; index < count; index += 1) {
-    const duration = read(0x100) ? read.next() : defaults.duration
-    const size = read(0x200) ? read.next() : defaults.size
-    const flags = read(0x400) ? read.next() : index === 0 && first !== undefined ? first : defaults.flags
-    const composition = read(0x800) ? read.next() | 0 : 0
+    const duration = fields.has(0x100) ? fields.uint32() : defaults.duration
+    const size = fields.has(0x200) ? fields.uint32() : defaults.size
+    const defaultFlags = index === 0 && firstFlags !== undefined ? firstFlags : defaults.flags
+    const flags = fields.has(0x400) ? fields.uint32() : defaultFlags
+    const composition = fields.has(0x800) ? fields.uint32() | 0 : 0
     track.samples.add(track.end, offset, size, composition, (flags & NOT_A_KEYFRAME) === 0)
     track.end += duration
     offset += size
@@ -94,17 +95,37 @@ function readRun(
   return offset
 }
 
-/** Reads the optional fields of a box, whose flags say which of them are there. */
-function fields(bytes: Buffer, box: Box, from: number) {
-  const flags = bytes.readUIntBE(box.start + 1, 3)
-  let at = box.start + from
-  const take = (length: number): number => {
-    if (at + length > box.end) throw damaged()
-    at += length
-    return at - length
+/** Reads the optional fields of a full box. Its flags say which ones are present. */
+class OptionalFields {
+  readonly #bytes: Buffer
+  readonly #end: number
+  readonly #flags: number
+  #offset: number
+
+  /** @param first offset of the first optional field in the box */
+  constructor(bytes: Buffer, box: Box, first: number) {
+    this.#bytes = bytes
+    this.#end = box.end
+    this.#flags = bytes.readUIntBE(box.start + 1, 3)
+    this.#offset = box.start + first
   }
-  return Object.assign((flag: number): boolean => (flags & flag) !== 0, {
-    next: (): number => bytes.readUInt32BE(take(4)),
-    long: (): number => Number(bytes.readBigUInt64BE(take(8))),
-  })
+
+  has(flag: number): boolean {
+    return (this.#flags & flag) !== 0
+  }
+
+  uint32(): number {
+    return this.#bytes.readUInt32BE(this.#advance(4))
+  }
+
+  uint64(): number {
+    return Number(this.#bytes.readBigUInt64BE(this.#advance(8)))
+  }
+
+  #advance(length: number): number {
+    const start = this.#offset
+    if (start + length > this.#end) throw damaged()
+    this.#offset += length
+    return start
+  }
 }

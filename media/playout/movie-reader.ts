@@ -1,68 +1,68 @@
 import { PlayoutError } from './errors.ts'
-import { FileWindow } from './file-window.ts'
+import { BufferedFile } from './buffered-file.ts'
 import { openMovie, type Movie } from './movie.ts'
-import { AUDIO_HEADER_BYTES, startAudio, startVideo, VIDEO_HEADER_BYTES } from './payloads.ts'
-import { suitabilityOf } from './suitability.ts'
+import { AUDIO_HEADER_BYTES, VIDEO_HEADER_BYTES, writeAudioTagHeader, writeVideoTagHeader } from './flv-bodies.ts'
+import { checkMovie } from './suitability.ts'
 import type { Track } from './track.ts'
 
-/** A picture or a piece of sound, ready to be sent. */
+/** A video or audio frame in the form of an RTMP message body. */
 export interface Frame {
   readonly kind: 'video' | 'audio'
-  /** When it is due, milliseconds since the beginning of the file. */
+  /** Decoding time, milliseconds since the start of the file. */
   readonly ms: number
   readonly isKeyframe: boolean
   readonly payload: Buffer
 }
 
-/** A sample is a picture: more than this nobody sends. */
-const MOST_SAMPLE_BYTES = 16 * 1024 * 1024
+/** Larger samples are taken for damage. */
+const MAX_SAMPLE_BYTES = 16 * 1024 * 1024
 
-/** Reads the frames of a file in the order in which they are due. */
+/** Reads the frames of a file in decoding order, audio and video interleaved. */
 export class MovieReader {
   readonly movie: Movie
-  /** When what comes after the file would be due, milliseconds. */
+  /** Time at which the next file would start, milliseconds. */
   readonly durationMs: number
-  readonly #window: FileWindow
+  readonly #file: BufferedFile
   readonly #video: Cursor
   readonly #audio: Cursor
 
-  private constructor(movie: Movie, window: FileWindow) {
+  private constructor(movie: Movie, file: BufferedFile) {
     const { audio, video } = movie
-    if (audio === undefined || video === undefined) throw new PlayoutError('The file lacks picture or sound.')
+    if (audio === undefined || video === undefined) throw new PlayoutError('The file has no video or no audio.')
     this.movie = movie
-    this.#window = window
-    // Pictures are decoded before they are shown; the earliest of both tracks is the beginning.
+    this.#file = file
+    // The file starts with the earlier track.
     const first = Math.min(startOf(video), startOf(audio))
     this.#video = new Cursor(video, first)
     this.#audio = new Cursor(audio, first)
     this.durationMs = Math.max(this.#video.endMs, this.#audio.endMs)
   }
 
-  /** @throws PlayoutError when the file cannot be played as it is, saying why */
+  /** @throws PlayoutError with the reason, when the file cannot be played without conversion */
   static async open(path: string): Promise<MovieReader> {
     const movie = await openMovie(path)
-    const [fault] = suitabilityOf(movie).faults
+    const [fault] = checkMovie(movie).faults
     if (fault !== undefined) throw new PlayoutError(fault)
-    const window = await FileWindow.open(path)
+    const file = await BufferedFile.open(path)
     try {
-      return new MovieReader(movie, window)
+      return new MovieReader(movie, file)
     } catch (error) {
-      await window.close()
+      await file.close()
       throw error
     }
   }
 
-  /** Goes to the last keyframe at a time or before. @returns when that is due */
+  /** Moves to the last keyframe at or before a time. @returns its time */
   seek(ms: number): number {
     this.#video.seekKeyframe(ms)
-    const start = ms <= 0 ? 0 : this.#video.dueMs
+    const start = ms <= 0 ? 0 : this.#video.ms
     this.#audio.seek(start)
     return start
   }
 
-  /** The frame that is due next; undefined at the end. */
+  /** Reads the next frame; undefined at the end. */
   async next(): Promise<Frame | undefined> {
-    const cursor = this.#audio.dueMs < this.#video.dueMs ? this.#audio : this.#video
+    const cursor = this.#audio.ms < this.#video.ms ? this.#audio : this.#video
     if (cursor.isAtEnd) return undefined
     const frame = await this.#read(cursor)
     cursor.index += 1
@@ -70,34 +70,34 @@ export class MovieReader {
   }
 
   close(): Promise<void> {
-    return this.#window.close()
+    return this.#file.close()
   }
 
-  async #read({ dueMs, index, track }: Cursor): Promise<Frame> {
+  async #read({ index, ms, track }: Cursor): Promise<Frame> {
     const { kind, samples, timescale } = track
     const size = samples.size(index)
-    if (size > MOST_SAMPLE_BYTES) throw new PlayoutError('The file is damaged.')
+    if (size > MAX_SAMPLE_BYTES) throw new PlayoutError('The file is damaged.')
     const header = kind === 'video' ? VIDEO_HEADER_BYTES : AUDIO_HEADER_BYTES
     const payload = Buffer.allocUnsafe(header + size)
-    await this.#window.copy(samples.offset(index), size, payload, header)
+    await this.#file.copy(samples.offset(index), size, payload, header)
     const isKeyframe = kind === 'video' && samples.isKeyframe(index)
-    if (kind === 'audio') startAudio(payload)
+    if (kind === 'audio') writeAudioTagHeader(payload)
     else {
       const decoded = samples.decodeTime(index) - track.edits.origin
       const shown = decoded + samples.composition(index)
-      // Both rounded in the same way, so that pictures keep their distances.
-      startVideo(payload, isKeyframe, toMs(shown, timescale) - toMs(decoded, timescale))
+      // The difference of rounded times keeps the distances between frames.
+      writeVideoTagHeader(payload, isKeyframe, toMs(shown, timescale) - toMs(decoded, timescale))
     }
-    return { kind, ms: dueMs, isKeyframe, payload }
+    return { kind, ms, isKeyframe, payload }
   }
 }
 
-/** How far one track is. */
+/** The read position in one track. */
 class Cursor {
   readonly track: Track
   readonly endMs: number
   index = 0
-  /** Where the file begins on the line of its presentation, milliseconds. */
+  /** Presentation time of the start of the file, milliseconds. */
   readonly #first: number
 
   constructor(track: Track, first: number) {
@@ -110,18 +110,19 @@ class Cursor {
     return this.index >= this.track.samples.length
   }
 
-  /** When the sample here is due; infinity at the end. */
-  get dueMs(): number {
+  /** Decoding time of the current sample, milliseconds since the start of the file; infinity at the end. */
+  get ms(): number {
     if (this.isAtEnd) return Infinity
     return this.#msOf(this.track.samples.decodeTime(this.index))
   }
 
-  /** To the first sample that is due at a time or after it. */
+  /** Moves to the first sample at or after a time. */
   seek(ms: number): void {
     this.index = this.track.samples.at(this.#timeOf(ms))
-    if (this.dueMs < ms) this.index += 1
+    if (this.ms < ms) this.index += 1
   }
 
+  /** Moves to the last keyframe at or before a time. */
   seekKeyframe(ms: number): void {
     const { samples } = this.track
     this.index = ms <= 0 ? 0 : samples.at(this.#timeOf(ms + 0.5))

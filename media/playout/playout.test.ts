@@ -13,7 +13,7 @@ import { startSink, type Sink, type SinkMessage } from '../testing/sink.ts'
 import type { DesiredPlayout, MediaEvent } from '../types.ts'
 import { createRandom } from '../testing/mutate.ts'
 import { MovieReader } from './movie-reader.ts'
-import { judgeFile } from './suitability.ts'
+import { checkFile } from './suitability.ts'
 
 let folder: string
 const files = { one: '', two: '', fragmented: '' }
@@ -40,7 +40,7 @@ afterEach(async () => {
   for (const close of open.splice(0).toReversed()) await close()
 })
 
-function playoutOf(paths: readonly string[], wish: Partial<DesiredPlayout> = {}): DesiredPlayout {
+function playoutOf(paths: readonly string[], over: Partial<DesiredPlayout> = {}): DesiredPlayout {
   return {
     id: 'b1',
     items: paths.map((path) => ({ path })),
@@ -49,11 +49,11 @@ function playoutOf(paths: readonly string[], wish: Partial<DesiredPlayout> = {})
     item: 0,
     ms: 0,
     cue: 0,
-    ...wish,
+    ...over,
   }
 }
 
-/** A node that plays files to a sink. */
+/** Starts a node that plays files to a sink. */
 async function play(
   playout: DesiredPlayout,
   settings: Partial<MediaNodeSettings> = {},
@@ -73,7 +73,7 @@ const ended = ({ events }: NodeFixture) =>
 
 const frames = (sink: Sink, kind: 'audio' | 'video') => sink.messages(kind).filter(({ isHeader }) => !isHeader)
 
-/** What ffmpeg makes of the file for RTMP: the bodies of the messages. */
+/** The message bodies that ffmpeg makes from the file. */
 async function expected(file: string): Promise<Record<'audio' | 'video', { checksum: number; timestamp: number }[]>> {
   const flv = `${file}.flv`
   await runFfmpeg('-i', file, '-c', 'copy', '-f', 'flv', flv)
@@ -91,40 +91,40 @@ function expectInOrder(messages: readonly SinkMessage[]): void {
   }
 }
 
-test('every frame of a file arrives, in order and at its pace', async () => {
+test('sends every frame of a file in order and in real time', async () => {
   const wanted = await expected(files.one)
   const { fixture, sink } = await play(playoutOf([files.one]))
   expect(await ended(fixture)).toMatchObject({ reason: 'finished', message: null, relieved: false })
   const all = wanted.video.length + wanted.audio.length
   await waitFor(() => frames(sink, 'video').length + frames(sink, 'audio').length === all)
   for (const kind of ['video', 'audio'] as const) {
-    const came = frames(sink, kind)
-    expect(came.map(({ checksum }) => checksum)).toEqual(wanted[kind].map(({ checksum }) => checksum))
+    const received = frames(sink, kind)
+    expect(received.map(({ checksum }) => checksum)).toEqual(wanted[kind].map(({ checksum }) => checksum))
     const distances = (list: readonly { timestamp: number }[]) =>
       list.map(({ timestamp }) => timestamp - list[0]!.timestamp)
-    expect(distances(came)).toEqual(distances(wanted[kind]))
+    expect(distances(received)).toEqual(distances(wanted[kind]))
   }
   const video = frames(sink, 'video')
   expect(video.at(-1)!.at - video[0]!.at).toBeGreaterThan(1_500)
   expect(fixture.events.map(({ type }) => type)).toContain('ingest.ended')
 })
 
-test('without a host nothing is played on, and with it again only what it asks for, from there', async () => {
-  const host = { isThere: true }
-  const wish = playoutOf([files.one], { loop: true })
-  const { fixture, sink } = await play(wish, { isHosted: () => host.isThere })
+test('stops when the host is lost, and starts at the requested position when it is back', async () => {
+  const host = { isAlive: true }
+  const playout = playoutOf([files.one], { loop: true })
+  const { fixture, sink } = await play(playout, { isHostAlive: () => host.isAlive })
   await waitFor(() => frames(sink, 'video').length > 40)
-  host.isThere = false
+  host.isAlive = false
   await waitFor(() => sink.last()!.closed)
   expect(fixture.events).toContainEqual({ type: 'playout.lapsed', streamId: 'stream-1', playoutId: 'b1' })
-  host.isThere = true
+  host.isAlive = true
   const { ms } = fixture.events.findLast((event) => event.type === 'playout.moved')!
-  fixture.change({ playout: { ...wish, ms } })
+  fixture.change({ playout: { ...playout, ms } })
   await waitFor(() => (sink.connections[1]?.of('video').length ?? 0) > 10)
   expect(sink.connections.length).toBe(2)
 })
 
-/** Everything in a file, read at once. */
+/** Reads all frames of a file. */
 async function contentOf(path: string): Promise<{ kind: string; ms: number; checksum: number }[]> {
   const movie = await MovieReader.open(path)
   const found = []
@@ -138,16 +138,18 @@ async function contentOf(path: string): Promise<{ kind: string; ms: number; chec
   return found
 }
 
-test('a fragmented file has the same frames', async () => {
+test('reads the same frames from a fragmented file', async () => {
   const wanted = await expected(files.fragmented)
   const found = await contentOf(files.fragmented)
   for (const kind of ['video', 'audio'] as const) {
-    const came = found.filter((frame) => frame.kind === kind).map(({ checksum, ms }) => ({ checksum, timestamp: ms }))
-    expect(came).toEqual(wanted[kind])
+    const received = found
+      .filter((frame) => frame.kind === kind)
+      .map(({ checksum, ms }) => ({ checksum, timestamp: ms }))
+    expect(received).toEqual(wanted[kind])
   }
 })
 
-test('damaged files are refused or read, never more', async () => {
+test('damaged files are read or cause a PlayoutError', async () => {
   const whole = await Promise.all([files.one, files.fragmented].map((path) => readFile(path)))
   const path = join(folder, 'damaged.mp4')
   const random = createRandom(7)
@@ -166,13 +168,13 @@ test('damaged files are refused or read, never more', async () => {
   }
 })
 
-test('files one after another, and again, keep one line of time', async () => {
+test('timestamps continue across files and repetitions', async () => {
   const { fixture, sink } = await play(playoutOf([files.two, files.one], { loop: true, ms: 500 }))
-  const pictures = readTags(readFileSync(`${files.one}.flv`)).filter(
+  const videoFrames = readTags(readFileSync(`${files.one}.flv`)).filter(
     ({ payload, type }) => type === 9 && payload[1] === 1,
   )
-  // Half a second of the first, all of the second, and into the first again.
-  await waitFor(() => frames(sink, 'video').length > 15 + pictures.length + 20, { timeoutMs: 20_000 })
+  // Half a second of the first file, all of the second, and a part of the first again.
+  await waitFor(() => frames(sink, 'video').length > 15 + videoFrames.length + 20, { timeoutMs: 20_000 })
   const video = frames(sink, 'video')
   expectInOrder(video)
   expectInOrder(frames(sink, 'audio'))
@@ -186,7 +188,7 @@ test('files one after another, and again, keep one line of time', async () => {
   expect(new Set(moved)).toEqual(new Set([0, 1]))
 })
 
-test('paused, the picture stands still; resumed, it goes on where it was', async () => {
+test('sends a still frame while paused, and resumes at the same position', async () => {
   const { fixture, sink } = await play(playoutOf([files.one]))
   await waitFor(() => frames(sink, 'video').length > 35)
   fixture.change({ playout: playoutOf([files.one], { paused: true }) })
@@ -204,14 +206,14 @@ test('paused, the picture stands still; resumed, it goes on where it was', async
   expect(await ended(fixture)).toMatchObject({ reason: 'finished' })
   const wanted = (await expected(files.one)).video.map(({ checksum }) => checksum)
   await waitFor(() => frames(sink, 'video').at(-1)?.checksum === wanted.at(-1))
-  // Nothing is left out by the pause.
-  const came = new Set(frames(sink, 'video').map(({ checksum }) => checksum))
-  expect(wanted.filter((checksum) => !came.has(checksum))).toEqual([])
+  // The pause skips no frame.
+  const received = new Set(frames(sink, 'video').map(({ checksum }) => checksum))
+  expect(wanted.filter((checksum) => !received.has(checksum))).toEqual([])
   expectInOrder(frames(sink, 'video'))
   expectInOrder(frames(sink, 'audio'))
 })
 
-test('it goes elsewhere when told so, past a file that cannot be played', async () => {
+test('moves to a cue and skips a file that cannot be played', async () => {
   const missing = join(folder, 'missing.mp4')
   const list = [files.one, missing, files.two]
   const { fixture, sink } = await play(playoutOf(list))
@@ -219,31 +221,31 @@ test('it goes elsewhere when told so, past a file that cannot be played', async 
   fixture.change({ playout: playoutOf(list, { item: 1, ms: 0, cue: 1 }) })
   expect(await ended(fixture)).toMatchObject({ reason: 'finished' })
   expect(fixture.events).toContainEqual(
-    expect.objectContaining({ type: 'playout.skipped', item: 1, message: 'The file is not there any more.' }),
+    expect.objectContaining({ type: 'playout.skipped', item: 1, message: 'The file no longer exists.' }),
   )
   expect(frames(sink, 'video').length).toBeLessThan(60 + 30)
   const nothing = await play(playoutOf([missing]))
-  expect(await ended(nothing.fixture)).toMatchObject({ reason: 'failed', message: 'The file is not there any more.' })
+  expect(await ended(nothing.fixture)).toMatchObject({ reason: 'failed', message: 'The file no longer exists.' })
 })
 
-test('files that no platform would take are refused with what is wrong', async () => {
+test('names what prevents a file from being streamed', async () => {
   const faults = async (name: string, ...extra: string[]) => {
     const file = join(folder, name)
     await makeClip(file, { seconds: 1, extra })
-    return (await judgeFile(file)).faults.join(' ')
+    return (await checkFile(file)).faults.join(' ')
   }
-  expect((await judgeFile(files.one)).faults).toEqual([])
-  expect((await judgeFile(files.fragmented)).faults).toEqual([])
-  expect(await faults('mute.mp4', '-an')).toContain('no sound')
-  expect(await faults('blind.mp4', '-vn')).toContain('no picture')
-  expect(await faults('old.mp4', '-c:v', 'mpeg4')).toContain('MPEG-4 Part 2; live platforms take H.264')
-  expect(await faults('ac3.mp4', '-c:a', 'ac3')).toContain('AC-3; live platforms take AAC')
-  expect(await faults('deep.mp4', '-pix_fmt', 'yuv422p')).toContain('4:2:2')
+  expect((await checkFile(files.one)).faults).toEqual([])
+  expect((await checkFile(files.fragmented)).faults).toEqual([])
+  expect(await faults('no-audio.mp4', '-an')).toContain('no audio')
+  expect(await faults('no-video.mp4', '-vn')).toContain('no video')
+  expect(await faults('mpeg4.mp4', '-c:v', 'mpeg4')).toContain('MPEG-4 Part 2. Live platforms accept H.264')
+  expect(await faults('ac3.mp4', '-c:a', 'ac3')).toContain('AC-3. Live platforms accept AAC')
+  expect(await faults('yuv422.mp4', '-pix_fmt', 'yuv422p')).toContain('4:2:2')
   expect(await faults('film.mkv')).toContain('Only MP4 and QuickTime')
   const long = join(folder, 'long.mp4')
   await makeClip(long, { seconds: 6, group: 1_000 })
-  expect(await judgeFile(long)).toMatchObject({
-    faults: [expect.stringContaining('keyframes are up to 6.0 s apart')],
+  expect(await checkFile(long)).toMatchObject({
+    faults: [expect.stringContaining('keyframe interval is up to 6.0 s')],
     keyframeIntervalSeconds: expect.closeTo(6, 1),
   })
 })

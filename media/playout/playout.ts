@@ -1,14 +1,14 @@
-import { audioConfiguration, metadata, videoConfiguration } from './payloads.ts'
+import { audioSequenceHeader, metadata, videoSequenceHeader } from './flv-bodies.ts'
 import { MovieReader, type Frame } from './movie-reader.ts'
 import { PlayoutError } from './errors.ts'
-import { StillPicture } from './still-picture.ts'
+import { StillFrame } from './still-frame.ts'
 import type { DesiredPlayout, PlayoutPosition } from '../types.ts'
 import { AUDIO, DATA, VIDEO } from '../rtmp/flv.ts'
 
-/** What is to be sent now. */
+/** A message to send now. */
 export interface PlayoutMessage {
   readonly type: typeof AUDIO | typeof VIDEO | typeof DATA
-  /** Milliseconds on the line of the whole playout, which never goes back. */
+  /** Milliseconds since the start of the playout. Never goes back. */
   readonly timestamp: number
   readonly payload: Buffer
 }
@@ -16,27 +16,26 @@ export interface PlayoutMessage {
 export interface PlayoutOptions {
   readonly desired: DesiredPlayout
   readonly send: (message: PlayoutMessage) => void
-  /** Another file begins. */
+  /** Another file starts. */
   readonly onItem: () => void
-  /** It begins, or goes on elsewhere after a cue: the position is that of the keyframe it begins with. */
+  /** The playout starts, or continues after a cue. The position is that of the first keyframe. */
   readonly onBegin: () => void
-  /** A file cannot be played and is left out. */
+  /** A file cannot be played and is skipped. */
   readonly onSkipped: (item: number, reason: string) => void
-  /** All was played (null), or nothing of it can be. Not called after {@link Playout.stop}. */
+  /** The playout has ended: null, or the reason why no file could be played. Not called after {@link Playout.stop}. */
   readonly onEnd: (failure: string | null) => void
 }
 
-/** Frames that are due within this time go out together: fewer times to wake up. */
-const TOGETHER_MS = 10
-/** What comes after a cut is later than what was before it, by about one picture. */
+/** Frames that are due within this time are sent together, to save wake-ups. */
+const BATCH_MS = 10
+/** Timestamps advance by this much, about one frame, at a cue or pause. */
 const CUT_MS = 33
-/** Whoever is later than this goes on from here, instead of hurrying after the clock. */
-const MOST_LATE_MS = 2_000
+/** A playout that is later than this continues in real time from now, instead of catching up. */
+const MAX_LATE_MS = 2_000
 
 /**
- * Plays files one after another at their own pace, on one line of time: what follows a file, be it the same one again,
- * begins where that ended. While it is paused, the last picture stands still and there is silence, so that no platform
- * takes the stream for dead.
+ * Plays files one after another in real time. Timestamps continue across files and repetitions. During a pause it sends
+ * the last keyframe and silence, so that platforms keep the stream.
  */
 export class Playout {
   readonly #options: PlayoutOptions
@@ -44,11 +43,11 @@ export class Playout {
   #item: number
   #ms: number
   #cue: number
-  /** The last cue whose beginning was told. */
-  #begun: number | undefined
-  /** Where the next frame lies on the line of the playout. */
-  #line = 0
-  /** Monotonic: when the beginning of the line was due. */
+  /** The last cue that was reported with `onBegin`. */
+  #begunCue: number | undefined
+  /** Timestamp of the last frame, or of the next one between files. */
+  #timestamp = 0
+  /** Monotonic time of timestamp 0. */
   #origin: number | undefined
   #stopped = false
   #wake: (() => void) | undefined
@@ -71,7 +70,7 @@ export class Playout {
     return this.#desired.paused
   }
 
-  /** Plays until the end, or until it is stopped. Never rejects. */
+  /** Plays until the end or until {@link stop}. Never rejects. */
   async run(): Promise<void> {
     let failure: string | null = null
     try {
@@ -83,7 +82,7 @@ export class Playout {
     if (!this.#stopped) this.#options.onEnd(failure)
   }
 
-  /** Takes a new wish: paused or not, more files, somewhere else. */
+  /** Applies a new desired state: paused or not, other files, another position. */
   update(desired: DesiredPlayout): void {
     this.#desired = desired
     this.#wake?.()
@@ -94,7 +93,7 @@ export class Playout {
     this.#wake?.()
   }
 
-  /** @returns why nothing could be played; null when something was */
+  /** @returns the reason why no file could be played; null if one was played */
   async #playAll(): Promise<string | null> {
     let failures = 0
     let lastFailure: string | null = null
@@ -109,90 +108,92 @@ export class Playout {
         await this.#release()
         failures += 1
         if (failures >= this.#desired.items.length) return lastFailure
-        this.#leave()
+        this.#nextItem()
       }
     }
     return failures > 0 ? lastFailure : null
   }
 
-  /** Plays one file from where the position says, to its end or until somebody wants to be elsewhere. */
+  /** Plays one file from the current position to its end, or until the next cue. */
   async #playItem(): Promise<void> {
-    if (this.#isCued()) this.#line += CUT_MS
-    this.#heedCue()
+    if (this.#hasNewCue()) this.#timestamp += CUT_MS
+    this.#applyCue()
     const path = this.#desired.items[this.#item]?.path
     if (path === undefined) return
     const movie = await this.#open(path)
     this.#options.onItem()
     let start = this.#begin(movie)
-    if (this.#begun !== this.#cue) {
-      this.#begun = this.#cue
+    if (this.#begunCue !== this.#cue) {
+      this.#begunCue = this.#cue
       this.#options.onBegin()
     }
     for (;;) {
-      if (this.#desired.paused && !this.#stopped && !this.#isCued()) {
-        await this.#hold(movie)
-        if (!this.#stopped && !this.#isCued()) start = this.#begin(movie)
+      if (this.#desired.paused && !this.#stopped && !this.#hasNewCue()) {
+        await this.#pause(movie)
+        if (!this.#stopped && !this.#hasNewCue()) start = this.#begin(movie)
       }
-      if (this.#stopped || this.#isCued()) return
+      if (this.#stopped || this.#hasNewCue()) return
       const frame = await movie.next()
       if (frame === undefined) break
-      await this.#until(start + frame.ms)
-      // While it waited, the wish may have changed: then this frame is not part of it.
-      if (this.#stopped || this.#isCued()) return
+      await this.#waitUntil(start + frame.ms)
+      // The desired state may have changed during the wait.
+      if (this.#stopped || this.#hasNewCue()) return
       if (!this.#desired.paused) this.#send(frame, start + frame.ms)
     }
-    this.#line = start + movie.durationMs
-    this.#leave()
+    this.#timestamp = start + movie.durationMs
+    this.#nextItem()
   }
 
+  /** Seeks to the current position and sends the sequence headers. @returns the timestamp of the start of the file */
   #begin(movie: MovieReader): number {
     const from = movie.seek(this.#ms)
     this.#ms = from
-    this.#headers(movie)
-    return this.#line - from
+    this.#sendHeaders(movie)
+    return this.#timestamp - from
   }
 
-  /** Shows the picture at hand until it goes on. */
-  async #hold(movie: MovieReader): Promise<void> {
+  /** Sends the current keyframe until the pause ends. */
+  async #pause(movie: MovieReader): Promise<void> {
     movie.seek(this.#ms)
-    this.#line += CUT_MS
-    const still = await StillPicture.of(movie)
-    while (this.#desired.paused && !this.#stopped && !this.#isCued()) {
-      for (const { payload, type } of still.frames(this.#line)) {
-        this.#options.send({ type, timestamp: Math.round(this.#line), payload })
+    this.#timestamp += CUT_MS
+    const still = await StillFrame.of(movie)
+    while (this.#desired.paused && !this.#stopped && !this.#hasNewCue()) {
+      for (const { payload, type } of still.frames(this.#timestamp)) {
+        this.#options.send({ type, timestamp: Math.round(this.#timestamp), payload })
       }
-      this.#line += still.stepMs
-      await this.#until(this.#line, true)
+      this.#timestamp += still.stepMs
+      await this.#waitUntil(this.#timestamp, true)
     }
   }
 
-  #headers(movie: MovieReader): void {
+  /** Sends metadata and sequence headers that differ from the last ones. */
+  #sendHeaders(movie: MovieReader): void {
     const { audio, video } = movie.movie
     const wanted: [PlayoutMessage['type'], Buffer][] = [
       [DATA, metadata(movie.movie)],
-      [VIDEO, videoConfiguration(video?.config ?? Buffer.alloc(0))],
-      [AUDIO, audioConfiguration(audio?.config ?? Buffer.alloc(0))],
+      [VIDEO, videoSequenceHeader(video?.config ?? Buffer.alloc(0))],
+      [AUDIO, audioSequenceHeader(audio?.config ?? Buffer.alloc(0))],
     ]
     for (const [type, payload] of wanted) {
       if (this.#sentHeaders.get(type)?.equals(payload)) continue
       this.#sentHeaders.set(type, payload)
-      this.#options.send({ type, timestamp: Math.round(this.#line), payload })
+      this.#options.send({ type, timestamp: Math.round(this.#timestamp), payload })
     }
   }
 
-  #send({ kind, ms, payload }: Frame, line: number): void {
-    this.#line = Math.max(this.#line, line)
+  #send({ kind, ms, payload }: Frame, timestamp: number): void {
+    this.#timestamp = Math.max(this.#timestamp, timestamp)
     this.#ms = ms
-    this.#options.send({ type: kind === 'video' ? VIDEO : AUDIO, timestamp: Math.round(line), payload })
+    this.#options.send({ type: kind === 'video' ? VIDEO : AUDIO, timestamp: Math.round(timestamp), payload })
   }
 
-  /** Waits until a place of the line is due, or until the wish changes. */
-  async #until(line: number, exactly = false): Promise<void> {
+  /** Waits until a timestamp is due, or until the desired state changes. */
+  async #waitUntil(timestamp: number, exactly = false): Promise<void> {
     const now = performance.now()
-    this.#origin ??= now - line
-    if (now - (this.#origin + line) > MOST_LATE_MS) this.#origin = now - line
-    const wait = this.#origin + line - now
-    if (wait <= (exactly ? 0 : TOGETHER_MS) || this.#stopped) return
+    this.#origin ??= now - timestamp
+    if (now - (this.#origin + timestamp) > MAX_LATE_MS) this.#origin = now - timestamp
+    const wait = this.#origin + timestamp - now
+    if (wait <= (exactly ? 0 : BATCH_MS) || this.#stopped) return
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, wait)
       this.#wake = () => {
@@ -217,30 +218,30 @@ export class Playout {
     await reader?.movie.close()
   }
 
-  #isCued(): boolean {
+  #hasNewCue(): boolean {
     return this.#desired.cue !== this.#cue
   }
 
-  #heedCue(): void {
-    if (!this.#isCued()) return
+  #applyCue(): void {
+    if (!this.#hasNewCue()) return
     const { cue, item, ms } = this.#desired
     this.#cue = cue
     this.#item = item
     this.#ms = ms
   }
 
-  #leave(): void {
+  #nextItem(): void {
     this.#item += 1
     this.#ms = 0
     if (this.#item >= this.#desired.items.length && this.#desired.loop) this.#item = 0
   }
 }
 
-/** In words, without the paths that messages of the file system have in them. */
+/** The reason for the user. Messages of file system errors are not used, because they contain paths. */
 function reasonOf(error: unknown): string {
   if (error instanceof PlayoutError) return error.message
   const code = (error as NodeJS.ErrnoException).code
-  if (code === 'ENOENT') return 'The file is not there any more.'
+  if (code === 'ENOENT') return 'The file no longer exists.'
   if (code !== undefined) return `The file cannot be read (${code}).`
   throw error
 }

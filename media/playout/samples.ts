@@ -1,9 +1,9 @@
 import { PlayoutError } from './errors.ts'
 
-/** Samples of one track that are kept in memory, 25 bytes each: 20 hours of 60 pictures a second. */
-const MOST_SAMPLES = 4_500_000
+/** Samples of one track in memory, 25 bytes each. Enough for 20 hours at 60 frames per second. */
+const MAX_SAMPLES = 4_500_000
 
-/** Where the samples of a track are and when they are due, in the order of decoding. Times in units of its timescale. */
+/** Offsets, sizes and times of a track's samples in decoding order. Times are in units of the track's timescale. */
 export class SampleTable {
   length = 0
   #decodeTimes = new Float64Array(1_024)
@@ -13,7 +13,7 @@ export class SampleTable {
   #keyframes = new Uint8Array(1_024)
   #leastComposition = 0
 
-  /** @throws PlayoutError when there are too many */
+  /** Appends a sample. @throws PlayoutError when there are too many */
   add(decodeTime: number, offset: number, size: number, composition: number, isKeyframe: boolean): void {
     if (this.length === this.#sizes.length) this.#grow()
     const index = this.length
@@ -38,7 +38,7 @@ export class SampleTable {
     return this.#sizes[index] ?? 0
   }
 
-  /** How much later than it is decoded a picture is shown. */
+  /** Composition time offset: presentation time minus decoding time. */
   composition(index: number): number {
     return this.#compositions[index] ?? 0
   }
@@ -48,11 +48,12 @@ export class SampleTable {
   }
 
   /**
-   * Moves the times of decoding so far back that no picture is shown before it is decoded. Files with negative
-   * composition offsets (`ctts` of version 1) say it the other way round, which RTMP has no room for.
-   * @returns by how much
+   * Moves decoding times back so that no composition time offset is negative, because RTMP players may not support
+   * negative ones. Presentation times stay the same. `ctts` version 1 has negative offsets.
+   *
+   * @returns by how much decoding times were moved
    */
-  decodeBeforeShown(): number {
+  removeNegativeCompositions(): number {
     const least = this.#leastComposition
     if (least === 0) return 0
     this.#leastComposition = 0
@@ -63,7 +64,7 @@ export class SampleTable {
     return -least
   }
 
-  /** The last sample that is decoded at a time or before; 0 when there is none. */
+  /** Index of the last sample at or before a decoding time; 0 if there is none. */
   at(decodeTime: number): number {
     let low = 0
     let high = this.length - 1
@@ -76,8 +77,8 @@ export class SampleTable {
   }
 
   #grow(): void {
-    if (this.length >= MOST_SAMPLES) throw new PlayoutError('The file is too long to be streamed in one piece.')
-    const size = Math.min(this.length * 2, MOST_SAMPLES)
+    if (this.length >= MAX_SAMPLES) throw new PlayoutError('The file is too long to be streamed.')
+    const size = Math.min(this.length * 2, MAX_SAMPLES)
     this.#decodeTimes = enlarged(this.#decodeTimes, new Float64Array(size))
     this.#offsets = enlarged(this.#offsets, new Float64Array(size))
     this.#sizes = enlarged(this.#sizes, new Uint32Array(size))

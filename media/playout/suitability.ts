@@ -2,21 +2,21 @@ import { avcPicture, type AvcPicture } from '../rtmp/sps.ts'
 import { isMirrored, rotationOf } from './display-matrix.ts'
 import { PlayoutError } from './errors.ts'
 import { openMovie, type Movie } from './movie.ts'
-import { objectTypeOf, soundOf } from './payloads.ts'
+import { audioFormatOf, objectTypeOf } from './flv-bodies.ts'
 import { secondsOf, type Track } from './track.ts'
 
-/** What a look into a file says of streaming it. */
+/** Whether a file can be streamed without conversion. */
 export interface Suitability {
-  /** Why it would not be shown right on every platform, in words; none when it can be streamed as it is. */
+  /** Why it would not play correctly on every platform; empty if it can be streamed. */
   readonly faults: readonly string[]
   readonly seconds: number
   readonly keyframeIntervalSeconds: number | null
 }
 
-/** The longest distance of keyframes that platforms take (YouTube, Facebook), with a little for rounding. */
-const MOST_KEYFRAME_SECONDS = 4.1
-/** What YouTube takes at most; no other platform takes more. */
-const MOST_BITRATE = 51_000_000
+/** Longest keyframe interval that platforms accept (YouTube, Facebook), with a margin for rounding. */
+const MAX_KEYFRAME_SECONDS = 4.1
+/** The maximum of YouTube. No other platform accepts more. */
+const MAX_BITRATE = 51_000_000
 const VIDEO_NAMES: Readonly<Record<string, string>> = {
   hvc1: 'HEVC',
   hev1: 'HEVC',
@@ -37,91 +37,93 @@ const AUDIO_NAMES: Readonly<Record<string, string>> = {
   '.mp3': 'MP3',
   enca: 'encrypted',
 }
-/** The most pictures a second that platforms take (YouTube, Twitch, Facebook), with a little for rounding. */
-const MOST_FRAME_RATE = 61
-/** What YouTube, Twitch and Facebook name for sound. */
+/** Highest frame rate that platforms accept (YouTube, Twitch, Facebook), with a margin for rounding. */
+const MAX_FRAME_RATE = 61
+/** Audio sample rates that YouTube, Twitch and Facebook document. */
 const SAMPLE_RATES = new Set([44_100, 48_000])
 /** By `chroma_format_idc`. */
-const CHROMA_NAMES = ['grey', '4:2:0', '4:2:2', '4:4:4']
+const CHROMA_NAMES = ['4:0:0', '4:2:0', '4:2:2', '4:4:4']
 /** By `transfer_characteristics` (ITU-T H.273, table 3). */
 const HDR_NAMES: Readonly<Record<number, string>> = { 16: 'PQ', 18: 'HLG' }
 /** By audio object type (ISO/IEC 14496-3, table 1.17). */
 const AAC_LC = 2
 const AAC_NAMES: Readonly<Record<number, string>> = { 1: 'AAC Main', 5: 'HE-AAC', 29: 'HE-AAC v2', 42: 'xHE-AAC' }
-/** What an edit list may hide without anybody noticing: encoder delay of the sound, the rest of its last frame. */
-const MOST_HIDDEN_LEAD_SECONDS = 0.1
-const MOST_HIDDEN_TAIL_SECONDS = 0.25
-/** Further pictures in the order of decoding cannot be shown before these. */
-const MOST_REORDERED = 16
+/** Edit lists may hide the encoder delay of audio and the rest of its last frame. */
+const MAX_HIDDEN_START_SECONDS = 0.1
+const MAX_HIDDEN_END_SECONDS = 0.25
+/** Largest number of frames by which decoding and presentation order differ. */
+const MAX_REORDERED = 16
 
-/** Looks into a file. Never rejects for what is wrong with it: that is what it tells. */
-export async function judgeFile(path: string): Promise<Suitability> {
+/** Checks a file. A file that cannot be parsed is a fault, not a rejection. */
+export async function checkFile(path: string): Promise<Suitability> {
   try {
-    return suitabilityOf(await openMovie(path))
+    return checkMovie(await openMovie(path))
   } catch (error) {
     if (!(error instanceof PlayoutError)) throw error
     return { faults: [error.message], seconds: 0, keyframeIntervalSeconds: null }
   }
 }
 
-/** Judges a file by its tables and the headers of its codecs; the pictures themselves are not looked at. */
-export function suitabilityOf(movie: Movie): Suitability {
+/** Checks a file by its tables and decoder configurations, without decoding it. */
+export function checkMovie(movie: Movie): Suitability {
   const { audio, bytes, video } = movie
   const seconds = Math.max(...[video, audio].map((track) => (track === undefined ? 0 : secondsOf(track))))
   const interval = video === undefined ? null : keyframeInterval(video)
   const faults = [...videoFaults(video), ...audioFaults(audio)]
-  if (interval !== null && interval > MOST_KEYFRAME_SECONDS) {
-    faults.push(`Its keyframes are up to ${interval.toFixed(1)} s apart; live platforms take at most 4 s.`)
+  if (interval !== null && interval > MAX_KEYFRAME_SECONDS) {
+    faults.push(`The keyframe interval is up to ${interval.toFixed(1)} s. Live platforms accept at most 4 s.`)
   }
   const bitrate = seconds > 0 ? (bytes * 8) / seconds : 0
-  if (bitrate > MOST_BITRATE) {
-    faults.push(`It has ${Math.round(bitrate / 1_000_000)} Mb/s; no live platform takes more than 51.`)
+  if (bitrate > MAX_BITRATE) {
+    const megabits = Math.round(bitrate / 1_000_000)
+    faults.push(`The bitrate is ${megabits} Mbit/s. No live platform accepts more than 51 Mbit/s.`)
   }
   return { faults, seconds, keyframeIntervalSeconds: interval }
 }
 
 function videoFaults(video: Track | undefined): string[] {
-  if (video === undefined) return ['It has no picture.']
+  if (video === undefined) return ['It has no video.']
   const { config, format } = video
   if (format !== 'avc1' && format !== 'avc3') {
-    return [`Its picture is ${VIDEO_NAMES[format] ?? `coded as ${format}`}; live platforms take H.264.`]
+    return [`The video is ${VIDEO_NAMES[format] ?? `in the format ${format}`}. Live platforms accept H.264.`]
   }
-  // A configuration without parameter sets: they come within the pictures, where RTMP does not look for them.
+  // Without parameter sets in `avcC` they are in band, but RTMP needs them in the sequence header.
   const picture = avcPicture(config)
-  if (config.length < 8 || picture === null) return ['Its picture lacks its parameters (SPS and PPS).']
+  if (config.length < 8 || picture === null) return ['The video track has no parameter sets (SPS and PPS).']
   return [
-    ...sampleFaults(picture),
+    ...pictureFaults(picture),
     ...displayFaults(video, picture),
     ...timingFaults(video),
-    ...editFaults(video, 'picture'),
+    ...editFaults(video, 'video'),
   ]
 }
 
-/** What the pictures are made of. */
-function sampleFaults({ bitDepth, chromaFormat, height, interlaced, width }: AvcPicture): string[] {
+/** Faults of the picture format. */
+function pictureFaults({ bitDepth, chromaFormat, height, interlaced, width }: AvcPicture): string[] {
   const faults = []
-  if (bitDepth !== 8) faults.push(`Its picture has ${bitDepth} bits a sample; live platforms take 8.`)
-  if (chromaFormat !== 1) faults.push(`Its colour is ${CHROMA_NAMES[chromaFormat]}; live platforms take 4:2:0.`)
+  if (bitDepth !== 8) faults.push(`The video is ${bitDepth}-bit. Live platforms accept 8-bit.`)
+  if (chromaFormat !== 1)
+    faults.push(`The chroma format is ${CHROMA_NAMES[chromaFormat]}. Live platforms accept 4:2:0.`)
   if (width % 2 !== 0 || height % 2 !== 0) {
-    faults.push(`Its picture has ${width} × ${height} pixels; live platforms take even numbers.`)
+    faults.push(`The picture has ${width} × ${height} pixels. Live platforms require even numbers.`)
   }
-  if (interlaced) faults.push('Its picture is interlaced; live platforms take progressive video.')
+  if (interlaced) faults.push('The video is interlaced. Live platforms accept progressive video.')
   return faults
 }
 
-/** What a player does with the pictures before it shows them, and RTMP cannot ask for. */
+/** Faults of properties that players apply before display and RTMP cannot signal. */
 function displayFaults(video: Track, picture: AvcPicture): string[] {
   const faults = []
   const rotation = rotationOf(video.matrix)
   if (rotation !== 0)
-    faults.push(`It is turned by ${rotation}° when it is played; a live stream would show it unturned.`)
-  if (isMirrored(video.matrix)) faults.push('It is mirrored when it is played; a live stream would show it unmirrored.')
+    faults.push(`Players rotate the video by ${rotation}°. A live stream would show it without rotation.`)
+  if (isMirrored(video.matrix)) faults.push('Players mirror the video. A live stream would show it unmirrored.')
   const pixelAspect = video.pixelAspect ?? picture.pixelAspect ?? 1
   if (Math.abs(pixelAspect - 1) > 0.01) {
-    faults.push(`Its pixels are ${pixelAspect.toFixed(2)} times as wide as high; live platforms take square ones.`)
+    faults.push(`The pixels are ${pixelAspect.toFixed(2)} times as wide as high. Live platforms accept square pixels.`)
   }
   const hdr = HDR_NAMES[video.transfer ?? picture.transfer ?? 0]
-  if (hdr !== undefined) faults.push(`Its colour is HDR (${hdr}); live platforms take SDR.`)
+  if (hdr !== undefined) faults.push(`The video is HDR (${hdr}). Live platforms accept SDR.`)
   return faults
 }
 
@@ -129,82 +131,83 @@ function timingFaults(video: Track): string[] {
   const faults = []
   const seconds = secondsOf(video)
   const rate = seconds > 0 ? video.samples.length / seconds : 0
-  if (rate > MOST_FRAME_RATE) {
-    faults.push(`It has ${Math.round(rate)} pictures a second; no live platform takes more than 60.`)
+  if (rate > MAX_FRAME_RATE) {
+    faults.push(`The frame rate is ${Math.round(rate)} frames per second. No live platform accepts more than 60.`)
   }
-  if (hasOpenGroups(video)) {
+  if (hasOpenGops(video)) {
     faults.push(
-      'Its groups of pictures are open; live platforms take closed ones, which can be joined at each keyframe.',
+      'The video has open GOPs. Live platforms require closed GOPs, so that viewers can join at each keyframe.',
     )
   }
   return faults
 }
 
-/** RTMP has no edit lists: everything that is in the file is sent. */
-function editFaults(track: Track, what: 'picture' | 'sound'): string[] {
+/** Faults of edit lists. RTMP has none, so all media in the file is sent. */
+function editFaults(track: Track, kind: 'video' | 'audio'): string[] {
   const { edits, end, entryCount, samples, timescale } = track
-  if (entryCount > 1) return [`The coding of its ${what} changes on the way; live platforms take one.`]
-  if (edits.isCut) return [`Its edit list cuts the ${what} into pieces; a live stream would show what was cut out.`]
-  const first = firstShown(track)
-  const lead = (edits.from - first) / timescale
-  const shownEnd = end + first - samples.decodeTime(0)
-  const tail = edits.to === null ? 0 : (shownEnd - edits.to) / timescale
+  if (entryCount > 1) return [`The format of the ${kind} changes within the file. Live platforms accept only one.`]
+  if (edits.isCut) return [`The edit list cuts the ${kind} into parts. A live stream would include what was cut out.`]
+  const first = firstPresentationTime(track)
+  const hiddenStart = (edits.from - first) / timescale
+  const presentationEnd = end + first - samples.decodeTime(0)
+  const hiddenEnd = edits.to === null ? 0 : (presentationEnd - edits.to) / timescale
   const faults = []
-  if (lead > MOST_HIDDEN_LEAD_SECONDS) {
-    faults.push(`Its edit list hides the first ${lead.toFixed(1)} s of the ${what}; a live stream would show them.`)
+  const consequence = 'A live stream would include them.'
+  if (hiddenStart > MAX_HIDDEN_START_SECONDS) {
+    faults.push(`The edit list hides the first ${hiddenStart.toFixed(1)} s of the ${kind}. ${consequence}`)
   }
-  if (tail > MOST_HIDDEN_TAIL_SECONDS) {
-    faults.push(`Its edit list hides the last ${tail.toFixed(1)} s of the ${what}; a live stream would show them.`)
+  if (hiddenEnd > MAX_HIDDEN_END_SECONDS) {
+    faults.push(`The edit list hides the last ${hiddenEnd.toFixed(1)} s of the ${kind}. ${consequence}`)
   }
   return faults
 }
 
 function audioFaults(audio: Track | undefined): string[] {
-  if (audio === undefined) return ['It has no sound; live platforms want sound, if only silence.']
+  if (audio === undefined) return ['It has no audio. Live platforms require an audio track, even if it is silent.']
   const { config, format } = audio
   if (format !== 'mp4a' || config.length < 2) {
-    return [`Its sound is ${AUDIO_NAMES[format] ?? `coded as ${format}`}; live platforms take AAC.`]
+    return [`The audio is ${AUDIO_NAMES[format] ?? `in the format ${format}`}. Live platforms accept AAC.`]
   }
   const faults = []
   const objectType = objectTypeOf(config)
-  const { audiochannels: channels, audiosamplerate: rate } = soundOf(config)
+  const { audiochannels: channels, audiosamplerate: rate } = audioFormatOf(config)
   if (objectType !== AAC_LC) {
-    faults.push(`Its sound is ${AAC_NAMES[objectType] ?? `AAC of type ${objectType}`}; live platforms take AAC-LC.`)
+    faults.push(`The audio is ${AAC_NAMES[objectType] ?? `AAC of type ${objectType}`}. Live platforms accept AAC-LC.`)
   }
   if (channels !== 1 && channels !== 2) {
-    faults.push(`Its sound has ${channelsInWords(channels)}; live platforms take mono and stereo.`)
+    faults.push(`The audio has ${channelsText(channels)}. Live platforms accept mono and stereo.`)
   }
-  // HE-AAC names half of its rate.
+  // HE-AAC signals half of its sample rate.
   if (objectType === AAC_LC && !SAMPLE_RATES.has(rate)) {
-    faults.push(`Its sound has ${rate} Hz; live platforms take 44100 and 48000.`)
+    faults.push(`The sample rate of the audio is ${rate} Hz. Live platforms accept 44100 and 48000 Hz.`)
   }
-  return [...faults, ...editFaults(audio, 'sound')]
+  return [...faults, ...editFaults(audio, 'audio')]
 }
 
-/** By `channelConfiguration` (ISO/IEC 14496-3, table 1.19). */
-function channelsInWords(configuration: number): string {
+/** Describes a `channelConfiguration` (ISO/IEC 14496-3, table 1.19). */
+function channelsText(configuration: number): string {
   if (configuration === 6) return '6 channels (5.1)'
   if (configuration === 7) return '8 channels (7.1)'
-  return configuration === 0 ? 'a channel layout of its own' : `${configuration} channels`
+  return configuration === 0 ? 'a custom channel layout' : `${configuration} channels`
 }
 
-/** The earliest time that a picture is shown at, on the track's own line. */
-function firstShown({ samples }: Track): number {
+/** Earliest presentation time of a track, in units of its timescale and without edits. */
+function firstPresentationTime({ samples }: Track): number {
   let first = Infinity
-  for (let index = 0; index < Math.min(samples.length, MOST_REORDERED); index += 1) {
+  for (let index = 0; index < Math.min(samples.length, MAX_REORDERED); index += 1) {
     first = Math.min(first, samples.decodeTime(index) + samples.composition(index))
   }
   return first
 }
 
-/** Whether pictures are decoded after a keyframe and shown before it: those refer to the group before. */
-function hasOpenGroups({ samples }: Track): boolean {
+/** Whether frames are decoded after a keyframe and presented before it. They refer to the previous GOP. */
+function hasOpenGops({ samples }: Track): boolean {
   let keyframe = -Infinity
-  let since = MOST_REORDERED
+  let since = MAX_REORDERED
   for (let index = 0; index < samples.length; index += 1) {
     const shown = samples.decodeTime(index) + samples.composition(index)
     if (samples.isKeyframe(index)) [keyframe, since] = [shown, 0]
-    else if (since++ < MOST_REORDERED && shown < keyframe) return true
+    else if (since++ < MAX_REORDERED && shown < keyframe) return true
   }
   return false
 }

@@ -1,54 +1,54 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import { boxesOf, damaged, findBox, type Box } from './boxes.ts'
 import { multiplyMatrix, readMatrix, type DisplayMatrix } from './display-matrix.ts'
 import { readEdits, type Edits } from './edits.ts'
 import { SampleTable } from './samples.ts'
 
-/** A track of a movie: what it is coded with, and its samples. */
+/** A track of a movie: its format and its samples. */
 export interface Track {
   readonly id: number
   readonly kind: 'video' | 'audio'
-  /** Name of the first sample entry, such as `avc1`. */
+  /** Type of the first sample entry, such as `avc1`. */
   readonly format: string
-  /** How many sample entries there are: with more than one, the coding changes on the way. */
+  /** Number of sample entries. With more than one, the format changes within the track. */
   readonly entryCount: number
-  /** `avcC` of H.264, AudioSpecificConfig of AAC; empty for what is neither. */
+  /** `avcC` of H.264 or AudioSpecificConfig of AAC; empty for other codecs. */
   readonly config: Buffer
   readonly width: number
   readonly height: number
-  /** How a player turns the picture before it shows it. */
+  /** Rotation and mirroring by the player. */
   readonly matrix: DisplayMatrix
-  /** Width of a pixel over its height, as the container says it; null when it does not. */
+  /** Sample aspect ratio in the container: width over height of a pixel. Null when not specified. */
   readonly pixelAspect: number | null
-  /** `transfer_characteristics` (ITU-T H.273, table 3), as the container says it; null when it does not. */
+  /** `transfer_characteristics` (ITU-T H.273, table 3) in the container; null when not specified. */
   readonly transfer: number | null
   readonly timescale: number
-  /** Which part of the media is presented. */
+  /** The part of the media that is presented. */
   readonly edits: Edits
   readonly samples: SampleTable
-  /** Where the next sample would be decoded. */
+  /** Decoding time after the last sample. */
   end: number
 }
 
-/** How long a track is by its samples. */
+/** Duration of a track by its samples. */
 export function secondsOf({ end, samples, timescale }: Track): number {
   return (end - samples.decodeTime(0)) / timescale
 }
 
-/** By version: QuickTime's second and third are longer. */
+/** Size of an audio sample entry by version. QuickTime has versions 1 and 2. */
 const AUDIO_ENTRY_BYTES = [28, 44, 64]
-/** Streams that are relayed meanwhile must not wait for the tables of a long film. */
-const SAMPLES_A_TURN = 8_192
+/** After this many samples the event loop gets a chance to run, so that relayed streams do not wait for a long file. */
+const SAMPLES_PER_BATCH = 8_192
 const KINDS: Readonly<Record<string, Track['kind'] | undefined>> = { vide: 'video', soun: 'audio' }
 
-/** What the head of the movie (`mvhd`) says for all tracks. */
-export interface MovieFacts {
+/** Fields of the movie header (`mvhd`) that apply to all tracks. */
+export interface MovieHeader {
   readonly timescale: number
   readonly matrix: DisplayMatrix
 }
 
-/** Reads a `trak`; undefined for one that is neither picture nor sound. @throws PlayoutError when it is damaged */
-export async function readTrack(moov: Buffer, trak: Box, movie: MovieFacts): Promise<Track | undefined> {
+/** Reads a `trak`; undefined for one that is neither video nor audio. @throws PlayoutError when it is damaged */
+export async function readTrack(moov: Buffer, trak: Box, movie: MovieHeader): Promise<Track | undefined> {
   const media = findBox(moov, trak, 'mdia')
   const handler = media && findBox(moov, media, 'hdlr')
   const kind = handler && KINDS[moov.toString('latin1', handler.start + 8, handler.start + 12)]
@@ -74,7 +74,7 @@ export async function readTrack(moov: Buffer, trak: Box, movie: MovieFacts): Pro
   }
 }
 
-/** The first sample entry (ISO/IEC 14496-12, 8.5.2). */
+/** Reads the first sample entry (ISO/IEC 14496-12, 8.5.2). */
 function readEntry(moov: Buffer, stsd: Box, kind: Track['kind']) {
   const entry = need(boxesOf(moov, stsd.start + 8, stsd.end)[0])
   const { start, end, type: format } = entry
@@ -96,21 +96,21 @@ function readEntry(moov: Buffer, stsd: Box, kind: Track['kind']) {
   return { format, config, width: 0, height: 0, pixelAspect: null, transfer: null }
 }
 
-/** PixelAspectRatioBox (ISO/IEC 14496-12, 12.1.4). */
+/** Reads a PixelAspectRatioBox (ISO/IEC 14496-12, 12.1.4). */
 function readPixelAspect(moov: Buffer, pasp: Box | undefined): number | null {
   if (pasp === undefined) return null
   const [width, height] = [moov.readUInt32BE(pasp.start), moov.readUInt32BE(pasp.start + 4)]
   return width > 0 && height > 0 ? width / height : null
 }
 
-/** ColourInformationBox (ISO/IEC 14496-12, 12.1.5); QuickTime calls its kind `nclc`. */
+/** Reads a ColourInformationBox (ISO/IEC 14496-12, 12.1.5). QuickTime uses the type `nclc`. */
 function readTransfer(moov: Buffer, colr: Box | undefined): number | null {
   if (colr === undefined) return null
   const kind = moov.toString('latin1', colr.start, colr.start + 4)
   return kind === 'nclx' || kind === 'nclc' ? moov.readUInt16BE(colr.start + 6) : null
 }
 
-/** The AudioSpecificConfig within an `esds` (ISO/IEC 14496-1, 7.2.6.5): descriptors within descriptors. */
+/** Finds the AudioSpecificConfig in the nested descriptors of an `esds` (ISO/IEC 14496-1, 7.2.6.5). */
 function audioConfig(esds: Buffer): Buffer {
   let at = 4
   while (at + 2 <= esds.length) {
@@ -122,7 +122,7 @@ function audioConfig(esds: Buffer): Buffer {
     } while (at < esds.length && (esds[at] ?? 0) >= 0x80)
     at += 1
     if (tag === 5) return esds.subarray(at, at + length)
-    // The stream's descriptor has an id and flags before what is within it, the decoder's thirteen bytes.
+    // Fields before the nested descriptors: 3 bytes in ES_Descriptor, 13 in DecoderConfigDescriptor.
     if (tag === 3) at += 3
     else if (tag === 4) at += 13
     else at += length
@@ -130,31 +130,31 @@ function audioConfig(esds: Buffer): Buffer {
   return Buffer.alloc(0)
 }
 
-/** Reads the tables of an unfragmented track. @returns where the next sample would be decoded */
+/** Reads the sample tables of an unfragmented track. @returns the decoding time after the last sample */
 async function readSamples(moov: Buffer, stbl: Box, samples: SampleTable, isVideo: boolean): Promise<number> {
   const sizes = findBox(moov, stbl, 'stsz')
   const count = sizes === undefined ? 0 : moov.readUInt32BE(sizes.start + 8)
   if (sizes === undefined || count === 0) return 0
-  const fixed = moov.readUInt32BE(sizes.start + 4)
-  const durations = runs(moov, need(findBox(moov, stbl, 'stts')))
-  const compositions = runs(moov, findBox(moov, stbl, 'ctts'))
-  const place = places(moov, stbl)
+  const fixedSize = moov.readUInt32BE(sizes.start + 4)
+  const nextDuration = runLengthValues(moov, need(findBox(moov, stbl, 'stts')))
+  const nextComposition = runLengthValues(moov, findBox(moov, stbl, 'ctts'))
+  const nextOffset = sampleOffsets(moov, stbl)
   const keyframes = findBox(moov, stbl, 'stss')
   let nextKeyframe = 0
   let decodeTime = 0
   for (let index = 0; index < count; index += 1) {
-    const size = fixed === 0 ? moov.readUInt32BE(sizes.start + 12 + index * 4) : fixed
-    const isKeyframe = keyframes === undefined || (isVideo && listed(moov, keyframes, nextKeyframe) === index + 1)
+    const size = fixedSize === 0 ? moov.readUInt32BE(sizes.start + 12 + index * 4) : fixedSize
+    const isKeyframe = keyframes === undefined || (isVideo && syncSample(moov, keyframes, nextKeyframe) === index + 1)
     if (isKeyframe) nextKeyframe += 1
-    samples.add(decodeTime, place(size), size, compositions() | 0, isKeyframe)
-    decodeTime += durations()
-    if (index % SAMPLES_A_TURN === SAMPLES_A_TURN - 1) await nextTurn()
+    samples.add(decodeTime, nextOffset(size), size, nextComposition() | 0, isKeyframe)
+    decodeTime += nextDuration()
+    if (index % SAMPLES_PER_BATCH === SAMPLES_PER_BATCH - 1) await setImmediate()
   }
   return decodeTime
 }
 
-/** Values of a table of runs (`stts`, `ctts`), one a call; 0 when it has ended. */
-function runs(moov: Buffer, box: Box | undefined): () => number {
+/** Returns the next value of a run-length table (`stts`, `ctts`) with each call; 0 after its end. */
+function runLengthValues(moov: Buffer, box: Box | undefined): () => number {
   if (box === undefined) return () => 0
   const count = moov.readUInt32BE(box.start + 4)
   let entry = -1
@@ -169,11 +169,11 @@ function runs(moov: Buffer, box: Box | undefined): () => number {
   }
 }
 
-/** Offsets of samples, one a call, by their sizes: samples lie in chunks one after another. */
-function places(moov: Buffer, stbl: Box): (size: number) => number {
+/** Returns the file offset of the next sample with each call. Samples follow each other within chunks. */
+function sampleOffsets(moov: Buffer, stbl: Box): (size: number) => number {
   const toChunk = need(findBox(moov, stbl, 'stsc'))
-  const long = findBox(moov, stbl, 'co64')
-  const chunks = long ?? need(findBox(moov, stbl, 'stco'))
+  const offsets64 = findBox(moov, stbl, 'co64')
+  const chunks = offsets64 ?? need(findBox(moov, stbl, 'stco'))
   const entries = moov.readUInt32BE(toChunk.start + 4)
   const chunkCount = moov.readUInt32BE(chunks.start + 4)
   let chunk = 0
@@ -187,8 +187,8 @@ function places(moov: Buffer, stbl: Box): (size: number) => number {
       while (entry + 1 < entries && moov.readUInt32BE(toChunk.start + 8 + (entry + 1) * 12) <= chunk) entry += 1
       left = moov.readUInt32BE(toChunk.start + 8 + entry * 12 + 4)
       if (left === 0) throw damaged()
-      const at = chunks.start + 8 + (chunk - 1) * (long ? 8 : 4)
-      offset = long ? Number(moov.readBigUInt64BE(at)) : moov.readUInt32BE(at)
+      const at = chunks.start + 8 + (chunk - 1) * (offsets64 ? 8 : 4)
+      offset = offsets64 ? Number(moov.readBigUInt64BE(at)) : moov.readUInt32BE(at)
     }
     left -= 1
     offset += size
@@ -196,7 +196,8 @@ function places(moov: Buffer, stbl: Box): (size: number) => number {
   }
 }
 
-function listed(moov: Buffer, stss: Box, index: number): number {
+/** Sample number of the keyframe at an index of `stss`; 0 after its end. */
+function syncSample(moov: Buffer, stss: Box, index: number): number {
   return index < moov.readUInt32BE(stss.start + 4) ? moov.readUInt32BE(stss.start + 8 + index * 4) : 0
 }
 

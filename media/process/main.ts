@@ -44,8 +44,8 @@ function authorizePublish(request: PublishRequest): Promise<PublishDecision> {
 async function start(settings: MediaProcessSettings): Promise<void> {
   try {
     const onEvent = (event: Extract<ProcessMessage, { type: 'event' }>['event']): void => send({ type: 'event', event })
-    const isHosted = (): boolean => performance.now() - hostHeardAt < HOST_SILENCE_MS
-    node = await startMediaNode({ ...settings, authorizePublish, onEvent, isHosted, log })
+    const isHostAlive = (): boolean => performance.now() - hostHeardAt < HOST_SILENCE_MS
+    node = await startMediaNode({ ...settings, authorizePublish, onEvent, isHostAlive, log })
     const { rtmpPort, whip } = node.status()
     send({ type: 'ready', port: rtmpPort, whipPort: whip?.port ?? null })
   } catch (error) {

@@ -1,4 +1,4 @@
-import { soundOf } from '../playout/payloads.ts'
+import { audioFormatOf } from '../playout/flv-bodies.ts'
 import { inBandParameterSets } from '../rtmp/avc-record.ts'
 import { av1PictureSize, temporalUnitPictureSize, withoutDelimiter } from '../rtmp/obu.ts'
 import { avcPictureSize, hevcPictureSize, type PictureSize } from '../rtmp/sps.ts'
@@ -39,7 +39,7 @@ type SoundCoding = (config: Buffer) => Buffer | undefined
 const SOUNDS: Readonly<Record<string, SoundCoding | undefined>> = {
   aac: (config) => {
     if (config.length < 2) return undefined
-    const { audiochannels: channels, audiosamplerate: sampleRate } = soundOf(config)
+    const { audiochannels: channels, audiosamplerate: sampleRate } = audioFormatOf(config)
     return soundEntry('mp4a', { channels, sampleRate }, elementaryStream(config))
   },
   // Encapsulation of Opus in ISO Base Media File Format 0.8.1, 4.3: whatever was encoded, 48 kHz come out.

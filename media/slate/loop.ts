@@ -1,4 +1,4 @@
-import { AUDIO_HEADER_BYTES, audioConfiguration, silence, soundOf } from '../playout/payloads.ts'
+import { AUDIO_HEADER_BYTES, audioFormatOf, audioSequenceHeader, silentFrame } from '../playout/flv-bodies.ts'
 import type { MediaMessage } from '../types.ts'
 import type { SlateClip } from './clip.ts'
 
@@ -67,10 +67,10 @@ export class SlateLoop {
 
 function soundLike(header: MediaMessage): Sound {
   const config = header.payload.subarray(AUDIO_HEADER_BYTES)
-  const own = silence(config)
-  const frame = own ?? silence(STEREO)!
+  const own = silentFrame(config)
+  const frame = own ?? silentFrame(STEREO)!
   const configuration =
-    own === undefined ? { ...header, payload: audioConfiguration(STEREO), isSlate: true as const } : header
-  const { audiosamplerate } = soundOf(own === undefined ? STEREO : config)
+    own === undefined ? { ...header, payload: audioSequenceHeader(STEREO), isSlate: true as const } : header
+  const { audiosamplerate } = audioFormatOf(own === undefined ? STEREO : config)
   return { configuration, frame, stepMs: (FRAME_SAMPLES * 1_000) / audiosamplerate }
 }

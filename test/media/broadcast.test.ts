@@ -156,7 +156,7 @@ test('what no platform would take is refused with why, and so is what is in the 
   expect(await refusal(id, { assetId: assets['mute'], transcode: 'never' })).toMatchObject({
     code: 'unfit_file',
     message:
-      '“mute.mp4” cannot be broadcast as it is. It has no sound; live platforms want sound, if only silence. Make a rendition of it and broadcast that.',
+      '“mute.mp4” cannot be broadcast as it is. It has no audio. Live platforms require an audio track, even if it is silent. Make a rendition of it and broadcast that.',
   })
   expect(await refusal(id, {})).toMatchObject({ code: 'validation_failed' })
   expect(await refusal(id, { assetId: assets['first'], startAt: 60 })).toMatchObject({ code: 'validation_failed' })
@@ -194,7 +194,7 @@ test('what no platform would take is made into what all take first, or the broad
   expect(await shown(id)).toMatchObject({ status: 'finished', items: [{ error: null }] })
   const [connection] = sink.connections
   expect(connection?.of('video').length).toBeGreaterThan(55)
-  // It had no sound.
+  // It had no audio.
   expect((connection?.of('audio').at(-1)?.timestamp ?? 0) / 1_000).toBeGreaterThan(1.5)
   const told = await statuses(id)
   expect(told.filter((status, index) => status !== told[index - 1])).toEqual(['preparing', 'playing', 'finished'])
@@ -213,7 +213,7 @@ test('a rotated file is refused with why, or goes out upright', async () => {
   const { id, sink } = await streamTo({ keepMedia: true })
   expect(await refusal(id, { assetId, transcode: 'never' })).toMatchObject({
     code: 'unfit_file',
-    message: expect.stringContaining('It is turned by 90° when it is played; a live stream would show it unturned.'),
+    message: expect.stringContaining('Players rotate the video by 90°. A live stream would show it without rotation.'),
   })
   expect(await broadcast(id, { assetId })).toMatchObject({ status: 'preparing' })
   await caster.until(id, 'ended', 60_000)

@@ -1,4 +1,4 @@
-import { judgeFile } from '../../playout/suitability.ts'
+import { checkFile } from '../../playout/suitability.ts'
 import type { WorkContext } from '../process/context.ts'
 import { heicInfo } from '../thumbnails/heic.ts'
 import { decodesWhole, pictureInfo } from '../thumbnails/picture.ts'
@@ -67,6 +67,6 @@ async function timed(path: string, { mime, bytes }: FileKind, context: WorkConte
     pages: 1,
     hasAlpha,
     truncated,
-    streaming: video === null ? null : await judgeFile(path),
+    streaming: video === null ? null : await checkFile(path),
   }
 }

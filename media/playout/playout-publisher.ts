@@ -5,14 +5,14 @@ import { PublisherSession } from '../ingest/publisher-session.ts'
 import type { DesiredStream, MediaEvent, MediaLog, StreamStatus } from '../types.ts'
 import { Playout } from './playout.ts'
 
-export interface FileFeedOptions {
-  /** Takes the publisher that the files are. */
+export interface PlayoutPublisherOptions {
+  /** Connects the files to the stream as a publisher. */
   readonly attach: (publisher: Publisher) => void
-  /** Whether another publisher goes on when the files have ended. */
-  readonly isRelieved: () => boolean
-  /** Whether whoever wished for it is still there. */
-  readonly isHosted: () => boolean
-  /** It is not played on, because nobody may be there any more who wants it played here. */
+  /** Whether another publisher takes over when the files have ended. */
+  readonly hasStandby: () => boolean
+  /** Whether the host, which requested the playout, is alive. */
+  readonly isHostAlive: () => boolean
+  /** The playout was stopped because the host does not answer. */
   readonly onLapse: () => void
   readonly onEvent: (event: MediaEvent) => void
   readonly log: MediaLog
@@ -24,40 +24,40 @@ interface Running {
   readonly playout: Playout
 }
 
-/** How often the position is told. */
-const TELL_MS = 1_000
+/** How often the position is reported. */
+const REPORT_MS = 1_000
 
-/** Plays the files of one stream, as a publisher among others. */
-export class FileFeed {
-  readonly #options: FileFeedOptions
+/** Plays the files of a stream as one of its publishers. */
+export class PlayoutPublisher {
+  readonly #options: PlayoutPublisherOptions
   #streamId = ''
   #running: Running | undefined
-  /** Was played to its end here: it does not begin again by being wished for once more. */
-  #ended: string | undefined
-  #toldAt = 0
+  /** Id of the playout that has ended here. It must not start again when the same state is applied. */
+  #endedId: string | undefined
+  #reportedAt = 0
 
-  constructor(options: FileFeedOptions) {
+  constructor(options: PlayoutPublisherOptions) {
     this.#options = options
   }
 
-  /** Makes it play what the stream is to play. */
-  apply(desired: DesiredStream): void {
-    this.#streamId = desired.streamId
-    const { playout: wish } = desired
-    if (this.#running !== undefined && this.#running.id !== wish?.id) this.#stop('stopped')
-    if (wish === undefined || wish.id === this.#ended) return
-    if (this.#running === undefined) return this.#start(desired, wish)
-    if (!this.#running.session.ended) return this.#running.playout.update(wish)
-    // It was dropped with the key of before; where it was stands in the playout, not in what is wished.
+  /** Starts, updates or stops the playout according to the desired state. */
+  apply(stream: DesiredStream): void {
+    this.#streamId = stream.streamId
+    const { playout: desired } = stream
+    if (this.#running !== undefined && this.#running.id !== desired?.id) this.#stop('stopped')
+    if (desired === undefined || desired.id === this.#endedId) return
+    if (this.#running === undefined) return this.#start(stream, desired)
+    if (!this.#running.session.ended) return this.#running.playout.update(desired)
+    // The session was dropped, for example with the previous key. Its position is newer than the desired one.
     const { position } = this.#running.playout
-    this.#start(desired, position.cue === wish.cue ? { ...wish, ...position } : wish)
+    this.#start(stream, position.cue === desired.cue ? { ...desired, ...position } : desired)
   }
 
-  /** Tells how far it is, about once a second. */
+  /** Reports the position about once a second. */
   tick(now: number): void {
-    if (this.#running === undefined || now - this.#toldAt < TELL_MS) return
-    this.#toldAt = now
-    this.#tellPosition(this.#running)
+    if (this.#running === undefined || now - this.#reportedAt < REPORT_MS) return
+    this.#reportedAt = now
+    this.#reportPosition(this.#running)
   }
 
   status(): StreamStatus['playout'] {
@@ -70,30 +70,30 @@ export class FileFeed {
     this.#stop('stopped')
   }
 
-  #start(desired: DesiredStream, wish: NonNullable<DesiredStream['playout']>): void {
+  #start(stream: DesiredStream, desired: NonNullable<DesiredStream['playout']>): void {
     const session = new PublisherSession({
       sessionId: randomUUID(),
-      path: desired.path,
-      keyHash: desired.keyHash,
+      path: stream.path,
+      keyHash: stream.keyHash,
       remoteAddress: 'file',
-      stream: desired,
+      stream,
       doctor: DEFAULT_INGEST_LIMITS.doctor,
       now: () => performance.now(),
       drop: (reason) => this.#drop(running, reason),
       refuse: (reason) => this.#drop(running, reason),
     })
     const playout = new Playout({
-      desired: wish,
+      desired,
       send: ({ payload, timestamp, type }) => {
-        if (!this.#options.isHosted()) return this.#lapse(running)
+        if (!this.#options.isHostAlive()) return this.#lapse(running)
         session.deliver({ type, payload, timestamp: timestamp % 0x1_0000_0000, streamId: 1, chunkStreamId: 0 })
       },
-      onItem: () => this.#tellPosition(running),
-      onBegin: () => this.#tellPosition(running, 'playout.began'),
+      onItem: () => this.#reportPosition(running),
+      onBegin: () => this.#reportPosition(running, 'playout.began'),
       onSkipped: (item, message) => this.#skipped(running, item, message),
       onEnd: (failure) => this.#onEnd(running, failure),
     })
-    const running: Running = { id: wish.id, session, playout }
+    const running: Running = { id: desired.id, session, playout }
     this.#running = running
     this.#options.attach(session)
     void playout.run()
@@ -113,7 +113,7 @@ export class FileFeed {
   #lapse(running: Running): void {
     if (this.#running !== running) return
     const streamId = this.#streamId
-    this.#options.log.warn({ streamId }, 'files are not played on: the host does not answer')
+    this.#options.log.warn({ streamId }, 'playout stopped: the host does not answer')
     this.#stop('host silent')
     this.#options.onLapse()
     this.#options.onEvent({ type: 'playout.lapsed', streamId, playoutId: running.id })
@@ -128,20 +128,20 @@ export class FileFeed {
   #onEnd(running: Running, failure: string | null): void {
     if (this.#running !== running) return
     this.#running = undefined
-    this.#ended = running.id
-    // Told before the publisher ends: whoever follows must not think that it was lost.
+    this.#endedId = running.id
+    // Reported before the publisher ends, so that the end does not look like a failure.
     this.#options.onEvent({
       type: 'playout.ended',
       streamId: this.#streamId,
       playoutId: running.id,
       reason: failure === null ? 'finished' : 'failed',
       message: failure,
-      relieved: this.#options.isRelieved(),
+      relieved: this.#options.hasStandby(),
     })
     running.session.end(failure === null ? 'finished' : 'failed')
   }
 
-  #tellPosition({ id, playout }: Running, type: 'playout.moved' | 'playout.began' = 'playout.moved'): void {
+  #reportPosition({ id, playout }: Running, type: 'playout.moved' | 'playout.began' = 'playout.moved'): void {
     const streamId = this.#streamId
     this.#options.onEvent({ type, streamId, playoutId: id, ...playout.position })
   }
