@@ -1,40 +1,40 @@
-/** What went wrong, for programs. The message says it for people; it names no path. */
+/** The reason of a failure. The message explains it to users, and contains no path. */
 export type MediaWorkErrorCode =
-  /** Not a kind of file that this can work on, or not in the way asked for. */
+  /** The type of the file is not supported, or not for this operation. */
   | 'unsupported'
-  /** The settings asked for are out of bounds or contradict each other. */
+  /** The settings are out of bounds or contradict each other. */
   | 'invalid_settings'
   /** There is no file at the path. */
   | 'missing'
   /** The file ends before its media does. */
   | 'truncated'
-  /** The content is not what its first bytes promise. */
+  /** The content does not match its header. */
   | 'damaged'
-  /** More pixels, bytes or seconds than the limits, or the platform, allow. Found before anything is decoded. */
+  /** More pixels, bytes or seconds than the limits or the platform allow. Checked before decoding. */
   | 'too_large'
   /** It took longer than the limits allow. */
   | 'timed_out'
   /** It took more memory than the limits allow. */
   | 'memory_limit'
-  /** The result grew beyond the limit. */
+  /** The output exceeded the limit. */
   | 'output_too_large'
   /** The caller's signal was aborted. */
   | 'cancelled'
-  /** The process died twice while it worked on this file, the second time on nothing else. */
+  /** The process died twice while it processed this file, the second time without other jobs. */
   | 'hostile'
-  /** The process died and the job could not be given to another one. */
+  /** The process died and no other one could be started. */
   | 'worker_died'
   /** The queue is full. */
   | 'busy'
-  /** No ffmpeg, no place on the disk, or closed. */
+  /** There is no ffmpeg, the disk is full, or media work is closed. */
   | 'unavailable'
-  /** ffmpeg failed without a reason that is known here. */
+  /** ffmpeg failed for an unknown reason. */
   | 'failed'
 
-/** A file that took too long does so again: `timed_out` is not among them. */
+/** `timed_out` is not retryable, because the file would take as long again. */
 const RETRYABLE: ReadonlySet<MediaWorkErrorCode> = new Set(['busy', 'unavailable', 'worker_died'])
 
-/** Every failure of media work. */
+/** A failure of media work. */
 export class MediaWorkError extends Error {
   override readonly name = 'MediaWorkError'
   readonly code: MediaWorkErrorCode

@@ -43,8 +43,8 @@ beforeAll(async () => {
 
 const thumbnails = (name: string) => work.thumbnails(path(name), path('out'), { sizes })
 
-describe('cut off', () => {
-  test.each(['jpeg', 'png', 'webp', 'gif', 'avif', 'heic', 'mp4'])('%s', async (name) => {
+describe('truncated files', () => {
+  test.each(['jpeg', 'png', 'webp', 'gif', 'avif', 'heic', 'mp4'])('refuses a truncated %s', async (name) => {
     const bytes = readFileSync(path(name))
     writeFileSync(path(`cut-${name}`), bytes.subarray(0, Math.floor(bytes.length * 0.7)))
     await expect(thumbnails(`cut-${name}`)).rejects.toMatchObject({ code: 'truncated', retryable: false })
@@ -52,7 +52,7 @@ describe('cut off', () => {
   })
 })
 
-describe('rubbish behind the right first bytes', () => {
+describe('garbage after a valid header', () => {
   test.each([
     ['jpeg', 30],
     ['png', 40],
@@ -62,15 +62,15 @@ describe('rubbish behind the right first bytes', () => {
     ['heic', 32],
     ['mp4', 32],
     ['pdf', 9],
-  ])('%s', async (name, kept) => {
-    const rubbish = Buffer.alloc(5000, 'the quick brown fox ')
-    writeFileSync(path(`rubbish-${name}`), Buffer.concat([readFileSync(path(name)).subarray(0, kept), rubbish]))
-    const failure = await thumbnails(`rubbish-${name}`).catch((error: unknown) => error)
+  ])('refuses a damaged %s', async (name, kept) => {
+    const garbage = Buffer.alloc(5000, 'the quick brown fox ')
+    writeFileSync(path(`garbage-${name}`), Buffer.concat([readFileSync(path(name)).subarray(0, kept), garbage]))
+    const failure = await thumbnails(`garbage-${name}`).catch((error: unknown) => error)
     expect(failure).toMatchObject({ name: 'MediaWorkError', retryable: false })
     expect(['damaged', 'truncated', 'too_large', 'unsupported']).toContain((failure as { code: string }).code)
   })
 
-  test('a video with a hole in it costs a job at most', async () => {
+  test('fails at most one job for a video with a damaged middle', async () => {
     const bytes = readFileSync(path('mp4'))
     bytes.fill(0xff, Math.floor(bytes.length * 0.4), Math.floor(bytes.length * 0.6))
     writeFileSync(path('hole'), bytes)
@@ -82,7 +82,7 @@ describe('rubbish behind the right first bytes', () => {
   })
 })
 
-describe('bombs', () => {
+describe('decompression bombs', () => {
   const chunk = (type: string, data: Buffer) => {
     const body = Buffer.concat([Buffer.from(type), data])
     const frame = Buffer.alloc(8)
@@ -100,9 +100,9 @@ describe('bombs', () => {
     return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', deflateSync(rows)), end])
   }
 
-  test('30,000 × 30,000 pixels, as its header says: not decoded', async () => {
+  test('refuses a header of 30,000 × 30,000 pixels without decoding', async () => {
     writeFileSync(path('header'), png(30_000, 30_000, Buffer.alloc(1000)))
-    // A small file that decodes to 113 MB as it is, and to 2.7 GB as pixels.
+    // A small file that decompresses to 113 MB, and to 2.7 GB as RGB pixels.
     writeFileSync(path('zeroes'), png(30_000, 30_000, Buffer.alloc(3751 * 30_000)))
     const processes = work.stats().quick.pids
     for (const name of ['header', 'zeroes']) {
@@ -112,7 +112,7 @@ describe('bombs', () => {
     expect(work.stats().quick.pids).toEqual(processes)
   })
 
-  test('drawings', async () => {
+  test('refuses SVG files with nested entities, huge dimensions, many bytes or includes', async () => {
     const laughs = Array.from({ length: 9 }, (_, index) => `<!ENTITY l${index + 1} "${`&l${index};`.repeat(10)}">`)
     writeFileSync(path('laughs'), `<!DOCTYPE svg [<!ENTITY l0 "ha">${laughs.join('')}]><svg><text>&l9;</text></svg>`)
     await expect(thumbnails('laughs')).rejects.toMatchObject({ code: 'unsupported' })
@@ -128,18 +128,18 @@ describe('bombs', () => {
   })
 })
 
-describe('lists of other files', () => {
+describe('playlists named as videos', () => {
   test.each([
     ['#EXTM3U\n#EXT-X-TARGETDURATION:5\n#EXTINF:5,\nsegment.ts\n#EXT-X-ENDLIST\n'],
     ['ffconcat version 1.0\nfile segment.ts\n'],
     ['<?xml version="1.0"?><MPD xmlns="urn:mpeg:dash:schema:mpd:2011" type="static"></MPD>'],
-  ])('%j', async (text) => {
+  ])('refuses %j', async (text) => {
     const list = path('list.mp4')
     writeFileSync(list, text)
     await expect(work.probe(list)).rejects.toMatchObject({ code: 'unsupported' })
     await expect(work.transcode(list, path('copied'), { kind: 'video' })).rejects.toMatchObject({ code: 'unsupported' })
 
-    // Nor would ffmpeg take it, should it ever look like a video from the outside.
+    // ffmpeg itself refuses it too, in case a playlist is ever detected as a video.
     const ffmpegPath = findFfmpeg()
     const ffmpeg = new Ffmpeg({ ffmpegPath, ffprobePath: undefined, limits: DEFAULT_LIMITS })
     const { signal } = new AbortController()
@@ -149,7 +149,7 @@ describe('lists of other files', () => {
   })
 })
 
-test('what is nothing of this', async () => {
+test('refuses other files, missing paths and invalid sizes', async () => {
   writeFileSync(path('text'), 'a letter')
   writeFileSync(path('empty'), '')
   await expect(thumbnails('text')).rejects.toMatchObject({ code: 'unsupported' })
@@ -157,14 +157,14 @@ test('what is nothing of this', async () => {
   await expect(thumbnails('absent')).rejects.toMatchObject({ code: 'missing' })
   await expect(thumbnails('out')).rejects.toMatchObject({ code: 'missing' })
   await expect(work.thumbnails(path('jpeg'), path('nowhere'), { sizes })).rejects.toMatchObject({ code: 'missing' })
-  const wrong = [[], [{ name: '../up', edge: 64 }], [{ name: 'a', edge: 5 }], [sizes[0], sizes[0]]] as const
-  for (const some of wrong) {
+  const invalidSizes = [[], [{ name: '../up', edge: 64 }], [{ name: 'a', edge: 5 }], [sizes[0], sizes[0]]] as const
+  for (const some of invalidSizes) {
     const attempt = work.thumbnails(path('jpeg'), path('out'), { sizes: some as unknown as typeof sizes })
     await expect(attempt).rejects.toMatchObject({ code: 'invalid_settings' })
   }
 })
 
-test('no process was lost, nothing was left behind, and messages name no path', async () => {
+test('loses no process, leaves no files, and shows no paths in messages', async () => {
   expect(work.stats().quick.deaths).toBe(0)
   expect(filesIn(tempDir)).toEqual([])
   const failures = await Promise.all(['text', 'cut-jpeg', 'cut-mp4'].map((name) => thumbnails(name).catch(String)))

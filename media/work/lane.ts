@@ -3,20 +3,20 @@ import { join } from 'node:path'
 import type { MediaLog } from '../types.ts'
 import { MediaWorkError } from './errors.ts'
 import { PriorityQueue } from './priority-queue.ts'
-import { removeUnfinished } from './outputs.ts'
+import { removeOutputs } from './outputs.ts'
 import type { Task, WorkSettings } from './process/protocol.ts'
 import { ProcessDiedError, WorkProcess } from './process/work-process.ts'
-import type { Suspects } from './suspects.ts'
+import type { HostileFiles } from './hostile-files.ts'
 import type { LaneStats, ProgressOptions } from './types.ts'
 
 export interface LaneOptions {
   readonly name: string
   readonly concurrency: number
   readonly queueLimit: number
-  /** Hard time of a job, from its start. */
+  /** Time limit of a job, from its start. */
   readonly seconds: number
   readonly settings: WorkSettings
-  readonly suspects: Suspects
+  readonly hostileFiles: HostileFiles
   readonly log: MediaLog
 }
 
@@ -28,7 +28,7 @@ interface Job {
   readonly result: PromiseWithResolvers<unknown>
 }
 
-/** Jobs of one sort: a bounded queue, so many at a time, and a process of their own that is there while it is needed. */
+/** The jobs of one kind: a bounded queue with limited concurrency, and a process that runs while there are jobs. */
 export class Lane {
   readonly #options: LaneOptions
   readonly #queue = new PriorityQueue<Job>()
@@ -50,12 +50,12 @@ export class Lane {
     if (signal?.aborted === true) throw cancelled()
     if (this.#queue.size >= this.#options.queueLimit) {
       this.#counts.refused += 1
-      throw new MediaWorkError('busy', `${this.#queue.size} files wait already. Try again later.`)
+      throw new MediaWorkError('busy', `${this.#queue.size} files are already queued. Try again later.`)
     }
     const job: Job = { task, signal, onProgress, queuedAt: performance.now(), result: Promise.withResolvers<unknown>() }
-    const leave = this.#queue.add(job, priority)
+    const dequeue = this.#queue.add(job, priority)
     const cancel = () => {
-      if (!leave()) return
+      if (!dequeue()) return
       this.#counts.cancelled += 1
       job.result.reject(cancelled())
     }
@@ -83,7 +83,7 @@ export class Lane {
   }
 
   async close(): Promise<void> {
-    const reason = new MediaWorkError('unavailable', 'Media work is being closed.')
+    const reason = new MediaWorkError('unavailable', 'Media work is closing.')
     this.#closing.abort(reason)
     clearTimeout(this.#idle)
     for (let job = this.#queue.take(); job !== undefined; job = this.#queue.take()) job.result.reject(reason)
@@ -98,19 +98,19 @@ export class Lane {
       if (job === undefined) break
       clearTimeout(this.#idle)
       this.#running += 1
-      void this.#work(job)
+      void this.#execute(job)
     }
   }
 
-  async #work(job: Job): Promise<void> {
+  async #execute(job: Job): Promise<void> {
     const startedAt = performance.now()
     this.#counts.waitedMs += startedAt - job.queuedAt
-    const limit = new AbortController()
+    const timeout = new AbortController()
     const { seconds } = this.#options
-    const timer = setTimeout(() => limit.abort(timedOut(seconds)), seconds * 1000)
-    const signal = AbortSignal.any([limit.signal, this.#closing.signal, ...(job.signal ? [job.signal] : [])])
+    const timer = setTimeout(() => timeout.abort(timedOut(seconds)), seconds * 1000)
+    const signal = AbortSignal.any([timeout.signal, this.#closing.signal, ...(job.signal ? [job.signal] : [])])
     try {
-      await this.#options.suspects.refuse(job.task.path)
+      await this.#options.hostileFiles.check(job.task.path)
       const result = await this.#attempt(job, signal)
       this.#counts.done += 1
       job.result.resolve(result)
@@ -124,20 +124,23 @@ export class Lane {
       this.#counts.workedMs += performance.now() - startedAt
       this.#running -= 1
       this.#fill()
-      this.#rest()
+      this.#endIfIdle()
     }
   }
 
   /**
-   * Beside others first. When the process dies, nobody knows whose file it was: each goes on in a process of its own,
-   * where a second death tells.
+   * Runs a job in the shared process first. If that dies, it is unknown which file caused it, so each of its jobs is retried
+   * in a process of its own. If that dies too, the file is hostile.
    */
   async #attempt(job: Job, signal: AbortSignal): Promise<unknown> {
     try {
       return await this.#runIn(this.#sharedProcess(), job, signal)
     } catch (error) {
       if (!(error instanceof ProcessDiedError)) throw error
-      this.#options.log.warn({ lane: this.#options.name, reason: error.message }, 'media work is done again, alone')
+      this.#options.log.warn(
+        { lane: this.#options.name, reason: error.message },
+        'a media work job is retried in a separate process',
+      )
       signal.throwIfAborted()
     }
     const own = this.#start()
@@ -146,10 +149,10 @@ export class Lane {
     } catch (error) {
       if (!(error instanceof ProcessDiedError)) throw error
       signal.throwIfAborted()
-      if (error.memory) throw new MediaWorkError('memory_limit', 'It takes more memory than is allowed.')
-      if (!own.wasReady) throw new MediaWorkError('worker_died', 'No process for media work can be started.')
-      await this.#options.suspects.add(job.task.path)
-      throw new MediaWorkError('hostile', 'The file ends every process that works on it.')
+      if (error.memory) throw new MediaWorkError('memory_limit', 'The file needs more memory than the limit.')
+      if (!own.wasReady) throw new MediaWorkError('worker_died', 'The process for media work could not be started.')
+      await this.#options.hostileFiles.add(job.task.path)
+      throw new MediaWorkError('hostile', 'The file crashes every process that opens it.')
     } finally {
       own.kill()
     }
@@ -165,10 +168,10 @@ export class Lane {
     }
   }
 
-  /** What a process that died may have left. */
+  /** Deletes the files that a dead process may have left. */
   async #clean(scratch: string, task: Task): Promise<void> {
     await rm(scratch, { recursive: true, force: true })
-    await removeUnfinished(task)
+    await removeOutputs(task)
   }
 
   #sharedProcess(): WorkProcess {
@@ -189,7 +192,7 @@ export class Lane {
     if (!process.endedIdle && !this.#closing.signal.aborted) this.#counts.deaths += 1
   }
 
-  #rest(): void {
+  #endIfIdle(): void {
     if (this.#running > 0 || this.#closing.signal.aborted) return
     this.#idle = setTimeout(() => {
       this.#shared?.kill()
@@ -200,9 +203,9 @@ export class Lane {
 }
 
 function cancelled(): MediaWorkError {
-  return new MediaWorkError('cancelled', 'It was cancelled.')
+  return new MediaWorkError('cancelled', 'The job was cancelled.')
 }
 
 function timedOut(seconds: number): MediaWorkError {
-  return new MediaWorkError('timed_out', `It took longer than ${seconds} s.`)
+  return new MediaWorkError('timed_out', `The job took longer than ${seconds} s.`)
 }

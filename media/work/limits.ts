@@ -1,38 +1,38 @@
 import { availableParallelism } from 'node:os'
 
-/** Every bound of media work. Times leave room for a machine whose processors are wanted by others. */
+/** The limits of media work. Time limits allow for a machine whose processors are busy with other work. */
 export interface MediaWorkLimits {
-  /** Probes and thumbnails at a time. */
+  /** Maximum number of concurrent probes and thumbnail jobs. */
   readonly quickConcurrency: number
-  /** Probes and thumbnails that may wait; one more is refused as `busy`. */
+  /** Maximum number of queued probes and thumbnail jobs. More are refused as `busy`. */
   readonly quickQueue: number
-  /** Transcodes and previews at a time. */
+  /** Maximum number of concurrent transcodes and previews. */
   readonly longConcurrency: number
-  /** Transcodes and previews that may wait. */
+  /** Maximum number of queued transcodes and previews. */
   readonly longQueue: number
-  /** Hard time for a probe or the thumbnails of a file, in seconds. */
+  /** Time limit of a probe or of the thumbnails of a file, in seconds. */
   readonly quickSeconds: number
-  /** Time on a processor for reading a drawing, and for drawing it; whole seconds. A tenth goes into starting a process. */
-  readonly drawingSeconds: number
-  /** Hard time for a transcode or a preview, in seconds. */
+  /** CPU time limit for measuring or rendering an SVG, in whole seconds. Starting the process takes 0.1 s of it. */
+  readonly svgSeconds: number
+  /** Time limit of a transcode or a preview, in seconds. */
   readonly longSeconds: number
-  /** Pixels of a picture, all its frames taken singly. 30,000 × 30,000 is nine times this. */
+  /** Maximum pixels of an image, per frame. 30,000 × 30,000 is nine times the default. */
   readonly imagePixels: number
-  /** Bytes of a picture, drawing or document that is read into memory. */
+  /** Maximum bytes of an image or document, which is read into memory. */
   readonly imageBytes: number
-  /** Pixels of one frame of a video. */
+  /** Maximum pixels of a video frame. */
   readonly videoPixels: number
-  /** Length of a video or sound, in seconds. */
+  /** Maximum duration of video or audio, in seconds. */
   readonly seconds: number
-  /** Bytes that a transcode may write; a preview may write as much in all its segments. */
+  /** Maximum bytes of the output of a transcode, or of all segments of a preview. */
   readonly outputBytes: number
-  /** Resident memory of a work process without the ffmpeg in it. */
+  /** Maximum resident memory of a work process, without ffmpeg. */
   readonly processBytes: number
-  /** Resident memory of one ffmpeg. */
+  /** Maximum resident memory of one ffmpeg. */
   readonly ffmpegBytes: number
   /** Threads of one ffmpeg. */
   readonly ffmpegThreads: number
-  /** A work process with nothing to do ends after so many seconds; the next job starts another one. */
+  /** Seconds after which an idle work process ends. The next job starts another one. */
   readonly idleSeconds: number
 }
 
@@ -40,14 +40,14 @@ const GIB = 2 ** 30
 const cores = availableParallelism()
 
 export const DEFAULT_LIMITS: MediaWorkLimits = {
-  // One more than there are processors: while one job waits for the disk, or for its next step, none of them idles.
+  // One more than there are processors, so that none is idle while a job waits for the disk or its next step.
   quickConcurrency: cores + 1,
   quickQueue: 1_000,
-  // Two at least: where one workspace has a long job, another's does not wait for its end.
+  // At least two, so that the long job of one workspace does not block the others.
   longConcurrency: Math.max(2, Math.floor(cores / 4)),
   longQueue: 100,
   quickSeconds: 180,
-  drawingSeconds: 1,
+  svgSeconds: 1,
   longSeconds: 6 * 3600,
   imagePixels: 100_000_000,
   imageBytes: 128 * 2 ** 20,

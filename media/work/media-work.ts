@@ -4,23 +4,23 @@ import { join, resolve } from 'node:path'
 import { Lane } from './lane.ts'
 import { DEFAULT_LIMITS } from './limits.ts'
 import type { Task, Tasks, WorkSettings } from './process/protocol.ts'
-import { Suspects } from './suspects.ts'
+import { HostileFiles } from './hostile-files.ts'
 import { checkSizes } from './thumbnails/sizes.ts'
 import { checkSpec } from './transcode/spec.ts'
 import type { MediaWork, MediaWorkOptions, ProgressOptions } from './types.ts'
 
-/** One part in seventy of a processor where others want all of it, and it is given up at once to whoever wakes up. */
+/** The lowest priority: one part in seventy of a busy processor, and other processes preempt it at once. */
 const NICENESS = 19
 
-/** Starts nothing yet: a process comes with the first job. */
+/** Creates media work. Its processes start with the first job. */
 export function startMediaWork(options: MediaWorkOptions): MediaWork {
   const { ffmpegPath, ffprobePath, tempDir, niceness = NICENESS, log } = options
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const root = mkdtempSync(join(resolve(tempDir), 'media-work-'))
-  const suspects = new Suspects()
+  const hostileFiles = new HostileFiles()
   const lane = (name: string, concurrency: number, queueLimit: number, seconds: number): Lane => {
     const settings: WorkSettings = { ffmpegPath, ffprobePath, limits, niceness, scratchRoot: join(root, name) }
-    return new Lane({ name, concurrency, queueLimit, seconds, settings, suspects, log })
+    return new Lane({ name, concurrency, queueLimit, seconds, settings, hostileFiles, log })
   }
   const quick = lane('quick', limits.quickConcurrency, limits.quickQueue, limits.quickSeconds)
   const long = lane('long', limits.longConcurrency, limits.longQueue, limits.longSeconds)
@@ -53,7 +53,7 @@ export function startMediaWork(options: MediaWorkOptions): MediaWork {
   }
 }
 
-/** A still picture is made in a moment, also where it is asked for as a transcode. */
+/** Transcodes to an image are quick jobs. */
 function isLong(task: Task): boolean {
   return task.kind === 'preview' || (task.kind === 'transcode' && task.spec.kind !== 'image')
 }

@@ -2,7 +2,7 @@ import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Task } from './process/protocol.ts'
 
-/** Where a file is written before it takes its place: beside it, hidden, so that taking its place is one step. */
+/** The temporary path of an output: a hidden file in the same folder, so that renaming it is atomic. */
 export function partPath(output: string): string {
   return join(dirname(output), `.${basename(output)}.part`)
 }
@@ -12,16 +12,16 @@ export function thumbnailPath(outputDir: string, name: string, format: 'webp' | 
 }
 
 export const PREVIEW_PLAYLIST = 'index.m3u8'
-/** What the playlist calls the file that its pieces are ranges of. */
+/** The name of the file with all segments, as in the playlist. */
 export const PREVIEW_MEDIA = 'media.ts'
 const PREVIEW_FILES = [PREVIEW_PLAYLIST, PREVIEW_MEDIA].flatMap((name) => [name, `${name}.tmp`])
 
-/** Removes what a job that failed may have written. */
-export async function removeUnfinished(task: Task): Promise<void> {
-  await Promise.all(unfinished(task).map((path) => rm(path, { force: true })))
+/** Deletes the outputs of a failed job. */
+export async function removeOutputs(task: Task): Promise<void> {
+  await Promise.all(outputsOf(task).map((path) => rm(path, { force: true })))
 }
 
-function unfinished(task: Task): string[] {
+function outputsOf(task: Task): string[] {
   switch (task.kind) {
     case 'probe':
       return []

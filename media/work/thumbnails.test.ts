@@ -13,7 +13,7 @@ import { openSvg } from './thumbnails/svg.ts'
 const { work, folder } = useMediaWork()
 const path = (name: string) => join(folder, name)
 
-/** Red on the left, green on the right; 300 × 200. */
+/** 300 × 200 pixels, red on the left and green on the right. */
 const redGreen = () =>
   sharp({ create: { width: 300, height: 200, channels: 3, background: '#f00' } }).composite([
     { input: { create: { width: 150, height: 200, channels: 3, background: '#0f0' } }, left: 150, top: 0 },
@@ -37,7 +37,7 @@ beforeAll(async () => {
   await makeHeic(path('heic'), 'color=0xff0000:s=300x200,drawbox=x=150:c=0x00ff00:t=fill', { width: 300, height: 200 })
 })
 
-/** Red, green and blue of one pixel, at parts of the width and height. */
+/** Red, green and blue of one pixel, at fractions of the width and height. */
 async function colourAt(file: string, x: number, y: number): Promise<number[]> {
   const { data, info } = await sharp(file).removeAlpha().raw().toBuffer({ resolveWithObject: true })
   const at = (Math.floor(info.height * y) * info.width + Math.floor(info.width * x)) * 3
@@ -56,8 +56,8 @@ async function make(name: string, options: Partial<Parameters<typeof work.thumbn
   return work.thumbnails(path(name), output, { sizes: [{ name: 'large', edge: 120 }], ...options })
 }
 
-describe('pictures', () => {
-  test.each(['jpeg', 'png', 'webp', 'avif', 'gif', 'svg', 'heic'])('%s', async (name) => {
+describe('images', () => {
+  test.each(['jpeg', 'png', 'webp', 'avif', 'gif', 'svg', 'heic'])('makes thumbnails of %s', async (name) => {
     const { kind, thumbnails, blurhash, peaks } = await make(name)
     expect({ kind, peaks }).toEqual({ kind: 'image', peaks: null })
     const [large] = thumbnails
@@ -70,7 +70,7 @@ describe('pictures', () => {
     expect([nameOf(hash.slice(0, 3)), nameOf(hash.slice(12, 15))]).toEqual(['red', 'green'])
   })
 
-  test('several sizes at once; nothing is enlarged, a square is filled', async () => {
+  test('makes several sizes without enlarging, and crops to a square', async () => {
     const { thumbnails } = await make('png', {
       format: 'jpeg',
       sizes: [
@@ -87,7 +87,7 @@ describe('pictures', () => {
     expect(await sharp(thumbnails[0]?.path).metadata()).toMatchObject({ format: 'jpeg' })
   })
 
-  test('what lets through stays so in WebP and is white in JPEG', async () => {
+  test('keeps transparency in WebP and makes it white in JPEG', async () => {
     await sharp({ create: { width: 40, height: 40, channels: 4, background: '#0000' } })
       .png()
       .toFile(path('clear'))
@@ -97,7 +97,7 @@ describe('pictures', () => {
     expect(nameOf(await colourAt(jpeg?.path ?? '', 0.5, 0.5))).toBe('white')
   })
 
-  /** Where the four corners are that were stored as red, green, blue and black, read from the top left on. */
+  /** By orientation, the colours of the four corners as shown, from the top left. They are stored as red, green, blue and black. */
   const UPRIGHT = {
     1: 'red green blue black',
     2: 'green red black blue',
@@ -109,7 +109,7 @@ describe('pictures', () => {
     8: 'green black red blue',
   } as const
 
-  test.each(Object.entries(UPRIGHT))('EXIF orientation %s', async (orientation, corners) => {
+  test.each(Object.entries(UPRIGHT))('applies EXIF orientation %s', async (orientation, corners) => {
     const quarter = (background: string, left: number, top: number) => ({
       input: { create: { width: 60, height: 40, channels: 3 as const, background } },
       left,
@@ -136,17 +136,17 @@ describe('pictures', () => {
     expect(rotation).toBe({ 3: 180, 4: 180, 5: 90, 6: 90, 7: 270, 8: 270 }[orientation] ?? 0)
   })
 
-  test('HEIC that is to be turned', async () => {
+  test('applies the rotation of HEIC', async () => {
     const size = { width: 300, height: 200, quarterTurns: 1 }
     await makeHeic(path('heic-turned'), 'color=0xff0000:s=300x200,drawbox=x=150:c=0x00ff00:t=fill', size)
     const [large] = (await make('heic-turned')).thumbnails
     expect(large).toMatchObject({ width: 80, height: 120 })
-    // Counter-clockwise: what was on the right is above.
+    // The rotation is counter-clockwise, so the right side is on top.
     expect(nameOf(await colourAt(large?.path ?? '', 0.5, 0.2))).toBe('green')
   })
 })
 
-test('a drawing reaches nothing outside itself', async () => {
+test('does not load external references of an SVG', async () => {
   const secret = path('secret.png')
   await sharp({ create: { width: 10, height: 10, channels: 3, background: '#f00' } })
     .png()
@@ -163,32 +163,32 @@ test('a drawing reaches nothing outside itself', async () => {
 })
 
 test.each([
-  ['larger than it is shown', 9_000, 6_000, [1_920, 1_280]],
-  ['smaller than it is shown', 300, 200, [1_280, 853]],
-  ['a long line', 90_000, 100, [16_384, 18]],
-])('a drawing is drawn as large as it is shown: %s', async (_what, width, height, drawn) => {
+  ['declared larger', 9_000, 6_000, [1_920, 1_280]],
+  ['declared smaller', 300, 200, [1_280, 853]],
+  ['very wide', 90_000, 100, [16_384, 18]],
+])('renders an SVG at the requested size: %s', async (_what, width, height, rendered) => {
   const text = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}"><rect width="100%" height="100%"/></svg>`
   writeFileSync(path('sized'), text)
-  const kind = { way: 'drawing', mime: 'image/svg+xml', bytes: text.length } as const
+  const kind = { decoder: 'svg', mime: 'image/svg+xml', bytes: text.length } as const
   const bounds = { limits: DEFAULT_LIMITS, signal: new AbortController().signal }
   const picture = await openSvg(path('sized'), kind, 1_280, bounds)
-  expect([picture.width, picture.height]).toEqual(drawn)
+  expect([picture.width, picture.height]).toEqual(rendered)
 })
 
-describe('a drawing that takes long to draw', () => {
-  const drawing = (inside: string) => {
+describe('an SVG that takes long to render', () => {
+  const renderSvg = (inside: string) => {
     const text = `<svg xmlns="http://www.w3.org/2000/svg" width="1280" height="1280">${inside}</svg>`
     writeFileSync(path('costly'), text)
-    const kind = { way: 'drawing', mime: 'image/svg+xml', bytes: text.length } as const
+    const kind = { decoder: 'svg', mime: 'image/svg+xml', bytes: text.length } as const
     return openSvg(path('costly'), kind, 1_280, { limits: DEFAULT_LIMITS, signal: new AbortController().signal })
   }
   const GRADIENT =
     '<radialGradient id="g"><stop stop-color="red"/><stop offset="1" stop-color="blue"/></radialGradient>'
   const filled = (times: number) => `${GRADIENT}${'<rect width="1280" height="1280" fill="url(#g)"/>'.repeat(times)}`
 
-  test('is drawn smaller', async () => {
-    expect((await drawing(filled(10))).width).toBe(1_280)
-    expect((await drawing(filled(250))).width).toBe(320)
+  test('is rendered smaller', async () => {
+    expect((await renderSvg(filled(10))).width).toBe(1_280)
+    expect((await renderSvg(filled(250))).width).toBe(320)
   })
 
   test.each([
@@ -197,14 +197,14 @@ describe('a drawing that takes long to draw', () => {
       'rules',
       `<style>${'g>g rect.a:first-child{fill:red}'.repeat(9_000)}</style>${'<rect class="a b c"/>'.repeat(20_000)}`,
     ],
-  ])('and, drawn smaller, still takes long, is given up: %s', async (_what, inside) => {
-    await expect(drawing(inside)).rejects.toMatchObject({ code: 'timed_out', retryable: false })
+  ])('is refused if the smaller size takes long too: %s', async (_what, inside) => {
+    await expect(renderSvg(inside)).rejects.toMatchObject({ code: 'timed_out', retryable: false })
   })
 })
 
 describe('video', () => {
-  test('a frame that is neither black nor of one colour, as the video is turned', async () => {
-    // Two seconds of black, one of white, then the picture.
+  test('picks a frame that is not blank, and applies rotation', async () => {
+    // Two seconds of black, one second of white, then red and green.
     const parts = ['color=black:s=320x240:r=10:d=2', 'color=white:s=320x240:r=10:d=1', `${LAVFI},trim=duration=2`]
     const inputs = parts.flatMap((part) => ['-f', 'lavfi', '-i', part])
     const codec = ['-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-f', 'mp4']
@@ -217,7 +217,7 @@ describe('video', () => {
     expect(ends.map(nameOf).sort()).toEqual(['green', 'red'])
   })
 
-  test('a video of nothing but black has its black frame', async () => {
+  test('uses a black frame if the video is black', async () => {
     await runFfmpeg(
       '-f',
       'lavfi',
@@ -234,7 +234,7 @@ describe('video', () => {
   })
 })
 
-test('sound is drawn, loud where it is loud', async () => {
+test('draws a waveform with the peaks of the audio', async () => {
   const source = 'aevalsrc=0.9*sin(2*PI*440*t)*gt(t\\,1):d=2:s=16000'
   await runFfmpeg('-f', 'lavfi', '-i', source, '-f', 'wav', path('sound'))
   const { kind, thumbnails, peaks } = await make('sound')
@@ -245,7 +245,7 @@ test('sound is drawn, loud where it is loud', async () => {
   expect(Math.min(...(peaks ?? []).slice(105))).toBeGreaterThan(0.8)
 })
 
-test('the first page of a document', async () => {
+test('renders the first page of a document', async () => {
   writeFileSync(path('pdf'), makePdf(3))
   const { kind, thumbnails } = await make('pdf')
   expect(kind).toBe('document')

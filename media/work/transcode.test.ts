@@ -15,11 +15,11 @@ const path = (name: string) => join(folder, name)
 
 beforeAll(async () => {
   const picture = ['-f', 'lavfi', '-i', 'testsrc=size=480x270:rate=25:duration=4']
-  // Quiet, and loud in its second half.
+  // Quiet in the first half, loud in the second.
   const noise = "anoisesrc=color=pink:seed=1:duration=4:sample_rate=48000,volume='if(gt(t,2),0.1,0.03)':eval=frame"
-  const where = ['-metadata', 'location=+51.5-0.1/', '-metadata', 'title=private']
-  const coded = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-c:a', 'aac']
-  await runFfmpeg(...picture, '-f', 'lavfi', '-i', noise, ...coded, ...where, '-f', 'mp4', path('source'))
+  const metadata = ['-metadata', 'location=+51.5-0.1/', '-metadata', 'title=private']
+  const codecs = ['-c:v', 'libx264', '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-c:a', 'aac']
+  await runFfmpeg(...picture, '-f', 'lavfi', '-i', noise, ...codecs, ...metadata, '-f', 'mp4', path('source'))
 })
 
 let made = 0
@@ -30,15 +30,15 @@ async function transcode(name: string, spec: TranscodeSpec, options?: TranscodeO
   return { ...result, output }
 }
 
-/** Integrated loudness by ffmpeg's own meter. */
+/** Integrated loudness, measured by ffmpeg. */
 function loudnessOf(file: string): number {
   const args = ['-hide_banner', '-nostats', '-i', file, '-map', '0:a:0', '-af', 'ebur128', '-f', 'null', '-']
   const { stderr } = spawnSync(findFfmpeg(), args, { encoding: 'utf8' })
   return Number(/Summary:[^]*?I:\s+(-?[\d.]+) LUFS/.exec(stderr)?.[1])
 }
 
-/** As ffprobe says it. */
-function lengthOf(file: string): number {
+/** The duration according to ffprobe. */
+function durationOf(file: string): number {
   return Number(execFileSync('ffprobe', ['-v', 'error', '-show_entries', 'format=duration', '-of', 'csv=p=0', file]))
 }
 
@@ -49,7 +49,7 @@ function tagsOf(file: string): string {
 }
 
 describe('video', () => {
-  test('H.264 and AAC, -14 LUFS, playable from its first bytes, without what was noted in it', async () => {
+  test('makes H.264 and AAC at -14 LUFS, with the index first and without metadata', async () => {
     const steps: Progress[] = []
     const { output, loudness, ...result } = await transcode(
       'source',
@@ -79,57 +79,57 @@ describe('video', () => {
     [{ aspect: '4:5' }, 216, 270],
     [{ aspect: '1:1', fit: 'pad', maxHeight: 240 }, 240, 240],
     [{ preset: 'facebook-reel' }, 540, 960],
-  ] as const)('%o', async (settings, width, height) => {
+  ] as const)('applies %o', async (settings, width, height) => {
     const spec = { kind: 'video', ...settings, loudness: null, trim: { to: 3 }, crf: 40 } as const
     const { output, ...result } = await transcode('source', spec)
     expect(result).toMatchObject({ width, height, loudness: null })
     expect(await work.probe(output)).toMatchObject({ width, height })
   })
 
-  test('a part of it, without sound, with fewer frames', async () => {
+  test('trims, removes audio and reduces the frame rate', async () => {
     const spec = { kind: 'video', trim: { from: 1, to: 2.5 }, mute: true, fps: 10 } as const
     const { output, seconds } = await transcode('source', spec)
     expect(seconds).toBeCloseTo(1.5, 1)
     expect(await work.probe(output)).toMatchObject({ hasAudio: false, video: { frameRate: 10 } })
   })
 
-  test('no more bytes than are allowed', async () => {
+  test('keeps to the maximum size', async () => {
     const { bytes } = await transcode('source', { kind: 'video', maxBytes: 130_000, crf: 10 })
     expect(bytes).toBeLessThanOrEqual(130_000)
     await expect(transcode('source', { kind: 'video', maxBytes: 10_000 })).rejects.toMatchObject({ code: 'too_large' })
   })
 
-  test('what is known of a file is not looked for again, unless it is of another file', async () => {
+  test('uses an earlier probe, unless it is of another file', async () => {
     const spec = { kind: 'video', crf: 40, loudness: null, trim: { to: 1 } } as const
     const probed = { ...(await work.probe(path('source'))), audio: null }
     const { seconds, output } = await transcode('source', spec, { probed })
-    expect(seconds).toBe(lengthOf(output))
+    expect(seconds).toBe(durationOf(output))
     expect(await work.probe(output)).toMatchObject({ hasAudio: false })
     const { output: other } = await transcode('source', spec, { probed: { ...probed, bytes: probed.bytes + 1 } })
     expect(await work.probe(other)).toMatchObject({ hasAudio: true })
   })
 
-  test('a part without a picture makes no video', async () => {
+  test('fails if the trimmed part has no video', async () => {
     const picture = ['-f', 'lavfi', '-i', 'testsrc=size=64x64:duration=1', '-f', 'lavfi', '-i', 'anullsrc=duration=4']
     await runFfmpeg(...picture, '-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-f', 'mp4', path('longer-sound'))
     const attempt = transcode('longer-sound', { kind: 'video', trim: { from: 3 } })
     await expect(attempt).rejects.toMatchObject({ code: 'damaged' })
   })
 
-  test('silence stays silent', async () => {
+  test('leaves silence unchanged', async () => {
     const silence = ['-f', 'lavfi', '-i', 'anullsrc=duration=1', '-f', 'lavfi', '-i', 'testsrc=size=64x64:duration=1']
     await runFfmpeg(...silence, '-c:v', 'libx264', '-pix_fmt', 'yuv420p', '-f', 'mp4', path('silent'))
     expect(await transcode('silent', { kind: 'video' })).toMatchObject({ loudness: null, width: 64 })
   })
 
-  test('what a platform would refuse is refused', async () => {
+  test('refuses a duration outside of the preset, and a trim after the end', async () => {
     const short = { kind: 'video', preset: 'tiktok', trim: { to: 2 } } as const
     await expect(transcode('source', short)).rejects.toMatchObject({ code: 'invalid_settings' })
     const late = { kind: 'video', trim: { from: 60 } } as const
     await expect(transcode('source', late)).rejects.toMatchObject({ code: 'invalid_settings' })
   })
 
-  test('a GIF becomes a video, white where it let through', async () => {
+  test('makes a video of a GIF, with white instead of transparency', async () => {
     const clear =
       'color=red@0:s=65x45:r=10:d=1,format=rgba,split[a][b];[a]palettegen=reserve_transparent=1[p];[b][p]paletteuse'
     await runFfmpeg('-f', 'lavfi', '-i', 'testsrc=size=65x45:rate=10:duration=1', '-f', 'gif', path('gif'))
@@ -147,11 +147,11 @@ describe('video', () => {
   })
 })
 
-describe('sound', () => {
+describe('audio', () => {
   test.each([
     ['m4a', 'audio/mp4', 'aac'],
     ['mp3', 'audio/mpeg', 'mp3'],
-  ] as const)('%s', async (format, mime, codec) => {
+  ] as const)('makes %s', async (format, mime, codec) => {
     const { output, ...result } = await transcode('source', { kind: 'audio', format, loudness: -16 })
     expect(result).toMatchObject({ mime, width: null, loudness: { target: -16 } })
     expect(await work.probe(output)).toMatchObject({ kind: 'audio', video: null, audio: { codec } })
@@ -159,7 +159,7 @@ describe('sound', () => {
   })
 })
 
-describe('pictures', () => {
+describe('images', () => {
   beforeAll(async () => {
     const create = { width: 900, height: 300, channels: 3, background: '#f00' } as const
     const noise = { ...create, noise: { type: 'gaussian', mean: 128, sigma: 60 } } as const
@@ -179,33 +179,33 @@ describe('pictures', () => {
     ['webp', { preset: 'instagram', fit: 'pad' }, 900, 471],
     ['webp', { aspect: '9:16', maxHeight: 100 }, 56, 100],
     ['pdf', { maxHeight: 800 }, 600, 800],
-  ] as const)('%s to JPEG, %o', async (name, settings, width, height) => {
+  ] as const)('converts %s to JPEG with %o', async (name, settings, width, height) => {
     const { output, ...result } = await transcode(name, { kind: 'image', ...settings })
     expect(result).toMatchObject({ mime: 'image/jpeg', width, height })
     const { format, exif, icc } = await sharp(output).metadata()
     expect({ format, exif, icc }).toEqual({ format: 'jpeg', exif: undefined, icc: undefined })
   })
 
-  test('no more bytes than are allowed: less quality, then fewer pixels', async () => {
+  test('keeps to the maximum size by lower quality, then by fewer pixels', async () => {
     const { bytes, width } = await transcode('noise', { kind: 'image', maxBytes: 15_000 })
     expect(bytes).toBeLessThanOrEqual(15_000)
     expect(width).toBeLessThan(900)
   })
 
-  test('other formats', async () => {
+  test('makes PNG and WebP', async () => {
     expect(await transcode('webp', { kind: 'image', format: 'png' })).toMatchObject({ mime: 'image/png' })
     expect(await transcode('noise', { kind: 'image', format: 'webp', quality: 10 })).toMatchObject({
       mime: 'image/webp',
     })
   })
 
-  test('a video is no picture, and a picture no video', async () => {
+  test('refuses to make an image from a video, or a video from an image', async () => {
     await expect(transcode('source', { kind: 'image' })).rejects.toMatchObject({ code: 'unsupported' })
     await expect(transcode('webp', { kind: 'video' })).rejects.toMatchObject({ code: 'unsupported' })
   })
 })
 
-test('a preview in pieces that plays', async () => {
+test('makes an HLS preview that plays', async () => {
   const output = path('preview')
   mkdirSync(output)
   const { playlist, media, ...result } = await work.preview(path('source'), output)
@@ -234,12 +234,12 @@ test.each([
   { kind: 'video', args: ['-i', '/etc/passwd'] },
   { kind: 'image', format: 'svg' },
   { kind: 'audio', format: 'm4a', preset: 'x' },
-])('settings out of bounds: %o', async (spec) => {
+])('refuses settings out of bounds: %o', async (spec) => {
   const attempt = work.transcode(path('source'), path('never'), spec as unknown as TranscodeSpec)
   await expect(attempt).rejects.toMatchObject({ code: 'invalid_settings', retryable: false })
 })
 
-test('nothing is left beside the results', () => {
+test('leaves no temporary files', () => {
   expect(filesIn(folder).filter((name) => name.includes('.part') || name === 'never')).toEqual([])
   expect(filesIn(tempDir)).toEqual([])
 })

@@ -4,21 +4,21 @@ import type { MediaWorkLimits } from './limits.ts'
 import type { TranscodeSpec } from './transcode/spec.ts'
 
 export interface MediaWorkOptions {
-  /** Without one, pictures and PDF still work; video and sound are refused as `unavailable`. */
+  /** Without ffmpeg, images and PDF still work. Video and audio are refused as `unavailable`. */
   readonly ffmpegPath?: string | undefined
-  /** Without one, what `ffmpeg -i` prints is read instead. */
+  /** Without ffprobe, the output of `ffmpeg -i` is used instead. */
   readonly ffprobePath?: string | undefined
   /** An existing folder for intermediate files. */
   readonly tempDir: string
   readonly limits?: Partial<MediaWorkLimits>
-  /** How far the processes stand back behind others, 0 to 19; 19 by default. */
+  /** Niceness of the processes, 0 to 19. Defaults to 19. */
   readonly niceness?: number
   readonly log: MediaLog
 }
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined
-  /** Jobs of a higher priority start first; 0 by default. */
+  /** Jobs of a higher priority start first. Defaults to 0. */
   readonly priority?: number
 }
 
@@ -28,19 +28,19 @@ export interface ProgressOptions extends CallOptions {
 
 export interface SourceOptions {
   /**
-   * What `probe` found of this very file, when that is known: it saves a look at it, which costs a tenth of a second. Left
-   * aside when the file has another length.
+   * The result of an earlier probe of this file, which saves a tenth of a second. It is ignored if the size of the file has
+   * changed.
    */
   readonly probed?: ProbeResult | undefined
 }
 
-/** How far a transcode is. Steps of about half a second. */
+/** The progress of a transcode, reported about every half second. */
 export interface Progress {
   /** 0 to 1. */
   readonly fraction: number
-  /** Frames encoded in a second; null for sound. */
+  /** Frames encoded per second. Null for audio. */
   readonly fps: number | null
-  /** Seconds that are left at this pace; null as long as there is no telling. */
+  /** Estimated seconds left. Null while unknown. */
   readonly etaSeconds: number | null
 }
 
@@ -49,13 +49,13 @@ export type HdrTransfer = 'smpte2084' | 'arib-std-b67'
 export interface VideoTrack {
   readonly codec: string
   readonly profile: string | null
-  /** As shown: after the rotation, and in square pixels. */
+  /** As shown: after rotation, in square pixels. */
   readonly width: number
   readonly height: number
   readonly frameRate: number | null
   readonly bitrate: number | null
   readonly pixelFormat: string | null
-  /** Transfer of high dynamic range, by ffmpeg's name: PQ or HLG; null for everything else. */
+  /** HDR transfer function by its ffmpeg name: PQ or HLG. Null for other video. */
   readonly hdr: HdrTransfer | null
 }
 
@@ -66,45 +66,45 @@ export interface AudioTrack {
   readonly bitrate: number | null
 }
 
-/** What a file is. Plain JSON. Lengths in pixels and seconds, rates in bits and hertz. */
+/** The result of a probe, as plain JSON. Dimensions in pixels, times in seconds, rates in bit/s and Hz. */
 export interface ProbeResult {
   readonly kind: 'image' | 'video' | 'audio' | 'document'
-  /** By content, never by name. */
+  /** Detected from the content, not from the name. */
   readonly mime: string
   readonly bytes: number
-  /** As shown, after the rotation that the file asks for. Null for sound and documents. */
+  /** As shown, after rotation. Null for audio and documents. */
   readonly width: number | null
   readonly height: number | null
-  /** Null where there is no time in it. */
+  /** Duration. Null for still images and documents. */
   readonly seconds: number | null
-  /** Clockwise, as the file asks for it. */
+  /** The clockwise rotation that the file declares. */
   readonly rotation: 0 | 90 | 180 | 270
   readonly bitrate: number | null
   readonly video: VideoTrack | null
   readonly audio: AudioTrack | null
   readonly hasAudio: boolean
-  /** Frames of an animation, pages of a document; 1 otherwise. */
+  /** Frames of an animation or pages of a document. 1 for other files. */
   readonly pages: number
   readonly hasAlpha: boolean
   /** The file ends before its media does. Thumbnails and transcodes of it are refused. */
   readonly truncated: boolean
-  /** Whether a video can be streamed as it is; null for what is no video. */
+  /** Whether a video can be streamed without transcoding. Null for other files. */
   readonly streaming: Suitability | null
 }
 
 export interface ThumbnailSize {
-  /** The file is called by it: `<name>.webp`. Lower-case letters, digits, `-` and `_`. */
+  /** Name of the file without extension. Lower-case letters, digits, `-` and `_`. */
   readonly name: string
-  /** The longer edge, in pixels; 16 to 4,096. Smaller pictures are not enlarged. */
+  /** Length of the longer edge in pixels, 16 to 4,096. Smaller images are not enlarged. */
   readonly edge: number
-  /** `cover` gives a square that is filled; `inside`, the default, keeps the shape. */
+  /** `cover` crops to a square. `inside`, the default, keeps the aspect ratio. */
   readonly fit?: 'inside' | 'cover'
 }
 
 export interface ThumbnailOptions extends CallOptions, SourceOptions {
-  /** One to eight. */
+  /** One to eight sizes. */
   readonly sizes: readonly ThumbnailSize[]
-  /** WebP by default. JPEG has no transparency: white takes its place. */
+  /** Defaults to WebP. In JPEG, transparent pixels become white. */
   readonly format?: 'webp' | 'jpeg'
 }
 
@@ -121,9 +121,9 @@ export interface Thumbnail {
 export interface ThumbnailResult {
   readonly kind: ProbeResult['kind']
   readonly thumbnails: readonly Thumbnail[]
-  /** https://blurha.sh, 4 × 3 components. */
+  /** BlurHash (https://blurha.sh) with 4 × 3 components. */
   readonly blurhash: string
-  /** Of sound only: the loudest point of each of 200 equal parts, 0 to 1. */
+  /** For audio, the peak level of each of 200 equal parts, 0 to 1. Null for other files. */
   readonly peaks: readonly number[] | null
 }
 
@@ -133,15 +133,15 @@ export interface TranscodeResult {
   readonly width: number | null
   readonly height: number | null
   readonly seconds: number | null
-  /** Measured before and aimed at, in LUFS; null when loudness was left alone or there was only silence. */
+  /** The measured and the target loudness in LUFS. Null if the loudness is unchanged or the audio is silent. */
   readonly loudness: { readonly measured: number; readonly target: number } | null
 }
 
 export interface PreviewResult {
-  /** Path of the playlist. Its pieces are ranges of the medium, which it calls `media.ts`. */
+  /** Path of the playlist. Its segments are byte ranges of the media file, which it names `media.ts`. */
   readonly playlist: string
   readonly playlistBytes: number
-  /** Path of the MPEG transport stream. */
+  /** Path of the media file, an MPEG transport stream. */
   readonly media: string
   readonly mediaBytes: number
   readonly width: number
@@ -154,29 +154,29 @@ export interface LaneStats {
   readonly running: number
   readonly concurrency: number
   readonly queueLimit: number
-  /** Since the start. `refused` counts `busy` and `hostile` before any work. */
+  /** Counts since the start. `refused` counts `busy`. */
   readonly done: number
   readonly failed: number
   readonly cancelled: number
   readonly refused: number
-  /** Processes that died under a job. */
+  /** Processes that died while they ran a job. */
   readonly deaths: number
-  /** Sums over all jobs that ended, in seconds. */
+  /** Sums over all ended jobs, in seconds. */
   readonly waitedSeconds: number
   readonly workedSeconds: number
   readonly pids: readonly number[]
 }
 
-/** Work on media files in processes of its own. Every method rejects with a MediaWorkError. */
+/** Processes media files in child processes. Every method rejects with a MediaWorkError. */
 export interface MediaWork {
   probe(path: string, options?: CallOptions): Promise<ProbeResult>
-  /** Writes the thumbnails into a folder that exists. Nothing is left there when it fails. */
+  /** Writes thumbnails to an existing folder. Leaves nothing there on failure. */
   thumbnails(path: string, outputDir: string, options: ThumbnailOptions): Promise<ThumbnailResult>
-  /** Writes one file; what was there is replaced at the end, at once. Nothing is left when it fails. */
+  /** Writes one file. An existing file is replaced atomically at the end. Leaves nothing on failure. */
   transcode(path: string, output: string, spec: TranscodeSpec, options?: TranscodeOptions): Promise<TranscodeResult>
-  /** Writes an HLS preview, two files, into a folder that exists and is empty. Nothing is left there when it fails. */
+  /** Writes an HLS preview (two files) to an existing empty folder. Leaves nothing there on failure. */
   preview(path: string, outputDir: string, options?: TranscodeOptions): Promise<PreviewResult>
   stats(): { readonly quick: LaneStats; readonly long: LaneStats }
-  /** Fails what is queued and running as `unavailable`, ends all processes and removes intermediate files. */
+  /** Fails queued and running jobs with `unavailable`, ends all processes and deletes intermediate files. */
   close(): Promise<void>
 }

@@ -162,9 +162,9 @@ describe('refuses', () => {
     // Wait for the examination, because it tells which settings are possible.
     await waitFor(async () => (await asset(id)).duration !== null, LONG)
     for (const [body, message] of [
-      [{ trim: { from: 9 } }, /3\.\d s long: there is nothing after 9 s/],
-      [{ preset: 'pinterest' }, /pinterest takes 4 s at least/],
-      [{ codec: 'png' }, /ask for thumbnails/],
+      [{ trim: { from: 9 } }, /starts at 9 s, but the file is 3\.\d s long/],
+      [{ preset: 'pinterest' }, /pinterest requires at least 4 s/],
+      [{ codec: 'png' }, /use its thumbnails/],
       [{ quality: 3 }, /`quality` does not apply to a video/],
     ] as const) {
       const reply = await request(id, body)
@@ -182,7 +182,7 @@ describe('refuses', () => {
   test('settings that only media work finds impossible, with the reason in the rendition', async () => {
     const { _id: id } = await addFile('clip', 'third.mp4')
     const made = await ended(id, (await requested(id, { maxBytes: 10_000 }))._id)
-    expect(made).toMatchObject({ status: 'failed', error: expect.stringContaining('cannot be made to fit'), url: null })
+    expect(made).toMatchObject({ status: 'failed', error: expect.stringContaining('cannot fit in'), url: null })
     // Another request starts a new job.
     const again = await requested(id, { maxBytes: 10_000 })
     expect(again).toMatchObject({ _id: made._id, status: 'pending', error: null })

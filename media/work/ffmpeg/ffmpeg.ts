@@ -7,24 +7,24 @@ import { failureOf } from './failure.ts'
 import { ProgressReader } from './progress.ts'
 
 /**
- * The only file that knows fluent-ffmpeg, which nobody maintains any more. It assembles the arguments, starts the
- * program and reads what it says; what it would start besides (listings of codecs, ffprobe) is switched off.
+ * The only file that imports fluent-ffmpeg, which is no longer maintained. It assembles the arguments, starts the program
+ * and reads its output. Its other child processes (lists of codecs, ffprobe) are disabled.
  */
 
 export interface FfmpegJob {
   readonly input: string
-  /** Before the input: where to begin, what to leave out. */
+  /** Options before the input, such as the start time. */
   readonly inputOptions?: readonly string[]
-  /** Everything after the input but the output's name; ends in `-f` and a format. */
+  /** Options after the input, without the name of the output. They end with `-f` and a format. */
   readonly outputOptions: readonly string[]
   readonly output: string
-  /** Where it runs, for outputs of many files. */
+  /** Working directory, for outputs of several files. */
   readonly cwd?: string
   readonly signal: AbortSignal
-  /** Of the result, for the progress; without it there is none. */
+  /** Duration of the output. Without it, no progress is reported. */
   readonly seconds?: number
   readonly onProgress?: (progress: Progress) => void
-  /** Bytes of the largest file that may be written; the limits' by default. */
+  /** Maximum size of an output file in bytes. Defaults to that of the limits. */
   readonly outputBytes?: number
 }
 
@@ -35,18 +35,18 @@ export interface FfmpegPaths {
 }
 
 /**
- * Demuxers that may be chosen. Without it a playlist (HLS, DASH, concat) in a file that calls itself a video makes ffmpeg
- * open other files of the machine; the protocols alone do not prevent that.
+ * The allowed demuxers. Without this list, a playlist (HLS, DASH, concat) named as a video makes ffmpeg open other files of
+ * the machine. The protocol whitelist alone does not prevent that.
  */
 const FORMATS =
   'mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,flv,mpeg,mpegts,mpegvideo,ogg,asf,mp3,aac,wav,w64,flac,aiff,amr,gif,apng,webp_pipe'
-/** What every ffmpeg and ffprobe gets before its input: files only, and no other kind of container. */
+/** Input options of every ffmpeg and ffprobe: only files, and only the allowed containers. */
 export const INPUT_GUARD: readonly string[] = ['-protocol_whitelist', 'file,pipe', '-format_whitelist', FORMATS]
 
-/** Address space is more than what is resident: libraries, stacks of threads, arenas. */
+/** Address space is larger than resident memory, because of libraries, thread stacks and arenas. */
 const ADDRESS_SPACE_FACTOR = 3
-const WATCH_MS = 200
-const LINES_KEPT = 40
+const MEMORY_CHECK_MS = 200
+const MAX_LINES = 40
 
 interface Internals {
   _prepare(done: (error: Error | null, args: string[]) => void): void
@@ -66,7 +66,7 @@ export class Ffmpeg {
   get path(): string {
     const { ffmpegPath } = this.#paths
     if (ffmpegPath === undefined) {
-      throw new MediaWorkError('unavailable', 'There is no ffmpeg for video and sound on this server.')
+      throw new MediaWorkError('unavailable', 'This server has no ffmpeg to process video and audio.')
     }
     return ffmpegPath
   }
@@ -76,8 +76,8 @@ export class Ffmpeg {
   }
 
   /**
-   * Runs ffmpeg to its end and returns what it logged at level `info` and worse, without its progress. Whatever
-   * happens, the program has ended when this settles.
+   * Runs ffmpeg to its end. The program has ended when the promise settles.
+   * @returns its log at level `info` and above, without the progress
    * @throws MediaWorkError
    */
   async run(job: FfmpegJob): Promise<string> {
@@ -88,21 +88,21 @@ export class Ffmpeg {
     const reader = new ProgressReader(job.seconds ?? 0)
     let overMemory = false
     command.on('stderr', (line: string) => {
-      if (reader.take(line)) {
+      if (reader.read(line)) {
         const progress = reader.progress()
         if (progress !== null) job.onProgress?.(progress)
         return
       }
       lines.push(line)
-      if (lines.length > LINES_KEPT) lines.shift()
+      if (lines.length > MAX_LINES) lines.shift()
     })
     const kill = () => command.kill('SIGKILL')
-    const watch = setInterval(() => {
+    const memoryCheck = setInterval(() => {
       const pid = (command as unknown as Internals).ffmpegProc?.pid
       if (pid === undefined || (residentBytes(pid) ?? 0) <= limits.ffmpegBytes) return
       overMemory = true
       kill()
-    }, WATCH_MS)
+    }, MEMORY_CHECK_MS)
     job.signal.addEventListener('abort', kill, { once: true })
     try {
       await new Promise<void>((resolve, reject) => {
@@ -111,10 +111,10 @@ export class Ffmpeg {
       })
     } catch (error) {
       job.signal.throwIfAborted()
-      if (overMemory) throw new MediaWorkError('memory_limit', 'It takes more memory than is allowed.')
+      if (overMemory) throw new MediaWorkError('memory_limit', 'The file needs more memory than the limit.')
       throw failureOf((error as Error).message, lines)
     } finally {
-      clearInterval(watch)
+      clearInterval(memoryCheck)
       job.signal.removeEventListener('abort', kill)
     }
     return lines.join('\n')
@@ -131,21 +131,21 @@ export class Ffmpeg {
     const internals = command as unknown as Internals
     const global = ['-hide_banner', '-nostdin', '-nostats', '-loglevel', 'level+info', '-progress', 'pipe:2']
     const args = () => [...global, ...internals._getArguments()]
-    // Its own preparation asks ffmpeg for its codecs and formats, and ffprobe for the length: known here already.
+    // fluent-ffmpeg's own preparation would run ffmpeg for codecs and formats, and ffprobe for the duration.
     const path = this.path
     if (process.platform === 'win32') {
       internals._getFfmpegPath = (done) => done(null, path)
       internals._prepare = (done) => done(null, args())
     } else {
       internals._getFfmpegPath = (done) => done(null, '/bin/sh')
-      const bounds = shellLimits(limits, outputBytes ?? limits.outputBytes)
-      internals._prepare = (done) => done(null, ['-c', `${bounds}; exec "$0" "$@"`, path, ...args()])
+      const ulimits = shellLimits(limits, outputBytes ?? limits.outputBytes)
+      internals._prepare = (done) => done(null, ['-c', `${ulimits}; exec "$0" "$@"`, path, ...args()])
     }
     return command
   }
 }
 
-/** Held by the kernel, so that they hold also for an ffmpeg that nobody watches any more. POSIX counts files in 512 bytes. */
+/** The kernel enforces these limits even if the work process is gone. `ulimit -f` counts units of 512 bytes (POSIX). */
 function shellLimits(limits: MediaWorkLimits, outputBytes: number): string {
   const addressKilobytes = Math.ceil((limits.ffmpegBytes * ADDRESS_SPACE_FACTOR) / 1024)
   const cpuSeconds = Math.ceil(limits.longSeconds * limits.ffmpegThreads)

@@ -4,11 +4,11 @@ import { failureOf } from '../ffmpeg/failure.ts'
 import { hasAlphaFormat, hdrTransfer, quarterTurns, shownSize, type Streams } from './streams.ts'
 
 /**
- * The same as ffprobe, out of what `ffmpeg -i` prints for people, for where there is an ffmpeg without ffprobe. It tells
- * less exactly: times to the hundredth, rates to the kbit.
+ * The results of ffprobe from the text output of `ffmpeg -i`, for installations without ffprobe. They are less exact: times
+ * to a hundredth of a second, bitrates to one kbit/s.
  */
 
-const MAX_ANSWER_BYTES = 2 ** 20
+const MAX_OUTPUT_BYTES = 2 ** 20
 const MAX_PROBE_MS = 120_000
 const LAYOUTS: Readonly<Record<string, number>> = {
   mono: 1,
@@ -22,10 +22,10 @@ const LAYOUTS: Readonly<Record<string, number>> = {
 
 /** @throws MediaWorkError */
 export async function ffmpegInfo(command: string, path: string, signal: AbortSignal): Promise<Streams> {
-  const options = { signal, killSignal: 'SIGKILL', timeout: MAX_PROBE_MS, maxBuffer: MAX_ANSWER_BYTES } as const
+  const options = { signal, killSignal: 'SIGKILL', timeout: MAX_PROBE_MS, maxBuffer: MAX_OUTPUT_BYTES } as const
   const args = ['-hide_banner', '-nostdin', ...INPUT_GUARD, '-i', `file:${path}`]
   const text = await new Promise<string>((resolve, reject) => {
-    // It ends with 1 in any case, as it is given nothing to write.
+    // ffmpeg always exits with 1, because there is no output.
     execFile(command, args, options, (error, _stdout, stderr) => {
       if (stderr === '' && error !== null) reject(signal.aborted ? signal.reason : failureOf(error.message, []))
       else resolve(stderr)
@@ -36,7 +36,7 @@ export async function ffmpegInfo(command: string, path: string, signal: AbortSig
   return parseInfo(text)
 }
 
-/** @param text what ffmpeg prints of its input */
+/** Parses the description of the input that ffmpeg prints. */
 export function parseInfo(text: string): Streams {
   const [, format = ''] = /^Input #0, (.+?), from /m.exec(text) ?? []
   const [, hours, minutes, seconds] = /^ {2}Duration: (\d+):(\d+):([\d.]+)/m.exec(text) ?? []
@@ -61,13 +61,13 @@ function parseVideo(stream: string, rotation: number): Streams['video'] {
   const [line = ''] = stream.split('\n')
   const [, codec = 'unknown', profile] = / Video: (\w+)(?: \(([^)/]+)\))?/.exec(line) ?? []
   const [, width = '0', height = '0'] = /, (\d{1,6})x(\d{1,6})/.exec(line) ?? []
-  const [, above = '1', below = '1'] = /\bSAR (\d+):(\d+)/.exec(line) ?? []
+  const [, numerator = '1', denominator = '1'] = /\bSAR (\d+):(\d+)/.exec(line) ?? []
   const [, pixelFormat] = / Video: .*?(?:\(.*?\))*, (\w+)(?:\(|,)/.exec(line) ?? []
   const [, rate] = /, ([\d.]+k?) (?:fps|tbr)/.exec(line) ?? []
   return {
     codec,
     profile: profile ?? null,
-    ...shownSize({ width: Number(width), height: Number(height) }, Number(above) / Number(below), rotation),
+    ...shownSize({ width: Number(width), height: Number(height) }, Number(numerator) / Number(denominator), rotation),
     frameRate: rate === undefined ? null : Number.parseFloat(rate) * (rate.endsWith('k') ? 1000 : 1),
     bitrate: kilobits(line),
     pixelFormat: pixelFormat ?? null,
@@ -79,10 +79,10 @@ function parseAudio(stream: string): Streams['audio'] {
   const [line = ''] = stream.split('\n')
   const [, codec = 'unknown'] = / Audio: (\w+)/.exec(line) ?? []
   const [, rate = '0', layout = ''] = /, (\d+) Hz, ([\w.]+)/.exec(line) ?? []
-  const [, counted] = /, (\d+) channels/.exec(line) ?? []
+  const [, channels] = /, (\d+) channels/.exec(line) ?? []
   return {
     codec,
-    channels: counted === undefined ? (LAYOUTS[layout] ?? 0) : Number(counted),
+    channels: channels === undefined ? (LAYOUTS[layout] ?? 0) : Number(channels),
     sampleRate: Number(rate),
     bitrate: kilobits(line),
   }

@@ -29,18 +29,18 @@ interface Raw {
   readonly format?: { readonly format_name?: string; readonly duration?: string; readonly bit_rate?: string }
 }
 
-const MAX_ANSWER_BYTES = 4 * 2 ** 20
+const MAX_OUTPUT_BYTES = 4 * 2 ** 20
 const MAX_PROBE_MS = 120_000
 
 /** @throws MediaWorkError */
 export async function ffprobe(command: string, path: string, signal: AbortSignal): Promise<Streams> {
   const entries = ['-show_entries', 'format=format_name,duration,bit_rate', '-show_streams']
-  const stdout = await ask(command, ['-of', 'json', ...entries, '-i', `file:${path}`], signal)
+  const stdout = await run(command, ['-of', 'json', ...entries, '-i', `file:${path}`], signal)
   return toStreams(JSON.parse(stdout) as Raw)
 }
 
 /**
- * The time of the last packet from a point near the end on; null when there is none.
+ * The end time of the last packet after a point near the end. Null if there is no packet.
  * @throws MediaWorkError
  */
 export async function lastPacketSeconds(
@@ -51,7 +51,7 @@ export async function lastPacketSeconds(
 ): Promise<number | null> {
   const interval = ['-read_intervals', `${fromSeconds.toFixed(3)}%`]
   const entries = ['-show_entries', 'packet=pts_time,duration_time', '-of', 'csv=p=0']
-  const stdout = await ask(command, [...interval, ...entries, '-i', `file:${path}`], signal)
+  const stdout = await run(command, [...interval, ...entries, '-i', `file:${path}`], signal)
   const ends = stdout.split('\n').flatMap((line) => {
     const [time, duration] = line.split(',').map(Number)
     return time === undefined || Number.isNaN(time) ? [] : [time + (duration || 0)]
@@ -59,9 +59,9 @@ export async function lastPacketSeconds(
   return ends.length === 0 ? null : Math.max(...ends)
 }
 
-async function ask(command: string, args: readonly string[], signal: AbortSignal): Promise<string> {
+async function run(command: string, args: readonly string[], signal: AbortSignal): Promise<string> {
   try {
-    const options = { signal, killSignal: 'SIGKILL', timeout: MAX_PROBE_MS, maxBuffer: MAX_ANSWER_BYTES } as const
+    const options = { signal, killSignal: 'SIGKILL', timeout: MAX_PROBE_MS, maxBuffer: MAX_OUTPUT_BYTES } as const
     return (await promisify(execFile)(command, ['-v', 'error', ...INPUT_GUARD, ...args], options)).stdout
   } catch (error) {
     signal.throwIfAborted()
@@ -73,7 +73,7 @@ async function ask(command: string, args: readonly string[], signal: AbortSignal
 function toStreams({ streams = [], format = {} }: Raw): Streams {
   const video = streams.find((one) => one.codec_type === 'video' && one.disposition?.attached_pic !== 1)
   const audio = streams.find((one) => one.codec_type === 'audio')
-  // The matrix turns against the clock; the tag of old files with it.
+  // The display matrix rotates counter-clockwise, the tag of older files clockwise.
   const matrix = video?.side_data_list?.find((data) => data.rotation !== undefined)?.rotation
   const rotation = quarterTurns(matrix === undefined ? Number(video?.tags?.['rotate'] ?? 0) : -matrix)
   const pixelFormat = video?.pix_fmt ?? null
@@ -116,9 +116,9 @@ function number(text: string | undefined): number | null {
   return Number.isFinite(value) ? value : null
 }
 
-/** `30000/1001` or `4:3`; null for `0/0` and the like. */
+/** Parses `30000/1001` or `4:3`. Null for `0/0` and other invalid ratios. */
 function ratio(text: string | undefined): number | null {
-  const [above = Number.NaN, below = 1] = (text ?? '').split(/[/:]/).map(Number)
-  const value = above / below
+  const [numerator = Number.NaN, denominator = 1] = (text ?? '').split(/[/:]/).map(Number)
+  const value = numerator / denominator
   return Number.isFinite(value) && value > 0 ? value : null
 }

@@ -1,7 +1,7 @@
 import { checkFile } from '../../playout/suitability.ts'
 import type { WorkContext } from '../process/context.ts'
 import { heicInfo } from '../thumbnails/heic.ts'
-import { decodesWhole, pictureInfo } from '../thumbnails/picture.ts'
+import { isComplete, imageInfo } from '../thumbnails/image.ts'
 import { pdfInfo } from '../thumbnails/pdf.ts'
 import { measureSvg } from '../thumbnails/svg.ts'
 import type { ProbeResult } from '../types.ts'
@@ -23,12 +23,12 @@ const STILL = {
 export async function probe(path: string, context: WorkContext): Promise<ProbeResult> {
   const kind = await fileKind(path)
   const { mime, bytes } = kind
-  switch (kind.way) {
-    case 'timed':
-      return timed(path, kind, context)
-    case 'picture': {
-      const info = await pictureInfo(path, kind, context.limits)
-      const truncated = !(await decodesWhole(path, kind, context.limits))
+  switch (kind.decoder) {
+    case 'ffmpeg':
+      return probeMedia(path, kind, context)
+    case 'sharp': {
+      const info = await imageInfo(path, kind, context.limits)
+      const truncated = !(await isComplete(path, kind, context.limits))
       const { width, height, rotation, pages, hasAlpha, seconds } = info
       return { kind: 'image', mime, bytes, ...STILL, width, height, rotation, pages, hasAlpha, seconds, truncated }
     }
@@ -36,7 +36,7 @@ export async function probe(path: string, context: WorkContext): Promise<ProbeRe
       const { width, height, images, truncated } = await heicInfo(path, kind, context)
       return { kind: 'image', mime, bytes, ...STILL, width, height, pages: images, hasAlpha: false, truncated }
     }
-    case 'drawing': {
+    case 'svg': {
       const { width, height } = await measureSvg(path, kind, context)
       return { kind: 'image', mime, bytes, ...STILL, width, height, hasAlpha: true, truncated: false }
     }
@@ -48,12 +48,12 @@ export async function probe(path: string, context: WorkContext): Promise<ProbeRe
   }
 }
 
-async function timed(path: string, { mime, bytes }: FileKind, context: WorkContext): Promise<ProbeResult> {
-  const media = await probeTimed(path, { way: 'timed', mime, bytes }, context)
+async function probeMedia(path: string, { mime, bytes }: FileKind, context: WorkContext): Promise<ProbeResult> {
+  const media = await probeTimed(path, { decoder: 'ffmpeg', mime, bytes }, context)
   const { video, audio, rotation, seconds, bitrate, hasAlpha, truncated } = media
   return {
     kind: video === null ? 'audio' : 'video',
-    // A container for both says nothing of what is in it.
+    // The same containers are used for video and audio, so the tracks decide.
     mime: video === null ? mime.replace(/^video\//, 'audio/') : mime,
     bytes,
     width: video?.width ?? null,

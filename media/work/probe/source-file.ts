@@ -1,16 +1,17 @@
 import type { ProbeResult } from '../types.ts'
 import { fileKind, type FileKind } from './file-kind.ts'
 
-/** A file that is worked on. */
+/** The input file of a job. */
 export interface SourceFile {
   readonly path: string
   readonly kind: FileKind
-  /** What was found of it before. */
+  /** The result of an earlier probe. */
   readonly probed: ProbeResult | undefined
 }
 
 /**
- * @param probed what somebody says that a probe of this file found; left aside when it is of a file of another length
+ * Opens the input file of a job.
+ * @param probed the result of an earlier probe. It is ignored if the size of the file has changed
  * @throws MediaWorkError `missing`, `truncated` or `unsupported`
  */
 export async function openSource(path: string, probed: ProbeResult | undefined): Promise<SourceFile> {

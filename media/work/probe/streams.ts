@@ -1,25 +1,25 @@
 import type { AudioTrack, HdrTransfer, VideoTrack } from '../types.ts'
 
-/** What ffprobe, or else `ffmpeg -i`, tells of a file. */
+/** What ffprobe or `ffmpeg -i` reports about a file. */
 export interface Streams {
   readonly format: string
   readonly seconds: number | null
   readonly bitrate: number | null
-  /** The first that is no cover picture. */
+  /** The first video track that is not cover art. */
   readonly video: VideoTrack | null
   readonly audio: AudioTrack | null
   readonly rotation: 0 | 90 | 180 | 270
-  /** Which frames of it have pixels that let through. */
+  /** Whether its frames can have transparent pixels. */
   readonly hasAlpha: boolean
 }
 
-/** Clockwise quarter turns out of any angle. */
+/** Rounds an angle to clockwise quarter turns. */
 export function quarterTurns(degrees: number): 0 | 90 | 180 | 270 {
-  const turned = (((Math.round(degrees / 90) * 90) % 360) + 360) % 360
-  return turned as 0 | 90 | 180 | 270
+  const rotation = (((Math.round(degrees / 90) * 90) % 360) + 360) % 360
+  return rotation as 0 | 90 | 180 | 270
 }
 
-/** Width and height as shown: square pixels first, then turned. */
+/** Width and height as shown: with square pixels, after rotation. */
 export function shownSize(
   size: { width: number; height: number },
   pixelAspect: number,
@@ -29,7 +29,7 @@ export function shownSize(
   return rotation % 180 === 0 ? { width, height: size.height } : { width: size.height, height: width }
 }
 
-/** The transfer of high dynamic range that ffmpeg or ffprobe names in a text. */
+/** The HDR transfer function in the output of ffmpeg or ffprobe. Null if there is none. */
 export function hdrTransfer(text: string | undefined): HdrTransfer | null {
   const [found = null] = /\b(?:smpte2084|arib-std-b67)\b/.exec(text ?? '') ?? []
   return found as HdrTransfer | null

@@ -5,24 +5,24 @@ import { ffprobe, lastPacketSeconds } from './ffprobe.ts'
 import type { FileKind } from './file-kind.ts'
 import type { SourceFile } from './source-file.ts'
 import type { Streams } from './streams.ts'
-import { endsEarly } from './truncation.ts'
+import { isTruncated } from './truncation.ts'
 
-/** What is known of a video or of sound. A result of `probe` has it all. */
+/** The tracks of a video or audio file. A result of `probe` includes them. */
 export interface TimedMedia extends Omit<Streams, 'format'> {
   readonly truncated: boolean
 }
 
-/** Containers whose head says how long they are, and that do not say how large. */
-const TAIL_CHECKED = /matroska|webm|avi|flv|ogg|flac/
-/** How much of the time at the end is looked for a packet, and how much may be missing. */
+/** Containers whose header has the duration, but not the size. */
+const TAIL_FORMATS = /matroska|webm|avi|flv|ogg|flac/
+/** The last packet is searched in this many seconds at the end. `slack` is how much may be missing. */
 const TAIL_SECONDS = 10
 const slack = (seconds: number) => Math.min(2, 0.25 + seconds / 20)
 
 /** @throws MediaWorkError */
 export async function probeTimed(path: string, kind: FileKind, context: WorkContext): Promise<TimedMedia> {
   const { ffmpeg, signal } = context
-  // An index at the end that is missing leaves nothing to probe: the file itself tells it apart from a damaged one.
-  const early = await endsEarly(path, kind.bytes)
+  // Without its index at the end, a file cannot be probed. Its boxes tell a truncated file from a damaged one.
+  const truncated = await isTruncated(path, kind.bytes)
   let streams: Streams
   try {
     streams =
@@ -30,32 +30,32 @@ export async function probeTimed(path: string, kind: FileKind, context: WorkCont
         ? await ffmpegInfo(ffmpeg.path, path, signal)
         : await ffprobe(ffmpeg.probePath, path, signal)
   } catch (error) {
-    if (early && error instanceof MediaWorkError && (error.code === 'damaged' || error.code === 'failed')) {
+    if (truncated && error instanceof MediaWorkError && (error.code === 'damaged' || error.code === 'failed')) {
       throw new MediaWorkError('truncated', 'The file ends before its media does.', { cause: error })
     }
     throw error
   }
   if (streams.video === null && streams.audio === null) {
-    throw new MediaWorkError('unsupported', 'There is neither a picture nor sound in it.')
+    throw new MediaWorkError('unsupported', 'The file has neither video nor audio.')
   }
-  return { ...streams, truncated: early || (await lacksItsEnd(path, streams, context)) }
+  return { ...streams, truncated: truncated || (await isTailMissing(path, streams, context)) }
 }
 
-async function lacksItsEnd(path: string, { format, seconds }: Streams, context: WorkContext): Promise<boolean> {
+async function isTailMissing(path: string, { format, seconds }: Streams, context: WorkContext): Promise<boolean> {
   const { probePath } = context.ffmpeg
-  if (probePath === undefined || seconds === null || seconds === 0 || !TAIL_CHECKED.test(format)) return false
+  if (probePath === undefined || seconds === null || seconds === 0 || !TAIL_FORMATS.test(format)) return false
   try {
     const last = await lastPacketSeconds(probePath, path, Math.max(0, seconds - TAIL_SECONDS), context.signal)
     return last === null || last < seconds - slack(seconds)
   } catch (error) {
-    // Nothing can be read where the end should be.
+    // The end of the file cannot be read.
     if (error instanceof MediaWorkError && (error.code === 'damaged' || error.code === 'truncated')) return true
     throw error
   }
 }
 
 /**
- * What thumbnails and transcodes need beyond a probe; a file that was probed before is not asked again.
+ * Probes a file for thumbnails and transcodes, and checks it against the limits. Uses the result of an earlier probe.
  * @throws MediaWorkError `truncated`, `too_large`
  */
 export async function probeWorkable({ path, kind, probed }: SourceFile, context: WorkContext): Promise<TimedMedia> {
@@ -64,10 +64,10 @@ export async function probeWorkable({ path, kind, probed }: SourceFile, context:
   if (media.truncated) throw new MediaWorkError('truncated', 'The file ends before its media does.')
   if (media.video !== null && media.video.width * media.video.height > limits.videoPixels) {
     const { width, height } = media.video
-    throw new MediaWorkError('too_large', `Its frames have ${width} × ${height} pixels, too many.`)
+    throw new MediaWorkError('too_large', `The video has ${width} × ${height} pixels, which is too many.`)
   }
   if ((media.seconds ?? 0) > limits.seconds) {
-    throw new MediaWorkError('too_large', `It is longer than ${limits.seconds} s.`)
+    throw new MediaWorkError('too_large', `The file is longer than ${limits.seconds} s.`)
   }
   return media
 }

@@ -1,29 +1,29 @@
 import { open, type FileHandle } from 'node:fs/promises'
 
-/** Boxes at the top of a file; more is no file that anything has written. */
-const MOST_BOXES = 10_000
+/** Maximum number of top-level boxes to read. Real files have fewer. */
+const MAX_BOXES = 10_000
 
 /**
- * Whether a file of the MP4 family or RIFF (WAV, AVI) is shorter than it says itself. Reads headers only; false for any
- * other kind.
+ * Whether a file of the MP4 family or RIFF (WAV, AVI) is shorter than its headers declare. Reads only headers. False for
+ * other formats.
  */
-export async function endsEarly(path: string, bytes: number): Promise<boolean> {
+export async function isTruncated(path: string, bytes: number): Promise<boolean> {
   await using file = await open(path)
   const head = await read(file, 0, 16)
   if (head.length < 12) return false
   const tag = head.toString('latin1', 0, 4)
-  // Sizes that a recorder could not go back to fill in are 0 or the greatest there is.
+  // A recorder that could not fill in the final size leaves 0 or the maximum.
   if (tag === 'RIFF') return head.readUInt32LE(4) < 0xff_ff_ff_ff && head.readUInt32LE(4) + 8 > bytes + 1
   if (/^(?:ftyp|moov|mdat|wide|free|skip|styp)$/.test(head.toString('latin1', 4, 8)))
-    return await boxesEndEarly(file, bytes)
+    return await areBoxesTruncated(file, bytes)
   return false
 }
 
-/** ISO/IEC 14496-12, 4.2: a 32-bit size and a type; size 1 means a 64-bit size after it, size 0 up to the end. */
-async function boxesEndEarly(file: FileHandle, bytes: number): Promise<boolean> {
+/** ISO/IEC 14496-12, 4.2: a 32-bit size and a type. Size 1 means that a 64-bit size follows, size 0 that the box extends to the end. */
+async function areBoxesTruncated(file: FileHandle, bytes: number): Promise<boolean> {
   let position = 0
   let hasIndex = false
-  for (let box = 0; box < MOST_BOXES && position < bytes; box += 1) {
+  for (let box = 0; box < MAX_BOXES && position < bytes; box += 1) {
     const header = await read(file, position, 16)
     if (header.length < 8) return true
     const type = header.toString('latin1', 4, 8)
@@ -32,7 +32,7 @@ async function boxesEndEarly(file: FileHandle, bytes: number): Promise<boolean> 
     if (short === 0) return !hasIndex
     if (short === 1 && header.length < 16) return true
     const size = short === 1 ? Number(header.readBigUInt64BE(8)) : short
-    // Zeroes or rubbish after the last box is common and harmless.
+    // Zeros or other data after the last box are common and harmless.
     if (size < 8) return !hasIndex
     position += size
   }

@@ -1,6 +1,6 @@
 /**
- * A work process. Its host is at the other end of the IPC channel: when that is gone, this one ends, with every ffmpeg
- * that it started. Nothing here decides what runs when; it does what it is told, and tells when nothing is left of it.
+ * A work process. It runs the jobs that its host sends over the IPC channel, and replies once a job has stopped completely.
+ * When the host is gone, it ends together with every ffmpeg it has started.
  */
 import { mkdir, rm } from 'node:fs/promises'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import sharp from 'sharp'
 import { MediaWorkError } from '../errors.ts'
 import { Ffmpeg } from '../ffmpeg/ffmpeg.ts'
 import { Threads } from '../threads/threads.ts'
-import { removeUnfinished } from '../outputs.ts'
+import { removeOutputs } from '../outputs.ts'
 import type { WorkContext } from './context.ts'
 import { runTask } from './run-task.ts'
 import type { HostMessage, Task, WorkMessage, WorkSettings } from './protocol.ts'
@@ -29,10 +29,10 @@ function send(message: WorkMessage): void {
 }
 
 function start(settings: WorkSettings): void {
-  yieldToOthers(settings.niceness)
-  // Several files at a time, each with one thread: more files a second than one file with many, and less memory.
+  lowerPriority(settings.niceness)
+  // Several files with one thread each give more throughput, and use less memory, than one file with several threads.
   sharp.concurrency(1)
-  // No file is opened twice in a row.
+  // A cache would not help, because no file is opened twice in a row.
   sharp.cache(false)
   services = { settings, ffmpeg: new Ffmpeg(settings), threads: new Threads(settings.limits) }
   send({ type: 'ready' })
@@ -43,37 +43,37 @@ async function run(id: number, task: Task, scratch: string): Promise<void> {
   const { settings, ffmpeg, threads } = services
   const controller = new AbortController()
   running.set(id, controller)
-  let scratchMade: Promise<string> | undefined
+  let scratchCreated: Promise<string> | undefined
   const context: WorkContext = {
     limits: settings.limits,
     signal: controller.signal,
     ffmpeg,
     threads,
-    scratch: () => (scratchMade ??= mkdir(scratch, { recursive: true }).then(() => scratch)),
+    scratch: () => (scratchCreated ??= mkdir(scratch, { recursive: true }).then(() => scratch)),
     progress: (progress) => send({ type: 'progress', id, progress }),
   }
-  let answer: WorkMessage
+  let reply: WorkMessage
   try {
-    answer = { type: 'done', id, result: await runTask(task, context) }
+    reply = { type: 'done', id, result: await runTask(task, context) }
   } catch (error) {
     const failure = toMediaWorkError(controller.signal.aborted ? controller.signal.reason : error)
-    answer = { type: 'failed', id, code: failure.code, message: failure.message }
+    reply = { type: 'failed', id, code: failure.code, message: failure.message }
     const level = failure.code === 'failed' ? 'warn' : 'debug'
     const fields = { kind: task.kind, code: failure.code, error: describe(failure.code === 'failed' ? error : failure) }
     send({ type: 'log', level, fields, message: 'media work failed' })
   }
   running.delete(id)
-  if (answer.type === 'failed') await removeUnfinished(task)
-  if (scratchMade !== undefined) await rm(scratch, { recursive: true, force: true })
-  send(answer)
+  if (reply.type === 'failed') await removeOutputs(task)
+  if (scratchCreated !== undefined) await rm(scratch, { recursive: true, force: true })
+  send(reply)
 }
 
 function toMediaWorkError(error: unknown): MediaWorkError {
   if (error instanceof MediaWorkError) return error
   const code = (error as NodeJS.ErrnoException | undefined)?.code
-  if (code === 'ENOENT') return new MediaWorkError('missing', 'There is no such file or folder.')
+  if (code === 'ENOENT') return new MediaWorkError('missing', 'The file or folder does not exist.')
   if (code === 'ENOSPC' || code === 'EDQUOT') return new MediaWorkError('unavailable', 'The disk is full.')
-  return new MediaWorkError('failed', 'The file could not be worked on.')
+  return new MediaWorkError('failed', 'The file could not be processed.')
 }
 
 function describe(error: unknown): object {
@@ -103,44 +103,44 @@ function onMessage(message: HostMessage): void {
   }
 }
 
-/** Below everything that answers people: this process, its threads so far, and what it starts. */
-function yieldToOthers(niceness: number): void {
+/** Lowers the priority of this process, its existing threads and its future children. */
+function lowerPriority(niceness: number): void {
   setPriority(niceness)
   if (process.platform !== 'linux') return
-  // On Linux a priority is of a thread, and those that V8 has started already kept theirs.
+  // On Linux, priorities belong to threads, and V8 has already started some.
   for (const thread of readdirSync('/proc/self/task')) {
     try {
       setPriority(Number(thread), niceness)
     } catch {
-      // It has just ended.
+      // The thread has just ended.
     }
   }
-  yieldAsGroup(niceness, 50)
+  lowerGroupPriority(niceness, 50)
 }
 
-/** A session of its own may get a share of its own (autogroup), within which alone the priorities of threads count. */
-function yieldAsGroup(niceness: number, tries: number): void {
+/** Lowers the priority of the scheduler group (autogroup) of this session. Thread priorities count only within the group. */
+function lowerGroupPriority(niceness: number, tries: number): void {
   try {
     writeFileSync('/proc/self/autogroup', String(niceness))
   } catch (error) {
-    // Who is not root is let through once in a tenth of a second on the whole machine. Whatever else it is: a kernel
-    // without such groups, or a container that may not set them.
+    // Without root, the kernel accepts one such write per 0.1 s on the whole machine. Other errors mean a kernel without
+    // these groups, or a container that may not set them.
     if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || tries === 0) return
-    setTimeout(() => yieldAsGroup(niceness, tries - 1), 100 + Math.random() * 100).unref()
+    setTimeout(() => lowerGroupPriority(niceness, tries - 1), 100 + Math.random() * 100).unref()
   }
 }
 
 function end(): void {
   try {
-    // The folder around those of all lanes: nobody is there to remove it any more.
+    // Delete the folder of all lanes, because the host can no longer do it.
     if (services !== null) rmSync(dirname(services.settings.scratchRoot), { recursive: true, force: true })
   } finally {
     process.kill(process.platform === 'win32' ? process.pid : -process.pid, 'SIGKILL')
   }
 }
 
-if (process.send === undefined) throw new Error('a media work process is started by its host, not by hand')
-// The host decides when it ends: a signal to the whole group reaches the host too.
+if (process.send === undefined) throw new Error('a media work process must be started by its host')
+// The host ends this process. A signal to the whole terminal group reaches the host too.
 process.on('SIGINT', () => {})
 process.on('SIGTERM', () => {})
 process.on('uncaughtException', (error) => {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Resident bytes of a process; undefined when it is gone, or the system has no `/proc`. */
+/** Resident memory of a process in bytes. Undefined if it has ended, or if the system has no `/proc`. */
 export function residentBytes(pid: number): number | undefined {
   try {
     const kilobytes = /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]

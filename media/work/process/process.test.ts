@@ -14,7 +14,7 @@ const limits = { quickConcurrency: 2, longConcurrency: 1, longQueue: 1 }
 const { work, folder, logged, tempDir } = useMediaWork({ limits })
 const path = (name: string) => join(folder, name)
 const sizes = [{ name: 'only', edge: 64 }]
-const PATIENT = { timeoutMs: 40_000 }
+const LONG = { timeoutMs: 40_000 }
 
 beforeAll(async () => {
   const small = [
@@ -28,11 +28,11 @@ beforeAll(async () => {
     'yuv420p',
   ]
   await runFfmpeg(...small, '-f', 'mp4', path('short'))
-  // Two minutes that take long to encode again, whatever the machine: ten seconds, twelve times.
+  // Two minutes that take long to encode on any machine: ten seconds, repeated twelve times.
   const moving = ['-f', 'lavfi', '-i', 'testsrc2=size=1280x720:rate=25:duration=10', '-c:v', 'libx264']
   await runFfmpeg(...moving, '-preset', 'ultrafast', '-pix_fmt', 'yuv420p', '-f', 'mp4', path('part'))
   await runFfmpeg('-stream_loop', '11', '-i', path('part'), '-c', 'copy', '-f', 'mp4', path('long'))
-  // Decoding a progressive JPEG of this size takes long enough to be caught at it.
+  // Decoding a progressive JPEG of this size takes long enough to be interrupted.
   await sharp({ create: { width: 6000, height: 4000, channels: 3, background: '#f80' } })
     .jpeg({ progressive: true })
     .toFile(path('picture'))
@@ -46,7 +46,7 @@ const picture = (of: MediaWork = work) => of.thumbnails(path('picture'), path('o
 const encode = (options: Parameters<MediaWork['transcode']>[3] = {}, of: MediaWork = work) =>
   of.transcode(path('long'), path('encoded'), { kind: 'video' }, options)
 const ffmpegs = () => processesOn(folder).filter((pid) => isFfmpeg(pid))
-/** Those that encode: they go on for long when nobody ends them, which one that only looks does not. */
+/** ffmpeg processes that encode. Unlike ffprobe, they run until they are killed. */
 const encoders = () => processesOn(folder).filter((pid) => isFfmpeg(pid, /^ffmpeg$/))
 const failure = (promise: Promise<unknown>) =>
   promise.then(
@@ -62,29 +62,29 @@ function isFfmpeg(pid: number, name = /^ff(?:mpeg|probe)$/): boolean {
   }
 }
 
-async function nothingLeft(): Promise<void> {
-  await waitFor(() => ffmpegs().length === 0, { ...PATIENT, what: 'every ffmpeg to be gone' })
+async function expectNothingLeft(): Promise<void> {
+  await waitFor(() => ffmpegs().length === 0, { ...LONG, what: 'all ffmpeg processes to end' })
   expect(filesIn(tempDir)).toEqual([])
   expect(filesIn(folder).filter((name) => name.includes('encoded'))).toEqual([])
 }
 
-test('no process without a job; one for each lane, apart from this one; they end when there is nothing to do', async () => {
+test('starts one process per lane with the first job, and ends it when idle', async () => {
   const { work: lazy } = useMediaWork({ limits: { idleSeconds: 0.2 } })
   const pids = () => [...lazy.stats().quick.pids, ...lazy.stats().long.pids]
   expect(pids()).toEqual([])
   await lazy.probe(path('small'))
   await lazy.transcode(path('short'), path('short-again'), { kind: 'video' })
   expect(pids()).not.toContain(process.pid)
-  await waitFor(() => pids().length === 0, { ...PATIENT, what: 'the processes to end' })
+  await waitFor(() => pids().length === 0, { ...LONG, what: 'the processes to end' })
   await lazy.probe(path('small'))
   expect(lazy.stats().quick).toMatchObject({ done: 2, failed: 0, deaths: 0 })
 })
 
-test('it stands back behind all others: every thread, what it starts, and the group of its session', async () => {
+test('lowers the priority of its threads, its children and its scheduler group', async () => {
   const { work: polite } = useMediaWork({ niceness: 3 })
   const controller = new AbortController()
   const running = failure(encode({ signal: controller.signal }, polite))
-  const encoder = await waitFor(() => encoders()[0], { ...PATIENT, what: 'ffmpeg to run' })
+  const encoder = await waitFor(() => encoders()[0], { ...LONG, what: 'ffmpeg to run' })
   const [pid = 0] = polite.stats().long.pids
   for (const thread of readdirSync(`/proc/${pid}/task`)) expect(getPriority(Number(thread))).toBe(3)
   expect(getPriority(encoder)).toBe(3)
@@ -92,28 +92,28 @@ test('it stands back behind all others: every thread, what it starts, and the gr
   if (existsSync(group)) await waitFor(() => readFileSync(group, 'utf8').includes('nice 3'), { what: 'the group' })
   controller.abort()
   expect(await running).toBe('cancelled')
-  await nothingLeft()
+  await expectNothingLeft()
 })
 
-describe('cancelled', () => {
-  test('before it is asked for, and while it waits', async () => {
-    await expect(picture2(AbortSignal.abort())).rejects.toMatchObject({ code: 'cancelled' })
+describe('cancels a job', () => {
+  test('before it is queued, and while it is queued', async () => {
+    await expect(cancellablePicture(AbortSignal.abort())).rejects.toMatchObject({ code: 'cancelled' })
     const first = new AbortController()
     const running = failure(encode({ signal: first.signal }))
     const second = new AbortController()
     const waiting = failure(encode({ signal: second.signal }))
     expect(work.stats().long).toMatchObject({ running: 1, queued: 1 })
-    // One more than may wait.
+    // The queue is full.
     await expect(encode()).rejects.toMatchObject({ code: 'busy', retryable: true })
     second.abort()
     expect(await waiting).toBe('cancelled')
     expect(work.stats().long).toMatchObject({ running: 1, queued: 0, refused: 1 })
     first.abort()
     expect(await running).toBe('cancelled')
-    await nothingLeft()
+    await expectNothingLeft()
   })
 
-  test('while ffmpeg runs: it is gone when the call is over, and a thumbnail did not wait for it', async () => {
+  test('while ffmpeg runs: ffmpeg has ended when the call returns, and thumbnails do not wait for it', async () => {
     const controller = new AbortController()
     let fraction = 0
     const options = {
@@ -121,31 +121,31 @@ describe('cancelled', () => {
       onProgress: (progress: { fraction: number }) => (fraction = progress.fraction),
     }
     const running = failure(encode(options))
-    await waitFor(() => fraction > 0, { ...PATIENT, what: 'progress' })
+    await waitFor(() => fraction > 0, { ...LONG, what: 'progress' })
     expect(ffmpegs()).toHaveLength(1)
     expect(await picture()).toMatchObject({ kind: 'image' })
     expect(work.stats().long.running).toBe(1)
     controller.abort()
     expect(await running).toBe('cancelled')
     expect(ffmpegs()).toEqual([])
-    await nothingLeft()
+    await expectNothingLeft()
   })
 
-  test('while a picture is decoded', async () => {
+  test('while an image is decoded', async () => {
     const controller = new AbortController()
-    const running = failure(picture2(controller.signal))
-    await waitFor(() => work.stats().quick.running === 1, PATIENT)
+    const running = failure(cancellablePicture(controller.signal))
+    await waitFor(() => work.stats().quick.running === 1, LONG)
     controller.abort()
     expect(await running).toBe('cancelled')
-    await nothingLeft()
+    await expectNothingLeft()
   })
 
-  function picture2(signal: AbortSignal) {
+  function cancellablePicture(signal: AbortSignal) {
     return work.thumbnails(path('picture'), path('out'), { sizes, signal })
   }
 })
 
-test('higher priorities go first', async () => {
+test('runs jobs of higher priority first', async () => {
   const { work: one } = useMediaWork({ limits: { quickConcurrency: 1 } })
   const order: string[] = []
   const ask = async (name: string, priority: number) => {
@@ -156,43 +156,43 @@ test('higher priorities go first', async () => {
   expect(order).toEqual(['first', 'urgent', 'second', 'third', 'last'])
 })
 
-describe('bounds', () => {
+describe('enforces the limit on', () => {
   test('time', async () => {
     const { work: hasty } = useMediaWork({ limits: { longSeconds: 1 } })
     await expect(encode({}, hasty)).rejects.toMatchObject({ code: 'timed_out', retryable: false })
-    await nothingLeft()
+    await expectNothingLeft()
   })
 
-  test('memory', async () => {
+  test('memory of ffmpeg', async () => {
     const { work: poor } = useMediaWork({ limits: { ffmpegBytes: 60_000_000 } })
     await expect(encode({}, poor)).rejects.toMatchObject({ code: 'memory_limit' })
-    await nothingLeft()
+    await expectNothingLeft()
   })
 
-  test('memory of the work process itself', async () => {
+  test('memory of the work process', async () => {
     const { work: small } = useMediaWork({ limits: { processBytes: 20_000_000 } })
     await expect(encode({}, small)).rejects.toMatchObject({ code: 'memory_limit' })
-    // The common one and the one of its own; the file is not called hostile for it.
+    // The shared process and the separate one. The file does not count as hostile.
     expect(small.stats().long.deaths).toBe(2)
-    await nothingLeft()
+    await expectNothingLeft()
   })
 
-  test('bytes of the result', async () => {
+  test('bytes of the output', async () => {
     const { work: thrifty } = useMediaWork({ limits: { outputBytes: 50_000 } })
     await expect(encode({}, thrifty)).rejects.toMatchObject({ code: 'output_too_large' })
-    await nothingLeft()
+    await expectNothingLeft()
   })
 })
 
-describe('a process that dies', () => {
+describe('when a process dies', () => {
   const kill = (lane: 'quick' | 'long') => {
     for (const pid of work.stats()[lane].pids) process.kill(pid, 'SIGKILL')
   }
 
-  test('under several pictures: each is done again, alone', async () => {
+  test('retries each of its jobs in a separate process', async () => {
     const before = work.stats().quick
     const running = [picture(), work.thumbnails(path('short'), path('out'), { sizes: [{ name: 'other', edge: 64 }] })]
-    await waitFor(() => work.stats().quick.pids.length > 0, PATIENT)
+    await waitFor(() => work.stats().quick.pids.length > 0, LONG)
     kill('quick')
     expect(await Promise.all(running)).toHaveLength(2)
     const { deaths, failed } = work.stats().quick
@@ -200,57 +200,57 @@ describe('a process that dies', () => {
     expect(filesIn(tempDir)).toEqual([])
   })
 
-  test('under ffmpeg, which goes with it', async () => {
+  test('kills its ffmpeg', async () => {
     const controller = new AbortController()
     const running = failure(encode({ signal: controller.signal }))
-    const orphan = await waitFor(() => encoders()[0], PATIENT)
+    const orphan = await waitFor(() => encoders()[0], LONG)
     kill('long')
-    await waitFor(() => encoders().some((pid) => pid !== orphan), { ...PATIENT, what: 'the second attempt' })
-    // Long before it would have come to its end.
-    await waitFor(() => !isFfmpeg(orphan), { what: 'the ffmpeg of the dead process to be gone' })
+    await waitFor(() => encoders().some((pid) => pid !== orphan), { ...LONG, what: 'the second attempt' })
+    // The encode itself would take much longer.
+    await waitFor(() => !isFfmpeg(orphan), { what: 'the ffmpeg of the dead process to end' })
     controller.abort()
     expect(await running).toBe('cancelled')
-    await nothingLeft()
+    await expectNothingLeft()
   })
 
-  test('twice under the same file: the file is refused from then on, others are not', async () => {
+  test('twice with the same file, refuses that file from then on, but not others', async () => {
     const running = failure(picture())
     let over = false
     void running.finally(() => (over = true))
     await waitFor(() => {
       kill('quick')
       return over
-    }, PATIENT)
+    }, LONG)
     expect(await running).toBe('hostile')
-    expect(logged.some((line) => line.includes('alone'))).toBe(true)
+    expect(logged.some((line) => line.includes('separate process'))).toBe(true)
     const { deaths } = work.stats().quick
     await expect(picture()).rejects.toMatchObject({ code: 'hostile', retryable: false })
     expect(await work.probe(path('short'))).toMatchObject({ kind: 'video' })
     expect(work.stats().quick.deaths).toBe(deaths)
   })
 
-  test('its host is killed: neither a process nor a file is left', async () => {
+  test('because its host is killed, leaves no process and no file', async () => {
     const host = fileURLToPath(new URL('../../testing/work-host.ts', import.meta.url))
     const child = fork(host, [tempDir, path('long'), path('encoded')], { stdio: 'ignore' })
-    await waitFor(() => encoders().length > 0, { ...PATIENT, what: 'ffmpeg to run' })
+    await waitFor(() => encoders().length > 0, { ...LONG, what: 'ffmpeg to run' })
     child.kill('SIGKILL')
-    await waitFor(() => ffmpegs().length === 0, { ...PATIENT, what: 'ffmpeg to be gone' })
-    await waitFor(() => processesOn(tempDir).length === 0, PATIENT)
-    // But for the folder of the fixture's own media work.
+    await waitFor(() => ffmpegs().length === 0, { ...LONG, what: 'ffmpeg to end' })
+    await waitFor(() => processesOn(tempDir).length === 0, LONG)
+    // The folder of the fixture's own media work remains.
     await waitFor(() => readdirSync(tempDir).length === 1, {
-      ...PATIENT,
-      what: 'the folder of the dead host to be gone',
+      ...LONG,
+      what: 'the folder of the dead host to be deleted',
     })
   })
 })
 
-test('closed under its jobs: they fail, and nothing is left', async () => {
+test('fails its jobs when closed, and leaves nothing', async () => {
   const { work: closing, tempDir: own } = useMediaWork({ limits })
   const jobs = [encode({}, closing), encode({}, closing), picture(closing)].map(failure)
-  await waitFor(() => ffmpegs().length > 0, PATIENT)
+  await waitFor(() => ffmpegs().length > 0, LONG)
   await closing.close()
   expect(await Promise.all(jobs)).toEqual(['unavailable', 'unavailable', expect.stringMatching(/unavailable|done/)])
   await expect(closing.probe(path('short'))).rejects.toMatchObject({ code: 'unavailable' })
-  await nothingLeft()
+  await expectNothingLeft()
   expect(filesIn(own)).toEqual([])
 })

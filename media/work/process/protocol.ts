@@ -11,17 +11,17 @@ import type {
   TranscodeResult,
 } from '../types.ts'
 
-/** What a work process is started with. */
+/** The settings of a work process. */
 export interface WorkSettings {
   readonly ffmpegPath: string | undefined
   readonly ffprobePath: string | undefined
   readonly limits: MediaWorkLimits
   readonly niceness: number
-  /** Of its lane; removed with everything around it when the host is gone. */
+  /** The folder of its lane. When the host is gone, its parent is deleted. */
   readonly scratchRoot: string
 }
 
-/** What can be asked for, and what comes of it. */
+/** The input and result of each kind of job. */
 export interface Tasks {
   probe: { input: { path: string }; result: ProbeResult }
   thumbnails: {
@@ -38,15 +38,15 @@ export interface Tasks {
 export type TaskKind = keyof Tasks
 export type Task = { [Kind in TaskKind]: { readonly kind: Kind } & Tasks[Kind]['input'] }[TaskKind]
 
-/** From the host to a work process. */
+/** Messages from the host to a work process. */
 export type HostMessage =
   | { readonly type: 'start'; readonly settings: WorkSettings }
   | { readonly type: 'run'; readonly id: number; readonly task: Task; readonly scratch: string }
   | { readonly type: 'cancel'; readonly id: number; readonly code: MediaWorkErrorCode; readonly message: string }
-  /** Answered with `pong` as long as the event loop turns. */
+  /** A responsive process replies with `pong`. */
   | { readonly type: 'ping' }
 
-/** From a work process to its host. A job is done or failed once nothing of it runs any more. */
+/** Messages from a work process to its host. `done` and `failed` are sent after the job has stopped completely. */
 export type WorkMessage =
   | { readonly type: 'ready' }
   | { readonly type: 'pong' }

@@ -7,10 +7,10 @@ import type { Progress } from '../types.ts'
 import { residentBytes } from './memory.ts'
 import type { HostMessage, Task, WorkMessage, WorkSettings } from './protocol.ts'
 
-/** The process ended under a job. */
+/** The process died while it ran a job. */
 export class ProcessDiedError extends Error {
   override readonly name = 'ProcessDiedError'
-  /** Ended from here, because it took too much memory. */
+  /** Whether the host killed it because it used too much memory. */
   readonly memory: boolean
 
   constructor(message: string, memory: boolean) {
@@ -29,22 +29,22 @@ interface Pending {
   readonly resolve: (result: unknown) => void
   readonly reject: (error: Error) => void
   readonly onProgress: (progress: Progress) => void
-  /** Why the process is being ended for this job's sake. */
-  verdict?: MediaWorkError
+  /** The error of the job that made the host kill the process. */
+  failure?: MediaWorkError
 }
 
 const ENTRY = fileURLToPath(new URL('main.ts', import.meta.url))
-/** Half a second of a processor, of which others may leave little. */
+/** A start takes half a second of CPU time, and much longer on a busy machine. */
 const START_SECONDS = 120
-/** How long a job may take to stop after it was told to; then the process is ended, and its other jobs begin anew. */
+/** How long a cancelled job may take to stop. After that the process is killed, and its other jobs are restarted. */
 const STOP_MS = 5_000
-const MEMORY_WATCH_MS = 250
-/** It runs behind everything else, so its event loop may have to wait for long. */
+const MEMORY_CHECK_MS = 250
+/** The process has the lowest priority, so its event loop may be delayed for long. */
 const HANG_SECONDS = 60
 
 /**
- * One work process: jobs in, results out. It leads a process group, which every ffmpeg it starts is in; when it ends,
- * for whatever reason, the whole group is killed.
+ * A work process, as its host sees it. It leads a process group that includes every ffmpeg it starts. When it ends for any
+ * reason, the whole group is killed.
  */
 export class WorkProcess {
   readonly ended: Promise<void>
@@ -52,7 +52,7 @@ export class WorkProcess {
   readonly #log: MediaLog
   readonly #jobs = new Map<number, Pending>()
   readonly #ready = Promise.withResolvers<void>()
-  readonly #watch: NodeJS.Timeout
+  readonly #memoryCheck: NodeJS.Timeout
   readonly #watchdog: Watchdog
   #nextId = 1
   #ended = false
@@ -80,7 +80,7 @@ export class WorkProcess {
         resolve()
       })
       child.once('error', (error) => {
-        log.error({ error }, 'a media work process cannot be reached')
+        log.error({ error }, 'a media work process cannot be started or reached')
         if (child.pid === undefined) {
           this.#onExit(null, null)
           resolve()
@@ -89,21 +89,21 @@ export class WorkProcess {
     })
     child.on('message', (message) => this.#onMessage(message as WorkMessage))
     this.#send({ type: 'start', settings })
-    // Whoever waits for it learns of its end; nobody has to.
+    // `run` reports this error. Without a caller it must not be an unhandled rejection.
     this.#ready.promise.catch(() => {})
     this.#watchdog = new Watchdog({
       limits: { everyMs: 1_000, silentAfter: HANG_SECONDS, hangAfter: HANG_SECONDS, startWithin: START_SECONDS },
       ask: () => this.#send({ type: 'ping' }),
       onHang: () => {
-        log.warn({ pid: child.pid }, 'a media work process hangs and is ended')
+        log.warn({ pid: child.pid }, 'a media work process does not respond and is killed')
         this.kill()
       },
     })
-    this.#watch = setInterval(() => this.#watchMemory(settings.limits.processBytes), MEMORY_WATCH_MS)
-    this.#watch.unref()
+    this.#memoryCheck = setInterval(() => this.#checkMemory(settings.limits.processBytes), MEMORY_CHECK_MS)
+    this.#memoryCheck.unref()
   }
 
-  /** Once it takes jobs. */
+  /** Undefined before it is ready and after it has ended. */
   get pid(): number | undefined {
     return this.#ended || !this.#wasReady ? undefined : this.#child.pid
   }
@@ -112,17 +112,17 @@ export class WorkProcess {
     return !this.#ended
   }
 
-  /** Whether it got as far as taking jobs. */
+  /** Whether it has ever been ready for jobs. */
   get wasReady(): boolean {
     return this.#wasReady
   }
 
-  /** Whether it ended without taking a job with it. */
+  /** Whether it ended while no job was running. */
   get endedIdle(): boolean {
     return this.#endedIdle
   }
 
-  /** @throws ProcessDiedError, or the MediaWorkError of the job */
+  /** Runs a job. @throws ProcessDiedError, or the MediaWorkError of the job */
   async run(task: Task, { scratch, signal, onProgress }: RunOptions): Promise<unknown> {
     await this.#ready.promise
     signal.throwIfAborted()
@@ -133,9 +133,9 @@ export class WorkProcess {
     const cancel = () => {
       const reason: unknown = signal.reason
       const { code, message } =
-        reason instanceof MediaWorkError ? reason : { code: 'cancelled' as const, message: 'It was cancelled.' }
+        reason instanceof MediaWorkError ? reason : { code: 'cancelled' as const, message: 'The job was cancelled.' }
       this.#send({ type: 'cancel', id, code, message })
-      stop = setTimeout(() => this.#giveUp(id, code, message), STOP_MS)
+      stop = setTimeout(() => this.#killUnresponsive(id, code, message), STOP_MS)
     }
     signal.addEventListener('abort', cancel, { once: true })
     this.#send({ type: 'run', id, task, scratch })
@@ -148,17 +148,17 @@ export class WorkProcess {
     }
   }
 
-  /** Ends it and everything that it started, at once. */
+  /** Kills the process and everything it has started. */
   kill(): void {
     if (this.#ended || this.#child.pid === undefined) return
     killGroup(this.#child.pid)
     this.#child.kill('SIGKILL')
   }
 
-  #giveUp(id: number, code: MediaWorkErrorCode, message: string): void {
+  #killUnresponsive(id: number, code: MediaWorkErrorCode, message: string): void {
     const job = this.#jobs.get(id)
-    if (job !== undefined) job.verdict = new MediaWorkError(code, message)
-    this.#log.warn({ pid: this.pid, code }, 'a media work process did not stop a job and is ended')
+    if (job !== undefined) job.failure = new MediaWorkError(code, message)
+    this.#log.warn({ pid: this.pid, code }, 'a media work process did not stop a cancelled job and is killed')
     this.kill()
   }
 
@@ -189,19 +189,19 @@ export class WorkProcess {
     }
   }
 
-  #watchMemory(limit: number): void {
+  #checkMemory(limit: number): void {
     if (this.#child.pid === undefined || this.#jobs.size === 0) return
     const bytes = residentBytes(this.#child.pid)
     if (bytes === undefined || bytes <= limit) return
     this.#memory = true
-    this.#log.warn({ pid: this.#child.pid, bytes, limit }, 'a media work process took too much memory and is ended')
+    this.#log.warn({ pid: this.#child.pid, bytes, limit }, 'a media work process used too much memory and is killed')
     this.kill()
   }
 
   #onExit(code: number | null, signal: NodeJS.Signals | null): void {
     this.#ended = true
     this.#endedIdle = this.#wasReady && this.#jobs.size === 0
-    clearInterval(this.#watch)
+    clearInterval(this.#memoryCheck)
     this.#watchdog.stop()
     if (this.#child.pid !== undefined) killGroup(this.#child.pid)
     const error = new ProcessDiedError(
@@ -209,16 +209,16 @@ export class WorkProcess {
       this.#memory,
     )
     this.#ready.reject(error)
-    for (const { reject, verdict } of this.#jobs.values()) reject(verdict ?? error)
+    for (const { reject, failure } of this.#jobs.values()) reject(failure ?? error)
   }
 }
 
-/** The group keeps its number as long as anything is in it, so this cannot meet a stranger. */
+/** Kills a process group. Its id is not reused while the group has members, so no other process is hit. */
 function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL')
   } catch (error) {
-    // Nothing is left in it; or not a system with process groups, where the process itself is what can be ended.
+    // The group is empty, or the system has no process groups and only the process itself can be killed.
     if (!['ESRCH', 'EINVAL'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
   }
 }

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import heic from 'heic-decode'
 import { transfer } from './transfer.ts'
 
-/** Runs in a thread. Errors begin with a code of MediaWorkError. */
+/** Runs in a thread. Error messages start with a code of MediaWorkError. */
 
 export interface HeicInput {
   readonly path: string
@@ -10,7 +10,7 @@ export interface HeicInput {
 }
 
 export interface HeicInfo {
-  /** Turned as the file asks for it. */
+  /** After the rotation that the file declares. */
   readonly width: number
   readonly height: number
   readonly images: number
@@ -33,7 +33,7 @@ export async function decode(input: HeicInput): Promise<HeicDecoded> {
 
 type Images = Awaited<ReturnType<typeof heic.all>>
 
-/** The sizes are known before a pixel is decoded. */
+/** Opens the images of a file. Their dimensions are checked before any pixel is decoded. */
 async function withImages<Result>(
   { path, maxPixels }: HeicInput,
   use: (images: [Images[number]], count: number) => Promise<Result>,
@@ -43,16 +43,16 @@ async function withImages<Result>(
   try {
     images = await heic.all({ buffer })
   } catch (error) {
-    throw new Error('damaged: The picture cannot be read.', { cause: error })
+    throw new Error('damaged: The image cannot be read.', { cause: error })
   }
   try {
     const [first] = images
-    if (first === undefined) throw new Error('damaged: There is no picture in it.')
+    if (first === undefined) throw new Error('damaged: The file contains no image.')
     if (first.width * first.height > maxPixels) {
-      throw new Error(`too_large: It has ${first.width} × ${first.height} pixels, too many.`)
+      throw new Error(`too_large: The image has ${first.width} × ${first.height} pixels, which is too many.`)
     }
     return await use([first], images.length).catch((error: unknown) => {
-      throw new Error('damaged: The picture cannot be decoded.', { cause: error })
+      throw new Error('damaged: The image cannot be decoded.', { cause: error })
     })
   } finally {
     images.dispose()

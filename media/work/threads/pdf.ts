@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises'
 import { PDFiumLibrary } from '@hyzyla/pdfium'
 import { transfer } from './transfer.ts'
 
-/** Runs in a thread. Errors begin with a code of MediaWorkError. */
+/** Runs in a thread. Error messages start with a code of MediaWorkError. */
 
 export interface PdfInput {
   readonly path: string
-  /** Pixels of the longer edge; 0 for the number of pages alone. */
+  /** Length of the longer edge in pixels. 0 reads only the number of pages. */
   readonly edge: number
 }
 
@@ -14,7 +14,7 @@ export interface PdfPage {
   readonly pages: number
   readonly width: number
   readonly height: number
-  /** RGBA on white. */
+  /** RGBA on a white background. */
   readonly data: Uint8Array<ArrayBuffer>
 }
 
@@ -26,12 +26,12 @@ export async function firstPage({ path, edge }: PdfInput): Promise<PdfPage> {
   const document = await pdfium.loadDocument(bytes).catch((error: unknown) => {
     const { message } = error as Error
     if (/password|security/i.test(message))
-      throw new Error('unsupported: It is protected by a password.', { cause: error })
+      throw new Error('unsupported: The document is protected by a password.', { cause: error })
     throw new Error('damaged: The document cannot be read.', { cause: error })
   })
   try {
     const pages = document.getPageCount()
-    if (pages === 0) throw new Error('damaged: There is no page in it.')
+    if (pages === 0) throw new Error('damaged: The document has no pages.')
     if (edge === 0) return { pages, width: 0, height: 0, data: new Uint8Array() }
     const page = document.getPage(0)
     const { originalWidth, originalHeight } = page.getOriginalSize()

@@ -11,9 +11,9 @@ export interface PeaksInput {
 const CHUNK_BYTES = 2 ** 20
 const SILENCE = 128
 
-/** The loudest point of each of so many equal parts, 0 to 1. Reads piece by piece: an hour has 29 MB of samples. */
+/** The peak level of each of `parts` equal parts, 0 to 1. Reads in chunks, because an hour has 29 MB of samples. */
 export async function peaks({ path, parts }: PeaksInput): Promise<number[]> {
-  const loudest = new Uint8Array(parts)
+  const levels = new Uint8Array(parts)
   await using file = await open(path)
   const { size } = await file.stat()
   const chunk = Buffer.alloc(CHUNK_BYTES)
@@ -23,9 +23,9 @@ export async function peaks({ path, parts }: PeaksInput): Promise<number[]> {
     for (let index = 0; index < bytesRead; index += 1) {
       const part = Math.min(parts - 1, Math.floor(((position + index) * parts) / size))
       const level = Math.abs((chunk[index] ?? SILENCE) - SILENCE)
-      if (level > (loudest[part] ?? 0)) loudest[part] = level
+      if (level > (levels[part] ?? 0)) levels[part] = level
     }
     position += bytesRead
   }
-  return [...loudest].map((level) => Math.round((Math.min(level, 127) / 127) * 1000) / 1000)
+  return [...levels].map((level) => Math.round((Math.min(level, 127) / 127) * 1000) / 1000)
 }

@@ -5,13 +5,13 @@ import type { HeicDecoded, HeicInfo, HeicInput } from './heic.ts'
 import type { PdfInput, PdfPage } from './pdf.ts'
 import type { PeaksInput } from './peaks.ts'
 
-/** Where a thread's heap ends; what WebAssembly takes is outside it and counts for the process. */
+/** Heap limit of a thread. Memory of WebAssembly is outside of the heap and counts for the process. */
 const HEAP_MEGABYTES = 512
 const IDLE_MS = 20_000
 
 /**
- * Threads for what is computed in JavaScript and WebAssembly. Not for sharp: its work is in threads of libuv already, and
- * comes out a third slower through these.
+ * Threads for work in JavaScript and WebAssembly. sharp does not use them: it already runs in libuv's threads, and is a
+ * third slower here.
  */
 export class Threads {
   readonly #pool: Piscina
@@ -20,7 +20,7 @@ export class Threads {
     this.#pool = new Piscina({
       minThreads: 0,
       maxThreads: Math.max(1, Math.floor(limits.quickConcurrency / 2)),
-      // No more than the lane lets in.
+      // The lane never runs more jobs than this.
       maxQueue: limits.quickConcurrency,
       idleTimeout: IDLE_MS,
       atomics: 'disabled',
@@ -44,7 +44,7 @@ export class Threads {
     return this.#run('peaks', 'peaks', input, signal)
   }
 
-  /** A task that is aborted while it runs takes its thread with it: nothing of it goes on. */
+  /** Runs a task. Aborting it ends its thread, so that no work continues. */
   async #run<Result>(file: string, name: string, input: object, signal: AbortSignal): Promise<Result> {
     signal.throwIfAborted()
     const filename = new URL(`${file}.ts`, import.meta.url).href
@@ -57,11 +57,11 @@ export class Threads {
   }
 }
 
-/** Errors lose their class on the way out of a thread; those of ours keep the code in front of the message. */
+/** Restores a MediaWorkError. Errors lose their class between threads, so the code is at the start of the message. */
 function asMediaWorkError(error: unknown): unknown {
   if (!(error instanceof Error)) return error
   if ((error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY') {
-    return new MediaWorkError('memory_limit', 'It takes more memory than is allowed.', { cause: error })
+    return new MediaWorkError('memory_limit', 'The file needs more memory than the limit.', { cause: error })
   }
   const [, code, message] = /^(unsupported|damaged|too_large): (.*)$/.exec(error.message) ?? []
   if (code === undefined || message === undefined) return error

@@ -2,11 +2,11 @@ import sharp from 'sharp'
 import { MediaWorkError } from '../errors.ts'
 import type { WorkContext } from '../process/context.ts'
 import type { FileKind } from '../probe/file-kind.ts'
-import { endsEarly } from '../probe/truncation.ts'
+import { isTruncated } from '../probe/truncation.ts'
 import type { HeicInfo } from '../threads/heic.ts'
-import type { Picture } from './picture.ts'
+import type { ImageSource } from './image.ts'
 
-/** Four bytes for each pixel, twice for a moment: less than what sharp may decode piece by piece. */
+/** Lower than the limit of sharp, which decodes in parts. Here all pixels are in memory, temporarily twice, with four bytes each. */
 const MAX_PIXELS = 64_000_000
 
 /** @throws MediaWorkError */
@@ -15,7 +15,7 @@ export async function heicInfo(
   kind: FileKind,
   context: WorkContext,
 ): Promise<HeicInfo & { truncated: boolean }> {
-  const truncated = await endsEarly(path, kind.bytes)
+  const truncated = await isTruncated(path, kind.bytes)
   try {
     return { ...(await context.threads.heicInfo(input(path, kind, context), context.signal)), truncated }
   } catch (error) {
@@ -23,10 +23,10 @@ export async function heicInfo(
   }
 }
 
-/** Decodes the first picture. @throws MediaWorkError */
-export async function openHeic(path: string, kind: FileKind, context: WorkContext): Promise<Picture> {
-  if (await endsEarly(path, kind.bytes)) throw orTruncated(null, true)
-  // libheif turns it as the file asks for; the EXIF orientation is to be left alone in HEIC.
+/** Decodes the first image. @throws MediaWorkError */
+export async function openHeic(path: string, kind: FileKind, context: WorkContext): Promise<ImageSource> {
+  if (await isTruncated(path, kind.bytes)) throw orTruncated(null, true)
+  // libheif has applied the rotation. The EXIF orientation must be ignored in HEIC.
   const { width, height, data } = await context.threads.heic(input(path, kind, context), context.signal)
   const raw = { width, height, channels: 4 } as const
   const pixels = new Uint8Array(data.buffer, data.byteOffset, data.byteLength)
@@ -34,11 +34,11 @@ export async function openHeic(path: string, kind: FileKind, context: WorkContex
 }
 
 function input(path: string, { bytes }: FileKind, { limits }: WorkContext): { path: string; maxPixels: number } {
-  if (bytes > limits.imageBytes) throw new MediaWorkError('too_large', 'The picture has too many bytes.')
+  if (bytes > limits.imageBytes) throw new MediaWorkError('too_large', 'The image file is too large.')
   return { path, maxPixels: Math.min(MAX_PIXELS, limits.imagePixels) }
 }
 
 function orTruncated(error: unknown, truncated: boolean): unknown {
   if (!truncated) return error
-  return new MediaWorkError('truncated', 'The picture ends before all of it is there.', { cause: error })
+  return new MediaWorkError('truncated', 'The image is truncated.', { cause: error })
 }

@@ -3,32 +3,32 @@ import sharp, { type Sharp } from 'sharp'
 import type { MediaWorkLimits } from '../limits.ts'
 import { thumbnailPath } from '../outputs.ts'
 import type { Thumbnail, ThumbnailOptions, ThumbnailSize } from '../types.ts'
-import { pictureError, timeout, type Picture } from './picture.ts'
+import { imageError, timeout, type ImageSource } from './image.ts'
 
-/** Enough for 4 × 3 waves. */
+/** Enough pixels for 4 × 3 components. */
 const HASH_EDGE = 20
-const HASH_WAVES = [4, 3] as const
-/** What the pixels in common may be; a very long picture to be filled into a square would need more, and is enlarged. */
-const MAX_COMMON_PIXELS = 17_000_000
+const HASH_COMPONENTS = [4, 3] as const
+/** Maximum pixels of the decoded image. To fill a square, a very long image would need more; it is enlarged instead. */
+const MAX_DECODED_PIXELS = 17_000_000
 const WEBP = { quality: 78, effort: 2 } as const
 const JPEG = { quality: 80, mozjpeg: false } as const
 
 /**
- * Decodes once, as small as serves the largest size, and makes every size of that. Writes no metadata: neither EXIF nor
- * GPS, and colours are converted to sRGB.
+ * Decodes the image once, at the smallest size that serves the largest thumbnail, and makes all sizes from that. Writes no
+ * metadata, such as EXIF or GPS. Colours are converted to sRGB.
  * @throws MediaWorkError
  */
 export async function render(
-  picture: Picture,
+  image: ImageSource,
   outputDir: string,
   { sizes, format }: Pick<ThumbnailOptions, 'sizes' | 'format'>,
   limits: MediaWorkLimits,
 ): Promise<{ thumbnails: Thumbnail[]; blurhash: string }> {
   try {
-    const scale = commonScale(picture, sizes)
-    const width = Math.max(1, Math.round(picture.width * scale))
-    const height = Math.max(1, Math.round(picture.height * scale))
-    const { data, info } = await picture
+    const scale = commonScale(image, sizes)
+    const width = Math.max(1, Math.round(image.width * scale))
+    const height = Math.max(1, Math.round(image.height * scale))
+    const { data, info } = await image
       .open()
       .resize(width, height, { fit: 'fill' })
       .toColourspace('srgb')
@@ -38,21 +38,21 @@ export async function render(
     const raw = { width: info.width, height: info.height, channels: info.channels }
     const open = () => sharp(data, { raw })
     const written = sizes.map((size) => write(open(), raw, size, thumbnailPath(outputDir, size.name, format), format))
-    // All of them end before this does, also when one fails: nothing is written any more once the job is over.
+    // Wait for all of them even if one fails, so that nothing is written after the job has ended.
     const [hash, ...results] = await Promise.allSettled([hashOf(open()), ...written])
     return { thumbnails: results.map(valueOf), blurhash: valueOf(hash) }
   } catch (error) {
-    throw pictureError(error)
+    throw imageError(error)
   }
 }
 
-/** How much smaller the picture may get so that it still serves every size. */
-function commonScale({ width, height }: Picture, sizes: readonly ThumbnailSize[]): number {
+/** The smallest scale that still serves every size. */
+function commonScale({ width, height }: ImageSource, sizes: readonly ThumbnailSize[]): number {
   const scales = sizes.map(
     ({ edge, fit }) => edge / (fit === 'cover' ? Math.min(width, height) : Math.max(width, height)),
   )
-  const most = Math.sqrt(MAX_COMMON_PIXELS / (width * height))
-  return Math.min(1, most, Math.max(...scales))
+  const maxScale = Math.sqrt(MAX_DECODED_PIXELS / (width * height))
+  return Math.min(1, maxScale, Math.max(...scales))
 }
 
 async function write(
@@ -76,7 +76,7 @@ async function hashOf(image: Sharp): Promise<string> {
     .ensureAlpha()
     .raw()
     .toBuffer({ resolveWithObject: true })
-  return encode(new Uint8ClampedArray(data), info.width, info.height, ...HASH_WAVES)
+  return encode(new Uint8ClampedArray(data), info.width, info.height, ...HASH_COMPONENTS)
 }
 
 function valueOf<T>(result: PromiseSettledResult<T> | undefined): T {

@@ -3,12 +3,12 @@ import type { WorkContext } from '../process/context.ts'
 import type { FileKind } from '../probe/file-kind.ts'
 import { openHeic } from './heic.ts'
 import { openPdf } from './pdf.ts'
-import { openPicture, type Picture } from './picture.ts'
+import { openImage, type ImageSource } from './image.ts'
 import { openSvg } from './svg.ts'
 
 /**
- * Opens what holds still: pictures, drawings, documents.
- * @param edge what the longer edge is to have where the file leaves it open
+ * Opens an image or document.
+ * @param edge length of the longer edge, for formats without a fixed size
  * @throws MediaWorkError
  */
 export async function openStill(
@@ -16,20 +16,20 @@ export async function openStill(
   kind: FileKind,
   edge: number,
   context: WorkContext,
-): Promise<{ kind: 'image' | 'document'; picture: Picture }> {
-  switch (kind.way) {
-    case 'picture':
-      return { kind: 'image', picture: await openPicture(path, kind, context.limits) }
+): Promise<{ kind: 'image' | 'document'; image: ImageSource }> {
+  switch (kind.decoder) {
+    case 'sharp':
+      return { kind: 'image', image: await openImage(path, kind, context.limits) }
     case 'heic':
-      return { kind: 'image', picture: await openHeic(path, kind, context) }
-    case 'drawing':
-      return { kind: 'image', picture: await openSvg(path, kind, edge, context) }
+      return { kind: 'image', image: await openHeic(path, kind, context) }
+    case 'svg':
+      return { kind: 'image', image: await openSvg(path, kind, edge, context) }
     case 'pdf':
-      return { kind: 'document', picture: await openPdf(path, kind, Math.min(edge, MAX_PAGE_EDGE), context) }
+      return { kind: 'document', image: await openPdf(path, kind, Math.min(edge, MAX_PAGE_EDGE), context) }
     default:
-      throw new MediaWorkError('unsupported', 'It is no picture.')
+      throw new MediaWorkError('unsupported', 'The file is not an image.')
   }
 }
 
-/** Four bytes for each pixel, several times for a moment. */
+/** All pixels are in memory, temporarily several times, with four bytes each. */
 const MAX_PAGE_EDGE = 4096

@@ -4,45 +4,50 @@ import sharp from 'sharp'
 import { MediaWorkError } from '../errors.ts'
 import type { WorkContext } from '../process/context.ts'
 import type { TimedMedia } from '../probe/timed.ts'
-import { openPicture, type Picture } from './picture.ts'
+import { openImage, type ImageSource } from './image.ts'
 
-/** Where to look for a frame, as parts of the length. The first that shows something is taken. */
-const PLACES = [0.1, 0.35, 0.6, 0.85] as const
-/** Out of so many frames from there ffmpeg picks the one that is most like all of them: no flash, no cut. */
+/** Positions to look for a frame, as fractions of the duration. The first frame with enough contrast is used. */
+const POSITIONS = [0.1, 0.35, 0.6, 0.85] as const
+/** Number of frames from which ffmpeg picks the most representative one, which avoids flashes and cuts. */
 const FRAMES = 12
-/** Mean deviation of the brightness, of 255, below which a frame shows nothing: black, or any one colour. */
-const FLAT = 6
+/** Standard deviation of the brightness (0 to 255) below which a frame counts as blank, such as black. */
+const BLANK_DEVIATION = 6
 
-/** A frame that tells what the video is about. @throws MediaWorkError */
-export async function openFrame(path: string, media: TimedMedia, edge: number, context: WorkContext): Promise<Picture> {
+/** Opens a representative frame of a video. @throws MediaWorkError */
+export async function openFrame(
+  path: string,
+  media: TimedMedia,
+  edge: number,
+  context: WorkContext,
+): Promise<ImageSource> {
   const seconds = media.seconds ?? 0
-  let best: { picture: Picture; deviation: number } | undefined
-  for (const place of seconds > 0 ? PLACES : [0]) {
-    const picture = await frameAt(path, media, seconds * place, edge, context)
-    if (picture === undefined) continue
-    const deviation = await brightnessDeviation(picture)
-    if (best === undefined || deviation > best.deviation) best = { picture, deviation }
-    if (deviation > FLAT) break
+  let best: { image: ImageSource; deviation: number } | undefined
+  for (const position of seconds > 0 ? POSITIONS : [0]) {
+    const image = await frameAt(path, media, seconds * position, edge, context)
+    if (image === undefined) continue
+    const deviation = await brightnessDeviation(image)
+    if (best === undefined || deviation > best.deviation) best = { image, deviation }
+    if (deviation > BLANK_DEVIATION) break
   }
-  // A length that is not true: there is a frame at the beginning, if there is any.
-  best ??= { picture: await firstFrame(path, media, edge, context), deviation: 0 }
-  return best.picture
+  // The declared duration is wrong. Use the first frame.
+  best ??= { image: await firstFrame(path, media, edge, context), deviation: 0 }
+  return best.image
 }
 
-async function firstFrame(path: string, media: TimedMedia, edge: number, context: WorkContext): Promise<Picture> {
-  const picture = await frameAt(path, media, 0, edge, context)
-  if (picture === undefined) throw new MediaWorkError('damaged', 'No frame of it can be decoded.')
-  return picture
+async function firstFrame(path: string, media: TimedMedia, edge: number, context: WorkContext): Promise<ImageSource> {
+  const image = await frameAt(path, media, 0, edge, context)
+  if (image === undefined) throw new MediaWorkError('damaged', 'No frame of the video can be decoded.')
+  return image
 }
 
-/** Undefined when nothing comes after this time. */
+/** A frame at or after this time. Undefined if there is none. */
 async function frameAt(
   path: string,
   { video }: TimedMedia,
   seconds: number,
   edge: number,
   context: WorkContext,
-): Promise<Picture | undefined> {
+): Promise<ImageSource | undefined> {
   const file = join(await context.scratch(), `frame-${Math.round(seconds * 1000)}.png`)
   const scale = Math.min(1, edge / Math.max(video?.width ?? 1, video?.height ?? 1))
   const size = [video?.width ?? 1, video?.height ?? 1].map((length) => Math.max(1, Math.round(length * scale)))
@@ -69,12 +74,12 @@ async function frameAt(
     ({ size: length }) => length,
     () => 0,
   )
-  return bytes === 0 ? undefined : openPicture(file, { way: 'picture', mime: 'image/png', bytes }, context.limits)
+  return bytes === 0 ? undefined : openImage(file, { decoder: 'sharp', mime: 'image/png', bytes }, context.limits)
 }
 
-async function brightnessDeviation(picture: Picture): Promise<number> {
+async function brightnessDeviation(image: ImageSource): Promise<number> {
   const { channels } = await sharp(
-    await picture.open().greyscale().resize(64, 64, { fit: 'fill' }).png().toBuffer(),
+    await image.open().greyscale().resize(64, 64, { fit: 'fill' }).png().toBuffer(),
   ).stats()
   return channels[0]?.stdev ?? 0
 }

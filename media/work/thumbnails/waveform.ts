@@ -2,24 +2,24 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import type { WorkContext } from '../process/context.ts'
 import type { TimedMedia } from '../probe/timed.ts'
-import type { Picture } from './picture.ts'
+import type { ImageSource } from './image.ts'
 
 export const PARTS = 200
 const SAMPLE_RATE = 8000
-/** Samples are kept in a file for a moment: so many bytes, whatever the length. */
+/** Maximum size of the temporary file with samples, for any duration. */
 const MAX_SAMPLES = 256 * 2 ** 20
 const WIDTH = PARTS * 8
 const HEIGHT = 480
 const BACKGROUND = '#f1f5f9'
 const FOREGROUND = '#475569'
 
-/** The loudest point of each part of the sound, and a drawing of them. @throws MediaWorkError */
+/** The peak level of each part of the audio, and a waveform image of them. @throws MediaWorkError */
 export async function openWaveform(
   path: string,
   media: TimedMedia,
   edge: number,
   context: WorkContext,
-): Promise<{ picture: Picture; peaks: number[] }> {
+): Promise<{ image: ImageSource; peaks: number[] }> {
   const samples = join(await context.scratch(), 'samples')
   const rate = Math.min(SAMPLE_RATE, Math.floor(MAX_SAMPLES / Math.max(1, media.seconds ?? 1)))
   await context.ffmpeg.run({
@@ -31,15 +31,15 @@ export async function openWaveform(
     outputBytes: MAX_SAMPLES * 2,
   })
   const peaks = await context.threads.peaks({ path: samples, parts: PARTS }, context.signal)
-  return { picture: draw(peaks, edge), peaks }
+  return { image: draw(peaks, edge), peaks }
 }
 
-function draw(peaks: readonly number[], edge: number): Picture {
+function draw(peaks: readonly number[], edge: number): ImageSource {
   const step = WIDTH / peaks.length
   const bars = peaks.map((peak, index) => {
     const height = Math.max(4, peak * (HEIGHT - 40))
-    const place = `x="${index * step + 1}" y="${(HEIGHT - height) / 2}"`
-    return `<rect ${place} width="${step - 2}" height="${height}" rx="${step / 2 - 1}"/>`
+    const position = `x="${index * step + 1}" y="${(HEIGHT - height) / 2}"`
+    return `<rect ${position} width="${step - 2}" height="${height}" rx="${step / 2 - 1}"/>`
   })
   const svg =
     `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}">` +

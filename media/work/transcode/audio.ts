@@ -5,10 +5,10 @@ import { probeWorkable } from '../probe/timed.ts'
 import type { TranscodeResult } from '../types.ts'
 import { clipOf, encodeTimed, kilobitsFor } from './encode-timed.ts'
 import type { AudioSpec } from './spec.ts'
-import { aac, CLEAN } from './video.ts'
+import { aac, STRIP_OPTIONS } from './video.ts'
 
-const KBPS = 160
-const LEAST_KBPS = 24
+const DEFAULT_KBPS = 160
+const MIN_KBPS = 24
 
 /** @throws MediaWorkError */
 export async function transcodeAudio(
@@ -18,12 +18,12 @@ export async function transcodeAudio(
   context: WorkContext,
 ): Promise<TranscodeResult> {
   const source = await probeWorkable(file, context)
-  if (source.audio === null) throw new MediaWorkError('unsupported', 'There is no sound in it.')
+  if (source.audio === null) throw new MediaWorkError('unsupported', 'The file has no audio.')
   const clip = clipOf(source, spec)
   const { maxBytes, format = 'm4a' } = spec
-  let kbps = spec.audioKbps ?? KBPS
+  let kbps = spec.audioKbps ?? DEFAULT_KBPS
   if (maxBytes !== undefined && clip.seconds !== null) {
-    kbps = Math.min(kbps, kilobitsFor(maxBytes, { seconds: clip.seconds, otherKbps: 0, leastKbps: LEAST_KBPS }))
+    kbps = Math.min(kbps, kilobitsFor(maxBytes, { seconds: clip.seconds, otherKbps: 0, minKbps: MIN_KBPS }))
   }
   const mp3 = (filter: string | null) => [
     ...(filter === null ? [] : ['-af', filter]),
@@ -33,8 +33,15 @@ export async function transcodeAudio(
     `${kbps}k`,
   ]
   const container = format === 'm4a' ? ['-movflags', '+faststart', '-f', 'mp4'] : ['-f', 'mp3']
-  const coded = (filter: string | null) => (format === 'm4a' ? aac(kbps, filter) : mp3(filter))
-  const outputOptions = (filter: string | null) => ['-map', '0:a:0', '-vn', ...coded(filter), ...CLEAN, ...container]
+  const encoder = (filter: string | null) => (format === 'm4a' ? aac(kbps, filter) : mp3(filter))
+  const outputOptions = (filter: string | null) => [
+    '-map',
+    '0:a:0',
+    '-vn',
+    ...encoder(filter),
+    ...STRIP_OPTIONS,
+    ...container,
+  ]
   const mime = format === 'm4a' ? 'audio/mp4' : 'audio/mpeg'
-  return encodeTimed(file.path, output, { source, spec, outputOptions, hasSound: true, clip, maxBytes, mime }, context)
+  return encodeTimed(file.path, output, { source, spec, outputOptions, hasAudio: true, clip, maxBytes, mime }, context)
 }

@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { frame, type FrameRule } from './framing.ts'
 
-const FREE: FrameRule = { maxWidth: 4000, maxHeight: 4000, fit: 'crop', multiple: 2 }
+const RULE: FrameRule = { maxWidth: 4000, maxHeight: 4000, fit: 'crop', multiple: 2 }
 const HD = { width: 1920, height: 1080 }
 const TALL = { width: 1080, height: 1920 }
 
-describe('cut off on both sides', () => {
+describe('crop', () => {
   test.each([
     ['1:1', HD, 1, { width: 1080, height: 1080 }],
     ['1:1', TALL, 1, { width: 1080, height: 1080 }],
     ['4:5', HD, 4 / 5, { width: 864, height: 1080 }],
     ['9:16', HD, 9 / 16, { width: 608, height: 1080 }],
-    ['9:16 of itself', TALL, 9 / 16, { width: 1080, height: 1920 }],
+    ['9:16 from 9:16', TALL, 9 / 16, { width: 1080, height: 1920 }],
     ['16:9', TALL, 16 / 9, { width: 1080, height: 608 }],
-  ])('%s', (_name, source, aspect, size) => {
-    const { crop, scaled, ...result } = frame(source, { ...FREE, aspects: [aspect, aspect] })
+  ])('to %s', (_name, source, aspect, size) => {
+    const { crop, scaled, ...result } = frame(source, { ...RULE, aspects: [aspect, aspect] })
     expect(result).toEqual(size)
     expect(scaled).toEqual(size)
     expect(Math.abs(crop.width / crop.height - aspect)).toBeLessThan(0.002)
@@ -22,9 +22,9 @@ describe('cut off on both sides', () => {
   })
 })
 
-test('bars keep the whole picture', () => {
+test('padding keeps the whole image', () => {
   const { crop, scaled, width, height } = frame(HD, {
-    ...FREE,
+    ...RULE,
     aspects: [1, 1],
     fit: 'pad',
     maxWidth: 500,
@@ -38,17 +38,17 @@ test('bars keep the whole picture', () => {
   })
 })
 
-test('a range of shapes cuts only what is outside of it', () => {
+test('a range of aspect ratios crops only images outside of it', () => {
   const aspects = [4 / 5, 1.91] as const
-  expect(frame(HD, { ...FREE, aspects })).toMatchObject({ width: 1920, height: 1080 })
-  expect(frame(TALL, { ...FREE, aspects })).toMatchObject({ width: 1080, height: 1350 })
+  expect(frame(HD, { ...RULE, aspects })).toMatchObject({ width: 1920, height: 1080 })
+  expect(frame(TALL, { ...RULE, aspects })).toMatchObject({ width: 1080, height: 1350 })
 })
 
-test('a box is never left, nothing is enlarged but to the least that is asked for, edges are even', () => {
-  expect(frame(HD, { ...FREE, maxWidth: 1281, maxHeight: 1281 })).toMatchObject({ width: 1280, height: 720 })
-  expect(frame({ width: 65, height: 45 }, FREE)).toMatchObject({ width: 64, height: 44 })
+test('dimensions stay within the maximum, are enlarged only to the minimum, and are even', () => {
+  expect(frame(HD, { ...RULE, maxWidth: 1281, maxHeight: 1281 })).toMatchObject({ width: 1280, height: 720 })
+  expect(frame({ width: 65, height: 45 }, RULE)).toMatchObject({ width: 64, height: 44 })
   const reel = {
-    ...FREE,
+    ...RULE,
     maxWidth: 1080,
     maxHeight: 1920,
     minWidth: 540,
@@ -56,5 +56,5 @@ test('a box is never left, nothing is enlarged but to the least that is asked fo
     aspects: [9 / 16, 9 / 16],
   } as const
   expect(frame({ width: 320, height: 240 }, reel)).toMatchObject({ width: 540, height: 960 })
-  expect(frame({ width: 10_000, height: 2 }, FREE)).toMatchObject({ width: 4000, height: 2 })
+  expect(frame({ width: 10_000, height: 2 }, RULE)).toMatchObject({ width: 4000, height: 2 })
 })

@@ -5,15 +5,15 @@ import { partPath } from '../outputs.ts'
 import type { WorkContext } from '../process/context.ts'
 import type { FileKind } from '../probe/file-kind.ts'
 import { openStill } from '../thumbnails/still.ts'
-import { pictureError, timeout } from '../thumbnails/picture.ts'
+import { imageError, timeout } from '../thumbnails/image.ts'
 import type { TranscodeResult } from '../types.ts'
 import { frame, type Frame } from './framing.ts'
 import { IMAGE_PRESETS, type ImageRule } from './presets.ts'
 import { ASPECTS, type ImageSpec } from './spec.ts'
 
-const FREE = { format: 'jpeg', maxWidth: 7680, maxHeight: 7680 } as const
-const QUALITY = 82
-/** Tried in turn until it is small enough: quality first, as long as it does not show, then pixels. */
+const DEFAULT_RULE = { format: 'jpeg', maxWidth: 7680, maxHeight: 7680 } as const
+const DEFAULT_QUALITY = 82
+/** Tried in order until the output is small enough: first a lower quality, then a smaller image. */
 const STEPS: readonly (readonly [quality: number, scale: number])[] = [
   [100, 1],
   [72, 1],
@@ -24,7 +24,7 @@ const STEPS: readonly (readonly [quality: number, scale: number])[] = [
   [45, 0.28],
 ]
 
-/** One picture into another, upright, in sRGB, without any metadata. @throws MediaWorkError */
+/** Converts an image: upright, in sRGB, without metadata. @throws MediaWorkError */
 export async function transcodeImage(
   path: string,
   output: string,
@@ -32,13 +32,14 @@ export async function transcodeImage(
   kind: FileKind,
   context: WorkContext,
 ): Promise<TranscodeResult> {
-  const preset: Omit<ImageRule, 'maxBytes' | 'source'> = spec.preset === undefined ? FREE : IMAGE_PRESETS[spec.preset]
+  const preset: Omit<ImageRule, 'maxBytes' | 'source'> =
+    spec.preset === undefined ? DEFAULT_RULE : IMAGE_PRESETS[spec.preset]
   const maxBytes = spec.maxBytes ?? (spec.preset === undefined ? undefined : IMAGE_PRESETS[spec.preset].maxBytes)
   const format = spec.format ?? preset.format
   const maxWidth = spec.maxWidth ?? preset.maxWidth
   const maxHeight = spec.maxHeight ?? preset.maxHeight
-  const { picture } = await openStill(path, kind, Math.max(maxWidth, maxHeight), context)
-  const target = frame(picture, {
+  const { image: source } = await openStill(path, kind, Math.max(maxWidth, maxHeight), context)
+  const target = frame(source, {
     maxWidth,
     maxHeight,
     minWidth: preset.minWidth,
@@ -49,17 +50,17 @@ export async function transcodeImage(
   })
   const part = partPath(output)
   try {
-    const { data, info } = await resized(picture.open(), target, format)
+    const { data, info } = await resize(source.open(), target, format)
       .timeout(timeout(context.limits))
       .raw()
       .toBuffer({ resolveWithObject: true })
     const raw = { width: info.width, height: info.height, channels: info.channels }
-    for (const [most, scale] of STEPS) {
+    for (const [maxQuality, scale] of STEPS) {
       context.signal.throwIfAborted()
       const image = sharp(data, { raw })
       if (scale < 1) image.resize(Math.max(1, Math.round(info.width * scale)))
-      const quality = Math.min(spec.quality ?? QUALITY, most)
-      const { width, height } = await encoded(image, format, quality).toFile(part)
+      const quality = Math.min(spec.quality ?? DEFAULT_QUALITY, maxQuality)
+      const { width, height } = await encode(image, format, quality).toFile(part)
       const { size: bytes } = await stat(part)
       if (maxBytes === undefined || bytes <= maxBytes) {
         await rename(part, output)
@@ -68,15 +69,15 @@ export async function transcodeImage(
     }
   } catch (error) {
     context.signal.throwIfAborted()
-    throw pictureError(error)
+    throw imageError(error)
   }
-  throw new MediaWorkError('too_large', 'It cannot be made to fit in so few bytes.')
+  throw new MediaWorkError('too_large', 'The image cannot be reduced to so few bytes.')
 }
 
-function resized(image: Sharp, { scaled, width, height }: Frame, format: string): Sharp {
+function resize(image: Sharp, { scaled, width, height }: Frame, format: string): Sharp {
   const background = format === 'jpeg' ? '#fff' : { r: 0, g: 0, b: 0, alpha: 0 }
   const padded = scaled.width !== width || scaled.height !== height
-  // The middle is kept; the size to fill has the shape of what is kept.
+  // `cover` keeps the middle, because the target has the aspect ratio of the kept part.
   image.resize(scaled.width, scaled.height, { fit: padded ? 'fill' : 'cover' })
   if (padded) {
     const left = Math.floor((width - scaled.width) / 2)
@@ -88,9 +89,9 @@ function resized(image: Sharp, { scaled, width, height }: Frame, format: string)
   return image.toColourspace('srgb')
 }
 
-function encoded(image: Sharp, format: 'jpeg' | 'png' | 'webp', quality: number): Sharp {
+function encode(image: Sharp, format: 'jpeg' | 'png' | 'webp', quality: number): Sharp {
   if (format === 'jpeg') return image.jpeg({ quality, mozjpeg: true })
   if (format === 'webp') return image.webp({ quality })
-  // Without loss as long as it may be; then with fewer colours.
-  return quality >= QUALITY ? image.png() : image.png({ palette: true, quality })
+  // Lossless at the default quality, otherwise with fewer colours.
+  return quality >= DEFAULT_QUALITY ? image.png() : image.png({ palette: true, quality })
 }

@@ -1,13 +1,12 @@
 /**
- * What platforms take, as far as it decides how a file is made. Every row is data with a date: values are the lower ones
- * where sources differ, and a caller that knows better (the platform's live answer, an operator) passes its own, which
- * stands over the preset's.
+ * Media requirements of platforms. Each row has its source and date. Where sources differ, the lower value is used. Settings
+ * of the caller, such as current limits from the platform's API, override those of a preset.
  */
 
 export interface VideoRule {
   readonly maxWidth: number
   readonly maxHeight: number
-  /** Smaller ones are enlarged to this. */
+  /** Smaller videos are enlarged to this. */
   readonly minWidth?: number
   readonly minHeight?: number
   readonly aspect?: '1:1' | '4:5' | '9:16' | '16:9'
@@ -15,12 +14,12 @@ export interface VideoRule {
   readonly minFps?: number
   readonly videoKbps: number
   readonly maxBytes?: number
-  /** Longer ones are refused: what to leave out is for people to decide. */
+  /** Longer videos are refused, because users must decide what to cut. */
   readonly maxSeconds?: number
   readonly minSeconds?: number
-  /** Sound must be there, if only silence. */
-  readonly needsSound?: true
-  /** What was read and when; none for shapes of our own. */
+  /** Adds silence if there is no audio. */
+  readonly needsAudio?: true
+  /** The document and its date. Absent for generic presets. */
   readonly source?: string
 }
 
@@ -30,7 +29,7 @@ export interface ImageRule {
   readonly maxHeight: number
   readonly minWidth?: number
   readonly minHeight?: number
-  /** Width over height, least and most. Others are cut at both sides. */
+  /** The narrowest and the widest aspect ratio, as width over height. Other images are cropped. */
   readonly aspects?: readonly [number, number]
   readonly maxBytes: number
   readonly source: string
@@ -46,8 +45,8 @@ export const VIDEO_PRESETS = {
   vertical: VERTICAL,
   square: { ...FULL_HD, maxWidth: 1080, maxHeight: 1080, aspect: '1:1' },
   portrait: { ...FULL_HD, maxWidth: 1080, maxHeight: 1350, aspect: '4:5' },
-  /** What every live platform takes of a file that is streamed as it is: the least of their caps. */
-  live: { ...FULL_HD, videoKbps: 5500, needsSound: true, source: 'Twitch and Kick, broadcasting guidelines, 2026' },
+  /** For files that are streamed without transcoding: the lowest limits of all live platforms. */
+  live: { ...FULL_HD, videoKbps: 5500, needsAudio: true, source: 'Twitch and Kick, broadcasting guidelines, 2026' },
   x: { ...FULL_HD, maxBytes: 512 * MB, maxSeconds: 140, source: 'docs.x.com, 2026-10' },
   'facebook-reel': {
     ...VERTICAL,
@@ -99,10 +98,10 @@ export const VIDEO_PRESETS = {
 
 export type VideoPreset = keyof typeof VIDEO_PRESETS
 
-/** A video to be looked through, not published: small, and in pieces that are fetched singly. */
+/** A small HLS rendition to look through a video, not to publish it. */
 export const PREVIEW = { edge: 640, fps: 30, videoKbps: 800, audioKbps: 96, crf: 26, segmentSeconds: 4 } as const
 
-/** Bytes that a preview takes at most. */
+/** Maximum size of a preview in bytes. */
 export function maxPreviewBytes(seconds: number): number {
   return (seconds * (PREVIEW.videoKbps + PREVIEW.audioKbps) * 1000) / 8
 }

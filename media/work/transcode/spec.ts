@@ -1,54 +1,54 @@
 import { MediaWorkError } from '../errors.ts'
 import { IMAGE_PRESETS, VIDEO_PRESETS, type ImagePreset, type VideoPreset } from './presets.ts'
 
-/** Shapes that posts have, as width over height. */
+/** Aspect ratios of posts, as width over height. */
 export const ASPECTS = { '1:1': 1, '4:5': 4 / 5, '9:16': 9 / 16, '16:9': 16 / 9 } as const
 export type Aspect = keyof typeof ASPECTS
 
 interface Framing {
-  /** The box that the result fits in, in pixels. Nothing is enlarged unless a preset needs it. */
+  /** Maximum dimensions of the output in pixels. Nothing is enlarged unless a preset requires it. */
   readonly maxWidth?: number
   readonly maxHeight?: number
-  /** The shape of the result; that of the source by default. */
+  /** Aspect ratio of the output. Defaults to that of the source. */
   readonly aspect?: Aspect
-  /** What makes the shape: cutting off on both sides (the default), or bars. */
+  /** How to reach the aspect ratio: crop two sides (default), or pad with bars. */
   readonly fit?: 'crop' | 'pad'
-  /** The result has no more bytes than this, or the job fails as `too_large`. */
+  /** Maximum size of the output in bytes. If it cannot be reached, the job fails with `too_large`. */
   readonly maxBytes?: number
 }
 
 interface Timing {
-  /** Seconds in the source. */
+  /** The part to keep, in seconds of the source. */
   readonly trim?: { readonly from?: number; readonly to?: number }
-  /** In LUFS; -14 by default, null leaves the sound as loud as it is. */
+  /** Target loudness in LUFS. Defaults to -14. Null leaves the loudness unchanged. */
   readonly loudness?: number | null
   readonly audioKbps?: number
 }
 
-/** H.264 and AAC in an MP4 that starts to play before it is loaded. Settings stand over those of the preset. */
+/** H.264 and AAC in an MP4 that can be played while it loads. Settings override those of the preset. */
 export interface VideoSpec extends Framing, Timing {
   readonly kind: 'video'
   readonly preset?: VideoPreset
-  /** The most frames a second. */
+  /** Maximum frame rate. */
   readonly fps?: number
-  /** Quality, 10 (best) to 40; 21 by default. */
+  /** Constant rate factor, 10 (best) to 40. Defaults to 21. */
   readonly crf?: number
-  /** The most that it takes at any time. */
+  /** Maximum bitrate of the video track. */
   readonly videoKbps?: number
   readonly mute?: boolean
 }
 
-/** Of pictures, drawings and documents; of an animation the first frame. */
+/** An image from an image, document, or the first frame of an animation. */
 export interface ImageSpec extends Framing {
   readonly kind: 'image'
   readonly preset?: ImagePreset
-  /** JPEG by default. */
+  /** Defaults to JPEG. */
   readonly format?: 'jpeg' | 'png' | 'webp'
-  /** 1 to 100; 82 by default, and less where `maxBytes` asks for it. */
+  /** 1 to 100. Defaults to 82. Lowered if `maxBytes` requires it. */
   readonly quality?: number
 }
 
-/** The sound alone, AAC in MP4 or MP3. */
+/** Audio only: AAC in MP4, or MP3. */
 export interface AudioSpec extends Timing {
   readonly kind: 'audio'
   readonly format?: 'm4a' | 'mp3'
@@ -57,7 +57,7 @@ export interface AudioSpec extends Timing {
 
 export type TranscodeSpec = VideoSpec | ImageSpec | AudioSpec
 
-const NUMBERS: Readonly<Record<string, readonly [least: number, most: number]>> = {
+const NUMBERS: Readonly<Record<string, readonly [min: number, max: number]>> = {
   maxWidth: [16, 7680],
   maxHeight: [16, 7680],
   maxBytes: [10_000, 64 * 2 ** 30],
@@ -87,22 +87,23 @@ const CHOICES_BY_KIND: Readonly<Record<TranscodeSpec['kind'], Readonly<Record<st
 }
 
 /**
- * Nothing reaches the arguments of ffmpeg that is not a number within bounds or one of a list.
+ * Checks settings. Only numbers within bounds and values from a list reach the arguments of ffmpeg.
  * @throws MediaWorkError `invalid_settings`
  */
 export function checkSpec(spec: TranscodeSpec): void {
   const keys = KEYS[spec.kind] as readonly string[] | undefined
-  if (keys === undefined) throw wrong('kind is "video", "image" or "audio".')
+  if (keys === undefined) throw invalid('kind must be "video", "image" or "audio".')
   const choices = CHOICES_BY_KIND[spec.kind]
   for (const [key, value] of Object.entries(spec)) {
     if (key === 'kind' || value === undefined) continue
-    if (!keys.includes(key)) throw wrong(`There is no setting ${key} for ${spec.kind}.`)
+    if (!keys.includes(key)) throw invalid(`The setting ${key} does not apply to ${spec.kind}.`)
     if (key === 'trim') checkTrim(value as { from?: unknown; to?: unknown })
     else if (choices[key] !== undefined) {
-      if (!choices[key].includes(value)) throw wrong(`${key} is one of: ${choices[key].join(', ')}.`)
+      if (!choices[key].includes(value)) throw invalid(`${key} must be one of: ${choices[key].join(', ')}.`)
     } else if (!(key === 'loudness' && value === null)) {
-      const [least, most] = NUMBERS[key] ?? [0, 0]
-      if (!isNumber(value) || value < least || value > most) throw wrong(`${key} is a number from ${least} to ${most}.`)
+      const [min, max] = NUMBERS[key] ?? [0, 0]
+      if (!isNumber(value) || value < min || value > max)
+        throw invalid(`${key} must be a number from ${min} to ${max}.`)
     }
   }
 }
@@ -110,7 +111,7 @@ export function checkSpec(spec: TranscodeSpec): void {
 function checkTrim(trim: { from?: unknown; to?: unknown } | null): void {
   const { from = 0, to = Number.MAX_SAFE_INTEGER } = trim ?? { from: null }
   if (!isNumber(from) || !isNumber(to) || from < 0 || to <= from) {
-    throw wrong('trim is { from, to } in seconds, from before to.')
+    throw invalid('trim must be { from, to } in seconds, with from less than to.')
   }
 }
 
@@ -118,6 +119,6 @@ function isNumber(value: unknown): value is number {
   return typeof value === 'number' && Number.isFinite(value)
 }
 
-function wrong(message: string): MediaWorkError {
+function invalid(message: string): MediaWorkError {
   return new MediaWorkError('invalid_settings', message)
 }

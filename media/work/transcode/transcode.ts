@@ -17,18 +17,18 @@ export async function transcode(
   const source = await openSource(path, probed)
   const { kind } = source
   if (spec.kind === 'image') {
-    if (kind.way === 'timed') {
+    if (kind.decoder === 'ffmpeg') {
       throw new MediaWorkError(
         'unsupported',
-        'A picture is made of pictures and documents; of a video, ask for thumbnails.',
+        'Images can be made only from images and documents. For a video, use its thumbnails.',
       )
     }
     return transcodeImage(path, output, spec, kind, context)
   }
-  // A GIF is a picture to sharp and a video to ffmpeg. What is known of it describes the picture, which has no tracks.
+  // sharp opens a GIF as an image, ffmpeg as a video. An earlier probe describes the image, which has no tracks.
   const isGif = kind.mime === 'image/gif'
-  if (kind.way !== 'timed' && !isGif) {
-    throw new MediaWorkError('unsupported', 'It is neither a video nor sound.')
+  if (kind.decoder !== 'ffmpeg' && !isGif) {
+    throw new MediaWorkError('unsupported', 'The file is neither video nor audio.')
   }
   if (spec.kind === 'audio') return transcodeAudio(source, output, spec, context)
   return transcodeVideo(isGif ? { ...source, probed: undefined } : source, output, spec, context)

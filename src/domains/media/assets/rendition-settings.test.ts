@@ -64,14 +64,18 @@ test.each<[RenditionSettings, Source, RegExp]>([
 describe('fitness of the file', () => {
   const video = { ...VIDEO, seconds: 4, hasAudio: true }
   test.each<[TranscodeSpec, Parameters<typeof checkFitness>[1], RegExp]>([
-    [{ kind: 'image' }, video, /ask for thumbnails/],
-    [{ kind: 'video' }, { ...IMAGE, seconds: null, hasAudio: null }, /neither a video nor sound/],
-    [{ kind: 'video' }, { ...AUDIO, seconds: 3, hasAudio: true }, /no picture/],
-    [{ kind: 'audio' }, { ...video, hasAudio: false }, /no sound/],
-    [{ kind: 'audio' }, { ...GIF, seconds: 1, hasAudio: null }, /no sound/],
-    [{ kind: 'video', trim: { from: 4 } }, video, /4\.0 s long: there is nothing after 4 s/],
-    [{ kind: 'video', preset: 'x' }, { ...video, seconds: 141 }, /x takes 140 s at most, this is 141\.0 s\. Trim it/],
-    [{ kind: 'video', preset: 'pinterest', trim: { to: 2 } }, video, /pinterest takes 4 s at least/],
+    [{ kind: 'image' }, video, /use its thumbnails/],
+    [{ kind: 'video' }, { ...IMAGE, seconds: null, hasAudio: null }, /neither video nor audio/],
+    [{ kind: 'video' }, { ...AUDIO, seconds: 3, hasAudio: true }, /no video/],
+    [{ kind: 'audio' }, { ...video, hasAudio: false }, /no audio/],
+    [{ kind: 'audio' }, { ...GIF, seconds: 1, hasAudio: null }, /no audio/],
+    [{ kind: 'video', trim: { from: 4 } }, video, /starts at 4 s, but the file is 4\.0 s long/],
+    [
+      { kind: 'video', preset: 'x' },
+      { ...video, seconds: 141 },
+      /preset x allows at most 140 s, but this is 141\.0 s\. Trim the file/,
+    ],
+    [{ kind: 'video', preset: 'pinterest', trim: { to: 2 } }, video, /pinterest requires at least 4 s/],
   ])('refuses %o', (spec, source, message) => {
     expect(() => checkFitness(spec, source)).toThrow(message)
   })

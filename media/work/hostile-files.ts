@@ -3,33 +3,33 @@ import { open } from 'node:fs/promises'
 import { MediaWorkError } from './errors.ts'
 
 const SAMPLE_BYTES = 65_536
-const REMEMBERED = 1_000
+const MAX_FILES = 1_000
 
-/** Files that ended a process twice, known by their size and both ends: such a file is not given to another process. */
-export class Suspects {
+/** Files that killed a process twice, recognized by their size, first and last bytes. They are not processed again. */
+export class HostileFiles {
   readonly #known = new Set<string>()
 
   async add(path: string): Promise<void> {
-    const print = await fingerprint(path)
-    if (print === undefined) return
-    this.#known.add(print)
+    const hash = await fingerprint(path)
+    if (hash === undefined) return
+    this.#known.add(hash)
     for (const oldest of this.#known) {
-      if (this.#known.size <= REMEMBERED) break
+      if (this.#known.size <= MAX_FILES) break
       this.#known.delete(oldest)
     }
   }
 
-  /** @throws MediaWorkError `hostile` */
-  async refuse(path: string): Promise<void> {
+  /** Refuses a hostile file. @throws MediaWorkError `hostile` */
+  async check(path: string): Promise<void> {
     if (this.#known.size === 0) return
-    const print = await fingerprint(path)
-    if (print !== undefined && this.#known.has(print)) {
-      throw new MediaWorkError('hostile', 'The file has ended every process that worked on it.')
+    const hash = await fingerprint(path)
+    if (hash !== undefined && this.#known.has(hash)) {
+      throw new MediaWorkError('hostile', 'The file has crashed every process that opened it.')
     }
   }
 }
 
-/** Undefined when it cannot be read: whoever works on it will say why. */
+/** Undefined if the file cannot be read. The job itself will report that error. */
 async function fingerprint(path: string): Promise<string | undefined> {
   try {
     await using file = await open(path)
