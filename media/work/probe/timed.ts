@@ -14,14 +14,14 @@ export interface TimedMedia extends Omit<Streams, 'format'> {
 
 /** Containers whose header has the duration, but not the size. */
 const TAIL_FORMATS = /matroska|webm|avi|flv|ogg|flac/
-/** The last packet is searched in this many seconds at the end. `slack` is how much may be missing. */
+/** Seconds at the end of the file that are searched for its last packet. `slack` is how many of them may be missing. */
 const TAIL_SECONDS = 10
 const slack = (seconds: number) => Math.min(2, 0.25 + seconds / 20)
 
 /** @throws MediaWorkError */
 export async function probeTimed(path: string, kind: FileKind, context: WorkContext): Promise<TimedMedia> {
   const { ffmpeg, signal } = context
-  // Without its index at the end, a file cannot be probed. Its boxes tell a truncated file from a damaged one.
+  // Without its index at the end, a file cannot be probed. Its boxes show whether it is truncated or damaged.
   const truncated = await isTruncated(path, kind.bytes)
   let streams: Streams
   try {

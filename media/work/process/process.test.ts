@@ -35,14 +35,14 @@ beforeAll(async () => {
   // Decoding a progressive JPEG of this size takes long enough to be interrupted.
   await sharp({ create: { width: 6000, height: 4000, channels: 3, background: '#f80' } })
     .jpeg({ progressive: true })
-    .toFile(path('picture'))
+    .toFile(path('image'))
   await sharp({ create: { width: 8, height: 8, channels: 3, background: '#f80' } })
     .png()
     .toFile(path('small'))
   mkdirSync(path('out'))
 })
 
-const picture = (of: MediaWork = work) => of.thumbnails(path('picture'), path('out'), { sizes })
+const makeThumbnail = (of: MediaWork = work) => of.thumbnails(path('image'), path('out'), { sizes })
 const encode = (options: Parameters<MediaWork['transcode']>[3] = {}, of: MediaWork = work) =>
   of.transcode(path('long'), path('encoded'), { kind: 'video' }, options)
 const ffmpegs = () => processesOn(folder).filter((pid) => isFfmpeg(pid))
@@ -97,7 +97,7 @@ test('lowers the priority of its threads, its children and its scheduler group',
 
 describe('cancels a job', () => {
   test('before it is queued, and while it is queued', async () => {
-    await expect(cancellablePicture(AbortSignal.abort())).rejects.toMatchObject({ code: 'cancelled' })
+    await expect(makeCancellableThumbnail(AbortSignal.abort())).rejects.toMatchObject({ code: 'cancelled' })
     const first = new AbortController()
     const running = failure(encode({ signal: first.signal }))
     const second = new AbortController()
@@ -123,7 +123,7 @@ describe('cancels a job', () => {
     const running = failure(encode(options))
     await waitFor(() => fraction > 0, { ...LONG, what: 'progress' })
     expect(ffmpegs()).toHaveLength(1)
-    expect(await picture()).toMatchObject({ kind: 'image' })
+    expect(await makeThumbnail()).toMatchObject({ kind: 'image' })
     expect(work.stats().long.running).toBe(1)
     controller.abort()
     expect(await running).toBe('cancelled')
@@ -133,15 +133,15 @@ describe('cancels a job', () => {
 
   test('while an image is decoded', async () => {
     const controller = new AbortController()
-    const running = failure(cancellablePicture(controller.signal))
+    const running = failure(makeCancellableThumbnail(controller.signal))
     await waitFor(() => work.stats().quick.running === 1, LONG)
     controller.abort()
     expect(await running).toBe('cancelled')
     await expectNothingLeft()
   })
 
-  function cancellablePicture(signal: AbortSignal) {
-    return work.thumbnails(path('picture'), path('out'), { sizes, signal })
+  function makeCancellableThumbnail(signal: AbortSignal) {
+    return work.thumbnails(path('image'), path('out'), { sizes, signal })
   }
 })
 
@@ -191,7 +191,10 @@ describe('when a process dies', () => {
 
   test('retries each of its jobs in a separate process', async () => {
     const before = work.stats().quick
-    const running = [picture(), work.thumbnails(path('short'), path('out'), { sizes: [{ name: 'other', edge: 64 }] })]
+    const running = [
+      makeThumbnail(),
+      work.thumbnails(path('short'), path('out'), { sizes: [{ name: 'other', edge: 64 }] }),
+    ]
     await waitFor(() => work.stats().quick.pids.length > 0, LONG)
     kill('quick')
     expect(await Promise.all(running)).toHaveLength(2)
@@ -214,7 +217,7 @@ describe('when a process dies', () => {
   })
 
   test('twice with the same file, refuses that file from then on, but not others', async () => {
-    const running = failure(picture())
+    const running = failure(makeThumbnail())
     let over = false
     void running.finally(() => (over = true))
     await waitFor(() => {
@@ -224,7 +227,7 @@ describe('when a process dies', () => {
     expect(await running).toBe('hostile')
     expect(logged.some((line) => line.includes('separate process'))).toBe(true)
     const { deaths } = work.stats().quick
-    await expect(picture()).rejects.toMatchObject({ code: 'hostile', retryable: false })
+    await expect(makeThumbnail()).rejects.toMatchObject({ code: 'hostile', retryable: false })
     expect(await work.probe(path('short'))).toMatchObject({ kind: 'video' })
     expect(work.stats().quick.deaths).toBe(deaths)
   })
@@ -246,7 +249,7 @@ describe('when a process dies', () => {
 
 test('fails its jobs when closed, and leaves nothing', async () => {
   const { work: closing, tempDir: own } = useMediaWork({ limits })
-  const jobs = [encode({}, closing), encode({}, closing), picture(closing)].map(failure)
+  const jobs = [encode({}, closing), encode({}, closing), makeThumbnail(closing)].map(failure)
   await waitFor(() => ffmpegs().length > 0, LONG)
   await closing.close()
   expect(await Promise.all(jobs)).toEqual(['unavailable', 'unavailable', expect.stringMatching(/unavailable|done/)])

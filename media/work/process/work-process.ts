@@ -34,7 +34,7 @@ interface Pending {
 }
 
 const ENTRY = fileURLToPath(new URL('main.ts', import.meta.url))
-/** A start takes half a second of CPU time, and much longer on a busy machine. */
+/** Time limit of a start. It takes half a second of CPU time, and much longer on a busy machine. */
 const START_SECONDS = 120
 /** How long a cancelled job may take to stop. After that the process is killed, and its other jobs are restarted. */
 const STOP_MS = 5_000

@@ -17,11 +17,11 @@ export type RenderedSvg =
 /** Maximum density. An SVG is enlarged beyond its declared size, so that thumbnails are sharp. */
 const MAX_DENSITY = 2400
 const DENSITY = 72
-/** The minimum of sharp. */
+/** The minimum that sharp accepts. */
 const MIN_DENSITY = 1
 /** librsvg renders edges of up to 32,767 pixels. */
 const MAX_EDGE = 16_384
-/** Maximum pixels of an image with unequal edges, in squares of the requested edge. */
+/** Maximum pixels of the rendered image, as a multiple of a square with the requested edge. */
 const MAX_SQUARES = 2
 
 async function main([path = '', edge = '0', maxPixels = '0']: readonly string[]): Promise<void> {

@@ -20,7 +20,7 @@ export interface Encoding {
   readonly mime: string
 }
 
-/** The used part of the source. */
+/** The part of the source that is used. */
 export interface Clip {
   readonly from: number
   /** Null if neither the file nor the caller gives the duration. */

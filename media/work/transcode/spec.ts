@@ -38,7 +38,7 @@ export interface VideoSpec extends Framing, Timing {
   readonly mute?: boolean
 }
 
-/** An image from an image, document, or the first frame of an animation. */
+/** An image, made from an image, a document or the first frame of an animation. */
 export interface ImageSpec extends Framing {
   readonly kind: 'image'
   readonly preset?: ImagePreset
