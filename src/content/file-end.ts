@@ -36,7 +36,7 @@ const ARCHIVE_END = 'PK\u0005\u0006'
 const DIRECTORY_ENTRY = 0x02014b50
 
 /**
- * Looks for the end-of-central-directory record (APPNOTE 4.3.16) as unpacking programs do: its comment extends to the end
+ * Looks for the end-of-central-directory record (APPNOTE 4.3.16) as ZIP programs do: its comment extends to the end
  * of the file, or the directory that it points to precedes it.
  */
 function endsAsZip(tail: Buffer): boolean {

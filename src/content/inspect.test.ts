@@ -294,8 +294,8 @@ function referring(): string {
   return `${groups.join('')}<rect fill="${'url(#a)'.repeat(20_000)}"/>${'</g>'.repeat(200)}`
 }
 
-function embedded(picture: Buffer): string {
-  return `data:image/png;base64,${picture.toString('base64')}`
+function embedded(image: Buffer): string {
+  return `data:image/png;base64,${image.toString('base64')}`
 }
 
 /** A ZIP archive with one empty entry. @param comment the declared length of the comment that follows */

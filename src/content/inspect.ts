@@ -12,7 +12,7 @@ export const HEAD_BYTES = 512 * 1024
 const MAX_SIDE = 16_384
 const MAX_PIXELS = 100_000_000
 
-/** What the content of a file is. */
+/** The result of an inspection. */
 export interface Inspected {
   readonly type: string
   readonly kind: Kind
@@ -53,9 +53,9 @@ export async function inspectWhole(found: Inspected, size: number, readAt: ReadA
   for (const image of checkSvg(await readAt(0, Math.min(size, 1_000_001)), size)) {
     const { height, kind, type, width } = await inspectHead(image, '')
     if (kind !== 'image' || type === 'image/svg+xml')
-      throw UnsafeFile({ message: 'The SVG image has a file embedded in it.' })
+      throw UnsafeFile({ message: 'The SVG image has an embedded file that is not an image.' })
     pixels += (width ?? 0) * (height ?? 0)
-    // All of them are in memory at once when the SVG is rendered.
+    // The renderer has all embedded images in memory at once.
     if (pixels > MAX_PIXELS)
       throw ImageTooLarge({ message: 'The images embedded in the SVG have too many pixels in total.' })
   }

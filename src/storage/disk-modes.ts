@@ -10,7 +10,7 @@ export async function makeFolder(path: string): Promise<void> {
   await mkdir(path, { recursive: true, mode: FOLDER_MODE })
 }
 
-/** Removes the access of other users to a folder that an older version or an administrator has created with it. */
+/** Removes the access of other users to a folder, which an older version or an administrator may have granted. */
 export async function removeAccessOfOthers(path: string): Promise<void> {
   const { mode } = await stat(path)
   if ((mode & OTHERS) === 0) return

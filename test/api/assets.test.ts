@@ -26,8 +26,8 @@ afterAll(() => app?.stop())
 
 let shade = 0
 
-/** A picture with unique content. */
-async function picture(width = 8, height = 8): Promise<Uint8Array<ArrayBuffer>> {
+/** A PNG image with unique content. */
+async function newImage(width = 8, height = 8): Promise<Uint8Array<ArrayBuffer>> {
   shade += 1
   const background = { r: shade % 256, g: shade >> 8, b: 7 }
   return new Uint8Array(
@@ -39,7 +39,7 @@ async function picture(width = 8, height = 8): Promise<Uint8Array<ArrayBuffer>> 
 
 async function add(fields: object = {}, content?: Uint8Array<ArrayBuffer>, name = 'a.png', as = 'ada') {
   const body = { workspaceId: world.id('acme'), ...fields }
-  const file = { name, content: content ?? (await picture()) }
+  const file = { name, content: content ?? (await newImage()) }
   return world.as(as).call('POST /api/assets/upload', { body, file })
 }
 
@@ -64,7 +64,7 @@ async function storedFiles(): Promise<string[]> {
 
 describe('assets', () => {
   test('describes the uploaded file and returns the same bytes', async () => {
-    const content = await picture(40, 30)
+    const content = await newImage(40, 30)
     const asset = await added({ tags: 'x,y', altText: 'Blue', name: 'Frühling.png' }, content)
     expect(asset).toMatchObject({
       name: 'Frühling.png',
@@ -87,7 +87,7 @@ describe('assets', () => {
   })
 
   test('makes thumbnails after an upload, as separate files', async () => {
-    const { _id: id } = await added({}, await picture(1600, 900))
+    const { _id: id } = await added({}, await newImage(1600, 900))
     const ready = await waitFor(
       async () => {
         const { data } = (await one('GET /api/assets/{id}/thumbnail', id)).body
@@ -123,7 +123,7 @@ describe('assets', () => {
       ['c_1.png', 'blue', 20],
     ] as const) {
       clock.advance(1000)
-      await added({ workspaceId, name, tags }, await picture(size, size))
+      await added({ workspaceId, name, tags }, await newImage(size, size))
     }
     const list = async (query: object) => names(await get('GET /api/assets', { workspaceId, ...query }))
     expect(await list({})).toEqual(['c_1.png', 'a.png', 'b.png'])
@@ -208,7 +208,7 @@ describe('assets', () => {
   test('stores equal contents once per workspace, and does not share them between workspaces', async () => {
     await world.workspace('twins', 'ada')
     await world.workspace('other', 'ada')
-    const content = await picture(50, 50)
+    const content = await newImage(50, 50)
     const before = await storedFiles()
     const first = await added({ workspaceId: world.id('twins') }, content)
     const second = await added({ workspaceId: world.id('twins'), name: 'again.png' }, content)
@@ -220,7 +220,7 @@ describe('assets', () => {
     expect(usage.body.data).toMatchObject({ bytes: content.length, assetCount: 2, byKind: { image: content.length } })
   })
 
-  test('returns a result for each bulk-deleted asset, and deletes binned files after 30 days', async () => {
+  test('returns a result for each bulk-deleted asset, and deletes the files in the bin after 30 days', async () => {
     const [free, used] = [await added(), await added()]
     const unknown = '01900000-0000-7000-8000-00000000dead'
     app.composition.services.assets.uses.register(async (_sql, _workspace, ids) =>
@@ -261,7 +261,7 @@ describe('assets', () => {
     const workspaceId = world.id('bin')
     const call = (route: string, options: object) => world.as('cleo').call(route, options)
     const list = async (query: object) => names(await call('GET /api/assets', { query: { workspaceId, ...query } }))
-    const content = await picture(20, 20)
+    const content = await newImage(20, 20)
     const { _id: id } = await added({ workspaceId }, content, 'kept.png', 'cleo')
     const path = { path: { id } }
     expect(
@@ -290,7 +290,7 @@ describe('assets', () => {
   test('keeps the file when its content is uploaded again during the cleanup', async () => {
     await world.workspace('again', 'ada')
     const workspaceId = world.id('again')
-    const content = await picture(31, 31)
+    const content = await newImage(31, 31)
     const { _id: first } = await added({ workspaceId }, content)
     await waitFor(async () => (await one('GET /api/assets/{id}', first)).body.data.thumbnail.status === 'ready', {
       timeoutMs: 20_000,
@@ -330,7 +330,7 @@ describe('assets', () => {
 
 describe('signed URLs', () => {
   test('give access to one file without a credential until they expire', async () => {
-    const content = await picture(20, 20)
+    const content = await newImage(20, 20)
     const { _id: id, signedUntil, signedUrl } = await added({}, content)
     const shown = await fetch(app.url + signedUrl)
     expect([shown.status, shown.headers.get('x-content-type-options')]).toEqual([200, 'nosniff'])
@@ -464,7 +464,7 @@ describe('the storage limit', () => {
     socket.write(
       `POST /api/assets/upload HTTP/1.1\r\nHost: x\r\nX-API-Key: ${world.key('ada')}\r\nContent-Type: multipart/form-data; boundary=${boundary}\r\nContent-Length: 5000000\r\n\r\n${head}`,
     )
-    socket.write(await picture(300, 300))
+    socket.write(await newImage(300, 300))
     socket.write(Buffer.alloc(1_000_000))
     const incoming = join(app.dataDir, 'storage', 'incoming')
     await waitFor(async () => (await readdir(incoming)).length > 0)

@@ -84,7 +84,7 @@ test('the search of /docs finds operations by common words', { timeout: 120_000 
   const field = page.getByRole('dialog').locator('input')
   for (const [words, summary] of [
     ['upload a file', 'Upload a file'],
-    ['download', 'Download an asset, a thumbnail or a rendition'],
+    ['download', 'Download a file'],
   ] as const) {
     await field.fill(words)
     await page.getByRole('dialog').getByText(summary).first().waitFor()

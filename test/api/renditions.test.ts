@@ -159,7 +159,7 @@ test.each([
 describe('refuses', () => {
   test('impossible settings before the job starts', async () => {
     const { _id: id } = await addFile('clip', 'other.mp4')
-    // Wait for the examination, because it tells which settings are possible.
+    // Wait for the examination, because its result decides which settings are possible.
     await waitFor(async () => (await asset(id)).duration !== null, LONG)
     for (const [body, message] of [
       [{ trim: { from: 9 } }, /starts at 9 s, but the file is 3\.\d s long/],

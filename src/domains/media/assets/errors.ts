@@ -13,7 +13,7 @@ export const RenditionNotPossible = defineError({
   status: 400,
   message: 'The rendition cannot be made from this file.',
   cause:
-    'The settings contradict each other or do not fit the file: for example the audio of a video without sound, or a trim after its end.',
+    'The settings contradict each other or do not fit the file: for example, the audio of a silent video, or a trim after its end.',
   fix: 'Change the settings as the message says. GET the asset to see the type, size and duration of its file.',
 })
 export const UploadMismatch = defineError({

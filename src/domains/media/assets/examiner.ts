@@ -21,7 +21,7 @@ const SIZES = [
   { name: 'large', edge: 1280 },
 ] as const
 
-/** Time limit for rendering one picture, including its download from the storage. */
+/** Time limit for rendering one image, including its download from the storage. */
 const RENDER_MS = MINUTE
 
 /** The result for a file that could not be examined. */
@@ -83,7 +83,7 @@ export class AssetExaminer {
   }
 
   /**
-   * Renders the picture in a file as WebP and writes it to `path`.
+   * Renders the image in a file as WebP and writes it to `path`.
    * @param edge maximum length of the longer side, in pixels
    * @throws MediaWorkError
    */

@@ -9,8 +9,9 @@ const WORKSPACE = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a01'
 
 export const listFolders = operation({
   route: 'GET /api/assets/folders',
-  summary: 'List folders as a tree',
-  description: 'Parents come before their children. `depth` and `childIds` describe the tree.',
+  summary: 'List folders',
+  description:
+    'Returns the folders as a tree. Parents come before their children. `depth` and `childIds` describe the tree.',
   access: 'media:read',
   workspace: from.query('workspaceId'),
   query: WorkspaceQuery,
@@ -35,7 +36,7 @@ export const createFolder = operation({
 
 export const renameFolder = operation({
   route: 'PATCH /api/assets/folders/{id}',
-  summary: 'Rename or move a folder',
+  summary: 'Update a folder',
   access: 'media:write',
   workspace: owner('asset_folders'),
   turn: true,

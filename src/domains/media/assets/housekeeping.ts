@@ -77,10 +77,10 @@ export class AssetHousekeeping {
       const assetId = anyOf(due.map(({ id }) => id))
       // Renditions are deleted with their assets. Assets in the bin get no new ones.
       const renditions = await assetRenditions.find(this.#database, { assetId })
-      const gone = await assets.deleteReturning(this.#database, { id: assetId, deletedAt }, ['id'])
-      const isGone = new Set(gone.map(({ id }) => id))
+      const deleted = await assets.deleteReturning(this.#database, { id: assetId, deletedAt }, ['id'])
+      const deletedIds = new Set(deleted.map(({ id }) => id))
       for (const { assetId: of, id, type, workspaceId } of renditions) {
-        if (!isGone.has(of)) continue
+        if (!deletedIds.has(of)) continue
         for (const key of renditionKeys(workspaceId, id, type)) await this.#storage.delete(key)
       }
       more = due.length === BATCH && !isAborted(signal)
@@ -90,18 +90,18 @@ export class AssetHousekeeping {
 
   /**
    * Deletes files that no asset uses, in the bin or outside of it. Adding an asset for a stored file updates the row of
-   * the file. The row is locked during that transaction, and too recent after it.
+   * the file. The row is locked during that transaction, and its time is too recent after it.
    */
   async #deleteUnusedFiles(signal: AbortSignal | undefined): Promise<void> {
     for (let more = true; more;) {
       const before = new Date(this.#clock.now() - HOUR).toISOString()
-      const gone = await unusedFiles.rows(this.#database, { before, limit: BATCH })
-      for (const { id, thumbnails, workspaceId } of gone) {
+      const deleted = await unusedFiles.rows(this.#database, { before, limit: BATCH })
+      for (const { id, thumbnails, workspaceId } of deleted) {
         const key = fileKey(workspaceId, id)
         for (const { name } of thumbnails) await this.#storage.delete(`${key}.thumbnail-${name}`)
         await this.#storage.delete(key)
       }
-      more = gone.length === BATCH && !isAborted(signal)
+      more = deleted.length === BATCH && !isAborted(signal)
     }
   }
 

@@ -113,7 +113,7 @@ export class AssetLibrary {
 
   /**
    * Adds an asset. If the workspace already has a file with this content, the asset uses that file. The caller checks
-   * the limit on tags (`requireTags`), because recordings are added even beyond the limit.
+   * the limit on tags (`requireTags`), because recordings may exceed it.
    * @returns the asset and the id of its file
    */
   async add(turn: Turn, added: NewAsset): Promise<{ asset: AssetData; fileId: string }> {

@@ -28,7 +28,7 @@ interface Filters {
 
 interface Order {
   readonly direction: 'asc' | 'desc'
-  /** The first sort key and its type; the id is the second. Without it, the list is in the order of ids, which is that of creation. */
+  /** The primary sort key and its type. The id is the secondary one. Without a key, the order is that of ids, and so of creation. */
   readonly key?: { readonly expression: Expression<unknown>; readonly type: 'text' | 'bigint' }
 }
 

@@ -55,9 +55,9 @@ export const listAssets = operation({
 
 export const deleteAssets = operation({
   route: 'POST /api/assets/bulk-delete',
-  summary: 'Move several assets to the bin',
+  summary: 'Delete multiple assets',
   description:
-    'Returns a result for each id: 200, 404, or 409 if a scheduled post or a broadcast needs the asset and `force` is not set. Assets in the bin do not count against the plan and are deleted after 30 days.',
+    'Moves the assets to the bin. Returns a result for each id: 200, 404, or 409 if a scheduled post or a broadcast needs the asset and `force` is not set. Assets in the bin do not count against the plan and are deleted after 30 days.',
   access: 'media:write',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -143,7 +143,7 @@ export const listTags = operation({
 
 export const getThumbnailStatus = operation({
   route: 'GET /api/assets/{id}/thumbnail',
-  summary: 'Get the thumbnail status of an asset',
+  summary: 'Get thumbnail status',
   description: 'Poll this, or wait for the event `asset.updated`.',
   access: 'media:read',
   workspace: owner('assets'),
@@ -167,7 +167,7 @@ export const getAsset = operation({
 
 export const updateAsset = operation({
   route: 'PATCH /api/assets/{id}',
-  summary: 'Update or restore an asset',
+  summary: 'Update an asset',
   description:
     '`deletedAt: null` restores an asset from the bin, to its folder if that still exists. GET /api/assets with `bin` lists the assets in the bin.',
   access: 'media:write',
@@ -185,7 +185,7 @@ export const updateAsset = operation({
 
 export const deleteAsset = operation({
   route: 'DELETE /api/assets/{id}',
-  summary: 'Delete an asset or a rendition',
+  summary: 'Delete an asset',
   description:
     'Moves the asset to the bin, where it stays for 30 days. With `rendition`, only that rendition is deleted, permanently. If it is still being made, the job is cancelled.',
   access: 'media:write',
@@ -205,7 +205,7 @@ export const deleteAsset = operation({
 
 export const resolveAssets = operation({
   route: 'POST /api/assets/resolve',
-  summary: 'Get several assets by id',
+  summary: 'Get multiple assets',
   access: 'media:read',
   workspace: from.body('workspaceId'),
   body: AssetsToResolve,
@@ -216,7 +216,7 @@ export const resolveAssets = operation({
 
 export const transcodeAsset = operation({
   route: 'POST /api/assets/{id}/renditions',
-  summary: 'Create a rendition of an asset',
+  summary: 'Create a rendition',
   description:
     'A job makes the rendition. Sockets receive `job.progress` with `jobId`, then `rendition.updated`. GET the asset to list its renditions. A request with the same settings returns the existing rendition, and retries it if it has failed. To cancel or delete a rendition, DELETE the asset with `rendition`. Renditions count against the plan. The preset `preview` makes an HLS preview. Videos longer than ten minutes (a server setting) get one automatically.',
   access: 'media:write',
@@ -233,9 +233,9 @@ export const transcodeAsset = operation({
 
 export const downloadAsset = operation({
   route: 'GET /api/assets/{id}/file',
-  summary: 'Download an asset, a thumbnail or a rendition',
+  summary: 'Download a file',
   description:
-    'In a web page, use the `signedUrl` of an asset, a thumbnail or a rendition as the `src` of `<img>` or `<video>`. It needs no header and supports Range. If files are stored in S3, the reply redirects to a signed bucket URL. A preview is an HLS playlist whose segments have signed URLs.',
+    'Returns the file of the asset, or with `variant` a thumbnail or rendition. In a web page, use the `signedUrl` of an asset, a thumbnail or a rendition as the `src` of `<img>` or `<video>`. It needs no header and supports Range. If files are stored in S3, the reply redirects to a signed bucket URL. A preview is an HLS playlist whose segments have signed URLs.',
   access: 'media:read',
   workspace: owner('assets'),
   link: true,

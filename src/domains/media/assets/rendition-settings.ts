@@ -40,7 +40,7 @@ export const NewRendition = Input({
         'Output format. `h264` is MP4 with AAC audio, `aac` is the audio alone as M4A. Defaults to `h264` for videos and GIFs, `aac` for audio and `jpeg` for everything else',
     }),
   ),
-  width: integer(16, 7680, 'Maximum width in pixels. The picture is enlarged only if a preset requires it'),
+  width: integer(16, 7680, 'Maximum width in pixels. The output is enlarged only if a preset requires it'),
   height: integer(16, 7680, 'Maximum height in pixels'),
   crop: Type.Optional(OneOf(['1:1', '4:5', '9:16', '16:9'], { description: 'Aspect ratio of the output' })),
   fit: Type.Optional(

@@ -25,7 +25,7 @@ export const createUpload = operation({
 
 export const putUpload = operation({
   route: 'PUT /api/uploads/{uploadId}/content',
-  summary: 'Upload the content of an upload',
+  summary: 'Send upload content',
   description:
     'Without Content-Range, the body is the whole file. With `Content-Range: bytes <first>-<last>/<size>`, it is a piece, which must start where the last one ended. After an interruption, send `bytes */<size>` with an empty body (or GET the upload) to find out how many bytes were received. After the last byte, the file is inspected, and refused if it does not match the upload. From then on, only the same bytes are accepted again. The URL stops working when the member who created the upload is no longer allowed to add media.',
   access: 'public',
