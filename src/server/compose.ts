@@ -86,13 +86,13 @@ export function compose(
 
   const plans = composePlans(foundation, { payerOf: (workspaceId) => payerOf(database, workspaceId) })
   const chat = composeChat(foundation, { plans })
-  const channels: Channels = chat.people
+  const channels: Channels = chat.memberships
   const workspaces = composeWorkspaces(foundation, { plans, channels, eventTypes })
   const { memberships } = workspaces
   const stopForgetting = memberships.onChange((workspaceId) => executor.forget(workspaceId))
   announcements.onAgain((workspaceId) => {
     memberships.changed(workspaceId)
-    chat.people.changedIn(workspaceId)
+    chat.memberships.changedIn(workspaceId)
   })
   const apiKeys = composeApiKeys(foundation, {
     workspaceIdsOf: async (sql, userId) => (await workspaces.service.ofUser(userId, sql)).map(({ id }) => id),

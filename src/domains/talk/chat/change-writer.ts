@@ -1,6 +1,6 @@
 import type { Turn } from '../../../core/turn.ts'
 import { chatChange } from './events.ts'
-import type { Room } from './rooms.ts'
+import type { CachedChannel } from './channel-cache.ts'
 import type { ChangeData, ChangeKind } from './schemas.ts'
 import { chatLog } from './tables.ts'
 
@@ -20,10 +20,10 @@ interface NewChange<K extends ChangeKind> {
  * change per channel, because the number in memory advances only when the turn has succeeded.
  * @returns the number
  */
-export function writeChange<K extends ChangeKind>(turn: Turn, room: Room, change: NewChange<K>): number {
-  const seq = room.seq + 1
+export function writeChange<K extends ChangeKind>(turn: Turn, cached: CachedChannel, change: NewChange<K>): number {
+  const seq = cached.seq + 1
   const { actorId, at, data, messageId, type } = change
-  const { _id: channelId } = room.channel
+  const { _id: channelId } = cached.channel
   turn.insert(chatLog, {
     channelId,
     seq,
@@ -34,11 +34,11 @@ export function writeChange<K extends ChangeKind>(turn: Turn, room: Room, change
     at,
   })
   turn.settled(() => {
-    room.seq = seq
+    cached.seq = seq
   })
   // oxlint-disable-next-line typescript/consistent-type-assertions -- the pairs of type and data are those of the union
   const message = { workspaceId: turn.workspaceId, channelId, seq, type, at, actorId, data } as ChangeData
-  turn.emit(chatChange, message, room.channel.private ? { channel: channelId } : undefined)
+  turn.emit(chatChange, message, cached.channel.private ? { channel: channelId } : undefined)
   return seq
 }
 

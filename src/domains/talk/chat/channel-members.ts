@@ -3,12 +3,12 @@ import type { Clock } from '../../../core/clock.ts'
 import { Conflict, Forbidden, NotFound } from '../../../core/errors.ts'
 import type { Turn } from '../../../core/turn.ts'
 import { requireMembers } from '../../workspace/workspaces/index.ts'
-import type { ChannelPeople } from './channel-people.ts'
+import type { ChannelMemberships } from './channel-memberships.ts'
 import { addMembers, MOST_MEMBERS } from './channels.ts'
 import { writeChange } from './change-writer.ts'
 import { NotOfThisKind } from './errors.ts'
 import { channelCreated, channelLeft, channelUpdated } from './events.ts'
-import { anyRoomOf, openRoomOf, roomOf, type Room } from './rooms.ts'
+import { loadChannel, writableChannel, visibleChannel, type CachedChannel } from './channel-cache.ts'
 import type { ChannelData } from './schemas.ts'
 import { byCode } from './state.ts'
 import { channelMembers } from './tables.ts'
@@ -16,25 +16,25 @@ import { channelMembers } from './tables.ts'
 /** Adds and removes members of private channels. All methods run in turns. */
 export class ChannelMembers {
   readonly #clock: Clock
-  readonly #people: ChannelPeople
+  readonly #memberships: ChannelMemberships
 
-  constructor(clock: Clock, people: ChannelPeople) {
+  constructor(clock: Clock, memberships: ChannelMemberships) {
     this.#clock = clock
-    this.#people = people
+    this.#memberships = memberships
   }
 
   /** Users who are members already are skipped. @throws AppError not_found, wrong_channel_kind, channel_archived, … */
   async add(turn: Turn, caller: Caller, channelId: string, userIds: readonly string[]): Promise<ChannelData> {
-    const room = await openRoomOf(turn, caller, channelId)
-    requireList(room.channel)
+    const cached = await writableChannel(turn, caller, channelId)
+    requireList(cached.channel)
     await requireMembers(turn, 'userIds', userIds)
-    const added = userIds.filter((id) => !room.channel.memberIds.includes(id))
-    if (added.length === 0) return room.channel
-    if (room.channel.memberIds.length + added.length > MOST_MEMBERS) {
+    const added = userIds.filter((id) => !cached.channel.memberIds.includes(id))
+    if (added.length === 0) return cached.channel
+    if (cached.channel.memberIds.length + added.length > MOST_MEMBERS) {
       throw Conflict({ message: `A channel has at most ${MOST_MEMBERS} members.` })
     }
     addMembers(turn, channelId, added)
-    const channel = this.#write(turn, room, caller.userId, added, [])
+    const channel = this.#write(turn, cached, caller.userId, added, [])
     turn.audit({ kind: 'channel', id: channelId, details: { added } })
     turn.emit(channelUpdated, channel, { channel: channelId })
     for (const user of added) turn.emit(channelCreated, channel, { user })
@@ -46,8 +46,8 @@ export class ChannelMembers {
    * @throws AppError not_found, wrong_channel_kind, forbidden, conflict for the last member
    */
   async remove(turn: Turn, caller: Caller, member: Member, channelId: string, userId: string): Promise<void> {
-    const room = await roomOf(turn, caller, channelId)
-    const { channel } = room
+    const cached = await visibleChannel(turn, caller, channelId)
+    const { channel } = cached
     requireList(channel)
     if (!channel.memberIds.includes(userId)) throw NotFound()
     if (userId !== caller.userId && channel.createdBy !== caller.userId && !member.scopes.has('team:manage')) {
@@ -59,7 +59,7 @@ export class ChannelMembers {
       throw Conflict({ message: 'The last member cannot be removed. Archive or delete the channel instead.' })
     }
     await channelMembers.delete(turn.sql, { channelId, userId })
-    const left = this.#write(turn, room, caller.userId, [], [userId])
+    const left = this.#write(turn, cached, caller.userId, [], [userId])
     turn.audit({ kind: 'channel', id: channelId, details: { removed: userId } })
     turn.emit(channelLeft, { channelId }, { user: userId })
     turn.emit(channelUpdated, left, { channel: channelId })
@@ -69,21 +69,27 @@ export class ChannelMembers {
   async leaveAll(turn: Turn, by: string, userId: string): Promise<void> {
     const rows = await channelMembers.deleteReturning(turn.sql, { workspaceId: turn.workspaceId, userId })
     for (const { channelId } of rows) {
-      const room = await anyRoomOf(turn, channelId)
-      const left = this.#write(turn, room, by, [], [userId])
+      const cached = await loadChannel(turn, channelId)
+      const left = this.#write(turn, cached, by, [], [userId])
       turn.emit(channelUpdated, left, { channel: channelId })
     }
   }
 
-  #write(turn: Turn, room: Room, actorId: string, added: readonly string[], removed: readonly string[]): ChannelData {
-    const kept = room.channel.memberIds.filter((id) => !removed.includes(id) && !added.includes(id))
-    const channel = { ...room.channel, memberIds: [...kept, ...added].sort(byCode) }
+  #write(
+    turn: Turn,
+    cached: CachedChannel,
+    actorId: string,
+    added: readonly string[],
+    removed: readonly string[],
+  ): ChannelData {
+    const kept = cached.channel.memberIds.filter((id) => !removed.includes(id) && !added.includes(id))
+    const channel = { ...cached.channel, memberIds: [...kept, ...added].sort(byCode) }
     const at = new Date(this.#clock.now()).toISOString()
-    writeChange(turn, room, { type: 'members', actorId, at, data: { added: [...added], removed: [...removed] } })
+    writeChange(turn, cached, { type: 'members', actorId, at, data: { added: [...added], removed: [...removed] } })
     turn.settled(() => {
-      room.channel = channel
+      cached.channel = channel
     })
-    this.#people.changed(turn)
+    this.#memberships.changed(turn)
     return channel
   }
 }

@@ -9,11 +9,11 @@ import { not, sameText } from '../../../db/condition.ts'
 import type { PlanService } from '../../money/plans/index.ts'
 import { requireMembers } from '../../workspace/workspaces/index.ts'
 import { channelRows, channelState } from './channel-row.ts'
-import type { ChannelPeople } from './channel-people.ts'
+import type { ChannelMemberships } from './channel-memberships.ts'
 import { writeChange } from './change-writer.ts'
 import { ChannelArchived, ChannelNameTaken, NotOfThisKind } from './errors.ts'
 import { channelCreated, channelDeleted, channelUpdated } from './events.ts'
-import { anyRoomOf, Room, roomOf, ROOMS } from './rooms.ts'
+import { loadChannel, CachedChannel, visibleChannel, CHANNEL_CACHE } from './channel-cache.ts'
 import type { ChannelChange, ChannelData, NewChannel } from './schemas.ts'
 import { byCode } from './state.ts'
 import { channelMembers, channels } from './tables.ts'
@@ -26,12 +26,12 @@ const MOST_OTHERS = 8
 /** Creates, changes and deletes channels and direct conversations. All methods run in turns. */
 export class ChannelService {
   readonly #clock: Clock
-  readonly #people: ChannelPeople
+  readonly #memberships: ChannelMemberships
   readonly #plans: PlanService
 
-  constructor(clock: Clock, people: ChannelPeople, plans: PlanService) {
+  constructor(clock: Clock, memberships: ChannelMemberships, plans: PlanService) {
     this.#clock = clock
-    this.#people = people
+    this.#memberships = memberships
     this.#plans = plans
   }
 
@@ -51,8 +51,8 @@ export class ChannelService {
     change: Static<typeof ChannelChange>,
     ifMatch: IfMatch,
   ): Promise<ChannelData> {
-    const room = await roomOf(turn, caller, channelId)
-    const before = room.channel
+    const cached = await visibleChannel(turn, caller, channelId)
+    const before = cached.channel
     requireVersion(ifMatch, before.version)
     if (before.kind === 'dm') throw NotOfThisKind()
     if (change.name === null) throw fault('name', 'required', 'is required for a channel')
@@ -73,9 +73,9 @@ export class ChannelService {
     }
     const { archivedAt, version } = channel
     await channels.update(turn.sql, { id: channelId }, { name, topic, archivedAt, version, updatedAt: at })
-    writeChange(turn, room, { type: 'channel', actorId: caller.userId, at, data: { channel } })
+    writeChange(turn, cached, { type: 'channel', actorId: caller.userId, at, data: { channel } })
     turn.settled(() => {
-      room.channel = channel
+      cached.channel = channel
     })
     turn.audit({ kind: 'channel', id: channelId, details: { ...change } })
     turn.emit(channelUpdated, channel, audienceOf(channel))
@@ -84,16 +84,16 @@ export class ChannelService {
 
   /** @throws AppError not_found, precondition_failed, wrong_channel_kind */
   async delete(turn: Turn, caller: Caller, channelId: string, ifMatch: IfMatch): Promise<void> {
-    const { channel } = await roomOf(turn, caller, channelId)
+    const { channel } = await visibleChannel(turn, caller, channelId)
     requireVersion(ifMatch, channel.version)
     if (channel.kind === 'dm') throw NotOfThisKind({ message: 'A direct conversation cannot be deleted.' })
     await channels.delete(turn.sql, { id: channelId })
-    turn.settled(() => turn.memory(ROOMS).remove(channelId))
+    turn.settled(() => turn.memory(CHANNEL_CACHE).remove(channelId))
     turn.audit({ kind: 'channel', id: channelId, details: { name: channel.name } })
     if (!channel.private) return turn.emit(channelDeleted, { channelId })
     // When the event is sent, the channel has no members any more, so it names each of them.
     for (const user of channel.memberIds) turn.emit(channelDeleted, { channelId }, { user })
-    this.#people.changed(turn)
+    this.#memberships.changed(turn)
   }
 
   async #createChannel(turn: Turn, caller: Caller, input: NewChannelInput) {
@@ -149,14 +149,14 @@ export class ChannelService {
     if (added.length === 0) return channel
     addMembers(turn, channel._id, added)
     const whole = { ...channel, memberIds: members }
-    const room = await anyRoomOf(turn, channel._id)
+    const cached = await loadChannel(turn, channel._id)
     const at = new Date(this.#clock.now()).toISOString()
-    writeChange(turn, room, { type: 'members', actorId: caller.userId, at, data: { added, removed: [] } })
+    writeChange(turn, cached, { type: 'members', actorId: caller.userId, at, data: { added, removed: [] } })
     turn.settled(() => {
-      room.channel = whole
+      cached.channel = whole
     })
     turn.emit(channelCreated, whole, { channel: channel._id })
-    this.#people.changed(turn)
+    this.#memberships.changed(turn)
     return whole
   }
 
@@ -189,11 +189,11 @@ export class ChannelService {
       updatedAt: at,
     })
     addMembers(turn, channel._id, members)
-    const room = new Room(channel, 0)
-    writeChange(turn, room, { type: 'channel', actorId: caller.userId, at, data: { channel } })
-    turn.settled(() => turn.memory(ROOMS).add(room))
+    const cached = new CachedChannel(channel, 0)
+    writeChange(turn, cached, { type: 'channel', actorId: caller.userId, at, data: { channel } })
+    turn.settled(() => turn.memory(CHANNEL_CACHE).add(cached))
     turn.emit(channelCreated, channel, audienceOf(channel))
-    if (channel.private) this.#people.changed(turn)
+    if (channel.private) this.#memberships.changed(turn)
     return channel
   }
 }

@@ -3,7 +3,7 @@ import type { PlanService } from '../../money/plans/index.ts'
 import { ChatAttachments } from './attachments.ts'
 import { ChannelList } from './channel-list.ts'
 import { ChannelMembers } from './channel-members.ts'
-import { ChannelPeople } from './channel-people.ts'
+import { ChannelMemberships } from './channel-memberships.ts'
 import { ChannelService } from './channels.ts'
 import { ChatLog } from './chat-log.ts'
 import { ChatLogRetention } from './log-retention.ts'
@@ -24,13 +24,13 @@ declare module '../../../core/services.ts' {
 export function composeChat(foundation: Foundation, { plans }: { readonly plans: PlanService }) {
   const { clock, config, coordination, database, searches, storage } = foundation
   const attachments = new ChatAttachments(database, clock, storage)
-  const people = new ChannelPeople(database, coordination)
+  const memberships = new ChannelMemberships(database, coordination)
   return {
-    people,
+    memberships,
     services: {
-      channels: new ChannelService(clock, people, plans),
+      channels: new ChannelService(clock, memberships, plans),
       channelList: new ChannelList(database),
-      channelMembers: new ChannelMembers(clock, people),
+      channelMembers: new ChannelMembers(clock, memberships),
       attachments,
       log: new ChatLog(database),
       logRetention: new ChatLogRetention(database, clock),

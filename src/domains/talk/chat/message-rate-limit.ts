@@ -2,7 +2,7 @@ import type { Clock } from '../../../core/clock.ts'
 import { RateLimited } from '../../../core/errors.ts'
 import { TokenBucket } from '../../../core/token-bucket.ts'
 import type { Turn } from '../../../core/turn.ts'
-import type { Room } from './rooms.ts'
+import type { CachedChannel } from './channel-cache.ts'
 
 const POLICY = { burst: 10, perSecond: 5 }
 
@@ -23,10 +23,10 @@ export class MessageRateLimit {
   }
 
   /** Takes a token for a message, if the turn succeeds. @throws AppError rate_limited */
-  take(turn: Turn, room: Room, userId: string): void {
+  take(turn: Turn, cached: CachedChannel, userId: string): void {
     if (!this.#enforced) return
     const now = this.#clock.monotonic()
-    const bucket = room.buckets.get(userId) ?? new TokenBucket(POLICY, now)
+    const bucket = cached.buckets.get(userId) ?? new TokenBucket(POLICY, now)
     const tokens = bucket.level(now)
     if (tokens < 1) {
       throw RateLimited({
@@ -36,12 +36,12 @@ export class MessageRateLimit {
     }
     turn.settled(() => {
       bucket.take(now)
-      room.buckets.set(userId, bucket)
-      if (room.buckets.size > MOST_BUCKETS) dropFull(room, now)
+      cached.buckets.set(userId, bucket)
+      if (cached.buckets.size > MOST_BUCKETS) dropFull(cached, now)
     })
   }
 }
 
-function dropFull(room: Room, now: number): void {
-  for (const [userId, bucket] of room.buckets) if (bucket.isFull(now)) room.buckets.delete(userId)
+function dropFull(cached: CachedChannel, now: number): void {
+  for (const [userId, bucket] of cached.buckets) if (bucket.isFull(now)) cached.buckets.delete(userId)
 }

@@ -12,7 +12,14 @@ import { ChannelArchived, MessageDeleted, NotYourMessage } from './errors.ts'
 import { insertMentions, mentionsOf } from './mentioning.ts'
 import { findLiving, findMessage, findSent, insertMessage } from './message-store.ts'
 import type { MessageRateLimit } from './message-rate-limit.ts'
-import { loadRooms, openRoomOf, resendKey, roomOf, ROOMS, type Room } from './rooms.ts'
+import {
+  loadChannels,
+  writableChannel,
+  resendKey,
+  visibleChannel,
+  CHANNEL_CACHE,
+  type CachedChannel,
+} from './channel-cache.ts'
 import type { ChannelPath, MessageData, NewMessage } from './schemas.ts'
 import { ERASED } from './state.ts'
 import { chatAttachments, chatEdits, chatMentions, chatMessages, chatReactions } from './tables.ts'
@@ -37,21 +44,21 @@ export class Messages {
   /** Reads, once per batch, the channels that are not in memory, and the messages that were sent before. */
   async prepare(requests: readonly SendRequest[], batch: PreludeBatch): Promise<void> {
     const { sql, workspaceId } = batch
-    const rooms = batch.memory(ROOMS)
-    rooms.trim()
-    rooms.unsent.clear()
-    await loadRooms(rooms, sql, workspaceId, [...new Set(requests.map(({ path }) => path.channelId))])
+    const cache = batch.memory(CHANNEL_CACHE)
+    cache.trim()
+    cache.unsent.clear()
+    await loadChannels(cache, sql, workspaceId, [...new Set(requests.map(({ path }) => path.channelId))])
     const asked = requests.flatMap(({ body: { clientId }, caller, path: { channelId } }) => {
-      const room = clientId === undefined ? undefined : rooms.get(channelId)
-      if (room === undefined || clientId === undefined) return []
-      const isKnown = room.recent(resendKey(caller.userId, clientId)) !== undefined
+      const cached = clientId === undefined ? undefined : cache.get(channelId)
+      if (cached === undefined || clientId === undefined) return []
+      const isKnown = cached.recent(resendKey(caller.userId, clientId)) !== undefined
       return isKnown ? [] : [{ channelId, authorId: caller.userId, clientId }]
     })
     if (asked.length === 0) return
-    for (const one of asked) rooms.unsent.add(unsentKey(one.channelId, one.authorId, one.clientId))
+    for (const one of asked) cache.unsent.add(unsentKey(one.channelId, one.authorId, one.clientId))
     for (const found of await findSent(sql, asked)) {
-      rooms.unsent.delete(unsentKey(found.channelId, found.author, found.clientId ?? ''))
-      rooms.get(found.channelId)?.remember(resendKey(found.author, found.clientId ?? ''), found)
+      cache.unsent.delete(unsentKey(found.channelId, found.author, found.clientId ?? ''))
+      cache.get(found.channelId)?.remember(resendKey(found.author, found.clientId ?? ''), found)
     }
   }
 
@@ -66,15 +73,15 @@ export class Messages {
     channelId: string,
     input: NewMessageInput,
   ): Promise<{ message: MessageData; isNew: boolean }> {
-    const room = await roomOf(turn, caller, channelId)
+    const cached = await visibleChannel(turn, caller, channelId)
     const { attachments = [], body = '', clientId, replyTo } = input
-    const sent = clientId === undefined ? undefined : await this.#sentBefore(turn, room, caller, clientId)
+    const sent = clientId === undefined ? undefined : await this.#sentBefore(turn, cached, caller, clientId)
     if (sent !== undefined) return { message: sent, isNew: false }
-    if (room.channel.archivedAt !== null) throw ChannelArchived()
+    if (cached.channel.archivedAt !== null) throw ChannelArchived()
     if (body === '' && attachments.length === 0) throw fault('body', 'required', 'is required without attachments')
-    this.#rateLimit.take(turn, room, caller.userId)
+    this.#rateLimit.take(turn, cached, caller.userId)
     const at = new Date(this.#clock.now()).toISOString()
-    const seq = room.seq + 1
+    const seq = cached.seq + 1
     const root = replyTo === undefined ? null : await findRoot(turn, channelId, replyTo)
     const message: MessageData = {
       _id: uuidv7(this.#clock.now()),
@@ -84,7 +91,7 @@ export class Messages {
       clientId: clientId ?? null,
       body,
       attachments: await this.#attachments.ofMessage(turn, caller, attachments),
-      mentions: await mentionsOf(turn, member, room.channel, body),
+      mentions: await mentionsOf(turn, member, cached.channel, body),
       replyTo: root,
       thread: { replyCount: 0, lastReplySeq: null, lastReplyAt: null },
       reactions: [],
@@ -103,8 +110,14 @@ export class Messages {
     insertMessage(turn, message)
     insertMentions(turn, message, message.mentions.userIds)
     await this.#attachments.bind(turn, message._id, attachments)
-    writeChange(turn, room, { type: 'message', actorId: caller.userId, at, messageId: message._id, data: { message } })
-    if (clientId !== undefined) turn.settled(() => room.remember(resendKey(caller.userId, clientId), message))
+    writeChange(turn, cached, {
+      type: 'message',
+      actorId: caller.userId,
+      at,
+      messageId: message._id,
+      data: { message },
+    })
+    if (clientId !== undefined) turn.settled(() => cached.remember(resendKey(caller.userId, clientId), message))
     return { message, isNew: true }
   }
 
@@ -117,12 +130,12 @@ export class Messages {
     body: string,
   ): Promise<MessageData> {
     const { channelId, messageId } = place
-    const room = await openRoomOf(turn, caller, channelId)
+    const cached = await writableChannel(turn, caller, channelId)
     const before = await findLiving(turn, channelId, messageId)
     if (before.author !== caller.userId) throw NotYourMessage()
     if (before.body === body) return before
     if (before.edits >= MOST_EDITS) throw Conflict({ message: `A message can be edited at most ${MOST_EDITS} times.` })
-    const mentions = await mentionsOf(turn, member, room.channel, body)
+    const mentions = await mentionsOf(turn, member, cached.channel, body)
     const at = new Date(this.#clock.now()).toISOString()
     const edits = before.edits + 1
     await chatMessages.update(
@@ -133,14 +146,14 @@ export class Messages {
     await chatMentions.delete(turn.sql, { channelId, seq: before.seq })
     insertMentions(turn, before, mentions.userIds)
     turn.insert(chatEdits, { messageId, edit: edits, body: before.body, at: before.updatedAt })
-    writeChange(turn, room, {
+    writeChange(turn, cached, {
       type: 'edit',
       actorId: caller.userId,
       at,
       messageId,
       data: { messageId, body, mentions, edits },
     })
-    turn.settled(() => room.forgetRecent())
+    turn.settled(() => cached.forgetRecent())
     return { ...before, body, mentions, edits, editedAt: at, updatedAt: at }
   }
 
@@ -149,7 +162,7 @@ export class Messages {
    * @throws AppError not_found, channel_archived, not_your_message
    */
   async delete(turn: Turn, caller: Caller, member: Member, channelId: string, messageId: string): Promise<void> {
-    const room = await openRoomOf(turn, caller, channelId)
+    const cached = await writableChannel(turn, caller, channelId)
     const message = await findMessage(turn, channelId, messageId)
     const isOwn = message.author === caller.userId
     if (!isOwn && !member.scopes.has('team:manage')) {
@@ -166,21 +179,26 @@ export class Messages {
     if (message.replyTo !== null) {
       await chatMessages.update(turn.sql, { id: message.replyTo }, { replies: increment(-1) })
     }
-    writeChange(turn, room, {
+    writeChange(turn, cached, {
       type: 'delete',
       actorId: caller.userId,
       at,
       messageId,
       data: { messageId, replyTo: message.replyTo },
     })
-    turn.settled(() => room.forgetRecent())
+    turn.settled(() => cached.forgetRecent())
     if (!isOwn) turn.audit({ kind: 'message', id: messageId, details: { channelId, author: message.author } })
   }
 
-  async #sentBefore(turn: Turn, room: Room, caller: Caller, clientId: string): Promise<MessageData | undefined> {
-    const known = room.recent(resendKey(caller.userId, clientId))
-    const channelId = room.channel._id
-    if (known !== undefined || turn.memory(ROOMS).unsent.has(unsentKey(channelId, caller.userId, clientId))) {
+  async #sentBefore(
+    turn: Turn,
+    cached: CachedChannel,
+    caller: Caller,
+    clientId: string,
+  ): Promise<MessageData | undefined> {
+    const known = cached.recent(resendKey(caller.userId, clientId))
+    const channelId = cached.channel._id
+    if (known !== undefined || turn.memory(CHANNEL_CACHE).unsent.has(unsentKey(channelId, caller.userId, clientId))) {
       return known
     }
     return (await findSent(turn.sql, [{ channelId, authorId: caller.userId, clientId }]))[0]

@@ -6,7 +6,7 @@ import { not } from '../../../db/condition.ts'
 import { writeChange } from './change-writer.ts'
 import { isEmoji } from './emoji.ts'
 import { findLiving } from './message-store.ts'
-import { openRoomOf } from './rooms.ts'
+import { writableChannel } from './channel-cache.ts'
 import type { MessageData } from './schemas.ts'
 import { withoutReaction, withReaction } from './state.ts'
 import { chatMessages, chatReactions } from './tables.ts'
@@ -30,7 +30,7 @@ export class ReactionsAndPins {
 
   /** @throws AppError not_found, channel_archived, message_deleted, validation_failed, conflict */
   async react(turn: Turn, caller: Caller, { channelId, messageId }: MessagePlace, emoji: string): Promise<MessageData> {
-    const { actorId, message, room } = await this.#open(turn, caller, channelId, messageId)
+    const { actorId, message, cached } = await this.#open(turn, caller, channelId, messageId)
     if (!isEmoji(emoji)) {
       throw ValidationFailed({ errors: [{ path: '/path/emoji', code: 'emoji', message: 'must be one emoji' }] })
     }
@@ -42,7 +42,7 @@ export class ReactionsAndPins {
       })
     }
     const at = this.#now()
-    const seq = writeChange(turn, room, { type: 'react', actorId, at, messageId, data: { messageId, emoji } })
+    const seq = writeChange(turn, cached, { type: 'react', actorId, at, messageId, data: { messageId, emoji } })
     turn.insert(chatReactions, { messageId, emoji, userId: actorId, seq })
     return { ...message, reactions }
   }
@@ -54,29 +54,29 @@ export class ReactionsAndPins {
     { channelId, messageId }: MessagePlace,
     emoji: string,
   ): Promise<MessageData> {
-    const { actorId, message, room } = await this.#open(turn, caller, channelId, messageId)
+    const { actorId, message, cached } = await this.#open(turn, caller, channelId, messageId)
     const reactions = withoutReaction(message.reactions, emoji, actorId)
     if (count(reactions) === count(message.reactions)) return message
     await chatReactions.delete(turn.sql, { messageId, emoji, userId: actorId })
-    writeChange(turn, room, { type: 'unreact', actorId, at: this.#now(), messageId, data: { messageId, emoji } })
+    writeChange(turn, cached, { type: 'unreact', actorId, at: this.#now(), messageId, data: { messageId, emoji } })
     return { ...message, reactions }
   }
 
   /** @throws AppError not_found, channel_archived, message_deleted, conflict */
   async pin(turn: Turn, caller: Caller, { channelId, messageId }: MessagePlace, pinned: boolean): Promise<MessageData> {
-    const { actorId, message, room } = await this.#open(turn, caller, channelId, messageId)
+    const { actorId, message, cached } = await this.#open(turn, caller, channelId, messageId)
     if ((message.pinnedAt !== null) === pinned) return message
     if (pinned) await requireRoomForPin(turn, channelId)
     const at = this.#now()
     const pin = pinned ? { pinnedAt: at, pinnedBy: actorId } : { pinnedAt: null, pinnedBy: null }
     await chatMessages.update(turn.sql, { id: messageId }, pin)
-    writeChange(turn, room, { type: pinned ? 'pin' : 'unpin', actorId, at, messageId, data: { messageId } })
+    writeChange(turn, cached, { type: pinned ? 'pin' : 'unpin', actorId, at, messageId, data: { messageId } })
     return { ...message, ...pin }
   }
 
   async #open(turn: Turn, caller: Caller, channelId: string, messageId: string) {
-    const room = await openRoomOf(turn, caller, channelId)
-    return { actorId: caller.userId, room, message: await findLiving(turn, channelId, messageId) }
+    const cached = await writableChannel(turn, caller, channelId)
+    return { actorId: caller.userId, cached, message: await findLiving(turn, channelId, messageId) }
   }
 
   #now(): string {

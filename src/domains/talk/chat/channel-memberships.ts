@@ -6,7 +6,7 @@ import type { Coordination } from '../../../coordination/coordination.ts'
 import { query } from '../../../db/query.ts'
 import { channels, chatTables } from './tables.ts'
 
-const NOTICE = 'channel-people'
+const NOTICE = 'channel-memberships'
 
 const channelsByMember = query(chatTables, (db, $: { workspaceId: string; userIds: readonly string[] }) =>
   db
@@ -18,7 +18,7 @@ const channelsByMember = query(chatTables, (db, $: { workspaceId: string; userId
 )
 
 /** Finds who is in which private channels and direct conversations, outside of turns. */
-export class ChannelPeople implements Channels {
+export class ChannelMemberships implements Channels {
   readonly #sql: Sql
   readonly #coordination: Coordination
 

@@ -8,12 +8,12 @@ import { ChannelArchived } from './errors.ts'
 import type { ChannelData, MessageData } from './schemas.ts'
 
 /** Channels that the actor of one workspace holds in memory. */
-const MOST_ROOMS = 500
+const MOST_CHANNELS = 500
 /** Messages with a `clientId` that are held per channel, so that a resend needs no lookup. */
 const MOST_RECENT = 200
 
 /** A channel in memory. It is always current, because only turns of its workspace change the channel. */
-export class Room {
+export class CachedChannel {
   channel: ChannelData
   /** Number of the newest change. */
   seq: number
@@ -46,66 +46,66 @@ export class Room {
 export const resendKey = (userId: string, clientId: string): string => `${userId}/${clientId}`
 
 /** The channels of a workspace in memory. */
-export class Rooms {
-  readonly #rooms = new Map<string, Room>()
+export class ChannelCache {
+  readonly #channels = new Map<string, CachedChannel>()
   /** Resend keys, with their channel, for which the prelude of this batch found no message. */
   readonly unsent = new Set<string>()
 
-  get(channelId: string): Room | undefined {
-    return this.#rooms.get(channelId)
+  get(channelId: string): CachedChannel | undefined {
+    return this.#channels.get(channelId)
   }
 
-  add(room: Room): void {
-    this.#rooms.set(room.channel._id, room)
+  add(cached: CachedChannel): void {
+    this.#channels.set(cached.channel._id, cached)
   }
 
   remove(channelId: string): void {
-    this.#rooms.delete(channelId)
+    this.#channels.delete(channelId)
   }
 
   /** Drops the oldest channels. Called between batches, when none has unwritten changes. */
   trim(): void {
-    for (const id of this.#rooms.keys()) {
-      if (this.#rooms.size <= MOST_ROOMS) return
-      this.#rooms.delete(id)
+    for (const id of this.#channels.keys()) {
+      if (this.#channels.size <= MOST_CHANNELS) return
+      this.#channels.delete(id)
     }
   }
 }
 
-export const ROOMS: MemoryKey<Rooms> = { name: 'chat', make: () => new Rooms() }
+export const CHANNEL_CACHE: MemoryKey<ChannelCache> = { name: 'chat', make: () => new ChannelCache() }
 
 /** Loads channels that are not in memory. */
-export async function loadRooms(
-  rooms: Rooms,
+export async function loadChannels(
+  cache: ChannelCache,
   sql: Sql,
   workspaceId: string,
   channelIds: readonly string[],
 ): Promise<void> {
-  const missing = channelIds.filter((id) => rooms.get(id) === undefined)
+  const missing = channelIds.filter((id) => cache.get(id) === undefined)
   if (missing.length === 0) return
   const rows = await channelRows.rows(sql, { workspaceId, ids: missing })
-  for (const row of rows) rooms.add(new Room(channelState(row), row.seq))
+  for (const row of rows) cache.add(new CachedChannel(channelState(row), row.seq))
 }
 
 /** A channel as of this turn, without a check of visibility. @throws AppError not_found */
-export async function anyRoomOf(turn: Turn, channelId: string): Promise<Room> {
-  const rooms = turn.memory(ROOMS)
-  if (rooms.get(channelId) === undefined) await loadRooms(rooms, turn.sql, turn.workspaceId, [channelId])
-  const room = rooms.get(channelId)
-  if (room === undefined) throw NotFound()
-  return room
+export async function loadChannel(turn: Turn, channelId: string): Promise<CachedChannel> {
+  const cache = turn.memory(CHANNEL_CACHE)
+  if (cache.get(channelId) === undefined) await loadChannels(cache, turn.sql, turn.workspaceId, [channelId])
+  const cached = cache.get(channelId)
+  if (cached === undefined) throw NotFound()
+  return cached
 }
 
 /** A channel as of this turn. @throws AppError not_found, also when the caller may not see it */
-export async function roomOf(turn: Turn, caller: Caller, channelId: string): Promise<Room> {
-  const room = await anyRoomOf(turn, channelId)
-  if (!isVisibleTo(room.channel, caller.userId)) throw NotFound()
-  return room
+export async function visibleChannel(turn: Turn, caller: Caller, channelId: string): Promise<CachedChannel> {
+  const cached = await loadChannel(turn, channelId)
+  if (!isVisibleTo(cached.channel, caller.userId)) throw NotFound()
+  return cached
 }
 
 /** A channel that can be written to. @throws AppError not_found, channel_archived */
-export async function openRoomOf(turn: Turn, caller: Caller, channelId: string): Promise<Room> {
-  const room = await roomOf(turn, caller, channelId)
-  if (room.channel.archivedAt !== null) throw ChannelArchived()
-  return room
+export async function writableChannel(turn: Turn, caller: Caller, channelId: string): Promise<CachedChannel> {
+  const cached = await visibleChannel(turn, caller, channelId)
+  if (cached.channel.archivedAt !== null) throw ChannelArchived()
+  return cached
 }
