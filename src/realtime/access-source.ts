@@ -3,7 +3,7 @@ import type { Channels } from '../core/ports.ts'
 import type { Access } from './rooms.ts'
 
 /** Reads members and channels. */
-export interface PeopleSource {
+export interface AccessSource {
   /** All memberships of a user. */
   membershipsOf(userId: string): Promise<readonly Member[]>
   /** The workspaces of which each of the users is a member. */
@@ -14,7 +14,7 @@ export interface PeopleSource {
 }
 
 /** The access of a user in each of their workspaces, by workspace. */
-export async function accessOf(source: PeopleSource, userId: string): Promise<Map<string, Access>> {
+export async function accessOf(source: AccessSource, userId: string): Promise<Map<string, Access>> {
   const members = await source.membershipsOf(userId)
   const access = await Promise.all(
     members.map(async (member) => {
@@ -27,7 +27,7 @@ export async function accessOf(source: PeopleSource, userId: string): Promise<Ma
 
 /** The access of some users in one workspace, by user. */
 export async function accessIn(
-  source: PeopleSource,
+  source: AccessSource,
   workspaceId: string,
   userIds: readonly string[],
 ): Promise<Map<string, Access>> {

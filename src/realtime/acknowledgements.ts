@@ -1,5 +1,5 @@
 import type { CallReply } from '../core/socket-calls.ts'
-import type { UserSocket } from './people.ts'
+import type { UserSocket } from './connected-users.ts'
 
 /** The methods used of the uWebSockets.js socket behind a connection. */
 interface WebSocketLike {

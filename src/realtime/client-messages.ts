@@ -8,7 +8,7 @@ import { acknowledgeAsText, type Acknowledge } from './acknowledgements.ts'
 import { addressOf, credentialOf, describe } from './credentials.ts'
 import { TooManyCalls } from './errors.ts'
 import { SOCKET_LIMITS } from './limits.ts'
-import type { UserSocket } from './people.ts'
+import type { UserSocket } from './connected-users.ts'
 import { PresenceMessage } from './protocol.ts'
 import type { Typing } from './typing.ts'
 

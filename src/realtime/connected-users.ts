@@ -5,7 +5,7 @@ import type { Logger } from '../core/log.ts'
 import { withinKey } from '../core/key-limits.ts'
 import type { Credential } from '../core/ports.ts'
 import type { Scope } from '../core/scope.ts'
-import { accessIn, accessOf, type PeopleSource } from './people-source.ts'
+import { accessIn, accessOf, type AccessSource } from './access-source.ts'
 import { roomsOf, userRoom, workspaceRoom, type Access } from './rooms.ts'
 
 /** The data of a socket. */
@@ -39,8 +39,8 @@ const NO_ROOMS: ReadonlySet<string> = new Set()
  * channels. After a notice that these may have changed, the events of the workspace wait until they were read again, so
  * that a removed member receives none and a new member misses none. If reading fails, the sockets leave the rooms.
  */
-export class People {
-  readonly #source: PeopleSource
+export class ConnectedUsers {
+  readonly #source: AccessSource
   readonly #scopes: readonly Scope[]
   readonly #log: Logger
   readonly #sockets = new Map<string, Set<UserSocket>>()
@@ -50,7 +50,7 @@ export class People {
   readonly #stale = new Set<string>()
 
   /** @param events all event types. Rooms exist only for the scopes that they require */
-  constructor(source: PeopleSource, events: Iterable<EventType>, log: Logger) {
+  constructor(source: AccessSource, events: Iterable<EventType>, log: Logger) {
     this.#source = source
     this.#scopes = [...new Set([...events].flatMap((type) => [type.scope, ...(type.otherScopes ?? [])]))]
     this.#log = log

@@ -20,8 +20,8 @@ import { TooManySockets } from './errors.ts'
 import { presenceChanged } from './events.ts'
 import { measure, type GatewayCounts } from './gateway-metrics.ts'
 import { SOCKET_LIMITS } from './limits.ts'
-import type { PeopleSource } from './people-source.ts'
-import { People, type SocketData, type UserSocket } from './people.ts'
+import type { AccessSource } from './access-source.ts'
+import { ConnectedUsers, type SocketData, type UserSocket } from './connected-users.ts'
 import { Presence, type PresenceChange } from './presence.ts'
 import { channelRoom, scopeRoom, workspaceRoom } from './rooms.ts'
 import { StalledReaders } from './stalled-readers.ts'
@@ -39,7 +39,7 @@ export interface GatewayOptions {
   readonly authenticator: Authenticator
   /** Limits the rate of refused credentials. */
   readonly limiter: RateLimiter
-  readonly people: PeopleSource
+  readonly access: AccessSource
   readonly memberships: Memberships
   readonly sql: Sql
   /** Runs the operations that clients call. */
@@ -78,7 +78,7 @@ export class Gateway {
   // oxlint-disable-next-line typescript/no-explicit-any -- events of clients are checked by hand
   readonly #io: Server<any, any, any, SocketData>
   readonly #rooms: RoomPublisher
-  readonly #people: People
+  readonly #users: ConnectedUsers
   readonly #messages: ClientMessages
   /** The presence of users on all nodes. */
   readonly presence: Presence
@@ -94,25 +94,25 @@ export class Gateway {
 
   constructor(options: GatewayOptions) {
     this.#options = options
-    const { app, clock, coordination, eventTypes, log, metrics, people } = options
+    const { access, app, clock, coordination, eventTypes, log, metrics } = options
     this.#rooms = new RoomPublisher(app)
     this.#failures = new TallyLog(log)
-    this.#people = new People(people, eventTypes.values(), log)
+    this.#users = new ConnectedUsers(access, eventTypes.values(), log)
     this.#messages = new ClientMessages({
       authenticate: (socket, credential) => this.#authenticate(socket, credential),
       calls: options.calls,
       typing: new Typing({
-        channels: people.channels,
+        channels: access.channels,
         memberships: options.memberships,
         coordination,
         clock,
-        whenRoomsCurrent: (workspaceId, action) => this.#people.whenRoomsCurrent(workspaceId, action),
+        whenRoomsCurrent: (workspaceId, action) => this.#users.whenRoomsCurrent(workspaceId, action),
       }),
       onPresence: (socket, isAway) => {
         socket.data.isAway = isAway
         this.#updatePresence(socket)
       },
-      onRenewed: (userId) => this.#people.refresh(userId),
+      onRenewed: (userId) => this.#users.refresh(userId),
       trustedProxies: options.trustedProxies,
       failures: this.#failures,
     })
@@ -129,14 +129,14 @@ export class Gateway {
     this.#counts = measure(
       metrics,
       () => this.#io.engine.clientsCount,
-      () => this.#people.userCount,
+      () => this.#users.userCount,
     )
     this.#timer = setInterval(() => this.#check(), CHECK_EVERY_MS)
     this.#timer.unref()
     this.#ends = [
       coordination.subscribe('ev:*', (events) => this.#receive(events as readonly WorkspaceEvent[])),
       options.onMembers((workspaceId) => this.#accessChanged(workspaceId)),
-      options.people.channels.onChange((workspaceId) => this.#accessChanged(workspaceId)),
+      options.access.channels.onChange((workspaceId) => this.#accessChanged(workspaceId)),
       coordination.subscribe('missed:*', (_, channel) => this.#missed(channel.slice('missed:'.length))),
       options.onCredentials(() => this.#check()),
       coordination.onRecovered(() => {
@@ -153,7 +153,7 @@ export class Gateway {
     await this.#messages.drain(DRAIN_MS)
     clearInterval(this.#timer)
     for (const end of this.#ends) end()
-    for (const socket of this.#people.all()) socket.emit('closing', { code: ShuttingDown.code })
+    for (const socket of this.#users.all()) socket.emit('closing', { code: ShuttingDown.code })
     this.#io.disconnectSockets(true)
     await this.presence.close()
     await this.#io.close()
@@ -221,8 +221,8 @@ export class Gateway {
     this.#options.authenticator.used(caller, () => addressOf(socket, this.#options.trustedProxies))
     socket.data = { caller, credential, isAway: false }
     // The socket joins its rooms before the client is told that it is connected, so that it misses no event.
-    await this.#people.enter(socket, () => {
-      if (this.#people.socketsOf(caller.userId).size >= SOCKET_LIMITS.perUser) throw TooManySockets()
+    await this.#users.enter(socket, () => {
+      if (this.#users.socketsOf(caller.userId).size >= SOCKET_LIMITS.perUser) throw TooManySockets()
       // Closed in the meantime. There is no later event that would remove it.
       if (socket.conn.readyState !== 'open') throw ShuttingDown()
     })
@@ -247,7 +247,7 @@ export class Gateway {
   }
 
   #accessChanged(workspaceId: string | undefined): void {
-    const work = workspaceId === undefined ? this.#people.allChanged() : this.#people.workspaceChanged(workspaceId)
+    const work = workspaceId === undefined ? this.#users.allChanged() : this.#users.workspaceChanged(workspaceId)
     work.catch((error: unknown) =>
       this.#options.log.error({ error, workspaceId }, 'cannot update the rooms of sockets'),
     )
@@ -256,7 +256,7 @@ export class Gateway {
   #receive(events: readonly WorkspaceEvent[]): void {
     const workspaceId = events[0]?.workspaceId
     if (workspaceId === undefined) return
-    this.#people.whenRoomsCurrent(workspaceId, () => {
+    this.#users.whenRoomsCurrent(workspaceId, () => {
       for (const event of events) this.#deliver(event)
     })
   }
@@ -268,7 +268,7 @@ export class Gateway {
     const message = type.stored === false ? data : { seq, type: event.type, workspaceId, at, data }
     const scoped = scopeRoom(workspaceId, event.scope ?? type.scope)
     if (user !== undefined) {
-      for (const socket of this.#people.socketsOf(user)) if (socket.rooms.has(scoped)) socket.emit(event.type, message)
+      for (const socket of this.#users.socketsOf(user)) if (socket.rooms.has(scoped)) socket.emit(event.type, message)
       return
     }
     const room = channel === undefined ? scoped : channelRoom(workspaceId, channel)
@@ -279,7 +279,7 @@ export class Gateway {
 
   /** A node may have died between a commit and its announcement. */
   #missed(workspaceId: string): void {
-    this.#people.whenRoomsCurrent(workspaceId, () => {
+    this.#users.whenRoomsCurrent(workspaceId, () => {
       this.#io.local.to(workspaceRoom(workspaceId)).emit('missed', this.#now())
     })
   }
@@ -290,7 +290,7 @@ export class Gateway {
 
   /** Closes sockets whose credential is no longer valid. Runs every second, and when a credential is revoked. */
   #check(): void {
-    for (const socket of this.#people.all()) {
+    for (const socket of this.#users.all()) {
       if (this.#stalled.isStalled(socket)) this.#disconnect(socket, 'too_slow')
       else this.#checkCredential(socket)
     }
@@ -299,8 +299,8 @@ export class Gateway {
 
   /** Tells users whose memberships could not be read that they missed events: they were in no room. */
   async #retryStale(): Promise<void> {
-    for (const userId of await this.#people.retryStale()) {
-      for (const socket of this.#people.socketsOf(userId)) socket.emit('missed', this.#now())
+    for (const userId of await this.#users.retryStale()) {
+      for (const socket of this.#users.socketsOf(userId)) socket.emit('missed', this.#now())
     }
   }
 
@@ -324,7 +324,7 @@ export class Gateway {
   #updateCaller(socket: UserSocket, credential: Credential, caller: Caller): void {
     if (caller === socket.data.caller || socket.data.credential !== credential) return
     socket.data.caller = caller
-    if (caller.apiKey) void this.#people.refresh(caller.userId)
+    if (caller.apiKey) void this.#users.refresh(caller.userId)
   }
 
   #disconnect(socket: UserSocket, reason: string): void {
@@ -335,23 +335,23 @@ export class Gateway {
   }
 
   #leave(socket: UserSocket): void {
-    this.#people.leave(socket)
+    this.#users.leave(socket)
     this.#updatePresence(socket)
   }
 
   #updatePresence(socket: UserSocket): void {
     const { userId } = socket.data.caller
-    const sockets = [...this.#people.socketsOf(userId)]
+    const sockets = [...this.#users.socketsOf(userId)]
     const isAway = sockets.every(({ data }) => data.isAway)
     this.presence.set(userId, sockets.length === 0 ? undefined : isAway ? 'away' : 'online')
   }
 
   /** Sends changes of presence to the sockets of this node. All nodes know the same changes. */
   async #announce(changes: readonly PresenceChange[]): Promise<void> {
-    if (this.#people.userCount === 0) return
-    const { clock, log, people } = this.#options
+    if (this.#users.userCount === 0) return
+    const { access, clock, log } = this.#options
     try {
-      const workspaces = await people.workspacesOf(changes.map(({ userId }) => userId))
+      const workspaces = await access.workspacesOf(changes.map(({ userId }) => userId))
       const at = new Date(clock.now()).toISOString()
       for (const { lastSeenAt, state, userId } of changes) {
         for (const workspaceId of workspaces.get(userId) ?? []) {

@@ -1,4 +1,4 @@
-import type { UserSocket } from './people.ts'
+import type { UserSocket } from './connected-users.ts'
 
 /** The method used of the uWebSockets.js application, which `src/http` owns. */
 interface Publisher {

@@ -1,6 +1,6 @@
 import type { Clock } from '../core/clock.ts'
 import { SOCKET_LIMITS } from './limits.ts'
-import type { UserSocket } from './people.ts'
+import type { UserSocket } from './connected-users.ts'
 
 /**
  * Detects clients that do not read. Neither engine.io nor uWS does, so pending data would take memory up to the hard

@@ -8,7 +8,7 @@ import { validator } from '../core/validate.ts'
 import type { Coordination } from '../coordination/coordination.ts'
 import { chatTyping } from './events.ts'
 import { TYPING_LIMITS } from './limits.ts'
-import type { UserSocket } from './people.ts'
+import type { UserSocket } from './connected-users.ts'
 import { TypingMessage } from './protocol.ts'
 import { channelRoom } from './rooms.ts'
 

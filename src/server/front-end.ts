@@ -93,7 +93,7 @@ export function createGateway(resources: NodeResources, composition: Composition
     allowsOrigin: (origin, hosts) => front.cors.allows(origin, hosts),
     authenticator: composition.authenticator,
     limiter: front.limiter,
-    people: {
+    access: {
       membershipsOf: async (userId) => {
         const own = await service.ofUser(userId)
         const members = await Promise.all(own.map(async ({ id }) => memberships.find(id, userId)))
