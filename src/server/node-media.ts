@@ -60,7 +60,7 @@ export async function startMedia(resources: NodeResources, composition: Composit
       splitMs: config.RECORDING_SPLIT_MINUTES * MINUTE,
       quota: assets.quota,
       intake: assets.intake,
-      mend: mendRecording,
+      repair: mendRecording,
     },
     drawSlate: (key, path) => assets.examiner.render(key, SLATE_EDGE, path),
   })

@@ -156,7 +156,7 @@ test('what no platform would take is refused with why, and so is what is in the 
   expect(await refusal(id, { assetId: assets['mute'], transcode: 'never' })).toMatchObject({
     code: 'unfit_file',
     message:
-      '“mute.mp4” cannot be broadcast as it is. It has no audio. Live platforms require an audio track, even if it is silent. Make a rendition of it and broadcast that.',
+      '“mute.mp4” cannot be broadcast as it is. It has no audio. Live platforms require an audio track, even if it is silent. Make a rendition with the preset `live` and broadcast that.',
   })
   expect(await refusal(id, {})).toMatchObject({ code: 'validation_failed' })
   expect(await refusal(id, { assetId: assets['first'], startAt: 60 })).toMatchObject({ code: 'validation_failed' })
@@ -185,7 +185,7 @@ test('what no platform would take is made into what all take first, or the broad
     items: [{ renditionId: expect.any(String), error: null }],
   })
   expect(await refusal(id, { assetId: assets['first'] })).toMatchObject({
-    message: expect.stringContaining('is being prepared'),
+    message: expect.stringContaining('already being prepared'),
   })
   expect((await caster.get(id)).status).toBe('idle')
   await caster.until(id, 'live', 60_000)
@@ -261,7 +261,7 @@ test('a broadcast that is cancelled while its file is made ends that; a schedule
   await caster.good('DELETE /api/assets/{id}', { path: { id: assetId }, query })
   expect(await shown(id)).toMatchObject({
     status: 'failed',
-    error: 'The rendition that was made for the broadcast was deleted.',
+    error: 'The rendition for the broadcast was deleted.',
   })
 
   const { items } = await broadcast(id, { items: [{ assetId }, { assetId: assets['first'] }] })
@@ -270,7 +270,7 @@ test('a broadcast that is cancelled while its file is made ends that; a schedule
   const playing = await until(id, ({ status }) => status !== 'preparing', 'it to begin')
   expect(playing).toMatchObject({
     status: 'playing',
-    items: [{ error: 'It could not be converted to what live platforms take: No encoder took it.' }, { error: null }],
+    items: [{ error: 'The file could not be converted for live platforms: No encoder took it.' }, { error: null }],
   })
   await caster.until(id, 'live')
   await until(id, ({ item }) => item === 1, 'the file that is left to be on')

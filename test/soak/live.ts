@@ -111,8 +111,8 @@ async function pause(name: 'main'): Promise<void> {
 }
 
 async function untilSource(source: string): Promise<void> {
-  const isOnAir = async () => (await stage.relay(hall.id)).ingest?.source === source
-  await waitFor(isOnAir, { timeoutMs: 20_000, what: `${source} to be on the air` })
+  const isRelayed = async () => (await stage.relay(hall.id)).ingest?.source === source
+  await waitFor(isRelayed, { timeoutMs: 20_000, what: `${source} to be relayed` })
 }
 
 /** The encoders stop and start in both orders. The primary is live whenever it is connected. */

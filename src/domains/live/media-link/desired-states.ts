@@ -9,7 +9,7 @@ import { fileKey, playableAssets } from '../../media/assets/index.ts'
 import {
   backupPath,
   findTarget,
-  isOnAir,
+  isActive,
   monthOf,
   primaryPath,
   renderingOf,
@@ -118,7 +118,7 @@ export class DesiredStates {
         keyHash: target.keyHash,
         ...(backupKeyHash === null ? {} : { backup: { path: backupPath(target.path), keyHash: backupKeyHash } }),
         ...(whipTokenHash === null ? {} : { whipHash: whipTokenHash }),
-        live: isOnAir(status),
+        live: isActive(status),
         holdMs: target.holdSeconds * SECOND,
         ...preferredInput(target),
         destinations,

@@ -129,7 +129,7 @@ export class MediaLink {
       onRunningOut: ({ streamId, charge: { workspaceId, sessionId } }, minutesLeft) =>
         this.#warnings.give(workspaceId, { streamId, sessionId, minutesLeft }),
     })
-    this.#endNotices = notices.listen((notice) => this.#heed(notice), this.#refreshAll)
+    this.#endNotices = notices.listen((notice) => this.#onNotice(notice), this.#refreshAll)
     this.#timer = setInterval(() => void this.#tick(), SECOND_MS)
     this.#timer.unref()
   }
@@ -151,7 +151,7 @@ export class MediaLink {
     host.onSilence((since) => this.#silence(since))
     // Placement depends on what the node has reported.
     void this.#announce().then(() => this.#takePlayouts())
-    this.#try(this.#recordings.start(this.#refreshAll), 'recordings that were left could not be taken over')
+    this.#try(this.#recordings.start(this.#refreshAll), 'recordings of an earlier process could not be imported')
   }
 
   /** Decides by the current state of the database whether a publisher may start. */
@@ -195,7 +195,7 @@ export class MediaLink {
 
   /** Figures of the media process for the readiness check. */
   async probe(): Promise<Record<string, number>> {
-    if (!this.#available || this.#host === undefined) throw new Error('the media process is starting again')
+    if (!this.#available || this.#host === undefined) throw new Error('the media process is restarting')
     if (this.#silentSince !== null) throw new Error(`the media process has not answered since ${this.#silentSince}`)
     const status = await this.#host.status()
     return {
@@ -243,7 +243,7 @@ export class MediaLink {
         this.#refresh(one.streamId)
       }
     }
-    this.#try(take(), 'broadcasts of files could not be taken up; trying again')
+    this.#try(take(), 'file broadcasts could not be claimed; trying again')
   }
 
   #charge({ ownerId, sessionId, stream, workspaceId }: DesiredState): void {
@@ -251,7 +251,7 @@ export class MediaLink {
     this.#meter.setCharge(stream.streamId, sessionId === null ? undefined : { ownerId, sessionId, workspaceId })
   }
 
-  #heed({ broadcast, retry, streamId }: StreamNotice): void {
+  #onNotice({ broadcast, retry, streamId }: StreamNotice): void {
     if (broadcast) this.#takePlayouts({ streamId })
     if (!this.#held.has(streamId)) return
     if (retry === undefined) this.#refresh(streamId)
@@ -308,7 +308,7 @@ export class MediaLink {
     const movedAway = ingestNode !== null && ingestNode !== this.nodeId && this.#observer.isSettled(streamId)
     // The playout moves to the node of the publisher, so that only one of them feeds destinations.
     const yields = movedAway && playsFiles && this.#options.directory.isThere(ingestNode)
-    if (yields) this.#try(this.#playouts.yield(state), 'a broadcast of files could not be left to another node')
+    if (yields) this.#try(this.#playouts.yield(state), 'a file broadcast could not be moved to another node')
     if (movedAway && (yields || !playsFiles)) return this.#drop(streamId)
     const unusedFor = this.#options.clock.monotonic() - held.admittedAt
     const isUnused = status === 'idle' && !this.#observer.hasIngest(streamId) && !playsFiles
@@ -326,8 +326,8 @@ export class MediaLink {
     this.#meter.forget(streamId)
     this.#peaks.forget(streamId)
     this.#slates.forget(streamId)
-    this.#try(this.#playouts.forget(streamId), 'files of a broadcast could not be removed')
-    this.#try(this.#recordings.forget(streamId), 'room for a recording could not be given back')
+    this.#try(this.#playouts.forget(streamId), 'temporary files of a broadcast could not be deleted')
+    this.#try(this.#recordings.forget(streamId), 'storage for a recording could not be released')
   }
 
   #silence(since: string | null): void {
@@ -345,7 +345,7 @@ export class MediaLink {
       void this.#announce()
       return
     }
-    this.#options.log.error({}, 'the media process has ended; it is started again')
+    this.#options.log.error({}, 'the media process has ended and is being restarted')
     this.#meter.endAll()
     this.#observer.lostAll()
     this.#recordings.lostAll()
@@ -368,7 +368,7 @@ export class MediaLink {
       const status = this.#available && this.#silentSince === null ? await this.#host.status() : null
       if (!this.#closed) directory.announce(this.#report(this.#available ? status : null))
     } catch (error) {
-      log.debug({ error }, 'the media process gave no status')
+      log.debug({ error }, 'the media process did not report its status')
       if (!this.#closed) directory.announce({ nodeId: this.nodeId, status: null })
     }
   }
@@ -386,8 +386,7 @@ export class MediaLink {
       await Promise.all([this.#meter.tick(), this.#peaks.write(), this.#playouts.checkpoint()])
       this.#meterFailing = false
     } catch (error) {
-      if (!this.#meterFailing)
-        this.#options.log.error({ error }, 'streaming minutes could not be written; they are kept')
+      if (!this.#meterFailing) this.#options.log.error({ error }, 'streaming minutes could not be stored; trying again')
       this.#meterFailing = true
     }
   }

@@ -4,7 +4,7 @@ import { type MinutesWarning, warnOfMinutes } from '../streams/index.ts'
 
 const MOST_GIVEN = 10_000
 
-/** Warns that minutes run out. The database decides whether one was given; this only spares it the question. */
+/** Warns when streaming minutes run out. The database decides whether a warning was already given. The cache here saves queries. */
 export class MinutesWarnings {
   readonly #turns: TurnRunner
   readonly #log: Logger
@@ -21,7 +21,7 @@ export class MinutesWarnings {
     if (this.#given.size > MOST_GIVEN) this.#given.clear()
     this.#given.add(key)
     this.#turns.system(workspaceId, warnOfMinutes, warning).catch((error: unknown) => {
-      this.#log.warn({ error }, 'a warning could not be given')
+      this.#log.warn({ error }, 'a warning about streaming minutes could not be sent')
       this.#given.delete(key)
     })
   }

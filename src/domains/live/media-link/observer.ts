@@ -69,7 +69,7 @@ export class Observer {
   }
 
   /**
-   * Says since when the media process has not answered, or with null that it answers again. Until then its earlier
+   * Sets since when the media process has not answered, or null when it answers again. Meanwhile its earlier
    * reports are unconfirmed.
    */
   silent(since: string | null): void {

@@ -9,7 +9,7 @@ import { capsOf, platformsOf, type PlatformCapsData } from '../destinations/inde
 import {
   canBeUnknown,
   findStream,
-  isOnAir,
+  isActive,
   type RenderingStatusView,
   type SlateStatusView,
   streamsIn,
@@ -46,7 +46,7 @@ export class RelayStatus {
       streamId: id,
       status: row.status,
       path: row.path,
-      live: isOnAir(row.status),
+      live: isActive(row.status),
       lastSeenAt: found?.at ?? this.#media.lastSeenAt(id),
       ingest: found?.status.ingest ? ingestView(found.status.ingest) : null,
       standby: found?.status.standby ? ingestView(found.status.standby) : null,

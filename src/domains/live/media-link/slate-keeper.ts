@@ -64,7 +64,9 @@ export class SlateKeeper {
     for (const [key, { path, streams }] of this.#pictures) {
       if (key === except || !streams.delete(streamId) || streams.size > 0) continue
       this.#pictures.delete(key)
-      rm(path, { force: true }).catch((error: unknown) => this.#options.log.warn({ error }, 'a picture was left'))
+      rm(path, { force: true }).catch((error: unknown) =>
+        this.#options.log.warn({ error }, 'a temporary picture could not be deleted'),
+      )
     }
   }
 

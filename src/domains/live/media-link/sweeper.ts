@@ -49,7 +49,8 @@ export class Sweeper {
       await this.#sweep()
       this.#failing = false
     } catch (error) {
-      if (!this.#failing) this.#options.log.warn({ error }, 'streams could not be swept; trying again every second')
+      if (!this.#failing)
+        this.#options.log.warn({ error }, 'streams without a publisher could not be ended; trying again every second')
       this.#failing = true
     } finally {
       this.#running = undefined

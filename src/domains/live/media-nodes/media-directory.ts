@@ -37,7 +37,7 @@ export interface MediaNodeEntry {
   readonly ingests: number
 }
 
-interface Heard extends Omit<MediaNodeEntry, 'ok'> {
+interface LatestReport extends Omit<MediaNodeEntry, 'ok'> {
   /** Its streams when its media process last answered. */
   readonly lastStreams: ReadonlySet<string>
   readonly previewAddress: string | undefined
@@ -52,7 +52,7 @@ const MOST_STREAMS = 100
 export class MediaDirectory {
   readonly #clock: Clock
   readonly #coordination: Coordination
-  readonly #heard = new Map<string, Heard>()
+  readonly #reports = new Map<string, LatestReport>()
   readonly #end: () => void
   /** Until this time, present media nodes may not have reported yet. */
   #sureFrom: number
@@ -61,7 +61,7 @@ export class MediaDirectory {
     this.#clock = clock
     this.#coordination = coordination
     this.#sureFrom = clock.monotonic() + SILENCE_MS
-    this.#end = coordination.subscribe(CHANNEL, (message) => this.#hear(message as MediaReport))
+    this.#end = coordination.subscribe(CHANNEL, (message) => this.#onReport(message as MediaReport))
   }
 
   /** Publishes a report. Only the node itself calls it. */
@@ -71,29 +71,29 @@ export class MediaDirectory {
 
   nodes(): MediaNodeEntry[] {
     const now = this.#clock.monotonic()
-    return [...this.#heard.values()].map((heard) => entryOf(heard, now))
+    return [...this.#reports.values()].map((report) => entryOf(report, now))
   }
 
   /** A node that has reported in the last minute. */
   entry(nodeId: string): MediaNodeEntry | undefined {
-    const heard = this.#heard.get(nodeId)
-    return heard && entryOf(heard, this.#clock.monotonic())
+    const report = this.#reports.get(nodeId)
+    return report && entryOf(report, this.#clock.monotonic())
   }
 
   /** Whether a node may still have publishers: it reported recently, whatever its status. */
   isThere(nodeId: string): boolean {
-    const heard = this.#heard.get(nodeId)
-    return heard !== undefined && this.#clock.monotonic() <= heard.until
+    const report = this.#reports.get(nodeId)
+    return report !== undefined && this.#clock.monotonic() <= report.until
   }
 
   /** Nodes that may still have publishers: those that reported recently, whatever their status. */
   present(): string[] {
     const now = this.#clock.monotonic()
-    return [...this.#heard.values()].filter(({ until }) => now <= until).map(({ nodeId }) => nodeId)
+    return [...this.#reports.values()].filter(({ until }) => now <= until).map(({ nodeId }) => nodeId)
   }
 
   /**
-   * Whether the silence of a node means that it is lost, and not that this node receives nothing. Call it once a second,
+   * Whether a silent node is lost. False while this node itself may receive no reports. Call it once a second,
    * because it only knows the times at which it was called.
    */
   async isSure(): Promise<boolean> {
@@ -126,7 +126,7 @@ export class MediaDirectory {
 
   /** ISO 8601: the last report about a stream. Null when there was none recently. */
   lastSeenAt(streamId: string): string | null {
-    const seen = [...this.#heard.values()].flatMap(({ lastSeenAt, lastStreams }) =>
+    const seen = [...this.#reports.values()].flatMap(({ lastSeenAt, lastStreams }) =>
       lastSeenAt !== null && lastStreams.has(streamId) ? [lastSeenAt] : [],
     )
     return seen.toSorted().at(-1) ?? null
@@ -134,7 +134,7 @@ export class MediaDirectory {
 
   /** Where previews of a node are read. Undefined when the node is not present or has none. */
   previewAddressOf(nodeId: string): string | undefined {
-    return this.isThere(nodeId) ? this.#heard.get(nodeId)?.previewAddress : undefined
+    return this.isThere(nodeId) ? this.#reports.get(nodeId)?.previewAddress : undefined
   }
 
   /** Addresses of the nodes that accept WHIP publishers, except one. */
@@ -148,16 +148,16 @@ export class MediaDirectory {
     this.#end()
   }
 
-  #hear(report: MediaReport): void {
+  #onReport(report: MediaReport): void {
     if (report.gone) {
-      this.#heard.delete(report.nodeId)
+      this.#reports.delete(report.nodeId)
       return
     }
     const now = this.#clock.monotonic()
     const { ingestUrl, mostStreams = MOST_STREAMS, nodeId, previewAddress, status } = report
     const at = new Date(this.#clock.now()).toISOString()
-    const before = this.#heard.get(nodeId)
-    this.#heard.set(nodeId, {
+    const before = this.#reports.get(nodeId)
+    this.#reports.set(nodeId, {
       nodeId,
       status,
       at,
@@ -170,14 +170,14 @@ export class MediaDirectory {
       previewAddress: previewAddress ?? undefined,
       until: now + SILENCE_MS,
     })
-    for (const [nodeId, { until }] of this.#heard) {
-      if (now - until > FORGET_MS) this.#heard.delete(nodeId)
+    for (const [nodeId, { until }] of this.#reports) {
+      if (now - until > FORGET_MS) this.#reports.delete(nodeId)
     }
   }
 }
 
-function entryOf(heard: Heard, now: number): MediaNodeEntry {
-  const { at, ingests, ingestUrl, lastSeenAt, mostStreams, nodeId, status, until } = heard
+function entryOf(report: LatestReport, now: number): MediaNodeEntry {
+  const { at, ingests, ingestUrl, lastSeenAt, mostStreams, nodeId, status, until } = report
   return { nodeId, status, ok: status !== null && now <= until, at, lastSeenAt, ingestUrl, mostStreams, ingests }
 }
 

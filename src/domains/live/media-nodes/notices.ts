@@ -3,7 +3,7 @@ import type { Coordination } from '../../../coordination/coordination.ts'
 
 const CHANNEL = 'streams'
 
-/** Says that a stream has changed, or asks to connect one of its destinations now. */
+/** Tells media nodes that a stream has changed, or that one of its destinations should be connected now. */
 export interface StreamNotice {
   readonly streamId: string
   readonly retry?: string
@@ -21,12 +21,12 @@ export class StreamNotices {
     this.#coordination = coordination
   }
 
-  /** Says after the commit that a stream has changed. */
+  /** Publishes, after the commit, that a stream has changed. */
   changed(turn: Turn, streamId: string): void {
     turn.afterCommit(() => this.#coordination.publish(CHANNEL, { streamId } satisfies StreamNotice))
   }
 
-  /** Says after the commit that the playout of a stream has changed. */
+  /** Publishes, after the commit, that the playout of a stream has changed. */
   broadcast(turn: Turn, streamId: string): void {
     turn.afterCommit(() => this.#coordination.publish(CHANNEL, { streamId, broadcast: true } satisfies StreamNotice))
   }

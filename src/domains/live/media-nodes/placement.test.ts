@@ -16,7 +16,7 @@ beforeEach(() => {
   placement = new Placement(media, clock, 'rtmp://all.example.com/live')
 })
 
-function speak(
+function report(
   nodeId: string,
   ingests: number,
   { cpu = 0, mostStreams = 10, ingestUrl = `rtmp://${nodeId}/live` } = {},
@@ -26,43 +26,43 @@ function speak(
   media.announce({ nodeId, status, mostStreams, ingestUrl })
 }
 
-test('the least loaded node is chosen, by its streams or by its work, and a stream stays where it is', () => {
-  speak('a', 5)
-  speak('b', 3)
-  speak('c', 1, { cpu: 0.7 })
+test('chooses the least loaded node by streams or CPU, and keeps a placed stream on its node', () => {
+  report('a', 5)
+  report('b', 3)
+  report('c', 1, { cpu: 0.7 })
   expect(placement.choose('one', null)).toBe('b')
   expect(placement.choose('two', 'a')).toBe('a')
   expect(placement.urlOf('a')).toBe('rtmp://a/live')
 })
 
-test('a burst of streams is spread before the first publisher comes, and forgotten when none does', () => {
-  speak('a', 0)
-  speak('b', 0)
+test('spreads a burst of streams before publishers connect, and drops placements without a publisher', () => {
+  report('a', 0)
+  report('b', 0)
   const chosen = Array.from({ length: 10 }, (_, index) => placement.choose(`stream-${index}`, null))
   expect(chosen.filter((node) => node === 'a')).toHaveLength(5)
   for (let index = 0; index < 10; index += 1) placement.choose(`more-${index}`, null)
   expect(placement.choose('too many', null)).toBeNull()
   clock.advance(MINUTE)
-  speak('a', 9)
+  report('a', 9)
   expect(placement.choose('late', null)).toBe('a')
 })
 
-test('a full node, a busy one, one that is down and one that is silent are passed over', () => {
-  speak('full', 10)
-  speak('busy', 0, { cpu: 0.9 })
+test('does not choose full, busy, unavailable or silent nodes', () => {
+  report('full', 10)
+  report('busy', 0, { cpu: 0.9 })
   media.announce({ nodeId: 'down', status: null })
-  speak('silent', 0)
+  report('silent', 0)
   clock.advance(6 * SECOND)
-  speak('full', 10)
-  speak('busy', 0, { cpu: 0.9 })
+  report('full', 10)
+  report('busy', 0, { cpu: 0.9 })
   expect(placement.choose('one', null)).toBeNull()
   expect(placement.urlOf(null)).toBe('rtmp://all.example.com/live')
-  speak('free', 8)
+  report('free', 8)
   expect(placement.choose('one', 'silent')).toBe('free')
   expect(placement.urlOf('silent')).toBe('rtmp://free/live')
 })
 
-test('a node without a server of its own is reached through the one for all', () => {
+test('uses the fallback server for a node that reports none', () => {
   media.announce({ nodeId: 'a', status: { cpu: 0, streams: [] } as unknown as MediaNodeStatus })
   expect(placement.urlOf(placement.choose('one', null))).toBe('rtmp://all.example.com/live')
 })

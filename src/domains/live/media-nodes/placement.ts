@@ -2,9 +2,9 @@ import { MINUTE, type Clock } from '../../../core/clock.ts'
 import type { MediaDirectory, MediaNodeEntry } from './media-directory.ts'
 
 /** How long a stream counts for its node before its publisher connects. */
-const PROMISE_MS = MINUTE
+const PENDING_MS = MINUTE
 /** Limit of pending placements. Only abuse reaches it. */
-const MOST_PROMISED = 10_000
+const MOST_PENDING = 10_000
 
 /** A node whose process uses this share of a core gets no more streams. */
 const BUSY = 0.85
@@ -24,8 +24,8 @@ export class Placement {
   readonly #clock: Clock
   readonly #fallbackUrl: string
   /** Streams that were placed and whose publishers have not connected yet, oldest first. */
-  readonly #promised = new Map<string, { readonly nodeId: string; readonly until: number }>()
-  readonly #promisedTo = new Map<string, number>()
+  readonly #pending = new Map<string, { readonly nodeId: string; readonly until: number }>()
+  readonly #pendingByNode = new Map<string, number>()
 
   /** @param fallbackUrl the server for publishers where a node reports none */
   constructor(media: MediaDirectory, clock: Clock, fallbackUrl: string) {
@@ -42,7 +42,7 @@ export class Placement {
     if (present !== null && this.#media.isThere(present)) return present
     const best = this.best()
     if (best === undefined) return null
-    this.#promise(streamId, best.nodeId)
+    this.#addPending(streamId, best.nodeId)
     return best.nodeId
   }
 
@@ -58,7 +58,7 @@ export class Placement {
     let least = 1
     for (const node of this.#media.nodes()) {
       if (node.nodeId === except) continue
-      const load = node.ok ? loadOf(node, this.#promisedTo.get(node.nodeId)) : Number.POSITIVE_INFINITY
+      const load = node.ok ? loadOf(node, this.#pendingByNode.get(node.nodeId)) : Number.POSITIVE_INFINITY
       if (load >= least) continue
       best = node
       least = load
@@ -73,27 +73,27 @@ export class Placement {
     return node?.ingestUrl ?? this.#fallbackUrl
   }
 
-  #promise(streamId: string, nodeId: string): void {
+  #addPending(streamId: string, nodeId: string): void {
     this.#forget(streamId)
-    if (this.#promised.size >= MOST_PROMISED) return
-    this.#promised.set(streamId, { nodeId, until: this.#clock.monotonic() + PROMISE_MS })
-    this.#promisedTo.set(nodeId, (this.#promisedTo.get(nodeId) ?? 0) + 1)
+    if (this.#pending.size >= MOST_PENDING) return
+    this.#pending.set(streamId, { nodeId, until: this.#clock.monotonic() + PENDING_MS })
+    this.#pendingByNode.set(nodeId, (this.#pendingByNode.get(nodeId) ?? 0) + 1)
   }
 
   #prune(): void {
     const now = this.#clock.monotonic()
-    for (const [streamId, { until }] of this.#promised) {
+    for (const [streamId, { until }] of this.#pending) {
       if (until > now) return
       this.#forget(streamId)
     }
   }
 
   #forget(streamId: string): void {
-    const promise = this.#promised.get(streamId)
-    if (promise === undefined) return
-    this.#promised.delete(streamId)
-    const left = (this.#promisedTo.get(promise.nodeId) ?? 1) - 1
-    if (left > 0) this.#promisedTo.set(promise.nodeId, left)
-    else this.#promisedTo.delete(promise.nodeId)
+    const pending = this.#pending.get(streamId)
+    if (pending === undefined) return
+    this.#pending.delete(streamId)
+    const left = (this.#pendingByNode.get(pending.nodeId) ?? 1) - 1
+    if (left > 0) this.#pendingByNode.set(pending.nodeId, left)
+    else this.#pendingByNode.delete(pending.nodeId)
   }
 }

@@ -13,23 +13,23 @@ import { UnfitFile } from './errors.ts'
 import type { ItemInputData, NewBroadcastData } from './schemas.ts'
 import type { BroadcastItem } from './tables.ts'
 
-/** The files that a request names. @throws AppError validation_failed unless it names one, or a list */
+/** The files that a request names. @throws AppError validation_failed unless it has exactly one of `assetId` and `items` */
 export function namedItems({ assetId, items, renditionId }: NewBroadcastData): readonly ItemInputData[] {
   if ((assetId === undefined) === (items === undefined)) {
-    const message = 'Name one file with `assetId`, or several with `items`.'
+    const message = 'Send either `assetId` or `items`.'
     throw ValidationFailed({ message, errors: [{ path: '/body/assetId', code: 'required', message }] })
   }
   if (items !== undefined) return items
   return [{ assetId: assetId ?? '', ...(renditionId !== undefined && { renditionId }) }]
 }
 
-/** Orders the rendition of an asset that all platforms take, or finds it. */
+/** Finds or orders the rendition of an asset that all platforms can play. */
 export type Prepare = (assetId: string) => Promise<{ readonly id: string; readonly isNew: boolean }>
 
 /**
- * Finds the files. Refuses those that not every platform takes, according to their examination.
- * @param at path of the list in the request, for errors
- * @param prepare called for such a file instead of refusing it
+ * Finds the files. Refuses files that not all platforms can play, according to their examination.
+ * @param at JSON pointer to the list in the request, for errors
+ * @param prepare converts such a file instead of refusing it
  * @throws AppError not_found, conflict while a file is being examined, unfit_file, and what `prepare` throws
  */
 export async function chooseItems(
@@ -67,7 +67,7 @@ async function assetItem(turn: Turn, asset: PlayableAsset, prepare: Prepare | un
   }
   if (prepare === undefined) {
     throw UnfitFile({
-      message: `“${asset.name}” cannot be broadcast as it is. ${faults.join(' ')} Make a rendition of it and broadcast that.`,
+      message: `“${asset.name}” cannot be broadcast as it is. ${faults.join(' ')} Make a rendition with the preset \`live\` and broadcast that.`,
     })
   }
   const { id, isNew } = await prepare(asset.id)
@@ -80,7 +80,7 @@ function suitabilityOf(turn: Turn, asset: PlayableAsset): StreamingFacts {
   if (asset.kind !== 'video') throw UnfitFile({ message: `“${asset.name}” is not a video.` })
   if (asset.streaming === null) {
     if (asset.state === 'failed') throw UnfitFile({ message: `“${asset.name}” cannot be read: ${asset.error}` })
-    // An older version examined it, which did not check this.
+    // An older version examined the file and did not check this.
     if (asset.examined) turn.job(examineAsset, { fileId: asset.fileId }, { key: asset.fileId })
     throw Conflict({ message: `“${asset.name}” is still being examined. Try again in a moment.` })
   }

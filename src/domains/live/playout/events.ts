@@ -8,18 +8,20 @@ const { assetId, broadcastId, streamId } = EXAMPLE
 export const streamBroadcast = event({
   name: 'broadcast.updated',
   summary:
-    'A broadcast of files was scheduled, is being prepared, has begun, come to another file, was paused or has ended',
+    'A file broadcast was scheduled, is being prepared, has started, has reached another file, was paused, or has ended',
   scope: 'streams:read',
   data: Type.Object({
     streamId: Id,
     broadcastId: Id,
     status: BroadcastStatus,
-    item: Type.Integer({ description: 'The file that is played, counted from 0' }),
-    itemCount: Type.Integer({ description: 'How many files it has' }),
-    assetId: Nullable(Type.String({ ...Id, description: 'The asset of that file' })),
+    item: Type.Integer({ description: 'Index of the file that is being played, from 0' }),
+    itemCount: Type.Integer({ description: 'Number of files' }),
+    assetId: Nullable(Type.String({ ...Id, description: 'Asset of that file' })),
     name: Nullable(Type.String({ description: 'Name of that file' })),
-    scheduledFor: Nullable(Type.String({ ...Timestamp, description: 'When it begins, if it was scheduled' })),
-    error: Nullable(Type.String({ description: 'Why it failed, for people' })),
+    scheduledFor: Nullable(
+      Type.String({ ...Timestamp, description: 'When the broadcast starts, if it was scheduled' }),
+    ),
+    error: Nullable(Type.String({ description: 'Why the broadcast failed, as text for people' })),
   }),
   example: {
     streamId,

@@ -4,10 +4,10 @@ import { startBroadcast } from './turns.ts'
 
 export const beginBroadcast = job({
   name: 'streams.broadcast',
-  summary: 'Begin a broadcast of files whose time has come, or whose files are made',
+  summary: 'Start a file broadcast that is due or whose files are ready',
   queue: 'default',
   data: Type.Object({ broadcastId: Id }),
-  // A media node that is away when the time has come is waited for.
+  // The attempts allow a media node to come back that is unavailable at the start time.
   attempts: 60,
   backoff: { firstMs: 1_000, maxMs: 60_000 },
   run: async ({ data, turns, workspaceId }) => {

@@ -5,13 +5,13 @@ import { SILENCE_MS } from '../media-nodes/index.ts'
 import { streamBroadcasts } from './tables.ts'
 
 /**
- * Which media node plays which broadcast. A node renews its lease about once a second, by the clock of the database,
- * which is the same for all nodes. A lease is longer than a media process plays on without its host.
+ * Leases decide which media node plays a broadcast. A node renews its lease about once a second, by the database clock,
+ * which is the same for all nodes. A media process that has lost its host stops playing before the lease expires.
  */
 
 const LEASE = raw.lit(`${SILENCE_MS} milliseconds`)
 
-/** No node has the broadcast, or its node is not present and has let the lease expire. */
+/** True if no node has the broadcast, or its node is not reachable and the lease has expired. */
 function isFree(present: readonly string[]): RawBuilder<boolean> {
   return raw<boolean>`(node_id is null
     or (node_id <> all(${present}) and coalesce(seen_at, '-infinity') < now() - interval ${LEASE}))`
@@ -20,7 +20,7 @@ function isFree(present: readonly string[]): RawBuilder<boolean> {
 const isUnderWay = raw<boolean>`status in ('playing', 'paused')`
 
 interface Search {
-  /** Nodes that can be reached; their broadcasts are not free. */
+  /** Nodes that can be reached. Their broadcasts are not free. */
   readonly present: readonly string[]
   readonly streamId?: string
 }
@@ -44,7 +44,7 @@ export const claimBroadcasts = query(
       .returning('streamId'),
 )
 
-/** The position of a broadcast; without one only its lease is renewed. */
+/** The position of a broadcast. If it is missing, only the lease is renewed. */
 interface Position {
   readonly id: string
   readonly item?: number
@@ -72,8 +72,8 @@ const renew = query({ streamBroadcasts }, (db, $: { positions: string; nodeId: s
 )
 
 /**
- * Renews the leases of a node and stores positions, unless there was a seek since.
- * @returns the ids of broadcasts that are still its own
+ * Renews the leases of a node and stores positions. Positions from before the last seek are ignored.
+ * @returns the ids of broadcasts that the node still has
  */
 export async function renewLeases(
   sql: Sql,
@@ -84,7 +84,7 @@ export async function renewLeases(
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Gives up one broadcast of a node, or all of them. */
+/** Releases one broadcast of a node, or all of them. */
 export async function releaseBroadcasts(sql: Sql, nodeId: string, id?: string): Promise<void> {
   await streamBroadcasts.update(sql, { nodeId, endedAt: null, ...(id !== undefined && { id }) }, { nodeId: null })
 }

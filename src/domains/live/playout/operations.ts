@@ -15,7 +15,7 @@ export const broadcastFile = operation({
   route: 'POST /api/streams/{id}/broadcast',
   summary: 'Broadcast files on a stream',
   description:
-    'Plays videos in real time, as if an encoder sent them, now or at `scheduledFor`. The stream goes to its destinations with the first frame and ends with the last file. All platforms take an MP4 file with progressive 8-bit 4:2:0 H.264, at most 60 frames a second, SDR, square pixels, keyframes at most 4 s apart, and AAC-LC with one or two channels at 44.1 or 48 kHz, without a display matrix or an edit list. For other files the rendition `live` is made first; until then the broadcast is `preparing` and shows the progress. For a scheduled broadcast it is made ahead of time. With `transcode: never` such a file is refused with the reason. An encoder that connects meanwhile stands by and takes over at the end.',
+    'Plays videos in real time, as if an encoder sent them, now or at `scheduledFor`. The stream goes to its destinations with the first frame and ends with the last file. All platforms can play an MP4 file with progressive 8-bit 4:2:0 H.264, at most 60 frames a second, SDR, square pixels, keyframes at most 4 s apart, and AAC-LC with one or two channels at 44.1 or 48 kHz, without a display matrix or an edit list. For other files the rendition `live` is made first; until then the broadcast is `preparing` and shows the progress. For a scheduled broadcast it is made in advance. With `transcode: never` such a file is refused with the reason. An encoder that connects during the broadcast is on standby and takes over at the end.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,
@@ -38,8 +38,8 @@ export const broadcastFile = operation({
 
 export const getBroadcast = operation({
   route: 'GET /api/streams/{id}/broadcast',
-  summary: 'Get the file broadcast of a stream',
-  description: 'The running broadcast, or the last one.',
+  summary: 'Get a file broadcast',
+  description: 'The open file broadcast of the stream, or its last one.',
   access: 'streams:read',
   workspace: owner('streams'),
   path: StreamPath,
@@ -53,7 +53,7 @@ export const updateBroadcast = operation({
   route: 'PATCH /api/streams/{id}/broadcast',
   summary: 'Update a file broadcast',
   description:
-    'Pause, resume, skip to another file, or add files. Added files are not transcoded: one that platforms would not take is refused with the reason.',
+    'Pauses, resumes, skips to another file, seeks, or adds files. Added files are not transcoded. A file that not all platforms can play is refused with the reason.',
   access: 'streams:manage',
   workspace: owner('streams'),
   turn: true,

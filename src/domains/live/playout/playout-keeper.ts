@@ -9,7 +9,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { TurnRunner } from '../../../core/system-turn.ts'
 import type { Storage } from '../../../storage/storage.ts'
 import type { DesiredStateWithPlayout as DesiredState } from './desired-playout.ts'
-import type { BroadcastNews } from './service.ts'
+import type { PlayoutEvent } from './service.ts'
 import { noteBroadcast } from './turns.ts'
 import type { MediaDirectory, Placement } from '../media-nodes/index.ts'
 import { streamPlaces, type StreamPlace } from '../streams/index.ts'
@@ -214,13 +214,13 @@ export class PlayoutKeeper {
   /** Retried while the database is unavailable, because the result of a broadcast must not be lost. */
   #note(
     { broadcastId, workspaceId }: Pick<Taken, 'broadcastId' | 'workspaceId'>,
-    news: BroadcastNews,
+    event: PlayoutEvent,
     tries = 30,
   ): void {
     const { log, nodeId, turns } = this.#options
-    turns.system(workspaceId, noteBroadcast, { broadcastId, nodeId, news }).catch((error: unknown) => {
-      log.warn({ error, broadcastId }, 'could not store news of a broadcast; trying again')
-      if (tries > 0) setTimeout(() => this.#note({ broadcastId, workspaceId }, news, tries - 1), SECOND).unref()
+    turns.system(workspaceId, noteBroadcast, { broadcastId, nodeId, event }).catch((error: unknown) => {
+      log.warn({ error, broadcastId }, 'the progress of a broadcast could not be stored; trying again')
+      if (tries > 0) setTimeout(() => this.#note({ broadcastId, workspaceId }, event, tries - 1), SECOND).unref()
     })
   }
 }

@@ -4,7 +4,7 @@ import type { Prepare } from './choice.ts'
 import { broadcastsAwaiting, preparedRenditions } from './store.ts'
 import type { BroadcastItem, BroadcastRow } from './tables.ts'
 
-/** Converts files that not every platform takes: each becomes a rendition of its asset that all take. */
+/** Converts files that not all platforms can play. Each gets a rendition that all platforms can play. */
 export class Preparation {
   readonly #renditions: RenditionRequests
 
@@ -12,7 +12,7 @@ export class Preparation {
     this.#renditions = renditions
   }
 
-  /** Orders the rendition of an asset, or finds it. @throws AppError rendition_not_possible, storage_limit_reached */
+  /** Finds or orders the rendition of an asset. @throws AppError rendition_not_possible, storage_limit_reached */
   orderFor(turn: Turn): Prepare {
     return async (assetId) => {
       const known = await usableRenditions(turn.sql, assetId)
@@ -29,10 +29,9 @@ export class Preparation {
     const looked = items.map((item) => {
       if (item.prepared === undefined || item.error !== undefined) return item
       const rendition = found.get(item.renditionId ?? '')
-      if (rendition === undefined)
-        return { ...item, error: 'The rendition that was made for the broadcast was deleted.' }
+      if (rendition === undefined) return { ...item, error: 'The rendition for the broadcast was deleted.' }
       if (rendition.state !== 'failed') return item
-      return { ...item, error: `It could not be converted to what live platforms take: ${rendition.error}` }
+      return { ...item, error: `The file could not be converted for live platforms: ${rendition.error}` }
     })
     const isReady = looked.every(
       ({ error, prepared, renditionId }) =>

@@ -12,14 +12,14 @@ import {
   type Static,
 } from '../../../core/schema.ts'
 
-export const BroadcastStatus = States('BroadcastStatus', 'How a broadcast of files is doing', {
-  scheduled: 'Begins at `scheduledFor`',
-  preparing: 'Files are being converted to what platforms take. It begins when they are ready',
-  playing: 'A file is on the air',
-  paused: 'Halted by hand: destinations get the picture at hand, and silence',
-  finished: 'The last file has ended',
-  stopped: 'Ended by hand, or with its stream',
-  failed: 'Cannot be played, for the reason in `error`',
+export const BroadcastStatus = States('BroadcastStatus', 'Status of a file broadcast', {
+  scheduled: 'Starts at `scheduledFor`',
+  preparing: 'Files are being converted for the platforms. The broadcast starts when they are ready',
+  playing: 'A file is being played',
+  paused: 'Paused by a member. Destinations get a still picture and silence',
+  finished: 'All files have been played',
+  stopped: 'Was cancelled by a member, or ended with its stream',
+  failed: 'Could not be played. `error` says why',
 })
 export type BroadcastStatus = Static<typeof BroadcastStatus>
 
@@ -28,46 +28,46 @@ const MOST_ITEMS = 200
 const ItemInput = Input({
   assetId: Id,
   renditionId: Type.Optional(
-    Type.String({ ...Id, description: 'A rendition of the asset in place of the file itself' }),
+    Type.String({ ...Id, description: 'Rendition of the asset to play instead of the original file' }),
   ),
 })
 export type ItemInputData = Static<typeof ItemInput>
 
 const Items = Type.Array(ItemInput, { minItems: 1, maxItems: MOST_ITEMS })
 
-const Position = Type.Number({ minimum: 0, maximum: 1_000_000, description: 'Seconds since the beginning of the file' })
+const Position = Type.Number({ minimum: 0, maximum: 1_000_000, description: 'Position in the file, in seconds' })
 
 export const NewBroadcast = Input({
-  assetId: Type.Optional(Type.String({ ...Id, description: 'The file to play; `items` for several' })),
+  assetId: Type.Optional(Type.String({ ...Id, description: 'Asset to play. Use `items` to play several' })),
   renditionId: Type.Optional(
-    Type.String({ ...Id, description: 'A rendition of that asset in place of the file itself' }),
+    Type.String({ ...Id, description: 'Rendition of the asset to play instead of the original file' }),
   ),
   items: Type.Optional(
     Type.Array(ItemInput, {
       minItems: 1,
       maxItems: MOST_ITEMS,
-      description: 'Files to play one after another, in place of `assetId`',
+      description: 'Files to play one after another. Use either `items` or `assetId`',
     }),
   ),
-  loop: Type.Optional(Type.Boolean({ description: 'After the last file comes the first again' })),
+  loop: Type.Optional(Type.Boolean({ description: 'Whether to play the list again after the last file' })),
   startAt: Type.Optional({
     ...Position,
     description:
-      'Seconds into the first file at which to begin. It begins at the last keyframe at or before this, up to 4 s earlier: `startSeconds` of the file says where',
+      'Where to start in the first file, in seconds. Playing starts at the last keyframe at or before this position, up to 4 s earlier. `startSeconds` of the file is the exact position',
   }),
   scheduledFor: Type.Optional(
-    Nullable({ ...InstantInput, description: 'When to begin: ISO 8601 with an offset or Z; at once when absent' }),
+    Nullable({ ...InstantInput, description: 'When to start: ISO 8601 with an offset or Z. Default: now' }),
   ),
   transcode: Type.Optional(
     OneOf(['auto', 'never'] as const, {
       description:
-        'What becomes of a file that not every platform shows right: `auto` (when absent) makes a rendition of it (the preset `live`) and begins when that is ready; `never` refuses it with what is wrong',
+        'What to do with a file that not all platforms can play. `auto` (the default) makes a rendition with the preset `live` and starts when it is ready. `never` refuses the file and gives the reason',
     }),
   ),
   goLive: Type.Optional(
     Type.Boolean({
       description:
-        'Whether its beginning sends the stream to its destinations; it does when absent. Without, it is taken in like a publisher’s media until you go live',
+        'Whether the stream goes live when the broadcast starts. Default: true. If false, the files are ingested as if a publisher sent them, until you go live',
     }),
   ),
 })
@@ -75,17 +75,19 @@ export type NewBroadcastData = Static<typeof NewBroadcast>
 
 export const BroadcastEdit = Input({
   paused: Type.Optional(
-    Type.Boolean({ description: 'While it is paused, destinations get the picture at hand, and silence' }),
+    Type.Boolean({ description: 'Whether the broadcast is paused. Destinations then get a still picture and silence' }),
   ),
   loop: Type.Optional(Type.Boolean()),
-  next: Type.Optional(Type.Literal(true, { description: 'Go to the next file' })),
-  item: Type.Optional(Type.Integer({ minimum: 0, maximum: 100_000, description: 'Go to this file, counted from 0' })),
+  next: Type.Optional(Type.Literal(true, { description: 'Skip to the next file' })),
+  item: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: 100_000, description: 'Skip to this file. Its index in `items`, from 0' }),
+  ),
   position: Type.Optional({
     ...Position,
     description:
-      'Go to this time of the file, in seconds; it goes on at the last keyframe at or before this, which `startSeconds` of the file says',
+      'Seek to this position in the file, in seconds. Playing continues at the last keyframe at or before this position. `startSeconds` of the file is the exact position',
   }),
-  add: Type.Optional({ ...Items, description: 'Files to play after the others' }),
+  add: Type.Optional({ ...Items, description: 'Files to add to the end of the list' }),
 })
 export type BroadcastEditData = Static<typeof BroadcastEdit>
 
@@ -104,30 +106,30 @@ export const BroadcastView = named(
         startSeconds: Nullable(
           Type.Number({
             description:
-              'Seconds into the file at which it really began: the last keyframe at or before `startAt` or `position`. Null until then, and for files that followed another one',
+              'Where playing started in this file, in seconds: the last keyframe at or before `startAt` or `position`. Null before the start, and for files that followed another one',
           }),
         ),
-        error: Nullable(Type.String({ description: 'Why it was left out' })),
+        error: Nullable(Type.String({ description: 'Why the file was skipped' })),
       }),
     ),
     loop: Type.Boolean(),
-    item: Type.Integer({ description: 'The file that is played, counted from 0' }),
-    position: Type.Number({ description: 'Seconds into that file; followed about once a second' }),
+    item: Type.Integer({ description: 'Index in `items` of the file that is being played, from 0' }),
+    position: Type.Number({ description: 'Position in that file, in seconds. Updated about once a second' }),
     preparation: Type.Union(
       [
         Type.Object({
-          fileCount: Type.Integer({ description: 'How many are made into what platforms take' }),
-          readyCount: Type.Integer({ description: 'How many of them are made' }),
-          progress: Type.Integer({ minimum: 0, maximum: 100, description: 'Percent of all of them' }),
+          fileCount: Type.Integer({ description: 'Number of files to convert' }),
+          readyCount: Type.Integer({ description: 'Number of files that have been converted' }),
+          progress: Type.Integer({ minimum: 0, maximum: 100, description: 'Progress of all conversions, in percent' }),
         }),
         Type.Null(),
       ],
-      { description: 'Until it begins, where files have to be made for it' },
+      { description: 'Conversion of the files, until the broadcast starts. Null if no file needs to be converted' },
     ),
     scheduledFor: Nullable(Timestamp),
     startedAt: Nullable(Timestamp),
     endedAt: Nullable(Timestamp),
-    error: Nullable(Type.String({ description: 'Why it has failed' })),
+    error: Nullable(Type.String({ description: 'Why the broadcast failed' })),
   }),
 )
 export type BroadcastData = Static<typeof BroadcastView>

@@ -7,7 +7,7 @@ import type { Sql } from '../../../core/sql.ts'
 import type { Turn } from '../../../core/turn.ts'
 import type { Changes } from '../../../db/table.ts'
 import type { RenditionRequests } from '../../media/assets/index.ts'
-import { isOnAir, setScheduledTime, type StreamLifecycle, type StreamRow } from '../streams/index.ts'
+import { isActive, setScheduledTime, type StreamLifecycle, type StreamRow } from '../streams/index.ts'
 import { streamBroadcast } from './events.ts'
 import type { MediaDirectory, StreamNotices } from '../media-nodes/index.ts'
 import { chooseItems, namedItems } from './choice.ts'
@@ -28,11 +28,11 @@ export interface PlayoutUses {
 /** A scheduled broadcast that could not start within this time fails. */
 const MOST_LATE_MS = HOUR
 const MOST_ITEMS = 1_000
-/** A finished rendition announces itself. One that was deleted with its asset does not, so broadcasts check again. */
+/** How often broadcasts check their renditions. Ready renditions are announced, but those deleted with their asset are not. */
 const CHECK_AGAIN_MS = MINUTE
 
 /** What a media node reports about a broadcast that it plays. */
-export type BroadcastNews =
+export type PlayoutEvent =
   | { readonly type: 'item'; readonly item: number; readonly ms: number }
   | { readonly type: 'began'; readonly item: number; readonly ms: number; readonly cue: number }
   | { readonly type: 'skipped'; readonly item: number; readonly message: string }
@@ -44,7 +44,7 @@ export type BroadcastNews =
     }
 
 /**
- * Files that are played over a stream as if a publisher sent them. The database holds the list and the position. One
+ * Playout of files over a stream, as if a publisher sent them. The database holds the list and the position. One
  * media node plays it and stores the position about once a second. If that node is lost, another one continues.
  */
 export class PlayoutService {
@@ -62,7 +62,7 @@ export class PlayoutService {
   }
 
   /**
-   * Plays files now or at a time. Files that must be converted are ordered at once.
+   * Schedules or starts a broadcast of files. Conversions are ordered at once.
    * @throws AppError not_found, conflict, unfit_file, validation_failed, plan_limit_reached, media_unavailable,
    * rendition_not_possible, storage_limit_reached
    */
@@ -104,7 +104,7 @@ export class PlayoutService {
   /** The newest broadcast of a stream. @throws AppError not_found if it has never had one */
   async get(streamId: string): Promise<BroadcastData> {
     const row = await newestBroadcast(this.#sql, streamId)
-    if (row === undefined) throw NotFound({ message: 'No file has been broadcast over this stream.' })
+    if (row === undefined) throw NotFound({ message: 'This stream has had no file broadcast.' })
     return broadcastView(this.#sql, row)
   }
 
@@ -151,17 +151,17 @@ export class PlayoutService {
   }
 
   /** Stores what a media node reports. Reports of a node that does not play the broadcast any more are ignored. */
-  async note(turn: Turn, id: string, nodeId: string, news: BroadcastNews): Promise<void> {
+  async note(turn: Turn, id: string, nodeId: string, event: PlayoutEvent): Promise<void> {
     const row = await findBroadcast(turn.sql, id)
     if (row === undefined || row.nodeId !== nodeId || (row.status !== 'playing' && row.status !== 'paused')) return
-    if (news.type === 'ended') return this.#finish(turn, row, news)
-    if (news.type === 'began') return this.#noteBeginning(turn, row, news)
-    if (news.type === 'skipped') {
+    if (event.type === 'ended') return this.#finish(turn, row, event)
+    if (event.type === 'began') return this.#noteBeginning(turn, row, event)
+    if (event.type === 'skipped') {
       // A file that could not be converted already has its reason, which says more.
-      const items = row.items.map((one, index) => (index === news.item ? { error: news.message, ...one } : one))
+      const items = row.items.map((one, index) => (index === event.item ? { error: event.message, ...one } : one))
       this.#emit(turn, await this.#update(turn, id, { items }))
     } else {
-      this.#emit(turn, await this.#update(turn, id, { item: news.item, positionMs: news.ms }))
+      this.#emit(turn, await this.#update(turn, id, { item: event.item, positionMs: event.ms }))
     }
   }
 
@@ -169,7 +169,7 @@ export class PlayoutService {
   async #noteBeginning(
     turn: Turn,
     row: BroadcastRow,
-    { cue, item, ms }: Extract<BroadcastNews, { type: 'began' }>,
+    { cue, item, ms }: Extract<PlayoutEvent, { type: 'began' }>,
   ): Promise<void> {
     if (cue !== row.cue || row.items.some(({ began }) => began?.cue === cue)) return
     const items = row.items.map((one, index) => (index === item ? { ...one, began: { cue, ms } } : one))
@@ -179,13 +179,13 @@ export class PlayoutService {
   async #finish(
     turn: Turn,
     row: BroadcastRow,
-    { message, reason, relieved }: Extract<BroadcastNews, { type: 'ended' }>,
+    { message, reason, relieved }: Extract<PlayoutEvent, { type: 'ended' }>,
   ): Promise<void> {
     const { lifecycle } = this.#uses
     await this.#end(turn, row, reason, message)
     const stream = await lifecycle.find(turn, row.streamId)
     // A publisher on standby continues the stream.
-    if (!relieved && isOnAir(stream.status)) await lifecycle.end(turn, stream, reason)
+    if (!relieved && isActive(stream.status)) await lifecycle.end(turn, stream, reason)
   }
 
   async #schedule(turn: Turn, row: BroadcastRow, at: Date): Promise<void> {
@@ -194,7 +194,7 @@ export class PlayoutService {
     this.#announce(turn, row)
   }
 
-  /** A rendition is ready, or will never be. */
+  /** To be called when a rendition is ready or has failed. */
   async #rendered(turn: Turn, renditionId: string): Promise<void> {
     for (const row of await broadcastsAwaiting(turn.sql, turn.workspaceId, renditionId)) {
       if (await this.#updateFiles(turn, row)) {
@@ -231,7 +231,7 @@ export class PlayoutService {
   async #start(turn: Turn, row: BroadcastRow, stream: StreamRow): Promise<void> {
     const { lifecycle, mediaNodes } = this.#uses
     mediaNodes.require()
-    if (row.goLive && (stream.platforms?.length ?? 0) > 0 && !isOnAir(stream.status)) {
+    if (row.goLive && (stream.platforms?.length ?? 0) > 0 && !isActive(stream.status)) {
       await lifecycle.goLive(turn, stream.id, { waitForIngest: true })
     }
     const now = this.#now()
@@ -280,8 +280,8 @@ export class PlayoutService {
     }
     const open = await openBroadcast(turn.sql, stream.id)
     if (open !== undefined && open.id !== except) {
-      const what = WHAT_IS_OPEN[open.status] ?? 'is on this stream'
-      throw Conflict({ message: `A broadcast ${what} already. Cancel it first, or add files to it.` })
+      const what = WHAT_IS_OPEN[open.status] ?? 'is already running on this stream'
+      throw Conflict({ message: `A broadcast ${what}. Cancel it first, or add files to it.` })
     }
     if (stream.ingestId !== null) {
       throw Conflict({ message: 'A publisher is sending. Stop the encoder first.' })
@@ -290,8 +290,7 @@ export class PlayoutService {
 
   async #open(turn: Turn, streamId: string): Promise<BroadcastRow> {
     const row = await openBroadcast(turn.sql, streamId)
-    if (row === undefined)
-      throw Conflict({ message: 'No file is being broadcast over this stream, and none is scheduled.' })
+    if (row === undefined) throw Conflict({ message: 'This stream has no open file broadcast.' })
     return row
   }
 
@@ -303,11 +302,11 @@ export class PlayoutService {
 }
 
 const WHAT_IS_OPEN: Partial<Record<BroadcastStatus, string>> = {
-  scheduled: 'is scheduled for this stream',
-  preparing: 'is being prepared for this stream',
+  scheduled: 'is already scheduled for this stream',
+  preparing: 'is already being prepared for this stream',
 }
 
-/** The position after an edit. An edit that does not seek keeps the position. */
+/** The position after an update. An update that does not seek keeps it. */
 function placeOf(row: BroadcastRow, items: readonly BroadcastItem[], edit: BroadcastEditData) {
   const { item, next, position } = edit
   if (item === undefined && next === undefined && position === undefined) {

@@ -1,7 +1,7 @@
 import { systemTurn } from '../../../core/system-turn.ts'
-import type { BroadcastNews } from './service.ts'
+import type { PlayoutEvent } from './service.ts'
 
-/** Turns that time and the media nodes bring about. Each may come twice. */
+/** System turns that jobs and media nodes ask for. Each can run more than once. */
 
 export const startBroadcast = systemTurn<{ readonly broadcastId: string }>({
   name: 'streams.start_broadcast',
@@ -11,12 +11,12 @@ export const startBroadcast = systemTurn<{ readonly broadcastId: string }>({
 export interface BroadcastReport {
   readonly broadcastId: string
   readonly nodeId: string
-  readonly news: BroadcastNews
+  readonly event: PlayoutEvent
 }
 
 export const noteBroadcast = systemTurn<BroadcastReport>({
   name: 'streams.note_broadcast',
-  run: async ({ turn, input, playout }) => playout.note(turn, input.broadcastId, input.nodeId, input.news),
+  run: async ({ turn, input, playout }) => playout.note(turn, input.broadcastId, input.nodeId, input.event),
 })
 
 export const broadcastTurns = [startBroadcast, noteBroadcast]

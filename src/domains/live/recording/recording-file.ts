@@ -1,4 +1,4 @@
-/** The owner and start of a recording. The name of its file holds both, so the file can be assigned without a database. */
+/** Stream, session and start of a recording. They are part of the file name, so no database is needed to read them. */
 export interface RecordingFile {
   readonly name: string
   readonly workspaceId: string

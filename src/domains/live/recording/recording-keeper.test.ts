@@ -24,7 +24,7 @@ beforeEach(async () => {
     splitMs: 60_000,
     quota: { resize: async () => {}, release: async () => {} },
     intake: { receive: async () => ({ fileId: uuidv7(4) }) },
-    mend: async (path: string) => ({ bytes: (await stat(path)).size, seconds: 1 }),
+    repair: async (path: string) => ({ bytes: (await stat(path)).size, seconds: 1 }),
     turns: {
       system: async (_workspace: string, { name }: { name: string }, input: object) => {
         const { recording = input } = input as { recording?: { name: string } }
@@ -43,7 +43,7 @@ afterEach(async () => {
 const nameOf = (at: number) => `${recordingPrefix({ workspaceId, streamId, sessionId })}.${at}.mp4`
 const kept = () => turns.flatMap(({ file, name }) => (name === 'streams.keep_recording' ? [file] : []))
 
-test('nothing is recorded before it is known what an earlier process left', async () => {
+test('recording starts only after the files of an earlier process are listed', async () => {
   await writeFile(join(folder, nameOf(1)), 'left')
   await keeper.prepare(state)
   expect(keeper.complete(state, stream as never)).toEqual(stream)
@@ -54,7 +54,7 @@ test('nothing is recorded before it is known what an earlier process left', asyn
   expect(kept()).toEqual([nameOf(1)])
 })
 
-test('a file that is gone is told, and holds nothing up', async () => {
+test('a missing file is reported and does not block other imports', async () => {
   await keeper.start()
   for (const at of [1, 2]) keeper.onEvent({ type: 'recording.started', streamId, path: join(folder, nameOf(at)) })
   await writeFile(join(folder, nameOf(2)), 'whole')

@@ -12,44 +12,45 @@ import { removeAccessOfOthers, makeFolder } from '../../../storage/disk-modes.ts
 import type { DesiredState } from '../streams/index.ts'
 import { parseRecording, recordingPrefix, type RecordingFile } from './recording-file.ts'
 import { keepRecording, recordingBegun, recordingLost, warnOfRecording } from './turns.ts'
-import { RecordingRoom } from './recording-room.ts'
+import { RecordingQuota } from './recording-quota.ts'
 
 export interface RecordingSettings {
-  /** Folder of files that are no assets yet; survives restarts. */
+  /** Folder of recordings that are not assets yet. It survives restarts. */
   readonly folder: string
   readonly splitMs: number
   readonly quota: Quota
   readonly intake: Intake
-  /** Cuts off what a killed process left unfinished; undefined when there is nothing in the file. */
-  readonly mend: (path: string) => Promise<{ readonly bytes: number; readonly seconds: number } | undefined>
+  /** Removes the unfinished end of a file whose process was killed. Undefined when the file has no content. */
+  readonly repair: (path: string) => Promise<{ readonly bytes: number; readonly seconds: number } | undefined>
 }
 
 export interface RecordingKeeperOptions extends RecordingSettings {
   readonly turns: TurnRunner
   readonly log: Logger
-  /** Makes the media process hold what a stream ought to be now. */
+  /** Applies the desired state of a stream to the media process. */
   readonly refresh: (streamId: string) => void
 }
 
 const RETRY_MS = 5 * SECOND
-const NO_ROOM = 'The plan has no room left for the recording: it has ended, and what was recorded is kept.'
+const NO_STORAGE =
+  'The recording has stopped because the storage of the plan is used up. What was recorded until then is kept.'
 
 /**
- * Says what this node records, and makes assets of the files. A file in the folder is a promise: it leaves it as an
- * asset, whatever ends in between.
+ * Decides what this node records, and makes assets of the files. A file stays in the folder until it is an asset, also
+ * when a process ends in between.
  */
 export class RecordingKeeper {
   readonly #options: RecordingKeeperOptions
-  /** By broadcast. */
-  readonly #rooms = new Map<string, RecordingRoom>()
-  /** The broadcast that each stream records. */
+  /** Reserved storage by session. */
+  readonly #quotas = new Map<string, RecordingQuota>()
+  /** The session that is recorded, by stream. */
   readonly #current = new Map<string, string>()
-  /** Broadcasts that are not recorded any more. */
+  /** Sessions whose recording was stopped. */
   readonly #stopped = new Set<string>()
   readonly #writing = new Map<string, RecordingFile>()
   #importing: Promise<void> = Promise.resolve()
-  /** Whether it is known what an earlier process left. Before that a file that is being written would be taken for it. */
-  #hasLooked = false
+  /** Whether the files of an earlier process are listed. Recording before that would add files that look like those. */
+  #hasListed = false
   readonly #closing = new AbortController()
 
   constructor(options: RecordingKeeperOptions) {
@@ -57,8 +58,8 @@ export class RecordingKeeper {
   }
 
   /**
-   * Takes over what an earlier process left. Until that is known nothing is recorded: see {@link complete}.
-   * @param onReady called when it is
+   * Imports the files that an earlier process left. Nothing is recorded until they are listed: see {@link complete}.
+   * @param onReady called when they are listed
    */
   async start(onReady = () => {}): Promise<void> {
     await makeFolder(this.#options.folder)
@@ -67,23 +68,23 @@ export class RecordingKeeper {
       const recording = parseRecording(name)
       if (recording !== undefined) this.#import(recording)
     }
-    this.#hasLooked = true
+    this.#hasListed = true
     onReady()
   }
 
-  /** Holds room before anything is recorded; to be called before {@link complete}. */
+  /** Reserves storage before a recording starts. To be called before {@link complete}. */
   async prepare({ recordSession, stream: { streamId }, workspaceId }: DesiredState): Promise<void> {
     const before = this.#current.get(streamId)
     if (before !== undefined && before !== recordSession) await this.forget(streamId)
     if (recordSession === null) return
     this.#current.set(streamId, recordSession)
     if (before === recordSession || this.#stopped.has(recordSession)) return
-    if (!(await this.#room(workspaceId, recordSession).ensure())) this.#stop(workspaceId, streamId, recordSession)
+    if (!(await this.#quotaOf(workspaceId, recordSession).ensure())) this.#stop(workspaceId, streamId, recordSession)
   }
 
-  /** The state of a stream as the media process is to hold it. */
+  /** Adds the recording to the desired state of a stream. */
   complete({ recordGaps: gaps, recordSession, workspaceId }: DesiredState, stream: DesiredStream): DesiredStream {
-    if (!this.#hasLooked || recordSession === null || this.#stopped.has(recordSession)) return stream
+    if (!this.#hasListed || recordSession === null || this.#stopped.has(recordSession)) return stream
     const { streamId } = stream
     const prefix = recordingPrefix({ workspaceId, streamId, sessionId: recordSession })
     const { folder, splitMs } = this.#options
@@ -91,7 +92,7 @@ export class RecordingKeeper {
   }
 
   onEvent(event: MediaEvent): void {
-    if (event.type === 'recording.refused') return this.#refused(event)
+    if (event.type === 'recording.refused') return this.#onRefused(event)
     const recording = 'path' in event ? parseRecording(basename(event.path)) : undefined
     if (recording === undefined) return
     switch (event.type) {
@@ -100,7 +101,7 @@ export class RecordingKeeper {
         this.#turn(recording.workspaceId, recordingBegun, recording)
         break
       case 'recording.progress':
-        this.#grown(recording, event.bytes)
+        this.#onProgress(recording, event.bytes)
         break
       case 'recording.ended':
         this.#writing.delete(recording.name)
@@ -113,7 +114,7 @@ export class RecordingKeeper {
     }
   }
 
-  /** The media process is gone: what it wrote is whole up to its last fragment. */
+  /** The media process has ended. Its files are complete up to the last fragment. */
   lostAll(): void {
     for (const recording of this.#writing.values()) this.#import(recording)
     this.#writing.clear()
@@ -125,47 +126,47 @@ export class RecordingKeeper {
     if (session !== undefined) await this.#release(session)
   }
 
-  /** What is not taken over yet is taken over by the next start. */
+  /** Waits for imports. The next start imports the rest. */
   async close(withinMs: number): Promise<void> {
     const done = this.#importing
     await Promise.race([done, delay(withinMs, undefined, { ref: false })])
     this.#closing.abort()
   }
 
-  #grown({ name, sessionId, streamId, workspaceId }: RecordingFile, bytes: number): void {
-    const room = this.#room(workspaceId, sessionId)
-    room.note(name, bytes)
-    room.ensure().then(
+  #onProgress({ name, sessionId, streamId, workspaceId }: RecordingFile, bytes: number): void {
+    const quota = this.#quotaOf(workspaceId, sessionId)
+    quota.note(name, bytes)
+    quota.ensure().then(
       (fits) => fits || this.#stop(workspaceId, streamId, sessionId),
-      (error: unknown) => this.#options.log.warn({ error, streamId }, 'room for a recording could not be held'),
+      (error: unknown) => this.#options.log.warn({ error, streamId }, 'storage for a recording could not be reserved'),
     )
   }
 
   #stop(workspaceId: string, streamId: string, sessionId: string): void {
     if (this.#stopped.has(sessionId)) return
     this.#stopped.add(sessionId)
-    this.#options.log.warn({ streamId }, 'a recording has ended: no room in the plan')
-    this.#turn(workspaceId, warnOfRecording, { streamId, code: 'recording_stopped', message: NO_ROOM })
+    this.#options.log.warn({ streamId }, 'a recording has stopped because the storage of the plan is used up')
+    this.#turn(workspaceId, warnOfRecording, { streamId, code: 'recording_stopped', message: NO_STORAGE })
     this.#options.refresh(streamId)
   }
 
-  #refused({ kind, message, streamId }: Extract<MediaEvent, { type: 'recording.refused' }>): void {
+  #onRefused({ kind, message, streamId }: Extract<MediaEvent, { type: 'recording.refused' }>): void {
     const session = this.#current.get(streamId)
-    const workspaceId = session && this.#rooms.get(session)?.workspaceId
+    const workspaceId = session && this.#quotas.get(session)?.workspaceId
     const code = kind === 'video' ? 'recording_stopped' : 'recording_incomplete'
     if (workspaceId) this.#turn(workspaceId, warnOfRecording, { streamId, code, message })
   }
 
-  #room(workspaceId: string, sessionId: string): RecordingRoom {
-    let room = this.#rooms.get(sessionId)
-    if (room === undefined) {
-      room = new RecordingRoom(this.#options.quota, workspaceId, sessionId)
-      this.#rooms.set(sessionId, room)
+  #quotaOf(workspaceId: string, sessionId: string): RecordingQuota {
+    let quota = this.#quotas.get(sessionId)
+    if (quota === undefined) {
+      quota = new RecordingQuota(this.#options.quota, workspaceId, sessionId)
+      this.#quotas.set(sessionId, quota)
     }
-    return room
+    return quota
   }
 
-  /** One at a time: each is read and written as a whole. */
+  /** Imports run one at a time, because each reads and writes a whole file. */
   #import(recording: RecordingFile): void {
     this.#importing = this.#importing.then(() => this.#untilImported(recording))
   }
@@ -179,62 +180,65 @@ export class RecordingKeeper {
         return
       } catch (error) {
         if (error instanceof AppError && error.status < 500 && error.code !== 'storage_full') {
-          log.error({ error, file: recording.name }, 'a recording is no good for the media library; the file stays')
+          log.error({ error, file: recording.name }, 'the media library refused a recording; the file is kept')
           const path = join(this.#options.folder, recording.name)
           await rename(path, `${path}.refused`).catch(() => {})
           this.#turn(recording.workspaceId, recordingLost, { recording, reason: error.message })
           return
         }
-        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return this.#gone(recording)
-        log.warn({ error, file: recording.name }, 'a recording could not be taken over; trying again')
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return this.#onMissing(recording)
+        log.warn({ error, file: recording.name }, 'a recording could not be imported; trying again')
         await delay(RETRY_MS, undefined, { signal, ref: false }).catch(() => {})
       }
     }
   }
 
-  /** Those that wait behind it are taken over all the same. */
-  #gone(recording: RecordingFile): void {
-    this.#options.log.error({ file: recording.name }, 'the file of a recording is gone')
-    this.#room(recording.workspaceId, recording.sessionId).drop(recording.name)
-    this.#turn(recording.workspaceId, recordingLost, { recording, reason: 'Its file is gone.' })
+  /** Gives up a recording without a file, so that the next ones can be imported. */
+  #onMissing(recording: RecordingFile): void {
+    this.#options.log.error({ file: recording.name }, 'the file of a recording is missing')
+    this.#quotaOf(recording.workspaceId, recording.sessionId).drop(recording.name)
+    this.#turn(recording.workspaceId, recordingLost, { recording, reason: 'The file of the recording is missing.' })
   }
 
   async #importOnce(recording: RecordingFile): Promise<void> {
-    const { folder, intake, mend, turns } = this.#options
+    const { folder, intake, repair, turns } = this.#options
     const { name, sessionId, workspaceId } = recording
     const path = join(folder, name)
-    const mended = await mend(path)
-    const room = this.#room(workspaceId, sessionId)
-    if (mended === undefined) {
-      await turns.system(workspaceId, recordingLost, { recording, reason: 'It ended before anything was written.' })
+    const repaired = await repair(path)
+    const quota = this.#quotaOf(workspaceId, sessionId)
+    if (repaired === undefined) {
+      await turns.system(workspaceId, recordingLost, {
+        recording,
+        reason: 'The recording ended before anything was written.',
+      })
     } else {
-      room.note(name, mended.bytes)
+      quota.note(name, repaired.bytes)
       const file = await intake.receive(workspaceId, createReadStream(path), 'recording.mp4', Infinity)
-      // The room is held for all files of the broadcast, and adjusted when this one counts as an asset.
+      // The reservation covers all files of the session. It is reduced when this file counts as an asset.
       await turns.system(workspaceId, keepRecording, {
         recording,
         file,
-        seconds: mended.seconds,
+        seconds: repaired.seconds,
         reservationId: file.fileId,
       })
     }
     await rm(path, { force: true })
-    room.drop(name)
+    quota.drop(name)
     await this.#release(sessionId)
   }
 
-  /** Gives back what was held, when the broadcast is over and all its files are assets; else what is too much. */
+  /** Releases the reserved storage of a session that has ended and whose files are all imported. */
   async #release(sessionId: string): Promise<void> {
-    const room = this.#rooms.get(sessionId)
-    if (room === undefined || !room.isEmpty || [...this.#current.values()].includes(sessionId)) return
-    this.#rooms.delete(sessionId)
-    await room.release()
+    const quota = this.#quotas.get(sessionId)
+    if (quota === undefined || !quota.isEmpty || [...this.#current.values()].includes(sessionId)) return
+    this.#quotas.delete(sessionId)
+    await quota.release()
   }
 
-  /** Tried again while the database is away. */
+  /** Runs a system turn. Retried while the database is unavailable. */
   #turn<I>(workspaceId: string, turn: SystemTurn<I, void>, input: I, tries = 30): void {
     this.#options.turns.system(workspaceId, turn, input).catch((error: unknown) => {
-      this.#options.log.warn({ error, turn: turn.name }, 'what became of a recording could not be written')
+      this.#options.log.warn({ error, turn: turn.name }, 'the status of a recording could not be stored')
       if (tries > 0) setTimeout(() => this.#turn(workspaceId, turn, input, tries - 1), SECOND).unref()
     })
   }

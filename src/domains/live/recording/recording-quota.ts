@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto'
 import { StorageLimit, type Quota } from '../../media/assets/index.ts'
 import { AppError } from '../../../core/error.ts'
 
-/** Room that is held ahead of a recording, and what must be there for it to go on; bytes. */
+/** How much storage is reserved in advance, and how much must be available to continue; bytes. */
 const AHEAD = 32 * 1024 * 1024
 const LEAST = 2 * 1024 * 1024
 
-/** Room in the plan for one broadcast's recordings, held ahead of them so that they end before it does. */
-export class RecordingRoom {
+/** Storage of the plan that is reserved for the recordings of a session, so that they stop before it is used up. */
+export class RecordingQuota {
   readonly #quota: Quota
   readonly workspaceId: string
   readonly #id: string
-  /** Bytes of files that are no assets yet. */
+  /** Sizes of files that are not assets yet. */
   readonly #files = new Map<string, number>()
   #held = 0
   #growing: Promise<boolean> | undefined
@@ -19,7 +19,7 @@ export class RecordingRoom {
   constructor(quota: Quota, workspaceId: string, sessionId: string) {
     this.#quota = quota
     this.workspaceId = workspaceId
-    // The same after a restart: what was held before is held on, not twice.
+    // The same id after a restart, so that storage is not reserved twice.
     const hex = createHash('sha256').update(`recording ${sessionId}`).digest('hex')
     this.#id = [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-')
   }
@@ -28,7 +28,7 @@ export class RecordingRoom {
     return this.#files.size === 0
   }
 
-  /** Notes how long a file is. */
+  /** Sets the size of a file. */
   note(file: string, bytes: number): void {
     this.#files.set(file, bytes)
   }
@@ -37,7 +37,7 @@ export class RecordingRoom {
     this.#files.delete(file)
   }
 
-  /** Holds what is recorded and some more. @returns whether there is room to go on */
+  /** Reserves storage for the files and some more. @returns whether the recording can continue */
   async ensure(): Promise<boolean> {
     const needed = [...this.#files.values()].reduce((sum, bytes) => sum + bytes, 0)
     if (needed + AHEAD / 4 <= this.#held) return true
@@ -62,7 +62,7 @@ export class RecordingRoom {
         if (!(error instanceof AppError) || error.code !== StorageLimit.code) throw error
       }
     }
-    // What was held before may still have room.
+    // The earlier reservation may still be large enough.
     return needed + LEAST / 2 <= this.#held
   }
 }

@@ -2,7 +2,7 @@ import { systemTurn } from '../../../core/system-turn.ts'
 import type { KeptRecording, RecordingWarning } from './service.ts'
 import type { RecordingFile } from './recording-file.ts'
 
-/** Turns that the media node which records asks for. Each may come twice. */
+/** System turns that the recording media node asks for. Each can run more than once. */
 
 export const recordingBegun = systemTurn<RecordingFile>({
   name: 'streams.recording_begun',

@@ -16,7 +16,7 @@ export { renderingOf, RenderingStatusView } from './rendering.ts'
 export { DestinationStatus, FaultView, StreamPath, type StreamPlatformData } from './schemas.ts'
 export { recordPeaks } from './sessions.ts'
 export { assetsInSlates, SlateStatusView } from './slate.ts'
-export { isOnAir, StreamStatus } from './state.ts'
+export { isActive, StreamStatus } from './state.ts'
 export { findStream, type StreamRow } from './store.ts'
 export { takeOffStreams } from './take-off.ts'
 export {

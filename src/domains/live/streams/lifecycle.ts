@@ -13,7 +13,7 @@ import type { InputSource } from './inputs.ts'
 import type { MediaDirectory, Placement, StreamNotices } from '../media-nodes/index.ts'
 import { ownerOf } from './platforms.ts'
 import type { EndReason, StreamPlatformData } from './schemas.ts'
-import { isOnAir, next, type StreamStatus } from './state.ts'
+import { isActive, next, type StreamStatus } from './state.ts'
 import { findStream, type StreamRow } from './store.ts'
 import type { SessionDestination } from './session-schemas.ts'
 import { streamDestinations, streams, streamSessions } from './tables.ts'
@@ -83,12 +83,12 @@ export class StreamLifecycle {
     const row = await this.find(turn, id)
     const status = next(row.status, waitForIngest ? 'go_live_and_wait' : 'go_live')
     if (status === undefined) throw Conflict({ message: WHY_NOT_LIVE[row.status] ?? 'The stream cannot go live now.' })
-    const wasOnAir = isOnAir(row.status)
-    if (wasOnAir && destinationIds === undefined) return row
+    const wasActive = isActive(row.status)
+    if (wasActive && destinationIds === undefined) return row
     checkNamed(row, destinationIds)
     this.#options.media.require()
-    if (!wasOnAir) await this.#checkPlan(turn)
-    await this.#choose(turn, id, destinationIds, !wasOnAir)
+    if (!wasActive) await this.#checkPlan(turn)
+    await this.#choose(turn, id, destinationIds, !wasActive)
     await this.place(turn, row)
     await this.move(turn, { ...row, statusReason: null }, status)
     turn.audit({ kind: 'stream', id })
@@ -175,7 +175,7 @@ export class StreamLifecycle {
     const row = await this.find(turn, id)
     const destination = row.platforms.find((platform) => platform._id === destinationId)
     if (destination === undefined) throw NotFound()
-    if (!isOnAir(row.status)) throw Conflict({ message: `The stream is ${row.status}: there is nothing to connect.` })
+    if (!isActive(row.status)) throw Conflict({ message: `The stream is ${row.status}: there is nothing to connect.` })
     if (!destination.enabled) {
       throw Conflict({ message: 'The destination is disabled in this session: name it when going live.' })
     }

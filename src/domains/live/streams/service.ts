@@ -22,7 +22,7 @@ import type { Placement, StreamNotices } from '../media-nodes/index.ts'
 import type { PlatformChooser } from './platforms.ts'
 import type { ArmedData, NewStreamData, PlatformInput, StreamData, StreamEditData, StreamQuery } from './schemas.ts'
 import { chosenSlate, HOLD_SECONDS } from './slate.ts'
-import { isOnAir, next, type StreamStatus } from './state.ts'
+import { isActive, next, type StreamStatus } from './state.ts'
 import { findStream, listedView, pageOfStreams, platformView, streamView, type StreamRow } from './store.ts'
 import { streamDestinations, streams } from './tables.ts'
 
@@ -211,7 +211,7 @@ export class StreamService {
     const backup = newBackupKey(key.path)
     const whip = newWhipToken()
     const expiresAt = keyExpiry(clock.now(), row.scheduledFor === null ? undefined : Date.parse(row.scheduledFor))
-    const mediaNode = placement.choose(id, isOnAir(row.status) ? row.mediaNode : null)
+    const mediaNode = placement.choose(id, isActive(row.status) ? row.mediaNode : null)
     await streams.update(
       turn.sql,
       { id },
@@ -262,7 +262,7 @@ export class StreamService {
   async delete(turn: Turn, id: string, force: boolean, ifMatch: IfMatch): Promise<void> {
     const row = await this.#find(turn.sql, id)
     requireVersion(ifMatch, row.version)
-    if (isOnAir(row.status) && !force) {
+    if (isActive(row.status) && !force) {
       throw Conflict({ message: `The stream is ${row.status}: stop it first, or delete it with force=true.` })
     }
     await streams.delete(turn.sql, { id })

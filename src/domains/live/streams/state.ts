@@ -12,7 +12,7 @@ import { States, type Static } from '../../../core/schema.ts'
  * | `interrupted` | was live, waits for the publisher to return                              | on arrival    |
  * | `ended`       | stopped, out of minutes, or the publisher did not return                 | no            |
  *
- * | event            | idle      | receiving | starting | live        | interrupted | ended |
+ * | transition       | idle      | receiving | starting | live        | interrupted | ended |
  * |------------------|-----------|-----------|----------|-------------|-------------|-------|
  * | ingest_started   | receiving | receiving | live     | live        | live        | –     |
  * | ingest_ended     | idle      | idle      | starting | interrupted | interrupted | ended |
@@ -25,7 +25,7 @@ import { States, type Static } from '../../../core/schema.ts'
  *
  * An action that keeps the state succeeds, so a repeated request has no effect.
  */
-export const StreamStatus = States('StreamStatus', 'What a stream is doing', {
+export const StreamStatus = States('StreamStatus', 'Status of a stream', {
   idle: 'The stream key is valid. No encoder sends',
   receiving: 'An encoder sends. Nothing is relayed yet',
   starting: 'Going live. Relaying starts with the first frame of the encoder',
@@ -35,7 +35,8 @@ export const StreamStatus = States('StreamStatus', 'What a stream is doing', {
 })
 export type StreamStatus = Static<typeof StreamStatus>
 
-export type Happening =
+/** What changes the state of a stream: an action of a member or a report of a media node. */
+export type StreamTransition =
   | 'ingest_started'
   | 'ingest_ended'
   | 'go_live'
@@ -47,7 +48,7 @@ export type Happening =
 
 const GO_LIVE = { receiving: 'live', starting: 'starting', live: 'live', interrupted: 'interrupted' } as const
 
-const TRANSITIONS: Readonly<Record<Happening, Partial<Readonly<Record<StreamStatus, StreamStatus>>>>> = {
+const TRANSITIONS: Readonly<Record<StreamTransition, Partial<Readonly<Record<StreamStatus, StreamStatus>>>>> = {
   ingest_started: {
     idle: 'receiving',
     receiving: 'receiving',
@@ -78,12 +79,12 @@ const TRANSITIONS: Readonly<Record<Happening, Partial<Readonly<Record<StreamStat
   minutes_used_up: { starting: 'ended', live: 'ended', interrupted: 'ended' },
 }
 
-/** The next state. Undefined where the event is not possible. */
-export function next(status: StreamStatus, happening: Happening): StreamStatus | undefined {
-  return TRANSITIONS[happening][status]
+/** The state after a transition. Undefined where the transition is not possible. */
+export function next(status: StreamStatus, transition: StreamTransition): StreamStatus | undefined {
+  return TRANSITIONS[transition][status]
 }
 
 /** Whether media is relayed when a publisher sends. Such a stream counts against the concurrent streams of the plan. */
-export function isOnAir(status: StreamStatus): boolean {
+export function isActive(status: StreamStatus): boolean {
   return status === 'starting' || status === 'live' || status === 'interrupted'
 }

@@ -4,7 +4,7 @@ import { anyOf } from '../../../db/condition.ts'
 import { increment } from '../../../db/increment.ts'
 import { query } from '../../../db/query.ts'
 import { streamUpdated } from './events.ts'
-import { isOnAir } from './state.ts'
+import { isActive } from './state.ts'
 import { streamDestinations, streams } from './tables.ts'
 
 const usedBy = query({ streams, streamDestinations }, (db, $: { destinationId: string }) =>
@@ -22,7 +22,7 @@ const usedBy = query({ streams, streamDestinations }, (db, $: { destinationId: s
  */
 export async function takeOffStreams(turn: Turn, destinationId: string, now: Date): Promise<void> {
   const using = await usedBy.rows(turn.sql, { destinationId })
-  const busy = using.find((stream) => isOnAir(stream.status))
+  const busy = using.find((stream) => isActive(stream.status))
   if (busy) {
     throw Conflict({ message: `The stream “${busy.title}” is live with this destination: remove it there first.` })
   }
