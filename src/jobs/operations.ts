@@ -12,8 +12,8 @@ const REMOVING = {
 
 export const getQueueJobs = operation({
   route: 'GET /api/queue/jobs',
-  summary: 'List jobs, newest first',
-  description: 'Done jobs are listed for a day and dead jobs for a month. Secrets in payloads are hidden.',
+  summary: 'List jobs',
+  description: 'Newest first. Done jobs are listed for a day and dead jobs for a month. Secrets in payloads are hidden.',
   access: 'admin',
   query: JobQuery,
   returns: { 200: ListOf(JobView) },

@@ -25,8 +25,9 @@ const DESTINATION = '01939c5e-7a3b-7c21-9f58-2f6f2c1d0a21'
 
 export const listStreams = operation({
   route: 'GET /api/streams',
-  summary: 'List streams, newest first',
-  description: 'Lists have no `streamKey`. GET /api/streams/{id} shows it to members who can manage streams.',
+  summary: 'List streams',
+  description:
+    'Newest first. Lists have no `streamKey`. GET /api/streams/{id} shows it to members who can manage streams.',
   access: 'streams:read',
   workspace: from.query('workspaceId'),
   query: StreamQuery,
@@ -39,7 +40,7 @@ export const createStream = operation({
   route: 'POST /api/streams',
   summary: 'Create a stream',
   description:
-    'In OBS, enter `rtmpIngestUrl` as the server and `streamKey` as the key. For tools that take one URL, join both with a slash. A second encoder with `backupStreamKey` stands by and takes over within 2 s if the first one fails. `inputPreference` says which one is on the air while both send.',
+    'In OBS, enter `rtmpIngestUrl` as the server and `streamKey` as the key. For tools that take one URL, join both with a slash. A second encoder with `backupStreamKey` stands by and takes over within 2 s if the first one fails. `inputPreference` selects the one that is relayed while both send.',
   access: 'streams:manage',
   workspace: from.body('workspaceId'),
   turn: true,
@@ -193,7 +194,8 @@ export const switchInput = operation({
 
 export const listStreamSessions = operation({
   route: 'GET /api/streams/{id}/sessions',
-  summary: 'List the sessions of a stream, newest first',
+  summary: 'List the sessions of a stream',
+  description: 'Newest first.',
   access: 'streams:read',
   workspace: owner('streams'),
   path: StreamPath,

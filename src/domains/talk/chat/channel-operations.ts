@@ -25,9 +25,9 @@ const { workspaceId, channelId, userId } = EXAMPLE
 
 export const listChannels = operation({
   route: 'GET /api/team/{workspaceId}/channels',
-  summary: 'List channels, newest first',
+  summary: 'List channels',
   description:
-    'Public channels, private channels that you are a member of, and your direct conversations, each with its last message and your unread count. If you have marked nothing as read, the count starts when you joined the workspace.',
+    'Newest first. Public channels, private channels that you are a member of, and your direct conversations, each with its last message and your unread count. If you have marked nothing as read, the count starts when you joined the workspace.',
   access: 'chat:read',
   workspace: from.path('workspaceId'),
   socket: true,

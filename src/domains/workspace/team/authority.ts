@@ -76,14 +76,14 @@ export function requireReachable(
   for (const member of members) {
     if (member.userId === actor.userId || lackedBy(actor, unrestrictedScopes(member)).length === 0) continue
     if (mergedScopes(member).symmetricDifference(mergedScopes(after(member))).size === 0) continue
-    requireNotOutranked(actor, unrestrictedScopes(member), `The change reaches ${member.email}, who`)
+    requireNotOutranked(actor, unrestrictedScopes(member), `The change affects ${member.email}, who`)
   }
 }
 
 /** Checks that the actor has all scopes that they want to grant. @throws AppError cannot_grant, naming the missing scopes */
 export function requireGrantable(actor: Actor, scopes: Iterable<Scope>): void {
   const lacked = lackedBy(actor, scopes)
-  if (lacked.length > 0) throw CannotGrant({ message: `You cannot grant what you do not hold: ${lacked.join(', ')}.` })
+  if (lacked.length > 0) throw CannotGrant({ message: `You cannot grant scopes that you lack: ${lacked.join(', ')}.` })
 }
 
 /** @throws AppError owners_only */

@@ -43,7 +43,7 @@ const group: Static<typeof GroupView> = {
 
 export const memberAdded = event({
   name: 'member.added',
-  summary: 'Somebody has joined the workspace',
+  summary: 'A user has joined the workspace',
   scope: 'team:read',
   data: MemberState,
   example: member,
@@ -51,7 +51,7 @@ export const memberAdded = event({
 
 export const memberUpdated = event({
   name: 'member.updated',
-  summary: 'A member has another role or other overrides',
+  summary: 'The role or overrides of a member have changed',
   scope: 'team:read',
   data: MemberState,
   example: member,
@@ -59,25 +59,25 @@ export const memberUpdated = event({
 
 export const memberRemoved = event({
   name: 'member.removed',
-  summary: 'Somebody has left the workspace or was removed; they are in none of its groups any more',
+  summary: 'A member has left or was removed, and is no longer in any group of the workspace',
   scope: 'team:read',
   data: Type.Object({
     userId: Id,
-    reason: States('MemberRemovalReason', 'Why somebody is no longer a member', {
-      left: 'They left by themselves',
-      removed: 'Somebody removed them',
+    reason: States('MemberRemovalReason', 'Why a user is no longer a member', {
+      left: 'The member left',
+      removed: 'Another member removed them',
     }),
     streamIds: KnownStreams,
   }),
   example: { userId, reason: 'left', streamIds: [] },
 })
 
-/** No event of an invitation carries its token. */
+/** Events never contain the token of an invitation. */
 const invitation = Type.Object({
   invitationId: Id,
-  email: Type.String({ description: 'The address that was invited' }),
-  role: Nullable(Type.String({ description: 'Name of the role; null when it was deleted meanwhile' })),
-  expiresAt: Type.String({ ...Timestamp, description: 'Until when it can be accepted' }),
+  email: Type.String({ description: 'The invited email address' }),
+  role: Nullable(Type.String({ description: 'Name of the role. Null if it has been deleted' })),
+  expiresAt: Type.String({ ...Timestamp, description: 'When the invitation expires' }),
 })
 
 const invitationExample: Static<typeof invitation> = {
@@ -89,7 +89,7 @@ const invitationExample: Static<typeof invitation> = {
 
 export const invitationCreated = event({
   name: 'invitation.created',
-  summary: 'Somebody was invited',
+  summary: 'A user was invited',
   scope: 'team:manage',
   data: invitation,
   example: invitationExample,
@@ -97,7 +97,7 @@ export const invitationCreated = event({
 
 export const invitationResent = event({
   name: 'invitation.resent',
-  summary: 'An invitation was sent again and is good for seven more days',
+  summary: 'An invitation was sent again and is valid for another seven days',
   scope: 'team:manage',
   data: invitation,
   example: invitationExample,
@@ -105,7 +105,7 @@ export const invitationResent = event({
 
 export const invitationRevoked = event({
   name: 'invitation.revoked',
-  summary: 'An invitation was withdrawn',
+  summary: 'An invitation was revoked',
   scope: 'team:manage',
   data: invitation,
   example: invitationExample,
@@ -129,7 +129,7 @@ export const invitationDeclined = event({
 
 export const roleCreated = event({
   name: 'role.created',
-  summary: 'The workspace has a new role',
+  summary: 'A role was created',
   scope: 'team:read',
   data: RoleView,
   example: role,
@@ -137,7 +137,7 @@ export const roleCreated = event({
 
 export const roleUpdated = event({
   name: 'role.updated',
-  summary: 'A role was changed, and with it what its members may do',
+  summary: 'The name or scopes of a role have changed',
   scope: 'team:read',
   data: RoleView,
   example: role,
@@ -149,14 +149,14 @@ export const roleDeleted = event({
   scope: 'team:read',
   data: Type.Object({
     roleId: Id,
-    replacementRoleId: Nullable(Type.String({ description: 'The role that its members have now' })),
+    replacementRoleId: Nullable(Type.String({ description: 'The role that its members now have' })),
   }),
   example: { roleId, replacementRoleId: 'editor' },
 })
 
 export const groupCreated = event({
   name: 'group.created',
-  summary: 'The workspace has a new group',
+  summary: 'A group was created',
   scope: 'team:read',
   data: GroupView,
   example: group,
@@ -164,7 +164,7 @@ export const groupCreated = event({
 
 export const groupUpdated = event({
   name: 'group.updated',
-  summary: 'A group was changed, and with it what its members may do',
+  summary: 'The name, scopes or members of a group have changed',
   scope: 'team:read',
   data: GroupView,
   example: group,

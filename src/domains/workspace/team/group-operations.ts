@@ -11,7 +11,8 @@ const { workspaceId, groupId: id } = EXAMPLE
 
 export const listGroups = operation({
   route: 'GET /api/team/{workspaceId}/groups',
-  summary: 'List groups, newest first',
+  summary: 'List groups',
+  description: 'Newest first.',
   access: 'team:read',
   workspace: from.path('workspaceId'),
   path: TeamPath,
@@ -46,7 +47,7 @@ export const createGroup = operation({
   etag: true,
   returns: { 201: Envelope(GroupView) },
   errors: [CannotGrant, NameTaken, Outranked, PlanLimit, ValidationFailed],
-  example: { path: { workspaceId }, body: { name: 'On air', memberIds: [], scopes: ['streams:manage'] } },
+  example: { path: { workspaceId }, body: { name: 'Streaming', memberIds: [], scopes: ['streams:manage'] } },
   handle: async ({ turn, caller, body, team }) =>
     created('Group created', await team.groups.create(turn, caller, body)),
 })
@@ -64,7 +65,7 @@ export const updateGroup = operation({
   etag: true,
   returns: { 200: Envelope(GroupView) },
   errors: [CannotGrant, NameTaken, Outranked, PreconditionFailed, ValidationFailed],
-  example: { path: { workspaceId, id }, body: { name: 'On the air' } },
+  example: { path: { workspaceId, id }, body: { name: 'Live streaming' } },
   handle: async ({ turn, caller, path, body, ifMatch, team }) =>
     ok('Group changed', await team.groups.update(turn, caller, path.id, body, ifMatch)),
 })

@@ -157,7 +157,7 @@ async function requireMembersReachable(turn: Turn, actor: Actor, change: Members
 
 async function requireFree(turn: Turn, name: string, except?: string): Promise<void> {
   if (await isGroupName(turn.sql, turn.workspaceId, name, except)) {
-    throw NameTaken({ message: `There is a group called “${name}” already.` })
+    throw NameTaken({ message: `There is already a group called “${name}”.` })
   }
 }
 

@@ -134,7 +134,7 @@ export class InvitationAnswers {
     const status = statusOf(row, this.#clock.now())
     if (status === 'expired') throw InvitationExpired()
     if (status === 'revoked') throw InvitationRevoked()
-    if (status !== 'open') throw InvitationUsed({ message: `The invitation was ${status} already.` })
+    if (status !== 'open') throw InvitationUsed({ message: `The invitation was already ${status}.` })
   }
 
   async #close(turn: Turn, row: InvitationRow, status: InvitationStatus, now: Date): Promise<void> {

@@ -32,13 +32,13 @@ import {
 const { workspaceId, invitationId: id } = EXAMPLE
 const token = 'nE3cWv0mUq8yq7Wm4pB1v2b0cZkq9xTt5fJ6hY8sL2A'
 
-/** The workspace that an invitation, named by its token or id, leads to. */
+/** The workspace of an invitation, found by the token or id of the invitation. */
 const invitation: WorkspaceSource = { in: 'lookup', name: 'invitation', field: 'token' }
 
 export const listMyInvitations = operation({
   route: 'GET /api/team/invitations/mine',
   summary: 'List your invitations',
-  description: 'Open invitations to your address. Their `_id` works in place of the token.',
+  description: 'Open invitations to your email address. Their `_id` can be used instead of the token.',
   access: 'user',
   query: PageQuery,
   returns: { 200: ListOf(MyInvitation) },
@@ -50,7 +50,7 @@ export const listMyInvitations = operation({
 export const getInvitation = operation({
   route: 'GET /api/team/invitations/{token}',
   summary: 'Get an invitation',
-  description: 'For anybody who has the link, logged in or not.',
+  description: 'Anyone with the link can call it, also without logging in.',
   access: 'public',
   path: TokenPath,
   returns: { 200: Envelope(InvitationPreview) },
@@ -63,7 +63,7 @@ export const acceptInvitation = operation({
   route: 'POST /api/team/invitations/{token}/accept',
   summary: 'Accept an invitation',
   description:
-    'Only for the account whose confirmed address was invited. `token` is that of the link, or the `_id` from your own list. Refused if the inviter can no longer grant the role or scopes.',
+    'Only for the account whose confirmed email address was invited. `token` is the token from the link, or the `_id` from the list of your invitations. Refused if the inviter can no longer grant the role or scopes.',
   access: 'user',
   workspace: invitation,
   turn: true,
@@ -86,7 +86,8 @@ export const acceptInvitation = operation({
 export const declineInvitation = operation({
   route: 'POST /api/team/invitations/{token}/decline',
   summary: 'Decline an invitation',
-  description: 'Only for the account whose confirmed address was invited. `token` is as for accepting.',
+  description:
+    'Only for the account whose confirmed email address was invited. `token` is the token from the link, or the `_id` from the list of your invitations.',
   access: 'user',
   workspace: invitation,
   turn: true,
@@ -123,8 +124,8 @@ export const inviteMember = operation({
 
 export const listInvitations = operation({
   route: 'GET /api/team/{workspaceId}/invitations',
-  summary: 'List invitations, newest first',
-  description: 'Open and expired invitations, or those with one `status`.',
+  summary: 'List invitations',
+  description: 'Newest first. Without `status`, open and expired invitations.',
   access: 'team:manage',
   workspace: from.path('workspaceId'),
   path: TeamPath,
@@ -165,5 +166,5 @@ export const resendInvitation = operation({
   errors: [Conflict, AlreadyMember, AlreadyInvited, CannotGrant, OwnersOnly, PlanLimit, TooManyMails],
   example: { path: { workspaceId, id } },
   handle: async ({ turn, caller, path, team }) =>
-    ok('Invitation sent again', await team.invitations.resend(turn, caller, path.id)),
+    ok('Invitation resent', await team.invitations.resend(turn, caller, path.id)),
 })

@@ -130,9 +130,10 @@ export class Invitations {
     const now = new Date(this.#clock.now())
     const status = statusOf(before, now.getTime())
     if (status !== 'open' && status !== 'expired') {
-      throw Conflict({ message: `The invitation was ${status}; it cannot be sent again.` })
+      throw Conflict({ message: `The invitation was ${status} and cannot be sent again.` })
     }
-    if (!hasRole(before)) throw Conflict({ message: 'The role of the invitation was deleted; invite anew.' })
+    if (!hasRole(before))
+      throw Conflict({ message: 'The role of the invitation was deleted. Create a new invitation.' })
     requireOwnerFor(actor, before.role)
     requireGrantable(actor, unrestrictedScopes(before))
     if (status === 'expired') {
@@ -160,18 +161,18 @@ export class Invitations {
   }
 
   /**
-   * The link stops working at once. Inviters may always revoke their own invitations.
+   * Revokes an invitation. Its link stops working at once. Inviters can always revoke their own invitations.
    * @throws AppError not_found, owners_only, outranked; conflict when it was already answered or revoked
    */
   async revoke(turn: Turn, caller: Caller, id: string): Promise<void> {
     const actor = await managerOf(turn, caller)
     const row = await this.#find(turn, id)
     if (row.invitedBy !== caller.userId) {
-      if (row.role === 'owner') requireOwner(actor, 'Only an owner may revoke the invitation of an owner.')
+      if (row.role === 'owner') requireOwner(actor, 'Only an owner can revoke the invitation of an owner.')
       requireNotOutranked(actor, unrestrictedScopes(row), 'This invitation')
     }
     if (row.status !== 'open' && row.status !== 'expired') {
-      throw Conflict({ message: `The invitation was ${row.status} already.` })
+      throw Conflict({ message: `The invitation was already ${row.status}.` })
     }
     const updatedAt = new Date(this.#clock.now())
     await invitations.update(turn.sql, { id }, { status: 'revoked', updatedAt })
@@ -226,7 +227,7 @@ export class Invitations {
   }
 }
 
-/** The condition for a status. Rows keep the status open after they have expired, until somebody invites again. */
+/** The condition for a status. An expired row keeps the status open until the address is invited again. */
 function withStatus(status: InvitationStatus | undefined, now: Date) {
   if (status === 'open') return { status, expiresAt: greaterThan(now) }
   const unanswered = { status: anyOf<InvitationStatus>(['open', 'expired']) }
@@ -241,5 +242,5 @@ function overridesOf(role: ChosenRole, scopes: readonly Scope[] | undefined): Ov
 }
 
 function requireOwnerFor(actor: Actor, role: string | null): void {
-  if (role === 'owner') requireOwner(actor, 'Only an owner may invite an owner.')
+  if (role === 'owner') requireOwner(actor, 'Only an owner can invite an owner.')
 }

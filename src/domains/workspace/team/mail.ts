@@ -13,7 +13,7 @@ export interface InvitationMailContents {
   readonly publicUrl: string
 }
 
-/** The one place where an invitation's token is written down. */
+/** The mail with the token of an invitation. Only a hash of the token is stored. */
 export function invitationMail(contents: InvitationMailContents): Mail {
   const { inviter, message, publicUrl, role, to, token } = contents
   const workspace = quotedName(contents.workspaceName)
@@ -24,10 +24,10 @@ export function invitationMail(contents: InvitationMailContents): Mail {
     `${from} invites you to the workspace ${workspace} on Crier, with the role ${quotedName(role)}.`,
     ...(message === null ? [] : [`They write: “${plainText(message)}”`]),
     { link: `${publicUrl}/invitations/${token}`, label: 'Open the invitation' },
-    'If you are asked for the token of the invitation, it is:',
+    'If you are asked for the token of the invitation, enter this:',
     token,
-    `The invitation is good until ${until}, for an account with the address ${to}.`,
-    'If you do not know who that is, ignore this mail: without you nothing happens.',
+    `The invitation is valid until ${until}, for an account with the email address ${to}.`,
+    'If you do not know the sender, you can ignore this mail. You will not be added to the workspace.',
   ]
   return renderMail(
     to,

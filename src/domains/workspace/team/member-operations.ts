@@ -10,8 +10,8 @@ const { workspaceId, userId } = EXAMPLE
 
 export const listMembers = operation({
   route: 'GET /api/team/{workspaceId}/members',
-  summary: 'List members, newest first',
-  description: 'Each with `presence`.',
+  summary: 'List members',
+  description: 'Newest first, with their `presence`.',
   access: 'team:read',
   workspace: from.path('workspaceId'),
   path: TeamPath,

@@ -101,10 +101,10 @@ export class TeamMembers {
   ): Promise<MemberData> {
     const actor = await managerOf(turn, caller)
     const before = await this.#find(turn, userId, ifMatch)
-    requireMayChange(actor, before, 'Only an owner may change an owner.')
+    requireMayChange(actor, before, 'Only an owner can change an owner.')
     const role = (await roleOf(turn, change)) ?? currentRole(before)
     const after = withRole(before, role, change.scopes)
-    if (role.builtIn === 'owner') requireOwner(actor, 'Only an owner may make somebody an owner.')
+    if (role.builtIn === 'owner') requireOwner(actor, 'Only an owner can make another member an owner.')
     const held = mergedScopes(before)
     requireGrantable(
       actor,
@@ -135,7 +135,7 @@ export class TeamMembers {
   async remove(turn: Turn, caller: Caller, userId: string, ifMatch: IfMatch): Promise<{ streamIds: string[] }> {
     const actor = await managerOf(turn, caller)
     const member = await this.#find(turn, userId, ifMatch)
-    requireMayChange(actor, member, 'Only an owner may remove an owner.')
+    requireMayChange(actor, member, 'Only an owner can remove an owner.')
     if (member.role === 'owner') await this.#release(turn, userId, actor)
     return this.#delete(turn, caller, member)
   }
@@ -187,7 +187,7 @@ function currentRole({ role: builtIn, roleId, roleName: name, roleScopes: scopes
 }
 
 /**
- * The grant of a member with another role, and what it adds to and takes from.
+ * The role and overrides of a member after a change, with the scopes that they are based on.
  * @param scopes exactly the scopes that the member gets; null removes the overrides, undefined keeps them
  */
 function withRole(
@@ -217,9 +217,9 @@ function withRole(
   return { ...plain, addedScopes: added, removedScopes: removed }
 }
 
-/** The 400 of scopes for an owner. */
+/** The validation error when scopes are sent for an owner. */
 export function ownerHasAll() {
-  const message = 'must be left out for an owner, who has every scope'
+  const message = 'must be omitted for an owner, who has every scope'
   return ValidationFailed({
     message: `scopes ${message}.`,
     errors: [{ path: '/body/scopes', code: 'owner', message }],

@@ -1,17 +1,17 @@
-/** Whether somebody is there: `away` when every program of theirs has said so, `offline` without a socket. */
+/** The presence of a user: `away` if all open sockets report it, `offline` without an open socket. */
 export interface PresenceOfUser {
   readonly state: 'online' | 'away' | 'offline'
-  /** When they last had a socket, while they have none; null when they never had one. */
+  /** When the user last had a socket open. Null if they have one now, or never had one. */
   readonly lastSeenAt: string | null
 }
 
-/** Who is there right now. Whoever keeps the sockets knows. */
+/** The source of presence. The socket gateway implements it. */
 export interface Presence {
-  /** Every one of the users; those who have a socket open on any node are not offline. */
+  /** The presence of all given users, from the sockets of all nodes. */
   of(userIds: readonly string[]): Promise<ReadonlyMap<string, PresenceOfUser>>
 }
 
-/** Where no sockets are kept. */
+/** Used without a socket gateway: all users are offline. */
 export const nobodyOnline: Presence = {
   of: async (userIds) => new Map(userIds.map((id) => [id, { state: 'offline', lastSeenAt: null }])),
 }

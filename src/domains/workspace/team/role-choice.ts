@@ -50,7 +50,7 @@ export async function roleOf(
   if (found === undefined) throw unknown('/body/roleId')
   // Members are shown with both fields, and clients may send back what they were shown.
   if (named !== undefined && named.name !== found.name)
-    throw refused('/body/roleId', 'must be of the same role as role')
+    throw refused('/body/roleId', 'must name the same role as `role`')
   return found
 }
 
@@ -58,7 +58,7 @@ function unknown(path: string) {
   return refused(path, 'is not a role of this workspace')
 }
 
-/** The 400 for one field. */
+/** The validation error for one field. */
 export function refused(path: string, message: string) {
   const field = path.replace(/^\/(body|query)\//, '').replaceAll('/', '.')
   return ValidationFailed({ message: `${field} ${message}.`, errors: [{ path, code: 'role', message }] })

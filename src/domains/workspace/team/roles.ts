@@ -109,7 +109,7 @@ export class TeamRoles {
     requireMayChange(actor, 'role', role)
     const replacement = await this.#replacement(turn, id, replaceWith)
     if (replacement !== undefined) {
-      if (replacement.builtIn === 'owner') requireOwner(actor, 'Only an owner may make somebody an owner.')
+      if (replacement.builtIn === 'owner') requireOwner(actor, 'Only an owner can make another member an owner.')
       requireGrantable(actor, replacement.scopes)
       await this.#requireHoldersReachable(turn, actor, role, replacement)
     }
@@ -169,7 +169,7 @@ export class TeamRoles {
   async #requireFree(turn: Turn, name: string, except?: string): Promise<void> {
     const taken =
       isBuiltIn(name.toLowerCase()) || (await findRoleByName(turn.sql, turn.workspaceId, name, except)) !== undefined
-    if (taken) throw NameTaken({ message: `There is a role called “${name}” already.` })
+    if (taken) throw NameTaken({ message: `There is already a role called “${name}”.` })
   }
 
   async #own(turn: Turn, id: string, ifMatch: IfMatch): Promise<CountedRole> {

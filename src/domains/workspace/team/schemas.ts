@@ -23,28 +23,28 @@ const ScopeName = OneOf(ALL_SCOPES as [Scope, ...Scope[]])
 const ScopeList = (description: string) =>
   Type.Array(ScopeName, { maxItems: ALL_SCOPES.length, uniqueItems: true, description })
 
-/** A built-in role by its name, one of the workspace's own by its id. */
+/** The name of a built-in role, or the id of a custom role. */
 const RoleId = Type.String({
   pattern: `^(${BUILT_IN.join('|')}|${UUID})$`,
   maxLength: 36,
-  description: 'the `_id` of a role: a built-in role’s is its name',
+  description: 'The `_id` of a role. A built-in role has its name as `_id`',
 })
 const RoleName = Text(1, 60, {
-  description: 'Name of a role: owner, admin, editor, contributor, client, or one of the workspace’s own',
+  description: 'Name of a role: owner, admin, editor, contributor, client, or a custom role of the workspace',
 })
-const Message = Text(1, 1_000, { description: 'A few words to the person, sent with the mail' })
+const Message = Text(1, 1_000, { description: 'A personal message that is sent with the invitation' })
 
 export const TeamPath = Input({ workspaceId: Id })
 export const MemberPath = Input({ workspaceId: Id, userId: Id })
 export const KnownStreams = Type.Array(Id, {
   description:
-    'Streams whose ingest keys still work and could be seen by the member, the newest 100 first; arm those whose keys nobody else should have',
+    'Up to 100 streams, newest first, whose ingest keys are still valid and were visible to the member. Arm a stream to replace its keys',
 })
 export const RemovedMember = Type.Object({ streamIds: KnownStreams })
 export const RolePath = Input({ workspaceId: Id, id: RoleId })
 export const ItemPath = Input({ workspaceId: Id, id: Id })
 export const TokenPath = Input({
-  token: Type.String({ minLength: 1, maxLength: 100, description: 'The token of the invitation’s link' }),
+  token: Type.String({ minLength: 1, maxLength: 100, description: 'The token from the link in the invitation' }),
 })
 
 export const ScopeCatalogue = named(
@@ -57,21 +57,23 @@ export const ScopeCatalogue = named(
 
 const member = {
   ...ResourceBase,
-  _id: Type.String({ ...Id, description: 'The user’s id' }),
+  _id: Type.String({ ...Id, description: 'Id of the user' }),
   workspaceId: Id,
-  name: Type.String({ description: 'Name of the person; empty when they gave none' }),
-  email: Type.String({ description: 'Address of the person' }),
+  name: Type.String({ description: 'Name of the user. Empty if they have not set one' }),
+  email: Type.String({ description: 'Email address of the user' }),
   pictureUrl: Nullable(Type.String({ description: PICTURE_URL })),
   role: Type.String({ description: 'Name of the role' }),
-  roleId: Type.String({ description: 'Its `_id`: a built-in role’s is its name' }),
-  scopes: Type.Array(ScopeName, { description: 'What the member may do: role and groups, with the overrides' }),
+  roleId: Type.String({ description: 'The `_id` of the role. A built-in role has its name as `_id`' }),
+  scopes: Type.Array(ScopeName, {
+    description: 'Scopes of the member: those of the role and groups, with the overrides applied',
+  }),
   overrides: Type.Object(
     { granted: Type.Array(Type.String()), revoked: Type.Array(Type.String()) },
-    { description: 'What the member has beyond, and short of, role and groups' },
+    { description: 'Scopes that the member has or lacks in addition to those of the role and groups' },
   ),
-  groups: Type.Array(Type.Object({ _id: Id, name: Type.String() }), { description: 'The groups that they are in' }),
-  createdAt: Type.String({ ...Timestamp, description: 'When they joined' }),
-  version: Type.Integer({ description: 'Grows with every change of role or overrides; for If-Match' }),
+  groups: Type.Array(Type.Object({ _id: Id, name: Type.String() }), { description: 'Groups that the member is in' }),
+  createdAt: Type.String({ ...Timestamp, description: 'When the member joined' }),
+  version: Type.Integer({ description: 'Increases with every change of role or overrides. Use it in If-Match' }),
 }
 
 export const MemberState = named('MemberState', Type.Object(member))
@@ -83,19 +85,19 @@ export const MemberView = named(
     ...member,
     presence: PresenceState,
     lastSeenAt: Nullable(
-      Type.String({ ...Timestamp, description: 'When they last had a socket open; null while they have one' }),
+      Type.String({ ...Timestamp, description: 'When the member last had a socket open. Null while one is open' }),
     ),
   }),
 )
 
 export const MemberQuery = Input({
   ...pageFields,
-  q: Type.Optional(Text(1, 100, { description: 'Part of a name or address' })),
+  q: Type.Optional(Text(1, 100, { description: 'Part of a name or email address' })),
   roleId: Type.Optional(RoleId),
 })
 
 const Scopes = ScopeList(
-  'Exactly what the person may do. What differs from role and groups is kept as personal overrides, granted or revoked. An owner has all scopes',
+  'The exact scopes of the member. Differences from the role and groups are stored as overrides. Omit it for an owner, who has all scopes',
 )
 
 export const MemberChange = Input(
@@ -115,12 +117,12 @@ export const NewInvitation = Input({
   message: Type.Optional(Message),
 })
 
-export const InvitationStatus = States('InvitationStatus', 'What became of an invitation', {
+export const InvitationStatus = States('InvitationStatus', 'Status of an invitation', {
   open: 'Can be accepted or declined until `expiresAt`',
-  expired: 'Nobody answered in time. Send it again to open it again',
-  accepted: 'The person is a member',
-  declined: 'The person does not want to join',
-  revoked: 'Was withdrawn by the workspace',
+  expired: 'Was not answered in time. Resend it to reopen it',
+  accepted: 'The invited user is a member',
+  declined: 'The invited user declined',
+  revoked: 'Was revoked by a member',
 })
 export type InvitationStatus = Static<typeof InvitationStatus>
 
@@ -132,7 +134,7 @@ export const InvitationView = named(
     email: Type.String(),
     role: Nullable(Type.String({ description: 'Null when the role was deleted after the invitation was closed' })),
     roleId: Nullable(Type.String()),
-    scopes: Type.Array(ScopeName, { description: 'What the person will be able to do' }),
+    scopes: Type.Array(ScopeName, { description: 'Scopes that the invited user gets' }),
     message: Nullable(Type.String()),
     status: InvitationStatus,
     inviter: Nullable(Type.Object({ _id: Id, name: Type.String(), email: Type.String() })),
@@ -145,16 +147,18 @@ export type InvitationData = Static<typeof InvitationView>
 export const InvitationQuery = Input({
   ...pageFields,
   status: Type.Optional(
-    Type.Unsafe<InvitationStatus>({ ...InvitationStatus, description: 'Open and expired ones when absent' }),
+    Type.Unsafe<InvitationStatus>({ ...InvitationStatus, description: 'Default: open and expired invitations' }),
   ),
 })
 
-/** All that a stranger who has the link may know. */
+/** What anyone with the link can see. */
 export const InvitationPreview = named(
   'InvitationPreview',
   Type.Object({
     workspaceName: Type.String(),
-    inviterName: Nullable(Type.String({ description: 'The inviter’s name, or their address if they have no name' })),
+    inviterName: Nullable(
+      Type.String({ description: 'Name of the inviter, or their email address if they have no name' }),
+    ),
     role: Type.String(),
     expiresAt: Timestamp,
   }),
@@ -164,7 +168,7 @@ export const MyInvitation = named(
   'MyInvitation',
   Type.Object({
     ...ResourceBase,
-    _id: Type.String({ ...Id, description: 'Accepts and declines in place of the token' }),
+    _id: Type.String({ ...Id, description: 'Can be used instead of the token to accept or decline' }),
     workspaceId: Id,
     workspaceName: Type.String(),
     inviterName: Nullable(Type.String()),
@@ -178,17 +182,19 @@ export const RoleView = named(
   'Role',
   Type.Object({
     ...ResourceBase,
-    _id: Type.String({ description: 'A built-in role’s id is its name' }),
+    _id: Type.String({ description: 'A built-in role has its name as `_id`' }),
     name: Type.String({ description: 'Name of the role, unique in the workspace' }),
-    builtIn: Type.Boolean({ description: 'The same in every workspace; cannot be changed' }),
-    scopes: Type.Array(ScopeName, { description: 'What the role allows' }),
-    memberCount: Type.Integer({ description: 'How many members have it' }),
-    version: Type.Integer({ description: 'Grows with every change; for If-Match' }),
+    builtIn: Type.Boolean({
+      description: 'Whether the role is built in. Built-in roles are the same in every workspace and cannot be changed',
+    }),
+    scopes: Type.Array(ScopeName, { description: 'Scopes of the role' }),
+    memberCount: Type.Integer({ description: 'Number of members with the role' }),
+    version: Type.Integer({ description: 'Increases with every change. Use it in If-Match' }),
   }),
 )
 export type RoleData = Static<typeof RoleView>
 
-const RoleScopes = ScopeList('What the role allows')
+const RoleScopes = ScopeList('Scopes of the role')
 
 export const NewRole = Input({ name: Text(1, 60), scopes: RoleScopes })
 export const RoleChange = Input(
@@ -203,18 +209,20 @@ export const GroupView = named(
     ...ResourceBase,
     workspaceId: Id,
     name: Type.String({ description: 'Name of the group' }),
-    scopes: Type.Array(ScopeName, { description: 'What its members may do beyond their roles' }),
-    memberIds: Type.Array(Id, { description: 'Users who are in it' }),
-    version: Type.Integer({ description: 'Grows with every change; for If-Match' }),
+    scopes: Type.Array(ScopeName, {
+      description: 'Scopes that members of the group have in addition to those of their roles',
+    }),
+    memberIds: Type.Array(Id, { description: 'Ids of the members' }),
+    version: Type.Integer({ description: 'Increases with every change. Use it in If-Match' }),
   }),
 )
 export type GroupData = Static<typeof GroupView>
 
-const GroupScopes = ScopeList('What members of the group may do beyond their roles')
+const GroupScopes = ScopeList('Scopes that members of the group have in addition to those of their roles')
 const MemberIds = Type.Array(Id, {
   maxItems: 500,
   uniqueItems: true,
-  description: 'Users who are members of the workspace',
+  description: 'Ids of users who are members of the workspace',
 })
 
 export const NewGroup = Input({

@@ -25,8 +25,8 @@ export const createApiKey = operation({
 
 export const listApiKeys = operation({
   route: 'GET /api/users/me/api-keys',
-  summary: 'List your API keys, newest first',
-  description: 'With the time and address of their last use. The keys themselves are never shown again.',
+  summary: 'List your API keys',
+  description: 'Newest first, with the time and address of their last use. The keys themselves are never shown again.',
   access: 'user',
   query: PageQuery,
   returns: { 200: ListOf(ApiKeyView) },

@@ -45,6 +45,7 @@ export const putUpload = operation({
 export const listUploads = operation({
   route: 'GET /api/uploads',
   summary: 'List uploads',
+  description: 'Newest first.',
   access: 'media:read',
   workspace: from.query('workspaceId'),
   query: UploadQuery,
